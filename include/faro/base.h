@@ -1,0 +1,48 @@
+/* base: status codes, the error a caller owns, and the version.
+ *
+ * A function that can fail returns a faro_status and fills the caller's faro_error; its outputs are
+ * untouched on failure. The library never prints and never exits. */
+#ifndef FARO_BASE_H
+#define FARO_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FARO_API __attribute__((visibility("default")))
+#define FARO_WARN_UNUSED __attribute__((warn_unused_result))
+#define FARO_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* One line a code: name, text. */
+#define FARO_STATUS_LIST(X)                                                                        \
+  X(OK, "done")                                                                                    \
+  X(INVALID, "bad input")                                                                          \
+  X(MEMORY, "out of memory")                                                                       \
+  X(SYSTEM, "the system failed")                                                                   \
+  X(INTERRUPTED, "interrupted")
+
+typedef enum faro_status {
+#define X(name, text) FARO_##name,
+  FARO_STATUS_LIST(X)
+#undef X
+} faro_status;
+
+/* Why a call failed. Owned by the caller; the innermost message wins. */
+typedef struct faro_error {
+  faro_status status;
+  char message[512];
+} faro_error;
+
+/* Records why and returns `status`, so that `return faro_fail(...)` reads well. A failure that is
+ * recorded already stays: the place nearest to the fault knows most. */
+FARO_API faro_status faro_fail(faro_error *error, faro_status status, const char *format, ...)
+    FARO_PRINTF(3, 4);
+
+FARO_API const char *faro_status_text(faro_status status);
+
+/* Version of the library, and the commit and compiler it was built from. */
+FARO_API const char *faro_version(void);
+FARO_API const char *faro_commit(void);
+FARO_API const char *faro_compiler(void);
+
+#endif

@@ -1,0 +1,67 @@
+/* env: simulated worlds. An environment makes arms, rewards and the regret.
+ *
+ * Everything random comes from streams named by (seed, instance), so rivals that face the same
+ * instance meet the same parameter, the same arms and the same luck: a reward in round t is decided
+ * by the same uniform number whoever plays. */
+#ifndef FARO_ENV_H
+#define FARO_ENV_H
+
+#include <faro/linalg.h>
+
+#define FARO_REWARD_LIST(X)                                                                        \
+  X(BERNOULLI, "bernoulli") /* 0 or 1 */                                                           \
+  X(UNIFORM, "uniform")     /* uniform on the widest interval in [0, 1] around the mean */
+
+typedef enum faro_reward {
+#define X(name, text) FARO_REWARD_##name,
+  FARO_REWARD_LIST(X)
+#undef X
+} faro_reward;
+
+/* How features and the parameter are drawn. Either way means are (1 + <u, v>) / 2 in [0, 1].
+ *   sphere-appended   x = (u, 1)/sqrt(2), theta = (v, 1)/sqrt(2), u and v uniform on the unit sphere of
+ *                     dimension d - 1; so ||x|| = ||theta|| = 1
+ *   sphere-published  x = (u, 1), theta = (v, 1)/2, and the first d arms on the axes: the unscaled
+ *                     features of the published script for 000 Fig. 1; ||x|| = sqrt(2) */
+#define FARO_DRAW_LIST(X)                                                                          \
+  X(APPENDED, "sphere-appended")                                                                   \
+  X(PUBLISHED, "sphere-published")
+
+typedef enum faro_draw {
+#define X(name, text) FARO_DRAW_##name,
+  FARO_DRAW_LIST(X)
+#undef X
+} faro_draw;
+
+typedef struct faro_env_params {
+  size_t dimension, arms;
+  uint64_t horizon;
+  faro_reward reward;
+  faro_draw draw;
+} faro_env_params;
+
+typedef struct faro_env faro_env;
+typedef struct faro_env_kind faro_env_kind;
+
+FARO_API size_t faro_env_kinds(void);
+FARO_API const faro_env_kind *faro_env_kind_at(size_t index);
+FARO_API const faro_env_kind *faro_env_kind_find(const char *name);
+FARO_API const char *faro_env_kind_name(const faro_env_kind *kind);
+FARO_API const char *faro_env_kind_summary(const faro_env_kind *kind);
+
+/* What create would refuse, without creating anything. */
+FARO_API faro_status faro_env_check(const faro_env_params *params, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_env_create(faro_env **env, const faro_env_kind *kind,
+                                     const faro_env_params *params, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_env_destroy(faro_env *env);
+
+/* Draws instance `instance` of `seed` and makes its first round ready. */
+FARO_API void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance);
+FARO_API const faro_arms *faro_env_arms(const faro_env *env);       /* of this round */
+FARO_API double faro_env_gap(const faro_env *env, size_t arm);      /* best mean less this arm's */
+/* Plays an arm: copies its features to x, returns the reward, and makes the next round ready. */
+FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
+
+FARO_API double faro_env_norm(const faro_env_params *params); /* bound on ||x|| */
+
+#endif

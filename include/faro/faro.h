@@ -1,0 +1,15 @@
+/* faro: bandits that learn from people without learning about any of them. All public headers. */
+#ifndef FARO_FARO_H
+#define FARO_FARO_H
+
+#include <faro/base.h>
+#include <faro/env.h>
+#include <faro/learner.h>
+#include <faro/linalg.h>
+#include <faro/privacy.h>
+#include <faro/random.h>
+#include <faro/release.h>
+#include <faro/report.h>
+#include <faro/sim.h>
+
+#endif

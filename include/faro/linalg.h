@@ -1,0 +1,59 @@
+/* linalg: small dense symmetric algebra, d = 1 .. 1000.
+ *
+ * A symmetric matrix is its lower triangle, packed row by row: A(i,j) with j <= i is
+ * a[i (i+1)/2 + j]. The same order holds for vech(x x'), for the factor L (A = L L') and for its
+ * inverse W = L^-1, so statistics, factors and policies need no conversion.
+ *
+ * Small d runs on loops of our own, large d on OpenBLAS and LAPACKE; `make bench` shows where the
+ * one overtakes the other. */
+#ifndef FARO_LINALG_H
+#define FARO_LINALG_H
+
+#include <faro/base.h>
+
+enum { FARO_DIMENSION_MAX = 1000, FARO_ARM_TILE = 16 };
+
+/* Length of a packed triangle, and the place of its i-th diagonal entry. */
+static inline size_t faro_packed(size_t d) { return d * (d + 1) / 2; }
+static inline size_t faro_diagonal(size_t i) { return i * (i + 3) / 2; }
+
+/* A symmetric positive definite matrix by its factor. */
+typedef struct faro_spd faro_spd;
+
+FARO_API faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_spd_destroy(faro_spd *spd);
+
+/* Factors packed A. False, with the object unusable until the next success, when A is not positive
+ * definite (or not finite). */
+FARO_API bool faro_spd_factor(faro_spd *spd, const double *a);
+/* A += x x', in O(d^2). */
+FARO_API void faro_spd_update(faro_spd *spd, const double *x);
+/* x = A^-1 b; x and b may be the same. */
+FARO_API void faro_spd_solve(const faro_spd *spd, const double *b, double *x);
+/* w = L^-1, packed: ||w x|| is the norm of x in A^-1. */
+FARO_API void faro_spd_whiten(faro_spd *spd, double *w);
+/* The least and greatest eigenvalue of packed A (any symmetric A; the factor is not touched). */
+FARO_API void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest);
+
+/* K arms as columns: x[i * stride + a] is feature i of arm a. stride is K rounded up to a multiple of
+ * FARO_ARM_TILE; the columns beyond K are zero. `version` changes whenever x does. */
+typedef struct faro_arms {
+  size_t dimension, count, stride;
+  double *x;
+  uint64_t version;
+} faro_arms;
+
+static inline size_t faro_arm_stride(size_t count) {
+  return (count + FARO_ARM_TILE - 1) / FARO_ARM_TILE * FARO_ARM_TILE;
+}
+/* Doubles that faro_score needs as `scratch`. */
+FARO_API size_t faro_score_scratch(size_t d, size_t stride);
+
+/* score[a] = <theta, x_a> + beta ||w x_a|| for all arms; returns the first arm with the greatest.
+ * score has room for `stride` values. */
+FARO_API size_t faro_score(const faro_arms *arms, const double *theta, const double *w, double beta,
+                           double *score, double *scratch);
+/* mean[a] = <theta, x_a>, likewise. */
+FARO_API size_t faro_means(const faro_arms *arms, const double *theta, double *mean);
+
+#endif

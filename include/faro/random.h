@@ -1,0 +1,55 @@
+/* random: one source of random words, two families that cannot be mixed up.
+ *
+ *   faro_sim_rng     Philox 4x64-10, counter based: a stream for each (seed, instance, role), so that
+ *                    results do not depend on the number of threads. For simulation only.
+ *   faro_secure_rng  ChaCha20 with fast key erasure, keyed by the operating system; a forked child
+ *                    gets a stream of its own. For deployment.
+ *
+ * Code that may run under either takes the common face, faro_rng. What is deployed takes a
+ * faro_secure_rng, and there is no way to make one out of a faro_sim_rng. */
+#ifndef FARO_RANDOM_H
+#define FARO_RANDOM_H
+
+#include <faro/base.h>
+
+enum { FARO_RNG_WORDS = 64 };
+
+typedef struct faro_rng {
+  uint64_t word[FARO_RNG_WORDS]; /* words not handed out yet are word[0 .. left-1] */
+  uint32_t left;
+  uint32_t family; /* private; zero means: key me from the operating system */
+} faro_rng;
+
+typedef struct faro_sim_rng {
+  faro_rng rng;
+  uint64_t key[2];
+  uint64_t counter[4]; /* block, instance, role, unused: streams never overlap */
+} faro_sim_rng;
+
+typedef struct faro_secure_rng faro_secure_rng;
+
+/* What a simulation stream is for; streams of different roles are independent. */
+typedef enum faro_role { FARO_ROLE_INSTANCE = 1, FARO_ROLE_CONTEXT, FARO_ROLE_REWARD, FARO_ROLE_USER, FARO_ROLE_SHUFFLER, FARO_ROLE_SERVER } faro_role;
+
+FARO_API void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_role role);
+
+FARO_API faro_status faro_secure_open(faro_secure_rng **secure, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_secure_close(faro_secure_rng *secure);
+FARO_API faro_rng *faro_secure_face(faro_secure_rng *secure);
+
+FARO_API void faro_rng_refill(faro_rng *rng);
+
+/* The next 64 random bits. A word handed out is wiped from the buffer. */
+static inline uint64_t faro_rng_next(faro_rng *rng) {
+  if (rng->left == 0) faro_rng_refill(rng);
+  const uint64_t word = rng->word[--rng->left];
+  rng->word[rng->left] = 0;
+  return word;
+}
+
+/* Draws for simulated worlds: fast, in floating point, never part of a deployed release. */
+FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^-53 */
+FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */
+FARO_API bool faro_sim_bernoulli(faro_sim_rng *sim, double p);
+
+#endif

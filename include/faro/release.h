@@ -1,0 +1,120 @@
+/* release: private prefix sums of bounded contributions.
+ *
+ * A user's contribution z goes through a randomizer R on the user's side, a shuffler S (where the
+ * trust model has one) and an analyzer A on the server:
+ *
+ *     z --R--> message --S--> shuffled batch --A--> statistics: the noisy sum of all z so far
+ *
+ * A release owns its noise, its trust model and its claim. After every batch of B users it publishes
+ * new statistics, and that is all a learner gets to see.
+ *
+ * Two ways lead to the same distribution of statistics:
+ *   - messages: faro_release_randomize, _shuffle, _analyze, as separate parties would run them;
+ *   - whole batches: faro_release_absorb for each user, which closes the batch at the B-th, adding
+ *     the noise of all its users in one draw. Simulations use this one. */
+#ifndef FARO_RELEASE_H
+#define FARO_RELEASE_H
+
+#include <faro/privacy.h>
+#include <faro/random.h>
+
+/* What one user adds: z = ( vech(x x'), x y ), packed as in linalg.h. Features longer than `norm` are
+ * scaled back to it and rewards clipped to [low, high] before anything else happens; what is not
+ * finite counts as zero. */
+typedef struct faro_contribution {
+  size_t dimension; /* d, of x */
+  size_t gram;      /* d (d+1) / 2: the entries of vech(x x') */
+  size_t length;    /* gram + d */
+  double norm, low, high;
+  double entry; /* no entry of z exceeds this in magnitude */
+} faro_contribution;
+
+FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm,
+                                            double low, double high, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
+
+/* Where the size of the noise comes from. */
+#define FARO_CALIBRATION_LIST(X)                                                                   \
+  X(PAPER, "paper")   /* the constants of the published theorems */                                \
+  X(FIGURE, "figure") /* the smaller ones behind the published figures; they prove nothing */      \
+  X(TIGHT, "tight")   /* the least noise that the accountant proves */
+
+typedef enum faro_calibration {
+#define X(name, text) FARO_CALIBRATION_##name,
+  FARO_CALIBRATION_LIST(X)
+#undef X
+  FARO_CALIBRATION_COUNT
+} faro_calibration;
+
+FARO_API const char *faro_calibration_name(faro_calibration calibration);
+
+typedef struct faro_release_params {
+  double epsilon, delta;
+  uint64_t horizon; /* T: users in all */
+  uint64_t batch;   /* B: users between two releases; 0 lets the release choose */
+  faro_calibration calibration;
+} faro_release_params;
+
+/* What a learner may know of the noise in the statistics, over the whole horizon. */
+typedef struct faro_noise {
+  const double *scale; /* per entry of z: the noise in any published sum is sub-Gaussian with it */
+  bool gaussian;       /* the noise is Gaussian, not only sub-Gaussian */
+  double gamma;        /* the published experiments' bound on the Gram noise; 0 without noise */
+} faro_noise;
+
+/* What was published last: sums over the first `users` users. */
+typedef struct faro_statistics {
+  const double *sum; /* length of z */
+  uint64_t users, releases;
+} faro_statistics;
+
+/* What it costs a user to take part. */
+typedef struct faro_cost {
+  double bits;     /* sent by a user */
+  double messages; /* that a user hands to the shuffler; 0 without one */
+} faro_cost;
+
+typedef struct faro_release faro_release;
+typedef struct faro_release_kind faro_release_kind;
+
+/* The registry, in the order of releases.def. */
+FARO_API size_t faro_release_kinds(void);
+FARO_API const faro_release_kind *faro_release_kind_at(size_t index);
+FARO_API const faro_release_kind *faro_release_kind_find(const char *name);
+FARO_API const char *faro_release_kind_name(const faro_release_kind *kind);
+FARO_API const char *faro_release_kind_summary(const faro_release_kind *kind);
+FARO_API faro_trust faro_release_kind_trust(const faro_release_kind *kind);
+FARO_API bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration);
+
+/* FARO_INVALID names the parameter, its value and what is allowed. */
+FARO_API faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
+                                         const faro_contribution *contribution,
+                                         const faro_release_params *params,
+                                         faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_release_destroy(faro_release *release);
+
+FARO_API const faro_claim *faro_release_claim(const faro_release *release);
+FARO_API faro_noise faro_release_noise(const faro_release *release);
+FARO_API faro_cost faro_release_cost(const faro_release *release);
+FARO_API uint64_t faro_release_batch(const faro_release *release);
+FARO_API faro_statistics faro_release_statistics(const faro_release *release);
+
+/* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */
+FARO_API bool faro_release_absorb(faro_release *release, const double *z, faro_sim_rng *sim);
+
+/* Messages. All are of one size; `batch` holds B of them one after another.
+ * R for deployment takes a secure stream, and only a release whose noise is exact takes part: one
+ * whose noise is a floating-point number is refused. _rehearse is the same R in a simulation. */
+FARO_API size_t faro_release_message_size(const faro_release *release);
+FARO_API faro_status faro_release_randomize(const faro_release *release, const double *z,
+                                            faro_secure_rng *secure, void *message,
+                                            faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_release_rehearse(const faro_release *release, const double *z, faro_sim_rng *sim,
+                                    void *message);
+/* S: turns the batch of B messages into what the analyzer may see, and returns how many those are. */
+FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *rng);
+/* A: publishes new statistics from a shuffled batch. */
+FARO_API void faro_release_analyze(faro_release *release, const void *batch, size_t count,
+                                   faro_sim_rng *sim);
+
+#endif

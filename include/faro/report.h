@@ -1,0 +1,34 @@
+/* report: what a run found, for people and programs: a table, JSON, CSV, a figure, a page.
+ *
+ * A report is one JSON document (run.json); everything else is drawn from it, so a stored run can be
+ * reported again at any time. */
+#ifndef FARO_REPORT_H
+#define FARO_REPORT_H
+
+#include <faro/sim.h>
+
+typedef struct faro_report faro_report;
+
+FARO_API faro_status faro_report_make(faro_report **report, const faro_experiment *experiment,
+                                      const faro_results *results, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_report_parse(faro_report **report, const char *name, const char *text, size_t length,
+                                       faro_error *error) FARO_WARN_UNUSED;
+/* Reads DIR/run.json. */
+FARO_API faro_status faro_report_load(faro_report **report, const char *directory,
+                                      faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_report_destroy(faro_report *report);
+
+/* Each returns a string that the caller frees, or NULL when memory is out. */
+FARO_API char *faro_report_table(const faro_report *report);
+FARO_API char *faro_report_json(const faro_report *report); /* without curves */
+FARO_API char *faro_report_summary_csv(const faro_report *report);
+FARO_API char *faro_report_curves_csv(const faro_report *report);
+FARO_API char *faro_report_svg(const faro_report *report);
+FARO_API char *faro_report_html(const faro_report *report);
+
+/* Writes run.json, summary.csv, curves.csv, NAME.svg and report.html into an existing directory, each
+ * whole or not at all. */
+FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
+                                       faro_error *error) FARO_WARN_UNUSED;
+
+#endif

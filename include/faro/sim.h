@@ -1,0 +1,80 @@
+/* sim: experiments. An experiment file names an environment and algorithms (learner x release); the
+ * runner plays every algorithm on every instance, over threads, and collects the regret. */
+#ifndef FARO_SIM_H
+#define FARO_SIM_H
+
+#include <faro/env.h>
+#include <faro/learner.h>
+#include <faro/release.h>
+#include <stdatomic.h>
+
+enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
+
+typedef struct faro_experiment faro_experiment;
+
+/* One override, as in `--set key=value`. */
+typedef struct faro_override {
+  const char *key, *value;
+} faro_override;
+
+typedef struct faro_experiment_options {
+  const faro_override *overrides;
+  size_t override_count;
+  bool quick; /* at most 2000 rounds and 4 instances */
+} faro_experiment_options;
+
+/* Reads, checks and resolves an experiment. `file` names it in messages ("file:line: ..."). */
+FARO_API faro_status faro_experiment_parse(faro_experiment **experiment, const char *file, const char *text,
+                                           size_t length, const faro_experiment_options *options,
+                                           faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_experiment_load(faro_experiment **experiment, const char *path,
+                                          const faro_experiment_options *options,
+                                          faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_experiment_destroy(faro_experiment *experiment);
+
+FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
+FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
+FARO_API size_t faro_experiment_cells(const faro_experiment *experiment);
+FARO_API size_t faro_experiment_instances(const faro_experiment *experiment);
+
+/* The table of settings as text, for `faro list settings` and the docs. Caller frees. */
+FARO_API char *faro_settings_table(void);
+
+/* What came out of one algorithm at one sweep point, over all instances. */
+typedef struct faro_spread {
+  double mean, sd, error, lower, median, upper; /* error: of the mean; lower, upper: quartiles */
+} faro_spread;
+
+typedef struct faro_outcome {
+  faro_spread regret; /* final */
+  double updates;     /* mean number of policy updates */
+  double shifted;     /* share of updates in which V had to be shifted */
+  double seconds;     /* of computing, over all instances */
+  size_t points;      /* of the curve */
+  uint64_t round[FARO_CURVE_POINTS];
+  faro_spread curve[FARO_CURVE_POINTS];
+} faro_outcome;
+
+typedef struct faro_results {
+  size_t cells;
+  faro_outcome *outcome; /* one a cell */
+  size_t resumed;        /* instances that an earlier run had finished */
+  double seconds;        /* wall time of this run */
+} faro_results;
+
+typedef struct faro_run_options {
+  size_t jobs;         /* threads; 0: one a processor */
+  const char *journal; /* file that keeps finished instances, or NULL */
+  const atomic_int *stop; /* non-zero: finish nothing more; may be NULL. Safe to set in a signal handler */
+  void (*progress)(void *context, size_t done, size_t total); /* about five times a second; may be NULL */
+  void *context;
+} faro_run_options;
+
+/* FARO_INTERRUPTED when stopped: finished instances are in the journal, and the next run with the
+ * same experiment takes them from there. The journal stays until the caller, having put the results
+ * in a safe place, removes it. */
+FARO_API faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
+                              faro_results **results, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_results_destroy(faro_results *results);
+
+#endif

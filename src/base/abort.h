@@ -1,0 +1,20 @@
+/* abort: a broken invariant stops the program loudly, in release builds too. A wrong privacy state
+ * must not go on. For bugs of faro's own only; bad input gets a status and a message. */
+#ifndef FARO_BASE_ABORT_H
+#define FARO_BASE_ABORT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn static inline void faro_abort(const char *what) {
+  fprintf(stderr, "faro: internal error: %s\n", what);
+  abort();
+}
+
+/* The stated invariant holds, or the program stops. */
+#define FARO_INVARIANT(condition)                                                                  \
+  do {                                                                                             \
+    if (!(condition)) faro_abort(#condition);                                                      \
+  } while (0)
+
+#endif

@@ -1,0 +1,28 @@
+/* base: status texts, the error record, the version. */
+#include <faro/base.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+faro_status faro_fail(faro_error *error, faro_status status, const char *format, ...) {
+  if (!error || error->status != FARO_OK) return status;
+  error->status = status;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(error->message, sizeof error->message, format, args);
+  va_end(args);
+  return status;
+}
+
+const char *faro_status_text(faro_status status) {
+  static const char *const text[] = {
+#define X(name, words) words,
+      FARO_STATUS_LIST(X)
+#undef X
+  };
+  return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
+}
+
+const char *faro_version(void) { return FARO_VERSION; }
+const char *faro_commit(void) { return FARO_COMMIT; }
+const char *faro_compiler(void) { return FARO_COMPILER; }

@@ -1,0 +1,81 @@
+/* text: see the header. */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
+    if (strtod(out, NULL) == value) break;
+  }
+  return out;
+}
+
+enum { WORD_MAX = 40 };
+
+/* Levenshtein distance with swaps of neighbours, on words of at most WORD_MAX letters. */
+static size_t distance(const char *a, const char *b) {
+  const size_t n = strlen(a);
+  const size_t m = strlen(b);
+  if (n > WORD_MAX || m > WORD_MAX) return SIZE_MAX;
+  size_t row[3][WORD_MAX + 1];
+  for (size_t j = 0; j <= m; j++) row[0][j] = j;
+  for (size_t i = 1; i <= n; i++) {
+    size_t *now = row[i % 3];
+    const size_t *last = row[(i + 2) % 3];
+    const size_t *before = row[(i + 1) % 3];
+    now[0] = i;
+    for (size_t j = 1; j <= m; j++) {
+      size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+        best = before[j - 2] + 1;
+      now[j] = best;
+    }
+  }
+  return row[n % 3][m];
+}
+
+const char *faro_nearest(const char *word, const char *const *names, size_t count) {
+  const char *best = NULL;
+  size_t least = strlen(word) / 3 + 1; /* one slip in three letters, and one more */
+  for (size_t i = 0; i < count; i++) {
+    const size_t now = distance(word, names[i]);
+    if (now <= least && (!best || now < least)) {
+      best = names[i];
+      least = now;
+    }
+  }
+  return best;
+}
+
+static bool reserve(faro_text *text, size_t extra) {
+  if (text->length + extra < text->capacity) return true;
+  const size_t capacity = (text->length + extra + 64) * 2;
+  char *data = realloc(text->data, capacity);
+  if (!data) return false;
+  text->data = data;
+  text->capacity = capacity;
+  return true;
+}
+
+void faro_text_add(faro_text *text, const char *format, ...) {
+  if (text->failed) return;
+  va_list args;
+  va_start(args, format);
+  va_list again;
+  va_copy(again, args);
+  const int need = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (need < 0 || !reserve(text, (size_t)need)) text->failed = true;
+  else text->length += (size_t)vsnprintf(text->data + text->length, (size_t)need + 1, format, again);
+  va_end(again);
+}
+
+void faro_text_release(faro_text *text) {
+  free(text->data);
+  *text = (faro_text)FARO_TEXT_INIT;
+}

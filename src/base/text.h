@@ -1,0 +1,29 @@
+/* text: numbers that read back exactly, growing strings, and "did you mean". */
+#ifndef FARO_BASE_TEXT_H
+#define FARO_BASE_TEXT_H
+
+#include <faro/base.h>
+#include <stdarg.h>
+
+enum { FARO_NUMBER_SIZE = 32 };
+
+/* The shortest of %.15g, %.16g, %.17g that strtod reads back to the same double. */
+const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]);
+
+/* The name nearest to `word` when it is near enough to be a slip of the keyboard, else NULL. */
+const char *faro_nearest(const char *word, const char *const *names, size_t count);
+
+/* A string that grows. A failed allocation is remembered in `failed` and later calls do nothing, so
+ * that a writer checks once, at the end. */
+typedef struct faro_text {
+  char *data; /* NULL before the first append */
+  size_t length, capacity;
+  bool failed;
+} faro_text;
+
+#define FARO_TEXT_INIT {0}
+
+void faro_text_add(faro_text *text, const char *format, ...) FARO_PRINTF(2, 3);
+void faro_text_release(faro_text *text);
+
+#endif

@@ -1,0 +1,131 @@
+/* list: faro list [learners|releases|environments|experiments|settings] */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+static void list_learners(void) {
+  for (size_t i = 0; i < faro_learner_kinds(); i++) {
+    const faro_learner_kind *kind = faro_learner_kind_at(i);
+    printf("  %-20s %s\n", faro_learner_kind_name(kind), faro_learner_kind_summary(kind));
+  }
+}
+
+static void list_releases(void) {
+  for (size_t i = 0; i < faro_release_kinds(); i++) {
+    const faro_release_kind *kind = faro_release_kind_at(i);
+    printf("  %-20s trust %-8s %s\n", faro_release_kind_name(kind), faro_trust_name(faro_release_kind_trust(kind)),
+           faro_release_kind_summary(kind));
+  }
+}
+
+static void list_environments(void) {
+  for (size_t i = 0; i < faro_env_kinds(); i++) {
+    const faro_env_kind *kind = faro_env_kind_at(i);
+    printf("  %-20s %s\n", faro_env_kind_name(kind), faro_env_kind_summary(kind));
+  }
+}
+
+static void list_experiment(const char *folder, const char *file) {
+  char path[CLI_PATH];
+  faro_error error = {0};
+  faro_experiment *experiment = NULL;
+  if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path) return;
+  if (faro_experiment_load(&experiment, path, NULL, &error) == FARO_OK)
+    printf("  %-20s %s\n", faro_experiment_name(experiment), faro_experiment_title(experiment));
+  else printf("  %-20s (cannot be run: %s)\n", file, error.message);
+  faro_experiment_destroy(experiment);
+}
+
+static int yaml_only(const struct dirent *entry) {
+  const char *dot = strrchr(entry->d_name, '.');
+  return dot && strcmp(dot, ".yaml") == 0;
+}
+
+/* Those of the first folder that has any. */
+static void list_experiments(void) {
+  for (size_t i = 0; i < CLI_PLACES; i++) {
+    char buffer[CLI_PATH];
+    const char *folder = cli_experiment_folder(i, buffer);
+    struct dirent **entry = NULL;
+    const int count = folder ? scandir(folder, &entry, yaml_only, alphasort) : -1;
+    for (int k = 0; k < count; k++) {
+      list_experiment(folder, entry[k]->d_name);
+      free(entry[k]);
+    }
+    free(entry);
+    if (count > 0) return;
+  }
+}
+
+static void list_settings(void) { (void)cli_print(stdout, faro_settings_table()); }
+
+static const struct {
+  const char *name;
+  void (*list)(void);
+} lists[] = {{"learners", list_learners},
+             {"releases", list_releases},
+             {"environments", list_environments},
+             {"experiments", list_experiments},
+             {"settings", list_settings}};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+/* Which learner takes which release under which calibration. */
+static void list_matrix(void) {
+  printf("%-12s %-20s %s\n", "learner", "release", "calibrations");
+  for (size_t l = 0; l < faro_learner_kinds(); l++)
+    for (size_t r = 0; r < faro_release_kinds(); r++) {
+      const faro_release_kind *kind = faro_release_kind_at(r);
+      printf("%-12s %-20s", faro_learner_kind_name(faro_learner_kind_at(l)), faro_release_kind_name(kind));
+      for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+        if (faro_release_kind_calibrates(kind, (faro_calibration)c)) printf(" %s", faro_calibration_name((faro_calibration)c));
+      printf("\n");
+    }
+}
+
+static int list_one(const char *word) {
+  const char *names[LISTS];
+  for (size_t i = 0; i < LISTS; i++) {
+    names[i] = lists[i].name;
+    if (strcmp(lists[i].name, word) != 0) continue;
+    lists[i].list();
+    return EXIT_DONE;
+  }
+  const char *nearest = faro_nearest(word, names, LISTS);
+  return cli_usage(&cli_list, "nothing called \"%s\" to list%s%s%s", word, nearest ? " (did you mean " : "",
+                   nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+static int run(int argc, char **argv) {
+  static const cli_option options[] = {{"matrix", false}};
+  int place = 0;
+  const char *value = NULL;
+  const char *word = NULL;
+  for (;;) {
+    switch (cli_next(&cli_list, options, 1, argc, argv, &place, &value)) {
+    case 0: list_matrix(); return EXIT_DONE;
+    case CLI_WORD: word = value; continue;
+    case CLI_HELP: return EXIT_DONE;
+    case CLI_END: break;
+    default: return EXIT_USAGE;
+    }
+    break;
+  }
+  if (word) return list_one(word);
+  for (size_t i = 0; i + 1 < LISTS; i++) { /* settings only on request: they are many */
+    printf("%s%s:\n", i ? "\n" : "", lists[i].name);
+    lists[i].list();
+  }
+  return EXIT_DONE;
+}
+
+const cli_command cli_list = {
+    .name = "list",
+    .usage = "list [learners | releases | environments | experiments | settings] [--matrix]",
+    .summary = "what there is: learners, releases, environments, experiments, settings",
+    .run = run,
+    .help = "  settings   the keys of an experiment file: where they stand, defaults, what is allowed\n"
+            "  --matrix   which learner takes which release, under which calibrations\n",
+};

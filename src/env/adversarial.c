@@ -1,0 +1,64 @@
+/* linear-adversarial: an oblivious adversary that rotates the arms so that old information is least
+ * useful.
+ *
+ * A random orthonormal basis q_1 .. q_n of the first n = d - 1 coordinates is cut into planes
+ * (q_1, q_2), (q_3, q_4), ... (the last takes q_{n-1} again when n is odd; n = 1 leaves a line). The
+ * horizon is cut into as many phases of equal length. In phase s all arms differ only within plane s:
+ *
+ *   x_a = (cos(phi_a + t w) q_{2s-1} + sin(phi_a + t w) q_{2s}, 1) / sqrt(2),   w = the golden angle
+ *
+ * What a learner found out in earlier phases is orthogonal to every difference between arms that now
+ * matters, as late into the horizon as d directions allow; and the turn by w each round means that no
+ * choice can be repeated by index. The arms do not depend on what was played, so rivals stay paired. */
+#include <math.h>
+
+#include "env/kind.h"
+
+static const double TURN = 2.399963229728653; /* pi (3 - sqrt 5) */
+
+/* Gram-Schmidt on random directions: row i of basis is q_i. */
+static void draw_basis(faro_env *env, size_t n) {
+  double *q = env->basis;
+  for (size_t i = 0; i < n; i++) {
+    faro_linear_unit(&env->instance, n, q + i * n, 1);
+    double square = 0;
+    for (size_t k = 0; k < i; k++) {
+      double inner = 0;
+      for (size_t j = 0; j < n; j++) inner += q[i * n + j] * q[k * n + j];
+      for (size_t j = 0; j < n; j++) q[i * n + j] -= inner * q[k * n + j];
+    }
+    for (size_t j = 0; j < n; j++) square += q[i * n + j] * q[i * n + j];
+    for (size_t j = 0; j < n; j++) q[i * n + j] /= sqrt(square);
+  }
+}
+
+static void turn(faro_env *env) {
+  const size_t n = env->arms.dimension - 1;
+  const size_t stride = env->arms.stride;
+  const size_t planes = (n + 1) / 2;
+  const size_t plane = (size_t)((double)env->round * (double)planes / (double)env->params.horizon);
+  const size_t first = 2 * plane + 1 < n ? 2 * plane : (n > 1 ? n - 2 : 0);
+  const double *q = env->basis + first * n;
+  const double *r = n > 1 ? q + n : q;
+  const double scale = env->params.draw == FARO_DRAW_PUBLISHED ? 1 : sqrt(0.5);
+  for (size_t a = 0; a < env->arms.count; a++) {
+    const double phi = (double)a * (6.283185307179586 / (double)env->arms.count) + (double)env->round * TURN;
+    const double c = scale * cos(phi);
+    const double s = n > 1 ? scale * sin(phi) : 0;
+    for (size_t i = 0; i < n; i++) env->arms.x[i * stride + a] = c * q[i] + s * r[i];
+    env->arms.x[n * stride + a] = scale;
+  }
+  faro_linear_settle(env);
+}
+
+static void begin(faro_env *env) {
+  draw_basis(env, env->arms.dimension - 1);
+  turn(env);
+}
+
+const faro_env_kind faro_env_linear_adversarial = {
+    .name = "linear-adversarial",
+    .summary = "linear rewards, arms rotated so that old information is least useful",
+    .begin = begin,
+    .next = turn,
+};

@@ -1,0 +1,100 @@
+/* env: the registry and what all environments share. */
+#include <math.h>
+#include <string.h>
+
+#include "env/kind.h"
+
+#define ENV(id) extern const faro_env_kind faro_env_##id;
+#include "env/envs.def"
+#undef ENV
+
+static const faro_env_kind *const kinds[] = {
+#define ENV(id) &faro_env_##id,
+#include "env/envs.def"
+#undef ENV
+};
+
+size_t faro_env_kinds(void) { return sizeof kinds / sizeof *kinds; }
+const faro_env_kind *faro_env_kind_at(size_t index) { return kinds[index]; }
+const char *faro_env_kind_name(const faro_env_kind *kind) { return kind->name; }
+const char *faro_env_kind_summary(const faro_env_kind *kind) { return kind->summary; }
+
+const faro_env_kind *faro_env_kind_find(const char *name) {
+  for (size_t i = 0; i < faro_env_kinds(); i++)
+    if (strcmp(kinds[i]->name, name) == 0) return kinds[i];
+  return NULL;
+}
+
+faro_status faro_env_check(const faro_env_params *p, faro_error *error) {
+  if (p->dimension < 2 || p->dimension > FARO_DIMENSION_MAX)
+    return faro_fail(error, FARO_INVALID, "dimension must be 2 .. %d (got %zu)", FARO_DIMENSION_MAX,
+                     p->dimension);
+  if (p->arms < 2 || p->arms > 1000000)
+    return faro_fail(error, FARO_INVALID, "arms must be 2 .. 1000000 (got %zu)", p->arms);
+  if (p->dimension * p->arms > 10000000)
+    return faro_fail(error, FARO_INVALID, "arms x dimension must be at most 10^7 (got %zu x %zu)", p->arms,
+                     p->dimension);
+  return FARO_OK;
+}
+
+faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const faro_env_params *params,
+                            faro_error *error) {
+  const faro_status status = faro_env_check(params, error);
+  if (status != FARO_OK) return status;
+  const size_t d = params->dimension;
+  const size_t stride = faro_arm_stride(params->arms);
+  faro_arena arena = {0};
+  faro_env *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
+  double *x = faro_arena_alloc(&arena, d * stride, sizeof *x, error);
+  double *theta = faro_arena_alloc(&arena, d, sizeof *theta, error);
+  double *mean = faro_arena_alloc(&arena, stride, sizeof *mean, error);
+  double *basis = faro_arena_alloc(&arena, d * d, sizeof *basis, error);
+  if (!made || !x || !theta || !mean || !basis) {
+    faro_arena_free(&arena);
+    return FARO_MEMORY;
+  }
+  *made = (faro_env){.kind = kind, .arena = arena, .params = *params, .theta = theta, .mean = mean, .basis = basis};
+  made->arms = (faro_arms){.dimension = d, .count = params->arms, .stride = stride, .x = x};
+  *env = made;
+  return FARO_OK;
+}
+
+void faro_env_destroy(faro_env *env) {
+  if (!env) return;
+  faro_arena arena = env->arena;
+  faro_arena_free(&arena);
+}
+
+void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
+  faro_sim_open(&env->instance, seed, instance, FARO_ROLE_INSTANCE);
+  faro_sim_open(&env->context, seed, instance, FARO_ROLE_CONTEXT);
+  faro_sim_open(&env->reward, seed, instance, FARO_ROLE_REWARD);
+  env->round = 0;
+  const size_t d = env->params.dimension;
+  const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
+  faro_linear_unit(&env->instance, d - 1, env->theta, 1);
+  for (size_t i = 0; i + 1 < d; i++) env->theta[i] *= last;
+  env->theta[d - 1] = last;
+  env->kind->begin(env);
+}
+
+const faro_arms *faro_env_arms(const faro_env *env) { return &env->arms; }
+double faro_env_gap(const faro_env *env, size_t arm) { return env->best - env->mean[arm]; }
+
+double faro_env_norm(const faro_env_params *params) {
+  return params->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1;
+}
+
+static double draw_reward(faro_env *env, double mean) {
+  const double u = faro_sim_uniform(&env->reward);
+  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < mean;
+  return mean + (2 * u - 1) * fmin(mean, 1 - mean);
+}
+
+double faro_env_play(faro_env *env, size_t arm, double *x) {
+  for (size_t i = 0; i < env->params.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
+  const double reward = draw_reward(env, env->mean[arm]);
+  env->round++;
+  if (env->kind->next && env->round < env->params.horizon) env->kind->next(env);
+  return reward;
+}

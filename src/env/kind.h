@@ -1,0 +1,33 @@
+/* kind: what an environment is made of, for the files that implement one. */
+#ifndef FARO_ENV_KIND_H
+#define FARO_ENV_KIND_H
+
+#include <faro/env.h>
+#include <faro/random.h>
+
+#include "base/arena.h"
+
+struct faro_env_kind {
+  const char *name, *summary;
+  void (*begin)(faro_env *); /* arms of the first round */
+  void (*next)(faro_env *);  /* arms of round env->round; NULL: they stay */
+};
+
+struct faro_env {
+  const faro_env_kind *kind;
+  faro_arena arena;
+  faro_env_params params;
+  faro_arms arms;
+  double *theta, *mean; /* mean reward of each arm in this round */
+  double best;          /* the greatest of them */
+  double *basis;        /* scratch of kinds that need d x d */
+  uint64_t round;       /* from 0 */
+  faro_sim_rng instance, context, reward;
+};
+
+/* Pieces for linear environments (linear.c). */
+void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride); /* uniform on the sphere */
+void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
+void faro_linear_settle(faro_env *env); /* arms have changed: new version, means, best */
+
+#endif

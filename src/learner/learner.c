@@ -1,0 +1,66 @@
+/* learner: the registry and what all learners share. */
+#include <string.h>
+
+#include "learner/kind.h"
+
+#define LEARNER(id) extern const faro_learner_kind faro_learner_##id;
+#include "learner/learners.def"
+#undef LEARNER
+
+static const faro_learner_kind *const kinds[] = {
+#define LEARNER(id) &faro_learner_##id,
+#include "learner/learners.def"
+#undef LEARNER
+};
+
+size_t faro_learner_kinds(void) { return sizeof kinds / sizeof *kinds; }
+const faro_learner_kind *faro_learner_kind_at(size_t index) { return kinds[index]; }
+const char *faro_learner_kind_name(const faro_learner_kind *kind) { return kind->name; }
+const char *faro_learner_kind_summary(const faro_learner_kind *kind) { return kind->summary; }
+
+const faro_learner_kind *faro_learner_kind_find(const char *name) {
+  for (size_t i = 0; i < faro_learner_kinds(); i++)
+    if (strcmp(kinds[i]->name, name) == 0) return kinds[i];
+  return NULL;
+}
+
+static faro_status validate(const faro_learner_params *params, faro_error *error) {
+  if (params->dimension < 1 || params->dimension > FARO_DIMENSION_MAX)
+    return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_DIMENSION_MAX,
+                     params->dimension);
+  if (!(params->failure > 0 && params->failure < 1))
+    return faro_fail(error, FARO_INVALID, "failure must be above 0 and below 1 (got %g)", params->failure);
+  return FARO_OK;
+}
+
+faro_status faro_learner_create(faro_learner **learner, const faro_learner_kind *kind,
+                                const faro_learner_params *params, faro_error *error) {
+  faro_status status = validate(params, error);
+  if (status != FARO_OK) return status;
+  faro_arena arena = {0};
+  faro_learner *made = faro_arena_alloc(&arena, 1, kind->size, error);
+  if (!made) return FARO_MEMORY;
+  made->kind = kind;
+  made->arena = arena;
+  made->params = *params;
+  status = kind->init(made, error);
+  if (status == FARO_OK) *learner = made;
+  else faro_learner_destroy(made);
+  return status;
+}
+
+void faro_learner_destroy(faro_learner *learner) {
+  if (!learner) return;
+  learner->kind->release(learner);
+  faro_arena arena = learner->arena;
+  faro_arena_free(&arena);
+}
+
+void faro_learner_update(faro_learner *learner, const faro_statistics *statistics) {
+  learner->kind->update(learner, statistics);
+  learner->policy.version++;
+  learner->diagnostics.updates++;
+}
+
+const faro_policy *faro_learner_policy(const faro_learner *learner) { return &learner->policy; }
+faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner) { return learner->diagnostics; }

@@ -1,0 +1,160 @@
+/* fast: floating-point draws for simulated worlds and simulated noise.
+ *
+ * Normal: the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area, on 53-bit
+ * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS),
+ * whose acceptance test uses Loader's form of the probabilities, so that n may be as large as 10^15
+ * without the cancellation of log-factorials. */
+#include <math.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "random/samplers.h"
+
+static const double TWO_PI = 6.283185307179586476925286766559;
+
+double faro_sim_uniform(faro_sim_rng *sim) {
+  return (double)(faro_rng_next(&sim->rng) >> 11) * 0x1p-53;
+}
+
+/* (0, 1]: safe under log. */
+static double uniform_positive(faro_sim_rng *sim) {
+  return (double)((faro_rng_next(&sim->rng) >> 11) + 1) * 0x1p-53;
+}
+
+bool faro_sim_bernoulli(faro_sim_rng *sim, double p) { return faro_sim_uniform(sim) < p; }
+
+/* Ziggurat. Layer i spans |x| < edge[i]; layer 0 is the base strip with the tail beyond `TAIL`.
+ *   wide[i] * j is the candidate for a signed 53-bit j; |j| < inside[i] accepts without more. */
+enum { LAYERS = 256 };
+static const double TAIL = 3.6541528853610088;    /* r: where the tail begins, for 256 layers */
+static const double AREA = 0.00492867323399;      /* area of each layer */
+static double wide[LAYERS], height[LAYERS];
+static int64_t inside[LAYERS];
+
+__attribute__((constructor)) static void make_ziggurat(void) {
+  const double scale = 0x1p52;
+  double edge = TAIL;
+  double below = exp(-0.5 * TAIL * TAIL);
+  const double base = AREA / below; /* width of a box with the base strip's area */
+  wide[0] = base / scale;
+  inside[0] = (int64_t)(TAIL / base * scale);
+  height[0] = 1;
+  for (int i = LAYERS - 1; i > 0; i--) {
+    const double above = i > 1 ? below + AREA / edge : 1;
+    const double next = i > 1 ? sqrt(-2 * log(above)) : 0;
+    wide[i] = edge / scale;
+    inside[i] = (int64_t)(next / edge * scale);
+    height[i] = below;
+    edge = next;
+    below = above;
+  }
+}
+
+/* Marsaglia's tail beyond `TAIL`. */
+static double normal_tail(faro_sim_rng *sim) {
+  double x = 0;
+  double y = 0;
+  do {
+    x = -log(uniform_positive(sim)) / TAIL;
+    y = -log(uniform_positive(sim));
+  } while (y + y < x * x);
+  return TAIL + x;
+}
+
+double faro_sim_normal(faro_sim_rng *sim) {
+  for (;;) {
+    const uint64_t word = faro_rng_next(&sim->rng);
+    const size_t i = word & (LAYERS - 1);
+    const int64_t j = (int64_t)word >> 11;
+    const double x = (double)j * wide[i];
+    if (j < inside[i] && -j < inside[i]) return x;
+    if (i == 0) return j < 0 ? -normal_tail(sim) : normal_tail(sim);
+    /* a uniform height between the density at the layer's outer edge and at its inner edge */
+    const double y = height[i] + faro_sim_uniform(sim) * (height[i - 1] - height[i]);
+    if (y < exp(-0.5 * x * x)) return x;
+  }
+}
+
+/* log k! - [log sqrt(2 pi k) + k log k - k], the error of Stirling's formula; k >= 1. */
+static double stirling_error(double k) {
+  if (k < 16) { /* lgamma would do, but it writes a global */
+    double log_factorial = 0;
+    for (double i = 2; i <= k; i++) log_factorial += log(i);
+    return log_factorial - (0.5 * log(TWO_PI * k) + k * log(k) - k);
+  }
+  const double k2 = k * k;
+  return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - 1.0 / 1188 / k2) / k2) / k2) / k2) / k;
+}
+
+/* x log(x/m) + m - x without cancellation when x is near m. */
+static double deviance(double x, double m) {
+  if (fabs(x - m) >= 0.1 * (x + m)) return x * log(x / m) + m - x;
+  const double v = (x - m) / (x + m);
+  double sum = (x - m) * v;
+  double term = 2 * x * v;
+  for (int j = 1; j < 1000; j++) {
+    term *= v * v;
+    const double next = sum + term / (2 * j + 1);
+    if (next == sum) break;
+    sum = next;
+  }
+  return sum;
+}
+
+double faro_binomial_log(double n, double p, double k) {
+  if (k == 0) return n * log1p(-p);
+  if (k == n) return n * log(p);
+  return stirling_error(n) - stirling_error(k) - stirling_error(n - k) - deviance(k, n * p) -
+         deviance(n - k, n * (1 - p)) + 0.5 * log(n / (TWO_PI * k * (n - k)));
+}
+
+void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p) {
+  FARO_INVARIANT(p >= 0 && p <= 1);
+  *plan = (faro_binomial){.n = n, .mirror = p > 0.5, .p = p > 0.5 ? 1 - p : p};
+  const double np = (double)n * plan->p;
+  if (np < 10) {
+    plan->first = exp((double)n * log1p(-plan->p));
+    plan->odds = plan->p / (1 - plan->p);
+    return;
+  }
+  const double sd = sqrt(np * (1 - plan->p));
+  plan->b = 1.15 + 2.53 * sd;
+  plan->a = -0.0873 + 0.0248 * plan->b + 0.01 * plan->p;
+  plan->c = np + 0.5;
+  plan->alpha = (2.83 + 5.1 / plan->b) * sd;
+  plan->vr = 0.92 - 4.2 / plan->b;
+  plan->mode_log = faro_binomial_log((double)n, plan->p, floor(((double)n + 1) * plan->p));
+}
+
+static uint64_t binomial_inversion(const faro_binomial *plan, faro_sim_rng *sim) {
+  for (;;) {
+    double u = faro_sim_uniform(sim);
+    double probability = plan->first;
+    for (uint64_t k = 0; k <= plan->n && k < 200; k++) { /* P(k >= 200) < 1e-150 when n p < 10 */
+      if (u < probability) return k;
+      u -= probability;
+      probability *= plan->odds * (double)(plan->n - k) / (double)(k + 1);
+    }
+  }
+}
+
+static uint64_t binomial_rejection(const faro_binomial *plan, faro_sim_rng *sim) {
+  const double n = (double)plan->n;
+  for (;;) {
+    const double u = faro_sim_uniform(sim) - 0.5;
+    const double v = uniform_positive(sim);
+    const double us = 0.5 - fabs(u);
+    const double k = floor((2 * plan->a / us + plan->b) * u + plan->c);
+    if (us >= 0.07 && v <= plan->vr) return (uint64_t)k;
+    if (!(k >= 0 && k <= n)) continue;
+    if (log(v * plan->alpha / (plan->a / (us * us) + plan->b)) <=
+        faro_binomial_log(n, plan->p, k) - plan->mode_log)
+      return (uint64_t)k;
+  }
+}
+
+uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim) {
+  if (plan->n == 0 || plan->p == 0) return plan->mirror ? plan->n : 0;
+  const uint64_t k = plan->first > 0 ? binomial_inversion(plan, sim) : binomial_rejection(plan, sim);
+  return plan->mirror ? plan->n - k : k;
+}

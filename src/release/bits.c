@@ -1,0 +1,164 @@
+/* shuffle-bits: every user turns each entry into bits, most of them noise; a shuffler mixes the bits
+ * of a batch. P_Vec, 000 Alg. 5-7 (after Cheu et al. 2021).
+ *
+ *   entry z in [-D, D]  --shift, scale-->  0 .. G grid steps  --random rounding-->  k ones
+ *   plus b noise bits, each one with p = 1/4:   the user sends k + Bin(b, 1/4) ones among G + b bits
+ *
+ * A message holds, for each entry, the number of ones. Mixing the bits of one label leaves nothing
+ * but how many ones there are in all, so the shuffler hands on the totals.
+ *
+ * Everything after the clip is integer: a value is put on a fixed-point grid of 2^-32 steps, and
+ * adding 32 random bits before dropping the fraction rounds it up with exactly that probability.
+ *
+ * DEVIATION from 000 Alg. 5: it shifts into [0, 2D] but scales by D, so that the ones could exceed the
+ * bits; the grid here spans [0, 2D] (as in 002 Alg. 2). Only the lower triangle is sent.
+ *
+ *   G  grid   b  bits   D  contribution.entry   B  batch */
+#include <math.h>
+#include <string.h>
+
+#include "release/kind.h"
+
+static const double BITS_MAX = 0x1p40;  /* noise bits of a user and entry */
+static const double TOTAL_MAX = 0x1p60; /* ones of a batch: sums stay within 63 bits */
+
+/* Kearns and Saul 1998: Bernoulli(p) is sub-Gaussian with (1-2p) / (2 ln((1-p)/p)); here p = 1/4. */
+static const double QUARTER_PROXY = 0.22755980666;
+
+static faro_status set_bits(faro_release *r, double bits, faro_error *error) {
+  if (!(bits <= BITS_MAX && bits * (double)r->params.batch <= TOTAL_MAX))
+    return faro_fail(error, FARO_INVALID,
+                     "shuffle-bits would need %.3g noise bits per user and entry (at most %.3g, and "
+                     "%.3g in a batch): raise epsilon or delta, or change batch",
+                     bits, BITS_MAX, TOTAL_MAX);
+  r->bits = (uint64_t)bits;
+  r->grid = (uint64_t)ceil(2 * r->contribution.entry / r->step);
+  r->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->count, error);
+  if (!r->count) return FARO_MEMORY;
+  faro_binomial_plan(&r->plan, r->params.batch * r->bits, 0.25);
+  const double users = (double)(r->batches * r->params.batch);
+  const double scale = r->step * sqrt(users * (QUARTER_PROXY * (double)r->bits + 0.25)); /* rounding: 1/4 */
+  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = scale;
+  r->message_size = r->contribution.length * sizeof(uint64_t);
+  r->cost.messages = (double)r->contribution.length * (double)(r->grid + r->bits);
+  r->cost.bits = r->cost.messages;
+  return FARO_OK;
+}
+
+/* 000 Theorem C.1. */
+static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  const double epsilon = r->params.epsilon;
+  const double delta = r->params.delta;
+  const double d = (double)r->contribution.dimension;
+  const double batch = (double)r->params.batch;
+  const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
+  r->step = 2 * r->contribution.entry / g;
+  const bool inside = epsilon <= 15 && delta < 0.5;
+  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside, "000 Theorem C.1%s",
+                             inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)");
+  const double root = g * log(4 * (d * d + 1) / delta) / epsilon;
+  return set_bits(r, ceil(24e4 * root * root / batch), error);
+}
+
+/* The published script: s = 1 at epsilon = 0.2 and 10 at epsilon = 1 and 10 ("tuned"); between them
+ * faro changes over at 0.5. Entries in [-L, L] on steps of L / g. */
+static faro_status calibrate_figure(faro_release *r, faro_error *error) {
+  const double epsilon = r->params.epsilon;
+  const double d = (double)r->contribution.dimension;
+  const double batch = (double)r->params.batch;
+  const double g = fmax(2 * sqrt(batch), fmax(d, 4));
+  const double root = g * log(d / r->params.delta) / epsilon;
+  r->contribution.entry = r->contribution.norm;
+  r->step = r->contribution.norm / g;
+  r->gamma = 0.25 * log(d / r->params.delta) / (epsilon * sqrt(batch)) * sqrt((double)r->params.horizon * d);
+  r->claim = faro_claim_make(epsilon, r->params.delta, FARO_TRUST_SHUFFLE, false,
+                             "constants of the published figures, which no theorem backs");
+  return set_bits(r, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)), error);
+}
+
+/* Grid steps of an entry in 2^-32 fixed point, clipped; NaN counts as the lower end. */
+static inline uint64_t fixed_point(const faro_release *r, double z, double per_step) {
+  const double steps = (z + r->contribution.entry) * per_step;
+  if (!(steps > 0)) return 0;
+  const double most = (double)r->grid;
+  return (uint64_t)((steps < most ? steps : most) * 0x1p32);
+}
+
+/* Random rounding: up with exactly the probability of the fraction. */
+static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
+
+static void absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
+  const double per_step = 1 / r->step;
+  uint64_t word = 0;
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    word = i % 2 == 0 ? faro_rng_next(&sim->rng) : word >> 32;
+    r->count[i] += (int64_t)round_up(fixed_point(r, z[i], per_step), word & UINT32_MAX);
+  }
+}
+
+/* B users' b bits each are B b bits: one binomial an entry. */
+static void thicken(faro_release *r, faro_sim_rng *sim) {
+  for (size_t i = 0; i < r->contribution.length; i++)
+    r->count[i] += (int64_t)faro_sim_binomial(&r->plan, sim);
+}
+
+static void randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
+  const double per_step = 1 / r->step;
+  uint64_t *ones = message;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    ones[i] = round_up(fixed_point(r, z[i], per_step), faro_rng_next(rng) & UINT32_MAX) +
+              faro_exact_binomial_quarter(rng, r->bits);
+}
+
+/* Only the totals leave: the messages of the users are wiped. */
+static size_t mix(const faro_release *r, void *batch, faro_rng *rng) {
+  (void)rng;
+  const size_t length = r->contribution.length;
+  uint64_t *total = batch;
+  for (uint64_t user = 1; user < r->params.batch; user++) {
+    uint64_t *ones = total + user * length;
+    for (size_t i = 0; i < length; i++) total[i] += ones[i];
+    memset(ones, 0, length * sizeof *ones);
+  }
+  return 1;
+}
+
+static void collect(faro_release *r, const void *message) {
+  const uint64_t *total = message;
+  for (size_t i = 0; i < r->contribution.length; i++) r->count[i] += (int64_t)total[i];
+}
+
+/* 000 Alg. 7: take off the expected noise and the shift. */
+static void publish(faro_release *r, faro_sim_rng *sim) {
+  (void)sim;
+  const double noise = 0.25 * (double)r->params.batch * (double)r->bits;
+  const double shift = (double)r->params.batch * r->contribution.entry;
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    r->sum[i] += ((double)r->count[i] - noise) * r->step - shift;
+    r->count[i] = 0;
+  }
+}
+
+/* 000 Cor. C.2, without its unknown constant. */
+static uint64_t choose_batch(const faro_release *r) {
+  const double t = (double)r->params.horizon;
+  const double d = (double)r->contribution.dimension;
+  const double logs = log(d * d / r->params.delta);
+  return (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
+}
+
+const faro_release_kind faro_release_shuffle_bits = {
+    .name = "shuffle-bits",
+    .summary = "randomly rounded bits and binomial noise, mixed by a shuffler",
+    .trust = FARO_TRUST_SHUFFLE,
+    .least_batch = 2,
+    .exact = true,
+    .choose_batch = choose_batch,
+    .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .absorb = absorb,
+    .thicken = thicken,
+    .randomize = randomize,
+    .mix = mix,
+    .collect = collect,
+    .publish = publish,
+};

@@ -1,0 +1,43 @@
+/* contribution: clip, then z = ( vech(x x'), x y ). */
+#include <faro/linalg.h>
+#include <faro/release.h>
+
+#include <math.h>
+
+faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
+                                   double high, faro_error *error) {
+  if (dimension < 1 || dimension > FARO_DIMENSION_MAX)
+    return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_DIMENSION_MAX,
+                     dimension);
+  if (!(norm > 0 && norm < INFINITY))
+    return faro_fail(error, FARO_INVALID, "the bound on feature norms must be > 0 (got %g)", norm);
+  if (!(low < high && isfinite(low) && isfinite(high)))
+    return faro_fail(error, FARO_INVALID, "rewards need an interval low < high (got [%g, %g])", low, high);
+  const double reward = fmax(fabs(low), fabs(high));
+  *c = (faro_contribution){.dimension = dimension,
+                           .gram = faro_packed(dimension),
+                           .length = faro_packed(dimension) + dimension,
+                           .norm = norm,
+                           .low = low,
+                           .high = high,
+                           .entry = fmax(norm * norm, norm * reward)};
+  return FARO_OK;
+}
+
+/* The factor that brings x within the norm; 0 when x is not finite. */
+static double shrink(const faro_contribution *c, const double *x) {
+  double square = 0;
+  for (size_t i = 0; i < c->dimension; i++) square += x[i] * x[i];
+  if (square <= c->norm * c->norm) return 1;
+  return square < INFINITY ? c->norm / sqrt(square) : 0;
+}
+
+void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {
+  const double factor = shrink(c, x);
+  const double reward = y >= c->low ? (y <= c->high ? y : c->high) : c->low; /* NaN: low */
+  double *moment = z + c->gram;
+  for (size_t i = 0; i < c->dimension; i++) moment[i] = factor > 0 ? factor * x[i] : 0;
+  for (size_t i = 0; i < c->dimension; i++)
+    for (size_t j = 0; j <= i; j++) *z++ = moment[i] * moment[j];
+  for (size_t i = 0; i < c->dimension; i++) moment[i] *= reward;
+}

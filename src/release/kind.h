@@ -1,0 +1,86 @@
+/* kind: what a release is made of, for the files that implement one.
+ *
+ * A release is described by what happens to a contribution on its way:
+ *
+ *   absorb     add the encoded contribution to the open batch        user   (no noise yet)
+ *   thicken    add the noise of all the batch's users at once        users
+ *   randomize  encode one contribution and add one user's noise      user   } the same two steps,
+ *   mix        what the shuffler does to a batch of messages         shuffler } message by message
+ *   collect    add one received message to the open batch            server
+ *   publish    turn the open batch into new statistics               server
+ *
+ * A new release is one file with one `const faro_release_kind`, and one line in releases.def. */
+#ifndef FARO_RELEASE_KIND_H
+#define FARO_RELEASE_KIND_H
+
+#include <faro/release.h>
+
+#include "base/arena.h"
+#include "random/samplers.h"
+
+struct faro_release_kind {
+  const char *name, *summary;
+  faro_trust trust;
+  uint64_t least_batch; /* a shuffler needs company */
+  bool exact;           /* R draws integers only, so it may be deployed */
+  uint64_t (*choose_batch)(const faro_release *);                       /* NULL: 1 */
+  faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *, faro_error *); /* NULL: not offered */
+  void (*absorb)(faro_release *, const double *z, faro_sim_rng *);
+  void (*thicken)(faro_release *, faro_sim_rng *);                      /* NULL: users add no noise */
+  void (*randomize)(const faro_release *, const double *z, faro_rng *, void *message);
+  size_t (*mix)(const faro_release *, void *batch, faro_rng *);         /* NULL: no shuffler */
+  void (*collect)(faro_release *, const void *message);
+  void (*publish)(faro_release *, faro_sim_rng *);
+};
+
+struct faro_release {
+  const faro_release_kind *kind;
+  faro_arena arena;
+  faro_contribution contribution;
+  faro_release_params params; /* batch resolved */
+  uint64_t batches;           /* M: complete batches within the horizon */
+  faro_claim claim;
+  faro_cost cost;
+  double gamma;
+  bool gaussian;
+  size_t message_size;
+
+  double *sum;       /* published: noisy sum of all complete batches */
+  uint64_t users, releases;
+
+  double *open;      /* real-valued releases: sum of the open batch */
+  int64_t *count;    /* bit sums: ones of the open batch */
+  uint64_t waiting;  /* users in the open batch */
+
+  double *sd;        /* Gaussian noise per entry: of a user (local, amplified) or of a node (tree) */
+  double *scale;     /* see faro_noise */
+  double *tree;      /* level x length: prefix noise, see tree.c */
+  uint64_t levels;
+  double step;       /* bit sums: one grid step in original units */
+  uint64_t grid;     /* bit sums: steps that span [-entry, entry] */
+  uint64_t bits;     /* bit sums: noise bits of a user */
+  faro_binomial plan; /* the noise of a whole batch */
+};
+
+/* Pieces that real-valued releases share (real.c). */
+void faro_real_absorb(faro_release *r, const double *z, faro_sim_rng *sim);
+void faro_real_collect(faro_release *r, const void *message);
+void faro_real_publish(faro_release *r, faro_sim_rng *sim);
+void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
+void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
+void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim);
+
+/* Sets the Gaussian noise of a user or node: sigma for every entry of x y, and for those of the Gram
+ * matrix times `on` on its diagonal and `off` beside it. */
+void faro_set_gaussian(faro_release *r, double sigma, double on, double off);
+/* scale = sd times `factor`, for every entry. */
+void faro_set_scale(faro_release *r, double factor);
+
+/* Bound on a user's influence on the sum, in units of the noise: sqrt(sum_j (dz_j / sd_j)^2) over
+ * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
+double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
+/* (epsilon, delta) of a Gaussian release with that influence, through zero-concentrated privacy
+ * (Bun and Steinke 2016, Propositions 1.3 and 1.6): the least epsilon it proves. */
+double faro_gaussian_epsilon(double shift, double delta);
+
+#endif

@@ -1,0 +1,44 @@
+/* local: every user adds Gaussian noise before sending; nobody is trusted.
+ * Zheng et al. 2020 (B = 1), and 000 App. F, Batched-Local-LinUCB (B > 1). */
+#include <math.h>
+
+#include "release/kind.h"
+
+/* 000 after Zheng et al. 2020: half the budget for x x', half for x y, L2 sensitivity 2 each. */
+static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  (void)error;
+  const double epsilon = r->params.epsilon;
+  const double delta = r->params.delta;
+  const double sigma = 4 * sqrt(2 * log(2.5 / delta)) / epsilon;
+  faro_set_gaussian(r, sigma, 1, 1);
+  faro_set_scale(r, sqrt((double)r->params.horizon));
+  const double proven = faro_gaussian_epsilon(faro_gaussian_shift(r, sigma, 1, 1), delta);
+  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_LOCAL, proven <= epsilon,
+                             "Gaussian noise of 000 section 2; zCDP (Bun & Steinke 2016) gives epsilon %.3g", proven);
+  return FARO_OK;
+}
+
+static faro_status calibrate_figure(faro_release *r, faro_error *error) {
+  (void)error;
+  const double d = (double)r->contribution.dimension;
+  const double sigma = sqrt(log(2.5 / r->params.delta)) / r->params.epsilon;
+  faro_set_gaussian(r, sigma, 1, sqrt(0.5)); /* (N + N')/2 of independent entries */
+  faro_set_scale(r, sqrt((double)r->params.horizon));
+  r->gamma = sigma * sqrt((double)r->params.horizon * d);
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_LOCAL, false,
+                             "constants of the published figures, which no theorem backs");
+  return FARO_OK;
+}
+
+const faro_release_kind faro_release_local = {
+    .name = "local",
+    .summary = "Gaussian noise at every user; nobody is trusted",
+    .trust = FARO_TRUST_LOCAL,
+    .least_batch = 1,
+    .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .absorb = faro_real_absorb,
+    .thicken = faro_gaussian_thicken,
+    .randomize = faro_gaussian_randomize,
+    .collect = faro_real_collect,
+    .publish = faro_real_publish,
+};

@@ -1,0 +1,20 @@
+/* none: the raw sums. For comparison, and for data that is not private. */
+#include "release/kind.h"
+
+static faro_status calibrate(faro_release *r, faro_error *error) {
+  (void)error;
+  r->claim = faro_claim_none();
+  return FARO_OK;
+}
+
+const faro_release_kind faro_release_none = {
+    .name = "none",
+    .summary = "raw sums, no privacy",
+    .trust = FARO_TRUST_NONE,
+    .least_batch = 1,
+    .calibrate = {calibrate, calibrate, NULL},
+    .absorb = faro_real_absorb,
+    .randomize = faro_plain_randomize,
+    .collect = faro_real_collect,
+    .publish = faro_real_publish,
+};

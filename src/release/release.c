@@ -1,0 +1,164 @@
+/* release: the registry, validation, and the two ways through a batch. */
+#include <math.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "release/kind.h"
+
+#define RELEASE(id) extern const faro_release_kind faro_release_##id;
+#include "release/releases.def"
+#undef RELEASE
+
+static const faro_release_kind *const kinds[] = {
+#define RELEASE(id) &faro_release_##id,
+#include "release/releases.def"
+#undef RELEASE
+};
+
+size_t faro_release_kinds(void) { return sizeof kinds / sizeof *kinds; }
+const faro_release_kind *faro_release_kind_at(size_t index) { return kinds[index]; }
+const char *faro_release_kind_name(const faro_release_kind *kind) { return kind->name; }
+const char *faro_release_kind_summary(const faro_release_kind *kind) { return kind->summary; }
+faro_trust faro_release_kind_trust(const faro_release_kind *kind) { return kind->trust; }
+
+bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
+  return kind->calibrate[calibration] != NULL;
+}
+
+const faro_release_kind *faro_release_kind_find(const char *name) {
+  for (size_t i = 0; i < faro_release_kinds(); i++)
+    if (strcmp(kinds[i]->name, name) == 0) return kinds[i];
+  return NULL;
+}
+
+const char *faro_calibration_name(faro_calibration calibration) {
+  static const char *const name[] = {
+#define X(id, text) text,
+      FARO_CALIBRATION_LIST(X)
+#undef X
+  };
+  return name[calibration];
+}
+
+static faro_status validate(const faro_release_kind *kind, const faro_release_params *params,
+                            faro_error *error) {
+  if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
+    return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
+                     (unsigned long long)params->horizon);
+  if (params->batch > params->horizon)
+    return faro_fail(error, FARO_INVALID, "batch must be at most the horizon, %llu (got %llu)",
+                     (unsigned long long)params->horizon, (unsigned long long)params->batch);
+  if (params->batch > 0 && params->batch < kind->least_batch)
+    return faro_fail(error, FARO_INVALID,
+                     "batch must be at least %llu for %s (got %llu): a shuffler hides a user among others",
+                     (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->batch);
+  if (!kind->calibrate[params->calibration])
+    return faro_fail(error, FARO_INVALID, "%s has no calibration \"%s\"", kind->name,
+                     faro_calibration_name(params->calibration));
+  if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
+  if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
+    return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);
+  if (!(params->delta >= 1e-15 && params->delta < 1))
+    return faro_fail(error, FARO_INVALID, "delta must be at least 1e-15 and below 1 (got %g)", params->delta);
+  return FARO_OK;
+}
+
+static uint64_t choose_batch(const faro_release *r) {
+  uint64_t batch = r->kind->choose_batch ? r->kind->choose_batch(r) : 1;
+  if (batch < r->kind->least_batch) batch = r->kind->least_batch;
+  return batch < r->params.horizon ? batch : r->params.horizon;
+}
+
+static faro_status build(faro_release *r, faro_error *error) {
+  const size_t length = r->contribution.length;
+  r->sum = faro_arena_alloc(&r->arena, length, sizeof *r->sum, error);
+  r->open = faro_arena_alloc(&r->arena, length, sizeof *r->open, error);
+  r->sd = faro_arena_alloc(&r->arena, length, sizeof *r->sd, error);
+  r->scale = faro_arena_alloc(&r->arena, length, sizeof *r->scale, error);
+  if (!r->sum || !r->open || !r->sd || !r->scale) return FARO_MEMORY;
+  if (r->params.batch == 0) r->params.batch = choose_batch(r);
+  r->batches = r->params.horizon / r->params.batch;
+  r->message_size = length * sizeof(double);
+  r->cost = (faro_cost){.bits = 64.0 * (double)length, .messages = r->kind->mix ? 1 : 0};
+  return r->kind->calibrate[r->params.calibration](r, error);
+}
+
+faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
+                                const faro_contribution *contribution, const faro_release_params *params,
+                                faro_error *error) {
+  faro_status status = validate(kind, params, error);
+  if (status != FARO_OK) return status;
+  faro_arena arena = {0};
+  faro_release *r = faro_arena_alloc(&arena, 1, sizeof *r, error);
+  if (!r) return FARO_MEMORY;
+  *r = (faro_release){.kind = kind, .arena = arena, .contribution = *contribution, .params = *params};
+  status = build(r, error);
+  if (status == FARO_OK) *release = r;
+  else faro_release_destroy(r);
+  return status;
+}
+
+void faro_release_destroy(faro_release *release) {
+  if (!release) return;
+  faro_arena arena = release->arena;
+  faro_arena_free(&arena);
+}
+
+const faro_claim *faro_release_claim(const faro_release *release) { return &release->claim; }
+faro_cost faro_release_cost(const faro_release *release) { return release->cost; }
+uint64_t faro_release_batch(const faro_release *release) { return release->params.batch; }
+
+faro_noise faro_release_noise(const faro_release *release) {
+  return (faro_noise){.scale = release->scale, .gaussian = release->gaussian, .gamma = release->gamma};
+}
+
+faro_statistics faro_release_statistics(const faro_release *release) {
+  return (faro_statistics){.sum = release->sum, .users = release->users, .releases = release->releases};
+}
+
+/* The B users of the open batch are in: new statistics. Never for fewer than B, and never for more
+ * batches than the noise was calibrated for. */
+static void publish(faro_release *r, faro_sim_rng *sim) {
+  FARO_INVARIANT(r->waiting == r->params.batch);
+  FARO_INVARIANT(r->releases < r->batches);
+  r->kind->publish(r, sim);
+  r->releases++;
+  r->users += r->waiting;
+  r->waiting = 0;
+}
+
+bool faro_release_absorb(faro_release *release, const double *z, faro_sim_rng *sim) {
+  if (release->releases == release->batches) return false; /* the last, incomplete batch stays unseen */
+  release->kind->absorb(release, z, sim);
+  if (++release->waiting < release->params.batch) return false;
+  if (release->kind->thicken) release->kind->thicken(release, sim);
+  publish(release, sim);
+  return true;
+}
+
+size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
+
+faro_status faro_release_randomize(const faro_release *release, const double *z, faro_secure_rng *secure,
+                                   void *message, faro_error *error) {
+  if (!release->kind->exact)
+    return faro_fail(error, FARO_INVALID, "%s adds floating-point noise or none: it is for simulation only",
+                     release->kind->name);
+  release->kind->randomize(release, z, faro_secure_face(secure), message);
+  return FARO_OK;
+}
+
+void faro_release_rehearse(const faro_release *release, const double *z, faro_sim_rng *sim, void *message) {
+  release->kind->randomize(release, z, &sim->rng, message);
+}
+
+size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *rng) {
+  return release->kind->mix ? release->kind->mix(release, batch, rng) : release->params.batch;
+}
+
+void faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim) {
+  const unsigned char *message = batch;
+  for (size_t i = 0; i < count; i++)
+    release->kind->collect(release, message + i * release->message_size);
+  release->waiting = release->params.batch;
+  publish(release, sim);
+}

@@ -1,0 +1,162 @@
+/* document: the run as JSON. Written by make(), read back by every renderer through view.c. */
+#include <math.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/view.h"
+#include "sim/experiment.h"
+
+/* NaN has no JSON form; where a number does not apply, null says so. */
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *whole(double value) { return json_integer((json_int_t)value); }
+
+static json_t *key_value(faro_key key, double value) {
+  char text[64];
+  if (!faro_key_is_number(key)) return json_string(faro_key_print(key, value, text));
+  return value == floor(value) ? whole(value) : number(value);
+}
+
+static json_t *make_claim(const faro_claim *claim) {
+  return json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
+                   number(claim->delta), "trust", faro_trust_name(claim->trust), "level", "event", "proven",
+                   claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by, "adversary_sees",
+                   faro_trust_view(claim->trust));
+}
+
+static json_t *make_spread(const faro_spread *s) {
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd), "se",
+                   number(s->error), "q25", number(s->lower), "median", number(s->median), "q75", number(s->upper));
+}
+
+static json_t *make_curve(const faro_outcome *outcome) {
+  json_t *column[6];
+  for (size_t i = 0; i < 6; i++) column[i] = json_array();
+  for (size_t i = 0; i < outcome->points; i++) {
+    const faro_spread *s = &outcome->curve[i];
+    json_array_append_new(column[0], json_integer((json_int_t)outcome->round[i]));
+    const double value[5] = {s->mean, s->sd, s->lower, s->median, s->upper};
+    for (size_t k = 0; k < 5; k++) json_array_append_new(column[k + 1], number(value[k]));
+  }
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "round", column[0], "mean", column[1], "sd", column[2], "q25",
+                   column[3], "median", column[4], "q75", column[5]);
+}
+
+static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell, const faro_outcome *outcome) {
+  const double *value = cell->settings.value;
+  json_t *result = json_pack(
+      "{s:s, s:s, s:s}", "label", cell->label, "learner", faro_learner_kind_name(cell->learner), "release",
+      faro_release_kind_name(cell->release));
+  for (size_t s = 0; s < experiment->sweeps; s++)
+    json_object_set_new(result, faro_key_name(experiment->sweep[s].key),
+                        key_value(experiment->sweep[s].key, value[experiment->sweep[s].key]));
+  static const faro_key shown[] = {FARO_KEY_EPSILON, FARO_KEY_DELTA, FARO_KEY_CALIBRATION, FARO_KEY_BATCH};
+  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    json_object_set_new(result, faro_key_name(shown[i]), key_value(shown[i], value[shown[i]]));
+  json_object_set_new(result, "regret", make_spread(&outcome->regret));
+  json_object_set_new(result, "rounds", whole(value[FARO_KEY_HORIZON]));
+  json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
+  json_object_set_new(result, "bits_per_user", number(cell->cost.bits));
+  json_object_set_new(result, "messages_per_user", number(cell->cost.messages));
+  json_object_set_new(result, "updates", number(outcome->updates));
+  json_object_set_new(result, "shifted", number(outcome->shifted));
+  json_object_set_new(result, "seconds", number(outcome->seconds));
+  json_object_set_new(result, "claim", make_claim(&cell->claim));
+  json_object_set_new(result, "curve", make_curve(outcome));
+  return result;
+}
+
+/* The environment as the first cell has it; swept keys are told by the results. */
+static json_t *make_environment(const faro_experiment *experiment) {
+  static const faro_key keys[] = {FARO_KEY_ENVIRONMENT, FARO_KEY_DIMENSION, FARO_KEY_ARMS, FARO_KEY_REWARD,
+                                  FARO_KEY_DRAW};
+  json_t *environment = json_object();
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    json_object_set_new(environment, faro_key_name(keys[i]),
+                        key_value(keys[i], experiment->cell[0].settings.value[keys[i]]));
+  for (size_t s = 0; s < experiment->sweeps; s++)
+    if (json_object_get(environment, faro_key_name(experiment->sweep[s].key)))
+      json_object_set_new(environment, faro_key_name(experiment->sweep[s].key), json_string("swept"));
+  return environment;
+}
+
+static json_t *make_machine(void) {
+  struct utsname name;
+  if (uname(&name) != 0) memset(&name, 0, sizeof name);
+  return json_pack("{s:s, s:s, s:s, s:I}", "system", name.sysname, "release", name.release, "architecture",
+                   name.machine, "processors", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static const char *axis_name(const faro_experiment *experiment, int axis, const char *otherwise) {
+  return axis >= 0 ? faro_key_name(experiment->sweep[axis].key) : otherwise;
+}
+
+static json_t *make_document(const faro_experiment *experiment, const faro_results *results) {
+  char start[32] = "";
+  const time_t began = time(NULL) - (time_t)results->seconds;
+  struct tm utc;
+  if (gmtime_r(&began, &utc)) strftime(start, sizeof start, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  json_t *sweep = json_array();
+  for (size_t s = 0; s < experiment->sweeps; s++)
+    json_array_append_new(sweep, json_string(faro_key_name(experiment->sweep[s].key)));
+  json_t *result = json_array();
+  for (size_t c = 0; c < results->cells; c++)
+    json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c]));
+  return json_pack("{s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:o, s:{s:s, s:s, s:s}, s:o}",
+                   "experiment", experiment->name, "title", experiment->title, "seed", (json_int_t)experiment->seed,
+                   "instances", (json_int_t)experiment->instances, "faro", "version", faro_version(), "commit",
+                   faro_commit(), "compiler", faro_compiler(), "machine", make_machine(), "start", start,
+                   "wall_seconds", number(results->seconds), "resumed_instances", (json_int_t)results->resumed,
+                   "environment", make_environment(experiment), "sweep", sweep, "plot", "x",
+                   axis_name(experiment, experiment->x, "round"), "y", "regret", "panels",
+                   axis_name(experiment, experiment->panels, "none"), "results", result);
+}
+
+static faro_status adopt(faro_report **report, json_t *document, const char *name, faro_error *error) {
+  faro_arena arena = {0};
+  faro_report *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
+  if (!made) {
+    json_decref(document);
+    return FARO_MEMORY;
+  }
+  made->arena = arena;
+  made->document = document;
+  const faro_status status = faro_view_read(made, name, error);
+  if (status == FARO_OK) *report = made;
+  else faro_report_destroy(made);
+  return status;
+}
+
+faro_status faro_report_make(faro_report **report, const faro_experiment *experiment, const faro_results *results,
+                             faro_error *error) {
+  json_t *document = make_document(experiment, results);
+  if (!document) return faro_fail(error, FARO_MEMORY, "cannot hold the report");
+  return adopt(report, document, experiment->name, error);
+}
+
+faro_status faro_report_parse(faro_report **report, const char *name, const char *text, size_t length,
+                              faro_error *error) {
+  json_error_t problem;
+  json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+  if (!document) return faro_fail(error, FARO_INVALID, "%s:%d: not JSON: %s", name, problem.line, problem.text);
+  return adopt(report, document, name, error);
+}
+
+void faro_report_destroy(faro_report *report) {
+  if (!report) return;
+  json_decref(report->document);
+  faro_arena arena = report->arena;
+  faro_arena_free(&arena);
+}
+
+char *faro_report_json(const faro_report *report) {
+  json_t *results = json_deep_copy(json_object_get(report->document, "results"));
+  size_t index = 0;
+  json_t *result = NULL;
+  json_array_foreach(results, index, result) json_object_del(result, "curve");
+  json_t *document = json_pack("{s:s, s:o}", "experiment", report->name, "results", results);
+  char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(document);
+  return text;
+}

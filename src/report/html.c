@@ -1,0 +1,103 @@
+/* html: the page. One file, nothing fetched: figure, table, what is claimed and what backs it, and how to
+ * get the same numbers again. */
+#include <math.h>
+#include <string.h>
+
+#include "report/svg.h"
+
+static const char STYLE[] =
+    "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#111;background:#fff;max-width:68rem;margin:2rem auto;padding:0 1rem}"
+    "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}svg{max-width:100%;height:auto}"
+    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}"
+    "div.wide{overflow-x:auto}th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #ddd}"
+    "th{border-bottom:2px solid #333}td.t,th.t{text-align:left}.no{color:#a33100;font-weight:bold}.yes{color:#00694a}"
+    "code{background:#f2f2f2;padding:.1rem .3rem}footer{color:#555;font-size:.85rem;margin-top:2rem}";
+
+static void add_cell(faro_text *out, const char *value) {
+  faro_text_add(out, "<td class=\"t\">");
+  faro_markup_add(out, value);
+  faro_text_add(out, "</td>");
+}
+
+static void add_standing(faro_text *out, const faro_view_row *row) {
+  const bool proven = strcmp(row->standing, "proven") == 0;
+  const bool unproven = strcmp(row->standing, "not proven") == 0;
+  faro_text_add(out, "<td class=\"t%s\">", proven ? " yes" : unproven ? " no" : "");
+  if (isfinite(row->epsilon)) faro_text_add(out, "(%g, %g) ", row->epsilon, row->delta);
+  faro_markup_add(out, row->standing);
+  faro_text_add(out, "</td>");
+}
+
+static void add_row(const faro_report *report, const faro_view_row *row, faro_text *out) {
+  faro_text_add(out, "<tr>");
+  for (size_t s = 0; s < report->sweeps; s++) add_cell(out, row->at[s]);
+  add_cell(out, row->label);
+  add_cell(out, row->release);
+  add_cell(out, row->trust);
+  faro_text_add(out, "<td>%.4g</td><td>%.3g</td><td>%.4g</td><td>%.0f</td><td>%.3g%%</td><td>%.4g</td>", row->regret.mean,
+                row->regret.sd, row->regret.median, row->updates, 100 * row->shifted, row->bits);
+  add_standing(out, row);
+  faro_text_add(out, "</tr>\n");
+}
+
+static void add_results(const faro_report *report, faro_text *out) {
+  faro_text_add(out, "<h2>Results</h2>\n<div class=\"wide\"><table><thead><tr>");
+  for (size_t s = 0; s < report->sweeps; s++) {
+    faro_text_add(out, "<th class=\"t\">");
+    faro_markup_add(out, report->sweep[s]);
+    faro_text_add(out, "</th>");
+  }
+  faro_text_add(out, "<th class=\"t\">algorithm</th><th class=\"t\">release</th><th class=\"t\">trust</th>"
+                     "<th>final regret</th><th>sd</th><th>median</th><th>policy updates</th><th>V shifted</th>"
+                     "<th>bits per user</th><th class=\"t\">claim (&epsilon;, &delta;)</th></tr></thead><tbody>\n");
+  for (size_t i = 0; i < report->count; i++) add_row(report, &report->row[i], out);
+  faro_text_add(out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
+                     "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
+}
+
+/* What backs each claim; the same words are said once an algorithm. */
+static void add_claims(const faro_report *report, faro_text *out) {
+  faro_text_add(out, "<h2>What the claims rest on</h2>\n<p>All claims are at event level: neighbouring inputs differ in one "
+                     "user's one round, replaced by another.</p>\n<ul>\n");
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *row = &report->row[i];
+    bool said = false;
+    for (size_t j = 0; j < i && !said; j++)
+      said = strcmp(report->row[j].label, row->label) == 0 && strcmp(report->row[j].by, row->by) == 0;
+    if (said) continue;
+    faro_text_add(out, "<li><b>");
+    faro_markup_add(out, row->label);
+    faro_text_add(out, "</b> (trust: ");
+    faro_markup_add(out, row->trust);
+    faro_text_add(out, "): %s. ", row->standing);
+    faro_markup_add(out, row->by);
+    faro_text_add(out, ".</li>\n");
+  }
+  faro_text_add(out, "</ul>\n");
+}
+
+char *faro_report_html(const faro_report *report) {
+  faro_text out = FARO_TEXT_INIT;
+  faro_text_add(&out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
+  faro_markup_add(&out, report->title);
+  faro_text_add(&out, "</title><style>%s</style></head><body>\n<h1>", STYLE);
+  faro_markup_add(&out, report->title);
+  faro_text_add(&out, "</h1>\n<p>Environment <code>");
+  faro_markup_add(&out, report->environment);
+  faro_text_add(&out, "</code>, %.0f rounds, %zu instances, seed %llu.</p>\n", report->row[0].rounds, report->instances,
+                (unsigned long long)report->seed);
+  faro_svg_add(report, &out);
+  add_results(report, &out);
+  add_claims(report, &out);
+  faro_text_add(&out, "<footer>Made by faro ");
+  faro_markup_add(&out, report->version);
+  faro_text_add(&out, " (commit ");
+  faro_markup_add(&out, report->commit);
+  faro_text_add(&out, ", ");
+  faro_markup_add(&out, report->compiler);
+  faro_text_add(&out, ") in %.1f s. The numbers: <code>summary.csv</code>, <code>curves.csv</code>, <code>run.json</code> beside "
+                      "this page.</footer>\n</body></html>\n", report->seconds);
+  if (out.failed) faro_text_release(&out);
+  return out.data;
+}

@@ -1,0 +1,305 @@
+/* svg: the figure. Regret against rounds (or against a swept key), one panel for each value of another,
+ * all panels on the same scale; a line for the mean, a band of one standard deviation.
+ *
+ * Lines differ by colour (Okabe and Ito's palette, safe for colour-blind eyes) and by marker, so that a
+ * grey print can still be read. A dashed line carries a privacy claim that is not proven. */
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  PLOT_W = 300,
+  PLOT_H = 230,
+  GAP_X = 34,
+  GAP_Y = 74,
+  LEFT = 74,
+  TOP = 76,
+  PER_ROW = 3,
+  LEGEND_ROW = 22,
+  LEGEND_W = 310,
+  SERIES_MAX = 256,
+  PANELS_MAX = 100,
+  MARKERS = 5
+};
+
+static const char *const colour[] = {"#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+enum { COLOURS = sizeof colour / sizeof *colour };
+
+typedef struct axis {
+  double low, high;
+  bool log;
+} axis;
+
+typedef struct series {
+  size_t first;          /* a row of it */
+  size_t rows, unproven; /* how many rows it has, and how many of them claim without proof */
+} series;
+
+typedef struct figure {
+  const faro_report *report;
+  faro_text *out;
+  size_t series_count, panels;
+  series line[SERIES_MAX];
+  size_t panel[PANELS_MAX]; /* a row of each panel */
+  axis x, y;
+} figure;
+
+void faro_markup_add(faro_text *out, const char *text) {
+  for (; *text; text++) {
+    switch (*text) {
+    case '&': faro_text_add(out, "&amp;"); break;
+    case '<': faro_text_add(out, "&lt;"); break;
+    case '>': faro_text_add(out, "&gt;"); break;
+    case '"': faro_text_add(out, "&quot;"); break;
+    default: faro_text_add(out, "%c", *text);
+    }
+  }
+}
+
+/* Rows belong to one series when they differ at most in x and in the panel. */
+static bool same_series(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
+  if (strcmp(a->label, b->label) != 0) return false;
+  for (int s = 0; s < (int)report->sweeps; s++)
+    if (s != report->x && s != report->panels && strcmp(a->at[s], b->at[s]) != 0) return false;
+  return true;
+}
+
+static bool same_panel(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
+  return report->panels < 0 || strcmp(a->at[report->panels], b->at[report->panels]) == 0;
+}
+
+static size_t series_of(const figure *f, const faro_view_row *row) {
+  size_t i = 0;
+  while (i < f->series_count && !same_series(f->report, row, &f->report->row[f->line[i].first])) i++;
+  return i;
+}
+
+static void group_rows(figure *f) {
+  for (size_t r = 0; r < f->report->count; r++) {
+    const faro_view_row *row = &f->report->row[r];
+    const size_t s = series_of(f, row);
+    if (s == f->series_count && s < SERIES_MAX) f->line[f->series_count++] = (series){.first = r};
+    if (s < f->series_count) {
+      f->line[s].rows++;
+      f->line[s].unproven += strcmp(row->standing, "not proven") == 0;
+    }
+    size_t p = 0;
+    while (p < f->panels && !same_panel(f->report, row, &f->report->row[f->panel[p]])) p++;
+    if (p == f->panels && p < PANELS_MAX) f->panel[f->panels++] = r;
+  }
+}
+
+static void cover(axis *a, double value) {
+  a->low = fmin(a->low, value);
+  a->high = fmax(a->high, value);
+}
+
+/* Distance between ticks: 1, 2 or 5 times a power of ten, about `count` of them. */
+static double tick_step(double span, double count) {
+  const double power = pow(10, floor(log10(span / count)));
+  const double rest = span / count / power;
+  return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
+static void scale_axes(figure *f) {
+  const faro_report *report = f->report;
+  f->x = (axis){.low = INFINITY, .high = -INFINITY};
+  f->y = (axis){.low = 0, .high = 0};
+  for (size_t r = 0; r < report->count; r++) {
+    const faro_view_row *row = &report->row[r];
+    if (report->x < 0) {
+      cover(&f->x, 0);
+      cover(&f->x, row->curve[row->points - 1].round);
+      for (size_t k = 0; k < row->points; k++) cover(&f->y, row->curve[k].mean + row->curve[k].sd);
+    } else {
+      if (isfinite(row->place[report->x])) cover(&f->x, row->place[report->x]);
+      cover(&f->y, row->regret.mean + row->regret.sd);
+    }
+  }
+  if (!(f->x.low < f->x.high)) f->x = (axis){.low = isfinite(f->x.low) ? f->x.low - 1 : 0, .high = isfinite(f->x.high) ? f->x.high + 1 : 1};
+  f->x.log = report->x >= 0 && f->x.low > 0 && f->x.high / f->x.low >= 20;
+  if (!(f->y.high > 0)) f->y.high = 1;
+  const double step = tick_step(f->y.high, 5);
+  f->y.high = ceil(f->y.high / step) * step;
+}
+
+static double at_x(const figure *f, double value) {
+  if (f->x.log) return PLOT_W * log(value / f->x.low) / log(f->x.high / f->x.low);
+  return PLOT_W * (value - f->x.low) / (f->x.high - f->x.low);
+}
+
+static double at_y(const figure *f, double value) { return PLOT_H * (1 - fmax(value, 0) / f->y.high); }
+
+/* 5000 stays, 100000 becomes 100k. */
+static void add_tick_text(faro_text *out, double value) {
+  if (fabs(value) >= 1e9) faro_text_add(out, "%g&#8239;G", value / 1e9);
+  else if (fabs(value) >= 1e6) faro_text_add(out, "%g&#8239;M", value / 1e6);
+  else if (fabs(value) >= 1e5) faro_text_add(out, "%g&#8239;k", value / 1e3);
+  else faro_text_add(out, "%g", value);
+}
+
+static void add_x_tick(const figure *f, double value) {
+  const double x = at_x(f, value);
+  faro_text_add(f->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#333\"/>", x, PLOT_H, x, PLOT_H + 5);
+  faro_text_add(f->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, PLOT_H + 19);
+  add_tick_text(f->out, value);
+  faro_text_add(f->out, "</text>\n");
+}
+
+static void add_x_axis(const figure *f) {
+  if (f->x.log) {
+    for (double decade = pow(10, floor(log10(f->x.low))); decade <= f->x.high * 1.001; decade *= 10)
+      if (decade >= f->x.low * 0.999) add_x_tick(f, decade);
+  } else {
+    const double step = tick_step(f->x.high - f->x.low, 4);
+    for (double v = ceil(f->x.low / step) * step; v <= f->x.high + step * 1e-9; v += step) add_x_tick(f, v);
+  }
+  const char *name = f->report->x < 0 ? "round" : f->report->sweep[f->report->x];
+  faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", PLOT_W / 2, PLOT_H + 38);
+  faro_markup_add(f->out, name);
+  faro_text_add(f->out, "%s</text>\n", f->x.log ? " (logarithmic)" : "");
+}
+
+static void add_y_axis(const figure *f, bool labelled) {
+  const double step = tick_step(f->y.high, 5);
+  for (double v = 0; v <= f->y.high + step * 1e-9; v += step) {
+    const double y = at_y(f, v);
+    faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, PLOT_W, y);
+    if (!labelled) continue;
+    faro_text_add(f->out, "<text x=\"-8\" y=\"%.1f\" text-anchor=\"end\">", y + 4);
+    add_tick_text(f->out, v);
+    faro_text_add(f->out, "</text>\n");
+  }
+  if (labelled)
+    faro_text_add(f->out, "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
+                  PLOT_H / 2, f->report->x < 0 ? "cumulative regret" : "final regret");
+}
+
+static void add_marker(const figure *f, size_t style, double x, double y) {
+  const char *c = colour[style % COLOURS];
+  switch (style % MARKERS) {
+  case 0: faro_text_add(f->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" fill=\"%s\"/>", x, y, c); break;
+  case 1: faro_text_add(f->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\" fill=\"%s\"/>", x - 3, y - 3, c); break;
+  case 2: faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.2 7.2h-8.4z\" fill=\"%s\"/>", x, y - 4.6, c); break;
+  case 3: faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.4 4.4l-4.4 4.4l-4.4 -4.4z\" fill=\"%s\"/>", x, y - 4.4, c); break;
+  default: faro_text_add(f->out, "<path d=\"M%.1f %.1fl6 6m0 -6l-6 6\" stroke=\"%s\" stroke-width=\"2\" fill=\"none\"/>", x - 3, y - 3, c);
+  }
+}
+
+static void add_band(const figure *f, size_t style, const faro_view_point *point, size_t count) {
+  faro_text_add(f->out, "<path fill=\"%s\" fill-opacity=\"0.14\" stroke=\"none\" d=\"M", colour[style % COLOURS]);
+  for (size_t k = 0; k < count; k++)
+    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean + point[k].sd));
+  for (size_t k = count; k-- > 0;)
+    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean - point[k].sd));
+  faro_text_add(f->out, "z\"/>\n");
+}
+
+static void add_line(const figure *f, size_t style, const faro_view_point *point, size_t count, bool dashed) {
+  add_band(f, style, point, count);
+  faro_text_add(f->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s d=\"M", colour[style % COLOURS],
+                dashed ? " stroke-dasharray=\"6 3\"" : "");
+  for (size_t k = 0; k < count; k++) faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean));
+  faro_text_add(f->out, "\"/>\n");
+  const size_t every = count > 12 ? count / 6 : 1;
+  const size_t offset = count > 12 ? style % every * 5 % every : 0; /* markers of different lines apart */
+  for (size_t k = offset; k < count; k += every) add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
+}
+
+/* Against a swept key: the rows of one series in one panel, in the order of x. */
+static void add_final_line(const figure *f, size_t style, const faro_view_row *panel) {
+  faro_view_point point[FARO_CURVE_POINTS];
+  size_t count = 0;
+  bool dashed = false;
+  for (size_t r = 0; r < f->report->count && count < FARO_CURVE_POINTS; r++) {
+    const faro_view_row *row = &f->report->row[r];
+    if (series_of(f, row) != style || !same_panel(f->report, row, panel) || !isfinite(row->place[f->report->x])) continue;
+    size_t k = count++;
+    for (; k > 0 && point[k - 1].round > row->place[f->report->x]; k--) point[k] = point[k - 1];
+    point[k] = (faro_view_point){.round = row->place[f->report->x], .mean = row->regret.mean, .sd = row->regret.sd};
+    dashed |= strcmp(row->standing, "not proven") == 0;
+  }
+  if (count > 0) add_line(f, style, point, count, dashed);
+}
+
+static void add_panel(const figure *f, size_t index) {
+  const faro_view_row *panel = &f->report->row[f->panel[index]];
+  const size_t column = index % PER_ROW;
+  faro_text_add(f->out, "<g transform=\"translate(%zu %zu)\">\n", LEFT + column * (PLOT_W + GAP_X),
+                TOP + index / PER_ROW * (PLOT_H + GAP_Y));
+  if (f->report->panels >= 0) {
+    faro_text_add(f->out, "<text x=\"%d\" y=\"-10\" text-anchor=\"middle\" font-size=\"13\">", PLOT_W / 2);
+    faro_markup_add(f->out, f->report->sweep[f->report->panels]);
+    faro_text_add(f->out, " = ");
+    faro_markup_add(f->out, panel->at[f->report->panels]);
+    faro_text_add(f->out, "</text>\n");
+  }
+  add_y_axis(f, column == 0);
+  add_x_axis(f);
+  for (size_t s = 0; f->report->x >= 0 && s < f->series_count; s++) add_final_line(f, s, panel);
+  for (size_t r = 0; f->report->x < 0 && r < f->report->count; r++) {
+    const faro_view_row *row = &f->report->row[r];
+    if (same_panel(f->report, row, panel))
+      add_line(f, series_of(f, row), row->curve, row->points, strcmp(row->standing, "not proven") == 0);
+  }
+  faro_text_add(f->out, "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n", PLOT_W, PLOT_H);
+}
+
+static void add_legend_entry(const figure *f, size_t s, size_t x, size_t y) {
+  const series *line = &f->line[s];
+  const faro_view_row *row = &f->report->row[line->first];
+  faro_text_add(f->out, "<path d=\"M%zu %zuh30\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y, colour[s % COLOURS],
+                line->unproven == line->rows ? " stroke-dasharray=\"6 3\"" : "");
+  add_marker(f, s, (double)x + 15, (double)y);
+  faro_text_add(f->out, "<text x=\"%zu\" y=\"%zu\">", x + 38, y + 4);
+  faro_markup_add(f->out, row->label);
+  for (int k = 0; k < (int)f->report->sweeps; k++)
+    if (k != f->report->x && k != f->report->panels) {
+      faro_text_add(f->out, ", ");
+      faro_markup_add(f->out, f->report->sweep[k]);
+      faro_text_add(f->out, " ");
+      faro_markup_add(f->out, row->at[k]);
+    }
+  if (line->unproven == line->rows) faro_text_add(f->out, " (not proven)");
+  else if (line->unproven > 0) faro_text_add(f->out, " (not proven where dashed)");
+  faro_text_add(f->out, "</text>\n");
+}
+
+void faro_svg_add(const faro_report *report, faro_text *out) {
+  figure f = {.report = report, .out = out};
+  group_rows(&f);
+  scale_axes(&f);
+  const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
+  const size_t rows = (f.panels + PER_ROW - 1) / PER_ROW;
+  size_t width = LEFT + columns * (PLOT_W + GAP_X);
+  if (width < 2 * LEGEND_W + LEFT) width = 2 * LEGEND_W + LEFT;
+  const size_t per_row = (width - LEFT) / LEGEND_W;
+  const size_t legend = TOP + rows * (PLOT_H + GAP_Y);
+  const size_t legend_rows = (f.series_count + per_row - 1) / per_row;
+  const size_t height = legend + legend_rows * LEGEND_ROW + 34;
+  faro_text_add(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\" "
+                "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#111\" role=\"img\">\n<title>",
+                width, height, width, height);
+  faro_markup_add(out, report->title);
+  faro_text_add(out, "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                     "<text x=\"%zu\" y=\"30\" text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\">", width / 2);
+  faro_markup_add(out, report->title);
+  faro_text_add(out, "</text>\n");
+  for (size_t p = 0; p < f.panels; p++) add_panel(&f, p);
+  for (size_t s = 0; s < f.series_count; s++)
+    add_legend_entry(&f, s, LEFT + s % per_row * LEGEND_W, legend + s / per_row * LEGEND_ROW);
+  faro_text_add(out,
+                "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one standard "
+                "deviation to either side. Dashed: the privacy claim is not proven.</text>\n</svg>\n",
+                LEFT, height - 14, report->instances);
+}
+
+char *faro_report_svg(const faro_report *report) {
+  faro_text out = FARO_TEXT_INIT;
+  faro_svg_add(report, &out);
+  if (out.failed) faro_text_release(&out);
+  return out.data;
+}

@@ -1,0 +1,189 @@
+/* table: the summary for a terminal, and the CSV files. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/view.h"
+
+/* Three significant digits for people: 632, 2.75k, 1.2M. */
+static const char *brief(double value, char out[static 32]) {
+  static const char unit[] = {'\0', 'k', 'M', 'G', 'T'};
+  size_t u = 0;
+  while (fabs(value) >= 99999.5 && u + 1 < sizeof unit) {
+    value /= 1000;
+    u++;
+  }
+  if (!isfinite(value)) snprintf(out, 32, "-");
+  else if (fabs(value) < 10 && value != floor(value)) snprintf(out, 32, "%.3g%c", value, unit[u]);
+  else snprintf(out, 32, "%.0f%c", value, unit[u]);
+  return out;
+}
+
+/* A table of text cells, padded to the widest of each column; numbers to the right. */
+enum { COLUMNS = 16, CELL = 96 };
+
+typedef struct grid {
+  size_t rows, columns;
+  char (*cell)[COLUMNS][CELL];
+  bool left[COLUMNS];
+} grid;
+
+static void put(grid *g, size_t row, size_t column, const char *value) { snprintf(g->cell[row][column], CELL, "%s", value); }
+
+/* Columns of text as people see them: continuation bytes of UTF-8 take no room. */
+static size_t width_of(const char *value) {
+  size_t width = 0;
+  for (; *value; value++) width += ((unsigned char)*value & 0xC0) != 0x80;
+  return width;
+}
+
+static void print_grid(const grid *g, faro_text *out) {
+  size_t width[COLUMNS] = {0};
+  for (size_t r = 0; r < g->rows; r++)
+    for (size_t c = 0; c < g->columns; c++)
+      if (width_of(g->cell[r][c]) > width[c]) width[c] = width_of(g->cell[r][c]);
+  for (size_t r = 0; r < g->rows; r++) {
+    for (size_t c = 0; c < g->columns; c++) {
+      const int pad = (int)(width[c] - width_of(g->cell[r][c]));
+      const bool last = c + 1 == g->columns;
+      if (g->left[c]) faro_text_add(out, "%s%*s", g->cell[r][c], last ? 0 : pad, "");
+      else faro_text_add(out, "%*s%s", pad, "", g->cell[r][c]);
+      faro_text_add(out, "%s", last ? "\n" : "  ");
+    }
+  }
+}
+
+static void fill_head(const faro_report *report, grid *g) {
+  static const char *const fixed[] = {"algorithm", "trust", "regret", "sd", "median", "updates", "shifted", "bits/user", "seconds", "claim"};
+  static const bool left[] = {true, true, false, false, false, false, false, false, false, true};
+  for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+    g->left[g->columns] = left[i];
+    put(g, 0, g->columns++, fixed[i]);
+  }
+}
+
+static void fill_row(const faro_report *report, grid *g, size_t index) {
+  const faro_view_row *row = &report->row[index];
+  char text[32];
+  size_t column = 0;
+  const size_t r = index + 1;
+  for (size_t s = 0; s < report->sweeps; s++) put(g, r, column++, row->at[s]);
+  put(g, r, column++, row->label);
+  put(g, r, column++, row->trust);
+  put(g, r, column++, brief(row->regret.mean, text));
+  put(g, r, column++, brief(row->regret.sd, text));
+  put(g, r, column++, brief(row->regret.median, text));
+  put(g, r, column++, brief(row->updates, text));
+  snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
+  put(g, r, column++, text);
+  put(g, r, column++, brief(row->bits, text));
+  snprintf(text, sizeof text, "%.2f", row->seconds);
+  put(g, r, column++, text);
+  char claim[CELL];
+  if (isfinite(row->epsilon)) snprintf(claim, sizeof claim, "(%g, %g) %s", row->epsilon, row->delta, row->standing);
+  else snprintf(claim, sizeof claim, "%s", row->standing);
+  put(g, r, column, claim);
+}
+
+/* Why what is not proven is not: each reason once, with those it applies to. */
+static void explain(const faro_report *report, faro_text *out) {
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *row = &report->row[i];
+    bool said = strcmp(row->standing, "not proven") != 0;
+    for (size_t j = 0; j < i && !said; j++)
+      said = strcmp(report->row[j].by, row->by) == 0 && strcmp(report->row[j].label, row->label) == 0;
+    if (!said) faro_text_add(out, "not proven: %s: %s\n", row->label, row->by);
+  }
+}
+
+static char *finish(faro_text *out) {
+  if (out->failed) faro_text_release(out);
+  return out->data;
+}
+
+char *faro_report_table(const faro_report *report) {
+  faro_text out = FARO_TEXT_INIT;
+  grid g = {.rows = report->count + 1, .cell = calloc(report->count + 1, sizeof *g.cell)};
+  if (!g.cell) return NULL;
+  fill_head(report, &g);
+  for (size_t i = 0; i < report->count; i++) fill_row(report, &g, i);
+  faro_text_add(&out, "%s\n%.0f rounds, %zu instances, seed %llu, calibration %s\n\n", report->title,
+                report->row[0].rounds, report->instances, (unsigned long long)report->seed, report->row[0].calibration);
+  print_grid(&g, &out);
+  faro_text_add(&out, "\n");
+  explain(report, &out);
+  free(g.cell);
+  return finish(&out);
+}
+
+/* CSV, RFC 4180: text in quotes, quotes doubled. */
+static void add_quoted(faro_text *out, const char *value) {
+  faro_text_add(out, "\"");
+  for (; *value; value++) faro_text_add(out, *value == '"' ? "\"%c" : "%c", *value);
+  faro_text_add(out, "\",");
+}
+
+static void add_number(faro_text *out, double value, char end) {
+  char number[FARO_NUMBER_SIZE];
+  faro_text_add(out, "%s%c", isfinite(value) ? faro_number(value, number) : "", end);
+}
+
+static void add_identity(const faro_report *report, const faro_view_row *row, faro_text *out) {
+  add_quoted(out, row->label);
+  for (size_t s = 0; s < report->sweeps; s++) {
+    if (isfinite(row->place[s])) add_number(out, row->place[s], ',');
+    else add_quoted(out, row->at[s]);
+  }
+}
+
+static void add_identity_head(const faro_report *report, faro_text *out) {
+  faro_text_add(out, "label,");
+  for (size_t s = 0; s < report->sweeps; s++) faro_text_add(out, "%s,", report->sweep[s]);
+}
+
+/* Seconds are not here: the CSV files of a run are the same bytes on every repetition. */
+char *faro_report_summary_csv(const faro_report *report) {
+  faro_text out = FARO_TEXT_INIT;
+  add_identity_head(report, &out);
+  faro_text_add(&out, "learner,release,calibration,batch,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
+                      "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
+                      "claim_delta,trust,level,standing,by\n");
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *row = &report->row[i];
+    add_identity(report, row, &out);
+    add_quoted(&out, row->learner);
+    add_quoted(&out, row->release);
+    add_quoted(&out, row->calibration);
+    const double values[] = {row->batch,         row->rounds,          (double)report->instances, row->regret.mean,
+                             row->regret.sd,     row->regret.error,    row->regret.lower,         row->regret.median,
+                             row->regret.upper,  row->bits,            row->messages,             row->updates,
+                             row->shifted,       row->epsilon,         row->delta};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
+    add_quoted(&out, row->trust);
+    add_quoted(&out, "event");
+    add_quoted(&out, row->standing);
+    add_quoted(&out, row->by);
+    if (!out.failed) out.data[out.length - 1] = '\n'; /* in place of the last comma */
+  }
+  return finish(&out);
+}
+
+char *faro_report_curves_csv(const faro_report *report) {
+  faro_text out = FARO_TEXT_INIT;
+  add_identity_head(report, &out);
+  faro_text_add(&out, "round,regret_mean,regret_sd,regret_q25,regret_median,regret_q75\n");
+  for (size_t i = 0; i < report->count; i++)
+    for (size_t k = 0; k < report->row[i].points; k++) {
+      const faro_view_point *point = &report->row[i].curve[k];
+      add_identity(report, &report->row[i], &out);
+      add_number(&out, point->round, ',');
+      add_number(&out, point->mean, ',');
+      add_number(&out, point->sd, ',');
+      add_number(&out, point->lower, ',');
+      add_number(&out, point->median, ',');
+      add_number(&out, point->upper, '\n');
+    }
+  return finish(&out);
+}

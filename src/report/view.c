@@ -1,0 +1,117 @@
+/* view: checks and reads the run document. It may come from a file, so nothing in it is believed. */
+#include "report/view.h"
+
+#include <math.h>
+#include <string.h>
+
+static double real(const json_t *value) { return json_is_number(value) ? json_number_value(value) : (double)NAN; }
+
+static const char *text(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+
+/* A sweep's value as text that lives in the arena. */
+static const char *print_value(faro_arena *arena, const json_t *value, faro_error *error) {
+  if (json_is_string(value)) return json_string_value(value);
+  char number[FARO_NUMBER_SIZE];
+  return json_is_number(value) ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error) : NULL;
+}
+
+static bool read_spread(const json_t *object, faro_spread *out) {
+  *out = (faro_spread){.mean = real(json_object_get(object, "mean")),
+                       .sd = real(json_object_get(object, "sd")),
+                       .error = real(json_object_get(object, "se")),
+                       .lower = real(json_object_get(object, "q25")),
+                       .median = real(json_object_get(object, "median")),
+                       .upper = real(json_object_get(object, "q75"))};
+  return isfinite(out->mean) && isfinite(out->sd) && isfinite(out->error) && isfinite(out->lower) &&
+         isfinite(out->median) && isfinite(out->upper);
+}
+
+static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *row, faro_error *error) {
+  static const char *const names[] = {"round", "mean", "sd", "q25", "median", "q75"};
+  row->points = json_array_size(json_object_get(curve, "round"));
+  if (row->points < 1 || row->points > FARO_CURVE_POINTS) return false;
+  row->curve = faro_arena_alloc(&report->arena, row->points, sizeof *row->curve, error);
+  if (!row->curve) return false;
+  for (size_t i = 0; i < row->points; i++) {
+    double value[6];
+    for (size_t k = 0; k < 6; k++) {
+      value[k] = real(json_array_get(json_object_get(curve, names[k]), i));
+      if (!isfinite(value[k])) return false;
+    }
+    row->curve[i] = (faro_view_point){value[0], value[1], value[2], value[3], value[4], value[5]};
+  }
+  return true;
+}
+
+static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
+  const json_t *claim = json_object_get(result, "claim");
+  *row = (faro_view_row){.label = text(result, "label"),
+                         .learner = text(result, "learner"),
+                         .release = text(result, "release"),
+                         .calibration = text(result, "calibration"),
+                         .trust = text(claim, "trust"),
+                         .by = text(claim, "by"),
+                         .standing = text(claim, "standing"),
+                         .epsilon = real(json_object_get(claim, "epsilon")),
+                         .delta = real(json_object_get(claim, "delta")),
+                         .batch = real(json_object_get(result, "batch")),
+                         .rounds = real(json_object_get(result, "rounds")),
+                         .bits = real(json_object_get(result, "bits_per_user")),
+                         .messages = real(json_object_get(result, "messages_per_user")),
+                         .updates = real(json_object_get(result, "updates")),
+                         .shifted = real(json_object_get(result, "shifted")),
+                         .seconds = real(json_object_get(result, "seconds"))};
+  for (size_t s = 0; s < report->sweeps; s++) {
+    const json_t *value = json_object_get(result, report->sweep[s]);
+    row->at[s] = print_value(&report->arena, value, error);
+    row->place[s] = real(value);
+    if (!row->at[s]) return false;
+  }
+  return row->label && row->learner && row->release && row->calibration && row->trust && row->by && row->standing &&
+         read_spread(json_object_get(result, "regret"), &row->regret) &&
+         read_curve(report, json_object_get(result, "curve"), row, error);
+}
+
+static int find_sweep(const faro_report *report, const char *name) {
+  for (size_t s = 0; name && s < report->sweeps; s++)
+    if (strcmp(report->sweep[s], name) == 0) return (int)s;
+  return -1;
+}
+
+static bool read_head(faro_report *report) {
+  const json_t *document = report->document;
+  const json_t *program = json_object_get(document, "faro");
+  const json_t *sweep = json_object_get(document, "sweep");
+  const json_t *plot = json_object_get(document, "plot");
+  report->name = text(document, "experiment");
+  report->title = text(document, "title");
+  report->version = text(program, "version");
+  report->commit = text(program, "commit");
+  report->compiler = text(program, "compiler");
+  report->environment = text(json_object_get(document, "environment"), "name");
+  report->seconds = real(json_object_get(document, "wall_seconds"));
+  report->seed = (uint64_t)json_integer_value(json_object_get(document, "seed"));
+  report->instances = (size_t)json_integer_value(json_object_get(document, "instances"));
+  report->sweeps = json_array_size(sweep);
+  report->count = json_array_size(json_object_get(document, "results"));
+  if (report->sweeps > FARO_SWEEPS_MAX || report->count < 1) return false;
+  for (size_t s = 0; s < report->sweeps; s++) {
+    report->sweep[s] = json_string_value(json_array_get(sweep, s));
+    if (!report->sweep[s]) return false;
+  }
+  report->x = find_sweep(report, text(plot, "x"));
+  report->panels = find_sweep(report, text(plot, "panels"));
+  return report->name && !strchr(report->name, '/') && report->title && report->version && report->commit &&
+         report->compiler && report->environment;
+}
+
+faro_status faro_view_read(faro_report *report, const char *name, faro_error *error) {
+  if (!read_head(report)) return faro_fail(error, FARO_INVALID, "%s: not a run of faro: its head is incomplete", name);
+  report->row = faro_arena_alloc(&report->arena, report->count, sizeof *report->row, error);
+  if (!report->row) return FARO_MEMORY;
+  const json_t *results = json_object_get(report->document, "results");
+  for (size_t i = 0; i < report->count; i++)
+    if (!read_row(report, json_array_get(results, i), &report->row[i], error))
+      return faro_fail(error, FARO_INVALID, "%s: not a run of faro: result %zu is incomplete", name, i + 1);
+  return FARO_OK;
+}

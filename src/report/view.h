@@ -1,0 +1,44 @@
+/* view: the run document read into plain structs, checked once; all renderers work on these. */
+#ifndef FARO_REPORT_VIEW_H
+#define FARO_REPORT_VIEW_H
+
+#include <faro/report.h>
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+
+typedef struct faro_view_point {
+  double round, mean, sd, lower, median, upper;
+} faro_view_point;
+
+typedef struct faro_view_row {
+  const char *label, *learner, *release, *calibration, *trust, *by;
+  const char *standing; /* "proven", "not proven", "no privacy" */
+  const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
+  double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
+  double epsilon, delta, batch, rounds;
+  faro_spread regret;
+  double bits, messages, updates, shifted, seconds;
+  size_t points;
+  faro_view_point *curve;
+} faro_view_row;
+
+struct faro_report {
+  faro_arena arena;
+  json_t *document;
+  const char *name, *title;
+  size_t sweeps;
+  const char *sweep[FARO_SWEEPS_MAX];
+  int x, panels; /* which sweep; -1: rounds on x, no panels */
+  size_t instances, count;
+  uint64_t seed;
+  const char *version, *commit, *compiler, *environment;
+  double seconds;
+  faro_view_row *row;
+};
+
+/* Reads report->document into the rest of the struct. `name` is for messages. */
+faro_status faro_view_read(faro_report *report, const char *name, faro_error *error);
+
+#endif

@@ -1,0 +1,64 @@
+/* draft: an experiment as the file and the overrides say it, before it is resolved.
+ *
+ *   YAML text --parse.c--> draft --resolve.c--> faro_experiment
+ *
+ * Every value remembers where it was written, so that a fault found late still names its line. */
+#ifndef FARO_SIM_DRAFT_H
+#define FARO_SIM_DRAFT_H
+
+#include "sim/settings.h"
+
+enum { DRAFT_ALGORITHMS_MAX = 200, DRAFT_VALUES_MAX = 100, DRAFT_NAME_MAX = 200 };
+
+/* Line of the file from 1; 0: the file as a whole; -1: an override. */
+typedef int faro_line;
+
+typedef struct faro_entry {
+  bool given;
+  double value;
+  faro_line line;
+} faro_entry;
+
+typedef struct faro_draft_sweep {
+  faro_key key;
+  size_t count;
+  double value[DRAFT_VALUES_MAX];
+  faro_line line;
+} faro_draft_sweep;
+
+typedef struct faro_draft_algorithm {
+  char label[DRAFT_NAME_MAX];
+  faro_line line;
+  faro_entry own[FARO_KEY_COUNT];
+} faro_draft_algorithm;
+
+typedef struct faro_draft_axis {
+  char name[DRAFT_NAME_MAX]; /* empty: not said */
+  faro_line line;
+} faro_draft_axis;
+
+typedef struct faro_draft {
+  const char *file;
+  faro_error *error;
+  char title[DRAFT_NAME_MAX];
+  faro_entry top[FARO_KEY_COUNT];
+  bool overridden[FARO_KEY_COUNT];
+  size_t sweeps;
+  faro_draft_sweep sweep[FARO_SWEEPS_MAX];
+  size_t algorithms;
+  faro_draft_algorithm *algorithm;
+  faro_draft_axis x, panels;
+} faro_draft;
+
+/* "file:line: message", or "--set: message". Returns FARO_INVALID. */
+faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...)
+    FARO_PRINTF(3, 4);
+
+faro_status faro_draft_parse(faro_draft *draft, const char *text, size_t length);
+faro_status faro_draft_override(faro_draft *draft, const faro_override *override);
+void faro_draft_quicken(faro_draft *draft);
+
+/* The draft's sweep of `key`, or NULL. */
+faro_draft_sweep *faro_draft_sweep_of(faro_draft *draft, faro_key key);
+
+#endif

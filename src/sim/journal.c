@@ -1,0 +1,133 @@
+/* journal: see the header. */
+#include "sim/journal.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const char MAGIC[8] = {'f', 'a', 'r', 'o', 'j', 'n', 'l', '1'};
+
+typedef struct header {
+  char magic[8];
+  unsigned char digest[32];
+  uint64_t record;
+} header;
+
+struct faro_journal {
+  FILE *file;
+  char *path;
+  size_t values, record;
+  unsigned char *buffer; /* one record */
+};
+
+static void checksum(const faro_journal *journal, unsigned char out[static crypto_shorthash_BYTES]) {
+  static const unsigned char key[crypto_shorthash_KEYBYTES] = "faro journal v1";
+  crypto_shorthash(out, journal->buffer, journal->record - crypto_shorthash_BYTES, key);
+}
+
+void faro_journal_close(faro_journal *journal) {
+  if (!journal) return;
+  if (journal->file) fclose(journal->file);
+  free(journal->buffer);
+  free(journal->path);
+  free(journal);
+}
+
+static faro_status create(faro_journal **journal, const char *path, size_t values, faro_error *error) {
+  faro_journal *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot open the journal %s", path);
+  made->values = values;
+  made->record = 2 * sizeof(uint32_t) + values * sizeof(double) + crypto_shorthash_BYTES;
+  made->buffer = calloc(1, made->record);
+  made->path = strdup(path);
+  if (!made->buffer || !made->path) {
+    faro_journal_close(made);
+    return faro_fail(error, FARO_MEMORY, "cannot open the journal %s", path);
+  }
+  made->file = fopen(path, "a+b");
+  if (!made->file) {
+    const int reason = errno;
+    faro_journal_close(made);
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", path, strerror(reason));
+  }
+  *journal = made;
+  return FARO_OK;
+}
+
+/* Records up to the first that is torn or makes no sense; returns the length of what is good. */
+static long read_records(faro_journal *journal, bool (*each)(void *, uint32_t, uint32_t, const double *),
+                         void *context, double *values) {
+  long good = ftell(journal->file);
+  while (fread(journal->buffer, journal->record, 1, journal->file) == 1) {
+    unsigned char sum[crypto_shorthash_BYTES];
+    checksum(journal, sum);
+    if (memcmp(sum, journal->buffer + journal->record - sizeof sum, sizeof sum) != 0) break;
+    uint32_t id[2];
+    memcpy(id, journal->buffer, sizeof id);
+    memcpy(values, journal->buffer + sizeof id, journal->values * sizeof *values);
+    if (!each(context, id[0], id[1], values)) break;
+    good = ftell(journal->file);
+  }
+  return good;
+}
+
+static faro_status write_header(const faro_journal *journal, const unsigned char *digest, faro_error *error) {
+  header head = {.record = journal->record};
+  memcpy(head.magic, MAGIC, sizeof MAGIC);
+  memcpy(head.digest, digest, sizeof head.digest);
+  if (ftruncate(fileno(journal->file), 0) != 0 || fwrite(&head, sizeof head, 1, journal->file) != 1 ||
+      fflush(journal->file) != 0)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", journal->path, strerror(errno));
+  return FARO_OK;
+}
+
+static faro_status load(faro_journal *journal, const unsigned char *digest,
+                        bool (*each)(void *, uint32_t, uint32_t, const double *), void *context, faro_error *error) {
+  if (flock(fileno(journal->file), LOCK_EX | LOCK_NB) != 0)
+    return faro_fail(error, FARO_SYSTEM, "%s: another run is writing there", journal->path);
+  header head;
+  rewind(journal->file);
+  if (fread(&head, sizeof head, 1, journal->file) != 1) return write_header(journal, digest, error); /* new, or torn */
+  if (memcmp(head.magic, MAGIC, sizeof MAGIC) != 0 || memcmp(head.digest, digest, sizeof head.digest) != 0 ||
+      head.record != journal->record)
+    return faro_fail(error, FARO_INVALID,
+                     "%s: holds the unfinished run of another experiment, or of another version of faro; "
+                     "remove it, or choose another --out",
+                     journal->path);
+  double *values = calloc(journal->values, sizeof *values);
+  if (!values) return faro_fail(error, FARO_MEMORY, "cannot read the journal %s", journal->path);
+  const long good = read_records(journal, each, context, values);
+  free(values);
+  if (good < 0 || fseek(journal->file, good, SEEK_SET) != 0 || ftruncate(fileno(journal->file), good) != 0)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be continued: %s", journal->path, strerror(errno));
+  return FARO_OK;
+}
+
+faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
+                              size_t values, bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,
+                              faro_error *error) {
+  faro_journal *made = NULL;
+  faro_status status = create(&made, path, values, error);
+  if (status != FARO_OK) return status;
+  status = load(made, digest, each, context, error);
+  if (status == FARO_OK) *journal = made;
+  else faro_journal_close(made);
+  return status;
+}
+
+faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t instance, const double *values,
+                             faro_error *error) {
+  const uint32_t id[2] = {cell, instance};
+  memcpy(journal->buffer, id, sizeof id);
+  memcpy(journal->buffer + sizeof id, values, journal->values * sizeof *values);
+  unsigned char sum[crypto_shorthash_BYTES];
+  checksum(journal, sum);
+  memcpy(journal->buffer + journal->record - sizeof sum, sum, sizeof sum);
+  if (fwrite(journal->buffer, journal->record, 1, journal->file) != 1 || fflush(journal->file) != 0)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", journal->path, strerror(errno));
+  return FARO_OK;
+}

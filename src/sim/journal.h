@@ -1,0 +1,26 @@
+/* journal: finished instances on disk, so that an interrupted run loses nothing.
+ *
+ *   header  "farojnl1"  digest of the experiment (32 bytes)  record size (8 bytes)
+ *   record  cell, instance (4 bytes each)  values (8 bytes each)  checksum (8 bytes)
+ *   ...
+ *
+ * Numbers are in the machine's own order: a journal does not travel. Records are appended whole; a
+ * torn last one fails its checksum and is cut off when the journal is opened again. One process at a
+ * time holds the file's lock. */
+#ifndef FARO_SIM_JOURNAL_H
+#define FARO_SIM_JOURNAL_H
+
+#include <faro/base.h>
+
+typedef struct faro_journal faro_journal;
+
+/* Opens or makes the journal and hands every sound record in it to `each`, which says whether the
+ * record makes sense. A journal of another experiment is refused. */
+faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
+                              size_t values, bool (*each)(void *, uint32_t cell, uint32_t instance, const double *),
+                              void *context, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t instance, const double *values,
+                             faro_error *error) FARO_WARN_UNUSED;
+void faro_journal_close(faro_journal *journal);
+
+#endif

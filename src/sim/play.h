@@ -1,0 +1,19 @@
+/* play: one algorithm on one instance. */
+#ifndef FARO_SIM_PLAY_H
+#define FARO_SIM_PLAY_H
+
+#include "sim/experiment.h"
+
+/* What one instance gives; plain doubles, so that the journal can keep it as it is. */
+typedef struct faro_play_record {
+  double regret, updates, shifted, seconds;
+  double curve[FARO_CURVE_POINTS];
+} faro_play_record;
+
+enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
+
+/* FARO_INTERRUPTED when *stop turned non-zero on the way. */
+faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
+                      faro_play_record *record, faro_error *error) FARO_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,304 @@
+/* resolve: a draft into an experiment: defaults, the product of sweeps and algorithms, and a trial of
+ * every release and environment, so that what cannot run is refused before anything runs. */
+#include <errno.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/draft.h"
+
+enum { CELLS_MAX = 10000, FILE_MAX = 1 << 20 };
+
+faro_env_params faro_cell_env(const faro_cell *cell) {
+  const double *value = cell->settings.value;
+  return (faro_env_params){.dimension = (size_t)value[FARO_KEY_DIMENSION],
+                           .arms = (size_t)value[FARO_KEY_ARMS],
+                           .horizon = (uint64_t)value[FARO_KEY_HORIZON],
+                           .reward = (faro_reward)value[FARO_KEY_REWARD],
+                           .draw = (faro_draw)value[FARO_KEY_DRAW]};
+}
+
+faro_release_params faro_cell_release(const faro_cell *cell) {
+  const double *value = cell->settings.value;
+  return (faro_release_params){.epsilon = value[FARO_KEY_EPSILON],
+                               .delta = value[FARO_KEY_DELTA],
+                               .horizon = (uint64_t)value[FARO_KEY_HORIZON],
+                               .batch = (uint64_t)value[FARO_KEY_BATCH],
+                               .calibration = (faro_calibration)value[FARO_KEY_CALIBRATION]};
+}
+
+faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution, faro_error *error) {
+  const faro_env_params env = faro_cell_env(cell);
+  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), 0, 1, error);
+}
+
+faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {
+  char message[480];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  if (line < 0) return faro_fail(draft->error, FARO_INVALID, "--set: %s", message);
+  if (line == 0) return faro_fail(draft->error, FARO_INVALID, "%s: %s", draft->file, message);
+  return faro_fail(draft->error, FARO_INVALID, "%s:%d: %s", draft->file, line, message);
+}
+
+faro_draft_sweep *faro_draft_sweep_of(faro_draft *draft, faro_key key) {
+  for (size_t i = 0; i < draft->sweeps; i++)
+    if (draft->sweep[i].key == key) return &draft->sweep[i];
+  return NULL;
+}
+
+static void at_most(double *value, double most) {
+  if (*value > most) *value = most;
+}
+
+/* A shorter run of the same thing. */
+void faro_draft_quicken(faro_draft *draft) {
+  const double horizon = 2000;
+  at_most(&draft->top[FARO_KEY_HORIZON].value, horizon);
+  if (!draft->top[FARO_KEY_INSTANCES].given) draft->top[FARO_KEY_INSTANCES].value = 10;
+  draft->top[FARO_KEY_INSTANCES].given = true;
+  at_most(&draft->top[FARO_KEY_INSTANCES].value, 4);
+  at_most(&draft->top[FARO_KEY_BATCH].value, horizon / 10);
+  for (size_t i = 0; i < draft->algorithms; i++) at_most(&draft->algorithm[i].own[FARO_KEY_BATCH].value, horizon / 10);
+}
+
+/* Where the value of a key in this cell was written; `algorithm` when nowhere. */
+static faro_line written(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_key key) {
+  if (algorithm->own[key].given) return algorithm->own[key].line;
+  const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, key);
+  if (sweep) return sweep->line;
+  return draft->top[key].given ? draft->top[key].line : algorithm->line;
+}
+
+/* A layer below refused its parameters; its message starts with the parameter's name. */
+static faro_status blame(faro_draft *draft, const faro_draft_algorithm *algorithm, const faro_error *inner) {
+  faro_line line = algorithm->line;
+  for (int k = 0; k < FARO_KEY_COUNT; k++) {
+    const size_t length = strlen(faro_key_name((faro_key)k));
+    if (strncmp(inner->message, faro_key_name((faro_key)k), length) == 0 && inner->message[length] == ' ')
+      line = written(draft, algorithm, (faro_key)k);
+  }
+  if (inner->status != FARO_INVALID) return faro_fail(draft->error, inner->status, "%s", inner->message);
+  return faro_draft_fail(draft, line, "%s [algorithm %s]", inner->message, algorithm->label);
+}
+
+static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algorithm, size_t point, faro_cell *cell) {
+  for (int k = 0; k < FARO_KEY_COUNT; k++)
+    cell->settings.value[k] = draft->top[k].given ? draft->top[k].value : faro_key_info_of((faro_key)k)->fallback;
+  for (size_t s = draft->sweeps; s-- > 0;) { /* the last sweep turns fastest */
+    cell->at[s] = point % draft->sweep[s].count;
+    point /= draft->sweep[s].count;
+    cell->settings.value[draft->sweep[s].key] = draft->sweep[s].value[cell->at[s]];
+  }
+  double *value = cell->settings.value;
+  for (int k = 0; k < FARO_KEY_COUNT; k++)
+    if (algorithm->own[k].given) value[k] = algorithm->own[k].value;
+  /* The published figures ran on unscaled features. */
+  if (value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE && value[FARO_KEY_DRAW] == FARO_DRAW_APPENDED)
+    value[FARO_KEY_DRAW] = FARO_DRAW_PUBLISHED;
+  cell->learner = faro_learner_kind_at((size_t)value[FARO_KEY_LEARNER]);
+  cell->release = faro_release_kind_at((size_t)value[FARO_KEY_RELEASE]);
+}
+
+/* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
+static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
+  faro_error inner = {0};
+  faro_env_params env = faro_cell_env(cell);
+  faro_contribution contribution;
+  faro_release *release = NULL;
+  const faro_release_params params = faro_cell_release(cell);
+  if (faro_env_check(&env, &inner) != FARO_OK || faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
+      faro_release_create(&release, cell->release, &contribution, &params, &inner) != FARO_OK)
+    return blame(draft, algorithm, &inner);
+  cell->claim = *faro_release_claim(release);
+  cell->cost = faro_release_cost(release);
+  cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
+  faro_release_destroy(release);
+  return FARO_OK;
+}
+
+static faro_status check_draft(const faro_draft *draft) {
+  if (draft->algorithms == 0) return faro_draft_fail(draft, 0, "algorithms is missing: a list of learner and release pairs");
+  for (int k = 0; k < FARO_KEY_COUNT; k++) {
+    const faro_key_info *info = faro_key_info_of((faro_key)k);
+    bool swept = false;
+    for (size_t i = 0; i < draft->sweeps; i++) swept |= draft->sweep[i].key == (faro_key)k;
+    if (!isnan(info->fallback) || info->scope == SCOPE_ALGORITHM || draft->top[k].given || swept) continue;
+    char allowed[400] = "";
+    double value = 0;
+    (void)faro_key_read((faro_key)k, "", true, &value, allowed, sizeof allowed);
+    return faro_draft_fail(draft, 0, "%s%s is missing: %s", info->scope == SCOPE_ENV ? "environment " : "", info->name,
+                           allowed);
+  }
+  return FARO_OK;
+}
+
+/* Which sweep an axis of the plot names. */
+static faro_status find_axis(const faro_draft *draft, const faro_draft_axis *axis, const char *role, int fallback,
+                             int *sweep) {
+  *sweep = fallback;
+  if (*axis->name == '\0') return FARO_OK;
+  if (strcmp(axis->name, fallback == FARO_PLOT_ROUND ? "round" : "none") == 0) return FARO_OK;
+  for (size_t i = 0; i < draft->sweeps; i++)
+    if (strcmp(faro_key_name(draft->sweep[i].key), axis->name) == 0) *sweep = (int)i;
+  if (*sweep != fallback) return FARO_OK;
+  for (int k = 0; k < FARO_KEY_COUNT; k++) /* an override took the sweep away: no fault of the file */
+    if (draft->overridden[k] && strcmp(faro_key_name((faro_key)k), axis->name) == 0) return FARO_OK;
+  return faro_draft_fail(draft, axis->line, "%s must be %s or a key that is swept (got %s)", role,
+                         fallback == FARO_PLOT_ROUND ? "round" : "none", axis->name);
+}
+
+static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experiment) {
+  faro_status status = find_axis(draft, &draft->x, "x", FARO_PLOT_ROUND, &experiment->x);
+  if (status != FARO_OK) return status;
+  status = find_axis(draft, &draft->panels, "panels", FARO_PLOT_NONE, &experiment->panels);
+  if (status != FARO_OK) return status;
+  if (*draft->panels.name == '\0' && draft->sweeps > 0 && experiment->x == FARO_PLOT_ROUND) experiment->panels = 0;
+  if (experiment->panels >= 0 && experiment->panels == experiment->x)
+    return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)", draft->panels.name);
+  return FARO_OK;
+}
+
+static faro_status resolve_sweeps(const faro_draft *draft, faro_experiment *experiment) {
+  experiment->sweeps = draft->sweeps;
+  for (size_t i = 0; i < draft->sweeps; i++) {
+    faro_sweep *sweep = &experiment->sweep[i];
+    sweep->key = draft->sweep[i].key;
+    sweep->count = draft->sweep[i].count;
+    sweep->value = faro_arena_alloc(&experiment->arena, sweep->count, sizeof *sweep->value, draft->error);
+    if (!sweep->value) return FARO_MEMORY;
+    memcpy(sweep->value, draft->sweep[i].value, sweep->count * sizeof *sweep->value);
+  }
+  return FARO_OK;
+}
+
+static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment) {
+  size_t points = 1;
+  for (size_t i = 0; i < draft->sweeps; i++) points *= draft->sweep[i].count; /* at most 100^3 */
+  experiment->algorithms = draft->algorithms;
+  experiment->count = points * draft->algorithms;
+  if (experiment->count > CELLS_MAX)
+    return faro_draft_fail(draft, 0, "sweeps and algorithms make %zu combinations; at most %d are allowed",
+                           experiment->count, CELLS_MAX);
+  experiment->cell = faro_arena_alloc(&experiment->arena, experiment->count, sizeof *experiment->cell, draft->error);
+  if (!experiment->cell) return FARO_MEMORY;
+  for (size_t c = 0; c < experiment->count; c++) {
+    const faro_draft_algorithm *algorithm = &draft->algorithm[c % draft->algorithms];
+    faro_cell *cell = &experiment->cell[c];
+    set_cell(draft, algorithm, c / draft->algorithms, cell);
+    const faro_status status = try_cell(draft, algorithm, cell);
+    if (status != FARO_OK) return status;
+    cell->label = c < draft->algorithms ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
+                                        : experiment->cell[c % draft->algorithms].label;
+    if (!cell->label) return FARO_MEMORY;
+  }
+  experiment->instances = (size_t)experiment->cell[0].settings.value[FARO_KEY_INSTANCES];
+  experiment->seed = (uint64_t)experiment->cell[0].settings.value[FARO_KEY_SEED];
+  return FARO_OK;
+}
+
+/* The file's name without folders and ending. */
+static faro_status resolve_name(const faro_draft *draft, faro_experiment *experiment) {
+  const char *slash = strrchr(draft->file, '/');
+  char name[DRAFT_NAME_MAX];
+  snprintf(name, sizeof name, "%s", slash ? slash + 1 : draft->file);
+  char *dot = strrchr(name, '.');
+  if (dot && dot != name) *dot = '\0';
+  experiment->name = faro_arena_strdup(&experiment->arena, name, draft->error);
+  experiment->title = faro_arena_strdup(&experiment->arena, *draft->title ? draft->title : name, draft->error);
+  return experiment->name && experiment->title ? FARO_OK : FARO_MEMORY;
+}
+
+/* Same digest, same results: everything that decides them is in it. */
+static void digest(faro_experiment *experiment) {
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, NULL, 0, sizeof experiment->digest);
+  const char *const program[] = {faro_version(), faro_commit(), faro_compiler()};
+  for (size_t i = 0; i < 3; i++)
+    crypto_generichash_update(&state, (const unsigned char *)program[i], strlen(program[i]) + 1);
+  for (size_t c = 0; c < experiment->count; c++) {
+    const faro_cell *cell = &experiment->cell[c];
+    crypto_generichash_update(&state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
+    crypto_generichash_update(&state, (const unsigned char *)cell->settings.value, sizeof cell->settings.value);
+  }
+  crypto_generichash_final(&state, experiment->digest, sizeof experiment->digest);
+}
+
+static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
+  faro_status status = check_draft(draft);
+  if (status == FARO_OK) status = resolve_name(draft, experiment);
+  if (status == FARO_OK) status = resolve_sweeps(draft, experiment);
+  if (status == FARO_OK) status = resolve_plot(draft, experiment);
+  if (status == FARO_OK) status = resolve_cells(draft, experiment);
+  if (status == FARO_OK) digest(experiment);
+  return status;
+}
+
+static faro_status build_draft(faro_draft *draft, const char *text, size_t length,
+                               const faro_experiment_options *options) {
+  faro_status status = faro_draft_parse(draft, text, length);
+  for (size_t i = 0; status == FARO_OK && options && i < options->override_count; i++)
+    status = faro_draft_override(draft, &options->overrides[i]);
+  if (status == FARO_OK && options && options->quick) faro_draft_quicken(draft);
+  return status;
+}
+
+faro_status faro_experiment_parse(faro_experiment **experiment, const char *file, const char *text, size_t length,
+                                  const faro_experiment_options *options, faro_error *error) {
+  if (length > FILE_MAX)
+    return faro_fail(error, FARO_INVALID, "%s: an experiment is at most %d bytes (got %zu)", file, FILE_MAX, length);
+  if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
+  faro_arena arena = {0};
+  faro_experiment *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
+  faro_draft *draft = faro_arena_alloc(&arena, 1, sizeof *draft, error);
+  if (!made || !draft) {
+    faro_arena_free(&arena);
+    return FARO_MEMORY;
+  }
+  made->arena = arena;
+  draft->file = file;
+  draft->error = error;
+  faro_status status = build_draft(draft, text, length, options);
+  if (status == FARO_OK) status = resolve(draft, made);
+  free(draft->algorithm);
+  if (status == FARO_OK) *experiment = made;
+  else faro_experiment_destroy(made);
+  return status;
+}
+
+static faro_status slurp(const char *path, char *text, size_t *length, faro_error *error) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", path, strerror(errno));
+  *length = fread(text, 1, FILE_MAX + 1, file);
+  const bool failed = ferror(file) != 0;
+  const int reason = errno;
+  fclose(file);
+  return failed ? faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", path, strerror(reason)) : FARO_OK;
+}
+
+faro_status faro_experiment_load(faro_experiment **experiment, const char *path,
+                                 const faro_experiment_options *options, faro_error *error) {
+  char *text = malloc(FILE_MAX + 1);
+  if (!text) return faro_fail(error, FARO_MEMORY, "cannot hold an experiment file");
+  size_t length = 0;
+  faro_status status = slurp(path, text, &length, error);
+  if (status == FARO_OK) status = faro_experiment_parse(experiment, path, text, length, options, error);
+  free(text);
+  return status;
+}
+
+void faro_experiment_destroy(faro_experiment *experiment) {
+  if (!experiment) return;
+  faro_arena arena = experiment->arena;
+  faro_arena_free(&arena);
+}
+
+const char *faro_experiment_name(const faro_experiment *experiment) { return experiment->name; }
+const char *faro_experiment_title(const faro_experiment *experiment) { return experiment->title; }
+size_t faro_experiment_cells(const faro_experiment *experiment) { return experiment->count; }
+size_t faro_experiment_instances(const faro_experiment *experiment) { return experiment->instances; }

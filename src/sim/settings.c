@@ -1,0 +1,144 @@
+/* settings: see the header. */
+#include "sim/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define NONE ((double)NAN)
+static const faro_key_info info[] = {
+#define KEY(id, name, scope, type, least, most, fallback, help)                                     \
+  {name, SCOPE_##scope, TYPE_##type, least, most, fallback, help},
+#include "sim/keys.def"
+#undef KEY
+};
+#undef NONE
+
+const faro_key_info *faro_key_info_of(faro_key key) { return &info[key]; }
+const char *faro_key_name(faro_key key) { return info[key].name; }
+
+static const char *word_at(const char *const *words, size_t count, size_t index) {
+  return index < count ? words[index] : NULL;
+}
+
+const char *faro_choice(faro_type type, size_t index) {
+#define X(id, text) text,
+  static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X)};
+  static const char *const rewards[] = {FARO_REWARD_LIST(X)};
+  static const char *const draws[] = {FARO_DRAW_LIST(X)};
+#undef X
+  switch (type) {
+  case TYPE_CALIBRATION: return word_at(calibrations, sizeof calibrations / sizeof *calibrations, index);
+  case TYPE_REWARD: return word_at(rewards, sizeof rewards / sizeof *rewards, index);
+  case TYPE_DRAW: return word_at(draws, sizeof draws / sizeof *draws, index);
+  case TYPE_ENVIRONMENT:
+    return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
+  case TYPE_LEARNER:
+    return index < faro_learner_kinds() ? faro_learner_kind_name(faro_learner_kind_at(index)) : NULL;
+  case TYPE_RELEASE:
+    return index < faro_release_kinds() ? faro_release_kind_name(faro_release_kind_at(index)) : NULL;
+  case TYPE_INTEGER:
+  case TYPE_REAL:
+  case TYPE_REAL_OPEN:
+  case TYPE_COUNT_AUTO: break;
+  }
+  return NULL;
+}
+
+bool faro_key_is_number(faro_key key) { return faro_choice(info[key].type, 0) == NULL; }
+
+const char *faro_key_print(faro_key key, double value, char out[static 64]) {
+  const char *word = faro_choice(info[key].type, (size_t)value);
+  char number[FARO_NUMBER_SIZE];
+  if (!word && info[key].type == TYPE_COUNT_AUTO && value == 0) word = "auto";
+  snprintf(out, 64, "%s", word ? word : faro_number(value, number));
+  return out;
+}
+
+/* "one of a, b, c", with the nearest first when the word looks like a slip. */
+static bool read_choice(faro_type type, const char *word, double *value, char *allowed, size_t size) {
+  const char *names[64];
+  size_t count = 0;
+  for (const char *name = NULL; count < 64 && (name = faro_choice(type, count)); count++) names[count] = name;
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], word) == 0) {
+      *value = (double)i;
+      return true;
+    }
+  size_t used = 0;
+  const char *nearest = faro_nearest(word, names, count);
+  if (nearest) used = (size_t)snprintf(allowed, size, "(did you mean %s?) ", nearest);
+  used += (size_t)snprintf(allowed + used, size - used, "one of ");
+  for (size_t i = 0; i < count && used < size; i++)
+    used += (size_t)snprintf(allowed + used, size - used, "%s%s", i ? ", " : "", names[i]);
+  return false;
+}
+
+/* Plain decimal numbers alone: no hexadecimal, no "nan", nothing behind the number. */
+static bool read_number(const char *word, double *value) {
+  if (!isdigit((unsigned char)word[strspn(word, "+-.")]) || strpbrk(word, "xX")) return false;
+  char *end = NULL;
+  *value = strtod(word, &end);
+  return *end == '\0' && isfinite(*value);
+}
+
+static bool read_value(const faro_key_info *key, const char *word, double *value) {
+  if (key->type == TYPE_COUNT_AUTO && strcmp(word, "auto") == 0) {
+    *value = 0;
+    return true;
+  }
+  double number = 0;
+  if (!read_number(word, &number)) return false;
+  if (key->type != TYPE_REAL && key->type != TYPE_REAL_OPEN && number != floor(number)) return false;
+  if (number < key->least || number > key->most) return false;
+  if (key->type == TYPE_REAL_OPEN && (number == key->least || number == key->most)) return false;
+  *value = number;
+  return true;
+}
+
+bool faro_key_read(faro_key key, const char *word, bool quoted, double *value, char *allowed, size_t size) {
+  const faro_key_info *k = &info[key];
+  if (faro_choice(k->type, 0)) return read_choice(k->type, word, value, allowed, size);
+  if (!quoted && read_value(k, word, value)) return true;
+  if (k->type == TYPE_REAL_OPEN)
+    snprintf(allowed, size, "a number above %g and below %g", k->least, k->most);
+  else
+    snprintf(allowed, size, "%s from %.15g to %.15g%s", k->type == TYPE_REAL ? "a number" : "a whole number",
+             k->least, k->most, k->type == TYPE_COUNT_AUTO ? ", or auto" : "");
+  return false;
+}
+
+static const char *scope_text(faro_scope scope) {
+  static const char *const text[] = {"top level", "top level, algorithm", "environment", "algorithm"};
+  return text[scope];
+}
+
+char *faro_settings_table(void) {
+  faro_text table = FARO_TEXT_INIT;
+  faro_text_add(&table, "%-12s %-21s %-12s %-34s %s\n", "key", "where", "default", "allowed", "meaning");
+  for (size_t i = 0; i < FARO_KEY_COUNT; i++) {
+    const faro_key_info *k = &info[i];
+    char allowed[512] = "";
+    char fallback[64] = "(required)";
+    double value = 0;
+    (void)faro_key_read((faro_key)i, "", true, &value, allowed, sizeof allowed);
+    if (!isnan(k->fallback)) faro_key_print((faro_key)i, k->fallback, fallback);
+    faro_text_add(&table, "%-12s %-21s %-12s %-34s %s\n", k->name, scope_text(k->scope), fallback,
+                  faro_choice(k->type, 0) ? "a name" : allowed, k->help);
+    if (faro_choice(k->type, 0)) faro_text_add(&table, "%-12s %s\n", "", allowed);
+  }
+  if (table.failed) faro_text_release(&table);
+  return table.data;
+}
+
+size_t faro_curve_rounds(uint64_t horizon, uint64_t round[static FARO_CURVE_POINTS]) {
+  const size_t points = horizon < FARO_CURVE_POINTS ? (size_t)horizon : FARO_CURVE_POINTS;
+  for (size_t i = 0; i < points; i++) /* horizon <= 10^10, so the product fits */
+    round[i] = (horizon * (i + 1) + points - 1) / points;
+  return points;
+}

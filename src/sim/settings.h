@@ -1,0 +1,35 @@
+/* settings: the table of keys with their types and choices. */
+#ifndef FARO_SIM_SETTINGS_H
+#define FARO_SIM_SETTINGS_H
+
+#include "sim/experiment.h"
+
+typedef enum faro_scope { SCOPE_TOP, SCOPE_BOTH, SCOPE_ENV, SCOPE_ALGORITHM } faro_scope;
+typedef enum faro_type {
+  TYPE_INTEGER,
+  TYPE_REAL,
+  TYPE_REAL_OPEN,
+  TYPE_COUNT_AUTO,
+  TYPE_CALIBRATION,
+  TYPE_ENVIRONMENT,
+  TYPE_REWARD,
+  TYPE_DRAW,
+  TYPE_LEARNER,
+  TYPE_RELEASE
+} faro_type;
+
+typedef struct faro_key_info {
+  const char *name;
+  faro_scope scope;
+  faro_type type;
+  double least, most, fallback; /* fallback NaN: must be given */
+  const char *help;
+} faro_key_info;
+
+const faro_key_info *faro_key_info_of(faro_key key);
+/* The i-th word of a choice, NULL past the last; NULL at once when the type is a number. */
+const char *faro_choice(faro_type type, size_t index);
+/* Reads a word as a value of the key; on failure says what is allowed in `allowed`. */
+bool faro_key_read(faro_key key, const char *word, bool quoted, double *value, char *allowed, size_t size);
+
+#endif
