@@ -14,11 +14,11 @@
 #define FARO_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* One line a code: name, text. */
-#define FARO_STATUS_LIST(X)                                                                        \
-  X(OK, "done")                                                                                    \
-  X(INVALID, "bad input")                                                                          \
-  X(MEMORY, "out of memory")                                                                       \
-  X(SYSTEM, "the system failed")                                                                   \
+#define FARO_STATUS_LIST(X)                                                                                  \
+  X(OK, "done")                                                                                              \
+  X(INVALID, "bad input")                                                                                    \
+  X(MEMORY, "out of memory")                                                                                 \
+  X(SYSTEM, "the system failed")                                                                             \
   X(INTERRUPTED, "interrupted")
 
 typedef enum faro_status {

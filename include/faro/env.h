@@ -8,8 +8,8 @@
 
 #include <faro/linalg.h>
 
-#define FARO_REWARD_LIST(X)                                                                        \
-  X(BERNOULLI, "bernoulli") /* 0 or 1 */                                                           \
+#define FARO_REWARD_LIST(X)                                                                                  \
+  X(BERNOULLI, "bernoulli") /* 0 or 1 */                                                                     \
   X(UNIFORM, "uniform")     /* uniform on the widest interval in [0, 1] around the mean */
 
 typedef enum faro_reward {
@@ -23,8 +23,8 @@ typedef enum faro_reward {
  *                     dimension d - 1; so ||x|| = ||theta|| = 1
  *   sphere-published  x = (u, 1), theta = (v, 1)/2, and the first d arms on the axes: the unscaled
  *                     features of the published script for 000 Fig. 1; ||x|| = sqrt(2) */
-#define FARO_DRAW_LIST(X)                                                                          \
-  X(APPENDED, "sphere-appended")                                                                   \
+#define FARO_DRAW_LIST(X)                                                                                    \
+  X(APPENDED, "sphere-appended")                                                                             \
   X(PUBLISHED, "sphere-published")
 
 typedef enum faro_draw {
@@ -51,14 +51,14 @@ FARO_API const char *faro_env_kind_summary(const faro_env_kind *kind);
 
 /* What create would refuse, without creating anything. */
 FARO_API faro_status faro_env_check(const faro_env_params *params, faro_error *error) FARO_WARN_UNUSED;
-FARO_API faro_status faro_env_create(faro_env **env, const faro_env_kind *kind,
-                                     const faro_env_params *params, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const faro_env_params *params,
+                                     faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_env_destroy(faro_env *env);
 
 /* Draws instance `instance` of `seed` and makes its first round ready. */
 FARO_API void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance);
-FARO_API const faro_arms *faro_env_arms(const faro_env *env);       /* of this round */
-FARO_API double faro_env_gap(const faro_env *env, size_t arm);      /* best mean less this arm's */
+FARO_API const faro_arms *faro_env_arms(const faro_env *env);  /* of this round */
+FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less this arm's */
 /* Plays an arm: copies its features to x, returns the reward, and makes the next round ready. */
 FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
 

@@ -7,10 +7,10 @@
 #include <faro/base.h>
 
 /* Who is trusted with raw contributions. Name, and what an adversary then sees. */
-#define FARO_TRUST_LIST(X)                                                                         \
-  X(NONE, "none", "everything")                                                                    \
-  X(JOINT, "joint", "the server's policies, and the actions of all users but one")                 \
-  X(LOCAL, "local", "every message of every user")                                                 \
+#define FARO_TRUST_LIST(X)                                                                                   \
+  X(NONE, "none", "everything")                                                                              \
+  X(JOINT, "joint", "the server's policies, and the actions of all users but one")                           \
+  X(LOCAL, "local", "every message of every user")                                                           \
   X(SHUFFLE, "shuffle", "the shuffled messages of each batch")
 
 typedef enum faro_trust {

@@ -29,7 +29,14 @@ typedef struct faro_sim_rng {
 typedef struct faro_secure_rng faro_secure_rng;
 
 /* What a simulation stream is for; streams of different roles are independent. */
-typedef enum faro_role { FARO_ROLE_INSTANCE = 1, FARO_ROLE_CONTEXT, FARO_ROLE_REWARD, FARO_ROLE_USER, FARO_ROLE_SHUFFLER, FARO_ROLE_SERVER } faro_role;
+typedef enum faro_role {
+  FARO_ROLE_INSTANCE = 1,
+  FARO_ROLE_CONTEXT,
+  FARO_ROLE_REWARD,
+  FARO_ROLE_USER,
+  FARO_ROLE_SHUFFLER,
+  FARO_ROLE_SERVER
+} faro_role;
 
 FARO_API void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_role role);
 

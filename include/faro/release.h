@@ -29,21 +29,21 @@ typedef struct faro_contribution {
   double entry; /* no entry of z exceeds this in magnitude */
 } faro_contribution;
 
-FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm,
-                                            double low, double high, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
+                                            double high, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
 
 /* Where the size of the noise comes from. */
-#define FARO_CALIBRATION_LIST(X)                                                                   \
-  X(PAPER, "paper")   /* the constants of the published theorems */                                \
-  X(FIGURE, "figure") /* the smaller ones behind the published figures; they prove nothing */      \
+#define FARO_CALIBRATION_LIST(X)                                                                             \
+  X(PAPER, "paper")   /* the constants of the published theorems */                                          \
+  X(FIGURE, "figure") /* the smaller ones behind the published figures; they prove nothing */                \
   X(TIGHT, "tight")   /* the least noise that the accountant proves */
 
 typedef enum faro_calibration {
 #define X(name, text) FARO_CALIBRATION_##name,
   FARO_CALIBRATION_LIST(X)
 #undef X
-  FARO_CALIBRATION_COUNT
+      FARO_CALIBRATION_COUNT
 } faro_calibration;
 
 FARO_API const char *faro_calibration_name(faro_calibration calibration);
@@ -114,7 +114,6 @@ FARO_API void faro_release_rehearse(const faro_release *release, const double *z
 /* S: turns the batch of B messages into what the analyzer may see, and returns how many those are. */
 FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *rng);
 /* A: publishes new statistics from a shuffled batch. */
-FARO_API void faro_release_analyze(faro_release *release, const void *batch, size_t count,
-                                   faro_sim_rng *sim);
+FARO_API void faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim);
 
 #endif

@@ -11,8 +11,8 @@ typedef struct faro_report faro_report;
 
 FARO_API faro_status faro_report_make(faro_report **report, const faro_experiment *experiment,
                                       const faro_results *results, faro_error *error) FARO_WARN_UNUSED;
-FARO_API faro_status faro_report_parse(faro_report **report, const char *name, const char *text, size_t length,
-                                       faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_report_parse(faro_report **report, const char *name, const char *text,
+                                       size_t length, faro_error *error) FARO_WARN_UNUSED;
 /* Reads DIR/run.json. */
 FARO_API faro_status faro_report_load(faro_report **report, const char *directory,
                                       faro_error *error) FARO_WARN_UNUSED;

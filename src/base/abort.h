@@ -12,9 +12,9 @@ _Noreturn static inline void faro_abort(const char *what) {
 }
 
 /* The stated invariant holds, or the program stops. */
-#define FARO_INVARIANT(condition)                                                                  \
-  do {                                                                                             \
-    if (!(condition)) faro_abort(#condition);                                                      \
+#define FARO_INVARIANT(condition)                                                                            \
+  do {                                                                                                       \
+    if (!(condition)) faro_abort(#condition);                                                                \
   } while (0)
 
 #endif

@@ -17,7 +17,7 @@ faro_status faro_fail(faro_error *error, faro_status status, const char *format,
 const char *faro_status_text(faro_status status) {
   static const char *const text[] = {
 #define X(name, words) words,
-      FARO_STATUS_LIST(X)
+    FARO_STATUS_LIST(X)
 #undef X
   };
   return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";

@@ -21,7 +21,8 @@ typedef struct faro_text {
   bool failed;
 } faro_text;
 
-#define FARO_TEXT_INIT {0}
+#define FARO_TEXT_INIT                                                                                       \
+  { 0 }
 
 void faro_text_add(faro_text *text, const char *format, ...) FARO_PRINTF(2, 3);
 void faro_text_release(faro_text *text);

@@ -25,8 +25,8 @@ typedef struct cli_option {
 /* Steps through argv. Returns the index of the option in `options` and sets *value; -1 for a word that is no
  * option (in *value); -2 at the end; -3 after a usage error, which has been printed. --help prints the
  * command's help and gives -4. */
-int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv, int *place,
-             const char **value);
+int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv,
+             int *place, const char **value);
 enum { CLI_WORD = -1, CLI_END = -2, CLI_BAD = -3, CLI_HELP = -4 };
 
 /* Prints "faro: message" and returns the exit status that goes with the error. */

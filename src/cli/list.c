@@ -16,8 +16,8 @@ static void list_learners(void) {
 static void list_releases(void) {
   for (size_t i = 0; i < faro_release_kinds(); i++) {
     const faro_release_kind *kind = faro_release_kind_at(i);
-    printf("  %-20s trust %-8s %s\n", faro_release_kind_name(kind), faro_trust_name(faro_release_kind_trust(kind)),
-           faro_release_kind_summary(kind));
+    printf("  %-20s trust %-8s %s\n", faro_release_kind_name(kind),
+           faro_trust_name(faro_release_kind_trust(kind)), faro_release_kind_summary(kind));
   }
 }
 
@@ -80,7 +80,8 @@ static void list_matrix(void) {
       const faro_release_kind *kind = faro_release_kind_at(r);
       printf("%-12s %-20s", faro_learner_kind_name(faro_learner_kind_at(l)), faro_release_kind_name(kind));
       for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
-        if (faro_release_kind_calibrates(kind, (faro_calibration)c)) printf(" %s", faro_calibration_name((faro_calibration)c));
+        if (faro_release_kind_calibrates(kind, (faro_calibration)c))
+          printf(" %s", faro_calibration_name((faro_calibration)c));
       printf("\n");
     }
 }

@@ -53,11 +53,13 @@ bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error
   for (size_t i = 0; i < CLI_PLACES; i++) {
     char folder[CLI_PATH];
     const char *path = cli_experiment_folder(i, folder);
-    if (path && snprintf(out, CLI_PATH, "%s/%s.yaml", path, name) < CLI_PATH && access(out, R_OK) == 0) return true;
+    if (path && snprintf(out, CLI_PATH, "%s/%s.yaml", path, name) < CLI_PATH && access(out, R_OK) == 0)
+      return true;
   }
   char hint[CLI_PATH];
   suggest(name, hint);
-  (void)faro_fail(error, FARO_INVALID, "no experiment \"%s\"%s; `faro list experiments` names them, and a path works too", name,
+  (void)faro_fail(error, FARO_INVALID,
+                  "no experiment \"%s\"%s; `faro list experiments` names them, and a path works too", name,
                   hint);
   return false;
 }

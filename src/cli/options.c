@@ -20,14 +20,14 @@ static int bad_option(const cli_command *command, const cli_option *options, siz
   const char *names[16];
   for (size_t i = 0; i < count; i++) names[i] = options[i].name;
   const char *nearest = faro_nearest(word + 2, names, count);
-  (void)cli_usage(command, "unknown option %s%s%s%s", word, nearest ? " (did you mean --" : "", nearest ? nearest : "",
-                  nearest ? "?)" : "");
+  (void)cli_usage(command, "unknown option %s%s%s%s", word, nearest ? " (did you mean --" : "",
+                  nearest ? nearest : "", nearest ? "?)" : "");
   return CLI_BAD;
 }
 
 /* `--name=value` or `--name value`. */
-static int take(const cli_command *command, const cli_option *option, int index, const char *rest, int argc, char **argv,
-                int *place, const char **value) {
+static int take(const cli_command *command, const cli_option *option, int index, const char *rest, int argc,
+                char **argv, int *place, const char **value) {
   if (!option->takes_value && *rest == '=') {
     (void)cli_usage(command, "--%s takes no value", option->name);
     return CLI_BAD;
@@ -45,8 +45,8 @@ static int take(const cli_command *command, const cli_option *option, int index,
   return index;
 }
 
-int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv, int *place,
-             const char **value) {
+int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv,
+             int *place, const char **value) {
   if (*place >= argc) return CLI_END;
   const char *word = argv[(*place)++];
   *value = word;
@@ -58,7 +58,8 @@ int cli_next(const cli_command *command, const cli_option *options, size_t count
   if (word[1] != '-') return bad_option(command, options, count, word);
   for (size_t i = 0; i < count; i++) {
     const size_t length = strlen(options[i].name);
-    if (strncmp(word + 2, options[i].name, length) == 0 && (word[2 + length] == '\0' || word[2 + length] == '='))
+    if (strncmp(word + 2, options[i].name, length) == 0 &&
+        (word[2 + length] == '\0' || word[2 + length] == '='))
       return take(command, &options[i], (int)i, word + 2 + length, argc, argv, place, value);
   }
   return bad_option(command, options, count, word);
@@ -76,8 +77,8 @@ int cli_print(FILE *out, char *text) {
     return EXIT_SYSTEM;
   }
   const size_t length = strlen(text);
-  const bool good = fputs(text, out) >= 0 && (length == 0 || text[length - 1] == '\n' || fputc('\n', out) != EOF) &&
-                    fflush(out) == 0;
+  const bool good = fputs(text, out) >= 0 &&
+                    (length == 0 || text[length - 1] == '\n' || fputc('\n', out) != EOF) && fflush(out) == 0;
   free(text);
   if (!good) fprintf(stderr, "faro: cannot write the output\n");
   return good ? EXIT_DONE : EXIT_SYSTEM;

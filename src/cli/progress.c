@@ -31,14 +31,16 @@ void cli_progress_show(void *context, size_t done, size_t total) {
   if (!progress->begun) {
     progress->begun = true;
     progress->first = done;
-    if (done > 0) fprintf(stderr, "faro: %zu of %zu instances were finished earlier and are kept\n", done, total);
+    if (done > 0)
+      fprintf(stderr, "faro: %zu of %zu instances were finished earlier and are kept\n", done, total);
   }
   const double spent = now() - progress->start;
   const double rate = spent > 0 ? (double)(done - progress->first) / spent : 0;
   const double left = rate > 0 ? (double)(total - done) / rate : 0;
   if (progress->terminal && done > progress->first) show_bar(done, total, rate, left);
   const int tenth = total ? (int)(done * 10 / total) : 10;
-  if (!progress->terminal && tenth > progress->tenth && spent - progress->last > 2) { /* nothing for short runs */
+  if (!progress->terminal && tenth > progress->tenth &&
+      spent - progress->last > 2) { /* nothing for short runs */
     fprintf(stderr, "faro: %zu of %zu instances, %.0f s left\n", done, total, left);
     progress->tenth = tenth;
     progress->last = spent;

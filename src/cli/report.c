@@ -4,7 +4,8 @@
 static int report(const char *directory, bool json) {
   faro_error error = {0};
   faro_report *loaded = NULL;
-  if (faro_report_load(&loaded, directory, &error) != FARO_OK || faro_report_write(loaded, directory, &error) != FARO_OK) {
+  if (faro_report_load(&loaded, directory, &error) != FARO_OK ||
+      faro_report_write(loaded, directory, &error) != FARO_OK) {
     faro_report_destroy(loaded);
     return cli_fail(&error);
   }
@@ -24,7 +25,8 @@ static int run(int argc, char **argv) {
     switch (cli_next(&cli_report, options, 1, argc, argv, &place, &value)) {
     case 0: json = true; continue;
     case CLI_WORD:
-      if (directory) return cli_usage(&cli_report, "one directory at a time (got %s and %s)", directory, value);
+      if (directory)
+        return cli_usage(&cli_report, "one directory at a time (got %s and %s)", directory, value);
       directory = value;
       continue;
     case CLI_HELP: return EXIT_DONE;

@@ -8,10 +8,20 @@
 
 #include "cli/cli.h"
 
-enum { OPTION_SET, OPTION_JOBS, OPTION_OUT, OPTION_QUICK, OPTION_JSON, OPTION_CSV, OPTION_FRESH, OPTION_QUIET, OPTION_COUNT };
+enum {
+  OPTION_SET,
+  OPTION_JOBS,
+  OPTION_OUT,
+  OPTION_QUICK,
+  OPTION_JSON,
+  OPTION_CSV,
+  OPTION_FRESH,
+  OPTION_QUIET,
+  OPTION_COUNT
+};
 static const cli_option options[OPTION_COUNT] = {
-    [OPTION_SET] = {"set", true},     [OPTION_JOBS] = {"jobs", true}, [OPTION_OUT] = {"out", true},
-    [OPTION_QUICK] = {"quick", false}, [OPTION_JSON] = {"json", false}, [OPTION_CSV] = {"csv", false},
+    [OPTION_SET] = {"set", true},      [OPTION_JOBS] = {"jobs", true},    [OPTION_OUT] = {"out", true},
+    [OPTION_QUICK] = {"quick", false}, [OPTION_JSON] = {"json", false},   [OPTION_CSV] = {"csv", false},
     [OPTION_FRESH] = {"fresh", false}, [OPTION_QUIET] = {"quiet", false},
 };
 
@@ -65,7 +75,8 @@ static int set_jobs(request *r, const char *text) {
 }
 
 static int set_experiment(request *r, const char *word) {
-  if (r->experiment) return cli_usage(&cli_run, "one experiment at a time (got %s and %s)", r->experiment, word);
+  if (r->experiment)
+    return cli_usage(&cli_run, "one experiment at a time (got %s and %s)", r->experiment, word);
   r->experiment = word;
   return EXIT_DONE;
 }
@@ -105,7 +116,8 @@ static faro_status make_folders(const char *path, size_t *made, faro_error *erro
     memcpy(part, path, i);
     part[i] = '\0';
     if (mkdir(part, 0777) == 0) (*made)++;
-    else if (errno != EEXIST) return faro_fail(error, FARO_SYSTEM, "%s: cannot be made: %s", part, strerror(errno));
+    else if (errno != EEXIST)
+      return faro_fail(error, FARO_SYSTEM, "%s: cannot be made: %s", part, strerror(errno));
   }
   struct stat info;
   if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK) != 0)
@@ -138,8 +150,11 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   if (r->fresh) (void)remove(journal);
   cli_progress progress;
   cli_progress_begin(&progress, r->quiet);
-  const faro_run_options run = {
-      .jobs = r->jobs, .journal = journal, .stop = &stop, .progress = cli_progress_show, .context = &progress};
+  const faro_run_options run = {.jobs = r->jobs,
+                                .journal = journal,
+                                .stop = &stop,
+                                .progress = cli_progress_show,
+                                .context = &progress};
   faro_results *results = NULL;
   faro_report *report = NULL;
   catch_signals();
@@ -149,7 +164,8 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   if (status == FARO_OK) status = faro_report_write(report, out, error);
   if (status == FARO_OK) (void)remove(journal);
   const int result = status == FARO_OK ? show(r, report, out) : cli_fail(error);
-  if (status == FARO_INTERRUPTED) fprintf(stderr, "faro: the same command goes on from there (kept in %s)\n", out);
+  if (status == FARO_INTERRUPTED)
+    fprintf(stderr, "faro: the same command goes on from there (kept in %s)\n", out);
   faro_report_destroy(report);
   faro_results_destroy(results);
   return result;
@@ -161,7 +177,8 @@ static int execute(const request *r) {
   char fallback[CLI_PATH];
   if (!cli_find_experiment(r->experiment, path, &error)) return cli_fail(&error);
   faro_experiment *experiment = NULL;
-  const faro_experiment_options settings = {.overrides = r->override, .override_count = r->overrides, .quick = r->quick};
+  const faro_experiment_options settings = {
+      .overrides = r->override, .override_count = r->overrides, .quick = r->quick};
   if (faro_experiment_load(&experiment, path, &settings, &error) != FARO_OK) return cli_fail(&error);
   snprintf(fallback, sizeof fallback, "results/%s", faro_experiment_name(experiment));
   const char *out = r->out ? r->out : fallback;
@@ -186,23 +203,24 @@ const cli_command cli_run = {
     .usage = "run EXPERIMENT [--set KEY=VALUE]... [--jobs N] [--out DIR] [--quick] [--json | --csv]",
     .summary = "run an experiment and report it",
     .run = run,
-    .help = "EXPERIMENT is a name (`faro list experiments`) or the path of a YAML file.\n"
-            "\n"
-            "  --set KEY=VALUE  replace a setting wherever the file gives it; KEY=[A, B] sweeps it\n"
-            "                   (`faro list settings` shows the keys and what they allow)\n"
-            "  --jobs N         threads; the default is one for each processor\n"
-            "  --out DIR        where the results go; the default is results/EXPERIMENT\n"
-            "  --quick          at most 2000 rounds and 4 instances, for a first look\n"
-            "  --json, --csv    print results in that form instead of a table\n"
-            "  --fresh          do not continue an interrupted run\n"
-            "  --quiet          no progress on stderr\n"
-            "\n"
-            "DIR gets run.json, summary.csv, curves.csv, a figure and report.html. An interrupted run keeps its\n"
-            "finished instances there; the same command continues it. Results depend on the experiment and its\n"
-            "seed alone, not on the number of threads.\n"
-            "\n"
-            "examples:\n"
-            "  faro run trust-models\n"
-            "  faro run 000-fig1 --set calibration=figure\n"
-            "  faro run 000-fig1 --set epsilon=[0.5, 1, 2] --set instances=10 --json\n",
+    .help =
+        "EXPERIMENT is a name (`faro list experiments`) or the path of a YAML file.\n"
+        "\n"
+        "  --set KEY=VALUE  replace a setting wherever the file gives it; KEY=[A, B] sweeps it\n"
+        "                   (`faro list settings` shows the keys and what they allow)\n"
+        "  --jobs N         threads; the default is one for each processor\n"
+        "  --out DIR        where the results go; the default is results/EXPERIMENT\n"
+        "  --quick          at most 2000 rounds and 4 instances, for a first look\n"
+        "  --json, --csv    print results in that form instead of a table\n"
+        "  --fresh          do not continue an interrupted run\n"
+        "  --quiet          no progress on stderr\n"
+        "\n"
+        "DIR gets run.json, summary.csv, curves.csv, a figure and report.html. An interrupted run keeps its\n"
+        "finished instances there; the same command continues it. Results depend on the experiment and its\n"
+        "seed alone, not on the number of threads.\n"
+        "\n"
+        "examples:\n"
+        "  faro run trust-models\n"
+        "  faro run 000-fig1 --set calibration=figure\n"
+        "  faro run 000-fig1 --set epsilon=[0.5, 1, 2] --set instances=10 --json\n",
 };

@@ -53,7 +53,8 @@ faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const far
     faro_arena_free(&arena);
     return FARO_MEMORY;
   }
-  *made = (faro_env){.kind = kind, .arena = arena, .params = *params, .theta = theta, .mean = mean, .basis = basis};
+  *made = (faro_env){
+      .kind = kind, .arena = arena, .params = *params, .theta = theta, .mean = mean, .basis = basis};
   made->arms = (faro_arms){.dimension = d, .count = params->arms, .stride = stride, .x = x};
   *env = made;
   return FARO_OK;

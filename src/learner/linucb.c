@@ -110,8 +110,13 @@ static void set_policy(linucb *l, const double *gram, const double *u, double us
   for (size_t i = 0; i < d; i++) l->V[faro_diagonal(i)] += l->lambda; /* V = lambda I + sum   l.16 */
   const double shift = factor(l);
   faro_spd_whiten(l->spd, l->W);
-  for (size_t i = 0; i < d; i++) l->theta[i] = u ? u[i] : 0;
-  faro_spd_solve(l->spd, l->theta, l->theta); /* theta = V^-1 u   l.17 */
+  for (size_t i = 0; i < d; i++) l->theta[i] = 0;
+  for (size_t i = 0; u && i < d; i++) { /* theta = V^-1 u = W' (W u)   l.17 */
+    const double *row = l->W + faro_packed(i);
+    double t = 0;
+    for (size_t j = 0; j <= i; j++) t += row[j] * u[j];
+    for (size_t j = 0; j <= i; j++) l->theta[j] += row[j] * t;
+  }
   l->learner.policy.beta = radius(l, users, shift);
 }
 

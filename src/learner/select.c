@@ -10,8 +10,7 @@ struct faro_selector {
   size_t best;
 };
 
-faro_status faro_selector_create(faro_selector **selector, size_t dimension, size_t arms,
-                                 faro_error *error) {
+faro_status faro_selector_create(faro_selector **selector, size_t dimension, size_t arms, faro_error *error) {
   const size_t stride = faro_arm_stride(arms);
   faro_arena arena = {0};
   faro_selector *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
@@ -34,7 +33,8 @@ void faro_selector_destroy(faro_selector *selector) {
 
 size_t faro_select(faro_selector *selector, const faro_policy *policy, const faro_arms *arms) {
   if (selector->policy != policy->version || selector->arms != arms->version) {
-    selector->best = faro_score(arms, policy->theta, policy->w, policy->beta, selector->score, selector->scratch);
+    selector->best =
+        faro_score(arms, policy->theta, policy->w, policy->beta, selector->score, selector->scratch);
     selector->policy = policy->version;
     selector->arms = arms->version;
   }

@@ -21,8 +21,10 @@ void faro_small_extremes(size_t d, const double *a, double *full, double *least,
 void faro_large_extremes(size_t d, const double *a, double *full, double *work, double *least,
                          double *greatest);
 
-void faro_plain_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score);
-void faro_small_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score);
+void faro_plain_score(const faro_arms *arms, const double *theta, const double *w, double beta,
+                      double *score);
+void faro_small_score(const faro_arms *arms, const double *theta, const double *w, double beta,
+                      double *score);
 /* scratch: d x stride + d x d */
 void faro_large_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score,
                       double *scratch);

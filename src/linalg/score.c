@@ -31,9 +31,8 @@ void faro_plain_score(const faro_arms *arms, const double *theta, const double *
 typedef double lanes __attribute__((vector_size(32), aligned(32), may_alias));
 enum { LANES = 4, GROUPS = FARO_ARM_TILE / LANES };
 
-__attribute__((target("avx2,fma"))) static void wide_score(const faro_arms *arms, const double *theta,
-                                                           const double *w, double beta,
-                                                           double *restrict score) {
+__attribute__((target("avx2,fma"))) static void
+wide_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *restrict score) {
   const size_t d = arms->dimension;
   const size_t step = arms->stride / LANES;
   for (size_t a = 0; a < arms->stride; a += FARO_ARM_TILE) {
@@ -72,8 +71,8 @@ void faro_small_score(const faro_arms *arms, const double *theta, const double *
 #endif
 
 /* Y = W X by one triangular product, then the norms of its columns. */
-void faro_large_score(const faro_arms *arms, const double *theta, const double *w, double beta,
-                      double *score, double *scratch) {
+void faro_large_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score,
+                      double *scratch) {
   const size_t d = arms->dimension;
   const size_t stride = arms->stride;
   double *y = scratch;
@@ -81,8 +80,8 @@ void faro_large_score(const faro_arms *arms, const double *theta, const double *
   for (size_t i = 0; i < d; i++)
     for (size_t j = 0; j <= i; j++) full[i * d + j] = w[faro_packed(i) + j];
   for (size_t i = 0; i < d * stride; i++) y[i] = arms->x[i];
-  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, (int)stride, 1,
-              full, (int)d, y, (int)stride);
+  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, (int)stride, 1, full,
+              (int)d, y, (int)stride);
   for (size_t a = 0; a < stride; a++) score[a] = 0;
   for (size_t i = 0; i < d; i++)
     for (size_t a = 0; a < stride; a++) score[a] += y[i * stride + a] * y[i * stride + a];
@@ -98,9 +97,7 @@ static size_t first_greatest(const double *value, size_t count) {
   return best;
 }
 
-size_t faro_score_scratch(size_t d, size_t stride) {
-  return d <= FARO_SMALL_SCORE ? 0 : d * stride + d * d;
-}
+size_t faro_score_scratch(size_t d, size_t stride) { return d <= FARO_SMALL_SCORE ? 0 : d * stride + d * d; }
 
 size_t faro_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score,
                   double *scratch) {

@@ -11,9 +11,9 @@
 struct faro_spd {
   faro_arena arena;
   size_t d;
-  double *l;       /* packed factor */
-  double *full;    /* d x d scratch */
-  double *work;    /* 3 d + 1 scratch */
+  double *l;    /* packed factor */
+  double *full; /* d x d scratch */
+  double *work; /* 3 d + 1 scratch */
 };
 
 faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) {

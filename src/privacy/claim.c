@@ -27,8 +27,7 @@ faro_claim faro_claim_none(void) {
   return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false, "no privacy is claimed");
 }
 
-faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven, const char *by,
-                           ...) {
+faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven, const char *by, ...) {
   faro_claim claim = {.epsilon = epsilon, .delta = delta, .trust = trust, .proven = proven};
   va_list args;
   va_start(args, by);

@@ -12,9 +12,7 @@
 
 static const double TWO_PI = 6.283185307179586476925286766559;
 
-double faro_sim_uniform(faro_sim_rng *sim) {
-  return (double)(faro_rng_next(&sim->rng) >> 11) * 0x1p-53;
-}
+double faro_sim_uniform(faro_sim_rng *sim) { return (double)(faro_rng_next(&sim->rng) >> 11) * 0x1p-53; }
 
 /* (0, 1]: safe under log. */
 static double uniform_positive(faro_sim_rng *sim) {
@@ -26,8 +24,8 @@ bool faro_sim_bernoulli(faro_sim_rng *sim, double p) { return faro_sim_uniform(s
 /* Ziggurat. Layer i spans |x| < edge[i]; layer 0 is the base strip with the tail beyond `TAIL`.
  *   wide[i] * j is the candidate for a signed 53-bit j; |j| < inside[i] accepts without more. */
 enum { LAYERS = 256 };
-static const double TAIL = 3.6541528853610088;    /* r: where the tail begins, for 256 layers */
-static const double AREA = 0.00492867323399;      /* area of each layer */
+static const double TAIL = 3.6541528853610088; /* r: where the tail begins, for 256 layers */
+static const double AREA = 0.00492867323399;   /* area of each layer */
 static double wide[LAYERS], height[LAYERS];
 static int64_t inside[LAYERS];
 

@@ -8,20 +8,20 @@
 #include <faro/random.h>
 
 /* Exact. */
-uint64_t faro_exact_below(faro_rng *rng, uint64_t n);                  /* 0 .. n-1, n >= 1 */
-bool faro_exact_bernoulli(faro_rng *rng, uint64_t p, uint64_t q);      /* true with p/q, p <= q, q >= 1 */
-uint64_t faro_exact_binomial_half(faro_rng *rng, uint64_t n);          /* Bin(n, 1/2) by counting bits */
-uint64_t faro_exact_binomial_quarter(faro_rng *rng, uint64_t n);       /* Bin(n, 1/4), likewise */
+uint64_t faro_exact_below(faro_rng *rng, uint64_t n);             /* 0 .. n-1, n >= 1 */
+bool faro_exact_bernoulli(faro_rng *rng, uint64_t p, uint64_t q); /* true with p/q, p <= q, q >= 1 */
+uint64_t faro_exact_binomial_half(faro_rng *rng, uint64_t n);     /* Bin(n, 1/2) by counting bits */
+uint64_t faro_exact_binomial_quarter(faro_rng *rng, uint64_t n);  /* Bin(n, 1/4), likewise */
 void faro_exact_shuffle(faro_rng *rng, void *items, size_t count, size_t size); /* Fisher-Yates */
 
 /* Fast. A plan holds what depends on (n, p) alone, so that a batch's draws pay for it once. */
 typedef struct faro_binomial {
   uint64_t n;
-  double p;                     /* <= 1/2; `mirror` says that 1 - p was asked for */
+  double p; /* <= 1/2; `mirror` says that 1 - p was asked for */
   bool mirror;
-  double a, b, c, alpha, vr;    /* the hat of Hormann's transformed rejection, for n p >= 10 */
-  double mode_log;              /* log of the probability of the mode */
-  double first, odds;           /* inversion, for n p < 10: P(0) and p / (1-p) */
+  double a, b, c, alpha, vr; /* the hat of Hormann's transformed rejection, for n p >= 10 */
+  double mode_log;           /* log of the probability of the mode */
+  double first, odds;        /* inversion, for n p < 10: P(0) and p / (1-p) */
 } faro_binomial;
 
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p);

@@ -28,8 +28,7 @@ void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_rol
 static void refill_sim(faro_sim_rng *sim) {
   const philox4x64_key_t key = {{sim->key[0], sim->key[1]}};
   for (size_t i = 0; i < FARO_RNG_WORDS; i += 4) {
-    const philox4x64_ctr_t counter = {
-        {sim->counter[0]++, sim->counter[1], sim->counter[2], sim->counter[3]}};
+    const philox4x64_ctr_t counter = {{sim->counter[0]++, sim->counter[1], sim->counter[2], sim->counter[3]}};
     const philox4x64_ctr_t block = philox4x64(counter, key);
     memcpy(&sim->rng.word[i], block.v, sizeof block.v);
   }

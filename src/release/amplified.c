@@ -20,7 +20,8 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double epsilon0 = epsilon * sqrt(batch / log(2 / delta));
   double amplified = 0;
   double total = 0;
-  if (epsilon0 <= 1 && faro_shuffle_closed_form(epsilon0, delta / batch, batch, delta / 2, &amplified, &total))
+  if (epsilon0 <= 1 &&
+      faro_shuffle_closed_form(epsilon0, delta / batch, batch, delta / 2, &amplified, &total))
     r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, false,
                                "000 Theorem B.1 holds up to constants: its lemma proves (%.3g, %.3g)",
                                amplified, total);

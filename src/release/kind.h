@@ -21,14 +21,14 @@
 struct faro_release_kind {
   const char *name, *summary;
   faro_trust trust;
-  uint64_t least_batch; /* a shuffler needs company */
-  bool exact;           /* R draws integers only, so it may be deployed */
-  uint64_t (*choose_batch)(const faro_release *);                       /* NULL: 1 */
+  uint64_t least_batch;                           /* a shuffler needs company */
+  bool exact;                                     /* R draws integers only, so it may be deployed */
+  uint64_t (*choose_batch)(const faro_release *); /* NULL: 1 */
   faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *, faro_error *); /* NULL: not offered */
   void (*absorb)(faro_release *, const double *z, faro_sim_rng *);
-  void (*thicken)(faro_release *, faro_sim_rng *);                      /* NULL: users add no noise */
+  void (*thicken)(faro_release *, faro_sim_rng *); /* NULL: users add no noise */
   void (*randomize)(const faro_release *, const double *z, faro_rng *, void *message);
-  size_t (*mix)(const faro_release *, void *batch, faro_rng *);         /* NULL: no shuffler */
+  size_t (*mix)(const faro_release *, void *batch, faro_rng *); /* NULL: no shuffler */
   void (*collect)(faro_release *, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
 };
@@ -45,20 +45,20 @@ struct faro_release {
   bool gaussian;
   size_t message_size;
 
-  double *sum;       /* published: noisy sum of all complete batches */
+  double *sum; /* published: noisy sum of all complete batches */
   uint64_t users, releases;
 
-  double *open;      /* real-valued releases: sum of the open batch */
-  int64_t *count;    /* bit sums: ones of the open batch */
-  uint64_t waiting;  /* users in the open batch */
+  double *open;     /* real-valued releases: sum of the open batch */
+  int64_t *count;   /* bit sums: ones of the open batch */
+  uint64_t waiting; /* users in the open batch */
 
-  double *sd;        /* Gaussian noise per entry: of a user (local, amplified) or of a node (tree) */
-  double *scale;     /* see faro_noise */
-  double *tree;      /* level x length: prefix noise, see tree.c */
+  double *sd;    /* Gaussian noise per entry: of a user (local, amplified) or of a node (tree) */
+  double *scale; /* see faro_noise */
+  double *tree;  /* level x length: prefix noise, see tree.c */
   uint64_t levels;
-  double step;       /* bit sums: one grid step in original units */
-  uint64_t grid;     /* bit sums: steps that span [-entry, entry] */
-  uint64_t bits;     /* bit sums: noise bits of a user */
+  double step;        /* bit sums: one grid step in original units */
+  uint64_t grid;      /* bit sums: steps that span [-entry, entry] */
+  uint64_t bits;      /* bit sums: noise bits of a user */
   faro_binomial plan; /* the noise of a whole batch */
 };
 

@@ -36,8 +36,7 @@ void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *r
 
 void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim) {
   const double root = sqrt((double)r->waiting);
-  for (size_t i = 0; i < r->contribution.length; i++)
-    r->open[i] += root * r->sd[i] * faro_sim_normal(sim);
+  for (size_t i = 0; i < r->contribution.length; i++) r->open[i] += root * r->sd[i] * faro_sim_normal(sim);
 }
 
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {

@@ -157,8 +157,7 @@ size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *
 
 void faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim) {
   const unsigned char *message = batch;
-  for (size_t i = 0; i < count; i++)
-    release->kind->collect(release, message + i * release->message_size);
+  for (size_t i = 0; i < count; i++) release->kind->collect(release, message + i * release->message_size);
   release->waiting = release->params.batch;
   publish(release, sim);
 }

@@ -37,8 +37,9 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   faro_set_scale(r, sqrt(m));
   const double shift = sqrt(m) * faro_gaussian_shift(r, sigma, sqrt(2), 1);
   const double proven = faro_gaussian_epsilon(shift, delta);
-  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_JOINT, proven <= epsilon,
-                             "tree noise of Shariff & Sheffet 2018; zCDP (Bun & Steinke 2016) gives epsilon %.3g", proven);
+  r->claim = faro_claim_make(
+      epsilon, delta, FARO_TRUST_JOINT, proven <= epsilon,
+      "tree noise of Shariff & Sheffet 2018; zCDP (Bun & Steinke 2016) gives epsilon %.3g", proven);
   return FARO_OK;
 }
 

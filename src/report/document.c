@@ -21,13 +21,14 @@ static json_t *key_value(faro_key key, double value) {
 static json_t *make_claim(const faro_claim *claim) {
   return json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
                    number(claim->delta), "trust", faro_trust_name(claim->trust), "level", "event", "proven",
-                   claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by, "adversary_sees",
-                   faro_trust_view(claim->trust));
+                   claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by,
+                   "adversary_sees", faro_trust_view(claim->trust));
 }
 
 static json_t *make_spread(const faro_spread *s) {
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd), "se",
-                   number(s->error), "q25", number(s->lower), "median", number(s->median), "q75", number(s->upper));
+                   number(s->error), "q25", number(s->lower), "median", number(s->median), "q75",
+                   number(s->upper));
 }
 
 static json_t *make_curve(const faro_outcome *outcome) {
@@ -39,15 +40,16 @@ static json_t *make_curve(const faro_outcome *outcome) {
     const double value[5] = {s->mean, s->sd, s->lower, s->median, s->upper};
     for (size_t k = 0; k < 5; k++) json_array_append_new(column[k + 1], number(value[k]));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "round", column[0], "mean", column[1], "sd", column[2], "q25",
-                   column[3], "median", column[4], "q75", column[5]);
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "round", column[0], "mean", column[1], "sd", column[2],
+                   "q25", column[3], "median", column[4], "q75", column[5]);
 }
 
-static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell, const faro_outcome *outcome) {
+static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
+                           const faro_outcome *outcome) {
   const double *value = cell->settings.value;
-  json_t *result = json_pack(
-      "{s:s, s:s, s:s}", "label", cell->label, "learner", faro_learner_kind_name(cell->learner), "release",
-      faro_release_kind_name(cell->release));
+  json_t *result =
+      json_pack("{s:s, s:s, s:s}", "label", cell->label, "learner", faro_learner_kind_name(cell->learner),
+                "release", faro_release_kind_name(cell->release));
   for (size_t s = 0; s < experiment->sweeps; s++)
     json_object_set_new(result, faro_key_name(experiment->sweep[s].key),
                         key_value(experiment->sweep[s].key, value[experiment->sweep[s].key]));
@@ -103,14 +105,15 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
   json_t *result = json_array();
   for (size_t c = 0; c < results->cells; c++)
     json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c]));
-  return json_pack("{s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:o, s:{s:s, s:s, s:s}, s:o}",
-                   "experiment", experiment->name, "title", experiment->title, "seed", (json_int_t)experiment->seed,
-                   "instances", (json_int_t)experiment->instances, "faro", "version", faro_version(), "commit",
-                   faro_commit(), "compiler", faro_compiler(), "machine", make_machine(), "start", start,
-                   "wall_seconds", number(results->seconds), "resumed_instances", (json_int_t)results->resumed,
-                   "environment", make_environment(experiment), "sweep", sweep, "plot", "x",
-                   axis_name(experiment, experiment->x, "round"), "y", "regret", "panels",
-                   axis_name(experiment, experiment->panels, "none"), "results", result);
+  return json_pack(
+      "{s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:o, s:{s:s, s:s, s:s}, s:o}",
+      "experiment", experiment->name, "title", experiment->title, "seed", (json_int_t)experiment->seed,
+      "instances", (json_int_t)experiment->instances, "faro", "version", faro_version(), "commit",
+      faro_commit(), "compiler", faro_compiler(), "machine", make_machine(), "start", start, "wall_seconds",
+      number(results->seconds), "resumed_instances", (json_int_t)results->resumed, "environment",
+      make_environment(experiment), "sweep", sweep, "plot", "x",
+      axis_name(experiment, experiment->x, "round"), "y", "regret", "panels",
+      axis_name(experiment, experiment->panels, "none"), "results", result);
 }
 
 static faro_status adopt(faro_report **report, json_t *document, const char *name, faro_error *error) {
@@ -128,8 +131,8 @@ static faro_status adopt(faro_report **report, json_t *document, const char *nam
   return status;
 }
 
-faro_status faro_report_make(faro_report **report, const faro_experiment *experiment, const faro_results *results,
-                             faro_error *error) {
+faro_status faro_report_make(faro_report **report, const faro_experiment *experiment,
+                             const faro_results *results, faro_error *error) {
   json_t *document = make_document(experiment, results);
   if (!document) return faro_fail(error, FARO_MEMORY, "cannot hold the report");
   return adopt(report, document, experiment->name, error);
@@ -139,7 +142,8 @@ faro_status faro_report_parse(faro_report **report, const char *name, const char
                               faro_error *error) {
   json_error_t problem;
   json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-  if (!document) return faro_fail(error, FARO_INVALID, "%s:%d: not JSON: %s", name, problem.line, problem.text);
+  if (!document)
+    return faro_fail(error, FARO_INVALID, "%s:%d: not JSON: %s", name, problem.line, problem.text);
   return adopt(report, document, name, error);
 }
 

@@ -11,8 +11,8 @@
 
 enum { PATH_SIZE = 4096, RUN_MAX = 256 << 20 };
 
-static faro_status path_in(const char *directory, const char *name, const char *ending, char out[static PATH_SIZE],
-                           faro_error *error) {
+static faro_status path_in(const char *directory, const char *name, const char *ending,
+                           char out[static PATH_SIZE], faro_error *error) {
   if (snprintf(out, PATH_SIZE, "%s/%s%s", directory, name, ending) < PATH_SIZE) return FARO_OK;
   return faro_fail(error, FARO_INVALID, "the path %.100s/... is too long", directory);
 }
@@ -25,7 +25,8 @@ static bool write_all(const char *path, const char *text) {
   return good;
 }
 
-static faro_status write_file(const char *directory, const char *name, const char *ending, char *text, faro_error *error) {
+static faro_status write_file(const char *directory, const char *name, const char *ending, char *text,
+                              faro_error *error) {
   char path[PATH_SIZE];
   char fresh[PATH_SIZE];
   if (!text) return faro_fail(error, FARO_MEMORY, "cannot hold %s%s", name, ending);
@@ -49,11 +50,13 @@ static void sync_directory(const char *directory) {
 
 faro_status faro_report_write(const faro_report *report, const char *directory, faro_error *error) {
   faro_status status = write_file(directory, "summary", ".csv", faro_report_summary_csv(report), error);
-  if (status == FARO_OK) status = write_file(directory, "curves", ".csv", faro_report_curves_csv(report), error);
+  if (status == FARO_OK)
+    status = write_file(directory, "curves", ".csv", faro_report_curves_csv(report), error);
   if (status == FARO_OK) status = write_file(directory, report->name, ".svg", faro_report_svg(report), error);
   if (status == FARO_OK) status = write_file(directory, "report", ".html", faro_report_html(report), error);
   if (status == FARO_OK)
-    status = write_file(directory, "run", ".json", json_dumps(report->document, JSON_COMPACT | JSON_REAL_PRECISION(17)), error);
+    status = write_file(directory, "run", ".json",
+                        json_dumps(report->document, JSON_COMPACT | JSON_REAL_PRECISION(17)), error);
   sync_directory(directory);
   return status;
 }
@@ -61,7 +64,8 @@ faro_status faro_report_write(const faro_report *report, const char *directory, 
 static faro_status slurp(const char *path, char **text, size_t *length, faro_error *error) {
   FILE *file = fopen(path, "rb");
   if (!file)
-    return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s (a directory that faro run has written is needed)", path,
+    return faro_fail(error, FARO_INVALID,
+                     "%s: cannot be read: %s (a directory that faro run has written is needed)", path,
                      strerror(errno));
   faro_status status = FARO_OK;
   long size = -1;

@@ -6,11 +6,13 @@
 #include "report/svg.h"
 
 static const char STYLE[] =
-    "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#111;background:#fff;max-width:68rem;margin:2rem auto;padding:0 1rem}"
+    "body{font:16px/1.5 Helvetica,Arial,sans-serif;color:#111;background:#fff;max-width:68rem;margin:2rem "
+    "auto;padding:0 1rem}"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}svg{max-width:100%;height:auto}"
     "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}"
     "div.wide{overflow-x:auto}th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #ddd}"
-    "th{border-bottom:2px solid #333}td.t,th.t{text-align:left}.no{color:#a33100;font-weight:bold}.yes{color:#00694a}"
+    "th{border-bottom:2px solid "
+    "#333}td.t,th.t{text-align:left;white-space:nowrap}.no{color:#a33100;font-weight:bold}.yes{color:#00694a}"
     "code{background:#f2f2f2;padding:.1rem .3rem}footer{color:#555;font-size:.85rem;margin-top:2rem}";
 
 static void add_cell(faro_text *out, const char *value) {
@@ -34,8 +36,11 @@ static void add_row(const faro_report *report, const faro_view_row *row, faro_te
   add_cell(out, row->label);
   add_cell(out, row->release);
   add_cell(out, row->trust);
-  faro_text_add(out, "<td>%.4g</td><td>%.3g</td><td>%.4g</td><td>%.0f</td><td>%.3g%%</td><td>%.4g</td>", row->regret.mean,
-                row->regret.sd, row->regret.median, row->updates, 100 * row->shifted, row->bits);
+  const double numbers[] = {row->regret.mean, row->regret.sd, row->regret.median, row->updates, row->bits};
+  char text[32];
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    faro_text_add(out, "<td>%s</td>", faro_brief(numbers[i], text));
+  faro_text_add(out, "<td>%.3g%%</td>", 100 * row->shifted);
   add_standing(out, row);
   faro_text_add(out, "</tr>\n");
 }
@@ -47,18 +52,22 @@ static void add_results(const faro_report *report, faro_text *out) {
     faro_markup_add(out, report->sweep[s]);
     faro_text_add(out, "</th>");
   }
-  faro_text_add(out, "<th class=\"t\">algorithm</th><th class=\"t\">release</th><th class=\"t\">trust</th>"
-                     "<th>final regret</th><th>sd</th><th>median</th><th>policy updates</th><th>V shifted</th>"
-                     "<th>bits per user</th><th class=\"t\">claim (&epsilon;, &delta;)</th></tr></thead><tbody>\n");
+  faro_text_add(out,
+                "<th class=\"t\">algorithm</th><th class=\"t\">release</th><th class=\"t\">trust</th>"
+                "<th>final regret</th><th>sd</th><th>median</th><th>policy updates</th><th>bits per user</th>"
+                "<th>V shifted</th><th class=\"t\">claim (&epsilon;, &delta;)</th></tr></thead><tbody>\n");
   for (size_t i = 0; i < report->count; i++) add_row(report, &report->row[i], out);
-  faro_text_add(out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
-                     "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
+  faro_text_add(
+      out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
+           "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
 }
 
 /* What backs each claim; the same words are said once an algorithm. */
 static void add_claims(const faro_report *report, faro_text *out) {
-  faro_text_add(out, "<h2>What the claims rest on</h2>\n<p>All claims are at event level: neighbouring inputs differ in one "
-                     "user's one round, replaced by another.</p>\n<ul>\n");
+  faro_text_add(
+      out,
+      "<h2>What the claims rest on</h2>\n<p>All claims are at event level: neighbouring inputs differ in one "
+      "user's one round, replaced by another.</p>\n<ul>\n");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     bool said = false;
@@ -85,8 +94,8 @@ char *faro_report_html(const faro_report *report) {
   faro_markup_add(&out, report->title);
   faro_text_add(&out, "</h1>\n<p>Environment <code>");
   faro_markup_add(&out, report->environment);
-  faro_text_add(&out, "</code>, %.0f rounds, %zu instances, seed %llu.</p>\n", report->row[0].rounds, report->instances,
-                (unsigned long long)report->seed);
+  faro_text_add(&out, "</code>, %.0f rounds, %zu instances, seed %llu.</p>\n", report->row[0].rounds,
+                report->instances, (unsigned long long)report->seed);
   faro_svg_add(report, &out);
   add_results(report, &out);
   add_claims(report, &out);
@@ -96,8 +105,11 @@ char *faro_report_html(const faro_report *report) {
   faro_markup_add(&out, report->commit);
   faro_text_add(&out, ", ");
   faro_markup_add(&out, report->compiler);
-  faro_text_add(&out, ") in %.1f s. The numbers: <code>summary.csv</code>, <code>curves.csv</code>, <code>run.json</code> beside "
-                      "this page.</footer>\n</body></html>\n", report->seconds);
+  faro_text_add(&out,
+                ") in %.1f s. The numbers: <code>summary.csv</code>, <code>curves.csv</code>, "
+                "<code>run.json</code> beside "
+                "this page.</footer>\n</body></html>\n",
+                report->seconds);
   if (out.failed) faro_text_release(&out);
   return out.data;
 }

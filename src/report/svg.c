@@ -24,7 +24,8 @@ enum {
   MARKERS = 5
 };
 
-static const char *const colour[] = {"#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+static const char *const colour[] = {"#000000", "#0072B2", "#D55E00", "#009E73",
+                                     "#CC79A7", "#E69F00", "#56B4E9"};
 enum { COLOURS = sizeof colour / sizeof *colour };
 
 typedef struct axis {
@@ -118,7 +119,9 @@ static void scale_axes(figure *f) {
       cover(&f->y, row->regret.mean + row->regret.sd);
     }
   }
-  if (!(f->x.low < f->x.high)) f->x = (axis){.low = isfinite(f->x.low) ? f->x.low - 1 : 0, .high = isfinite(f->x.high) ? f->x.high + 1 : 1};
+  if (!(f->x.low < f->x.high))
+    f->x =
+        (axis){.low = isfinite(f->x.low) ? f->x.low - 1 : 0, .high = isfinite(f->x.high) ? f->x.high + 1 : 1};
   f->x.log = report->x >= 0 && f->x.low > 0 && f->x.high / f->x.low >= 20;
   if (!(f->y.high > 0)) f->y.high = 1;
   const double step = tick_step(f->y.high, 5);
@@ -142,7 +145,8 @@ static void add_tick_text(faro_text *out, double value) {
 
 static void add_x_tick(const figure *f, double value) {
   const double x = at_x(f, value);
-  faro_text_add(f->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#333\"/>", x, PLOT_H, x, PLOT_H + 5);
+  faro_text_add(f->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#333\"/>", x, PLOT_H, x,
+                PLOT_H + 5);
   faro_text_add(f->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, PLOT_H + 19);
   add_tick_text(f->out, value);
   faro_text_add(f->out, "</text>\n");
@@ -156,7 +160,7 @@ static void add_x_axis(const figure *f) {
     const double step = tick_step(f->x.high - f->x.low, 4);
     for (double v = ceil(f->x.low / step) * step; v <= f->x.high + step * 1e-9; v += step) add_x_tick(f, v);
   }
-  const char *name = f->report->x < 0 ? "round" : f->report->sweep[f->report->x];
+  const char *name = f->report->x < 0 ? "round (one user each)" : f->report->sweep[f->report->x];
   faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", PLOT_W / 2, PLOT_H + 38);
   faro_markup_add(f->out, name);
   faro_text_add(f->out, "%s</text>\n", f->x.log ? " (logarithmic)" : "");
@@ -173,23 +177,33 @@ static void add_y_axis(const figure *f, bool labelled) {
     faro_text_add(f->out, "</text>\n");
   }
   if (labelled)
-    faro_text_add(f->out, "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
-                  PLOT_H / 2, f->report->x < 0 ? "cumulative regret" : "final regret");
+    faro_text_add(f->out,
+                  "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
+                  PLOT_H / 2, f->report->x < 0 ? "cumulative pseudo-regret" : "final pseudo-regret");
 }
 
 static void add_marker(const figure *f, size_t style, double x, double y) {
   const char *c = colour[style % COLOURS];
   switch (style % MARKERS) {
   case 0: faro_text_add(f->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" fill=\"%s\"/>", x, y, c); break;
-  case 1: faro_text_add(f->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\" fill=\"%s\"/>", x - 3, y - 3, c); break;
+  case 1:
+    faro_text_add(f->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\" fill=\"%s\"/>", x - 3, y - 3,
+                  c);
+    break;
   case 2: faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.2 7.2h-8.4z\" fill=\"%s\"/>", x, y - 4.6, c); break;
-  case 3: faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.4 4.4l-4.4 4.4l-4.4 -4.4z\" fill=\"%s\"/>", x, y - 4.4, c); break;
-  default: faro_text_add(f->out, "<path d=\"M%.1f %.1fl6 6m0 -6l-6 6\" stroke=\"%s\" stroke-width=\"2\" fill=\"none\"/>", x - 3, y - 3, c);
+  case 3:
+    faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.4 4.4l-4.4 4.4l-4.4 -4.4z\" fill=\"%s\"/>", x, y - 4.4, c);
+    break;
+  default:
+    faro_text_add(f->out,
+                  "<path d=\"M%.1f %.1fl6 6m0 -6l-6 6\" stroke=\"%s\" stroke-width=\"2\" fill=\"none\"/>",
+                  x - 3, y - 3, c);
   }
 }
 
 static void add_band(const figure *f, size_t style, const faro_view_point *point, size_t count) {
-  faro_text_add(f->out, "<path fill=\"%s\" fill-opacity=\"0.14\" stroke=\"none\" d=\"M", colour[style % COLOURS]);
+  faro_text_add(f->out, "<path fill=\"%s\" fill-opacity=\"0.14\" stroke=\"none\" d=\"M",
+                colour[style % COLOURS]);
   for (size_t k = 0; k < count; k++)
     faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean + point[k].sd));
   for (size_t k = count; k-- > 0;)
@@ -199,13 +213,15 @@ static void add_band(const figure *f, size_t style, const faro_view_point *point
 
 static void add_line(const figure *f, size_t style, const faro_view_point *point, size_t count, bool dashed) {
   add_band(f, style, point, count);
-  faro_text_add(f->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s d=\"M", colour[style % COLOURS],
-                dashed ? " stroke-dasharray=\"6 3\"" : "");
-  for (size_t k = 0; k < count; k++) faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean));
+  faro_text_add(f->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s d=\"M",
+                colour[style % COLOURS], dashed ? " stroke-dasharray=\"6 3\"" : "");
+  for (size_t k = 0; k < count; k++)
+    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean));
   faro_text_add(f->out, "\"/>\n");
   const size_t every = count > 12 ? count / 6 : 1;
   const size_t offset = count > 12 ? style % every * 5 % every : 0; /* markers of different lines apart */
-  for (size_t k = offset; k < count; k += every) add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
+  for (size_t k = offset; k < count; k += every)
+    add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
 }
 
 /* Against a swept key: the rows of one series in one panel, in the order of x. */
@@ -215,10 +231,13 @@ static void add_final_line(const figure *f, size_t style, const faro_view_row *p
   bool dashed = false;
   for (size_t r = 0; r < f->report->count && count < FARO_CURVE_POINTS; r++) {
     const faro_view_row *row = &f->report->row[r];
-    if (series_of(f, row) != style || !same_panel(f->report, row, panel) || !isfinite(row->place[f->report->x])) continue;
+    if (series_of(f, row) != style || !same_panel(f->report, row, panel) ||
+        !isfinite(row->place[f->report->x]))
+      continue;
     size_t k = count++;
     for (; k > 0 && point[k - 1].round > row->place[f->report->x]; k--) point[k] = point[k - 1];
-    point[k] = (faro_view_point){.round = row->place[f->report->x], .mean = row->regret.mean, .sd = row->regret.sd};
+    point[k] =
+        (faro_view_point){.round = row->place[f->report->x], .mean = row->regret.mean, .sd = row->regret.sd};
     dashed |= strcmp(row->standing, "not proven") == 0;
   }
   if (count > 0) add_line(f, style, point, count, dashed);
@@ -244,14 +263,16 @@ static void add_panel(const figure *f, size_t index) {
     if (same_panel(f->report, row, panel))
       add_line(f, series_of(f, row), row->curve, row->points, strcmp(row->standing, "not proven") == 0);
   }
-  faro_text_add(f->out, "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n", PLOT_W, PLOT_H);
+  faro_text_add(f->out,
+                "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n",
+                PLOT_W, PLOT_H);
 }
 
 static void add_legend_entry(const figure *f, size_t s, size_t x, size_t y) {
   const series *line = &f->line[s];
   const faro_view_row *row = &f->report->row[line->first];
-  faro_text_add(f->out, "<path d=\"M%zu %zuh30\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y, colour[s % COLOURS],
-                line->unproven == line->rows ? " stroke-dasharray=\"6 3\"" : "");
+  faro_text_add(f->out, "<path d=\"M%zu %zuh30\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y,
+                colour[s % COLOURS], line->unproven == line->rows ? " stroke-dasharray=\"6 3\"" : "");
   add_marker(f, s, (double)x + 15, (double)y);
   faro_text_add(f->out, "<text x=\"%zu\" y=\"%zu\">", x + 38, y + 4);
   faro_markup_add(f->out, row->label);
@@ -279,22 +300,26 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
   const size_t legend = TOP + rows * (PLOT_H + GAP_Y);
   const size_t legend_rows = (f.series_count + per_row - 1) / per_row;
   const size_t height = legend + legend_rows * LEGEND_ROW + 34;
-  faro_text_add(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\" "
-                "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#111\" role=\"img\">\n<title>",
-                width, height, width, height);
+  faro_text_add(
+      out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\" "
+      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#111\" role=\"img\">\n<title>",
+      width, height, width, height);
   faro_markup_add(out, report->title);
-  faro_text_add(out, "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-                     "<text x=\"%zu\" y=\"30\" text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\">", width / 2);
+  faro_text_add(out,
+                "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                "<text x=\"%zu\" y=\"30\" text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\">",
+                width / 2);
   faro_markup_add(out, report->title);
   faro_text_add(out, "</text>\n");
   for (size_t p = 0; p < f.panels; p++) add_panel(&f, p);
   for (size_t s = 0; s < f.series_count; s++)
     add_legend_entry(&f, s, LEFT + s % per_row * LEGEND_W, legend + s / per_row * LEGEND_ROW);
-  faro_text_add(out,
-                "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one standard "
-                "deviation to either side. Dashed: the privacy claim is not proven.</text>\n</svg>\n",
-                LEFT, height - 14, report->instances);
+  faro_text_add(
+      out,
+      "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one standard "
+      "deviation to either side. Dashed: the privacy claim is not proven.</text>\n</svg>\n",
+      LEFT, height - 14, report->instances);
 }
 
 char *faro_report_svg(const faro_report *report) {

@@ -6,20 +6,6 @@
 
 #include "report/view.h"
 
-/* Three significant digits for people: 632, 2.75k, 1.2M. */
-static const char *brief(double value, char out[static 32]) {
-  static const char unit[] = {'\0', 'k', 'M', 'G', 'T'};
-  size_t u = 0;
-  while (fabs(value) >= 99999.5 && u + 1 < sizeof unit) {
-    value /= 1000;
-    u++;
-  }
-  if (!isfinite(value)) snprintf(out, 32, "-");
-  else if (fabs(value) < 10 && value != floor(value)) snprintf(out, 32, "%.3g%c", value, unit[u]);
-  else snprintf(out, 32, "%.0f%c", value, unit[u]);
-  return out;
-}
-
 /* A table of text cells, padded to the widest of each column; numbers to the right. */
 enum { COLUMNS = 16, CELL = 96 };
 
@@ -29,7 +15,9 @@ typedef struct grid {
   bool left[COLUMNS];
 } grid;
 
-static void put(grid *g, size_t row, size_t column, const char *value) { snprintf(g->cell[row][column], CELL, "%s", value); }
+static void put(grid *g, size_t row, size_t column, const char *value) {
+  snprintf(g->cell[row][column], CELL, "%s", value);
+}
 
 /* Columns of text as people see them: continuation bytes of UTF-8 take no room. */
 static size_t width_of(const char *value) {
@@ -55,7 +43,8 @@ static void print_grid(const grid *g, faro_text *out) {
 }
 
 static void fill_head(const faro_report *report, grid *g) {
-  static const char *const fixed[] = {"algorithm", "trust", "regret", "sd", "median", "updates", "shifted", "bits/user", "seconds", "claim"};
+  static const char *const fixed[] = {"algorithm", "trust",   "regret",    "sd",      "median",
+                                      "updates",   "shifted", "bits/user", "seconds", "claim"};
   static const bool left[] = {true, true, false, false, false, false, false, false, false, true};
   for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
@@ -72,30 +61,48 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   for (size_t s = 0; s < report->sweeps; s++) put(g, r, column++, row->at[s]);
   put(g, r, column++, row->label);
   put(g, r, column++, row->trust);
-  put(g, r, column++, brief(row->regret.mean, text));
-  put(g, r, column++, brief(row->regret.sd, text));
-  put(g, r, column++, brief(row->regret.median, text));
-  put(g, r, column++, brief(row->updates, text));
+  put(g, r, column++, faro_brief(row->regret.mean, text));
+  put(g, r, column++, faro_brief(row->regret.sd, text));
+  put(g, r, column++, faro_brief(row->regret.median, text));
+  put(g, r, column++, faro_brief(row->updates, text));
   snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
   put(g, r, column++, text);
-  put(g, r, column++, brief(row->bits, text));
+  put(g, r, column++, faro_brief(row->bits, text));
   snprintf(text, sizeof text, "%.2f", row->seconds);
   put(g, r, column++, text);
   char claim[CELL];
-  if (isfinite(row->epsilon)) snprintf(claim, sizeof claim, "(%g, %g) %s", row->epsilon, row->delta, row->standing);
+  if (isfinite(row->epsilon))
+    snprintf(claim, sizeof claim, "(%g, %g) %s", row->epsilon, row->delta, row->standing);
   else snprintf(claim, sizeof claim, "%s", row->standing);
   put(g, r, column, claim);
+}
+
+/* Whether an earlier row says the same of the same algorithm. */
+static bool said_before(const faro_report *report, size_t index, bool same_label) {
+  for (size_t j = 0; j < index; j++)
+    if (strcmp(report->row[j].by, report->row[index].by) == 0 &&
+        (!same_label || strcmp(report->row[j].label, report->row[index].label) == 0))
+      return true;
+  return false;
 }
 
 /* Why what is not proven is not: each reason once, with those it applies to. */
 static void explain(const faro_report *report, faro_text *out) {
   for (size_t i = 0; i < report->count; i++) {
-    const faro_view_row *row = &report->row[i];
-    bool said = strcmp(row->standing, "not proven") != 0;
-    for (size_t j = 0; j < i && !said; j++)
-      said = strcmp(report->row[j].by, row->by) == 0 && strcmp(report->row[j].label, row->label) == 0;
-    if (!said) faro_text_add(out, "not proven: %s: %s\n", row->label, row->by);
+    if (strcmp(report->row[i].standing, "not proven") != 0 || said_before(report, i, false)) continue;
+    faro_text_add(out, "not proven: %s", report->row[i].label);
+    for (size_t j = i + 1; j < report->count; j++)
+      if (strcmp(report->row[j].by, report->row[i].by) == 0 && !said_before(report, j, true))
+        faro_text_add(out, ", %s", report->row[j].label);
+    faro_text_add(out, ": %s\n", report->row[i].by);
   }
+}
+
+/* The calibration when all rows share it. */
+static const char *common_calibration(const faro_report *report) {
+  for (size_t i = 1; i < report->count; i++)
+    if (strcmp(report->row[i].calibration, report->row[0].calibration) != 0) return NULL;
+  return report->row[0].calibration;
 }
 
 static char *finish(faro_text *out) {
@@ -109,8 +116,10 @@ char *faro_report_table(const faro_report *report) {
   if (!g.cell) return NULL;
   fill_head(report, &g);
   for (size_t i = 0; i < report->count; i++) fill_row(report, &g, i);
-  faro_text_add(&out, "%s\n%.0f rounds, %zu instances, seed %llu, calibration %s\n\n", report->title,
-                report->row[0].rounds, report->instances, (unsigned long long)report->seed, report->row[0].calibration);
+  const char *calibration = common_calibration(report);
+  faro_text_add(&out, "%s\n%.0f rounds, %zu instances, seed %llu%s%s\n\n", report->title,
+                report->row[0].rounds, report->instances, (unsigned long long)report->seed,
+                calibration ? ", calibration " : "", calibration ? calibration : "");
   print_grid(&g, &out);
   faro_text_add(&out, "\n");
   explain(report, &out);
@@ -147,19 +156,21 @@ static void add_identity_head(const faro_report *report, faro_text *out) {
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   add_identity_head(report, &out);
-  faro_text_add(&out, "learner,release,calibration,batch,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
-                      "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
-                      "claim_delta,trust,level,standing,by\n");
+  faro_text_add(
+      &out, "learner,release,calibration,batch,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
+            "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
+            "claim_delta,trust,level,standing,by\n");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     add_identity(report, row, &out);
     add_quoted(&out, row->learner);
     add_quoted(&out, row->release);
     add_quoted(&out, row->calibration);
-    const double values[] = {row->batch,         row->rounds,          (double)report->instances, row->regret.mean,
-                             row->regret.sd,     row->regret.error,    row->regret.lower,         row->regret.median,
-                             row->regret.upper,  row->bits,            row->messages,             row->updates,
-                             row->shifted,       row->epsilon,         row->delta};
+    const double values[] = {row->batch,        row->rounds,        (double)report->instances,
+                             row->regret.mean,  row->regret.sd,     row->regret.error,
+                             row->regret.lower, row->regret.median, row->regret.upper,
+                             row->bits,         row->messages,      row->updates,
+                             row->shifted,      row->epsilon,       row->delta};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
     add_quoted(&out, row->trust);
     add_quoted(&out, "event");

@@ -2,17 +2,24 @@
 #include "report/view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-static double real(const json_t *value) { return json_is_number(value) ? json_number_value(value) : (double)NAN; }
+static double real(const json_t *value) {
+  return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
 
-static const char *text(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static const char *text(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 /* A sweep's value as text that lives in the arena. */
 static const char *print_value(faro_arena *arena, const json_t *value, faro_error *error) {
   if (json_is_string(value)) return json_string_value(value);
   char number[FARO_NUMBER_SIZE];
-  return json_is_number(value) ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error) : NULL;
+  return json_is_number(value)
+             ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error)
+             : NULL;
 }
 
 static bool read_spread(const json_t *object, faro_spread *out) {
@@ -67,8 +74,8 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  return row->label && row->learner && row->release && row->calibration && row->trust && row->by && row->standing &&
-         read_spread(json_object_get(result, "regret"), &row->regret) &&
+  return row->label && row->learner && row->release && row->calibration && row->trust && row->by &&
+         row->standing && read_spread(json_object_get(result, "regret"), &row->regret) &&
          read_curve(report, json_object_get(result, "curve"), row, error);
 }
 
@@ -106,7 +113,8 @@ static bool read_head(faro_report *report) {
 }
 
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error) {
-  if (!read_head(report)) return faro_fail(error, FARO_INVALID, "%s: not a run of faro: its head is incomplete", name);
+  if (!read_head(report))
+    return faro_fail(error, FARO_INVALID, "%s: not a run of faro: its head is incomplete", name);
   report->row = faro_arena_alloc(&report->arena, report->count, sizeof *report->row, error);
   if (!report->row) return FARO_MEMORY;
   const json_t *results = json_object_get(report->document, "results");
@@ -114,4 +122,17 @@ faro_status faro_view_read(faro_report *report, const char *name, faro_error *er
     if (!read_row(report, json_array_get(results, i), &report->row[i], error))
       return faro_fail(error, FARO_INVALID, "%s: not a run of faro: result %zu is incomplete", name, i + 1);
   return FARO_OK;
+}
+
+const char *faro_brief(double value, char out[static 32]) {
+  static const char unit[] = {'\0', 'k', 'M', 'G', 'T'};
+  size_t u = 0;
+  while (fabs(value) >= 99999.5 && u + 1 < sizeof unit) {
+    value /= 1000;
+    u++;
+  }
+  if (!isfinite(value)) snprintf(out, 32, "-");
+  else if (fabs(value) < 10 && value != floor(value)) snprintf(out, 32, "%.3g%c", value, unit[u]);
+  else snprintf(out, 32, "%.0f%c", value, unit[u]);
+  return out;
 }

@@ -14,7 +14,7 @@ typedef struct faro_view_point {
 
 typedef struct faro_view_row {
   const char *label, *learner, *release, *calibration, *trust, *by;
-  const char *standing; /* "proven", "not proven", "no privacy" */
+  const char *standing;            /* "proven", "not proven", "no privacy" */
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
   double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
   double epsilon, delta, batch, rounds;
@@ -37,6 +37,9 @@ struct faro_report {
   double seconds;
   faro_view_row *row;
 };
+
+/* A few digits for people: 632, 2748, 938M; "-" for what is no number. */
+const char *faro_brief(double value, char out[static 32]);
 
 /* Reads report->document into the rest of the struct. `name` is for messages. */
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error);

@@ -27,7 +27,7 @@ typedef struct faro_sweep {
 /* One algorithm at one sweep point. */
 typedef struct faro_cell {
   const char *label;
-  faro_settings settings; /* batch resolved */
+  faro_settings settings;     /* batch resolved */
   size_t at[FARO_SWEEPS_MAX]; /* which value of each sweep */
   const faro_learner_kind *learner;
   const faro_release_kind *release;
@@ -45,9 +45,9 @@ struct faro_experiment {
   size_t instances;
   uint64_t seed;
   size_t algorithms, count;
-  faro_cell *cell;  /* sweep points outside, algorithms inside */
-  int x;            /* FARO_PLOT_ROUND, or which sweep */
-  int panels;       /* FARO_PLOT_NONE, or which sweep */
+  faro_cell *cell;          /* sweep points outside, algorithms inside */
+  int x;                    /* FARO_PLOT_ROUND, or which sweep */
+  int panels;               /* FARO_PLOT_NONE, or which sweep */
   unsigned char digest[32]; /* of everything that decides the results, the program included */
 };
 

@@ -86,12 +86,14 @@ static faro_status write_header(const faro_journal *journal, const unsigned char
 }
 
 static faro_status load(faro_journal *journal, const unsigned char *digest,
-                        bool (*each)(void *, uint32_t, uint32_t, const double *), void *context, faro_error *error) {
+                        bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,
+                        faro_error *error) {
   if (flock(fileno(journal->file), LOCK_EX | LOCK_NB) != 0)
     return faro_fail(error, FARO_SYSTEM, "%s: another run is writing there", journal->path);
   header head;
   rewind(journal->file);
-  if (fread(&head, sizeof head, 1, journal->file) != 1) return write_header(journal, digest, error); /* new, or torn */
+  if (fread(&head, sizeof head, 1, journal->file) != 1)
+    return write_header(journal, digest, error); /* new, or torn */
   if (memcmp(head.magic, MAGIC, sizeof MAGIC) != 0 || memcmp(head.digest, digest, sizeof head.digest) != 0 ||
       head.record != journal->record)
     return faro_fail(error, FARO_INVALID,
@@ -108,8 +110,8 @@ static faro_status load(faro_journal *journal, const unsigned char *digest,
 }
 
 faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
-                              size_t values, bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,
-                              faro_error *error) {
+                              size_t values, bool (*each)(void *, uint32_t, uint32_t, const double *),
+                              void *context, faro_error *error) {
   faro_journal *made = NULL;
   faro_status status = create(&made, path, values, error);
   if (status != FARO_OK) return status;

@@ -38,8 +38,9 @@ static faro_status read_scalar(const parser *p, faro_key key, const yaml_node_t 
   const bool quoted = node->type == YAML_SCALAR_NODE && node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
   if (word && faro_key_read(key, word, quoted, value, allowed, sizeof allowed)) return FARO_OK;
   if (!word) (void)faro_key_read(key, "", true, value, allowed, sizeof allowed);
-  return faro_draft_fail(draft, line_of(p, node), "%s must be %s (got %s%.60s%s)", faro_key_name(key), allowed,
-                         quoted ? "the text \"" : "", word ? word : kind_of(node), quoted ? "\"" : "");
+  return faro_draft_fail(draft, line_of(p, node), "%s must be %s (got %s%.60s%s)", faro_key_name(key),
+                         allowed, quoted ? "the text \"" : "", word ? word : kind_of(node),
+                         quoted ? "\"" : "");
 }
 
 static faro_status read_entry(const parser *p, faro_key key, const yaml_node_t *node, faro_entry *entry) {
@@ -56,8 +57,9 @@ static faro_status read_text(const parser *p, const char *name, const yaml_node_
   bool good = text && *text != '\0' && strlen(text) < DRAFT_NAME_MAX;
   for (const char *c = text; good && *c != '\0'; c++) good = (unsigned char)*c >= ' ' && *c != 127;
   if (!good)
-    return faro_draft_fail(p->draft, line_of(p, node), "%s must be a line of 1 to %d printable characters (got %s)",
-                           name, DRAFT_NAME_MAX - 1, text ? (*text ? "others" : "nothing") : kind_of(node));
+    return faro_draft_fail(p->draft, line_of(p, node),
+                           "%s must be a line of 1 to %d printable characters (got %s)", name,
+                           DRAFT_NAME_MAX - 1, text ? (*text ? "others" : "nothing") : kind_of(node));
   snprintf(out, DRAFT_NAME_MAX, "%s", text);
   return FARO_OK;
 }
@@ -109,8 +111,8 @@ typedef faro_status (*each_pair)(const parser *, void *, const yaml_node_t *key,
 static faro_status walk_mapping(const parser *p, const char *place, const yaml_node_t *node, each_pair each,
                                 void *context) {
   if (node->type != YAML_MAPPING_NODE)
-    return faro_draft_fail(p->draft, line_of(p, node), "%s must be a mapping of keys to values (got %s)", place,
-                           text_of(node) ? text_of(node) : kind_of(node));
+    return faro_draft_fail(p->draft, line_of(p, node), "%s must be a mapping of keys to values (got %s)",
+                           place, text_of(node) ? text_of(node) : kind_of(node));
   const yaml_node_pair_t *first = node->data.mapping.pairs.start;
   for (const yaml_node_pair_t *pair = first; pair < node->data.mapping.pairs.top; pair++) {
     const yaml_node_t *key = yaml_document_get_node(p->document, pair->key);
@@ -125,7 +127,8 @@ static faro_status walk_mapping(const parser *p, const char *place, const yaml_n
   return FARO_OK;
 }
 
-static faro_status env_pair(const parser *p, void *context, const yaml_node_t *key, const yaml_node_t *value) {
+static faro_status env_pair(const parser *p, void *context, const yaml_node_t *key,
+                            const yaml_node_t *value) {
   (void)context;
   faro_key found = FARO_KEY_COUNT;
   if (!text_of(key) || !find_key(text_of(key), SCOPE_ENV, &found))
@@ -162,7 +165,8 @@ static bool find_sweepable(const char *name, faro_key *key) {
   return (find_key(name, SCOPE_TOP, key) || find_key(name, SCOPE_ENV, key)) && sweepable(*key);
 }
 
-static faro_status sweep_pair(const parser *p, void *context, const yaml_node_t *key, const yaml_node_t *value) {
+static faro_status sweep_pair(const parser *p, void *context, const yaml_node_t *key,
+                              const yaml_node_t *value) {
   (void)context;
   faro_draft *draft = p->draft;
   faro_key found = FARO_KEY_COUNT;
@@ -182,7 +186,8 @@ static faro_status algorithm_pair(const parser *p, void *context, const yaml_nod
   static const char *const extra[] = {"label", NULL};
   faro_draft_algorithm *algorithm = context;
   faro_key found = FARO_KEY_COUNT;
-  if (text_of(key) && strcmp(text_of(key), "label") == 0) return read_text(p, "label", value, algorithm->label);
+  if (text_of(key) && strcmp(text_of(key), "label") == 0)
+    return read_text(p, "label", value, algorithm->label);
   if (!text_of(key) || !find_key(text_of(key), SCOPE_ALGORITHM, &found))
     return unknown_key(p, key, "an algorithm", allowed_algorithm, extra);
   return read_entry(p, found, value, &algorithm->own[found]);
@@ -196,11 +201,13 @@ static faro_status check_algorithm(const parser *p, const faro_draft_algorithm *
       char allowed[400] = "";
       double value = 0;
       (void)faro_key_read((faro_key)k, "", true, &value, allowed, sizeof allowed);
-      return faro_draft_fail(draft, algorithm->line, "an algorithm lacks %s: %s", faro_key_name((faro_key)k), allowed);
+      return faro_draft_fail(draft, algorithm->line, "an algorithm lacks %s: %s", faro_key_name((faro_key)k),
+                             allowed);
     }
   for (const faro_draft_algorithm *other = draft->algorithm; other < algorithm; other++)
     if (strcmp(other->label, algorithm->label) == 0)
-      return faro_draft_fail(draft, algorithm->line, "label \"%s\" is used twice (also in line %d); labels must differ",
+      return faro_draft_fail(draft, algorithm->line,
+                             "label \"%s\" is used twice (also in line %d); labels must differ",
                              algorithm->label, other->line);
   return FARO_OK;
 }
@@ -212,7 +219,8 @@ static faro_status read_algorithms(const parser *p, const yaml_node_t *node) {
   const yaml_node_item_t *item = node->data.sequence.items.start;
   const size_t count = (size_t)(node->data.sequence.items.top - item);
   if (count > DRAFT_ALGORITHMS_MAX)
-    return faro_draft_fail(draft, line_of(p, node), "algorithms must be at most %d (got %zu)", DRAFT_ALGORITHMS_MAX, count);
+    return faro_draft_fail(draft, line_of(p, node), "algorithms must be at most %d (got %zu)",
+                           DRAFT_ALGORITHMS_MAX, count);
   draft->algorithm = calloc(count, sizeof *draft->algorithm);
   if (!draft->algorithm) return faro_fail(draft->error, FARO_MEMORY, "cannot hold %zu algorithms", count);
   for (size_t i = 0; i < count; i++) {
@@ -240,7 +248,8 @@ static bool no_key(faro_key key) {
   return false;
 }
 
-static faro_status plot_pair(const parser *p, void *context, const yaml_node_t *key, const yaml_node_t *value) {
+static faro_status plot_pair(const parser *p, void *context, const yaml_node_t *key,
+                             const yaml_node_t *value) {
   (void)context;
   static const char *const extra[] = {"x", "y", "panels", NULL};
   faro_draft *draft = p->draft;
@@ -258,7 +267,8 @@ static faro_status plot_pair(const parser *p, void *context, const yaml_node_t *
   return read_text(p, name, value, axis->name);
 }
 
-static faro_status top_pair(const parser *p, void *context, const yaml_node_t *key, const yaml_node_t *value) {
+static faro_status top_pair(const parser *p, void *context, const yaml_node_t *key,
+                            const yaml_node_t *value) {
   (void)context;
   static const char *const extra[] = {"title", "environment", "sweep", "algorithms", "plot", NULL};
   faro_draft *draft = p->draft;
@@ -311,7 +321,8 @@ faro_status faro_draft_parse(faro_draft *draft, const char *text, size_t length)
 static bool find_override(const char *name, faro_key *key) {
   static const char *const prefix[] = {"environment.", "sweep."};
   for (size_t i = 0; i < 2; i++)
-    if (strncmp(name, prefix[i], strlen(prefix[i])) == 0) return find_sweepable(name + strlen(prefix[i]), key);
+    if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)
+      return find_sweepable(name + strlen(prefix[i]), key);
   if (strcmp(name, "environment") == 0) name = faro_key_name(FARO_KEY_ENVIRONMENT);
   return find_key(name, SCOPE_TOP, key) || find_key(name, SCOPE_ENV, key);
 }
@@ -366,7 +377,7 @@ faro_status faro_draft_override(faro_draft *draft, const faro_override *override
   faro_key key = FARO_KEY_COUNT;
   if (!find_override(override->key, &key)) {
     yaml_node_t node = {.type = YAML_SCALAR_NODE};
-    node.data.scalar.value = (unsigned char *)(uintptr_t)override->key;
+    node.data.scalar.value = (unsigned char *)(uintptr_t) override->key;
     node.data.scalar.length = strlen(override->key);
     const parser p = {.draft = draft, .line = -1};
     return unknown_key(&p, &node, "an override", overridable, NULL);

@@ -63,8 +63,8 @@ static double play_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t
   return regret;
 }
 
-static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
-                        faro_play_record *record) {
+static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t instance,
+                        const atomic_int *stop, faro_play_record *record) {
   faro_sim_rng noise;
   faro_sim_open(&noise, seed, instance, FARO_ROLE_USER);
   faro_env_begin(t->env, seed, instance);

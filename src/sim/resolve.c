@@ -30,7 +30,8 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                .calibration = (faro_calibration)value[FARO_KEY_CALIBRATION]};
 }
 
-faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution, faro_error *error) {
+faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
+                                   faro_error *error) {
   const faro_env_params env = faro_cell_env(cell);
   return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), 0, 1, error);
 }
@@ -64,7 +65,8 @@ void faro_draft_quicken(faro_draft *draft) {
   draft->top[FARO_KEY_INSTANCES].given = true;
   at_most(&draft->top[FARO_KEY_INSTANCES].value, 4);
   at_most(&draft->top[FARO_KEY_BATCH].value, horizon / 10);
-  for (size_t i = 0; i < draft->algorithms; i++) at_most(&draft->algorithm[i].own[FARO_KEY_BATCH].value, horizon / 10);
+  for (size_t i = 0; i < draft->algorithms; i++)
+    at_most(&draft->algorithm[i].own[FARO_KEY_BATCH].value, horizon / 10);
 }
 
 /* Where the value of a key in this cell was written; `algorithm` when nowhere. */
@@ -87,9 +89,11 @@ static faro_status blame(faro_draft *draft, const faro_draft_algorithm *algorith
   return faro_draft_fail(draft, line, "%s [algorithm %s]", inner->message, algorithm->label);
 }
 
-static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algorithm, size_t point, faro_cell *cell) {
+static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algorithm, size_t point,
+                     faro_cell *cell) {
   for (int k = 0; k < FARO_KEY_COUNT; k++)
-    cell->settings.value[k] = draft->top[k].given ? draft->top[k].value : faro_key_info_of((faro_key)k)->fallback;
+    cell->settings.value[k] =
+        draft->top[k].given ? draft->top[k].value : faro_key_info_of((faro_key)k)->fallback;
   for (size_t s = draft->sweeps; s-- > 0;) { /* the last sweep turns fastest */
     cell->at[s] = point % draft->sweep[s].count;
     point /= draft->sweep[s].count;
@@ -112,7 +116,8 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   faro_contribution contribution;
   faro_release *release = NULL;
   const faro_release_params params = faro_cell_release(cell);
-  if (faro_env_check(&env, &inner) != FARO_OK || faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
+  if (faro_env_check(&env, &inner) != FARO_OK ||
+      faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
       faro_release_create(&release, cell->release, &contribution, &params, &inner) != FARO_OK)
     return blame(draft, algorithm, &inner);
   cell->claim = *faro_release_claim(release);
@@ -123,7 +128,8 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
 }
 
 static faro_status check_draft(const faro_draft *draft) {
-  if (draft->algorithms == 0) return faro_draft_fail(draft, 0, "algorithms is missing: a list of learner and release pairs");
+  if (draft->algorithms == 0)
+    return faro_draft_fail(draft, 0, "algorithms is missing: a list of learner and release pairs");
   for (int k = 0; k < FARO_KEY_COUNT; k++) {
     const faro_key_info *info = faro_key_info_of((faro_key)k);
     bool swept = false;
@@ -132,15 +138,15 @@ static faro_status check_draft(const faro_draft *draft) {
     char allowed[400] = "";
     double value = 0;
     (void)faro_key_read((faro_key)k, "", true, &value, allowed, sizeof allowed);
-    return faro_draft_fail(draft, 0, "%s%s is missing: %s", info->scope == SCOPE_ENV ? "environment " : "", info->name,
-                           allowed);
+    return faro_draft_fail(draft, 0, "%s%s is missing: %s", info->scope == SCOPE_ENV ? "environment " : "",
+                           info->name, allowed);
   }
   return FARO_OK;
 }
 
 /* Which sweep an axis of the plot names. */
-static faro_status find_axis(const faro_draft *draft, const faro_draft_axis *axis, const char *role, int fallback,
-                             int *sweep) {
+static faro_status find_axis(const faro_draft *draft, const faro_draft_axis *axis, const char *role,
+                             int fallback, int *sweep) {
   *sweep = fallback;
   if (*axis->name == '\0') return FARO_OK;
   if (strcmp(axis->name, fallback == FARO_PLOT_ROUND ? "round" : "none") == 0) return FARO_OK;
@@ -158,9 +164,11 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
   if (status != FARO_OK) return status;
   status = find_axis(draft, &draft->panels, "panels", FARO_PLOT_NONE, &experiment->panels);
   if (status != FARO_OK) return status;
-  if (*draft->panels.name == '\0' && draft->sweeps > 0 && experiment->x == FARO_PLOT_ROUND) experiment->panels = 0;
+  if (*draft->panels.name == '\0' && draft->sweeps > 0 && experiment->x == FARO_PLOT_ROUND)
+    experiment->panels = 0;
   if (experiment->panels >= 0 && experiment->panels == experiment->x)
-    return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)", draft->panels.name);
+    return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)",
+                           draft->panels.name);
   return FARO_OK;
 }
 
@@ -185,7 +193,8 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
   if (experiment->count > CELLS_MAX)
     return faro_draft_fail(draft, 0, "sweeps and algorithms make %zu combinations; at most %d are allowed",
                            experiment->count, CELLS_MAX);
-  experiment->cell = faro_arena_alloc(&experiment->arena, experiment->count, sizeof *experiment->cell, draft->error);
+  experiment->cell =
+      faro_arena_alloc(&experiment->arena, experiment->count, sizeof *experiment->cell, draft->error);
   if (!experiment->cell) return FARO_MEMORY;
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_draft_algorithm *algorithm = &draft->algorithm[c % draft->algorithms];
@@ -193,8 +202,9 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
     set_cell(draft, algorithm, c / draft->algorithms, cell);
     const faro_status status = try_cell(draft, algorithm, cell);
     if (status != FARO_OK) return status;
-    cell->label = c < draft->algorithms ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
-                                        : experiment->cell[c % draft->algorithms].label;
+    cell->label = c < draft->algorithms
+                      ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
+                      : experiment->cell[c % draft->algorithms].label;
     if (!cell->label) return FARO_MEMORY;
   }
   experiment->instances = (size_t)experiment->cell[0].settings.value[FARO_KEY_INSTANCES];
@@ -210,7 +220,8 @@ static faro_status resolve_name(const faro_draft *draft, faro_experiment *experi
   char *dot = strrchr(name, '.');
   if (dot && dot != name) *dot = '\0';
   experiment->name = faro_arena_strdup(&experiment->arena, name, draft->error);
-  experiment->title = faro_arena_strdup(&experiment->arena, *draft->title ? draft->title : name, draft->error);
+  experiment->title =
+      faro_arena_strdup(&experiment->arena, *draft->title ? draft->title : name, draft->error);
   return experiment->name && experiment->title ? FARO_OK : FARO_MEMORY;
 }
 
@@ -224,7 +235,8 @@ static void digest(faro_experiment *experiment) {
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     crypto_generichash_update(&state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
-    crypto_generichash_update(&state, (const unsigned char *)cell->settings.value, sizeof cell->settings.value);
+    crypto_generichash_update(&state, (const unsigned char *)cell->settings.value,
+                              sizeof cell->settings.value);
   }
   crypto_generichash_final(&state, experiment->digest, sizeof experiment->digest);
 }
@@ -248,10 +260,11 @@ static faro_status build_draft(faro_draft *draft, const char *text, size_t lengt
   return status;
 }
 
-faro_status faro_experiment_parse(faro_experiment **experiment, const char *file, const char *text, size_t length,
-                                  const faro_experiment_options *options, faro_error *error) {
+faro_status faro_experiment_parse(faro_experiment **experiment, const char *file, const char *text,
+                                  size_t length, const faro_experiment_options *options, faro_error *error) {
   if (length > FILE_MAX)
-    return faro_fail(error, FARO_INVALID, "%s: an experiment is at most %d bytes (got %zu)", file, FILE_MAX, length);
+    return faro_fail(error, FARO_INVALID, "%s: an experiment is at most %d bytes (got %zu)", file, FILE_MAX,
+                     length);
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
   faro_arena arena = {0};
   faro_experiment *made = faro_arena_alloc(&arena, 1, sizeof *made, error);

@@ -70,8 +70,8 @@ static void *work(void *context) {
     if (c->done[slot]) continue;
     faro_error error = {0};
     const size_t cells = c->experiment->count;
-    const faro_status status = faro_play(&c->experiment->cell[slot % cells], c->experiment->seed, slot / cells,
-                                         c->options->stop, &c->record[slot], &error);
+    const faro_status status = faro_play(&c->experiment->cell[slot % cells], c->experiment->seed,
+                                         slot / cells, c->options->stop, &c->record[slot], &error);
     settle(c, slot, status, &error);
   }
   pthread_mutex_lock(&c->lock);
@@ -215,7 +215,8 @@ static faro_status run(crew *c, faro_results **results) {
   const double start = wall();
   faro_status status = FARO_OK;
   if (c->options->journal)
-    status = faro_journal_open(&c->journal, c->options->journal, c->experiment->digest, FARO_PLAY_VALUES, recall, c, c->error);
+    status = faro_journal_open(&c->journal, c->options->journal, c->experiment->digest, FARO_PLAY_VALUES,
+                               recall, c, c->error);
   if (status != FARO_OK) return status;
   const size_t resumed = c->finished;
   report(c, resumed);
@@ -228,12 +229,13 @@ static faro_status run(crew *c, faro_results **results) {
   }
   faro_journal_close(c->journal);
   if (status == FARO_INTERRUPTED)
-    return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished and kept", c->finished, c->total);
+    return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished and kept", c->finished,
+                     c->total);
   return status;
 }
 
-faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options, faro_results **results,
-                     faro_error *error) {
+faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
+                     faro_results **results, faro_error *error) {
   crew c = {.experiment = experiment, .options = options, .error = error};
   c.total = experiment->count * experiment->instances; /* at most 10^4 x 10^6 */
   c.record = calloc(c.total, sizeof *c.record);

@@ -2,7 +2,6 @@
 #include "sim/settings.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 #define NONE ((double)NAN)
 static const faro_key_info info[] = {
-#define KEY(id, name, scope, type, least, most, fallback, help)                                     \
+#define KEY(id, name, scope, type, least, most, fallback, help)                                              \
   {name, SCOPE_##scope, TYPE_##type, least, most, fallback, help},
 #include "sim/keys.def"
 #undef KEY
@@ -36,8 +35,7 @@ const char *faro_choice(faro_type type, size_t index) {
   case TYPE_CALIBRATION: return word_at(calibrations, sizeof calibrations / sizeof *calibrations, index);
   case TYPE_REWARD: return word_at(rewards, sizeof rewards / sizeof *rewards, index);
   case TYPE_DRAW: return word_at(draws, sizeof draws / sizeof *draws, index);
-  case TYPE_ENVIRONMENT:
-    return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
+  case TYPE_ENVIRONMENT: return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
   case TYPE_LEARNER:
     return index < faro_learner_kinds() ? faro_learner_kind_name(faro_learner_kind_at(index)) : NULL;
   case TYPE_RELEASE:
@@ -105,8 +103,7 @@ bool faro_key_read(faro_key key, const char *word, bool quoted, double *value, c
   const faro_key_info *k = &info[key];
   if (faro_choice(k->type, 0)) return read_choice(k->type, word, value, allowed, size);
   if (!quoted && read_value(k, word, value)) return true;
-  if (k->type == TYPE_REAL_OPEN)
-    snprintf(allowed, size, "a number above %g and below %g", k->least, k->most);
+  if (k->type == TYPE_REAL_OPEN) snprintf(allowed, size, "a number above %g and below %g", k->least, k->most);
   else
     snprintf(allowed, size, "%s from %.15g to %.15g%s", k->type == TYPE_REAL ? "a number" : "a whole number",
              k->least, k->most, k->type == TYPE_COUNT_AUTO ? ", or auto" : "");

@@ -1,0 +1,73 @@
+# Everything a person types. CMake does the work under it (CMakePresets.json).
+#
+#   make          builds build/faro            make bench      nanoseconds a round, beside a textbook version
+#   make run      a first experiment           make lint       layers, formatting, clang-tidy
+#   make test     all tests                    make format     formats the code
+#   make asan     tests under address and undefined-behaviour sanitizers
+#   make tsan     tests under the thread sanitizer         make memcheck   tests under valgrind
+#   make coverage line coverage of src/        make fuzz       fuzzes the parsers (FUZZ_SECONDS each)
+#   make install  DESTDIR and PREFIX are honoured          make clean
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+
+.PHONY: all run test bench lint format asan tsan memcheck coverage fuzz install clean bootstrap-%
+
+all: bootstrap-build
+	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF >/dev/null
+	@cmake --build build -j $(JOBS) --target faro faro_shared $(if $(VERBOSE),-v)
+
+bootstrap-%:
+	@scripts/bootstrap $*
+
+run: all
+	build/faro run trust-models
+
+test: bootstrap-test
+	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
+	cmake --build build -j $(JOBS)
+	$(CTEST) --test-dir build
+
+asan tsan: bootstrap-test
+	@cmake --preset $@ --log-level=WARNING >/dev/null
+	cmake --build build/$@ -j $(JOBS)
+	$(CTEST) --test-dir build/$@
+
+memcheck: test
+	cd build && ctest --output-on-failure -j $(JOBS) -T memcheck -L unit --overwrite MemoryCheckCommandOptions="--error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite -q"
+
+bench: bootstrap-build
+	@cmake --preset bench --log-level=WARNING >/dev/null
+	cmake --build build/bench -j $(JOBS)
+	build/bench/bench/bench_rounds
+	build/bench/bench/bench_linalg
+	build/bench/bench/bench_random
+
+coverage: bootstrap-coverage
+	@cmake --preset coverage --log-level=WARNING >/dev/null
+	cmake --build build/coverage -j $(JOBS)
+	$(CTEST) --test-dir build/coverage
+	gcovr --root . --filter src/ --object-directory build/coverage --exclude-throw-branches --sort-percentage --fail-under-line 90 --html-details build/coverage/index.html --print-summary
+
+fuzz: bootstrap-fuzz
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	cmake --build build/fuzz -j $(JOBS)
+	scripts/fuzz build/fuzz/tests/fuzz $(FUZZ_SECONDS)
+
+lint: bootstrap-lint
+	scripts/check-layers
+	git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+	@cmake --preset release --log-level=WARNING >/dev/null
+	git ls-files 'src/*.c' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --warnings-as-errors='*'
+
+format: bootstrap-lint
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: all
+	cmake --build build -j $(JOBS)
+	DESTDIR="$(DESTDIR)" cmake --install build
+
+clean:
+	rm -rf build

@@ -1,0 +1,200 @@
+/* bench_linalg: our small kernels beside OpenBLAS and LAPACKE, over the dimension. The thresholds in
+ * src/linalg/kernels.h should lie where the second begins to win. Dimensions may be given as arguments. */
+#include <faro/linalg.h>
+
+#include <cblas.h>
+#include <math.h>
+
+#include "linalg/kernels.h"
+#include "timing.h"
+
+static const size_t dimensions[] = {2, 5, 10, 20, 32, 48, 64, 100, 200, 500, 1000};
+enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions, JACOBI_MAX = 64, MANY = 1000, FEW = 100 };
+
+typedef struct bench {
+  size_t d;
+  double *a, *l, *w;   /* packed: a matrix like a learner's, its factor, the inverse of that */
+  double *full, *work; /* scratch */
+  double *x, *theta;   /* a direction, a parameter */
+  double *score, *scratch;
+  faro_arms arms;
+  faro_spd *spd;
+  size_t sink;
+} bench;
+
+/* Numbers in [-1, 1) that no compiler foresees. */
+static double draw(void) {
+  static uint64_t state = 1;
+  state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (double)(int64_t)state * 0x1p-63;
+}
+
+/* V as after a few hundred rounds: a multiple of the identity and 4 d outer products. */
+static void fill_matrix(bench *b) {
+  const size_t d = b->d;
+  for (size_t i = 0; i < d; i++) b->a[faro_diagonal(i)] = 1;
+  for (size_t n = 0; n < 4 * d; n++) {
+    for (size_t i = 0; i < d; i++) b->x[i] = draw() / sqrt((double)d);
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j <= i; j++) b->a[faro_packed(i) + j] += b->x[i] * b->x[j];
+  }
+}
+
+static void open_bench(bench *b, size_t d) {
+  const size_t stride = faro_arm_stride(MANY);
+  *b = (bench){.d = d};
+  b->a = bench_alloc(faro_packed(d), sizeof(double));
+  b->l = bench_alloc(faro_packed(d), sizeof(double));
+  b->w = bench_alloc(faro_packed(d), sizeof(double));
+  b->full = bench_alloc(d * d, sizeof(double));
+  b->work = bench_alloc(3 * d + 1, sizeof(double));
+  b->x = bench_alloc(d, sizeof(double));
+  b->theta = bench_alloc(d, sizeof(double));
+  b->score = bench_alloc(stride, sizeof(double));
+  b->scratch = bench_alloc(d * stride + d * d, sizeof(double));
+  b->arms.x = bench_alloc(d * stride, sizeof(double));
+  faro_error error = {0};
+  if (faro_spd_create(&b->spd, d, &error) != FARO_OK) exit(1);
+  fill_matrix(b);
+  for (size_t i = 0; i < d; i++) b->theta[i] = draw();
+  if (!faro_large_factor(d, b->a, b->l, b->full) || !faro_spd_factor(b->spd, b->a)) exit(1);
+  faro_large_invert(d, b->l, b->w, b->full);
+}
+
+static void close_bench(bench *b) {
+  double *const owned[] = {b->a, b->l,     b->w,     b->full,    b->work,
+                           b->x, b->theta, b->score, b->scratch, b->arms.x};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+  faro_spd_destroy(b->spd);
+}
+
+static void set_arms(bench *b, size_t count) {
+  b->arms = (faro_arms){
+      .dimension = b->d, .count = count, .stride = faro_arm_stride(count), .x = b->arms.x, .version = 1};
+  for (size_t i = 0; i < b->d; i++)
+    for (size_t a = 0; a < b->arms.stride; a++) b->arms.x[i * b->arms.stride + a] = a < count ? draw() : 0;
+}
+
+/* Each piece of work: the same call again and again, on data that stay in the cache as a learner's do. */
+#define WORK(name, call)                                                                                     \
+  static void name(void *context, size_t times) {                                                            \
+    bench *b = context;                                                                                      \
+    for (size_t i = 0; i < times; i++) call;                                                                 \
+  }
+WORK(small_factor, b->sink += faro_small_factor(b->d, b->a, b->l))
+WORK(large_factor, b->sink += faro_large_factor(b->d, b->a, b->l, b->full))
+WORK(small_invert, faro_small_invert(b->d, b->l, b->w))
+WORK(large_invert, faro_large_invert(b->d, b->l, b->w, b->full))
+WORK(small_extremes, faro_small_extremes(b->d, b->a, b->full, &b->work[0], &b->work[1]))
+WORK(large_extremes, faro_large_extremes(b->d, b->a, b->full, b->work, &b->x[0], &b->x[1]))
+WORK(plain_score, faro_plain_score(&b->arms, b->theta, b->w, 1, b->score))
+WORK(small_score, faro_small_score(&b->arms, b->theta, b->w, 1, b->score))
+WORK(large_score, faro_large_score(&b->arms, b->theta, b->w, 1, b->score, b->scratch))
+WORK(whole_score, b->sink += faro_score(&b->arms, b->theta, b->w, 1, b->score, b->scratch))
+WORK(update, faro_spd_update(b->spd, b->x))
+WORK(refactor, b->sink += faro_spd_factor(b->spd, b->a))
+WORK(whiten, faro_spd_whiten(b->spd, b->w))
+
+/* Where ours stop winning: factor, invert, the two together (one threshold decides for both), extremes,
+ * and scores of few and of many arms. */
+enum { FACTOR, INVERT, BOTH, EXTREMES, SCORE_FEW, SCORE_MANY, CONTESTS };
+typedef struct frontier {
+  size_t last[CONTESTS]; /* the greatest dimension up to which ours won every time */
+  bool lost[CONTESTS];
+} frontier;
+
+static void note(frontier *f, int contest, size_t d, const double took[2]) {
+  if (took[0] > took[1]) f->lost[contest] = true;
+  if (!f->lost[contest]) f->last[contest] = d;
+}
+
+/* Runs our kernel and the library's on the same data, prints both and adds them to `sum`. */
+static void duel(bench *b, frontier *f, int contest, void (*small)(void *, size_t),
+                 void (*large)(void *, size_t), double sum[2]) {
+  double best[2];
+  bench_race(2, (const bench_rival[]){{small, b}, {large, b}}, best);
+  printf(" | %11.0f %11.0f %s", best[0], best[1], best[0] <= best[1] ? "ours" : "BLAS");
+  note(f, contest, b->d, best);
+  for (size_t i = 0; i < 2; i++) sum[i] += best[i];
+}
+
+static void compare(size_t d, frontier *f) {
+  bench b;
+  double both[2] = {0, 0};
+  double rest[2] = {0, 0};
+  open_bench(&b, d);
+  printf("%5zu", d);
+  duel(&b, f, FACTOR, small_factor, large_factor, both);
+  duel(&b, f, INVERT, small_invert, large_invert, both);
+  note(f, BOTH, d, both);
+  if (d <= JACOBI_MAX) duel(&b, f, EXTREMES, small_extremes, large_extremes, rest);
+  else printf(" | %28s", "");
+  set_arms(&b, FEW);
+  duel(&b, f, SCORE_FEW, small_score, large_score, rest);
+  set_arms(&b, MANY);
+  duel(&b, f, SCORE_MANY, small_score, large_score, rest);
+  printf("\n");
+  fflush(stdout);
+  close_bench(&b);
+}
+
+static void compare_all(const size_t *d, size_t count) {
+  frontier f = {0};
+  printf("Nanoseconds of one call, our loops beside OpenBLAS/LAPACKE (one thread); the best of several\n\n");
+  printf("%5s | %-28s | %-28s | %-28s | %-28s | %-28s\n", "d", "factor", "invert", "extremes",
+         "score, K = 100", "score, K = 1000");
+  for (size_t i = 0; i < count; i++) compare(d[i], &f);
+  printf("\nOurs win up to d =\n"
+         "  %4zu factor, %zu invert, %zu both together (FARO_SMALL_FACTOR is %d)\n"
+         "  %4zu score of %d arms, %zu of %d arms (FARO_SMALL_SCORE is %d)\n"
+         "  %4zu extremes (FARO_SMALL_EIGEN is %d)\n",
+         f.last[FACTOR], f.last[INVERT], f.last[BOTH], FARO_SMALL_FACTOR, f.last[SCORE_FEW], FEW,
+         f.last[SCORE_MANY], MANY, FARO_SMALL_SCORE, f.last[EXTREMES], FARO_SMALL_EIGEN);
+}
+
+/* How wide vectors and the search for the best arm enter into scoring. */
+static void compare_scoring(size_t d, size_t count) {
+  bench b;
+  double best[3];
+  open_bench(&b, d);
+  set_arms(&b, count);
+  bench_race(3, (const bench_rival[]){{plain_score, &b}, {small_score, &b}, {whole_score, &b}}, best);
+  const double products = (double)count * (double)(faro_packed(d) + 2 * d);
+  printf("%5zu %6zu %12.0f %12.0f %12.0f %12.0f %14.2f\n", d, count, best[0], best[1], best[2],
+         best[2] - best[1], products / best[1]);
+  close_bench(&b);
+}
+
+/* A policy after every user: keep the factor by rank-one updates, or factor anew. */
+static void compare_update(size_t d) {
+  bench b;
+  double best[3];
+  open_bench(&b, d);
+  bench_race(3, (const bench_rival[]){{update, &b}, {refactor, &b}, {whiten, &b}}, best);
+  printf("%5zu %14.0f %14.0f %14.0f   %s\n", d, best[0], best[1], best[2],
+         best[0] < best[1] ? "update" : "factor anew");
+  close_bench(&b);
+}
+
+int main(int argc, char **argv) {
+  size_t chosen[64];
+  size_t count = 0;
+  for (int i = 1; i < argc && count < 64; i++) {
+    const size_t d = (size_t)strtoul(argv[i], NULL, 10);
+    if (d >= 1 && d <= FARO_DIMENSION_MAX) chosen[count++] = d;
+  }
+  const size_t *d = count > 0 ? chosen : dimensions;
+  if (count == 0) count = DIMENSIONS;
+  openblas_set_num_threads(1);
+  compare_all(d, count);
+  printf("\nScoring, ns of one call\n%5s %6s %12s %12s %12s %12s %14s\n", "d", "K", "plain loops", "small",
+         "faro_score", "best arm", "products/ns");
+  for (size_t i = 0; i < count && d[i] <= FARO_SMALL_SCORE; i++) {
+    compare_scoring(d[i], FEW);
+    compare_scoring(d[i], MANY);
+  }
+  printf("\nRank-one update, ns of one call\n%5s %14s %14s %14s   %s\n", "d", "update", "factor", "whiten",
+         "cheaper");
+  for (size_t i = 0; i < count; i++) compare_update(d[i]);
+  return 0;
+}

@@ -1,0 +1,256 @@
+# faro, faro list, faro report.
+
+load support
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+# ---- faro
+
+@test "without arguments: help on stderr, status 2" {
+  faro 2
+  has "$stderr" "usage: faro COMMAND"
+  [ -z "$output" ]
+}
+
+@test "--help" {
+  faro 0 --help
+  has "$output" "usage: faro COMMAND"
+  local command
+  for command in run list report; do grep -q "^  $command " <<<"$output"; done
+  [ -z "$stderr" ]
+  local help=$output
+  faro 0 help
+  [ "$output" = "$help" ]
+}
+
+@test "--version" {
+  faro 0 --version
+  [[ $output =~ ^faro\ [0-9]+\.[0-9]+\.[0-9]+\ \(commit\ [^,]+,\ .+\)$ ]]
+  [ -z "$stderr" ]
+}
+
+@test "an unknown command" {
+  faro 2 rnu
+  [ "$stderr" = 'faro: unknown command "rnu" (did you mean run?); `faro --help` lists the commands' ]
+  [ -z "$output" ]
+  faro 2 sleep-well
+  [ "$stderr" = 'faro: unknown command "sleep-well"; `faro --help` lists the commands' ]
+  faro 2 ''
+  has "$stderr" 'unknown command ""'
+}
+
+@test "every command has --help" {
+  local command
+  for command in run list report; do
+    faro 0 $command --help
+    has "$output" "usage: faro $command"
+    [ -z "$stderr" ]
+    faro 0 $command --help --nonsense
+  done
+}
+
+@test "every experiment that --help mentions exists" {
+  local name
+  faro 0 run --help
+  for name in $(sed -n 's/^  faro run \([^ ]*\).*/\1/p' <<<"$output"); do
+    [ -e "experiments/$name.yaml" ] || { echo "no experiment $name" && false; }
+  done
+}
+
+@test "output that cannot be written is an error" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  local words
+  for words in list "list learners" "list settings" "list --matrix" --help --version "run --help"; do
+    # shellcheck disable=SC2016,SC2086
+    run bash -c '"$0" "$@" >/dev/full' "$FARO" $words
+    [ "$status" -eq 4 ] || { echo "faro $words: status $status" && false; }
+  done
+}
+
+# ---- list
+
+@test "list shows everything but the settings" {
+  faro 0 list
+  local words
+  for words in learners: releases: environments: experiments: linucb central-tree linear-iid 000-fig1; do
+    has "$output" "$words"
+  done
+  [ -z "$stderr" ]
+}
+
+@test "each list" {
+  faro 0 list learners
+  grep -q '^  linucb ' <<<"$output"
+  faro 0 list releases
+  local release
+  for release in none central-tree shuffle-bits shuffle-amplified local; do grep -q "^  $release .*trust " <<<"$output"; done
+  faro 0 list environments
+  for release in linear-fixed linear-iid linear-adversarial; do grep -q "^  $release " <<<"$output"; done
+  faro 0 list settings
+  for release in horizon instances seed epsilon delta calibration batch failure name dimension arms reward draw learner release; do
+    grep -q "^$release " <<<"$output"
+  done
+  [ -z "$stderr" ]
+}
+
+@test "list experiments names all that are shipped, and all can be run" {
+  faro 0 list experiments
+  local file
+  for file in experiments/*.yaml; do grep -q "^  $(basename "$file" .yaml) " <<<"$output"; done
+  [ "$(wc -l <<<"$output")" -eq "$(find experiments -name '*.yaml' | wc -l)" ]
+  not grep -q 'cannot be run' <<<"$output"
+}
+
+@test "list experiments says why one cannot be run" {
+  mkdir "$T/experiments"
+  echo 'horizon: many' >"$T/experiments/broken.yaml"
+  cd "$T"
+  faro 0 list experiments
+  has "$output" "(cannot be run: experiments/broken.yaml:1: horizon must be"
+}
+
+@test "list --matrix: every learner with every release" {
+  faro 0 list --matrix
+  local learner release
+  [[ ${lines[0]} =~ ^learner\ +release\ +calibrations$ ]]
+  local learners releases
+  learners=$("$FARO" list learners | awk '{print $1}')
+  releases=$("$FARO" list releases | awk '{print $1}')
+  for learner in $learners; do
+    for release in $releases; do grep -Eq "^$learner +$release +[a-z]" <<<"$output"; done
+  done
+  [ "${#lines[@]}" -eq $((1 + $(wc -w <<<"$learners") * $(wc -w <<<"$releases"))) ]
+}
+
+@test "a misspelt list, and options that are none" {
+  faro 2 list lerners
+  has "$stderr" 'nothing called "lerners" to list (did you mean learners?)'
+  has "$stderr" "usage: faro list"
+  [ -z "$output" ]
+  faro 2 list xyz
+  has "$stderr" 'nothing called "xyz" to list'
+  faro 2 list --matrx
+  has "$stderr" "unknown option --matrx (did you mean --matrix?)"
+}
+
+# ---- report
+
+# A finished run in $T/a, and a copy of it in $T/b.
+finished() {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a" "$@"
+  printf '%s\n' "$output" >"$T/output"
+  cp -r "$T/a" "$T/b"
+}
+
+@test "report draws everything again, to the same bytes" {
+  finished
+  rm "$T/a/report.html" "$T/a/summary.csv" "$T/a/curves.csv" "$T/a/000-fig1.svg"
+  faro 0 report "$T/a"
+  [ -z "$stderr" ]
+  printf '%s\n' "$output" | cmp - "$T/output"
+  diff -rq "$T/a" "$T/b"
+  faro 0 report "$T/a"
+  diff -rq "$T/a" "$T/b"
+}
+
+@test "report --json prints what run --json printed" {
+  finished --json
+  faro 0 report "$T/a" --json
+  printf '%s\n' "$output" | cmp - "$T/output"
+}
+
+@test "report of a run without a sweep, and of one over three keys" {
+  finished --set epsilon=1
+  faro 0 report "$T/a"
+  diff -rq "$T/a" "$T/b"
+  rm -r "$T/a" "$T/b"
+  finished --set 'delta=[0.1, 0.01]' --set 'reward=[bernoulli, uniform]' --set 'epsilon=[1, 2]'
+  faro 0 report "$T/a"
+  diff -rq "$T/a" "$T/b"
+}
+
+@test "report without a directory, of two, and of what is none" {
+  faro 2 report
+  has "$stderr" "which directory?"
+  faro 2 report a b
+  has "$stderr" "one directory at a time (got a and b)"
+  faro 2 report a --jason
+  has "$stderr" "unknown option --jason (did you mean --json?)"
+  faro 3 report "$T/nowhere"
+  has "$stderr" "faro: $T/nowhere/run.json: cannot be read: No such file or directory"
+  gone "$T/nowhere"
+  mkdir "$T/empty"
+  faro 3 report "$T/empty"
+  [ -z "$(ls -A "$T/empty")" ]
+  mkdir -p "$T/odd/run.json"
+  faro 3 report "$T/odd"
+  : >"$T/file"
+  faro 3 report "$T/file"
+}
+
+# run.json as the filter makes it is refused, and nothing else is touched: refused FILTER
+refused() {
+  jq -c "$1" "$T/b/run.json" >"$T/a/run.json"
+  faro 3 report "$T/a"
+  [ -z "$output" ]
+  [[ $stderr == "faro: $T/a/run.json:"* ]]
+  [ "$(wc -l <<<"$stderr")" -eq 1 ]
+  cp "$T/b/run.json" "$T/a/run.json"
+  diff -rq "$T/a" "$T/b"
+}
+
+@test "a broken run.json is refused" {
+  finished
+  local size text
+  size=$(stat -c %s "$T/b/run.json")
+  for text in 0 1 100 $((size / 2)) $((size - 2)); do
+    head -c "$text" "$T/b/run.json" >"$T/a/run.json"
+    faro 3 report "$T/a"
+    has "$stderr" "faro: $T/a/run.json:"
+  done
+  for text in 'null' '3' '[]' '{}' '{"results": [NaN]}' '{"experiment": "a", "experiment": "b"}' $'\xff\xfe' \
+    '{"results": [{}], "sweep": [[]]}'; do
+    printf '%s' "$text" >"$T/a/run.json"
+    faro 3 report "$T/a"
+    has "$stderr" "faro: $T/a/run.json:"
+  done
+  head -c 100000 /dev/zero | tr '\0' '[' >"$T/a/run.json"
+  faro 3 report "$T/a"
+  cp "$T/b/run.json" "$T/a/run.json"
+  diff -rq "$T/a" "$T/b"
+}
+
+@test "a run.json of the wrong types is refused" {
+  finished
+  local filter
+  for filter in '.results = {}' '.results = []' '.results = "none"' '.results[3] = null' '.results[0].label = 3' \
+    '.results[0].regret = 5' '.results[0].regret.mean = "low"' '.results[0].regret.mean = null' \
+    '.results[0].curve = null' '.results[0].curve.mean = [1]' '.results[0].curve.round = []' \
+    '.results[0].curve.mean[7] = "x"' '.results[0].claim = null' '.results[0].claim.by = 3' 'del(.results[14].trust, .results[14].claim)' \
+    '.results[0].epsilon = null' '.sweep = [1]' '.sweep = ["a", "b", "c", "d"]' '.sweep = ["nothing"]' \
+    '.experiment = null' '.experiment = "../elsewhere"' '.title = []' '.faro = "0.1"' '.environment = null'; do
+    echo "$filter"
+    refused "$filter"
+  done
+  gone "$T/elsewhere.svg"
+}
+
+@test "a run.json with other things where numbers belong is refused" {
+  finished
+  local filter
+  for filter in '.results[0].rounds = "many"' '.results[0].rounds = null' '.instances = "three"' '.instances = -1' \
+    '.seed = "one"' '.sweep = "epsilon"' '.results[0].updates = "x"' '.results[0].seconds = null'; do
+    echo "$filter"
+    refused "$filter"
+  done
+}
+
+@test "an experiment's name that makes no file name is refused" {
+  finished
+  local filter
+  for filter in '.experiment = ""' '.experiment = "a\n"' '.experiment = "/tmp/x"' '.experiment = ".."'; do
+    echo "$filter"
+    refused "$filter"
+  done
+}

@@ -1,0 +1,482 @@
+# faro run: results, their repeatability, interruption and continuation, and the command line.
+
+load support
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+same_results() {
+  cmp "$1/summary.csv" "$2/summary.csv"
+  cmp "$1/curves.csv" "$2/curves.csv"
+}
+
+# A finished journal in DIR, without results: their place is taken, so that writing them fails.
+journal_only() {
+  local dir=$1
+  shift
+  mkdir -p "$dir/summary.csv.new/in-the-way"
+  faro 4 run 000-fig1 --out "$dir" "${tiny[@]}" "$@"
+  rm -r "$dir/summary.csv.new"
+  [ -s "$dir/instances.journal" ]
+  gone "$dir/summary.csv"
+}
+
+# ---- results
+
+@test "every shipped experiment runs with --quick" {
+  local file name
+  for file in experiments/*.yaml; do
+    name=$(basename "$file" .yaml)
+    faro 0 run "$name" --quick --quiet --out "$T/$name"
+    has "$output" "report: $T/$name/report.html"
+    [ -z "$stderr" ]
+    [ "$(find "$T/$name" -type f -printf '%f\n' | sort | tr '\n' ' ')" = \
+      "$(printf '%s\n' "$name.svg" curves.csv report.html run.json summary.csv | sort | tr '\n' ' ')" ]
+    jq -e '.results | length > 0 and all(.rounds <= 2000 and .instances <= 4)' "$T/$name/run.json"
+  done
+}
+
+@test "--quick holds for a swept horizon too" {
+  faro 0 run 000-fig1 --quick --quiet --set epsilon=1 --set 'horizon=[1000, 3000]' --json --out "$T/a"
+  jq -e '.results | all(.rounds <= 2000)' <<<"$output"
+}
+
+@test "the number of threads changes nothing" {
+  local name
+  for name in 000-fig1 000-fig2; do
+    faro 0 run $name "${tiny[@]}" --jobs 1 --out "$T/$name-1"
+    faro 0 run $name "${tiny[@]}" --jobs 2 --out "$T/$name-2"
+    faro 0 run $name "${tiny[@]}" --jobs=7 --out "$T/$name-7"
+    same_results "$T/$name-1" "$T/$name-2"
+    same_results "$T/$name-1" "$T/$name-7"
+  done
+}
+
+@test "the seed changes something" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  faro 0 run 000-fig1 "${tiny[@]}" --set seed=2 --out "$T/b"
+  not cmp -s "$T/a/summary.csv" "$T/b/summary.csv"
+  not cmp -s "$T/a/curves.csv" "$T/b/curves.csv"
+}
+
+@test "instances are paired: without privacy, epsilon is nothing" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  [ "$(grep -c '^"LinUCB",' "$T/a/summary.csv")" -eq 3 ]
+  [ "$(grep '^"LinUCB",' "$T/a/summary.csv" | cut -d, -f1,3- | sort -u | wc -l)" -eq 1 ]
+  [ "$(grep '^"LinUCB-LDP",' "$T/a/summary.csv" | cut -d, -f1,3- | sort -u | wc -l)" -eq 3 ]
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=5 --out "$T/b"
+  [ "$(grep '^"LinUCB",' "$T/b/summary.csv")" = "$(grep '^"LinUCB",' "$T/a/summary.csv" | cut -d, -f1,3- | sort -u)" ]
+}
+
+@test "--json has its fields" {
+  faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
+  [ -z "$stderr" ]
+  jq -e '
+    def number: type == "number"; def text: type == "string" and length > 0;
+    def number_or_null: type == "number" or type == "null";
+    .experiment == "000-fig1" and (.results | length == 15) and (.results | all(
+      (.label | text) and (.learner | text) and (.release | text) and (.epsilon | number) and (.delta | number) and
+      (.regret | (.mean | number) and (.sd | number) and (.median | number)) and
+      .rounds == 300 and .instances == 3 and (.bits_per_user | number) and .updates > 0 and (.seconds | number) and
+      (.claim | (.epsilon | number_or_null) and (.delta | number_or_null) and (.trust | text) and .level == "event" and
+        (.proven | type == "boolean") and (.by | text)) and
+      (.release == "none") == (.claim.epsilon == null) and (has("curve") | not)))' <<<"$output"
+  jq -e '[.results[] | select(.label == "LinUCB-LDP") | [.epsilon, .claim.epsilon, .claim.trust, .claim.proven]] ==
+    [[0.2, 0.2, "local", true], [1, 1, "local", true], [10, 10, "local", true]]' <<<"$output"
+}
+
+@test "--json prints what run.json keeps" {
+  faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
+  [ "$(jq -S .results <<<"$output")" = "$(jq -S '.results | map(del(.curve))' "$T/a/run.json")" ]
+}
+
+@test "--csv prints summary.csv" {
+  faro 0 run 000-fig1 "${tiny[@]}" --csv --out "$T/a"
+  [ -z "$stderr" ]
+  printf '%s\n' "$output" | cmp - "$T/a/summary.csv"
+}
+
+@test "CSV files have as many columns in every line, and the lines they should have" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  csv_rows "$T/a/summary.csv" >"$T/summary"
+  csv_rows "$T/a/curves.csv" >"$T/curves"
+  jq -es 'length == 16 and (map(length) | unique | length == 1)' "$T/summary"
+  jq -es 'length == 1 + 15 * 200 and (map(length) | unique == [8])' "$T/curves"
+  jq -es '.[1:] | group_by([.[0], .[1]]) | all(map(.[2]) | . == sort and .[-1] == 300)' "$T/curves"
+}
+
+@test "numbers in summary.csv and curves.csv read back exactly" {
+  faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
+  csv_rows "$T/a/summary.csv" | jq -s '.[0] as $head | .[1:] | map([$head, .] | transpose |
+    map({(.[0]): .[1]}) | add)' >"$T/rows"
+  jq -e --slurpfile rows "$T/rows" '[.results, $rows[0]] | transpose | length == 15 and all(
+    .[0] as $r | .[1] as $c | $r.label == $c.label and $r.epsilon == $c.epsilon and
+    $r.regret.mean == $c.regret_mean and $r.regret.sd == $c.regret_sd and $r.regret.se == $c.regret_se and
+    $r.regret.q25 == $c.regret_q25 and $r.regret.median == $c.regret_median and $r.regret.q75 == $c.regret_q75 and
+    $r.bits_per_user == $c.bits_per_user and $r.updates == $c.updates and $r.shifted == $c.shifted and
+    $r.claim.epsilon == $c.claim_epsilon and $r.claim.delta == $c.claim_delta and $r.claim.by == $c.by)' <<<"$output"
+  csv_rows "$T/a/curves.csv" | jq -s '.[1:] | map(.[3])' >"$T/curve"
+  jq -e --slurpfile curve "$T/curve" '[.results[].curve.mean[]] == $curve[0]' "$T/a/run.json"
+}
+
+@test "the curve ends at the regret that is reported" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  jq -e '.results | all(.regret.mean == .curve.mean[-1] and .regret.q75 == .curve.q75[-1] and .curve.round[-1] == 300)' \
+    "$T/a/run.json"
+}
+
+@test "the figure's calibration is called not proven everywhere" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set calibration=figure --out "$T/a"
+  [ "$(grep -c '^ .* (.*) not proven$' <<<"$output")" -eq 12 ]
+  not grep -q ') proven' <<<"$output"
+  grep -q 'not proven' "$T/a/000-fig1.svg"
+  grep -q 'not proven' "$T/a/report.html"
+  [ "$(grep -c '"not proven"' "$T/a/summary.csv")" -eq 12 ]
+  jq -e '.results | all(.claim.proven | not)' "$T/a/run.json"
+  faro 0 run 000-fig1 "${tiny[@]}" --set calibration=figure --json --out "$T/b"
+  jq -e '.results | all((.claim.proven | not) and (.claim.standing == "not proven" or .release == "none"))' <<<"$output"
+}
+
+@test "labels with markup and quotes stay text" {
+  cat >"$T/markup.yaml" <<-'YAML'
+	title: "<script>alert('t')</script> & \"more\""
+	environment: {name: linear-fixed, dimension: 3, arms: 5}
+	horizon: 50
+	algorithms:
+	  - {label: "<b>\"a\", b & c</b>", learner: linucb, release: none}
+	  - {label: "größer, 更大", learner: linucb, release: local}
+	YAML
+  faro 0 run "$T/markup.yaml" --quiet --set instances=2 --out "$T/a"
+  has "$output" "größer, 更大"
+  not grep -q '<script>alert\|<b>"a' "$T/a/report.html" "$T/a/markup.svg"
+  grep -q '&lt;b&gt;' "$T/a/report.html"
+  grep -q '^"<b>""a"", b & c</b>",' "$T/a/summary.csv"
+  jq -e '.results[0].label == "<b>\"a\", b & c</b>"' "$T/a/run.json"
+}
+
+# ---- continuing
+
+# Starts a run, ends it by SIGNAL once its journal has grown, and demands STATUS; a machine that was too
+# fast gets a longer run. Sets `command`, for the same run again: interrupt SIGNAL STATUS DIR
+interrupt() {
+  local instances
+  for instances in 60 240 960; do
+    rm -rf "$3" "$3".std*
+    command=(--set epsilon=1 --set horizon=2000 --set "instances=$instances")
+    start "$3" --jobs 2 "${command[@]}"
+    if grown "$3" 50000; then kill -"$1" "$pid" || true; fi
+    finish
+    if [ "$ended" -ne 0 ]; then break; fi
+  done
+  echo "status $ended, not $2: $(cat "$3.stderr")"
+  [ "$ended" -eq "$2" ]
+  [ "$(stat -c %s "$3/instances.journal")" -gt 50000 ]
+  gone "$3/summary.csv"
+  gone "$3/run.json"
+}
+
+@test "an interrupted run goes on, to the same bytes" {
+  interrupt INT 130 "$T/a"
+  [ ! -s "$T/a.stdout" ]
+  local kept
+  kept=$(sed -n 's/^faro: interrupted: \([0-9]*\) of [0-9]* instances are finished and kept$/\1/p' "$T/a.stderr")
+  [ "$kept" -ge 1 ]
+  faro 0 run 000-fig1 "${command[@]}" --out "$T/a"
+  has "$stderr" "faro: $kept of "
+  has "$stderr" " instances were finished earlier and are kept"
+  gone "$T/a/instances.journal"
+  [ "$(jq .resumed_instances "$T/a/run.json")" -eq "$kept" ]
+  faro 0 run 000-fig1 "${command[@]}" --quiet --jobs 1 --out "$T/b"
+  same_results "$T/a" "$T/b"
+  [ "$(jq .resumed_instances "$T/b/run.json")" -eq 0 ]
+}
+
+@test "a killed run goes on, to the same bytes" {
+  interrupt KILL 137 "$T/a"
+  faro 0 run 000-fig1 "${command[@]}" --jobs 1 --out "$T/a"
+  has "$stderr" " instances were finished earlier and are kept"
+  gone "$T/a/instances.journal"
+  [ "$(jq .resumed_instances "$T/a/run.json")" -ge 1 ]
+  faro 0 run 000-fig1 "${command[@]}" --quiet --jobs 2 --out "$T/b"
+  same_results "$T/a" "$T/b"
+}
+
+@test "a terminated run keeps its journal too" {
+  start "$T/a" --set instances=2000
+  grown "$T/a" 50000
+  kill -TERM "$pid"
+  finish
+  [ "$ended" -eq 130 ]
+  has "$(cat "$T/a.stderr")" "faro: the same command goes on from there (kept in $T/a)"
+  [ -s "$T/a/instances.journal" ]
+  gone "$T/a/summary.csv"
+}
+
+@test "the journal is gone after success" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  gone "$T/a/instances.journal"
+}
+
+@test "when the results cannot be written, no instance is lost" {
+  journal_only "$T/a"
+  has "$stderr" "faro: $T/a/summary.csv: cannot be written:"
+  faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/a"
+  has "$stderr" "faro: 45 of 45 instances were finished earlier and are kept"
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"
+  same_results "$T/a" "$T/b"
+}
+
+@test "torn and spoilt records are played again" {
+  local size record spoil kept
+  journal_only "$T/whole"
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"
+  size=$(stat -c %s "$T/whole/instances.journal")
+  record=$(((size - 48) / 45)) # a header of 48 bytes, then records
+  [ $((48 + 45 * record)) -eq "$size" ]
+  # name, then what is left of the journal and what of it counts
+  for spoil in appended torn header byte twice empty; do
+    mkdir "$T/$spoil"
+    local journal=$T/$spoil/instances.journal
+    cp "$T/whole/instances.journal" "$journal"
+    case $spoil in
+    appended) printf 'garbage\377\000and more' >>"$journal" && kept=45 ;;
+    torn) truncate -s $((48 + 20 * record + 100)) "$journal" && kept=20 ;;
+    header) truncate -s 30 "$journal" && kept=0 ;;
+    byte) printf '\252\125' | dd of="$journal" bs=1 seek=$((48 + 7 * record + 500)) conv=notrunc status=none && kept=7 ;;
+    twice) head -c $((48 + record)) "$journal" | tail -c "$record" >>"$journal" && kept=45 ;;
+    empty) truncate -s 0 "$journal" && kept=0 ;;
+    esac
+    faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/$spoil"
+    if [ $kept -gt 0 ]; then has "$stderr" "faro: $kept of 45 instances were finished earlier and are kept"; fi
+    [ "$(jq .resumed_instances "$T/$spoil/run.json")" -eq $kept ]
+    same_results "$T/$spoil" "$T/b"
+    gone "$journal"
+  done
+}
+
+@test "the journal of another experiment is refused and left alone" {
+  journal_only "$T/a"
+  cp "$T/a/instances.journal" "$T/copy"
+  faro 3 run 000-fig1 "${tiny[@]}" --set horizon=301 --out "$T/a"
+  has "$stderr" "faro: $T/a/instances.journal: holds the unfinished run of another experiment"
+  [ -z "$output" ]
+  cmp "$T/a/instances.journal" "$T/copy"
+  faro 3 run 000-fig2 "${tiny[@]}" --out "$T/a"
+  cmp "$T/a/instances.journal" "$T/copy"
+  faro 3 run 000-fig1 "${tiny[@]}" --set seed=2 --out "$T/a"
+  cmp "$T/a/instances.journal" "$T/copy"
+  gone "$T/a/summary.csv"
+}
+
+@test "--fresh discards a journal" {
+  journal_only "$T/a"
+  faro 0 run 000-fig1 --set horizon=301 --set instances=3 --fresh --out "$T/a"
+  not grep -q "kept" <<<"$stderr"
+  gone "$T/a/instances.journal"
+  faro 0 run 000-fig1 "${tiny[@]}" --set horizon=301 --out "$T/b"
+  same_results "$T/a" "$T/b"
+}
+
+@test "a file that is no journal is left alone" {
+  mkdir "$T/a"
+  head -c 5000 /dev/zero | tr '\0' 'x' >"$T/a/instances.journal"
+  cp "$T/a/instances.journal" "$T/copy"
+  faro 3 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  cmp "$T/a/instances.journal" "$T/copy"
+}
+
+@test "two runs into one directory: the second is refused" {
+  start "$T/a" --set instances=2000
+  grown "$T/a" 5000
+  faro 4 run 000-fig1 --set instances=2000 --out "$T/a"
+  [ "$stderr" = "faro: $T/a/instances.journal: another run is writing there" ]
+  [ -z "$output" ]
+  faro 4 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  kill -0 "$pid"
+  kill -INT "$pid"
+  finish
+  [ "$ended" -eq 130 ]
+  [ -s "$T/a/instances.journal" ]
+}
+
+@test "--fresh does not take the journal of a run that is going on" {
+  start "$T/a" --set instances=2000
+  grown "$T/a" 5000
+  run "$FARO" run 000-fig1 "${tiny[@]}" --fresh --out "$T/a"
+  local refused=$status
+  kill -INT "$pid"
+  finish
+  [ "$ended" -eq 130 ]
+  [ "$refused" -eq 4 ]
+  [ -s "$T/a/instances.journal" ]
+}
+
+@test "a finished run can be run again in its place" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  cp -r "$T/a" "$T/b"
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  same_results "$T/a" "$T/b"
+}
+
+# ---- --set
+
+@test "--set with a list sweeps" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set 'epsilon=[0.5, 2]' --json --out "$T/a"
+  jq -e '[.results[].epsilon] == [0.5, 0.5, 0.5, 0.5, 0.5, 2, 2, 2, 2, 2]' <<<"$output"
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set 'dimension=[2, 3]' --json --out "$T/b"
+  jq -e '[.results[].dimension] | unique == [2, 3]' <<<"$output"
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set 'environment=[linear-iid, linear-adversarial]' --json --out "$T/c"
+  jq -e '[.results[].name] | unique == ["linear-adversarial", "linear-iid"]' <<<"$output"
+  grep -q '^"LinUCB","linear-iid",' "$T/c/summary.csv"
+}
+
+@test "--set replaces an algorithm's own value" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set batch=30 --json --out "$T/a"
+  jq -e '[.results[].batch] == [1, 1, 30, 30, 1]' <<<"$output"
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set 'batch=[10, 30]' --json --out "$T/b"
+  jq -e '[.results[].batch] == [10, 10, 10, 10, 10, 30, 30, 30, 30, 30]' <<<"$output"
+}
+
+@test "--set: the last word counts" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=3 --set epsilon=4 --json --out "$T/a"
+  jq -e '[.results[].epsilon] | unique == [4]' <<<"$output"
+}
+
+@test "--set refuses what the file would refuse" {
+  faro 3 run 000-fig1 --set epsilno=3 --out "$T/x"
+  has "$stderr" '--set: unknown key "epsilno"'
+  has "$stderr" "(did you mean epsilon?)"
+  faro 3 run 000-fig1 --set release=local --out "$T/x"
+  has "$stderr" 'unknown key "release"'
+  faro 3 run 000-fig1 --set epsilon=-1 --out "$T/x"
+  [ "$stderr" = "faro: --set: epsilon must be a number from 0.0001 to 1000 (got -1)" ]
+  faro 3 run 000-fig1 --set 'epsilon={a: 1}' --out "$T/x"
+  has "$stderr" "(got a mapping)"
+  faro 3 run 000-fig1 --set 'epsilon=[]' --out "$T/x"
+  has "$stderr" "epsilon must have 1 to 100 values (got 0)"
+  faro 3 run 000-fig1 --set 'epsilon=[1, 1.0]' --out "$T/x"
+  has "$stderr" "twice"
+  faro 3 run 000-fig1 --set 'instances=[1, 2]' --out "$T/x"
+  has "$stderr" "instances cannot be swept"
+  faro 3 run 000-fig1 --set 'epsilon=[1' --out "$T/x"
+  has "$stderr" "not YAML"
+  faro 3 run 000-fig1 --set batch=30000 --out "$T/x"
+  has "$stderr" "--set: batch must be at most the horizon, 20000 (got 30000)"
+  gone "$T/x"
+}
+
+@test "--set with an empty value names the key" {
+  faro 3 run 000-fig1 --set epsilon= --out "$T/x"
+  has "$stderr" "--set: epsilon"
+  gone "$T/x"
+}
+
+# ---- the command line
+
+@test "usage errors: status 2, usage on stderr, nothing else" {
+  local words
+  while read -ra words; do
+    faro 2 run "${words[@]}" --out "$T/x"
+    has "$stderr" "usage: faro run EXPERIMENT"
+    [ -z "$output" ]
+    gone "$T/x"
+  done <<-'END'
+	000-fig1 --set epsilon
+	000-fig1 --set =3
+	000-fig1 --jobs 0
+	000-fig1 --jobs x
+	000-fig1 --jobs 2x
+	000-fig1 --jobs -1
+	000-fig1 --jobs 1025
+	000-fig1 --jobs 99999999999999999999
+	000-fig1 --jobs=
+	000-fig1 --frobnicate
+	000-fig1 -q
+	000-fig1 --quick=yes
+	000-fig1 000-fig2
+	--quick
+	END
+  faro 2 run 000-fig1 --out
+  has "$stderr" "--out needs a value"
+  faro 2 run 000-fig1 --job 3
+  has "$stderr" "unknown option --job (did you mean --jobs?)"
+  faro 2 run 000-fig1 000-fig2
+  has "$stderr" "one experiment at a time (got 000-fig1 and 000-fig2)"
+  faro 2 run
+  has "$stderr" "which experiment?"
+}
+
+@test "an unknown experiment" {
+  faro 3 run 000-fg1 --out "$T/x"
+  has "$stderr" 'no experiment "000-fg1" (did you mean 000-fig'
+  faro 3 run nothing-like-it --out "$T/x"
+  [ "$stderr" = 'faro: no experiment "nothing-like-it"; `faro list experiments` names them, and a path works too' ]
+  gone "$T/x"
+}
+
+@test "the nearest experiment is suggested, not the first that is near" {
+  mkdir "$T/experiments"
+  local letter
+  for letter in a b c d e f g h i j k l m n; do : >"$T/experiments/comparison-$letter.yaml"; done
+  : >"$T/experiments/comparison-zz.yaml"
+  cd "$T"
+  faro 3 run comparison-zzz
+  has "$stderr" "(did you mean comparison-zz?)"
+}
+
+@test "an experiment from standard input" {
+  run --separate-stderr "$FARO" run /dev/stdin "${tiny[@]}" --out "$T/a" <experiments/000-fig1.yaml
+  [ "$status" -eq 0 ]
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"
+  same_results "$T/a" "$T/b"
+}
+
+@test "results go to results/EXPERIMENT by default" {
+  local file=$PWD/experiments/000-fig1.yaml
+  cd "$T"
+  faro 0 run "$file" "${tiny[@]}"
+  has "$output" "report: results/000-fig1/report.html"
+  [ -s results/000-fig1/report.html ]
+}
+
+@test "--out makes the folders on the way" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a/b//c/"
+  [ -s "$T/a/b/c/summary.csv" ]
+}
+
+@test "--out that cannot be" {
+  : >"$T/file"
+  faro 4 run 000-fig1 "${tiny[@]}" --out "$T/file"
+  [ "$stderr" = "faro: $T/file: not a directory that can be written" ]
+  faro 4 run 000-fig1 "${tiny[@]}" --out "$T/file/below"
+  [ "$stderr" = "faro: $T/file/below: cannot be made: Not a directory" ]
+  faro 4 run 000-fig1 "${tiny[@]}" --out "$T/file/below/further"
+  [ "$stderr" = "faro: $T/file/below: cannot be made: Not a directory" ]
+  faro 3 run 000-fig1 "${tiny[@]}" --out ""
+  [ -z "$output" ]
+  [ ! -s "$T/file" ]
+}
+
+@test "--out that cannot be leaves no folders behind" {
+  faro 4 run 000-fig1 "${tiny[@]}" --out "$T/new/$(head -c 300 /dev/zero | tr '\0' d)"
+  has "$stderr" "File name too long"
+  gone "$T/new"
+}
+
+@test "output that cannot be written is an error" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  local form
+  for form in --quick --json --csv; do
+    run bash -c '"$0" run 000-fig1 --quiet --set horizon=300 --set instances=3 "$1" --out "$2" 2>&1 >/dev/full' \
+      "$FARO" "$form" "$T/a"
+    [ "$status" -eq 4 ]
+    [ "$output" = "faro: cannot write the output" ]
+  done
+}
+
+@test "--quiet is quiet, of kept instances too" {
+  journal_only "$T/a"
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  [ -z "$stderr" ]
+  [ "$(jq .resumed_instances "$T/a/run.json")" -eq 45 ]
+}

@@ -1,0 +1,14 @@
+/* targets: one function for each thing that reads bytes. libFuzzer drives them (make fuzz); the tests run them
+ * over the corpus. Each must return for any input, without a finding of the sanitizers. */
+#ifndef FARO_TESTS_FUZZ_TARGETS_H
+#define FARO_TESTS_FUZZ_TARGETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int fuzz_experiment(const uint8_t *data, size_t size); /* an experiment file */
+int fuzz_override(const uint8_t *data, size_t size);   /* KEY=VALUE of --set */
+int fuzz_run(const uint8_t *data, size_t size);        /* run.json, and everything drawn from it */
+int fuzz_journal(const uint8_t *data, size_t size);    /* instances.journal */
+
+#endif

@@ -1,0 +1,83 @@
+/* confidence: LinUCB's ellipsoid holds the true parameter at every release, under every release's own noise, at
+ * least as often as promised; and it would not if it were much smaller, so the test can fail. */
+#include <math.h>
+#include <string.h>
+
+#include "env/kind.h"
+#include "linalg/kernels.h"
+#include "support/support.h"
+
+enum { D = 3, T = 400, BATCH = 4, RUNS = 400 };
+
+/* Greatest over releases of ||theta - theta*||_V / beta in one run. */
+static double worst_ratio(const char *name, uint64_t run) {
+  const faro_env_params ep = {.dimension = D, .arms = 10, .horizon = T};
+  const faro_release_params rp = {.epsilon = 1, .delta = 0.1, .horizon = T, .batch = BATCH};
+  faro_env *env = NULL;
+  faro_release *release = NULL;
+  faro_learner *learner = NULL;
+  faro_selector *selector = NULL;
+  faro_contribution c;
+  assert_ok(faro_env_create(&env, faro_env_kind_find("linear-iid"), &ep, error));
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  assert_ok(faro_release_create(&release, faro_release_kind_find(name), &c, &rp, error));
+  const faro_learner_params lp = {.dimension = D,
+                                  .horizon = T,
+                                  .releases = T / BATCH,
+                                  .norm = 1,
+                                  .failure = 0.1,
+                                  .noise = faro_release_noise(release)};
+  assert_ok(faro_learner_create(&learner, faro_learner_kind_find("linucb"), &lp, error));
+  assert_ok(faro_selector_create(&selector, D, 10, error));
+  faro_sim_rng noise;
+  faro_sim_open(&noise, 31, run, FARO_ROLE_USER);
+  faro_env_begin(env, 31, run);
+  double worst = 0;
+  for (int t = 0; t < T; t++) {
+    double x[D];
+    double z[9];
+    const size_t arm = faro_select(selector, faro_learner_policy(learner), faro_env_arms(env));
+    faro_contribution_make(&c, x, faro_env_play(env, arm, x), z);
+    if (!faro_release_absorb(release, z, &noise)) continue;
+    const faro_statistics s = faro_release_statistics(release);
+    faro_learner_update(learner, &s);
+    const faro_policy *p = faro_learner_policy(learner);
+    double l[6]; /* W = L^-1, so L = W^-1; ||L' e|| is the norm of e in V */
+    faro_small_invert(D, p->w, l);
+    double square = 0;
+    for (size_t j = 0; j < D; j++) {
+      double row = 0;
+      for (size_t i = j; i < D; i++) row += l[faro_packed(i) + j] * (p->theta[i] - env->theta[i]);
+      square += row * row;
+    }
+    worst = fmax(worst, sqrt(square) / p->beta);
+  }
+  faro_selector_destroy(selector);
+  faro_learner_destroy(learner);
+  faro_release_destroy(release);
+  faro_env_destroy(env);
+  return worst;
+}
+
+static void test_region__holds_the_parameter_as_often_as_promised(void **state) {
+  (void)state;
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    const char *name = faro_release_kind_name(faro_release_kind_at(k));
+    int outside = 0;
+    int outside_smaller = 0;
+    for (uint64_t run = 0; run < RUNS; run++) {
+      const double ratio = worst_ratio(name, run);
+      outside += ratio > 1;
+      outside_smaller += 6 * ratio > 1;
+    }
+    print_message("%s: outside in %d of %d runs; with a radius six times smaller in %d\n", name, outside,
+                  RUNS, outside_smaller);
+    assert_true(outside <= RUNS / 10);
+    assert_true(outside_smaller > RUNS / 10);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_region__holds_the_parameter_as_often_as_promised)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

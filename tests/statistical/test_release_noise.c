@@ -1,0 +1,271 @@
+/* release noise: unbiased, of the variance that its formula says, the same by messages as by whole batches, and
+ * for bit sums the same as a protocol that handles every bit. False-alarm rate of each check: 1e-6. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "release/kind.h"
+#include "support/support.h"
+
+enum { D = 2, GRAM = 3, LENGTH = 5, BATCH = 6, BATCHES = 7 };
+
+/* One batch of users with fixed data, the same for every repetition. */
+static double users[BATCH][LENGTH];
+
+static int draw_users(void **state) {
+  (void)state;
+  faro_contribution c;
+  faro_error error = {0};
+  if (faro_contribution_init(&c, D, 1, 0, 1, &error) != FARO_OK) return 1;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 3, 0, FARO_ROLE_CONTEXT);
+  for (int u = 0; u < BATCH; u++) {
+    const double x[D] = {faro_sim_uniform(&sim) - 0.5, faro_sim_uniform(&sim) - 0.5};
+    faro_contribution_make(&c, x, faro_sim_uniform(&sim), users[u]);
+  }
+  return 0;
+}
+
+static faro_release *make(const char *name, double epsilon, faro_calibration calibration) {
+  faro_contribution c;
+  faro_release *r = NULL;
+  const faro_release_params p = {epsilon, 0.1, BATCH * BATCHES, BATCH, calibration};
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, &p, error));
+  return r;
+}
+
+static void absorb_batch(faro_release *r, faro_sim_rng *sim) {
+  for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, users[u], sim);
+}
+
+static void message_batch(faro_release *r, faro_sim_rng *sim) {
+  unsigned char batch[BATCH * LENGTH * 8];
+  assert_true(faro_release_message_size(r) == sizeof batch / BATCH);
+  for (int u = 0; u < BATCH; u++)
+    faro_release_rehearse(r, users[u], sim, batch + (size_t)u * sizeof batch / BATCH);
+  const size_t count = faro_release_shuffle(r, batch, &sim->rng);
+  faro_release_analyze(r, batch, count, sim);
+}
+
+/* Variance that one released sum of `m` batches should have in entry i, written down from the papers' formulas. */
+static double expected_variance(const char *name, double epsilon, faro_calibration calibration,
+                                const faro_release *r, int m, int i) {
+  const double delta = 0.1;
+  const bool figure = calibration == FARO_CALIBRATION_FIGURE;
+  const bool diagonal = i == 0 || i == 2;
+  const double n = m * BATCH;
+  const double half = figure && i == 1 ? 0.5 : 1; /* symmetrised */
+  if (strcmp(name, "none") == 0) return 0;
+  if (strcmp(name, "local") == 0)
+    return n * half * (figure ? log(2.5 / delta) : 32 * log(2.5 / delta)) / (epsilon * epsilon);
+  if (strcmp(name, "shuffle-amplified") == 0)
+    return n * half * (figure ? log(2.5 * BATCH / delta) : 32 * log(2.5 * BATCH / delta) * log(2 / delta)) /
+           (epsilon * epsilon * BATCH);
+  if (strcmp(name, "central-tree") == 0) {
+    const double nodes = __builtin_popcount((unsigned)m);
+    const double log_t = log(BATCH * BATCHES);
+    const double levels = 4; /* 1 + ceil(log2 7) */
+    if (figure) return nodes * half * log_t * pow(log(2.5 / delta) / epsilon, 2);
+    return nodes * (diagonal ? 2 : 1) * 16 * levels * 4 * pow(log(4 / delta) / epsilon, 2);
+  }
+  const double g = figure ? fmax(2 * sqrt(BATCH), 4) : ceil(fmax(2 * sqrt(BATCH), 4));
+  const double step = figure ? 1 / g : 2 / g;
+  const double root = g * log((figure ? D : 4 * (D * D + 1)) / delta) / epsilon;
+  const double b =
+      figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(24e4 * root * root / BATCH);
+  assert_true((double)r->bits == b);
+  double variance = n * b * 3 / 16;
+  for (int u = 0; u < BATCH; u++) { /* random rounding */
+    const double fraction = fmod((users[u][i] + 1) / step, 1);
+    variance += m * fraction * (1 - fraction);
+  }
+  return variance * step * step;
+}
+
+static void check_moments(const char *name, double epsilon, faro_calibration calibration,
+                          void (*batch)(faro_release *, faro_sim_rng *), uint64_t seed) {
+  enum { RUNS = 20000 };
+  double sum[BATCHES][LENGTH] = {{0}};
+  double square[BATCHES][LENGTH] = {{0}};
+  double cross = 0; /* between neighbouring entries: noise is independent */
+  faro_release *probe = make(name, epsilon, calibration);
+  for (uint64_t run = 0; run < RUNS; run++) {
+    faro_release *r = make(name, epsilon, calibration);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, seed, run, FARO_ROLE_USER);
+    for (int m = 0; m < BATCHES; m++) {
+      batch(r, &sim);
+      double noise[LENGTH];
+      for (int i = 0; i < LENGTH; i++) {
+        double exact = 0;
+        for (int u = 0; u < BATCH; u++) exact += (m + 1) * users[u][i];
+        noise[i] = faro_release_statistics(r).sum[i] - exact;
+        sum[m][i] += noise[i];
+        square[m][i] += noise[i] * noise[i];
+      }
+      if (m == BATCHES - 1) cross += noise[1] * noise[3];
+    }
+    faro_release_destroy(r);
+  }
+  for (int m = 0; m < BATCHES; m++)
+    for (int i = 0; i < LENGTH; i++) {
+      const double variance = expected_variance(name, epsilon, calibration, probe, m + 1, i);
+      if (variance == 0) assert_true(square[m][i] < 1e-20);
+      else {
+        assert_mean(sum[m][i] / RUNS, 0, sqrt(variance), RUNS);
+        assert_variance(square[m][i] / RUNS, variance, 3, RUNS);
+        assert_true(variance <=
+                    faro_release_noise(probe).scale[i] * faro_release_noise(probe).scale[i] * (1 + 1e-9));
+      }
+    }
+  const double scale = sqrt(expected_variance(name, epsilon, calibration, probe, BATCHES, 1) *
+                            expected_variance(name, epsilon, calibration, probe, BATCHES, 3));
+  if (scale > 0) assert_mean(cross / RUNS, 0, scale, RUNS);
+  faro_release_destroy(probe);
+}
+
+static void test_all__unbiased_with_the_stated_variance(void **state) {
+  (void)state;
+  uint64_t seed = 100;
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int c = 0; c <= FARO_CALIBRATION_FIGURE; c++) {
+      const char *name = faro_release_kind_name(faro_release_kind_at(k));
+      check_moments(name, 1, (faro_calibration)c, absorb_batch, seed++);
+      const bool many_bits = strcmp(name, "shuffle-bits") == 0 && c == FARO_CALIBRATION_PAPER;
+      if (!many_bits) check_moments(name, 2, (faro_calibration)c, message_batch, seed++);
+    }
+}
+
+static double unit_normal_of(faro_release *r, int i) {
+  double exact = 0;
+  for (int u = 0; u < BATCH; u++) exact += users[u][i];
+  return (faro_release_statistics(r).sum[i] - exact) / (r->sd[i] * sqrt(BATCH));
+}
+
+/* Sums of users' Gaussians are the Gaussian drawn at once: both standardise to N(0, 1). */
+static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
+  (void)state;
+  enum { RUNS = 40000 };
+  static double draws[2][RUNS];
+  for (int way = 0; way < 2; way++)
+    for (uint64_t run = 0; run < RUNS; run++) {
+      faro_release *r = make("shuffle-amplified", 1, FARO_CALIBRATION_FIGURE);
+      faro_sim_rng sim;
+      faro_sim_open(&sim, 200 + (uint64_t)way, run, FARO_ROLE_USER);
+      (way ? message_batch : absorb_batch)(r, &sim);
+      draws[way][run] = unit_normal_of(r, 1);
+      faro_release_destroy(r);
+    }
+  assert_ks(draws[0], RUNS, normal_cdf);
+  assert_ks(draws[1], RUNS, normal_cdf);
+}
+
+/* The protocol as the paper prints it: every user turns an entry into an array of G + b bits, the shuffler
+ * permutes all bits of a label, the analyzer counts ones. */
+static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
+  unsigned char bit[BATCH * 64];
+  const size_t each = r->grid + r->bits;
+  assert_true(each <= 64);
+  for (int u = 0; u < BATCH; u++) {
+    const double steps = (users[u][i] + r->contribution.entry) / r->step;
+    const double whole = floor(steps);
+    const size_t ones = (size_t)whole + faro_sim_bernoulli(sim, steps - whole);
+    unsigned char *mine = bit + (size_t)u * each;
+    for (size_t k = 0; k < r->grid; k++) mine[k] = k < ones;
+    for (size_t k = 0; k < r->bits; k++) mine[r->grid + k] = faro_sim_uniform(sim) < 0.25;
+  }
+  faro_exact_shuffle(&sim->rng, bit, BATCH * each, 1);
+  uint64_t count = 0;
+  for (size_t k = 0; k < BATCH * each; k++) count += bit[k];
+  return count;
+}
+
+static uint64_t ones_of(const faro_release *r, int i) { /* undoes the analyzer's de-biasing */
+  const double noise = 0.25 * BATCH * (double)r->bits;
+  return (uint64_t)llround((r->sum[i] + BATCH * r->contribution.entry) / r->step + noise);
+}
+
+static void test_bits__three_ways_have_one_distribution(void **state) {
+  (void)state;
+  enum { RUNS = 100000, CELLS = BATCH * 64 };
+  static double seen[3][CELLS];
+  for (int i = 0; i < LENGTH; i++) {
+    memset(seen, 0, sizeof seen);
+    for (uint64_t run = 0; run < RUNS; run++)
+      for (int way = 0; way < 3; way++) {
+        faro_sim_rng sim;
+        faro_sim_open(&sim, 300 + (uint64_t)(3 * i + way), run, FARO_ROLE_USER);
+        faro_release *r = make("shuffle-bits", 10, FARO_CALIBRATION_FIGURE);
+        if (way < 2) (way ? message_batch : absorb_batch)(r, &sim);
+        seen[way][way < 2 ? ones_of(r, i) : bit_by_bit(r, i, &sim)]++;
+        faro_release_destroy(r);
+      }
+    assert_same_counts(seen[0], seen[1], CELLS);
+    assert_same_counts(seen[0], seen[2], CELLS);
+  }
+}
+
+/* The tree's noise at release t and at t' share exactly the nodes that both prefixes use. */
+static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) {
+  (void)state;
+  enum { RUNS = 40000 };
+  double cross[BATCHES][BATCHES] = {{0}};
+  faro_release *probe = make("central-tree", 1, FARO_CALIBRATION_FIGURE);
+  const double node = probe->sd[0] * probe->sd[0];
+  faro_release_destroy(probe);
+  for (uint64_t run = 0; run < RUNS; run++) {
+    faro_release *r = make("central-tree", 1, FARO_CALIBRATION_FIGURE);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 400, run, FARO_ROLE_USER);
+    double noise[BATCHES];
+    for (int m = 0; m < BATCHES; m++) {
+      absorb_batch(r, &sim);
+      double exact = 0;
+      for (int u = 0; u < BATCH; u++) exact += (m + 1) * users[u][0];
+      noise[m] = faro_release_statistics(r).sum[0] - exact;
+    }
+    for (int a = 0; a < BATCHES; a++)
+      for (int b = 0; b <= a; b++) cross[a][b] += noise[a] * noise[b] / RUNS;
+    faro_release_destroy(r);
+  }
+  for (int a = 1; a <= BATCHES; a++)
+    for (int b = 1; b <= a; b++) {
+      int shared = 0; /* nodes of both prefixes: equal high digits, cut at the first that differs */
+      for (int bit = 4; bit >= 0; bit--)
+        if (a >> bit & 1 && b >> bit & 1 && a >> (bit + 1) == b >> (bit + 1)) shared++;
+      const double sd =
+          node * sqrt((double)__builtin_popcount((unsigned)a) * __builtin_popcount((unsigned)b) +
+                      (double)shared * shared);
+      assert_mean(cross[a - 1][b - 1], shared * node, sd, RUNS);
+    }
+}
+
+/* Two releases that differ in the stream alone differ in every entry: no noise is reused. */
+static void test_all__fresh_streams_give_fresh_noise(void **state) {
+  (void)state;
+  for (size_t k = 1; k < faro_release_kinds(); k++) {
+    const char *name = faro_release_kind_name(faro_release_kind_at(k));
+    faro_release *r[2];
+    for (uint64_t i = 0; i < 2; i++) {
+      faro_sim_rng sim;
+      faro_sim_open(&sim, 500, i, FARO_ROLE_USER);
+      r[i] = make(name, 1, FARO_CALIBRATION_PAPER);
+      absorb_batch(r[i], &sim);
+    }
+    for (int e = 0; e < LENGTH; e++) assert_true(r[0]->sum[e] != r[1]->sum[e]);
+    faro_release_destroy(r[0]);
+    faro_release_destroy(r[1]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all__unbiased_with_the_stated_variance),
+      cmocka_unit_test(test_gaussian__batch_noise_is_the_sum_of_users_noise),
+      cmocka_unit_test(test_bits__three_ways_have_one_distribution),
+      cmocka_unit_test(test_tree__prefixes_share_nodes_and_nothing_is_frozen),
+      cmocka_unit_test(test_all__fresh_streams_give_fresh_noise),
+  };
+  return cmocka_run_group_tests(tests, draw_users, NULL);
+}

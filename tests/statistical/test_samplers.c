@@ -1,0 +1,309 @@
+/* samplers: every sampler against its distribution. False-alarm rate of each check: 1e-6 (support.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random/samplers.h"
+#include "support/support.h"
+
+static faro_sim_rng open_stream(uint64_t seed) {
+  faro_sim_rng sim;
+  faro_sim_open(&sim, seed, 0, FARO_ROLE_USER);
+  return sim;
+}
+
+/* Probability by plain multiplication, fit for small n. */
+static double naive_binomial(unsigned n, double p, unsigned k) {
+  double value = 1;
+  for (unsigned i = 0; i < k; i++) value *= (double)(n - i) / (double)(k - i) * p;
+  return value * pow(1 - p, n - k);
+}
+
+static double unit_cdf(double x) { return x; }
+
+static void test_uniform__fits_the_unit_interval(void **state) {
+  (void)state;
+  enum { N = 200000 };
+  static double draw[N];
+  faro_sim_rng sim = open_stream(1);
+  for (size_t i = 0; i < N; i++) {
+    draw[i] = faro_sim_uniform(&sim);
+    assert_true(draw[i] >= 0 && draw[i] < 1);
+  }
+  assert_ks(draw, N, unit_cdf);
+}
+
+static void test_normal__fits_the_distribution_and_its_tails(void **state) {
+  (void)state;
+  enum { N = 2000000 };
+  double *draw = malloc(N * sizeof *draw);
+  assert_non_null(draw);
+  faro_sim_rng sim = open_stream(2);
+  double sum = 0;
+  double square = 0;
+  double beyond[2] = {0, 0};
+  for (size_t i = 0; i < N; i++) {
+    draw[i] = faro_sim_normal(&sim);
+    sum += draw[i];
+    square += draw[i] * draw[i];
+    if (draw[i] > 3.7) beyond[0]++; /* past the ziggurat's last layer, on either side */
+    if (draw[i] < -3.7) beyond[1]++;
+  }
+  assert_mean(sum / N, 0, 1, N);
+  assert_variance(square / N, 1, 3, N);
+  const double tail = N * 0.5 * erfc(3.7 / sqrt(2));
+  for (int side = 0; side < 2; side++) assert_true(fabs(beyond[side] - tail) < 4.9 * sqrt(tail));
+  assert_ks(draw, N, normal_cdf);
+  free(draw);
+}
+
+static void test_bernoulli__has_its_probability(void **state) {
+  (void)state;
+  faro_sim_rng sim = open_stream(3);
+  for (double p = 0; p <= 1; p += 0.125) {
+    double hits = 0;
+    for (int i = 0; i < 100000; i++) hits += faro_sim_bernoulli(&sim, p);
+    if (p == 0 || p == 1) assert_true(hits == 100000 * p);
+    else assert_mean(hits / 100000, p, sqrt(p * (1 - p)), 100000);
+  }
+}
+
+static void test_below__is_uniform_also_where_modulo_is_not(void **state) {
+  (void)state;
+  faro_sim_rng sim = open_stream(4);
+  for (uint64_t n = 1; n <= 40; n += 3) {
+    double seen[40] = {0};
+    double expected[40];
+    for (int i = 0; i < 20000; i++) seen[faro_exact_below(&sim.rng, n)]++;
+    for (size_t k = 0; k < n; k++) expected[k] = 20000.0 / (double)n;
+    if (n > 1) assert_chi_square(seen, expected, n);
+  }
+  /* With n = 3 * 2^62, the remainder modulo n would fall below 2^62 with 1/2 instead of 1/3. */
+  const uint64_t n = UINT64_C(3) << 62;
+  double low = 0;
+  for (int i = 0; i < 30000; i++) {
+    const uint64_t value = faro_exact_below(&sim.rng, n);
+    assert_true(value < n);
+    low += value < UINT64_C(1) << 62;
+  }
+  assert_mean(low / 30000, 1.0 / 3, sqrt(2.0) / 3, 30000);
+}
+
+static void test_exact_bernoulli__has_its_rational_probability(void **state) {
+  (void)state;
+  faro_sim_rng sim = open_stream(5);
+  const uint64_t fraction[][2] = {{1, 3}, {5, 7}, {1, 1000}, {UINT64_C(1) << 62, UINT64_C(3) << 61}};
+  for (size_t f = 0; f < 4; f++) {
+    const double p = (double)fraction[f][0] / (double)fraction[f][1];
+    double hits = 0;
+    for (int i = 0; i < 200000; i++) hits += faro_exact_bernoulli(&sim.rng, fraction[f][0], fraction[f][1]);
+    assert_mean(hits / 200000, p, sqrt(p * (1 - p)), 200000);
+  }
+  assert_true(faro_exact_bernoulli(&sim.rng, 5, 5));
+  assert_false(faro_exact_bernoulli(&sim.rng, 0, 5));
+}
+
+static void check_small(uint64_t (*draw)(void *, uint64_t), void *context, unsigned n, double p) {
+  double seen[65] = {0};
+  double expected[65];
+  for (int i = 0; i < 50000; i++) {
+    const uint64_t k = draw(context, n);
+    assert_true(k <= n);
+    seen[k]++;
+  }
+  for (unsigned k = 0; k <= n; k++) expected[k] = 50000 * naive_binomial(n, p, k);
+  assert_chi_square(seen, expected, n + 1);
+}
+
+static uint64_t draw_half(void *sim, uint64_t n) {
+  return faro_exact_binomial_half(&((faro_sim_rng *)sim)->rng, n);
+}
+static uint64_t draw_quarter(void *sim, uint64_t n) {
+  return faro_exact_binomial_quarter(&((faro_sim_rng *)sim)->rng, n);
+}
+
+static void test_counted_bits__are_binomial(void **state) {
+  (void)state;
+  faro_sim_rng sim = open_stream(6);
+  const unsigned sizes[] = {1, 2, 7, 31, 63, 64};
+  for (size_t i = 0; i < 6; i++) {
+    check_small(draw_half, &sim, sizes[i], 0.5);
+    check_small(draw_quarter, &sim, sizes[i], 0.25);
+  }
+  assert_int_equal(faro_exact_binomial_half(&sim.rng, 0), 0);
+  double sum[2] = {0, 0};
+  for (int i = 0; i < 2000; i++) { /* more than one word, and a part of one */
+    sum[0] += (double)faro_exact_binomial_half(&sim.rng, 1000);
+    sum[1] += (double)faro_exact_binomial_quarter(&sim.rng, 1000);
+  }
+  assert_mean(sum[0] / 2000, 500, sqrt(250), 2000);
+  assert_mean(sum[1] / 2000, 250, sqrt(187.5), 2000);
+}
+
+static uint64_t draw_fast(void *context, uint64_t n) {
+  struct {
+    faro_sim_rng sim;
+    double p;
+  } *c = context;
+  faro_binomial plan;
+  faro_binomial_plan(&plan, n, c->p);
+  return faro_sim_binomial(&plan, &c->sim);
+}
+
+static void test_fast_binomial__fits_for_small_n(void **state) {
+  (void)state;
+  struct {
+    faro_sim_rng sim;
+    double p;
+  } c = {open_stream(7), 0};
+  const double p[] = {0.02, 0.25, 0.5, 0.7, 0.98};
+  const unsigned n[] = {1, 5, 20, 41, 64}; /* both methods, and the mirror */
+  for (size_t i = 0; i < 5; i++)
+    for (size_t j = 0; j < 5; j++) {
+      c.p = p[i];
+      check_small(draw_fast, &c, n[j], p[i]);
+    }
+}
+
+static void test_fast_binomial__fits_for_medium_n(void **state) {
+  (void)state;
+  enum { N = 12240, DRAWS = 400000, CELLS = 601 };
+  static double seen[CELLS];
+  static double expected[CELLS];
+  const double p = 0.25;
+  faro_sim_rng sim = open_stream(8);
+  faro_binomial plan;
+  faro_binomial_plan(&plan, N, p);
+  const uint64_t low = (uint64_t)(N * p) - CELLS / 2;
+  for (int i = 0; i < DRAWS; i++) {
+    const uint64_t k = faro_sim_binomial(&plan, &sim);
+    assert_true(k >= low && k < low + CELLS); /* more than 6 standard deviations out: never */
+    seen[k - low]++;
+  }
+  for (size_t i = 0; i < CELLS; i++) { /* probabilities by lgamma, a second way */
+    const double k = (double)(low + i);
+    expected[i] =
+        DRAWS * exp(lgamma(N + 1.0) - lgamma(k + 1) - lgamma(N - k + 1) + k * log(p) + (N - k) * log(1 - p));
+  }
+  assert_chi_square(seen, expected, CELLS);
+}
+
+static double standardised[200000];
+
+static void test_fast_binomial__fits_the_normal_limit_for_huge_n(void **state) {
+  (void)state;
+  const uint64_t n[] = {UINT64_C(1000000000), UINT64_C(4000000000000), UINT64_C(1) << 60};
+  for (size_t s = 0; s < 3; s++) {
+    faro_sim_rng sim = open_stream(9 + s);
+    faro_binomial plan;
+    faro_binomial_plan(&plan, n[s], 0.25);
+    const double mean = 0.25 * (double)n[s];
+    const double sd = sqrt(mean * 0.75);
+    double sum = 0;
+    double square = 0;
+    for (size_t i = 0; i < 200000; i++) {
+      standardised[i] = ((double)faro_sim_binomial(&plan, &sim) - mean) / sd;
+      sum += standardised[i];
+      square += standardised[i] * standardised[i];
+    }
+    assert_mean(sum / 200000, 0, 1, 200000);
+    assert_variance(square / 200000, 1, 3, 200000);
+    assert_ks(standardised, 200000, normal_cdf);
+  }
+}
+
+static void test_fast_binomial__edges(void **state) {
+  (void)state;
+  faro_sim_rng sim = open_stream(12);
+  faro_binomial plan;
+  faro_binomial_plan(&plan, 0, 0.3);
+  assert_int_equal(faro_sim_binomial(&plan, &sim), 0);
+  faro_binomial_plan(&plan, 9, 0);
+  assert_int_equal(faro_sim_binomial(&plan, &sim), 0);
+  faro_binomial_plan(&plan, 9, 1);
+  assert_int_equal(faro_sim_binomial(&plan, &sim), 9);
+}
+
+static void test_binomial_log__sums_to_one_and_matches_products(void **state) {
+  (void)state;
+  for (unsigned n = 1; n <= 60; n += 7)
+    for (double p = 0.05; p < 1; p += 0.15) {
+      double total = 0;
+      for (unsigned k = 0; k <= n; k++) {
+        const double value = exp(faro_binomial_log(n, p, k));
+        assert_close(value / naive_binomial(n, p, k), 1, 1e-11);
+        total += value;
+      }
+      assert_close(total, 1, 1e-12);
+    }
+}
+
+static void test_shuffle__every_order_is_as_likely(void **state) {
+  (void)state;
+  enum { DRAWS = 240000 };
+  faro_sim_rng sim = open_stream(13);
+  double seen[256] = {0};
+  double count[24] = {0};
+  double expected[24];
+  for (int i = 0; i < DRAWS; i++) {
+    unsigned char item[4] = {0, 1, 2, 3};
+    faro_exact_shuffle(&sim.rng, item, 4, 1);
+    seen[item[0] * 64 + item[1] * 16 + item[2] * 4 + item[3]]++;
+  }
+  size_t orders = 0;
+  for (size_t i = 0; i < 256; i++)
+    if (seen[i] > 0) {
+      assert_true(orders < 24);
+      count[orders++] = seen[i];
+    }
+  assert_int_equal(orders, 24);
+  for (size_t i = 0; i < 24; i++) expected[i] = DRAWS / 24.0;
+  assert_chi_square(count, expected, 24);
+}
+
+static void test_shuffle__keeps_large_items_whole(void **state) {
+  (void)state;
+  enum { COUNT = 50, SIZE = 700 };
+  static unsigned char item[COUNT][SIZE];
+  faro_sim_rng sim = open_stream(14);
+  for (int i = 0; i < COUNT; i++) memset(item[i], i, SIZE);
+  faro_exact_shuffle(&sim.rng, item, COUNT, SIZE);
+  bool seen[COUNT] = {false};
+  for (int i = 0; i < COUNT; i++) {
+    for (int j = 1; j < SIZE; j++) assert_int_equal(item[i][j], item[i][0]);
+    assert_false(seen[item[i][0]]);
+    seen[item[i][0]] = true;
+  }
+}
+
+static void test_secure__words_are_uniform(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  double seen[256] = {0};
+  double expected[256];
+  for (int i = 0; i < 200000; i++) seen[faro_rng_next(faro_secure_face(secure)) >> 56]++;
+  for (size_t i = 0; i < 256; i++) expected[i] = 200000 / 256.0;
+  assert_chi_square(seen, expected, 256); /* a fresh key each time: fails once in a million runs */
+  faro_secure_close(secure);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_uniform__fits_the_unit_interval),
+      cmocka_unit_test(test_normal__fits_the_distribution_and_its_tails),
+      cmocka_unit_test(test_bernoulli__has_its_probability),
+      cmocka_unit_test(test_below__is_uniform_also_where_modulo_is_not),
+      cmocka_unit_test(test_exact_bernoulli__has_its_rational_probability),
+      cmocka_unit_test(test_counted_bits__are_binomial),
+      cmocka_unit_test(test_fast_binomial__fits_for_small_n),
+      cmocka_unit_test(test_fast_binomial__fits_for_medium_n),
+      cmocka_unit_test(test_fast_binomial__fits_the_normal_limit_for_huge_n),
+      cmocka_unit_test(test_fast_binomial__edges),
+      cmocka_unit_test(test_binomial_log__sums_to_one_and_matches_products),
+      cmocka_unit_test(test_shuffle__every_order_is_as_likely),
+      cmocka_unit_test(test_shuffle__keeps_large_items_whole),
+      cmocka_unit_test(test_secure__words_are_uniform),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* support: what tests share: allocations that fail on demand or are counted, and statistics with a stated
+ * false-alarm rate.
+ *
+ * Statistical tests run on fixed seeds, so they pass or fail for good; the rate says how likely a correct
+ * program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. */
+#ifndef FARO_TESTS_SUPPORT_H
+#define FARO_TESTS_SUPPORT_H
+
+/* cmocka wants these first */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <faro/faro.h>
+
+#define FALSE_ALARM 1e-6
+
+/* Allocations by the code under test. */
+void alloc_reset(void);
+size_t alloc_count(void);          /* since the reset */
+void alloc_fail_at(size_t number); /* the number-th from now (from 1) fails; 0: none */
+
+/* Upper tail of chi-square with k degrees of freedom. */
+double chi_square_tail(double x, double k);
+/* P(|Z| > z) of a standard normal. */
+double normal_two_sided(double z);
+/* Asymptotic tail of the Kolmogorov-Smirnov statistic of n draws. */
+double ks_tail(double distance, double n);
+
+/* Asserts that observed counts fit expected ones; cells with fewer than 5 expected are pooled. */
+void assert_chi_square(const double *observed, const double *expected, size_t cells);
+/* Asserts that two samples of counts come from one distribution. */
+void assert_same_counts(const double *a, const double *b, size_t cells);
+/* Asserts that the mean of n draws with standard deviation sd fits. */
+void assert_mean(double mean, double expected, double sd, double n);
+/* Asserts that the variance of n draws fits; kurtosis 3 for a normal, less for flatter ones. */
+void assert_variance(double variance, double expected, double kurtosis, double n);
+/* Asserts that n sorted draws fit a distribution function. */
+void assert_ks(double *draws, size_t n, double (*cdf)(double));
+double normal_cdf(double x);
+
+#define assert_ok(call)                                                                                      \
+  do {                                                                                                       \
+    faro_error error_ = {0};                                                                                 \
+    faro_error *error = &error_;                                                                             \
+    if ((call) != FARO_OK) fail_msg("%s", error->message);                                                   \
+  } while (0)
+
+#define assert_close(a, b, tolerance)                                                                        \
+  do {                                                                                                       \
+    const double a_ = (a), b_ = (b), t_ = (tolerance);                                                       \
+    if (!(a_ - b_ <= t_ && b_ - a_ <= t_)) fail_msg("%.17g is not within %g of %.17g", a_, t_, b_);          \
+  } while (0)
+
+#endif

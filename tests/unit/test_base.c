@@ -1,0 +1,115 @@
+/* base: errors, arenas, text. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "support/support.h"
+
+static void test_error__innermost_message_wins(void **state) {
+  (void)state;
+  faro_error error = {0};
+  assert_int_equal(faro_fail(&error, FARO_INVALID, "epsilon must be > 0 (got %d)", -1), FARO_INVALID);
+  assert_int_equal(faro_fail(&error, FARO_SYSTEM, "outer"), FARO_SYSTEM);
+  assert_int_equal(error.status, FARO_INVALID);
+  assert_string_equal(error.message, "epsilon must be > 0 (got -1)");
+  assert_int_equal(faro_fail(NULL, FARO_MEMORY, "nobody listens"), FARO_MEMORY);
+}
+
+static void test_status__every_code_has_a_text(void **state) {
+  (void)state;
+  assert_string_equal(faro_status_text(FARO_OK), "done");
+  assert_string_equal(faro_status_text(FARO_INTERRUPTED), "interrupted");
+  assert_string_equal(faro_status_text((faro_status)99), "unknown status");
+  assert_true(strlen(faro_version()) > 0 && strlen(faro_commit()) > 0 && strlen(faro_compiler()) > 0);
+}
+
+static void test_arena__memory_is_zero_and_aligned(void **state) {
+  (void)state;
+  faro_arena arena = {0};
+  faro_error error = {0};
+  for (size_t size = 1; size < 5000; size = size * 3 + 1) {
+    unsigned char *block = faro_arena_alloc(&arena, size, 1, &error);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % 64, 0);
+    for (size_t i = 0; i < size; i++) assert_int_equal(block[i], 0);
+    memset(block, 0xAB, size);
+  }
+  assert_string_equal(faro_arena_strdup(&arena, "text", &error), "text");
+  faro_arena_free(&arena);
+  assert_null(arena.newest);
+}
+
+static void test_arena__overflow_and_exhaustion_are_errors(void **state) {
+  (void)state;
+  faro_arena arena = {0};
+  faro_error error = {0};
+  assert_null(faro_arena_alloc(&arena, SIZE_MAX / 2, 3, &error));
+  assert_int_equal(error.status, FARO_MEMORY);
+  error = (faro_error){0};
+  assert_null(faro_arena_alloc(&arena, SIZE_MAX - 1, 1, &error));
+  assert_int_equal(error.status, FARO_MEMORY);
+  error = (faro_error){0};
+  alloc_fail_at(1);
+  assert_null(faro_arena_strdup(&arena, "text", &error));
+  alloc_reset();
+  assert_int_equal(error.status, FARO_MEMORY);
+  faro_arena_free(&arena);
+}
+
+static void test_number__reads_back_exactly(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 7, 0, FARO_ROLE_USER);
+  for (int i = 0; i < 100000; i++) {
+    union {
+      uint64_t bits;
+      double value;
+    } u = {.bits = faro_rng_next(&sim.rng)};
+    if (u.value != u.value || u.value - u.value != 0) continue;
+    char text[FARO_NUMBER_SIZE];
+    assert_true(strtod(faro_number(u.value, text), NULL) == u.value);
+  }
+  char text[FARO_NUMBER_SIZE];
+  assert_string_equal(faro_number(0.1, text), "0.1");
+  assert_string_equal(faro_number(20000, text), "20000");
+}
+
+static void test_nearest__finds_slips_of_the_keyboard(void **state) {
+  (void)state;
+  const char *const names[] = {"epsilon", "delta", "batch", "horizon"};
+  assert_string_equal(faro_nearest("epsilno", names, 4), "epsilon");
+  assert_string_equal(faro_nearest("bach", names, 4), "batch");
+  assert_string_equal(faro_nearest("delta", names, 4), "delta");
+  assert_null(faro_nearest("something-else", names, 4));
+  assert_null(faro_nearest("a word that is much longer than any name could reasonably be", names, 4));
+}
+
+static void test_text__grows_and_remembers_failure(void **state) {
+  (void)state;
+  faro_text text = FARO_TEXT_INIT;
+  for (int i = 0; i < 1000; i++) faro_text_add(&text, "%d,", i % 10);
+  assert_int_equal(text.length, 2000);
+  assert_int_equal(strlen(text.data), 2000);
+  faro_text_release(&text);
+  alloc_fail_at(1);
+  faro_text_add(&text, "lost");
+  alloc_reset();
+  faro_text_add(&text, "lost too");
+  assert_true(text.failed);
+  assert_null(text.data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_error__innermost_message_wins),
+      cmocka_unit_test(test_status__every_code_has_a_text),
+      cmocka_unit_test(test_arena__memory_is_zero_and_aligned),
+      cmocka_unit_test(test_arena__overflow_and_exhaustion_are_errors),
+      cmocka_unit_test(test_number__reads_back_exactly),
+      cmocka_unit_test(test_nearest__finds_slips_of_the_keyboard),
+      cmocka_unit_test(test_text__grows_and_remembers_failure),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* contribution: clipping comes first, whatever a user's data look like. */
+#include <math.h>
+
+#include "support/support.h"
+
+static void test_make__is_vech_of_outer_product_then_moment(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 3, 1, 0, 1, error));
+  assert_int_equal(c.gram, 6);
+  assert_int_equal(c.length, 9);
+  const double x[3] = {0.1, -0.5, 0.3};
+  const double y = 0.25;
+  const double expected[9] = {0.01, -0.05, 0.25, 0.03, -0.15, 0.09, 0.1 * 0.25, -0.5 * 0.25, 0.3 * 0.25};
+  double z[9];
+  faro_contribution_make(&c, x, y, z);
+  for (int i = 0; i < 9; i++) assert_close(z[i], expected[i], 1e-15);
+}
+
+/* Whatever comes in, z is that of some x with ||x|| <= norm and some y in [low, high]. */
+static void test_make__clips_everything_before_anything_else(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 2, 1.5, -0.5, 2, error));
+  const double wild[] = {0, 1, -3, 1e200, -1e200, (double)INFINITY, -(double)INFINITY, (double)NAN, 5e-324};
+  enum { N = sizeof wild / sizeof *wild };
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      for (int k = 0; k < N; k++) {
+        const double x[2] = {wild[i], wild[j]};
+        double z[5];
+        faro_contribution_make(&c, x, wild[k], z);
+        assert_true(z[0] >= 0 && z[2] >= 0);
+        assert_true(z[0] + z[2] <= 1.5 * 1.5 * (1 + 1e-12)); /* trace of x x' */
+        assert_true(z[3] * z[3] + z[4] * z[4] <= 9 * (1 + 1e-12));
+        for (int e = 0; e < 5; e++) assert_true(fabs(z[e]) <= c.entry * (1 + 1e-12));
+      }
+}
+
+static void test_make__long_features_keep_their_direction(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 2, 1, 0, 1, error));
+  const double x[2] = {30, 40};
+  double z[5];
+  faro_contribution_make(&c, x, 7, z);
+  const double expected[5] = {0.36, 0.48, 0.64, 0.6, 0.8};
+  for (int i = 0; i < 5; i++) assert_close(z[i], expected[i], 1e-14);
+}
+
+static void test_init__refuses_bounds_that_bound_nothing(void **state) {
+  (void)state;
+  const struct {
+    size_t d;
+    double norm, low, high;
+  } bad[] = {{0, 1, 0, 1},
+             {1001, 1, 0, 1},
+             {3, 0, 0, 1},
+             {3, (double)NAN, 0, 1},
+             {3, (double)INFINITY, 0, 1},
+             {3, 1, 1, 1},
+             {3, 1, 2, 1},
+             {3, 1, (double)NAN, 1},
+             {3, 1, 0, (double)INFINITY}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    faro_contribution c;
+    faro_error error = {0};
+    assert_int_equal(faro_contribution_init(&c, bad[i].d, bad[i].norm, bad[i].low, bad[i].high, &error),
+                     FARO_INVALID);
+    assert_true(error.message[0] != '\0');
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_make__is_vech_of_outer_product_then_moment),
+      cmocka_unit_test(test_make__clips_everything_before_anything_else),
+      cmocka_unit_test(test_make__long_features_keep_their_direction),
+      cmocka_unit_test(test_init__refuses_bounds_that_bound_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* env: what every environment must keep, and what is special about each. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env/kind.h"
+#include "support/support.h"
+
+static faro_env *make(const char *name, size_t d, size_t arms, uint64_t horizon, faro_draw draw) {
+  const faro_env_params p = {.dimension = d, .arms = arms, .horizon = horizon, .draw = draw};
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_env_kind_find(name), &p, error));
+  return env;
+}
+
+static double norm_of(const faro_arms *arms, size_t a) {
+  double square = 0;
+  for (size_t i = 0; i < arms->dimension; i++)
+    square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
+  return sqrt(square);
+}
+
+static void test_all__norms_means_and_gaps_are_within_bounds(void **state) {
+  (void)state;
+  for (size_t k = 0; k < faro_env_kinds(); k++)
+    for (int draw = 0; draw < 2; draw++)
+      for (size_t d = 2; d <= 7; d++) {
+        faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), d, 9, 50, (faro_draw)draw);
+        double x[7];
+        faro_env_begin(env, 1, d);
+        for (int t = 0; t < 50; t++) {
+          const faro_arms *arms = faro_env_arms(env);
+          double least = INFINITY;
+          for (size_t a = 0; a < 9; a++) {
+            assert_true(norm_of(arms, a) <= faro_env_norm(&env->params) + 1e-12);
+            assert_true(env->mean[a] >= -1e-12 && env->mean[a] <= 1 + 1e-12);
+            assert_true(faro_env_gap(env, a) >= 0);
+            least = fmin(least, faro_env_gap(env, a));
+          }
+          assert_true(least == 0);
+          for (size_t a = 9; a < arms->stride; a++) assert_true(norm_of(arms, a) == 0);
+          const double reward = faro_env_play(env, (size_t)t % 9, x);
+          assert_true(reward == 0 || reward == 1);
+        }
+        faro_env_destroy(env);
+      }
+}
+
+static void test_all__the_same_instance_again_is_the_same(void **state) {
+  (void)state;
+  for (size_t k = 0; k < faro_env_kinds(); k++) {
+    double seen[2][40];
+    faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), 4, 5, 40, FARO_DRAW_APPENDED);
+    double x[4];
+    for (int run = 0; run < 2; run++) {
+      faro_env_begin(env, 9, 3);
+      for (int t = 0; t < 40; t++) {
+        seen[run][t] = faro_env_gap(env, 1) + faro_env_arms(env)->x[2];
+        seen[run][t] += 10 * faro_env_play(env, 1, x);
+      }
+      faro_env_begin(env, 9, 4); /* something else in between */
+    }
+    assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
+    faro_env_destroy(env);
+  }
+}
+
+/* Rivals share the luck: whoever plays the better arm gets at least the reward of the other. */
+static void test_rewards__are_paired_between_rivals(void **state) {
+  (void)state;
+  faro_env *env[2];
+  double x[3];
+  for (int i = 0; i < 2; i++) {
+    env[i] = make("linear-iid", 3, 2, 500, FARO_DRAW_APPENDED);
+    faro_env_begin(env[i], 2, 2);
+  }
+  for (int t = 0; t < 500; t++) {
+    assert_memory_equal(faro_env_arms(env[0])->x, faro_env_arms(env[1])->x, 3 * 16 * sizeof(double));
+    const bool first_better = faro_env_gap(env[0], 0) <= faro_env_gap(env[0], 1);
+    const double r0 = faro_env_play(env[0], 0, x);
+    const double r1 = faro_env_play(env[1], 1, x);
+    assert_true(first_better ? r0 >= r1 : r1 >= r0);
+  }
+  for (int i = 0; i < 2; i++) faro_env_destroy(env[i]);
+}
+
+static void test_rewards__have_the_arm_s_mean(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 2; kind++) {
+    const faro_env_params p = {.dimension = 3, .arms = 4, .horizon = 200000, .reward = (faro_reward)kind};
+    faro_env *env = NULL;
+    assert_ok(faro_env_create(&env, faro_env_kind_find("linear-fixed"), &p, error));
+    faro_env_begin(env, 5, 0);
+    double sum = 0;
+    double x[3];
+    const double mean = env->mean[2];
+    for (int t = 0; t < 200000; t++) {
+      const double reward = faro_env_play(env, 2, x);
+      assert_true(reward >= 0 && reward <= 1);
+      sum += reward;
+    }
+    const double sd =
+        kind == FARO_REWARD_BERNOULLI ? sqrt(mean * (1 - mean)) : fmin(mean, 1 - mean) / sqrt(3);
+    assert_mean(sum / 200000, mean, sd, 200000);
+    for (size_t i = 0; i < 3; i++) assert_true(x[i] == env->arms.x[i * env->arms.stride + 2]);
+    faro_env_destroy(env);
+  }
+}
+
+static void test_fixed__arms_keep_their_version_and_iid_ones_do_not(void **state) {
+  (void)state;
+  double x[3];
+  faro_env *fixed = make("linear-fixed", 3, 4, 10, FARO_DRAW_APPENDED);
+  faro_env *iid = make("linear-iid", 3, 4, 10, FARO_DRAW_APPENDED);
+  faro_env_begin(fixed, 1, 0);
+  faro_env_begin(iid, 1, 0);
+  const uint64_t version = faro_env_arms(fixed)->version;
+  uint64_t last = faro_env_arms(iid)->version;
+  for (int t = 0; t < 9; t++) {
+    (void)faro_env_play(fixed, 0, x);
+    (void)faro_env_play(iid, 0, x);
+    assert_true(faro_env_arms(fixed)->version == version);
+    assert_true(faro_env_arms(iid)->version != last);
+    last = faro_env_arms(iid)->version;
+  }
+  faro_env_begin(fixed, 1, 1);
+  assert_true(faro_env_arms(fixed)->version != version);
+  faro_env_destroy(fixed);
+  faro_env_destroy(iid);
+}
+
+static void test_published__features_are_unscaled_with_axes_first(void **state) {
+  (void)state;
+  const size_t d = 4;
+  faro_env *env = make("linear-fixed", d, 10, 10, FARO_DRAW_PUBLISHED);
+  faro_env_begin(env, 1, 0);
+  const faro_arms *arms = faro_env_arms(env);
+  for (size_t a = 0; a < 10; a++) {
+    assert_true(arms->x[(d - 1) * arms->stride + a] == 1);
+    assert_close(norm_of(arms, a), a == d - 1 ? 1 : sqrt(2), 1e-12);
+  }
+  for (size_t a = 0; a + 1 < d; a++)
+    for (size_t i = 0; i + 1 < d; i++) assert_true(arms->x[i * arms->stride + a] == (i == a));
+  assert_close(env->theta[d - 1], 0.5, 0);
+  faro_env_destroy(env);
+}
+
+/* Differences between arms of one phase are orthogonal to those of any other phase. */
+static void test_adversary__old_differences_tell_nothing_new(void **state) {
+  (void)state;
+  enum { D = 7, K = 5, T = 30 }; /* n = 6: three planes, ten rounds each */
+  faro_env *env = make("linear-adversarial", D, K, T, FARO_DRAW_APPENDED);
+  double difference[T][D];
+  double x[D];
+  faro_env_begin(env, 4, 0);
+  for (int t = 0; t < T; t++) {
+    const faro_arms *arms = faro_env_arms(env);
+    for (size_t i = 0; i < D; i++)
+      difference[t][i] = arms->x[i * arms->stride + 1] - arms->x[i * arms->stride];
+    (void)faro_env_play(env, 0, x);
+  }
+  for (int a = 0; a < T; a++)
+    for (int b = 0; b < a; b++) {
+      double inner = 0;
+      for (int i = 0; i < D; i++) inner += difference[a][i] * difference[b][i];
+      if (a / 10 != b / 10) assert_close(inner, 0, 1e-12);
+      else assert_true(difference[a][0] != difference[b][0]); /* turned */
+    }
+  faro_env_destroy(env);
+}
+
+static void test_create__refuses_absurd_sizes_and_survives_exhaustion(void **state) {
+  (void)state;
+  const size_t bad[][2] = {{1, 5}, {0, 5}, {1001, 5}, {3, 1}, {3, 2000000}, {1000, 900000}};
+  for (size_t i = 0; i < 6; i++) {
+    const faro_env_params p = {.dimension = bad[i][0], .arms = bad[i][1], .horizon = 10};
+    faro_env *env = NULL;
+    faro_error error = {0};
+    assert_int_equal(faro_env_create(&env, faro_env_kind_at(0), &p, &error), FARO_INVALID);
+    assert_null(env);
+  }
+  for (size_t n = 1; n <= 5; n++) {
+    const faro_env_params p = {.dimension = 3, .arms = 5, .horizon = 10};
+    faro_env *env = NULL;
+    faro_error error = {0};
+    alloc_fail_at(n);
+    assert_int_equal(faro_env_create(&env, faro_env_kind_at(0), &p, &error), FARO_MEMORY);
+    alloc_reset();
+  }
+  faro_env_destroy(NULL);
+  assert_null(faro_env_kind_find("no such environment"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all__norms_means_and_gaps_are_within_bounds),
+      cmocka_unit_test(test_all__the_same_instance_again_is_the_same),
+      cmocka_unit_test(test_rewards__are_paired_between_rivals),
+      cmocka_unit_test(test_rewards__have_the_arm_s_mean),
+      cmocka_unit_test(test_fixed__arms_keep_their_version_and_iid_ones_do_not),
+      cmocka_unit_test(test_published__features_are_unscaled_with_axes_first),
+      cmocka_unit_test(test_adversary__old_differences_tell_nothing_new),
+      cmocka_unit_test(test_create__refuses_absurd_sizes_and_survives_exhaustion),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

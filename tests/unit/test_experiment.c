@@ -1,0 +1,214 @@
+/* experiment: what a file means. Wrong files are a golden directory of the command's tests (tests/cli/bad). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/experiment.h"
+#include "support/support.h"
+
+static const char FILE_TEXT[] = "title: A test\n"
+                                "environment: {name: linear-iid, dimension: 4, arms: 7}\n"
+                                "horizon: 300\n"
+                                "delta: 0.01\n"
+                                "sweep: {epsilon: [1, 2], horizon: [300, 600, 900]}\n"
+                                "algorithms:\n"
+                                "  - {label: A, learner: linucb, release: none}\n"
+                                "  - {learner: linucb, release: shuffle-bits, batch: 30, delta: 0.2}\n"
+                                "plot: {x: round, panels: epsilon}\n";
+
+static faro_experiment *parse(const char *text, const char *key, const char *value, bool quick) {
+  const faro_override override = {.key = key, .value = value};
+  const faro_experiment_options options = {
+      .overrides = &override, .override_count = key ? 1 : 0, .quick = quick};
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_parse(&e, "dir/test.yaml", text, strlen(text), &options, error));
+  return e;
+}
+
+static double value(const faro_experiment *e, size_t cell, faro_key key) {
+  return e->cell[cell].settings.value[key];
+}
+
+static void test_parse__sweeps_and_algorithms_multiply(void **state) {
+  (void)state;
+  faro_experiment *e = parse(FILE_TEXT, NULL, NULL, false);
+  assert_string_equal(faro_experiment_name(e), "test");
+  assert_string_equal(faro_experiment_title(e), "A test");
+  assert_int_equal(faro_experiment_cells(e), 12);
+  assert_int_equal(faro_experiment_instances(e), 10);
+  assert_int_equal(e->seed, 1);
+  for (size_t c = 0; c < 12; c++) {
+    assert_true(value(e, c, FARO_KEY_EPSILON) == (c < 6 ? 1 : 2));
+    assert_true(value(e, c, FARO_KEY_HORIZON) == 300.0 * (double)(1 + c / 2 % 3));
+    assert_true(value(e, c, FARO_KEY_BATCH) == (c % 2 ? 30 : 1));
+    assert_true(value(e, c, FARO_KEY_DELTA) == (c % 2 ? 0.2 : 0.01));
+    assert_true(value(e, c, FARO_KEY_ARMS) == 7);
+    assert_string_equal(e->cell[c].label, c % 2 ? "linucb/shuffle-bits" : "A");
+    assert_int_equal(e->cell[c].claim.trust, c % 2 ? FARO_TRUST_SHUFFLE : FARO_TRUST_NONE);
+  }
+  assert_int_equal(e->x, FARO_PLOT_ROUND);
+  assert_int_equal(e->panels, 0);
+  faro_experiment_destroy(e);
+  faro_experiment_destroy(NULL);
+}
+
+static void test_override__replaces_a_value_wherever_it_stands(void **state) {
+  (void)state;
+  faro_experiment *e = parse(FILE_TEXT, "delta", "0.3", false);
+  for (size_t c = 0; c < 12; c++) assert_true(value(e, c, FARO_KEY_DELTA) == 0.3);
+  faro_experiment_destroy(e);
+  e = parse(FILE_TEXT, "batch", "50", false); /* only where the file has it */
+  for (size_t c = 0; c < 12; c++) assert_true(value(e, c, FARO_KEY_BATCH) == (c % 2 ? 50 : 1));
+  faro_experiment_destroy(e);
+  e = parse(FILE_TEXT, "epsilon", "5", false); /* a sweep goes, and the panels with it */
+  assert_int_equal(faro_experiment_cells(e), 6);
+  assert_int_equal(e->panels, FARO_PLOT_NONE);
+  faro_experiment_destroy(e);
+  e = parse(FILE_TEXT, "environment.dimension", "[2, 3]", false); /* a new sweep */
+  assert_int_equal(faro_experiment_cells(e), 24);
+  faro_experiment_destroy(e);
+  e = parse(FILE_TEXT, "environment", "linear-fixed", false);
+  assert_true(value(e, 0, FARO_KEY_ENVIRONMENT) == 0);
+  faro_experiment_destroy(e);
+  e = parse(FILE_TEXT, "sweep.batch", "[10, 20]", false);
+  for (size_t c = 0; c < 24; c++) assert_true(value(e, c, FARO_KEY_BATCH) == (c / 2 % 2 ? 20 : 10));
+  faro_experiment_destroy(e);
+}
+
+static void test_override__says_what_is_wrong(void **state) {
+  (void)state;
+  const char *const bad[][3] = {
+      {"epsilon", "-1", "--set: epsilon must be a number from 0.0001 to 1000 (got -1)"},
+      {"epsilno", "1", "did you mean epsilon?"},
+      {"epsilon", "[1, 1]", "twice"},
+      {"epsilon", "", "empty"},
+      {"seed", "[1, 2]", "seed cannot be swept"},
+      {"epsilon", "[1", "not YAML"},
+      {"sweep.learner", "[linucb]", "unknown key"},
+      {"learner", "linucb", "unknown key"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const faro_override override = {.key = bad[i][0], .value = bad[i][1]};
+    const faro_experiment_options options = {.overrides = &override, .override_count = 1};
+    faro_experiment *e = NULL;
+    faro_error error = {0};
+    assert_int_equal(faro_experiment_parse(&e, "t.yaml", FILE_TEXT, strlen(FILE_TEXT), &options, &error),
+                     FARO_INVALID);
+    assert_non_null(strstr(error.message, bad[i][2]));
+    assert_null(e);
+  }
+  const faro_override four[] = {{"delta", "[0.1, 0.2]"}, {"dimension", "[2, 3]"}};
+  const faro_experiment_options options = {.overrides = four, .override_count = 2};
+  faro_experiment *e = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_experiment_parse(&e, "t.yaml", FILE_TEXT, strlen(FILE_TEXT), &options, &error),
+                   FARO_INVALID);
+  assert_non_null(strstr(error.message, "more than 3"));
+}
+
+static void test_quick__shortens_everything(void **state) {
+  (void)state;
+  static const char text[] = "environment: {name: linear-fixed}\nhorizon: 1e6\ninstances: 50\n"
+                             "algorithms: [{learner: linucb, release: shuffle-bits, batch: 50000}]\n";
+  faro_experiment *e = parse(text, NULL, NULL, true);
+  assert_true(value(e, 0, FARO_KEY_HORIZON) == 2000);
+  assert_true(value(e, 0, FARO_KEY_BATCH) == 200);
+  assert_int_equal(faro_experiment_instances(e), 4);
+  faro_experiment_destroy(e);
+}
+
+static void test_figure__takes_the_published_features(void **state) {
+  (void)state;
+  faro_experiment *e = parse(FILE_TEXT, "calibration", "figure", false);
+  assert_true(value(e, 0, FARO_KEY_DRAW) == FARO_DRAW_PUBLISHED);
+  assert_true(value(e, 0, FARO_KEY_CALIBRATION) == FARO_CALIBRATION_FIGURE);
+  faro_experiment_destroy(e);
+}
+
+static void test_digest__changes_with_what_decides_results(void **state) {
+  (void)state;
+  faro_experiment *a = parse(FILE_TEXT, NULL, NULL, false);
+  faro_experiment *b = parse(FILE_TEXT, "seed", "1", false);
+  assert_memory_equal(a->digest, b->digest, sizeof a->digest);
+  faro_experiment_destroy(b);
+  const char *const changes[][2] = {
+      {"seed", "2"}, {"instances", "11"}, {"delta", "0.02"}, {"arms", "8"}, {"horizon", "301"}};
+  for (size_t i = 0; i < 5; i++) {
+    b = parse(FILE_TEXT, changes[i][0], changes[i][1], false);
+    assert_memory_not_equal(a->digest, b->digest, sizeof a->digest);
+    faro_experiment_destroy(b);
+  }
+  faro_experiment_destroy(a);
+}
+
+static void test_parse__survives_exhausted_memory(void **state) {
+  (void)state;
+  const faro_override override = {.key = "epsilon", .value = "[1, 3]"};
+  const faro_experiment_options options = {.overrides = &override, .override_count = 1};
+  for (size_t n = 1; n < 3000; n++) {
+    faro_experiment *e = NULL;
+    faro_error error = {0};
+    alloc_fail_at(n);
+    const faro_status status =
+        faro_experiment_parse(&e, "t.yaml", FILE_TEXT, strlen(FILE_TEXT), &options, &error);
+    const bool reached = alloc_count() >= n;
+    alloc_reset();
+    if (status == FARO_OK) {
+      faro_experiment_destroy(e);
+      if (!reached) return;
+      continue;
+    }
+    assert_null(e);
+    assert_true(error.message[0] != '\0');
+  }
+  fail_msg("parsing never succeeded");
+}
+
+static void test_load__reads_files_and_names_those_it_cannot(void **state) {
+  (void)state;
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_load(&e, "experiments/000-fig1.yaml", NULL, error));
+  assert_int_equal(faro_experiment_cells(e), 15);
+  faro_experiment_destroy(e);
+  faro_error error = {0};
+  assert_int_equal(faro_experiment_load(&e, "no/such/file.yaml", NULL, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "no/such/file.yaml"));
+  error = (faro_error){0};
+  assert_int_equal(faro_experiment_load(&e, "experiments", NULL, &error), FARO_INVALID);
+}
+
+static void test_settings__table_lists_every_key(void **state) {
+  (void)state;
+  char *table = faro_settings_table();
+  assert_non_null(table);
+  for (int k = 0; k < FARO_KEY_COUNT; k++) assert_non_null(strstr(table, faro_key_name((faro_key)k)));
+  assert_non_null(strstr(table, "shuffle-amplified"));
+  free(table);
+}
+
+static void test_curve__rounds_rise_to_the_horizon(void **state) {
+  (void)state;
+  const uint64_t horizons[] = {2, 3, 199, 200, 201, 1000, 20000, 10000000000};
+  for (size_t h = 0; h < 8; h++) {
+    uint64_t round[FARO_CURVE_POINTS];
+    const size_t points = faro_curve_rounds(horizons[h], round);
+    assert_int_equal(points, horizons[h] < 200 ? horizons[h] : 200);
+    for (size_t i = 1; i < points; i++) assert_true(round[i] > round[i - 1]);
+    assert_int_equal(round[points - 1], horizons[h]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_parse__sweeps_and_algorithms_multiply),
+      cmocka_unit_test(test_override__replaces_a_value_wherever_it_stands),
+      cmocka_unit_test(test_override__says_what_is_wrong),
+      cmocka_unit_test(test_quick__shortens_everything),
+      cmocka_unit_test(test_figure__takes_the_published_features),
+      cmocka_unit_test(test_digest__changes_with_what_decides_results),
+      cmocka_unit_test(test_parse__survives_exhausted_memory),
+      cmocka_unit_test(test_load__reads_files_and_names_those_it_cannot),
+      cmocka_unit_test(test_settings__table_lists_every_key),
+      cmocka_unit_test(test_curve__rounds_rise_to_the_horizon),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* linalg: both ways of every operation against naive ones, d from 1 to 1000. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/kernels.h"
+#include "support/support.h"
+
+static faro_sim_rng sim;
+
+static int open_stream(void **state) {
+  (void)state;
+  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  return 0;
+}
+
+static double *vector(size_t n) {
+  double *v = calloc(n + 1, sizeof *v);
+  assert_non_null(v);
+  return v;
+}
+
+/* Packed A = sum of d + 3 outer products + ridge I. */
+static double *random_spd(size_t d, double ridge) {
+  double *a = vector(faro_packed(d));
+  double *x = vector(d);
+  for (size_t k = 0; k < d + 3; k++) {
+    for (size_t i = 0; i < d; i++) x[i] = faro_sim_normal(&sim);
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j <= i; j++) a[faro_packed(i) + j] += x[i] * x[j];
+  }
+  for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] += ridge;
+  free(x);
+  return a;
+}
+
+static double entry(const double *a, size_t i, size_t j) {
+  return i >= j ? a[faro_packed(i) + j] : a[faro_packed(j) + i];
+}
+
+/* (L L')_ij for lower-triangular packed L. */
+static double product(const double *l, size_t i, size_t j) {
+  double sum = 0;
+  for (size_t k = 0; k <= (i < j ? i : j); k++) sum += l[faro_packed(i) + k] * l[faro_packed(j) + k];
+  return sum;
+}
+
+static void check_factor(size_t d, const double *a, const double *l) {
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++)
+      assert_close(product(l, i, j), entry(a, i, j),
+                   1e-12 * (double)d * sqrt(entry(a, i, i) * entry(a, j, j)));
+}
+
+static void test_factor__both_ways_give_A_back(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 3, 5, 8, 20, 48, 49, 100, 300};
+  for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
+    const size_t d = dimension[n];
+    double *a = random_spd(d, 0.5);
+    double *l = vector(faro_packed(d));
+    double *full = vector(d * d);
+    assert_true(faro_small_factor(d, a, l));
+    check_factor(d, a, l);
+    assert_true(faro_large_factor(d, a, l, full));
+    check_factor(d, a, l);
+    free(a);
+    free(l);
+    free(full);
+  }
+}
+
+static void test_factor__refuses_what_is_not_positive_definite(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 7, 60};
+  for (size_t n = 0; n < 4; n++) {
+    const size_t d = dimension[n];
+    const double spoil[] = {-1, 0, (double)NAN, (double)INFINITY};
+    for (size_t s = 0; s < 4; s++) {
+      double *a = random_spd(d, 1);
+      double *l = vector(faro_packed(d));
+      double *full = vector(d * d);
+      a[faro_diagonal(d - 1)] = spoil[s];
+      assert_false(faro_small_factor(d, a, l));
+      assert_false(faro_large_factor(d, a, l, full));
+      free(a);
+      free(l);
+      free(full);
+    }
+  }
+}
+
+static void test_invert__both_ways_are_inverses(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 5, 20, 70};
+  for (size_t n = 0; n < 5; n++) {
+    const size_t d = dimension[n];
+    double *a = random_spd(d, 1);
+    double *l = vector(faro_packed(d));
+    double *w[2] = {vector(faro_packed(d)), vector(faro_packed(d))};
+    double *full = vector(d * d);
+    assert_true(faro_small_factor(d, a, l));
+    faro_small_invert(d, l, w[0]);
+    faro_large_invert(d, l, w[1], full);
+    for (int way = 0; way < 2; way++)
+      for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+          double sum = 0;
+          for (size_t k = j; k <= i; k++) sum += w[way][faro_packed(i) + k] * l[faro_packed(k) + j];
+          assert_close(sum, i == j, 1e-10);
+        }
+    free(a);
+    free(l);
+    free(w[0]);
+    free(w[1]);
+    free(full);
+  }
+}
+
+/* A x = b, residual small: closed under the object's own choice of kernels, up to the largest d. */
+static void test_solve__residual_is_small_up_to_d_1000(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 5, 48, 49, 200, 1000};
+  for (size_t n = 0; n < 7; n++) {
+    const size_t d = dimension[n];
+    faro_spd *spd = NULL;
+    assert_ok(faro_spd_create(&spd, d, error));
+    double *a = random_spd(d, (double)d);
+    double *b = vector(d);
+    double *x = vector(d);
+    for (size_t i = 0; i < d; i++) b[i] = faro_sim_normal(&sim);
+    assert_true(faro_spd_factor(spd, a));
+    faro_spd_solve(spd, b, x);
+    for (size_t i = 0; i < d; i++) {
+      double sum = 0;
+      for (size_t j = 0; j < d; j++) sum += entry(a, i, j) * x[j];
+      assert_close(sum, b[i], 1e-9);
+    }
+    faro_spd_solve(spd, b, b); /* in place */
+    assert_memory_equal(b, x, d * sizeof *b);
+    faro_spd_destroy(spd);
+    free(a);
+    free(b);
+    free(x);
+  }
+}
+
+static void test_update__equals_a_fresh_factorisation(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 6, 30, 90};
+  for (size_t n = 0; n < 5; n++) {
+    const size_t d = dimension[n];
+    faro_spd *updated = NULL;
+    faro_spd *fresh = NULL;
+    assert_ok(faro_spd_create(&updated, d, error));
+    assert_ok(faro_spd_create(&fresh, d, error));
+    double *a = random_spd(d, 1);
+    double *x = vector(d);
+    double *w[2] = {vector(faro_packed(d)), vector(faro_packed(d))};
+    assert_true(faro_spd_factor(updated, a));
+    for (int step = 0; step < 5; step++) {
+      for (size_t i = 0; i < d; i++) x[i] = faro_sim_normal(&sim);
+      for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) a[faro_packed(i) + j] += x[i] * x[j];
+      faro_spd_update(updated, x);
+    }
+    assert_true(faro_spd_factor(fresh, a));
+    faro_spd_whiten(updated, w[0]);
+    faro_spd_whiten(fresh, w[1]);
+    for (size_t i = 0; i < faro_packed(d); i++) assert_close(w[0][i], w[1][i], 1e-9);
+    faro_spd_destroy(updated);
+    faro_spd_destroy(fresh);
+    free(a);
+    free(x);
+    free(w[0]);
+    free(w[1]);
+  }
+}
+
+/* Eigenvalues chosen, eigenvectors by random reflections: A = H D H. */
+static void test_extremes__find_the_chosen_eigenvalues(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 3, 8, 16, 17, 60};
+  for (size_t n = 0; n < 7; n++) {
+    const size_t d = dimension[n];
+    double *value = vector(d);
+    double *h = vector(d);
+    double *a = vector(faro_packed(d));
+    double *full = vector(d * d);
+    double *work = vector(3 * d + 1);
+    double square = 0;
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (size_t i = 0; i < d; i++) {
+      value[i] = 10 * faro_sim_normal(&sim);
+      low = fmin(low, value[i]);
+      high = fmax(high, value[i]);
+      h[i] = faro_sim_normal(&sim);
+      square += h[i] * h[i];
+    }
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double sum = 0; /* sum_k H_ik value_k H_kj, H = I - 2 h h' / |h|^2 */
+        for (size_t k = 0; k < d; k++)
+          sum += ((i == k) - 2 * h[i] * h[k] / square) * value[k] * ((k == j) - 2 * h[k] * h[j] / square);
+        a[faro_packed(i) + j] = sum;
+      }
+    double least = 0;
+    double greatest = 0;
+    faro_small_extremes(d, a, full, &least, &greatest);
+    assert_close(least, low, 1e-10);
+    assert_close(greatest, high, 1e-10);
+    faro_large_extremes(d, a, full, work, &least, &greatest);
+    assert_close(least, low, 1e-10);
+    assert_close(greatest, high, 1e-10);
+    faro_spd *spd = NULL;
+    assert_ok(faro_spd_create(&spd, d, error));
+    faro_spd_extremes(spd, a, &least, &greatest);
+    assert_close(least, low, 1e-10);
+    faro_spd_destroy(spd);
+    free(value);
+    free(h);
+    free(a);
+    free(full);
+    free(work);
+  }
+}
+
+static void test_score__all_ways_equal_the_definition(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 5, 20, 65};
+  const size_t count[] = {1, 15, 16, 17, 100};
+  for (size_t n = 0; n < 5; n++)
+    for (size_t m = 0; m < 5; m++) {
+      const size_t d = dimension[n];
+      const size_t stride = faro_arm_stride(count[m]);
+      faro_arms arms = {.dimension = d, .count = count[m], .stride = stride, .version = 1};
+      arms.x = aligned_alloc(64, d * stride * sizeof(double));
+      assert_non_null(arms.x);
+      double *score[3];
+      for (int k = 0; k < 3; k++) score[k] = aligned_alloc(64, stride * sizeof(double));
+      double *theta = vector(d);
+      double *w = vector(faro_packed(d));
+      double *scratch = vector(d * stride + d * d);
+      for (size_t i = 0; i < d * stride; i++) arms.x[i] = i % stride < count[m] ? faro_sim_normal(&sim) : 0;
+      for (size_t i = 0; i < d; i++) theta[i] = faro_sim_normal(&sim);
+      for (size_t i = 0; i < faro_packed(d); i++) w[i] = faro_sim_normal(&sim);
+      faro_plain_score(&arms, theta, w, 1.5, score[0]);
+      faro_small_score(&arms, theta, w, 1.5, score[1]);
+      faro_large_score(&arms, theta, w, 1.5, score[2], scratch);
+      size_t best = 0;
+      for (size_t a = 0; a < count[m]; a++) {
+        long double mean = 0;
+        long double width = 0;
+        for (size_t i = 0; i < d; i++) {
+          long double t = 0;
+          for (size_t j = 0; j <= i; j++)
+            t += (long double)w[faro_packed(i) + j] * (long double)arms.x[j * stride + a];
+          width += t * t;
+          mean += (long double)theta[i] * (long double)arms.x[i * stride + a];
+        }
+        const double expected = (double)(mean + 1.5L * sqrtl(width));
+        for (int k = 0; k < 3; k++) assert_close(score[k][a], expected, 1e-10);
+        if (score[0][a] > score[0][best]) best = a;
+      }
+      assert_int_equal(faro_score(&arms, theta, w, 1.5, score[1], scratch), best);
+      const size_t top = faro_means(&arms, theta, score[1]);
+      for (size_t a = 0; a < count[m]; a++) assert_true(score[1][a] <= score[1][top]);
+      free(arms.x);
+      for (int k = 0; k < 3; k++) free(score[k]);
+      free(theta);
+      free(w);
+      free(scratch);
+    }
+}
+
+static void test_create__refuses_absurd_dimensions_and_survives_exhaustion(void **state) {
+  (void)state;
+  faro_spd *spd = NULL;
+  const size_t absurd[] = {0, FARO_DIMENSION_MAX + 1, SIZE_MAX};
+  for (size_t i = 0; i < 3; i++) {
+    faro_error error = {0};
+    assert_int_equal(faro_spd_create(&spd, absurd[i], &error), FARO_INVALID);
+    assert_null(spd);
+  }
+  for (size_t n = 1; n <= 4; n++) {
+    faro_error error = {0};
+    alloc_fail_at(n);
+    assert_int_equal(faro_spd_create(&spd, 3, &error), FARO_MEMORY);
+    alloc_reset();
+    assert_null(spd);
+  }
+  faro_spd_destroy(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_factor__both_ways_give_A_back),
+      cmocka_unit_test(test_factor__refuses_what_is_not_positive_definite),
+      cmocka_unit_test(test_invert__both_ways_are_inverses),
+      cmocka_unit_test(test_solve__residual_is_small_up_to_d_1000),
+      cmocka_unit_test(test_update__equals_a_fresh_factorisation),
+      cmocka_unit_test(test_extremes__find_the_chosen_eigenvalues),
+      cmocka_unit_test(test_score__all_ways_equal_the_definition),
+      cmocka_unit_test(test_create__refuses_absurd_dimensions_and_survives_exhaustion),
+  };
+  return cmocka_run_group_tests(tests, open_stream, NULL);
+}

@@ -1,0 +1,127 @@
+/* random: the streams themselves. Distributions are tested under statistical/. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+/* Philox 4x64-10 written down a second time, from Salmon et al. 2011. */
+static void naive_philox(const uint64_t counter[4], const uint64_t key[2], uint64_t out[4]) {
+  uint64_t c[4];
+  uint64_t k[2] = {key[0], key[1]};
+  memcpy(c, counter, sizeof c);
+  for (int round = 0; round < 10; round++) {
+    const unsigned __int128 p0 = (unsigned __int128)UINT64_C(0xD2E7470EE14C6C93) * c[0];
+    const unsigned __int128 p1 = (unsigned __int128)UINT64_C(0xCA5A826395121157) * c[2];
+    const uint64_t next[4] = {(uint64_t)(p1 >> 64) ^ c[1] ^ k[0], (uint64_t)p1,
+                              (uint64_t)(p0 >> 64) ^ c[3] ^ k[1], (uint64_t)p0};
+    memcpy(c, next, sizeof c);
+    k[0] += UINT64_C(0x9E3779B97F4A7C15);
+    k[1] += UINT64_C(0xBB67AE8584CAA73B);
+  }
+  memcpy(out, c, sizeof c);
+}
+
+static void test_philox__naive_copy_gives_the_published_vector(void **state) {
+  (void)state;
+  const uint64_t zero[4] = {0};
+  const uint64_t expected[4] = {UINT64_C(0x16554d9eca36314c), UINT64_C(0xdb20fe9d672d0fdc),
+                                UINT64_C(0xd7e772cee186176b), UINT64_C(0x7e68b68aec7ba23b)};
+  uint64_t out[4];
+  naive_philox(zero, zero, out);
+  assert_memory_equal(out, expected, sizeof out);
+}
+
+static void test_sim__words_are_philox_of_seed_instance_role(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 42, 7, FARO_ROLE_REWARD);
+  const uint64_t key[2] = {42, UINT64_C(0x6661726f)};
+  for (uint64_t buffer = 0; buffer < 3; buffer++) {
+    uint64_t expected[FARO_RNG_WORDS];
+    for (uint64_t b = 0; b < FARO_RNG_WORDS / 4; b++) {
+      const uint64_t counter[4] = {buffer * FARO_RNG_WORDS / 4 + b, 7, FARO_ROLE_REWARD, 0};
+      naive_philox(counter, key, expected + 4 * b);
+    }
+    for (size_t i = FARO_RNG_WORDS; i-- > 0;) assert_int_equal(faro_rng_next(&sim.rng), expected[i]);
+  }
+}
+
+static void test_sim__streams_differ_by_seed_instance_and_role(void **state) {
+  (void)state;
+  faro_sim_rng s[4];
+  faro_sim_open(&s[0], 1, 1, FARO_ROLE_USER);
+  faro_sim_open(&s[1], 2, 1, FARO_ROLE_USER);
+  faro_sim_open(&s[2], 1, 2, FARO_ROLE_USER);
+  faro_sim_open(&s[3], 1, 1, FARO_ROLE_SERVER);
+  uint64_t first[4];
+  for (int i = 0; i < 4; i++) first[i] = faro_rng_next(&s[i].rng);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < i; j++) assert_true(first[i] != first[j]);
+}
+
+static void test_secure__words_do_not_repeat_and_are_wiped(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  faro_rng *rng = faro_secure_face(secure);
+  uint64_t seen[500];
+  for (size_t i = 0; i < 500; i++) {
+    seen[i] = faro_rng_next(rng);
+    assert_true(rng->word[rng->left] == 0);
+    for (size_t j = 0; j < i; j++) assert_true(seen[i] != seen[j]); /* 500^2 / 2^65: never */
+  }
+  faro_secure_close(secure);
+  faro_secure_close(NULL);
+}
+
+static void test_secure__a_forked_child_draws_its_own_words(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  faro_rng *rng = faro_secure_face(secure);
+  (void)faro_rng_next(rng); /* words are waiting in the buffer now */
+  int channel[2];
+  assert_int_equal(pipe(channel), 0);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    const uint64_t word = faro_rng_next(rng);
+    _exit(write(channel[1], &word, sizeof word) == sizeof word ? 0 : 1);
+  }
+  uint64_t theirs = 0;
+  assert_int_equal(read(channel[0], &theirs, sizeof theirs), sizeof theirs);
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  for (int i = 0; i < 2 * FARO_RNG_WORDS; i++) assert_true(faro_rng_next(rng) != theirs);
+  close(channel[0]);
+  close(channel[1]);
+  faro_secure_close(secure);
+}
+
+static void test_stream__never_opened_aborts(void **state) {
+  (void)state;
+  const pid_t child = fork();
+  if (child == 0) {
+    faro_rng rng = {.family = 77};
+    if (!freopen("/dev/null", "w", stderr)) _exit(1);
+    faro_rng_refill(&rng);
+    _exit(0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_philox__naive_copy_gives_the_published_vector),
+      cmocka_unit_test(test_sim__words_are_philox_of_seed_instance_role),
+      cmocka_unit_test(test_sim__streams_differ_by_seed_instance_and_role),
+      cmocka_unit_test(test_secure__words_do_not_repeat_and_are_wiped),
+      cmocka_unit_test(test_secure__a_forked_child_draws_its_own_words),
+      cmocka_unit_test(test_stream__never_opened_aborts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* release: what every registered release must keep, and what each claims. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "release/kind.h"
+#include "support/support.h"
+
+enum { D = 3, LENGTH = 9 };
+
+static faro_release_params params(faro_calibration calibration) {
+  return (faro_release_params){
+      .epsilon = 2, .delta = 1e-3, .horizon = 1000, .batch = 10, .calibration = calibration};
+}
+
+static faro_release *make(size_t kind, const faro_release_params *p) {
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_at(kind), &c, p, error));
+  return r;
+}
+
+static void draw_z(const faro_release *r, faro_sim_rng *sim, double *z) {
+  double x[D];
+  for (int i = 0; i < D; i++) x[i] = faro_sim_uniform(sim) - 0.5;
+  faro_contribution_make(&r->contribution, x, faro_sim_uniform(sim), z);
+}
+
+/* Runs `body` on every release under every calibration it offers. */
+static void for_all(void (*body)(size_t kind, faro_calibration calibration)) {
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+      if (faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c))
+        body(k, (faro_calibration)c);
+}
+
+static void run_twice(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = params(calibration);
+  double seen[2][LENGTH];
+  for (int run = 0; run < 2; run++) {
+    faro_release *r = make(kind, &p);
+    faro_sim_rng data;
+    faro_sim_rng noise;
+    faro_sim_open(&data, 5, 0, FARO_ROLE_CONTEXT);
+    faro_sim_open(&noise, 5, 0, FARO_ROLE_USER);
+    double z[LENGTH];
+    for (int t = 0; t < 300; t++) {
+      draw_z(r, &data, z);
+      (void)faro_release_absorb(r, z, &noise);
+    }
+    memcpy(seen[run], faro_release_statistics(r).sum, sizeof seen[run]);
+    faro_release_destroy(r);
+  }
+  assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
+}
+
+static void test_all__deterministic_in_the_seed(void **state) {
+  (void)state;
+  for_all(run_twice);
+}
+
+static void count_batches(size_t kind, faro_calibration calibration) {
+  faro_release_params p = params(calibration);
+  p.horizon = 57; /* five batches of ten, and seven users who stay unseen */
+  faro_release *r = make(kind, &p);
+  faro_sim_rng noise;
+  faro_sim_open(&noise, 6, 0, FARO_ROLE_USER);
+  double z[LENGTH] = {0};
+  double last[LENGTH];
+  for (uint64_t t = 1; t <= 60; t++) {
+    const bool out = faro_release_absorb(r, z, &noise);
+    assert_int_equal(out, t <= 50 && t % 10 == 0);
+    const faro_statistics s = faro_release_statistics(r);
+    assert_int_equal(s.users, t >= 50 ? 50 : t / 10 * 10);
+    assert_int_equal(s.releases, s.users / 10);
+    if (t == 50) memcpy(last, s.sum, sizeof last);
+  }
+  assert_memory_equal(last, faro_release_statistics(r).sum, sizeof last);
+  faro_release_destroy(r);
+}
+
+static void test_all__publish_whole_batches_only(void **state) {
+  (void)state;
+  for_all(count_batches);
+}
+
+static void count_allocations(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = params(calibration);
+  faro_release *r = make(kind, &p);
+  faro_sim_rng noise;
+  faro_sim_open(&noise, 7, 0, FARO_ROLE_USER);
+  double z[LENGTH] = {0};
+  alloc_reset();
+  for (int t = 0; t < 500; t++) (void)faro_release_absorb(r, z, &noise);
+  assert_int_equal(alloc_count(), 0);
+  faro_release_destroy(r);
+}
+
+static void test_all__allocate_nothing_after_creation(void **state) {
+  (void)state;
+  for_all(count_allocations);
+}
+
+static void exhaust_memory(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = params(calibration);
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  for (size_t n = 1; n < 20; n++) {
+    faro_release *r = NULL;
+    faro_error error = {0};
+    alloc_fail_at(n);
+    const faro_status status = faro_release_create(&r, faro_release_kind_at(kind), &c, &p, &error);
+    alloc_reset();
+    if (status == FARO_OK) {
+      faro_release_destroy(r);
+      assert_true(n > 4);
+      return;
+    }
+    assert_int_equal(status, FARO_MEMORY);
+    assert_null(r);
+  }
+  fail_msg("creation never succeeded");
+}
+
+static void test_all__survive_exhausted_memory(void **state) {
+  (void)state;
+  for_all(exhaust_memory);
+}
+
+static void refuse_bad(size_t kind, faro_calibration calibration) {
+  const struct {
+    double epsilon, delta;
+    uint64_t horizon, batch;
+    const char *names;
+  } bad[] = {{0, 0.1, 100, 10, "epsilon"},
+             {-1, 0.1, 100, 10, "epsilon"},
+             {(double)NAN, 0.1, 100, 10, "epsilon"},
+             {1e9, 0.1, 100, 10, "epsilon"},
+             {1, 0, 100, 10, "delta"},
+             {1, 1, 100, 10, "delta"},
+             {1, (double)NAN, 100, 10, "delta"},
+             {1, 0.1, 0, 0, "horizon"},
+             {1, 0.1, UINT64_MAX, 10, "horizon"},
+             {1, 0.1, 100, 101, "batch"}};
+  const faro_release_kind *k = faro_release_kind_at(kind);
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    if (faro_release_kind_trust(k) == FARO_TRUST_NONE && (*bad[i].names == 'e' || *bad[i].names == 'd'))
+      continue;
+    const faro_release_params p = {bad[i].epsilon, bad[i].delta, bad[i].horizon, bad[i].batch, calibration};
+    faro_release *r = NULL;
+    faro_error error = {0};
+    assert_int_equal(faro_release_create(&r, k, &c, &p, &error), FARO_INVALID);
+    assert_int_equal(strncmp(error.message, bad[i].names, strlen(bad[i].names)), 0);
+    assert_null(r);
+  }
+}
+
+static void test_all__refuse_parameters_by_name(void **state) {
+  (void)state;
+  for_all(refuse_bad);
+}
+
+/* The claim says what was asked for, and nothing is proven under the figures' constants. */
+static void read_claim(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = params(calibration);
+  faro_release *r = make(kind, &p);
+  const faro_claim *claim = faro_release_claim(r);
+  assert_int_equal(claim->trust, faro_release_kind_trust(faro_release_kind_at(kind)));
+  assert_true(claim->by[0] != '\0');
+  if (claim->trust == FARO_TRUST_NONE) {
+    assert_false(claim->proven);
+    assert_string_equal(faro_claim_standing(claim), "no privacy");
+  } else {
+    assert_true(claim->epsilon == p.epsilon && claim->delta == p.delta);
+    if (calibration == FARO_CALIBRATION_FIGURE) assert_string_equal(faro_claim_standing(claim), "not proven");
+  }
+  faro_release_destroy(r);
+}
+
+static void test_all__claims_are_honest(void **state) {
+  (void)state;
+  for_all(read_claim);
+}
+
+static bool proven(const char *name, double epsilon, double delta, uint64_t batch) {
+  faro_release_params p = {epsilon, delta, 20000, batch, FARO_CALIBRATION_PAPER};
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_init(&c, 5, 1, 0, 1, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, &p, error));
+  const bool result = faro_release_claim(r)->proven;
+  faro_release_destroy(r);
+  return result;
+}
+
+static void test_paper__claims_end_where_the_theorems_end(void **state) {
+  (void)state;
+  assert_true(proven("local", 1, 0.1, 1));
+  assert_true(proven("local", 10, 0.1, 1));
+  assert_false(proven("local", 100, 0.1, 1)); /* the noise formula is too optimistic for large epsilon */
+  assert_true(proven("central-tree", 10, 0.1, 1));
+  assert_false(proven("central-tree", 1000, 0.1, 1));
+  assert_true(proven("shuffle-bits", 15, 0.1, 20));
+  assert_false(proven("shuffle-bits", 15.1, 0.1, 20));
+  assert_false(proven("shuffle-bits", 1, 0.5, 20));
+  for (double epsilon = 0.001; epsilon < 20; epsilon *= 3) /* O(epsilon, delta) is no guarantee */
+    assert_false(proven("shuffle-amplified", epsilon, 1e-6, 5000));
+}
+
+/* What the amplification lemma gives with the theorem's own parameters: more than was asked for. */
+static void test_closed_form__matches_a_hand_computation(void **state) {
+  (void)state;
+  double epsilon = 0;
+  double delta = 0;
+  assert_true(faro_shuffle_closed_form(1, 0, 100000, 1e-6, &epsilon, &delta));
+  const double e = exp(1.0);
+  const double expected = log(1 + (e - 1) / (e + 1) * (8 * sqrt(e * log(4e6)) / sqrt(1e5) + 8 * e / 1e5));
+  assert_close(epsilon, expected, 1e-15);
+  assert_close(delta, 1e-6, 1e-18);
+  assert_true(faro_shuffle_closed_form(4, 0, 100000, 1e-6, &epsilon, &delta));
+  assert_close(epsilon, 0.535, 0.0005);
+  assert_true(faro_shuffle_closed_form(4, 1e-12, 100000, 1e-6, &epsilon, &delta));
+  assert_close(delta, 1e-6 + (exp(epsilon) + 1) * (1 + exp(-4.0) / 2) * 1e-7, 1e-15);
+  assert_false(faro_shuffle_closed_form(1, 0, 20, 0.05, &epsilon, &delta)); /* 20 / (16 ln 40) < 1 */
+}
+
+static void test_noise__none_is_exact_under_every_schedule(void **state) {
+  (void)state;
+  for (uint64_t batch = 1; batch <= 7; batch++) {
+    const faro_release_params p = {1, 0.1, 100, batch, FARO_CALIBRATION_PAPER};
+    faro_release *r = make(0, &p);
+    faro_sim_rng data;
+    faro_sim_open(&data, 8, 0, FARO_ROLE_CONTEXT);
+    double z[LENGTH];
+    double total[LENGTH] = {0};
+    for (uint64_t t = 1; t <= 98; t++) {
+      draw_z(r, &data, z);
+      for (int i = 0; i < LENGTH; i++) total[i] += z[i];
+      if (faro_release_absorb(r, z, &data))
+        for (int i = 0; i < LENGTH; i++) assert_close(faro_release_statistics(r).sum[i], total[i], 1e-12);
+    }
+    faro_release_destroy(r);
+  }
+}
+
+static void test_randomize__deployment_takes_exact_noise_only(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
+    faro_release *r = make(k, &p);
+    const double z[LENGTH] = {0};
+    void *message = calloc(1, faro_release_message_size(r));
+    faro_error error = {0};
+    const faro_status status = faro_release_randomize(r, z, secure, message, &error);
+    assert_int_equal(status, strcmp(faro_release_kind_name(faro_release_kind_at(k)), "shuffle-bits") == 0
+                                 ? FARO_OK
+                                 : FARO_INVALID);
+    free(message);
+    faro_release_destroy(r);
+  }
+  faro_secure_close(secure);
+}
+
+static void test_bits__a_message_never_exceeds_its_bits(void **state) {
+  (void)state;
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  const faro_release_params p = {10, 0.1, 100, 20, FARO_CALIBRATION_FIGURE};
+  assert_ok(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, error));
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
+  const double wild[] = {-1e9, -1, 0, 0.37, 1, 1e9, (double)NAN, (double)INFINITY};
+  for (int round = 0; round < 2000; round++) {
+    double z[LENGTH];
+    uint64_t ones[LENGTH];
+    for (int i = 0; i < LENGTH; i++) z[i] = wild[(round + i) % 8];
+    faro_release_rehearse(r, z, &sim, ones);
+    for (int i = 0; i < LENGTH; i++) assert_true(ones[i] <= r->grid + r->bits);
+  }
+  faro_release_destroy(r);
+}
+
+static void test_bits__the_shuffler_hands_on_totals_and_wipes_messages(void **state) {
+  (void)state;
+  const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
+  size_t kind = 0;
+  while (strcmp(faro_release_kind_name(faro_release_kind_at(kind)), "shuffle-bits") != 0) kind++;
+  faro_release *r = make(kind, &p);
+  uint64_t batch[10][LENGTH];
+  uint64_t total[LENGTH] = {0};
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 10, 0, FARO_ROLE_SHUFFLER);
+  for (int u = 0; u < 10; u++)
+    for (int i = 0; i < LENGTH; i++) total[i] += batch[u][i] = faro_exact_below(&sim.rng, 100);
+  assert_int_equal(faro_release_shuffle(r, batch, &sim.rng), 1);
+  assert_memory_equal(batch[0], total, sizeof total);
+  for (int u = 1; u < 10; u++)
+    for (int i = 0; i < LENGTH; i++) assert_int_equal(batch[u][i], 0);
+  faro_release_destroy(r);
+}
+
+static void test_bits__impossible_noise_is_refused(void **state) {
+  (void)state;
+  faro_contribution c;
+  faro_release *r = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_contribution_init(&c, 1000, 1, 0, 1, &error), FARO_OK);
+  const faro_release_params p = {1e-4, 1e-15, 100, 2, FARO_CALIBRATION_PAPER};
+  assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
+                   FARO_INVALID);
+  assert_non_null(strstr(error.message, "noise bits"));
+}
+
+static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
+  (void)state;
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    faro_release_params p = {1, 0.1, 20000, 0, FARO_CALIBRATION_PAPER};
+    faro_release *r = make(k, &p);
+    const bool shuffles = faro_release_kind_trust(faro_release_kind_at(k)) == FARO_TRUST_SHUFFLE;
+    if (shuffles)
+      assert_true(faro_release_batch(r) > 100 && faro_release_batch(r) < 5000); /* T^(3/5) = 380 */
+    else assert_int_equal(faro_release_batch(r), 1);
+    faro_release_destroy(r);
+  }
+  faro_release_params tiny = {1, 0.1, 2, 0, FARO_CALIBRATION_PAPER};
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    faro_release *r = make(k, &tiny);
+    assert_true(faro_release_batch(r) <= 2);
+    faro_release_destroy(r);
+  }
+}
+
+static void test_trust__every_model_has_a_name_and_a_view(void **state) {
+  (void)state;
+  for (int t = 0; t <= FARO_TRUST_SHUFFLE; t++)
+    assert_true(*faro_trust_name((faro_trust)t) != '\0' && *faro_trust_view((faro_trust)t) != '\0');
+  assert_null(faro_release_kind_find("no such release"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all__deterministic_in_the_seed),
+      cmocka_unit_test(test_all__publish_whole_batches_only),
+      cmocka_unit_test(test_all__allocate_nothing_after_creation),
+      cmocka_unit_test(test_all__survive_exhausted_memory),
+      cmocka_unit_test(test_all__refuse_parameters_by_name),
+      cmocka_unit_test(test_all__claims_are_honest),
+      cmocka_unit_test(test_paper__claims_end_where_the_theorems_end),
+      cmocka_unit_test(test_closed_form__matches_a_hand_computation),
+      cmocka_unit_test(test_noise__none_is_exact_under_every_schedule),
+      cmocka_unit_test(test_randomize__deployment_takes_exact_noise_only),
+      cmocka_unit_test(test_bits__a_message_never_exceeds_its_bits),
+      cmocka_unit_test(test_bits__the_shuffler_hands_on_totals_and_wipes_messages),
+      cmocka_unit_test(test_bits__impossible_noise_is_refused),
+      cmocka_unit_test(test_batch__auto_is_one_or_what_the_theorem_says),
+      cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

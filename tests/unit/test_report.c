@@ -1,0 +1,277 @@
+/* report: table, JSON, CSV, figure and page say what the run found, also when labels are hostile. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/view.h"
+#include "support/support.h"
+
+static const char FILE_TEXT[] = "title: \"Regret <of> \\\"a\\\" & b\"\n"
+                                "environment: {name: linear-fixed, dimension: 3, arms: 5}\n"
+                                "horizon: 250\ninstances: 5\ndelta: 0.1\n"
+                                "sweep: {epsilon: [0.5, 1, 50], dimension: [2, 3]}\n"
+                                "algorithms:\n"
+                                "  - {label: 'plain', learner: linucb, release: none}\n"
+                                "  - {label: 'a \"b\", <c>&', learner: linucb, release: local}\n";
+
+static faro_report *report_of(const char *text, const char *key, const char *value) {
+  const faro_override override = {.key = key, .value = value};
+  const faro_experiment_options options = {.overrides = &override, .override_count = key ? 1 : 0};
+  faro_experiment *e = NULL;
+  faro_results *results = NULL;
+  faro_report *report = NULL;
+  assert_ok(faro_experiment_parse(&e, "some/report.yaml", text, strlen(text), &options, error));
+  assert_ok(faro_run(e, &(faro_run_options){.jobs = 2}, &results, error));
+  assert_ok(faro_report_make(&report, e, results, error));
+  faro_results_destroy(results);
+  faro_experiment_destroy(e);
+  return report;
+}
+
+static size_t count_of(const char *text, const char *part) {
+  size_t n = 0;
+  for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) n++;
+  return n;
+}
+
+static void test_table__has_a_row_for_each_result_and_says_what_is_not_proven(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, NULL, NULL);
+  char *table = faro_report_table(report);
+  assert_int_equal(count_of(table, "no privacy"), 6);
+  assert_int_equal(count_of(table, "(0.5, 0.1) proven"), 2);
+  assert_int_equal(count_of(table, "(50, 0.1) not proven"), 2);
+  assert_int_equal(count_of(table, "not proven: "), 1);
+  assert_non_null(strstr(table, "calibration paper"));
+  free(table);
+  faro_report_destroy(report);
+  report = report_of(FILE_TEXT, "calibration", "[paper, figure]");
+  table = faro_report_table(report);
+  assert_null(strstr(table, "calibration paper"));
+  free(table);
+  faro_report_destroy(report);
+  faro_report_destroy(NULL);
+}
+
+static void test_json__has_the_documented_fields(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, NULL, NULL);
+  char *text = faro_report_json(report);
+  json_t *document = json_loads(text, 0, NULL);
+  assert_non_null(document);
+  assert_string_equal(json_string_value(json_object_get(document, "experiment")), "report");
+  const json_t *results = json_object_get(document, "results");
+  assert_int_equal(json_array_size(results), 12);
+  const json_t *one = json_array_get(results, 1);
+  static const char *const fields[] = {"label",     "learner", "release", "epsilon",   "delta",
+                                       "dimension", "regret",  "rounds",  "instances", "bits_per_user",
+                                       "updates",   "seconds", "claim"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    assert_non_null(json_object_get(one, fields[i]));
+  assert_null(json_object_get(one, "curve"));
+  const json_t *claim = json_object_get(one, "claim");
+  assert_string_equal(json_string_value(json_object_get(claim, "trust")), "local");
+  assert_string_equal(json_string_value(json_object_get(claim, "level")), "event");
+  assert_true(json_is_true(json_object_get(claim, "proven")));
+  assert_true(json_is_null(json_object_get(json_object_get(json_array_get(results, 0), "claim"), "epsilon")));
+  const double mean = json_number_value(json_object_get(json_object_get(one, "regret"), "mean"));
+  assert_true(mean == report->row[1].regret.mean); /* reads back exactly */
+  json_decref(document);
+  free(text);
+  faro_report_destroy(report);
+}
+
+static void test_csv__quotes_labels_and_reads_back(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, NULL, NULL);
+  char *summary = faro_report_summary_csv(report);
+  char *curves = faro_report_curves_csv(report);
+  assert_int_equal(count_of(summary, "\n"), 13);
+  assert_int_equal(count_of(curves, "\n"), 1 + 12 * 200);
+  assert_int_equal(strncmp(summary, "label,epsilon,dimension,learner,", 32), 0);
+  assert_int_equal(count_of(summary, "\"a \"\"b\"\", <c>&\",0.5,"), 2);
+  char number[FARO_NUMBER_SIZE];
+  assert_non_null(strstr(summary, faro_number(report->row[5].regret.mean, number)));
+  assert_null(strstr(summary, "seconds"));
+  free(summary);
+  free(curves);
+  faro_report_destroy(report);
+}
+
+static void check_markup(const char *markup) {
+  assert_null(strstr(markup, "<c>"));
+  assert_null(strstr(markup, "<of>"));
+  assert_non_null(strstr(markup, "a &quot;b&quot;, &lt;c&gt;&amp;"));
+  assert_non_null(strstr(markup, "Regret &lt;of&gt; &quot;a&quot; &amp; b"));
+  assert_null(strstr(markup, "nan"));
+  assert_null(strstr(markup, "inf\""));
+}
+
+static void test_figure__escapes_text_and_marks_what_is_not_proven(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, NULL, NULL);
+  char *svg = faro_report_svg(report);
+  check_markup(svg);
+  assert_int_equal(count_of(svg, " = 0.5</text>"), 1); /* a panel for each epsilon */
+  assert_int_equal(count_of(svg, ", dimension 2"), 2); /* and a line for each label and dimension */
+  assert_int_equal(count_of(svg, "(not proven where dashed)"), 2);
+  assert_int_equal(count_of(svg, "cumulative pseudo-regret"), 1);
+  char *html = faro_report_html(report);
+  check_markup(html);
+  assert_int_equal(count_of(html, "<tr>"), 13);
+  assert_int_equal(count_of(html, "not proven</td>"), 2);
+  free(svg);
+  free(html);
+  faro_report_destroy(report);
+}
+
+static void test_figure__can_stand_against_a_swept_key(void **state) {
+  (void)state;
+  char text[1000];
+  snprintf(text, sizeof text, "%splot: {x: epsilon, panels: dimension}\n", FILE_TEXT);
+  faro_report *report = report_of(text, NULL, NULL);
+  char *svg = faro_report_svg(report);
+  assert_non_null(strstr(svg, "epsilon (logarithmic)"));
+  assert_int_equal(count_of(svg, "final pseudo-regret"), 1);
+  assert_int_equal(count_of(svg, "dimension = "), 2);
+  free(svg);
+  faro_report_destroy(report);
+  report = report_of(text, "epsilon", "[3]"); /* one point on the axis */
+  svg = faro_report_svg(report);
+  check_markup(svg);
+  free(svg);
+  faro_report_destroy(report);
+  snprintf(text, sizeof text, "%splot: {x: calibration, panels: none}\nseed: 2\n", FILE_TEXT);
+  report = report_of(text, "calibration",
+                     "[paper, figure]"); /* words have no place on the axis, but nothing breaks */
+  svg = faro_report_svg(report);
+  check_markup(svg);
+  free(svg);
+  faro_report_destroy(report);
+}
+
+static void test_files__are_written_whole_and_read_back(void **state) {
+  (void)state;
+  char path[] = "/tmp/faro-report-XXXXXX";
+  assert_true(mkdtemp(path) != NULL);
+  faro_report *report = report_of(FILE_TEXT, NULL, NULL);
+  assert_ok(faro_report_write(report, path, error));
+  faro_report *loaded = NULL;
+  assert_ok(faro_report_load(&loaded, path, error));
+  char *(*const forms[])(const faro_report *) = {faro_report_table,       faro_report_json,
+                                                 faro_report_summary_csv, faro_report_curves_csv,
+                                                 faro_report_svg,         faro_report_html};
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    char *a = forms[i](report);
+    char *b = forms[i](loaded);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+  }
+  faro_report_destroy(loaded);
+  static const char *const files[] = {"run.json", "summary.csv", "curves.csv", "report.svg", "report.html"};
+  for (size_t i = 0; i < 5; i++) {
+    char file[100];
+    snprintf(file, sizeof file, "%s/%s", path, files[i]);
+    assert_int_equal(remove(file), 0);
+  }
+  assert_int_equal(remove(path), 0); /* nothing else was left there */
+  faro_error error = {0};
+  assert_int_equal(faro_report_write(report, path, &error), FARO_SYSTEM);
+  assert_non_null(strstr(error.message, path));
+  error = (faro_error){0};
+  assert_int_equal(faro_report_load(&loaded, path, &error), FARO_INVALID);
+  char huge[5000];
+  memset(huge, 'x', sizeof huge - 1);
+  huge[sizeof huge - 1] = '\0';
+  error = (faro_error){0};
+  assert_int_equal(faro_report_write(report, huge, &error), FARO_INVALID);
+  faro_report_destroy(report);
+}
+
+/* Every member of run.json taken out or replaced, one at a time: refused or drawn, never worse. */
+static void test_parse__believes_nothing(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, "epsilon", "1");
+  const char *const paths[][3] = {{"title"},
+                                  {"experiment"},
+                                  {"faro"},
+                                  {"faro", "version"},
+                                  {"environment"},
+                                  {"sweep"},
+                                  {"plot"},
+                                  {"results"},
+                                  {"results", "0"},
+                                  {"results", "0", "label"},
+                                  {"results", "1", "claim"},
+                                  {"results", "1", "regret"},
+                                  {"results", "1", "curve"},
+                                  {"results", "1", "dimension"}};
+  size_t refused = 0;
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    for (int how = 0; how < 3; how++) {
+      json_t *document = json_deep_copy(report->document);
+      json_t *at = document;
+      size_t depth = 0;
+      while (depth < 2 && paths[i][depth + 1]) {
+        const char *step = paths[i][depth++];
+        at = json_is_array(at) ? json_array_get(at, (size_t)atoi(step)) : json_object_get(at, step);
+      }
+      json_t *other = how == 0 ? json_null() : how == 1 ? json_integer(-7) : json_array();
+      const char *last = paths[i][depth];
+      if (json_is_array(at)) json_array_set_new(at, (size_t)atoi(last), other);
+      else json_object_set_new(at, last, other);
+      char *text = json_dumps(document, 0);
+      faro_report *parsed = NULL;
+      faro_error error = {0};
+      if (faro_report_parse(&parsed, "run.json", text, strlen(text), &error) == FARO_OK) {
+        free(faro_report_html(parsed));
+        faro_report_destroy(parsed);
+      } else {
+        refused++;
+        assert_int_equal(error.status, FARO_INVALID);
+      }
+      free(text);
+      json_decref(document);
+    }
+  assert_true(refused > 30);
+  faro_error error = {0};
+  faro_report *parsed = NULL;
+  assert_int_equal(faro_report_parse(&parsed, "run.json", "{", 1, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "not JSON"));
+  faro_report_destroy(report);
+}
+
+static void test_render__survives_exhausted_memory(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, NULL, NULL);
+  char *(*const forms[])(const faro_report *) = {faro_report_table, faro_report_summary_csv,
+                                                 faro_report_curves_csv, faro_report_svg, faro_report_html};
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    for (size_t n = 1; n < 100; n++) {
+      alloc_fail_at(n);
+      char *text = forms[i](report);
+      const bool reached = alloc_count() >= n;
+      alloc_reset();
+      if (!reached) assert_non_null(text);
+      free(text);
+      if (!reached) break;
+    }
+  faro_report_destroy(report);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_table__has_a_row_for_each_result_and_says_what_is_not_proven),
+      cmocka_unit_test(test_json__has_the_documented_fields),
+      cmocka_unit_test(test_csv__quotes_labels_and_reads_back),
+      cmocka_unit_test(test_figure__escapes_text_and_marks_what_is_not_proven),
+      cmocka_unit_test(test_figure__can_stand_against_a_swept_key),
+      cmocka_unit_test(test_files__are_written_whole_and_read_back),
+      cmocka_unit_test(test_parse__believes_nothing),
+      cmocka_unit_test(test_render__survives_exhausted_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/* run: the same results whatever the threads, and after any interruption; the journal under the runner. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sim/experiment.h"
+#include "sim/journal.h"
+#include "support/support.h"
+
+static const char FILE_TEXT[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\n"
+                                "horizon: 500\ninstances: 6\ndelta: 0.1\ncalibration: figure\n"
+                                "algorithms:\n"
+                                "  - {learner: linucb, release: none}\n"
+                                "  - {learner: linucb, release: shuffle-bits, batch: 10}\n"
+                                "  - {learner: linucb, release: local}\n";
+
+static faro_experiment *parse(const char *text) {
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_parse(&e, "run.yaml", text, strlen(text), NULL, error));
+  return e;
+}
+
+static faro_results *run(const faro_experiment *e, const faro_run_options *options) {
+  faro_results *results = NULL;
+  assert_ok(faro_run(e, options, &results, error));
+  return results;
+}
+
+static void assert_same(const faro_results *a, const faro_results *b) {
+  assert_int_equal(a->cells, b->cells);
+  for (size_t c = 0; c < a->cells; c++) {
+    assert_memory_equal(&a->outcome[c].regret, &b->outcome[c].regret, sizeof a->outcome[c].regret);
+    assert_memory_equal(a->outcome[c].curve, b->outcome[c].curve, sizeof a->outcome[c].curve);
+    assert_true(a->outcome[c].updates == b->outcome[c].updates);
+  }
+}
+
+static void test_run__threads_change_nothing(void **state) {
+  (void)state;
+  faro_experiment *e = parse(FILE_TEXT);
+  faro_results *one = run(e, &(faro_run_options){.jobs = 1});
+  faro_results *four = run(e, &(faro_run_options){.jobs = 4});
+  faro_results *many = run(e, &(faro_run_options){.jobs = 5000});
+  faro_results *fit = run(e, &(faro_run_options){0});
+  assert_same(one, four);
+  assert_same(one, many);
+  assert_same(one, fit);
+  assert_true(one->outcome[0].regret.mean > 0);
+  assert_true(one->outcome[0].updates == 500 && one->outcome[1].updates == 50);
+  assert_int_equal(one->outcome[0].points, 200);
+  faro_results_destroy(one);
+  faro_results_destroy(four);
+  faro_results_destroy(many);
+  faro_results_destroy(fit);
+  faro_results_destroy(NULL);
+  faro_experiment_destroy(e);
+}
+
+/* A stop after a few instances, from the progress callback. */
+typedef struct brake {
+  atomic_int stop;
+  size_t after, shown;
+} brake;
+
+static void press(void *context, size_t done, size_t total) {
+  brake *b = context;
+  b->shown++;
+  assert_true(done <= total);
+  if (done >= b->after) atomic_store(&b->stop, 1);
+}
+
+static void test_run__resumes_where_it_stopped(void **state) {
+  (void)state;
+  char path[] = "/tmp/faro-test-XXXXXX";
+  assert_true(mkdtemp(path) != NULL);
+  char journal[64];
+  snprintf(journal, sizeof journal, "%s/j", path);
+  static const char slow[] = "environment: {name: linear-iid, dimension: 3, arms: 50}\n"
+                             "horizon: 20000\ninstances: 24\ndelta: 0.1\n"
+                             "algorithms: [{learner: linucb, release: local}]\n";
+  faro_experiment *e = parse(slow);
+  faro_results *whole = run(e, &(faro_run_options){.jobs = 2});
+  brake b = {.after = 1};
+  const faro_run_options options = {
+      .jobs = 2, .journal = journal, .stop = &b.stop, .progress = press, .context = &b};
+  faro_results *results = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_run(e, &options, &results, &error), FARO_INTERRUPTED);
+  assert_null(results);
+  assert_non_null(strstr(error.message, "of 24 instances are finished and kept"));
+  faro_results *resumed = run(e, &(faro_run_options){.jobs = 2, .journal = journal});
+  assert_true(resumed->resumed >= 1 && resumed->resumed < 24);
+  assert_same(whole, resumed);
+  faro_results *again =
+      run(e, &(faro_run_options){.jobs = 1, .journal = journal}); /* all of it from the journal */
+  assert_int_equal(again->resumed, 24);
+  assert_same(whole, again);
+  faro_experiment *other = parse(FILE_TEXT);
+  error = (faro_error){0};
+  assert_int_equal(faro_run(other, &(faro_run_options){.journal = journal}, &results, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "another experiment"));
+  faro_results_destroy(whole);
+  faro_results_destroy(resumed);
+  faro_results_destroy(again);
+  faro_experiment_destroy(e);
+  faro_experiment_destroy(other);
+  assert_int_equal(remove(journal), 0);
+  assert_int_equal(remove(path), 0);
+}
+
+static void test_run__a_journal_that_cannot_be_opened_is_an_error(void **state) {
+  (void)state;
+  faro_experiment *e = parse(FILE_TEXT);
+  faro_results *results = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_run(e, &(faro_run_options){.journal = "/no/such/folder/j"}, &results, &error),
+                   FARO_SYSTEM);
+  assert_non_null(strstr(error.message, "/no/such/folder/j"));
+  faro_experiment_destroy(e);
+}
+
+/* A disk that fills up: files may not grow past a few records. */
+static void test_run__a_full_disk_ends_the_run_with_its_reason(void **state) {
+  (void)state;
+  char path[] = "/tmp/faro-journal-XXXXXX";
+  close(mkstemp(path));
+  struct rlimit old;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const struct rlimit small = {.rlim_cur = 4000, .rlim_max = old.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+  faro_experiment *e = parse(FILE_TEXT);
+  faro_results *results = NULL;
+  faro_error error = {0};
+  const faro_status status = faro_run(e, &(faro_run_options){.jobs = 2, .journal = path}, &results, &error);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+  assert_int_equal(status, FARO_SYSTEM);
+  assert_null(results);
+  assert_non_null(strstr(error.message, "cannot be written"));
+  results = run(e, &(faro_run_options){.jobs = 2, .journal = path}); /* room again: what was kept is good */
+  assert_int_equal(results->resumed, 2);
+  faro_results_destroy(results);
+  faro_experiment_destroy(e);
+  assert_int_equal(remove(path), 0);
+}
+
+static void test_run__survives_exhausted_memory(void **state) {
+  (void)state;
+  static const char small[] =
+      "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 50\ninstances: 2\n"
+      "algorithms: [{learner: linucb, release: central-tree}]\n";
+  faro_experiment *e = parse(small);
+  for (size_t n = 1; n < 400; n++) {
+    faro_results *results = NULL;
+    faro_error error = {0};
+    alloc_fail_at(n);
+    const faro_status status = faro_run(e, &(faro_run_options){.jobs = 1}, &results, &error);
+    const bool reached = alloc_count() >= n;
+    alloc_reset();
+    if (status == FARO_OK) {
+      faro_results_destroy(results);
+      if (reached) continue;
+      faro_experiment_destroy(e);
+      return;
+    }
+    assert_true(status == FARO_MEMORY || status == FARO_SYSTEM);
+    assert_true(error.message[0] != '\0');
+    assert_null(results);
+  }
+  fail_msg("the run never succeeded");
+}
+
+/* The journal itself. */
+
+typedef struct memory {
+  size_t count, refuse_from;
+  uint32_t cell[16], instance[16];
+  double first[16];
+} memory;
+
+static bool remember(void *context, uint32_t cell, uint32_t instance, const double *values) {
+  memory *m = context;
+  if (m->count >= m->refuse_from) return false;
+  m->cell[m->count] = cell;
+  m->instance[m->count] = instance;
+  m->first[m->count++] = values[0];
+  return true;
+}
+
+static const unsigned char digest[32] = "a digest of thirty-two bytes....";
+
+static faro_journal *open_journal(const char *path, memory *m) {
+  faro_journal *j = NULL;
+  *m = (memory){.refuse_from = m->refuse_from ? m->refuse_from : 16};
+  assert_ok(faro_journal_open(&j, path, digest, 3, remember, m, error));
+  return j;
+}
+
+static void add(faro_journal *j, uint32_t cell) {
+  const double values[3] = {cell + 0.5, 2, 3};
+  assert_ok(faro_journal_add(j, cell, cell + 100, values, error));
+}
+
+static void test_journal__keeps_whole_records_and_cuts_torn_ones(void **state) {
+  (void)state;
+  char path[] = "/tmp/faro-journal-XXXXXX";
+  close(mkstemp(path));
+  memory m = {0};
+  faro_journal *j = open_journal(path, &m);
+  assert_int_equal(m.count, 0);
+  for (uint32_t i = 0; i < 3; i++) add(j, i);
+  faro_journal_close(j);
+  FILE *file = fopen(path, "ab"); /* torn: half a record, as after a crash */
+  assert_non_null(file);
+  assert_int_equal(fwrite("torn torn torn", 14, 1, file), 1);
+  fclose(file);
+  j = open_journal(path, &m);
+  assert_int_equal(m.count, 3);
+  for (uint32_t i = 0; i < 3; i++)
+    assert_true(m.cell[i] == i && m.instance[i] == i + 100 && m.first[i] == i + 0.5);
+  add(j, 3);
+  faro_journal_close(j);
+  j = open_journal(path, &m);
+  assert_int_equal(m.count, 4);
+  faro_journal_close(j);
+  file = fopen(path, "r+b"); /* a flipped bit in the second record */
+  assert_non_null(file);
+  const long header = 48;
+  const long record = 8 + 24 + 8;
+  assert_int_equal(fseek(file, header + record + 10, SEEK_SET), 0);
+  assert_int_equal(fputc(0x55, file), 0x55);
+  fclose(file);
+  j = open_journal(path, &m);
+  assert_int_equal(m.count, 1);
+  faro_journal_close(j);
+  assert_int_equal(remove(path), 0);
+}
+
+static void test_journal__records_that_make_no_sense_are_cut_off(void **state) {
+  (void)state;
+  char path[] = "/tmp/faro-journal-XXXXXX";
+  close(mkstemp(path));
+  memory m = {0};
+  faro_journal *j = open_journal(path, &m);
+  for (uint32_t i = 0; i < 5; i++) add(j, i);
+  faro_journal_close(j);
+  m.refuse_from = 2;
+  faro_journal_close(open_journal(path, &m));
+  m.refuse_from = 16;
+  faro_journal_close(open_journal(path, &m));
+  assert_int_equal(m.count, 2);
+  assert_int_equal(remove(path), 0);
+}
+
+static void test_journal__one_writer_at_a_time(void **state) {
+  (void)state;
+  char path[] = "/tmp/faro-journal-XXXXXX";
+  close(mkstemp(path));
+  memory m = {0};
+  faro_journal *j = open_journal(path, &m);
+  faro_journal *second = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_journal_open(&second, path, digest, 3, remember, &m, &error), FARO_SYSTEM);
+  assert_non_null(strstr(error.message, "another run"));
+  faro_journal_close(j);
+  faro_journal_close(NULL);
+  for (size_t n = 1; n <= 3; n++) {
+    error = (faro_error){0};
+    alloc_fail_at(n);
+    assert_int_equal(faro_journal_open(&second, path, digest, 3, remember, &m, &error), FARO_MEMORY);
+    alloc_reset();
+  }
+  assert_int_equal(remove(path), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_run__threads_change_nothing),
+      cmocka_unit_test(test_run__resumes_where_it_stopped),
+      cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),
+      cmocka_unit_test(test_run__a_full_disk_ends_the_run_with_its_reason),
+      cmocka_unit_test(test_run__survives_exhausted_memory),
+      cmocka_unit_test(test_journal__keeps_whole_records_and_cuts_torn_ones),
+      cmocka_unit_test(test_journal__records_that_make_no_sense_are_cut_off),
+      cmocka_unit_test(test_journal__one_writer_at_a_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
