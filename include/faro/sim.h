@@ -65,6 +65,7 @@ typedef struct faro_results {
 typedef struct faro_run_options {
   size_t jobs;            /* threads; 0: one a processor */
   const char *journal;    /* file that keeps finished instances, or NULL */
+  bool fresh;             /* what the journal holds already is thrown away */
   const atomic_int *stop; /* non-zero: finish nothing more; may be NULL. Safe to set in a signal handler */
   void (*progress)(void *context, size_t done, size_t total); /* about five times a second; may be NULL */
   void *context;

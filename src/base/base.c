@@ -11,6 +11,8 @@ faro_status faro_fail(faro_error *error, faro_status status, const char *format,
   va_start(args, format);
   vsnprintf(error->message, sizeof error->message, format, args);
   va_end(args);
+  for (char *c = error->message; *c; c++) /* what a file or a user wrote must not steer a terminal */
+    if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
   return status;
 }
 

@@ -52,6 +52,12 @@ const char *faro_nearest(const char *word, const char *const *names, size_t coun
   return best;
 }
 
+const char *faro_path_end(const char *path) {
+  enum { SHOWN = 120 };
+  const size_t length = strlen(path);
+  return length > SHOWN ? path + length - SHOWN : path;
+}
+
 static bool reserve(faro_text *text, size_t extra) {
   if (text->length + extra < text->capacity) return true;
   const size_t capacity = (text->length + extra + 64) * 2;

@@ -13,6 +13,9 @@ const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]);
 /* The name nearest to `word` when it is near enough to be a slip of the keyboard, else NULL. */
 const char *faro_nearest(const char *word, const char *const *names, size_t count);
 
+/* The path, or its last 120 bytes: of a long path the end tells most, and a message must fit. */
+const char *faro_path_end(const char *path);
+
 /* A string that grows. A failed allocation is remembered in `failed` and later calls do nothing, so
  * that a writer checks once, at the end. */
 typedef struct faro_text {

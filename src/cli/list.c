@@ -107,7 +107,10 @@ static int run(int argc, char **argv) {
   for (;;) {
     switch (cli_next(&cli_list, options, 1, argc, argv, &place, &value)) {
     case 0: list_matrix(); return EXIT_DONE;
-    case CLI_WORD: word = value; continue;
+    case CLI_WORD:
+      if (word) return cli_usage(&cli_list, "one list at a time (got %s and %s)", word, value);
+      word = value;
+      continue;
     case CLI_HELP: return EXIT_DONE;
     case CLI_END: break;
     default: return EXIT_USAGE;

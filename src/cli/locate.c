@@ -24,25 +24,28 @@ static bool looks_like_path(const char *name) {
   return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
 }
 
-/* The name in some folder that is nearest to the word. */
+/* The name in some folder that is nearest to the word, as a hint; empty when none is near. */
 static void suggest(const char *word, char out[static CLI_PATH]) {
-  *out = '\0';
+  enum { NAMES = 256, NAME = 64 };
+  static char names[NAMES][NAME];
+  const char *name[NAMES];
+  size_t count = 0;
   for (size_t i = 0; i < CLI_PLACES; i++) {
     char folder[CLI_PATH];
     const char *path = cli_experiment_folder(i, folder);
     DIR *directory = path ? opendir(path) : NULL;
-    if (!directory) continue;
-    for (const struct dirent *entry = NULL; *out == '\0' && (entry = readdir(directory));) {
-      char name[256];
-      snprintf(name, sizeof name, "%s", entry->d_name);
-      char *dot = strrchr(name, '.');
-      if (!dot || strcmp(dot, ".yaml") != 0) continue;
-      *dot = '\0';
-      const char *names[] = {name};
-      if (faro_nearest(word, names, 1)) snprintf(out, CLI_PATH, " (did you mean %s?)", name);
+    for (const struct dirent *entry = NULL; directory && count < NAMES && (entry = readdir(directory));) {
+      const size_t length = strlen(entry->d_name);
+      if (length <= 5 || length >= NAME || strcmp(entry->d_name + length - 5, ".yaml") != 0) continue;
+      memcpy(names[count], entry->d_name, length - 5);
+      names[count][length - 5] = '\0';
+      name[count] = names[count];
+      count++;
     }
-    closedir(directory);
+    if (directory) closedir(directory);
   }
+  const char *nearest = faro_nearest(word, name, count);
+  snprintf(out, CLI_PATH, nearest ? " (did you mean %s?)" : "", nearest);
 }
 
 bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error *error) {
@@ -59,7 +62,7 @@ bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error
   char hint[CLI_PATH];
   suggest(name, hint);
   (void)faro_fail(error, FARO_INVALID,
-                  "no experiment \"%s\"%s; `faro list experiments` names them, and a path works too", name,
-                  hint);
+                  "no experiment \"%.100s\"%.80s; `faro list experiments` names them, and a path works too",
+                  name, hint);
   return false;
 }

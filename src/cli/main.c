@@ -27,7 +27,7 @@ static int unknown(const char *name) {
   return EXIT_USAGE;
 }
 
-int main(int argc, char **argv) {
+static int dispatch(int argc, char **argv) {
   if (argc < 2) {
     help(stderr);
     return EXIT_USAGE;
@@ -43,4 +43,12 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < COMMANDS; i++)
     if (strcmp(commands[i]->name, argv[1]) == 0) return commands[i]->run(argc - 2, argv + 2);
   return unknown(argv[1]);
+}
+
+/* Output that could not be written is a failure, whatever was computed. */
+int main(int argc, char **argv) {
+  const int status = dispatch(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fprintf(stderr, "faro: cannot write the output\n");
+  return status == EXIT_DONE ? EXIT_SYSTEM : status;
 }

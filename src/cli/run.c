@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 
 enum {
@@ -50,7 +51,7 @@ static void catch_signals(void) {
 }
 
 static int add_override(request *r, const char *text) {
-  char *copy = strdup(text); /* lives as long as the program */
+  char *copy = strdup(text);
   char *equals = copy ? strchr(copy, '=') : NULL;
   if (!equals || equals == copy) {
     free(copy);
@@ -68,7 +69,7 @@ static int add_override(request *r, const char *text) {
 static int set_jobs(request *r, const char *text) {
   char *end = NULL;
   const long jobs = strtol(text, &end, 10);
-  if (*text == '\0' || *end != '\0' || jobs < 1 || jobs > 1024)
+  if (*text < '0' || *text > '9' || *end != '\0' || jobs < 1 || jobs > 1024)
     return cli_usage(&cli_run, "--jobs must be 1 .. 1024 (got %s)", text);
   r->jobs = (size_t)jobs;
   return EXIT_DONE;
@@ -98,40 +99,48 @@ static int parse(request *r, int argc, char **argv) {
     case OPTION_QUIET: r->quiet = true; break;
     case CLI_WORD: status = set_experiment(r, value); break;
     case CLI_HELP: return -1;
-    case CLI_END: return r->experiment ? EXIT_DONE : cli_usage(&cli_run, "which experiment?");
+    case CLI_END:
+      if (r->json && r->csv) return cli_usage(&cli_run, "--json or --csv, not both");
+      return r->experiment ? EXIT_DONE : cli_usage(&cli_run, "which experiment?");
     default: return EXIT_USAGE;
     }
     if (status != EXIT_DONE) return status;
   }
 }
 
-/* mkdir -p; *made counts the folders that were not there, so that an early failure can take them back. */
-static faro_status make_folders(const char *path, size_t *made, faro_error *error) {
-  char part[CLI_PATH];
-  *made = 0;
-  if (*path == '\0' || strlen(path) >= sizeof part)
+/* The folders that a run made for its output, so that an early failure can take them back. */
+typedef struct folders {
+  char path[CLI_PATH];
+  size_t first, last; /* lengths of the shortest and the longest prefix of path that was made; 0: none */
+} folders;
+
+/* mkdir -p */
+static faro_status make_folders(folders *f, const char *path, faro_error *error) {
+  if (*path == '\0' || snprintf(f->path, sizeof f->path, "%s", path) >= (int)sizeof f->path)
     return faro_fail(error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
-  for (size_t i = 1; i <= strlen(path); i++) {
+  const size_t length = strlen(path);
+  for (size_t i = 1; i <= length; i++) {
     if (path[i] != '/' && path[i] != '\0') continue;
-    memcpy(part, path, i);
-    part[i] = '\0';
-    if (mkdir(part, 0777) == 0) (*made)++;
-    else if (errno != EEXIST)
-      return faro_fail(error, FARO_SYSTEM, "%s: cannot be made: %s", part, strerror(errno));
+    f->path[i] = '\0';
+    const bool made = mkdir(f->path, 0777) == 0;
+    if (!made && errno != EEXIST)
+      return faro_fail(error, FARO_SYSTEM, "%s: cannot be made: %s", faro_path_end(f->path), strerror(errno));
+    f->path[i] = path[i];
+    if (made && f->first == 0) f->first = i;
+    if (made) f->last = i;
   }
   struct stat info;
   if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK) != 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: not a directory that can be written", path);
+    return faro_fail(error, FARO_SYSTEM, "%s: not a directory that can be written", faro_path_end(path));
   return FARO_OK;
 }
 
-static void take_back_folders(const char *path, size_t made) {
-  char part[CLI_PATH];
-  snprintf(part, sizeof part, "%s", path);
-  for (; made > 0 && rmdir(part) == 0; made--) {
-    char *slash = strrchr(part, '/');
-    if (!slash) break;
-    *slash = '\0';
+/* Removes what was made, as far as it is empty. */
+static void take_back_folders(folders *f) {
+  for (size_t i = f->last; f->first > 0 && i >= f->first; i--) {
+    const bool end = f->path[i] == '/' || f->path[i] == '\0';
+    f->path[i] = end ? '\0' : f->path[i];
+    if (end && f->path[i - 1] != '/' && rmdir(f->path) != 0) return;
   }
 }
 
@@ -147,11 +156,11 @@ static int show(const request *r, const faro_report *report, const char *out) {
 static int run_into(const request *r, const faro_experiment *experiment, const char *out, faro_error *error) {
   char journal[CLI_PATH + 32];
   snprintf(journal, sizeof journal, "%s/instances.journal", out);
-  if (r->fresh) (void)remove(journal);
   cli_progress progress;
   cli_progress_begin(&progress, r->quiet);
   const faro_run_options run = {.jobs = r->jobs,
                                 .journal = journal,
+                                .fresh = r->fresh,
                                 .stop = &stop,
                                 .progress = cli_progress_show,
                                 .context = &progress};
@@ -182,11 +191,11 @@ static int execute(const request *r) {
   if (faro_experiment_load(&experiment, path, &settings, &error) != FARO_OK) return cli_fail(&error);
   snprintf(fallback, sizeof fallback, "results/%s", faro_experiment_name(experiment));
   const char *out = r->out ? r->out : fallback;
-  size_t made = 0;
+  folders made = {.first = 0};
   int result = EXIT_DONE;
-  if (make_folders(out, &made, &error) != FARO_OK) result = cli_fail(&error);
+  if (make_folders(&made, out, &error) != FARO_OK) result = cli_fail(&error);
   else result = run_into(r, experiment, out, &error);
-  if (result != EXIT_DONE) take_back_folders(out, made); /* only what is empty */
+  if (result != EXIT_DONE) take_back_folders(&made);
   faro_experiment_destroy(experiment);
   return result;
 }
@@ -194,8 +203,9 @@ static int execute(const request *r) {
 static int run(int argc, char **argv) {
   request r = {0};
   const int status = parse(&r, argc, argv);
-  if (status != EXIT_DONE) return status < 0 ? EXIT_DONE : status;
-  return execute(&r);
+  const int result = status == EXIT_DONE ? execute(&r) : status < 0 ? EXIT_DONE : status;
+  for (size_t i = 0; i < r.overrides; i++) free((char *)(uintptr_t)r.override[i].key);
+  return result;
 }
 
 const cli_command cli_run = {

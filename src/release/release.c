@@ -1,5 +1,6 @@
 /* release: the registry, validation, and the two ways through a batch. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/abort.h"
@@ -40,6 +41,17 @@ const char *faro_calibration_name(faro_calibration calibration) {
   return name[calibration];
 }
 
+static faro_status no_calibration(const faro_release_kind *kind, faro_calibration got, faro_error *error) {
+  char offered[64] = "";
+  size_t used = 0;
+  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+    if (kind->calibrate[c])
+      used += (size_t)snprintf(offered + used, sizeof offered - used, "%s%s", used ? ", " : "",
+                               faro_calibration_name((faro_calibration)c));
+  return faro_fail(error, FARO_INVALID, "calibration must be one that %s offers: %s (got %s)", kind->name,
+                   offered, faro_calibration_name(got));
+}
+
 static faro_status validate(const faro_release_kind *kind, const faro_release_params *params,
                             faro_error *error) {
   if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
@@ -52,9 +64,7 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
     return faro_fail(error, FARO_INVALID,
                      "batch must be at least %llu for %s (got %llu): a shuffler hides a user among others",
                      (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->batch);
-  if (!kind->calibrate[params->calibration])
-    return faro_fail(error, FARO_INVALID, "%s has no calibration \"%s\"", kind->name,
-                     faro_calibration_name(params->calibration));
+  if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
   if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);

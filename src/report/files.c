@@ -34,7 +34,7 @@ static faro_status write_file(const char *directory, const char *name, const cha
   if (status == FARO_OK && snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh)
     status = faro_fail(error, FARO_INVALID, "the path %.100s... is too long", path);
   if (status == FARO_OK && (!write_all(fresh, text) || rename(fresh, path) != 0)) {
-    status = faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
+    status = faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(path), strerror(errno));
     (void)remove(fresh);
   }
   free(text);
@@ -65,13 +65,14 @@ static faro_status slurp(const char *path, char **text, size_t *length, faro_err
   FILE *file = fopen(path, "rb");
   if (!file)
     return faro_fail(error, FARO_INVALID,
-                     "%s: cannot be read: %s (a directory that faro run has written is needed)", path,
-                     strerror(errno));
+                     "%s: cannot be read: %s (a directory that faro run has written is needed)",
+                     faro_path_end(path), strerror(errno));
   faro_status status = FARO_OK;
   long size = -1;
   if (fseek(file, 0, SEEK_END) == 0) size = ftell(file);
   rewind(file);
-  if (size < 0 || size > RUN_MAX) status = faro_fail(error, FARO_INVALID, "%s: not a run of faro", path);
+  if (size < 0 || size > RUN_MAX)
+    status = faro_fail(error, FARO_INVALID, "%s: not a run of faro", faro_path_end(path));
   if (status == FARO_OK) {
     *text = malloc((size_t)size + 1);
     if (!*text) status = faro_fail(error, FARO_MEMORY, "cannot hold %s", path);

@@ -74,6 +74,10 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
+  const double numbers[] = {row->batch,   row->rounds,  row->bits,   row->messages,
+                            row->updates, row->shifted, row->seconds};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
   return row->label && row->learner && row->release && row->calibration && row->trust && row->by &&
          row->standing && read_spread(json_object_get(result, "regret"), &row->regret) &&
          read_curve(report, json_object_get(result, "curve"), row, error);
@@ -85,11 +89,33 @@ static int find_sweep(const faro_report *report, const char *name) {
   return -1;
 }
 
+/* The experiment's name becomes a file's name: one plain word. */
+static bool plain_name(const char *name) {
+  if (!name || *name == '\0' || *name == '.' || strlen(name) > 200) return false;
+  for (; *name; name++)
+    if ((unsigned char)*name <= ' ' || (unsigned char)*name >= 127 || *name == '/') return false;
+  return true;
+}
+
+static bool read_sweeps(faro_report *report) {
+  const json_t *sweep = json_object_get(report->document, "sweep");
+  const json_t *plot = json_object_get(report->document, "plot");
+  report->sweeps = json_array_size(sweep);
+  if (!json_is_array(sweep) || !json_is_object(plot) || report->sweeps > FARO_SWEEPS_MAX) return false;
+  for (size_t s = 0; s < report->sweeps; s++) {
+    report->sweep[s] = json_string_value(json_array_get(sweep, s));
+    if (!report->sweep[s]) return false;
+  }
+  report->x = find_sweep(report, text(plot, "x"));
+  report->panels = find_sweep(report, text(plot, "panels"));
+  return true;
+}
+
 static bool read_head(faro_report *report) {
   const json_t *document = report->document;
   const json_t *program = json_object_get(document, "faro");
-  const json_t *sweep = json_object_get(document, "sweep");
-  const json_t *plot = json_object_get(document, "plot");
+  const json_t *seed = json_object_get(document, "seed");
+  const json_t *instances = json_object_get(document, "instances");
   report->name = text(document, "experiment");
   report->title = text(document, "title");
   report->version = text(program, "version");
@@ -97,19 +123,13 @@ static bool read_head(faro_report *report) {
   report->compiler = text(program, "compiler");
   report->environment = text(json_object_get(document, "environment"), "name");
   report->seconds = real(json_object_get(document, "wall_seconds"));
-  report->seed = (uint64_t)json_integer_value(json_object_get(document, "seed"));
-  report->instances = (size_t)json_integer_value(json_object_get(document, "instances"));
-  report->sweeps = json_array_size(sweep);
+  report->seed = (uint64_t)json_integer_value(seed);
+  report->instances = (size_t)json_integer_value(instances);
   report->count = json_array_size(json_object_get(document, "results"));
-  if (report->sweeps > FARO_SWEEPS_MAX || report->count < 1) return false;
-  for (size_t s = 0; s < report->sweeps; s++) {
-    report->sweep[s] = json_string_value(json_array_get(sweep, s));
-    if (!report->sweep[s]) return false;
-  }
-  report->x = find_sweep(report, text(plot, "x"));
-  report->panels = find_sweep(report, text(plot, "panels"));
-  return report->name && !strchr(report->name, '/') && report->title && report->version && report->commit &&
-         report->compiler && report->environment;
+  return plain_name(report->name) && report->title && report->version && report->commit && report->compiler &&
+         report->environment && isfinite(report->seconds) && json_is_integer(seed) &&
+         json_integer_value(seed) >= 0 && json_is_integer(instances) && json_integer_value(instances) >= 1 &&
+         report->count >= 1 && read_sweeps(report);
 }
 
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error) {

@@ -40,6 +40,7 @@ typedef struct faro_draft_axis {
 typedef struct faro_draft {
   const char *file;
   faro_error *error;
+  const char *override; /* the key of the override at work, for messages */
   char title[DRAFT_NAME_MAX];
   faro_entry top[FARO_KEY_COUNT];
   bool overridden[FARO_KEY_COUNT];
@@ -50,7 +51,7 @@ typedef struct faro_draft {
   faro_draft_axis x, panels;
 } faro_draft;
 
-/* "file:line: message", or "--set: message". Returns FARO_INVALID. */
+/* "file:line: message", or "--set KEY: message". Returns FARO_INVALID. */
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...)
     FARO_PRINTF(3, 4);
 

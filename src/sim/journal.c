@@ -9,6 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 static const char MAGIC[8] = {'f', 'a', 'r', 'o', 'j', 'n', 'l', '1'};
 
 typedef struct header {
@@ -52,7 +54,7 @@ static faro_status create(faro_journal **journal, const char *path, size_t value
   if (!made->file) {
     const int reason = errno;
     faro_journal_close(made);
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", path, strerror(reason));
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", faro_path_end(path), strerror(reason));
   }
   *journal = made;
   return FARO_OK;
@@ -81,41 +83,44 @@ static faro_status write_header(const faro_journal *journal, const unsigned char
   memcpy(head.digest, digest, sizeof head.digest);
   if (ftruncate(fileno(journal->file), 0) != 0 || fwrite(&head, sizeof head, 1, journal->file) != 1 ||
       fflush(journal->file) != 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", journal->path, strerror(errno));
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(journal->path),
+                     strerror(errno));
   return FARO_OK;
 }
 
-static faro_status load(faro_journal *journal, const unsigned char *digest,
+static faro_status load(faro_journal *journal, const unsigned char *digest, bool fresh,
                         bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,
                         faro_error *error) {
   if (flock(fileno(journal->file), LOCK_EX | LOCK_NB) != 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: another run is writing there", journal->path);
+    return faro_fail(error, FARO_SYSTEM, "%s: another run is writing there", faro_path_end(journal->path));
   header head;
   rewind(journal->file);
-  if (fread(&head, sizeof head, 1, journal->file) != 1)
-    return write_header(journal, digest, error); /* new, or torn */
+  if (fresh || fread(&head, sizeof head, 1, journal->file) != 1) /* or new, or torn */
+    return write_header(journal, digest, error);
   if (memcmp(head.magic, MAGIC, sizeof MAGIC) != 0 || memcmp(head.digest, digest, sizeof head.digest) != 0 ||
       head.record != journal->record)
     return faro_fail(error, FARO_INVALID,
                      "%s: holds the unfinished run of another experiment, or of another version of faro; "
                      "remove it, or choose another --out",
-                     journal->path);
+                     faro_path_end(journal->path));
   double *values = calloc(journal->values, sizeof *values);
   if (!values) return faro_fail(error, FARO_MEMORY, "cannot read the journal %s", journal->path);
   const long good = read_records(journal, each, context, values);
   free(values);
   if (good < 0 || fseek(journal->file, good, SEEK_SET) != 0 || ftruncate(fileno(journal->file), good) != 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be continued: %s", journal->path, strerror(errno));
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be continued: %s", faro_path_end(journal->path),
+                     strerror(errno));
   return FARO_OK;
 }
 
 faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
-                              size_t values, bool (*each)(void *, uint32_t, uint32_t, const double *),
-                              void *context, faro_error *error) {
+                              size_t values, bool fresh,
+                              bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,
+                              faro_error *error) {
   faro_journal *made = NULL;
   faro_status status = create(&made, path, values, error);
   if (status != FARO_OK) return status;
-  status = load(made, digest, each, context, error);
+  status = load(made, digest, fresh, each, context, error);
   if (status == FARO_OK) *journal = made;
   else faro_journal_close(made);
   return status;
@@ -130,6 +135,7 @@ faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t inst
   checksum(journal, sum);
   memcpy(journal->buffer + journal->record - sizeof sum, sum, sizeof sum);
   if (fwrite(journal->buffer, journal->record, 1, journal->file) != 1 || fflush(journal->file) != 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", journal->path, strerror(errno));
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(journal->path),
+                     strerror(errno));
   return FARO_OK;
 }

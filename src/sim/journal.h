@@ -15,9 +15,10 @@
 typedef struct faro_journal faro_journal;
 
 /* Opens or makes the journal and hands every sound record in it to `each`, which says whether the
- * record makes sense. A journal of another experiment is refused. */
+ * record makes sense. A journal of another experiment is refused; `fresh` empties it instead, once it is
+ * ours alone. */
 faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
-                              size_t values,
+                              size_t values, bool fresh,
                               bool (*each)(void *, uint32_t cell, uint32_t instance, const double *),
                               void *context, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t instance, const double *values,

@@ -25,22 +25,34 @@ static const char *text_of(const yaml_node_t *node) {
   return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-static const char *kind_of(const yaml_node_t *node) {
-  if (node->type == YAML_MAPPING_NODE) return "a mapping";
-  if (node->type == YAML_SEQUENCE_NODE) return "a list";
-  return "text with a NUL in it";
+/* What a node is, for messages: its text, cut at 60 bytes between characters, or its kind. */
+enum { SHOWN_SIZE = 72 };
+
+static const char *shown(const yaml_node_t *node, char out[static SHOWN_SIZE]) {
+  const char *text = text_of(node);
+  if (node->type == YAML_MAPPING_NODE) text = "a mapping";
+  else if (node->type == YAML_SEQUENCE_NODE) text = "a list";
+  else if (!text) text = "something with a NUL in it";
+  else if (*text == '\0') text = "nothing";
+  size_t length = strlen(text);
+  const bool cut = length > 60;
+  if (cut)
+    for (length = 60; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
+  snprintf(out, SHOWN_SIZE, "%.*s%s", (int)length, text, cut ? "..." : "");
+  return out;
 }
 
 static faro_status read_scalar(const parser *p, faro_key key, const yaml_node_t *node, double *value) {
-  const faro_draft *draft = p->draft;
   const char *word = text_of(node);
-  char allowed[400] = "";
   const bool quoted = node->type == YAML_SCALAR_NODE && node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-  if (word && faro_key_read(key, word, quoted, value, allowed, sizeof allowed)) return FARO_OK;
-  if (!word) (void)faro_key_read(key, "", true, value, allowed, sizeof allowed);
-  return faro_draft_fail(draft, line_of(p, node), "%s must be %s (got %s%.60s%s)", faro_key_name(key),
-                         allowed, quoted ? "the text \"" : "", word ? word : kind_of(node),
-                         quoted ? "\"" : "");
+  if (word && faro_key_read(key, word, quoted, value)) return FARO_OK;
+  char allowed[FARO_ALLOWED_SIZE];
+  char got[SHOWN_SIZE];
+  const char *meant = word ? faro_key_meant(key, word) : NULL;
+  const char *quote = quoted && word ? "\"" : "";
+  return faro_draft_fail(p->draft, line_of(p, node), "%s must be %s (got %s%s%s%s%s%s)", faro_key_title(key),
+                         faro_key_allowed(key, allowed), quote, shown(node, got), quote,
+                         meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 static faro_status read_entry(const parser *p, faro_key key, const yaml_node_t *node, faro_entry *entry) {
@@ -54,12 +66,16 @@ static faro_status read_entry(const parser *p, faro_key key, const yaml_node_t *
 static faro_status read_text(const parser *p, const char *name, const yaml_node_t *node,
                              char out[static DRAFT_NAME_MAX]) {
   const char *text = text_of(node);
-  bool good = text && *text != '\0' && strlen(text) < DRAFT_NAME_MAX;
-  for (const char *c = text; good && *c != '\0'; c++) good = (unsigned char)*c >= ' ' && *c != 127;
-  if (!good)
+  const char *fault = NULL;
+  if (!text || *text == '\0') fault = "";
+  else if (strlen(text) >= DRAFT_NAME_MAX) fault = "too long: ";
+  for (const char *c = text; !fault && *c != '\0'; c++)
+    if ((unsigned char)*c < ' ' || *c == 127) fault = "a control character in: ";
+  char got[SHOWN_SIZE];
+  if (fault)
     return faro_draft_fail(p->draft, line_of(p, node),
-                           "%s must be a line of 1 to %d printable characters (got %s)", name,
-                           DRAFT_NAME_MAX - 1, text ? (*text ? "others" : "nothing") : kind_of(node));
+                           "%s must be a line of 1 to %d printable characters (got %s%s)", name,
+                           DRAFT_NAME_MAX - 1, fault, shown(node, got));
   snprintf(out, DRAFT_NAME_MAX, "%s", text);
   return FARO_OK;
 }
@@ -82,6 +98,14 @@ static bool sweepable(faro_key key) {
   return faro_key_info_of(key)->scope != SCOPE_ALGORITHM && key != FARO_KEY_INSTANCES && key != FARO_KEY_SEED;
 }
 
+/* Where a key belongs that stands in the wrong place. */
+static const char *home_of(const char *word) {
+  faro_key key = FARO_KEY_COUNT;
+  if (find_key(word, SCOPE_ENV, &key)) return " (it belongs under environment)";
+  if (find_key(word, SCOPE_TOP, &key)) return " (it belongs at the top level)";
+  return find_key(word, SCOPE_ALGORITHM, &key) ? " (it belongs under an algorithm)" : NULL;
+}
+
 /* "unknown key": with what is allowed there, and what was perhaps meant. `extra` ends with NULL. */
 static faro_status unknown_key(const parser *p, const yaml_node_t *node, const char *place,
                                bool (*allowed)(faro_key), const char *const *extra) {
@@ -95,10 +119,15 @@ static faro_status unknown_key(const parser *p, const yaml_node_t *node, const c
   for (size_t i = 0; i < count && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
   const char *word = text_of(node);
-  const char *nearest = word ? faro_nearest(word, names, count) : NULL;
-  return faro_draft_fail(p->draft, line_of(p, node), "unknown key \"%.60s\" in %s%s%s%s; allowed: %s",
-                         word ? word : kind_of(node), place, nearest ? " (did you mean " : "",
-                         nearest ? nearest : "", nearest ? "?)" : "", list);
+  char got[SHOWN_SIZE];
+  if (!word)
+    return faro_draft_fail(p->draft, line_of(p, node), "a key in %s must be a word (got %s)", place,
+                           shown(node, got));
+  const char *nearest = faro_nearest(word, names, count);
+  const char *elsewhere = nearest ? NULL : home_of(word);
+  return faro_draft_fail(p->draft, line_of(p, node), "unknown key \"%s\" in %s%s%s%s%s; allowed: %s",
+                         shown(node, got), place, nearest ? " (did you mean " : "", nearest ? nearest : "",
+                         nearest ? "?)" : "", elsewhere ? elsewhere : "", list);
 }
 
 static bool allowed_top(faro_key key) { return in_scope(key, SCOPE_TOP); }
@@ -110,16 +139,18 @@ typedef faro_status (*each_pair)(const parser *, void *, const yaml_node_t *key,
 
 static faro_status walk_mapping(const parser *p, const char *place, const yaml_node_t *node, each_pair each,
                                 void *context) {
+  char got[SHOWN_SIZE];
   if (node->type != YAML_MAPPING_NODE)
     return faro_draft_fail(p->draft, line_of(p, node), "%s must be a mapping of keys to values (got %s)",
-                           place, text_of(node) ? text_of(node) : kind_of(node));
+                           place, shown(node, got));
   const yaml_node_pair_t *first = node->data.mapping.pairs.start;
   for (const yaml_node_pair_t *pair = first; pair < node->data.mapping.pairs.top; pair++) {
     const yaml_node_t *key = yaml_document_get_node(p->document, pair->key);
     for (const yaml_node_pair_t *other = first; other < pair; other++) {
       const char *a = text_of(yaml_document_get_node(p->document, other->key));
       if (a && text_of(key) && strcmp(a, text_of(key)) == 0)
-        return faro_draft_fail(p->draft, line_of(p, key), "key \"%.60s\" is given twice in %s", a, place);
+        return faro_draft_fail(p->draft, line_of(p, key), "key \"%s\" is given twice in %s", shown(key, got),
+                               place);
     }
     const faro_status status = each(p, context, key, yaml_document_get_node(p->document, pair->value));
     if (status != FARO_OK) return status;
@@ -139,9 +170,10 @@ static faro_status env_pair(const parser *p, void *context, const yaml_node_t *k
 /* One value or a list of them into a sweep. */
 static faro_status read_values(const parser *p, faro_draft_sweep *sweep, const yaml_node_t *node) {
   const char *name = faro_key_name(sweep->key);
+  char got[SHOWN_SIZE];
   if (node->type != YAML_SEQUENCE_NODE)
     return faro_draft_fail(p->draft, line_of(p, node), "sweep of %s must be a list of values (got %s)", name,
-                           text_of(node) ? text_of(node) : kind_of(node));
+                           shown(node, got));
   const yaml_node_item_t *item = node->data.sequence.items.start;
   const size_t count = (size_t)(node->data.sequence.items.top - item);
   if (count < 1 || count > DRAFT_VALUES_MAX)
@@ -154,7 +186,7 @@ static faro_status read_values(const parser *p, faro_draft_sweep *sweep, const y
     for (size_t j = 0; j < i; j++)
       if (sweep->value[j] == sweep->value[i])
         return faro_draft_fail(p->draft, line_of(p, element), "sweep of %s has the value %s twice", name,
-                               text_of(element));
+                               shown(element, got));
   }
   sweep->count = count;
   sweep->line = line_of(p, node);
@@ -170,8 +202,12 @@ static faro_status sweep_pair(const parser *p, void *context, const yaml_node_t 
   (void)context;
   faro_draft *draft = p->draft;
   faro_key found = FARO_KEY_COUNT;
-  if (!text_of(key) || !find_sweepable(text_of(key), &found))
+  if (!text_of(key) || !find_sweepable(text_of(key), &found)) {
+    const bool known = text_of(key) && (find_key(text_of(key), SCOPE_TOP, &found) ||
+                                        find_key(text_of(key), SCOPE_ALGORITHM, &found));
+    if (known) return faro_draft_fail(draft, line_of(p, key), "%s cannot be swept", faro_key_name(found));
     return unknown_key(p, key, "sweep", sweepable, NULL);
+  }
   if (draft->sweeps == FARO_SWEEPS_MAX)
     return faro_draft_fail(draft, line_of(p, key), "sweep has more than %d keys", FARO_SWEEPS_MAX);
   faro_draft_sweep *sweep = &draft->sweep[draft->sweeps];
@@ -198,11 +234,9 @@ static faro_status check_algorithm(const parser *p, const faro_draft_algorithm *
   const faro_draft *draft = p->draft;
   for (int k = 0; k < FARO_KEY_COUNT; k++)
     if (faro_key_info_of((faro_key)k)->scope == SCOPE_ALGORITHM && !algorithm->own[k].given) {
-      char allowed[400] = "";
-      double value = 0;
-      (void)faro_key_read((faro_key)k, "", true, &value, allowed, sizeof allowed);
+      char allowed[FARO_ALLOWED_SIZE];
       return faro_draft_fail(draft, algorithm->line, "an algorithm lacks %s: %s", faro_key_name((faro_key)k),
-                             allowed);
+                             faro_key_allowed((faro_key)k, allowed));
     }
   for (const faro_draft_algorithm *other = draft->algorithm; other < algorithm; other++)
     if (strcmp(other->label, algorithm->label) == 0)
@@ -214,8 +248,11 @@ static faro_status check_algorithm(const parser *p, const faro_draft_algorithm *
 
 static faro_status read_algorithms(const parser *p, const yaml_node_t *node) {
   faro_draft *draft = p->draft;
+  char got[SHOWN_SIZE];
   if (node->type != YAML_SEQUENCE_NODE || node->data.sequence.items.top == node->data.sequence.items.start)
-    return faro_draft_fail(draft, line_of(p, node), "algorithms must be a list of at least one algorithm");
+    return faro_draft_fail(draft, line_of(p, node),
+                           "algorithms must be a list of at least one algorithm (got %s)",
+                           node->type == YAML_SEQUENCE_NODE ? "an empty one" : shown(node, got));
   const yaml_node_item_t *item = node->data.sequence.items.start;
   const size_t count = (size_t)(node->data.sequence.items.top - item);
   if (count > DRAFT_ALGORITHMS_MAX)
@@ -284,30 +321,59 @@ static faro_status top_pair(const parser *p, void *context, const yaml_node_t *k
   return read_entry(p, found, value, &draft->top[found]);
 }
 
+/* libyaml's scanner takes quadratic time in the depth of flow brackets, so absurd depths are refused before it
+ * sees them. Brackets in texts count too; nobody has that many. */
+static bool too_deep(const char *text, size_t length) {
+  enum { DEPTH_MAX = 100 };
+  long depth = 0;
+  for (size_t i = 0; i < length && depth <= DEPTH_MAX; i++)
+    depth += (text[i] == '[' || text[i] == '{') - (depth > 0 && (text[i] == ']' || text[i] == '}'));
+  return depth > DEPTH_MAX;
+}
+
+static faro_status not_yaml(const faro_draft *draft, faro_line line, const yaml_parser_t *yaml) {
+  char opened[128] = ""; /* what was being read, and since which line */
+  if (yaml->context)
+    snprintf(opened, sizeof opened, "%s (from line %zu), ", yaml->context, yaml->context_mark.line + 1);
+  return faro_draft_fail(draft, line < 0 ? line : (faro_line)yaml->problem_mark.line + 1, "not YAML: %s%s",
+                         opened, yaml->problem ? yaml->problem : "unreadable");
+}
+
+/* Hands the root of the next document to `use`; NULL where there is none. */
+static faro_status next_document(yaml_parser_t *yaml, faro_draft *draft, faro_line line,
+                                 faro_status (*use)(parser *, const yaml_node_t *, const void *),
+                                 const void *context) {
+  yaml_document_t document;
+  if (!yaml_parser_load(yaml, &document)) return not_yaml(draft, line, yaml);
+  parser p = {.draft = draft, .document = &document, .line = line};
+  const faro_status status = use(&p, yaml_document_get_root_node(&document), context);
+  yaml_document_delete(&document);
+  return status;
+}
+
+static faro_status expect_end(parser *p, const yaml_node_t *root, const void *context) {
+  (void)context;
+  if (!root) return FARO_OK;
+  return faro_draft_fail(p->draft, line_of(p, root), "a second YAML document begins here; one is allowed");
+}
+
 /* Composes the one document of a text and hands its root to `use`. */
 static faro_status with_document(faro_draft *draft, faro_line line, const char *text, size_t length,
                                  faro_status (*use)(parser *, const yaml_node_t *, const void *),
                                  const void *context) {
   yaml_parser_t yaml;
-  yaml_document_t document;
+  if (too_deep(text, length)) return faro_draft_fail(draft, line, "brackets are nested too deep");
   if (!yaml_parser_initialize(&yaml)) return faro_fail(draft->error, FARO_MEMORY, "cannot start libyaml");
   yaml_parser_set_input_string(&yaml, (const unsigned char *)text, length);
-  faro_status status = FARO_OK;
-  if (!yaml_parser_load(&yaml, &document)) {
-    const faro_line at = line < 0 ? line : (faro_line)yaml.problem_mark.line + 1;
-    status = faro_draft_fail(draft, at, "not YAML: %s", yaml.problem ? yaml.problem : "unreadable");
-  } else {
-    const yaml_node_t *root = yaml_document_get_root_node(&document);
-    parser p = {.draft = draft, .document = &document, .line = line};
-    status = root ? use(&p, root, context) : faro_draft_fail(draft, line, "the experiment is empty");
-    yaml_document_delete(&document);
-  }
+  faro_status status = next_document(&yaml, draft, line, use, context);
+  if (status == FARO_OK) status = next_document(&yaml, draft, line, expect_end, NULL);
   yaml_parser_delete(&yaml);
   return status;
 }
 
 static faro_status use_experiment(parser *p, const yaml_node_t *root, const void *context) {
   (void)context;
+  if (!root) return faro_draft_fail(p->draft, 0, "the experiment is empty");
   return walk_mapping(p, "the experiment", root, top_pair, NULL);
 }
 
@@ -362,12 +428,14 @@ static faro_status override_sweep(const parser *p, faro_key key, const yaml_node
   if (!old && draft->sweeps == FARO_SWEEPS_MAX)
     return faro_draft_fail(draft, -1, "sweep has more than %d keys", FARO_SWEEPS_MAX);
   *(old ? old : &draft->sweep[draft->sweeps++]) = sweep;
+  draft->top[key].given = false;
   for (size_t i = 0; i < draft->algorithms; i++) draft->algorithm[i].own[key].given = false;
   return FARO_OK;
 }
 
 static faro_status use_override(parser *p, const yaml_node_t *root, const void *context) {
   const faro_key key = *(const faro_key *)context;
+  if (!root) return faro_draft_fail(p->draft, -1, "a value is missing behind the =");
   return root->type == YAML_SEQUENCE_NODE ? override_sweep(p, key, root) : override_scalar(p, key, root);
 }
 
@@ -375,6 +443,7 @@ static bool overridable(faro_key key) { return faro_key_info_of(key)->scope != S
 
 faro_status faro_draft_override(faro_draft *draft, const faro_override *override) {
   faro_key key = FARO_KEY_COUNT;
+  draft->override = NULL;
   if (!find_override(override->key, &key)) {
     yaml_node_t node = {.type = YAML_SCALAR_NODE};
     node.data.scalar.value = (unsigned char *)(uintptr_t) override->key;
@@ -383,5 +452,6 @@ faro_status faro_draft_override(faro_draft *draft, const faro_override *override
     return unknown_key(&p, &node, "an override", overridable, NULL);
   }
   draft->overridden[key] = true;
+  draft->override = override->key;
   return with_document(draft, -1, override->value, strlen(override->value), use_override, &key);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "sim/draft.h"
 
 enum { CELLS_MAX = 10000, FILE_MAX = 1 << 20 };
@@ -37,14 +38,17 @@ faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *con
 }
 
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {
-  char message[480];
+  char message[380];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  if (line < 0) return faro_fail(draft->error, FARO_INVALID, "--set: %s", message);
-  if (line == 0) return faro_fail(draft->error, FARO_INVALID, "%s: %s", draft->file, message);
-  return faro_fail(draft->error, FARO_INVALID, "%s:%d: %s", draft->file, line, message);
+  if (line < 0)
+    return faro_fail(draft->error, FARO_INVALID, "--set%s%.60s: %s", draft->override ? " " : "",
+                     draft->override ? draft->override : "", message);
+  const char *file = faro_path_end(draft->file);
+  if (line == 0) return faro_fail(draft->error, FARO_INVALID, "%s: %s", file, message);
+  return faro_fail(draft->error, FARO_INVALID, "%s:%d: %s", file, line, message);
 }
 
 faro_draft_sweep *faro_draft_sweep_of(faro_draft *draft, faro_key key) {
@@ -57,6 +61,19 @@ static void at_most(double *value, double most) {
   if (*value > most) *value = most;
 }
 
+/* ... and a sweep's values, without those that then come twice. */
+static void sweep_at_most(faro_draft *draft, faro_key key, double most) {
+  faro_draft_sweep *sweep = faro_draft_sweep_of(draft, key);
+  size_t kept = 0;
+  for (size_t i = 0; sweep && i < sweep->count; i++) {
+    at_most(&sweep->value[i], most);
+    bool twice = false;
+    for (size_t j = 0; j < kept; j++) twice |= sweep->value[j] == sweep->value[i];
+    if (!twice) sweep->value[kept++] = sweep->value[i];
+  }
+  if (sweep) sweep->count = kept;
+}
+
 /* A shorter run of the same thing. */
 void faro_draft_quicken(faro_draft *draft) {
   const double horizon = 2000;
@@ -65,6 +82,8 @@ void faro_draft_quicken(faro_draft *draft) {
   draft->top[FARO_KEY_INSTANCES].given = true;
   at_most(&draft->top[FARO_KEY_INSTANCES].value, 4);
   at_most(&draft->top[FARO_KEY_BATCH].value, horizon / 10);
+  sweep_at_most(draft, FARO_KEY_HORIZON, horizon);
+  sweep_at_most(draft, FARO_KEY_BATCH, horizon / 10);
   for (size_t i = 0; i < draft->algorithms; i++)
     at_most(&draft->algorithm[i].own[FARO_KEY_BATCH].value, horizon / 10);
 }
@@ -127,6 +146,21 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   return FARO_OK;
 }
 
+/* A swept key must not be given elsewhere: which one would count? */
+static faro_status check_sweeps(const faro_draft *draft) {
+  for (size_t s = 0; s < draft->sweeps; s++) {
+    const faro_key key = draft->sweep[s].key;
+    if (draft->top[key].given)
+      return faro_draft_fail(draft, draft->top[key].line, "%s is given here and swept too; leave one out",
+                             faro_key_title(key));
+    for (size_t i = 0; i < draft->algorithms; i++)
+      if (draft->algorithm[i].own[key].given)
+        return faro_draft_fail(draft, draft->algorithm[i].own[key].line,
+                               "%s is given here and swept too; leave one out", faro_key_title(key));
+  }
+  return FARO_OK;
+}
+
 static faro_status check_draft(const faro_draft *draft) {
   if (draft->algorithms == 0)
     return faro_draft_fail(draft, 0, "algorithms is missing: a list of learner and release pairs");
@@ -135,11 +169,9 @@ static faro_status check_draft(const faro_draft *draft) {
     bool swept = false;
     for (size_t i = 0; i < draft->sweeps; i++) swept |= draft->sweep[i].key == (faro_key)k;
     if (!isnan(info->fallback) || info->scope == SCOPE_ALGORITHM || draft->top[k].given || swept) continue;
-    char allowed[400] = "";
-    double value = 0;
-    (void)faro_key_read((faro_key)k, "", true, &value, allowed, sizeof allowed);
-    return faro_draft_fail(draft, 0, "%s%s is missing: %s", info->scope == SCOPE_ENV ? "environment " : "",
-                           info->name, allowed);
+    char allowed[FARO_ALLOWED_SIZE];
+    return faro_draft_fail(draft, 0, "%s is missing: %s", faro_key_title((faro_key)k),
+                           faro_key_allowed((faro_key)k, allowed));
   }
   return FARO_OK;
 }
@@ -219,6 +251,8 @@ static faro_status resolve_name(const faro_draft *draft, faro_experiment *experi
   snprintf(name, sizeof name, "%s", slash ? slash + 1 : draft->file);
   char *dot = strrchr(name, '.');
   if (dot && dot != name) *dot = '\0';
+  for (char *c = name; *c; c++) /* it names files, and stands in documents */
+    if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 127) *c = '_';
   experiment->name = faro_arena_strdup(&experiment->arena, name, draft->error);
   experiment->title =
       faro_arena_strdup(&experiment->arena, *draft->title ? draft->title : name, draft->error);
@@ -243,6 +277,7 @@ static void digest(faro_experiment *experiment) {
 
 static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
   faro_status status = check_draft(draft);
+  if (status == FARO_OK) status = check_sweeps(draft);
   if (status == FARO_OK) status = resolve_name(draft, experiment);
   if (status == FARO_OK) status = resolve_sweeps(draft, experiment);
   if (status == FARO_OK) status = resolve_plot(draft, experiment);
@@ -256,6 +291,7 @@ static faro_status build_draft(faro_draft *draft, const char *text, size_t lengt
   faro_status status = faro_draft_parse(draft, text, length);
   for (size_t i = 0; status == FARO_OK && options && i < options->override_count; i++)
     status = faro_draft_override(draft, &options->overrides[i]);
+  draft->override = NULL;
   if (status == FARO_OK && options && options->quick) faro_draft_quicken(draft);
   return status;
 }
@@ -263,8 +299,8 @@ static faro_status build_draft(faro_draft *draft, const char *text, size_t lengt
 faro_status faro_experiment_parse(faro_experiment **experiment, const char *file, const char *text,
                                   size_t length, const faro_experiment_options *options, faro_error *error) {
   if (length > FILE_MAX)
-    return faro_fail(error, FARO_INVALID, "%s: an experiment is at most %d bytes (got %zu)", file, FILE_MAX,
-                     length);
+    return faro_fail(error, FARO_INVALID, "%s: an experiment is at most %d bytes (got %zu)",
+                     faro_path_end(file), FILE_MAX, length);
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
   faro_arena arena = {0};
   faro_experiment *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
@@ -286,12 +322,15 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
 
 static faro_status slurp(const char *path, char *text, size_t *length, faro_error *error) {
   FILE *file = fopen(path, "rb");
-  if (!file) return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", path, strerror(errno));
+  if (!file)
+    return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(path), strerror(errno));
   *length = fread(text, 1, FILE_MAX + 1, file);
   const bool failed = ferror(file) != 0;
   const int reason = errno;
   fclose(file);
-  return failed ? faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", path, strerror(reason)) : FARO_OK;
+  return failed
+             ? faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(path), strerror(reason))
+             : FARO_OK;
 }
 
 faro_status faro_experiment_load(faro_experiment **experiment, const char *path,

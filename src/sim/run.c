@@ -216,7 +216,7 @@ static faro_status run(crew *c, faro_results **results) {
   faro_status status = FARO_OK;
   if (c->options->journal)
     status = faro_journal_open(&c->journal, c->options->journal, c->experiment->digest, FARO_PLAY_VALUES,
-                               recall, c, c->error);
+                               c->options->fresh, recall, c, c->error);
   if (status != FARO_OK) return status;
   const size_t resumed = c->finished;
   report(c, resumed);

@@ -58,23 +58,30 @@ const char *faro_key_print(faro_key key, double value, char out[static 64]) {
   return out;
 }
 
-/* "one of a, b, c", with the nearest first when the word looks like a slip. */
-static bool read_choice(faro_type type, const char *word, double *value, char *allowed, size_t size) {
-  const char *names[64];
+static size_t list_choices(faro_type type, const char *names[static 64]) {
   size_t count = 0;
   for (const char *name = NULL; count < 64 && (name = faro_choice(type, count)); count++) names[count] = name;
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], word) == 0) {
+  return count;
+}
+
+static bool read_choice(faro_type type, const char *word, double *value) {
+  const char *name = NULL;
+  for (size_t i = 0; (name = faro_choice(type, i)); i++)
+    if (strcmp(name, word) == 0) {
       *value = (double)i;
       return true;
     }
-  size_t used = 0;
-  const char *nearest = faro_nearest(word, names, count);
-  if (nearest) used = (size_t)snprintf(allowed, size, "(did you mean %s?) ", nearest);
-  used += (size_t)snprintf(allowed + used, size - used, "one of ");
-  for (size_t i = 0; i < count && used < size; i++)
-    used += (size_t)snprintf(allowed + used, size - used, "%s%s", i ? ", " : "", names[i]);
   return false;
+}
+
+const char *faro_key_meant(faro_key key, const char *word) {
+  const char *names[64];
+  const size_t count = list_choices(info[key].type, names);
+  return faro_nearest(word, names, count);
+}
+
+const char *faro_key_title(faro_key key) {
+  return key == FARO_KEY_ENVIRONMENT ? "environment name" : info[key].name;
 }
 
 /* Plain decimal numbers alone: no hexadecimal, no "nan", nothing behind the number. */
@@ -99,15 +106,26 @@ static bool read_value(const faro_key_info *key, const char *word, double *value
   return true;
 }
 
-bool faro_key_read(faro_key key, const char *word, bool quoted, double *value, char *allowed, size_t size) {
+bool faro_key_read(faro_key key, const char *word, bool quoted, double *value) {
+  if (!faro_key_is_number(key)) return read_choice(info[key].type, word, value);
+  return !quoted && read_value(&info[key], word, value);
+}
+
+const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED_SIZE]) {
   const faro_key_info *k = &info[key];
-  if (faro_choice(k->type, 0)) return read_choice(k->type, word, value, allowed, size);
-  if (!quoted && read_value(k, word, value)) return true;
-  if (k->type == TYPE_REAL_OPEN) snprintf(allowed, size, "a number above %g and below %g", k->least, k->most);
+  const char *names[64];
+  const size_t count = list_choices(k->type, names);
+  if (k->type == TYPE_REAL || k->type == TYPE_REAL_OPEN)
+    snprintf(out, FARO_ALLOWED_SIZE,
+             k->type == TYPE_REAL ? "a number from %g to %g" : "a number above %g and below %g", k->least,
+             k->most);
   else
-    snprintf(allowed, size, "%s from %.15g to %.15g%s", k->type == TYPE_REAL ? "a number" : "a whole number",
-             k->least, k->most, k->type == TYPE_COUNT_AUTO ? ", or auto" : "");
-  return false;
+    snprintf(out, FARO_ALLOWED_SIZE, "a whole number from %.0f to %.0f%s", k->least, k->most,
+             k->type == TYPE_COUNT_AUTO ? ", or auto" : "");
+  size_t used = 0;
+  for (size_t i = 0; i < count && used < FARO_ALLOWED_SIZE; i++)
+    used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", i ? ", " : "one of ", names[i]);
+  return out;
 }
 
 static const char *scope_text(faro_scope scope) {
@@ -117,17 +135,13 @@ static const char *scope_text(faro_scope scope) {
 
 char *faro_settings_table(void) {
   faro_text table = FARO_TEXT_INIT;
-  faro_text_add(&table, "%-12s %-21s %-12s %-34s %s\n", "key", "where", "default", "allowed", "meaning");
   for (size_t i = 0; i < FARO_KEY_COUNT; i++) {
     const faro_key_info *k = &info[i];
-    char allowed[512] = "";
-    char fallback[64] = "(required)";
-    double value = 0;
-    (void)faro_key_read((faro_key)i, "", true, &value, allowed, sizeof allowed);
+    char allowed[FARO_ALLOWED_SIZE];
+    char fallback[64] = "required";
     if (!isnan(k->fallback)) faro_key_print((faro_key)i, k->fallback, fallback);
-    faro_text_add(&table, "%-12s %-21s %-12s %-34s %s\n", k->name, scope_text(k->scope), fallback,
-                  faro_choice(k->type, 0) ? "a name" : allowed, k->help);
-    if (faro_choice(k->type, 0)) faro_text_add(&table, "%-12s %s\n", "", allowed);
+    faro_text_add(&table, "  %-12s %s\n  %-12s in: %s; default: %s; %s\n", k->name, k->help, "",
+                  scope_text(k->scope), fallback, faro_key_allowed((faro_key)i, allowed));
   }
   if (table.failed) faro_text_release(&table);
   return table.data;

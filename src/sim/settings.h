@@ -29,7 +29,14 @@ typedef struct faro_key_info {
 const faro_key_info *faro_key_info_of(faro_key key);
 /* The i-th word of a choice, NULL past the last; NULL at once when the type is a number. */
 const char *faro_choice(faro_type type, size_t index);
-/* Reads a word as a value of the key; on failure says what is allowed in `allowed`. */
-bool faro_key_read(faro_key key, const char *word, bool quoted, double *value, char *allowed, size_t size);
+/* Reads a word as a value of the key. */
+bool faro_key_read(faro_key key, const char *word, bool quoted, double *value);
+/* What the key allows, as "one of a, b" or "a number from 0 to 1". */
+enum { FARO_ALLOWED_SIZE = 300 };
+const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED_SIZE]);
+/* The choice that the word perhaps meant, or NULL. */
+const char *faro_key_meant(faro_key key, const char *word);
+/* The key as a person would call it: "environment name", "epsilon". */
+const char *faro_key_title(faro_key key);
 
 #endif

@@ -89,7 +89,7 @@ teardown() { faro_teardown; }
   for release in linear-fixed linear-iid linear-adversarial; do grep -q "^  $release " <<<"$output"; done
   faro 0 list settings
   for release in horizon instances seed epsilon delta calibration batch failure name dimension arms reward draw learner release; do
-    grep -q "^$release " <<<"$output"
+    grep -q "^  $release " <<<"$output"
   done
   [ -z "$stderr" ]
 }

@@ -349,7 +349,7 @@ interrupt() {
   faro 3 run 000-fig1 --set release=local --out "$T/x"
   has "$stderr" 'unknown key "release"'
   faro 3 run 000-fig1 --set epsilon=-1 --out "$T/x"
-  [ "$stderr" = "faro: --set: epsilon must be a number from 0.0001 to 1000 (got -1)" ]
+  [ "$stderr" = "faro: --set epsilon: epsilon must be a number from 0.0001 to 1000 (got -1)" ]
   faro 3 run 000-fig1 --set 'epsilon={a: 1}' --out "$T/x"
   has "$stderr" "(got a mapping)"
   faro 3 run 000-fig1 --set 'epsilon=[]' --out "$T/x"
@@ -367,7 +367,7 @@ interrupt() {
 
 @test "--set with an empty value names the key" {
   faro 3 run 000-fig1 --set epsilon= --out "$T/x"
-  has "$stderr" "--set: epsilon"
+  has "$stderr" "--set epsilon: a value is missing"
   gone "$T/x"
 }
 

@@ -67,7 +67,7 @@ int fuzz_journal(const uint8_t *data, size_t size) {
   static const unsigned char digest[32] = "the digest of the fuzzed journal";
   faro_error error = {0};
   faro_journal *journal = NULL;
-  if (written && faro_journal_open(&journal, path, digest, 3, accept, NULL, &error) == FARO_OK) {
+  if (written && faro_journal_open(&journal, path, digest, 3, false, accept, NULL, &error) == FARO_OK) {
     const double values[3] = {1, 2, 3};
     if (faro_journal_add(journal, 1, 2, values, &error) != FARO_OK) abort();
     faro_journal_close(journal);

@@ -8,7 +8,6 @@
 
 static const char FILE_TEXT[] = "title: A test\n"
                                 "environment: {name: linear-iid, dimension: 4, arms: 7}\n"
-                                "horizon: 300\n"
                                 "delta: 0.01\n"
                                 "sweep: {epsilon: [1, 2], horizon: [300, 600, 900]}\n"
                                 "algorithms:\n"
@@ -78,12 +77,12 @@ static void test_override__replaces_a_value_wherever_it_stands(void **state) {
 static void test_override__says_what_is_wrong(void **state) {
   (void)state;
   const char *const bad[][3] = {
-      {"epsilon", "-1", "--set: epsilon must be a number from 0.0001 to 1000 (got -1)"},
+      {"epsilon", "-1", "--set epsilon: epsilon must be a number from 0.0001 to 1000 (got -1)"},
       {"epsilno", "1", "did you mean epsilon?"},
       {"epsilon", "[1, 1]", "twice"},
-      {"epsilon", "", "empty"},
+      {"epsilon", "", "--set epsilon: a value is missing"},
       {"seed", "[1, 2]", "seed cannot be swept"},
-      {"epsilon", "[1", "not YAML"},
+      {"epsilon", "[1", "--set epsilon: not YAML"},
       {"sweep.learner", "[linucb]", "unknown key"},
       {"learner", "linucb", "unknown key"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

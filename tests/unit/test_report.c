@@ -9,7 +9,7 @@
 #include "support/support.h"
 
 static const char FILE_TEXT[] = "title: \"Regret <of> \\\"a\\\" & b\"\n"
-                                "environment: {name: linear-fixed, dimension: 3, arms: 5}\n"
+                                "environment: {name: linear-fixed, arms: 5}\n"
                                 "horizon: 250\ninstances: 5\ndelta: 0.1\n"
                                 "sweep: {epsilon: [0.5, 1, 50], dimension: [2, 3]}\n"
                                 "algorithms:\n"

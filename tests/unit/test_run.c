@@ -195,7 +195,7 @@ static const unsigned char digest[32] = "a digest of thirty-two bytes....";
 static faro_journal *open_journal(const char *path, memory *m) {
   faro_journal *j = NULL;
   *m = (memory){.refuse_from = m->refuse_from ? m->refuse_from : 16};
-  assert_ok(faro_journal_open(&j, path, digest, 3, remember, m, error));
+  assert_ok(faro_journal_open(&j, path, digest, 3, false, remember, m, error));
   return j;
 }
 
@@ -263,14 +263,14 @@ static void test_journal__one_writer_at_a_time(void **state) {
   faro_journal *j = open_journal(path, &m);
   faro_journal *second = NULL;
   faro_error error = {0};
-  assert_int_equal(faro_journal_open(&second, path, digest, 3, remember, &m, &error), FARO_SYSTEM);
+  assert_int_equal(faro_journal_open(&second, path, digest, 3, false, remember, &m, &error), FARO_SYSTEM);
   assert_non_null(strstr(error.message, "another run"));
   faro_journal_close(j);
   faro_journal_close(NULL);
   for (size_t n = 1; n <= 3; n++) {
     error = (faro_error){0};
     alloc_fail_at(n);
-    assert_int_equal(faro_journal_open(&second, path, digest, 3, remember, &m, &error), FARO_MEMORY);
+    assert_int_equal(faro_journal_open(&second, path, digest, 3, false, remember, &m, &error), FARO_MEMORY);
     alloc_reset();
   }
   assert_int_equal(remove(path), 0);
