@@ -9,7 +9,7 @@
 #include "timing.h"
 
 static const size_t dimensions[] = {2, 5, 10, 20, 32, 48, 64, 100, 200, 500, 1000};
-enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions, JACOBI_MAX = 64, MANY = 1000, FEW = 100 };
+enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions, MANY = 1000, FEW = 100 };
 
 typedef struct bench {
   size_t d;
@@ -58,7 +58,7 @@ static void open_bench(bench *b, size_t d) {
   fill_matrix(b);
   for (size_t i = 0; i < d; i++) b->theta[i] = draw();
   if (!faro_large_factor(d, b->a, b->l, b->full) || !faro_spd_factor(b->spd, b->a)) exit(1);
-  faro_large_invert(d, b->l, b->w, b->full);
+  if (!faro_large_whiten(d, b->a, b->w, b->full)) exit(1);
 }
 
 static void close_bench(bench *b) {
@@ -83,21 +83,18 @@ static void set_arms(bench *b, size_t count) {
   }
 WORK(small_factor, b->sink += faro_small_factor(b->d, b->a, b->l))
 WORK(large_factor, b->sink += faro_large_factor(b->d, b->a, b->l, b->full))
-WORK(small_invert, faro_small_invert(b->d, b->l, b->w))
-WORK(large_invert, faro_large_invert(b->d, b->l, b->w, b->full))
-WORK(small_extremes, faro_small_extremes(b->d, b->a, b->full, &b->work[0], &b->work[1]))
-WORK(large_extremes, faro_large_extremes(b->d, b->a, b->full, b->work, &b->x[0], &b->x[1]))
+WORK(small_whiten, b->sink += faro_small_whiten(b->d, b->a, b->w, b->l, b->work))
+WORK(large_whiten, b->sink += faro_large_whiten(b->d, b->a, b->w, b->full))
 WORK(plain_score, faro_plain_score(&b->arms, b->theta, b->w, 1, b->score))
 WORK(small_score, faro_small_score(&b->arms, b->theta, b->w, 1, b->score))
 WORK(large_score, faro_large_score(&b->arms, b->theta, b->w, 1, b->score, b->scratch))
 WORK(whole_score, b->sink += faro_score(&b->arms, b->theta, b->w, 1, b->score, b->scratch))
 WORK(update, faro_spd_update(b->spd, b->x))
 WORK(refactor, b->sink += faro_spd_factor(b->spd, b->a))
-WORK(whiten, faro_spd_whiten(b->spd, b->w))
+WORK(whiten, b->sink += faro_spd_whiten(b->spd, b->a, b->w))
 
-/* Where ours stop winning: factor, invert, the two together (one threshold decides for both), extremes,
- * and scores of few and of many arms. */
-enum { FACTOR, INVERT, BOTH, EXTREMES, SCORE_FEW, SCORE_MANY, CONTESTS };
+/* Where ours stop winning: factor, whiten, and scores of few and of many arms. */
+enum { FACTOR, WHITEN, SCORE_FEW, SCORE_MANY, CONTESTS };
 typedef struct frontier {
   size_t last[CONTESTS]; /* the greatest dimension up to which ours won every time */
   bool lost[CONTESTS];
@@ -108,31 +105,25 @@ static void note(frontier *f, int contest, size_t d, const double took[2]) {
   if (!f->lost[contest]) f->last[contest] = d;
 }
 
-/* Runs our kernel and the library's on the same data, prints both and adds them to `sum`. */
+/* Runs our kernel and the library's on the same data and prints both. */
 static void duel(bench *b, frontier *f, int contest, void (*small)(void *, size_t),
-                 void (*large)(void *, size_t), double sum[2]) {
+                 void (*large)(void *, size_t)) {
   double best[2];
   bench_race(2, (const bench_rival[]){{small, b}, {large, b}}, best);
   printf(" | %11.0f %11.0f %s", best[0], best[1], best[0] <= best[1] ? "ours" : "BLAS");
   note(f, contest, b->d, best);
-  for (size_t i = 0; i < 2; i++) sum[i] += best[i];
 }
 
 static void compare(size_t d, frontier *f) {
   bench b;
-  double both[2] = {0, 0};
-  double rest[2] = {0, 0};
   open_bench(&b, d);
   printf("%5zu", d);
-  duel(&b, f, FACTOR, small_factor, large_factor, both);
-  duel(&b, f, INVERT, small_invert, large_invert, both);
-  note(f, BOTH, d, both);
-  if (d <= JACOBI_MAX) duel(&b, f, EXTREMES, small_extremes, large_extremes, rest);
-  else printf(" | %28s", "");
+  duel(&b, f, FACTOR, small_factor, large_factor);
+  duel(&b, f, WHITEN, small_whiten, large_whiten);
   set_arms(&b, FEW);
-  duel(&b, f, SCORE_FEW, small_score, large_score, rest);
+  duel(&b, f, SCORE_FEW, small_score, large_score);
   set_arms(&b, MANY);
-  duel(&b, f, SCORE_MANY, small_score, large_score, rest);
+  duel(&b, f, SCORE_MANY, small_score, large_score);
   printf("\n");
   fflush(stdout);
   close_bench(&b);
@@ -141,15 +132,15 @@ static void compare(size_t d, frontier *f) {
 static void compare_all(const size_t *d, size_t count) {
   frontier f = {0};
   printf("Nanoseconds of one call, our loops beside OpenBLAS/LAPACKE (one thread); the best of several\n\n");
-  printf("%5s | %-28s | %-28s | %-28s | %-28s | %-28s\n", "d", "factor", "invert", "extremes",
-         "score, K = 100", "score, K = 1000");
+  printf("%5s | %-28s | %-28s | %-28s | %-28s\n", "d", "factor", "whiten", "score, K = 100",
+         "score, K = 1000");
   for (size_t i = 0; i < count; i++) compare(d[i], &f);
   printf("\nOurs win up to d =\n"
-         "  %4zu factor, %zu invert, %zu both together (FARO_SMALL_FACTOR is %d)\n"
-         "  %4zu score of %d arms, %zu of %d arms (FARO_SMALL_SCORE is %d)\n"
-         "  %4zu extremes (FARO_SMALL_EIGEN is %d)\n",
-         f.last[FACTOR], f.last[INVERT], f.last[BOTH], FARO_SMALL_FACTOR, f.last[SCORE_FEW], FEW,
-         f.last[SCORE_MANY], MANY, FARO_SMALL_SCORE, f.last[EXTREMES], FARO_SMALL_EIGEN);
+         "  %4zu factor (FARO_SMALL_FACTOR is %d)\n"
+         "  %4zu whiten (FARO_SMALL_WHITEN is %d)\n"
+         "  %4zu score of %d arms, %zu of %d arms (FARO_SMALL_SCORE is %d)\n",
+         f.last[FACTOR], FARO_SMALL_FACTOR, f.last[WHITEN], FARO_SMALL_WHITEN, f.last[SCORE_FEW], FEW,
+         f.last[SCORE_MANY], MANY, FARO_SMALL_SCORE);
 }
 
 /* How wide vectors and the search for the best arm enter into scoring. */

@@ -1,5 +1,5 @@
-/* bench_random: what a draw costs, from a word of each family to a shuffle. Simulated noise is most of
- * a private round, so this says how fast one can be. */
+/* bench_random: what a draw costs, from a word of each family to a shuffle. The draws bound what noise
+ * may cost: a private round needs one for each entry of a contribution, or of a batch. */
 #include <faro/random.h>
 
 #include "random/samplers.h"

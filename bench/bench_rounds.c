@@ -259,7 +259,7 @@ static void break_down(void) {
   const double cost = stamp_cost();
   printf("\nWhere a faro round goes, ns (the clock is read after every stage; its %.0f ns are taken off)\n",
          cost);
-  printf("%4s %6s  %-18s %10s %14s %14s %15s %10s %10s\n", "d", "K", "release", "select", "factor+invert",
+  printf("%4s %6s  %-18s %10s %14s %14s %15s %10s %10s\n", "d", "K", "release", "select", "learner update",
          "sums+noise", "reward+contrib.", "together", "unstamped");
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     printf("\n");

@@ -30,8 +30,9 @@ FARO_API bool faro_spd_factor(faro_spd *spd, const double *a);
 FARO_API void faro_spd_update(faro_spd *spd, const double *x);
 /* x = A^-1 b; x and b may be the same. */
 FARO_API void faro_spd_solve(const faro_spd *spd, const double *b, double *x);
-/* w = L^-1, packed: ||w x|| is the norm of x in A^-1. */
-FARO_API void faro_spd_whiten(faro_spd *spd, double *w);
+/* w = L^-1, packed, straight from packed A: ||w x|| is the norm of x in A^-1. False, with w undefined, when A is
+ * not positive definite. The object's factor is lost. */
+FARO_API bool faro_spd_whiten(faro_spd *spd, const double *a, double *w);
 /* The least and greatest eigenvalue of packed A (any symmetric A; the factor is not touched). */
 FARO_API void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest);
 

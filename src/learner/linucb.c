@@ -90,16 +90,16 @@ static double radius(const linucb *l, double users, double shift) {
          sqrt(l->lambda_max + shift) + l->nu;
 }
 
-/* Factors V, after shifting it when it is not positive definite; returns the shift. */
-static double factor(linucb *l) {
-  if (faro_spd_factor(l->spd, l->V)) return 0;
+/* W of V, after shifting V when it is not positive definite; returns the shift. */
+static double whiten(linucb *l) {
+  if (faro_spd_whiten(l->spd, l->V, l->W)) return 0;
   const size_t d = l->learner.params.dimension;
   double least = 0;
   double greatest = 0;
   faro_spd_extremes(l->spd, l->V, &least, &greatest);
   const double shift = fmax(l->lambda_min, 1e-9 * greatest) - least;
   for (size_t i = 0; i < d; i++) l->V[faro_diagonal(i)] += shift;
-  FARO_INVARIANT(faro_spd_factor(l->spd, l->V));
+  FARO_INVARIANT(faro_spd_whiten(l->spd, l->V, l->W));
   l->learner.diagnostics.shifted++;
   return shift;
 }
@@ -108,8 +108,7 @@ static void set_policy(linucb *l, const double *gram, const double *u, double us
   const size_t d = l->learner.params.dimension;
   for (size_t i = 0; i < faro_packed(d); i++) l->V[i] = gram ? gram[i] : 0;
   for (size_t i = 0; i < d; i++) l->V[faro_diagonal(i)] += l->lambda; /* V = lambda I + sum   l.16 */
-  const double shift = factor(l);
-  faro_spd_whiten(l->spd, l->W);
+  const double shift = whiten(l);
   for (size_t i = 0; i < d; i++) l->theta[i] = 0;
   for (size_t i = 0; u && i < d; i++) { /* theta = V^-1 u = W' (W u)   l.17 */
     const double *row = l->W + faro_packed(i);

@@ -5,21 +5,14 @@
 
 #include <faro/linalg.h>
 
-enum {
-  FARO_SMALL_FACTOR = 48, /* up to here our factorisation and inversion win (make bench) */
-  FARO_SMALL_SCORE = 64,  /* up to here our scoring wins */
-  FARO_SMALL_EIGEN = 16,
-};
+/* Up to these dimensions our own loops win (make bench). */
+enum { FARO_SMALL_FACTOR = 8, FARO_SMALL_WHITEN = 100, FARO_SMALL_SCORE = 64 };
 
-/* full: d x d scratch. All matrices packed. */
+/* All matrices packed. full: d x d scratch; rest: a packed triangle of scratch; column: d scratch. */
 bool faro_small_factor(size_t d, const double *a, double *l);
 bool faro_large_factor(size_t d, const double *a, double *l, double *full);
-void faro_small_invert(size_t d, const double *l, double *w);
-void faro_large_invert(size_t d, const double *l, double *w, double *full);
-void faro_small_extremes(size_t d, const double *a, double *full, double *least, double *greatest);
-/* work: 3 d + 1 */
-void faro_large_extremes(size_t d, const double *a, double *full, double *work, double *least,
-                         double *greatest);
+bool faro_small_whiten(size_t d, const double *a, double *w, double *rest, double *column);
+bool faro_large_whiten(size_t d, const double *a, double *w, double *full);
 
 void faro_plain_score(const faro_arms *arms, const double *theta, const double *w, double beta,
                       double *score);

@@ -90,11 +90,36 @@ void faro_large_score(const faro_arms *arms, const double *theta, const double *
     for (size_t a = 0; a < stride; a++) score[a] += theta[i] * arms->x[i * stride + a];
 }
 
+static double tile_greatest(const double *value) {
+  double lane[4] = {value[0], value[1], value[2], value[3]};
+  for (size_t k = 4; k < FARO_ARM_TILE; k += 4)
+    for (size_t j = 0; j < 4; j++) lane[j] = value[k + j] > lane[j] ? value[k + j] : lane[j];
+  const double x = lane[0] > lane[1] ? lane[0] : lane[1];
+  const double y = lane[2] > lane[3] ? lane[2] : lane[3];
+  return x > y ? x : y;
+}
+
+/* Whole tiles by their greatest value, without a branch for each arm; then the arm within its tile. */
 static size_t first_greatest(const double *value, size_t count) {
-  size_t best = 0;
-  for (size_t a = 1; a < count; a++)
-    if (value[a] > value[best]) best = a;
-  return best;
+  size_t at = 0;
+  size_t next = 0;
+  double best = -INFINITY;
+  for (; next + FARO_ARM_TILE <= count; next += FARO_ARM_TILE) {
+    const double greatest = tile_greatest(value + next);
+    if (greatest > best) {
+      best = greatest;
+      at = next;
+    }
+  }
+  for (; next < count; next++)
+    if (value[next] > best) {
+      best = value[next];
+      at = next;
+    }
+  const size_t end = at + FARO_ARM_TILE < count ? at + FARO_ARM_TILE : count;
+  for (size_t a = at + 1; a < end; a++)
+    if (value[a] > value[at]) at = a;
+  return at;
 }
 
 size_t faro_score_scratch(size_t d, size_t stride) { return d <= FARO_SMALL_SCORE ? 0 : d * stride + d * d; }

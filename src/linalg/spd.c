@@ -67,12 +67,15 @@ static void pack(size_t d, const double *full, double *packed) {
   for (size_t i = 0; i < d; i++) memcpy(packed + faro_packed(i), full + i * d, (i + 1) * sizeof *full);
 }
 
-bool faro_large_factor(size_t d, const double *a, double *l, double *full) {
+static bool factor_full(size_t d, const double *a, double *full) {
   for (size_t i = 0; i < faro_packed(d); i++)
     if (!isfinite(a[i])) return false;
   unpack(d, a, full);
-  const lapack_int n = (lapack_int)d;
-  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, full, n) != 0) return false;
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)d, full, (lapack_int)d) == 0;
+}
+
+bool faro_large_factor(size_t d, const double *a, double *l, double *full) {
+  if (!factor_full(d, a, full)) return false;
   pack(d, full, l);
   return true;
 }
@@ -115,35 +118,55 @@ void faro_spd_solve(const faro_spd *spd, const double *b, double *x) {
   }
 }
 
-/* Row i of W is (e_i - sum_{k<i} L_ik W_k) / L_ii: whole rows at a time. */
-void faro_small_invert(size_t d, const double *l, double *w) {
-  for (size_t i = 0; i < d; i++) {
-    double *row = w + faro_packed(i);
-    const double *source = l + faro_packed(i);
-    const double inverse = 1 / source[i];
-    for (size_t j = 0; j < i; j++) row[j] = 0;
-    for (size_t k = 0; k < i; k++) {
-      const double *other = w + faro_packed(k);
-      const double factor = -source[k] * inverse;
-      for (size_t j = 0; j <= k; j++) row[j] += factor * other[j];
+/* Gauss elimination on [A | I], one column k of A after another. Eliminating with L D L' = A leaves the pivots D on
+ * the diagonal of `rest` and (L D^(1/2))^-1 = D^(-1/2) L^-1 grows in w: no square root or division stands in the
+ * way of the next column, which is what makes it fast for small d. */
+bool faro_small_whiten(size_t d, const double *restrict a, double *restrict w, double *restrict rest,
+                       double *restrict column) {
+  memcpy(rest, a, faro_packed(d) * sizeof *rest);
+  for (size_t k = 0; k < d; k++) {
+    const double pivot = rest[faro_diagonal(k)];
+    if (!(pivot > 0 && pivot < INFINITY)) return false;
+    const double *done = w + faro_packed(k);
+    for (size_t i = k + 1; i < d; i++) column[i] = rest[faro_packed(i) + k];
+    for (size_t i = k + 1; i < d; i++) {
+      const double factor = -column[i] / pivot;
+      double *row = rest + faro_packed(i);
+      double *out = w + faro_packed(i);
+      for (size_t j = k + 1; j <= i; j++) row[j] += factor * column[j];
+      for (size_t j = 0; j < k; j++) out[j] += factor * done[j];
+      out[k] = factor;
     }
-    row[i] = inverse;
   }
+  for (size_t i = 0; i < d; i++) {
+    const double scale = 1 / sqrt(rest[faro_diagonal(i)]);
+    double *row = w + faro_packed(i);
+    for (size_t j = 0; j < i; j++) row[j] *= scale;
+    row[i] = scale;
+  }
+  return true;
 }
 
-void faro_large_invert(size_t d, const double *l, double *w, double *full) {
-  unpack(d, l, full);
+bool faro_large_whiten(size_t d, const double *a, double *w, double *full) {
+  if (!factor_full(d, a, full)) return false;
   const lapack_int n = (lapack_int)d;
-  (void)LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, full, n); /* L has no zero on its diagonal */
+  (void)LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, full, n); /* no zero on the diagonal */
   pack(d, full, w);
+  return true;
 }
 
-void faro_spd_whiten(faro_spd *spd, double *w) {
-  if (spd->d <= FARO_SMALL_FACTOR) faro_small_invert(spd->d, spd->l, w);
-  else faro_large_invert(spd->d, spd->l, w, spd->full);
+bool faro_spd_whiten(faro_spd *spd, const double *a, double *w) {
+  return spd->d <= FARO_SMALL_WHITEN ? faro_small_whiten(spd->d, a, w, spd->l, spd->work)
+                                     : faro_large_whiten(spd->d, a, w, spd->full);
 }
 
 void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest) {
-  if (spd->d <= FARO_SMALL_EIGEN) faro_small_extremes(spd->d, a, spd->full, least, greatest);
-  else faro_large_extremes(spd->d, a, spd->full, spd->work, least, greatest);
+  unpack(spd->d, a, spd->full);
+  const lapack_int n = (lapack_int)spd->d;
+  double *value = spd->work;
+  lapack_int unused = 0;
+  (void)LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'U', n, spd->full, n, value, value + spd->d, 2 * n + 1,
+                            &unused, 1);
+  *least = value[0];
+  *greatest = value[spd->d - 1];
 }

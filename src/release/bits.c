@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/abort.h"
 #include "release/kind.h"
 
 static const double BITS_MAX = 0x1p40;  /* noise bits of a user and entry */
@@ -33,6 +34,7 @@ static faro_status set_bits(faro_release *r, double bits, faro_error *error) {
                      bits, BITS_MAX, TOTAL_MAX);
   r->bits = (uint64_t)bits;
   r->grid = (uint64_t)ceil(2 * r->contribution.entry / r->step);
+  FARO_INVARIANT(r->grid < UINT64_C(1) << 30);
   r->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->count, error);
   if (!r->count) return FARO_MEMORY;
   faro_binomial_plan(&r->plan, r->params.batch * r->bits, 0.25);
@@ -77,22 +79,27 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
 }
 
 /* Grid steps of an entry in 2^-32 fixed point, clipped; NaN counts as the lower end. */
-static inline uint64_t fixed_point(const faro_release *r, double z, double per_step) {
-  const double steps = (z + r->contribution.entry) * per_step;
+static inline uint64_t fixed_point(double z, double entry, double scale, double most) {
+  const double steps = (z + entry) * scale;
   if (!(steps > 0)) return 0;
-  const double most = (double)r->grid;
-  return (uint64_t)((steps < most ? steps : most) * 0x1p32);
+  return (uint64_t)(int64_t)(steps < most ? steps
+                                          : most); /* most < 2^63: the signed conversion is one instruction */
 }
 
 /* Random rounding: up with exactly the probability of the fraction. */
 static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
 
 static void absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
-  const double per_step = 1 / r->step;
-  uint64_t word = 0;
-  for (size_t i = 0; i < r->contribution.length; i++) {
-    word = i % 2 == 0 ? faro_rng_next(&sim->rng) : word >> 32;
-    r->count[i] += (int64_t)round_up(fixed_point(r, z[i], per_step), word & UINT32_MAX);
+  const size_t length = r->contribution.length;
+  const double entry = r->contribution.entry;
+  const double scale = 0x1p32 / r->step;
+  const double most = 0x1p32 * (double)r->grid;
+  int64_t *count = r->count;
+  for (size_t i = 0; i < length; i += 2) { /* one random word for two entries */
+    const uint64_t word = faro_rng_next(&sim->rng);
+    count[i] += (int64_t)round_up(fixed_point(z[i], entry, scale, most), word & UINT32_MAX);
+    if (i + 1 < length)
+      count[i + 1] += (int64_t)round_up(fixed_point(z[i + 1], entry, scale, most), word >> 32);
   }
 }
 
@@ -103,11 +110,13 @@ static void thicken(faro_release *r, faro_sim_rng *sim) {
 }
 
 static void randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
-  const double per_step = 1 / r->step;
+  const double scale = 0x1p32 / r->step;
+  const double most = 0x1p32 * (double)r->grid;
   uint64_t *ones = message;
   for (size_t i = 0; i < r->contribution.length; i++)
-    ones[i] = round_up(fixed_point(r, z[i], per_step), faro_rng_next(rng) & UINT32_MAX) +
-              faro_exact_binomial_quarter(rng, r->bits);
+    ones[i] =
+        round_up(fixed_point(z[i], r->contribution.entry, scale, most), faro_rng_next(rng) & UINT32_MAX) +
+        faro_exact_binomial_quarter(rng, r->bits);
 }
 
 /* Only the totals leave: the messages of the users are wiped. */
