@@ -8,6 +8,7 @@
 #   make coverage line coverage of src/        make fuzz       fuzzes the parsers (FUZZ_SECONDS each)
 #   make install  DESTDIR and PREFIX are honoured          make clean
 
+MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60

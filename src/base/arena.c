@@ -11,7 +11,7 @@ void *faro_arena_alloc(faro_arena *arena, size_t count, size_t size, faro_error 
   size_t total = 0;
   void *block = NULL;
   if (!__builtin_mul_overflow(count, size, &bytes) &&
-      !__builtin_add_overflow(bytes, (size_t)(2 * LINE), &total))
+      !__builtin_add_overflow(bytes, (size_t)2 * LINE, &total))
     block = aligned_alloc(LINE, total / LINE * LINE);
   if (!block) {
     (void)faro_fail(error, FARO_MEMORY, "cannot allocate %zu x %zu bytes", count, size);

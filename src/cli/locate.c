@@ -45,7 +45,8 @@ static void suggest(const char *word, char out[static CLI_PATH]) {
     if (directory) closedir(directory);
   }
   const char *nearest = faro_nearest(word, name, count);
-  snprintf(out, CLI_PATH, nearest ? " (did you mean %s?)" : "", nearest);
+  snprintf(out, CLI_PATH, "%s%s%s", nearest ? " (did you mean " : "", nearest ? nearest : "",
+           nearest ? "?)" : "");
 }
 
 bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error *error) {

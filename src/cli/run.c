@@ -31,6 +31,7 @@ enum { OVERRIDES_MAX = 64 };
 typedef struct request {
   const char *experiment, *out;
   faro_override override[OVERRIDES_MAX];
+  char *text[OVERRIDES_MAX]; /* what the overrides point into */
   size_t overrides, jobs;
   bool quick, json, csv, fresh, quiet;
 } request;
@@ -62,6 +63,7 @@ static int add_override(request *r, const char *text) {
     return cli_usage(&cli_run, "at most %d --set are possible", OVERRIDES_MAX);
   }
   *equals = '\0';
+  r->text[r->overrides] = copy;
   r->override[r->overrides++] = (faro_override){.key = copy, .value = equals + 1};
   return EXIT_DONE;
 }
@@ -204,7 +206,7 @@ static int run(int argc, char **argv) {
   request r = {0};
   const int status = parse(&r, argc, argv);
   const int result = status == EXIT_DONE ? execute(&r) : status < 0 ? EXIT_DONE : status;
-  for (size_t i = 0; i < r.overrides; i++) free((char *)(uintptr_t)r.override[i].key);
+  for (size_t i = 0; i < r.overrides; i++) free(r.text[i]);
   return result;
 }
 

@@ -77,7 +77,7 @@ double faro_sim_normal(faro_sim_rng *sim) {
 static double stirling_error(double k) {
   if (k < 16) { /* lgamma would do, but it writes a global */
     double log_factorial = 0;
-    for (double i = 2; i <= k; i++) log_factorial += log(i);
+    for (int i = 2; i <= (int)k; i++) log_factorial += log(i);
     return log_factorial - (0.5 * log(TWO_PI * k) + k * log(k) - k);
   }
   const double k2 = k * k;

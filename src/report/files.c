@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "report/view.h"
 
 enum { PATH_SIZE = 4096, RUN_MAX = 256 << 20 };
@@ -61,33 +62,12 @@ faro_status faro_report_write(const faro_report *report, const char *directory, 
   return status;
 }
 
-static faro_status slurp(const char *path, char **text, size_t *length, faro_error *error) {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    return faro_fail(error, FARO_INVALID,
-                     "%s: cannot be read: %s (a directory that faro run has written is needed)",
-                     faro_path_end(path), strerror(errno));
-  faro_status status = FARO_OK;
-  long size = -1;
-  if (fseek(file, 0, SEEK_END) == 0) size = ftell(file);
-  rewind(file);
-  if (size < 0 || size > RUN_MAX)
-    status = faro_fail(error, FARO_INVALID, "%s: not a run of faro", faro_path_end(path));
-  if (status == FARO_OK) {
-    *text = malloc((size_t)size + 1);
-    if (!*text) status = faro_fail(error, FARO_MEMORY, "cannot hold %s", path);
-    else *length = fread(*text, 1, (size_t)size, file);
-  }
-  fclose(file);
-  return status;
-}
-
 faro_status faro_report_load(faro_report **report, const char *directory, faro_error *error) {
   char path[PATH_SIZE];
   char *text = NULL;
   size_t length = 0;
   faro_status status = path_in(directory, "run", ".json", path, error);
-  if (status == FARO_OK) status = slurp(path, &text, &length, error);
+  if (status == FARO_OK) status = faro_read_file(path, RUN_MAX, &text, &length, error);
   if (status == FARO_OK) status = faro_report_parse(report, path, text, length, error);
   free(text);
   return status;

@@ -154,11 +154,13 @@ static void add_x_tick(const figure *f, double value) {
 
 static void add_x_axis(const figure *f) {
   if (f->x.log) {
-    for (double decade = pow(10, floor(log10(f->x.low))); decade <= f->x.high * 1.001; decade *= 10)
-      if (decade >= f->x.low * 0.999) add_x_tick(f, decade);
+    for (int decade = (int)ceil(log10(f->x.low) - 1e-9); decade <= (int)floor(log10(f->x.high) + 1e-9);
+         decade++)
+      add_x_tick(f, pow(10, decade));
   } else {
     const double step = tick_step(f->x.high - f->x.low, 4);
-    for (double v = ceil(f->x.low / step) * step; v <= f->x.high + step * 1e-9; v += step) add_x_tick(f, v);
+    const long last = (long)floor(f->x.high / step + 1e-9);
+    for (long k = (long)ceil(f->x.low / step - 1e-9); k <= last; k++) add_x_tick(f, (double)k * step);
   }
   const char *name = f->report->x < 0 ? "round (one user each)" : f->report->sweep[f->report->x];
   faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", PLOT_W / 2, PLOT_H + 38);
@@ -168,7 +170,9 @@ static void add_x_axis(const figure *f) {
 
 static void add_y_axis(const figure *f, bool labelled) {
   const double step = tick_step(f->y.high, 5);
-  for (double v = 0; v <= f->y.high + step * 1e-9; v += step) {
+  const long last = (long)floor(f->y.high / step + 1e-9);
+  for (long k = 0; k <= last; k++) {
+    const double v = (double)k * step;
     const double y = at_y(f, v);
     faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, PLOT_W, y);
     if (!labelled) continue;

@@ -39,25 +39,23 @@ void faro_journal_close(faro_journal *journal) {
   free(journal);
 }
 
-static faro_status create(faro_journal **journal, const char *path, size_t values, faro_error *error) {
+/* The journal with its file open, or NULL and *status says why. */
+static faro_journal *create(const char *path, size_t values, faro_status *status, faro_error *error) {
   faro_journal *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot open the journal %s", path);
-  made->values = values;
-  made->record = 2 * sizeof(uint32_t) + values * sizeof(double) + crypto_shorthash_BYTES;
-  made->buffer = calloc(1, made->record);
-  made->path = strdup(path);
-  if (!made->buffer || !made->path) {
-    faro_journal_close(made);
-    return faro_fail(error, FARO_MEMORY, "cannot open the journal %s", path);
+  unsigned char *buffer = NULL;
+  if (made) {
+    made->values = values;
+    made->record = 2 * sizeof(uint32_t) + values * sizeof(double) + crypto_shorthash_BYTES;
+    buffer = made->buffer = calloc(1, made->record);
+    made->path = strdup(path);
   }
-  made->file = fopen(path, "a+b");
-  if (!made->file) {
-    const int reason = errno;
-    faro_journal_close(made);
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", faro_path_end(path), strerror(reason));
-  }
-  *journal = made;
-  return FARO_OK;
+  if (!made || !buffer || !made->path)
+    *status = faro_fail(error, FARO_MEMORY, "cannot hold the journal %s", faro_path_end(path));
+  else if (!(made->file = fopen(path, "a+b")))
+    *status = faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", faro_path_end(path), strerror(errno));
+  else return made;
+  faro_journal_close(made);
+  return NULL;
 }
 
 /* Records up to the first that is torn or makes no sense; returns the length of what is good. */
@@ -117,9 +115,9 @@ faro_status faro_journal_open(faro_journal **journal, const char *path, const un
                               size_t values, bool fresh,
                               bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,
                               faro_error *error) {
-  faro_journal *made = NULL;
-  faro_status status = create(&made, path, values, error);
-  if (status != FARO_OK) return status;
+  faro_status status = FARO_OK;
+  faro_journal *made = create(path, values, &status, error);
+  if (!made) return status;
   status = load(made, digest, fresh, each, context, error);
   if (status == FARO_OK) *journal = made;
   else faro_journal_close(made);

@@ -25,21 +25,26 @@ static const char *text_of(const yaml_node_t *node) {
   return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-/* What a node is, for messages: its text, cut at 60 bytes between characters, or its kind. */
+/* A text for messages: at most 60 bytes, cut between characters. */
 enum { SHOWN_SIZE = 72 };
 
+static const char *cut(const char *text, char out[static SHOWN_SIZE]) {
+  size_t length = strlen(text);
+  const bool longer = length > 60;
+  if (longer)
+    for (length = 60; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
+  snprintf(out, SHOWN_SIZE, "%.*s%s", (int)length, text, longer ? "..." : "");
+  return out;
+}
+
+/* What a node is, for messages: its text or its kind. */
 static const char *shown(const yaml_node_t *node, char out[static SHOWN_SIZE]) {
   const char *text = text_of(node);
   if (node->type == YAML_MAPPING_NODE) text = "a mapping";
   else if (node->type == YAML_SEQUENCE_NODE) text = "a list";
   else if (!text) text = "something with a NUL in it";
   else if (*text == '\0') text = "nothing";
-  size_t length = strlen(text);
-  const bool cut = length > 60;
-  if (cut)
-    for (length = 60; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
-  snprintf(out, SHOWN_SIZE, "%.*s%s", (int)length, text, cut ? "..." : "");
-  return out;
+  return cut(text, out);
 }
 
 static faro_status read_scalar(const parser *p, faro_key key, const yaml_node_t *node, double *value) {
@@ -107,8 +112,8 @@ static const char *home_of(const char *word) {
 }
 
 /* "unknown key": with what is allowed there, and what was perhaps meant. `extra` ends with NULL. */
-static faro_status unknown_key(const parser *p, const yaml_node_t *node, const char *place,
-                               bool (*allowed)(faro_key), const char *const *extra) {
+static faro_status unknown_word(const faro_draft *draft, faro_line line, const char *word, const char *place,
+                                bool (*allowed)(faro_key), const char *const *extra) {
   const char *names[FARO_KEY_COUNT + 8];
   size_t count = 0;
   for (; extra && extra[count]; count++) names[count] = extra[count];
@@ -118,16 +123,20 @@ static faro_status unknown_key(const parser *p, const yaml_node_t *node, const c
   size_t used = 0;
   for (size_t i = 0; i < count && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-  const char *word = text_of(node);
-  char got[SHOWN_SIZE];
-  if (!word)
-    return faro_draft_fail(p->draft, line_of(p, node), "a key in %s must be a word (got %s)", place,
-                           shown(node, got));
   const char *nearest = faro_nearest(word, names, count);
   const char *elsewhere = nearest ? NULL : home_of(word);
-  return faro_draft_fail(p->draft, line_of(p, node), "unknown key \"%s\" in %s%s%s%s%s; allowed: %s",
-                         shown(node, got), place, nearest ? " (did you mean " : "", nearest ? nearest : "",
-                         nearest ? "?)" : "", elsewhere ? elsewhere : "", list);
+  char got[SHOWN_SIZE];
+  return faro_draft_fail(draft, line, "unknown key \"%s\" in %s%s%s%s%s; allowed: %s", cut(word, got), place,
+                         nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "",
+                         elsewhere ? elsewhere : "", list);
+}
+
+static faro_status unknown_key(const parser *p, const yaml_node_t *node, const char *place,
+                               bool (*allowed)(faro_key), const char *const *extra) {
+  char got[SHOWN_SIZE];
+  if (text_of(node)) return unknown_word(p->draft, line_of(p, node), text_of(node), place, allowed, extra);
+  return faro_draft_fail(p->draft, line_of(p, node), "a key in %s must be a word (got %s)", place,
+                         shown(node, got));
 }
 
 static bool allowed_top(faro_key key) { return in_scope(key, SCOPE_TOP); }
@@ -444,13 +453,8 @@ static bool overridable(faro_key key) { return faro_key_info_of(key)->scope != S
 faro_status faro_draft_override(faro_draft *draft, const faro_override *override) {
   faro_key key = FARO_KEY_COUNT;
   draft->override = NULL;
-  if (!find_override(override->key, &key)) {
-    yaml_node_t node = {.type = YAML_SCALAR_NODE};
-    node.data.scalar.value = (unsigned char *)(uintptr_t) override->key;
-    node.data.scalar.length = strlen(override->key);
-    const parser p = {.draft = draft, .line = -1};
-    return unknown_key(&p, &node, "an override", overridable, NULL);
-  }
+  if (!find_override(override->key, &key))
+    return unknown_word(draft, -1, override->key, "an override", overridable, NULL);
   draft->overridden[key] = true;
   draft->override = override->key;
   return with_document(draft, -1, override->value, strlen(override->value), use_override, &key);

@@ -1,6 +1,5 @@
 /* resolve: a draft into an experiment: defaults, the product of sweeps and algorithms, and a trial of
  * every release and environment, so that what cannot run is refused before anything runs. */
-#include <errno.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -8,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "sim/draft.h"
 
@@ -228,17 +228,17 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
   experiment->cell =
       faro_arena_alloc(&experiment->arena, experiment->count, sizeof *experiment->cell, draft->error);
   if (!experiment->cell) return FARO_MEMORY;
-  for (size_t c = 0; c < experiment->count; c++) {
-    const faro_draft_algorithm *algorithm = &draft->algorithm[c % draft->algorithms];
-    faro_cell *cell = &experiment->cell[c];
-    set_cell(draft, algorithm, c / draft->algorithms, cell);
-    const faro_status status = try_cell(draft, algorithm, cell);
-    if (status != FARO_OK) return status;
-    cell->label = c < draft->algorithms
-                      ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
-                      : experiment->cell[c % draft->algorithms].label;
-    if (!cell->label) return FARO_MEMORY;
-  }
+  for (size_t c = 0, point = 0; point < points; point++)
+    for (size_t a = 0; a < draft->algorithms; a++, c++) {
+      const faro_draft_algorithm *algorithm = &draft->algorithm[a];
+      faro_cell *cell = &experiment->cell[c];
+      set_cell(draft, algorithm, point, cell);
+      const faro_status status = try_cell(draft, algorithm, cell);
+      if (status != FARO_OK) return status;
+      cell->label = point == 0 ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
+                               : experiment->cell[a].label;
+      if (!cell->label) return FARO_MEMORY;
+    }
   experiment->instances = (size_t)experiment->cell[0].settings.value[FARO_KEY_INSTANCES];
   experiment->seed = (uint64_t)experiment->cell[0].settings.value[FARO_KEY_SEED];
   return FARO_OK;
@@ -299,8 +299,8 @@ static faro_status build_draft(faro_draft *draft, const char *text, size_t lengt
 faro_status faro_experiment_parse(faro_experiment **experiment, const char *file, const char *text,
                                   size_t length, const faro_experiment_options *options, faro_error *error) {
   if (length > FILE_MAX)
-    return faro_fail(error, FARO_INVALID, "%s: an experiment is at most %d bytes (got %zu)",
-                     faro_path_end(file), FILE_MAX, length);
+    return faro_fail(error, FARO_INVALID, "%s: too large: at most %d bytes are allowed", faro_path_end(file),
+                     FILE_MAX);
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
   faro_arena arena = {0};
   faro_experiment *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
@@ -320,25 +320,11 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   return status;
 }
 
-static faro_status slurp(const char *path, char *text, size_t *length, faro_error *error) {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(path), strerror(errno));
-  *length = fread(text, 1, FILE_MAX + 1, file);
-  const bool failed = ferror(file) != 0;
-  const int reason = errno;
-  fclose(file);
-  return failed
-             ? faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(path), strerror(reason))
-             : FARO_OK;
-}
-
 faro_status faro_experiment_load(faro_experiment **experiment, const char *path,
                                  const faro_experiment_options *options, faro_error *error) {
-  char *text = malloc(FILE_MAX + 1);
-  if (!text) return faro_fail(error, FARO_MEMORY, "cannot hold an experiment file");
+  char *text = NULL;
   size_t length = 0;
-  faro_status status = slurp(path, text, &length, error);
+  faro_status status = faro_read_file(path, FILE_MAX, &text, &length, error);
   if (status == FARO_OK) status = faro_experiment_parse(experiment, path, text, length, options, error);
   free(text);
   return status;

@@ -56,7 +56,7 @@ teardown() { faro_teardown; }
 @test "a file of more than 1 MiB, and one of just that" {
   head -c 1048577 /dev/zero | tr '\0' '#' >"$T/big.yaml"
   faro 3 run "$T/big.yaml" --out "$T/x"
-  [ "$stderr" = "faro: $T/big.yaml: an experiment is at most 1048576 bytes (got 1048577)" ]
+  [ "$stderr" = "faro: $T/big.yaml: too large: at most 1048576 bytes are allowed" ]
   gone "$T/x"
   { cat experiments/000-fig1.yaml && head -c 1048576 /dev/zero | tr '\0' '#'; } | head -c 1048576 >"$T/full.yaml"
   faro 0 run "$T/full.yaml" --out "$T/x" "${tiny[@]}"

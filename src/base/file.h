@@ -1,0 +1,12 @@
+/* file: whole files in memory. */
+#ifndef FARO_BASE_FILE_H
+#define FARO_BASE_FILE_H
+
+#include <faro/base.h>
+
+/* Reads a file (or a pipe) of at most `limit` bytes; the caller frees *text. What cannot be read, or is larger, is
+ * FARO_INVALID. */
+faro_status faro_read_file(const char *path, size_t limit, char **text, size_t *length,
+                           faro_error *error) FARO_WARN_UNUSED;
+
+#endif
