@@ -27,7 +27,8 @@ typedef enum faro_status {
 #undef X
 } faro_status;
 
-/* Why a call failed. Owned by the caller; the innermost message wins. */
+/* Why a call failed. Owned by the caller, who sets it to {0} before each call: a message that is there already
+ * stays, because the innermost one tells most. */
 typedef struct faro_error {
   faro_status status;
   char message[512];

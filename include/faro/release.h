@@ -113,7 +113,8 @@ FARO_API void faro_release_rehearse(const faro_release *release, const double *z
                                     void *message);
 /* S: turns the batch of B messages into what the analyzer may see, and returns how many those are. */
 FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *rng);
-/* A: publishes new statistics from a shuffled batch. */
+/* A: publishes new statistics from a shuffled batch. `sim` is for releases whose noise the server adds; others may
+ * be given NULL. */
 FARO_API void faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim);
 
 #endif

@@ -36,7 +36,7 @@ int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2
 int cli_print(FILE *out, char *text);
 
 /* Experiments by name. */
-enum { CLI_PATH = 4096, CLI_PLACES = 3 };
+enum { CLI_PATH = 4096, CLI_PLACES = 4 };
 /* The i-th folder in which experiments are looked for, or NULL. */
 const char *cli_experiment_folder(size_t index, char out[static CLI_PATH]);
 /* The path of an experiment: a path as it is, a name looked up in the folders. */

@@ -58,6 +58,8 @@ static void list_experiments(void) {
     free(entry);
     if (count > 0) return;
   }
+  printf("  none found: not in ./experiments, nor beside the program, nor in %s\n",
+         FARO_DATADIR "/experiments");
 }
 
 static void list_settings(void) { (void)cli_print(stdout, faro_settings_table()); }

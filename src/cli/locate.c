@@ -1,4 +1,5 @@
-/* locate: experiments by name: in ./experiments, beside the program's own source tree, where it was installed. */
+/* locate: experiments by name: in ./experiments, beside the program (its source tree, or where it was
+ * installed), and where it was configured to be installed. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +10,13 @@
 
 const char *cli_experiment_folder(size_t index, char out[static CLI_PATH]) {
   if (index == 0) return "experiments";
-  if (index == 2) return FARO_DATADIR "/experiments";
+  if (index == 3) return FARO_DATADIR "/experiments";
   const ssize_t length = readlink("/proc/self/exe", out, CLI_PATH - 32);
-  if (index != 1 || length <= 0) return NULL;
+  if (index > 2 || length <= 0) return NULL;
   out[length] = '\0';
   char *slash = strrchr(out, '/');
   if (!slash) return NULL;
-  memcpy(slash, "/../experiments", sizeof "/../experiments");
+  snprintf(slash, 32, index == 1 ? "/../experiments" : "/../share/faro/experiments");
   return out;
 }
 

@@ -32,7 +32,7 @@ static int dispatch(int argc, char **argv) {
     help(stderr);
     return EXIT_USAGE;
   }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     help(stdout);
     return EXIT_DONE;
   }

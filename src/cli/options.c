@@ -50,7 +50,7 @@ int cli_next(const cli_command *command, const cli_option *options, size_t count
   if (*place >= argc) return CLI_END;
   const char *word = argv[(*place)++];
   *value = word;
-  if (strcmp(word, "--help") == 0) {
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
     printf("%s\n\nusage: faro %s\n\n%s", command->summary, command->usage, command->help);
     return CLI_HELP;
   }

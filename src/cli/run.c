@@ -191,7 +191,8 @@ static int execute(const request *r) {
   const faro_experiment_options settings = {
       .overrides = r->override, .override_count = r->overrides, .quick = r->quick};
   if (faro_experiment_load(&experiment, path, &settings, &error) != FARO_OK) return cli_fail(&error);
-  snprintf(fallback, sizeof fallback, "results/%s", faro_experiment_name(experiment));
+  snprintf(fallback, sizeof fallback, "results/%s%s", faro_experiment_name(experiment),
+           r->quick ? "-quick" : "");
   const char *out = r->out ? r->out : fallback;
   folders made = {.first = 0};
   int result = EXIT_DONE;
@@ -222,7 +223,8 @@ const cli_command cli_run = {
         "                   (`faro list settings` shows the keys and what they allow)\n"
         "  --jobs N         threads; the default is one for each processor\n"
         "  --out DIR        where the results go; the default is results/EXPERIMENT\n"
-        "  --quick          at most 2000 rounds and 4 instances, for a first look\n"
+        "  --quick          at most 2000 rounds, 4 instances and batches of 200, into\n"
+        "                   results/EXPERIMENT-quick, for a first look\n"
         "  --json, --csv    print results in that form instead of a table\n"
         "  --fresh          do not continue an interrupted run\n"
         "  --quiet          no progress on stderr\n"
@@ -234,5 +236,5 @@ const cli_command cli_run = {
         "examples:\n"
         "  faro run trust-models\n"
         "  faro run 000-fig1 --set calibration=figure\n"
-        "  faro run 000-fig1 --set epsilon=[0.5, 1, 2] --set instances=10 --json\n",
+        "  faro run 000-fig1 --set 'epsilon=[0.5, 1, 2]' --set instances=10 --json\n",
 };

@@ -14,7 +14,8 @@ static json_t *whole(double value) { return json_integer((json_int_t)value); }
 
 static json_t *key_value(faro_key key, double value) {
   char text[64];
-  if (!faro_key_is_number(key)) return json_string(faro_key_print(key, value, text));
+  faro_key_print(key, value, text);
+  if (!faro_key_is_number(key) || strcmp(text, "auto") == 0) return json_string(text);
   return value == floor(value) ? whole(value) : number(value);
 }
 
@@ -44,18 +45,27 @@ static json_t *make_curve(const faro_outcome *outcome) {
                    "q25", column[3], "median", column[4], "q75", column[5]);
 }
 
+/* Every setting of the cell, with what was left to faro filled in. */
+static json_t *make_settings(const faro_cell *cell) {
+  json_t *settings = json_object();
+  for (int k = 0; k < FARO_KEY_COUNT; k++) {
+    const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name((faro_key)k);
+    json_object_set_new(settings, name, key_value((faro_key)k, cell->settings.value[k]));
+  }
+  return settings;
+}
+
 static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
                            const faro_outcome *outcome) {
   const double *value = cell->settings.value;
   json_t *result =
-      json_pack("{s:s, s:s, s:s}", "label", cell->label, "learner", faro_learner_kind_name(cell->learner),
-                "release", faro_release_kind_name(cell->release));
-  for (size_t s = 0; s < experiment->sweeps; s++)
-    json_object_set_new(result, faro_key_name(experiment->sweep[s].key),
-                        key_value(experiment->sweep[s].key, value[experiment->sweep[s].key]));
-  static const faro_key shown[] = {FARO_KEY_EPSILON, FARO_KEY_DELTA, FARO_KEY_CALIBRATION, FARO_KEY_BATCH};
-  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-    json_object_set_new(result, faro_key_name(shown[i]), key_value(shown[i], value[shown[i]]));
+      json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner",
+                faro_learner_kind_name(cell->learner), "release", faro_release_kind_name(cell->release),
+                "epsilon", number(value[FARO_KEY_EPSILON]), "delta", number(value[FARO_KEY_DELTA]));
+  for (size_t s = 0; s < experiment->sweeps; s++) { /* as the file has it: `auto` stays `auto` */
+    const faro_sweep *sweep = &experiment->sweep[s];
+    json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));
+  }
   json_object_set_new(result, "regret", make_spread(&outcome->regret));
   json_object_set_new(result, "rounds", whole(value[FARO_KEY_HORIZON]));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
@@ -65,22 +75,9 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, "shifted", number(outcome->shifted));
   json_object_set_new(result, "seconds", number(outcome->seconds));
   json_object_set_new(result, "claim", make_claim(&cell->claim));
+  json_object_set_new(result, "settings", make_settings(cell));
   json_object_set_new(result, "curve", make_curve(outcome));
   return result;
-}
-
-/* The environment as the first cell has it; swept keys are told by the results. */
-static json_t *make_environment(const faro_experiment *experiment) {
-  static const faro_key keys[] = {FARO_KEY_ENVIRONMENT, FARO_KEY_DIMENSION, FARO_KEY_ARMS, FARO_KEY_REWARD,
-                                  FARO_KEY_DRAW};
-  json_t *environment = json_object();
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    json_object_set_new(environment, faro_key_name(keys[i]),
-                        key_value(keys[i], experiment->cell[0].settings.value[keys[i]]));
-  for (size_t s = 0; s < experiment->sweeps; s++)
-    if (json_object_get(environment, faro_key_name(experiment->sweep[s].key)))
-      json_object_set_new(environment, faro_key_name(experiment->sweep[s].key), json_string("swept"));
-  return environment;
 }
 
 static json_t *make_machine(void) {
@@ -105,15 +102,14 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
   json_t *result = json_array();
   for (size_t c = 0; c < results->cells; c++)
     json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c]));
-  return json_pack(
-      "{s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:o, s:{s:s, s:s, s:s}, s:o}",
-      "experiment", experiment->name, "title", experiment->title, "seed", (json_int_t)experiment->seed,
-      "instances", (json_int_t)experiment->instances, "faro", "version", faro_version(), "commit",
-      faro_commit(), "compiler", faro_compiler(), "machine", make_machine(), "start", start, "wall_seconds",
-      number(results->seconds), "resumed_instances", (json_int_t)results->resumed, "environment",
-      make_environment(experiment), "sweep", sweep, "plot", "x",
-      axis_name(experiment, experiment->x, "round"), "y", "regret", "panels",
-      axis_name(experiment, experiment->panels, "none"), "results", result);
+  return json_pack("{s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:{s:s, s:s, s:s}, s:o}",
+                   "experiment", experiment->name, "title", experiment->title, "seed",
+                   (json_int_t)experiment->seed, "instances", (json_int_t)experiment->instances, "faro",
+                   "version", faro_version(), "commit", faro_commit(), "compiler", faro_compiler(), "machine",
+                   make_machine(), "start", start, "wall_seconds", number(results->seconds),
+                   "resumed_instances", (json_int_t)results->resumed, "sweep", sweep, "plot", "x",
+                   axis_name(experiment, experiment->x, "round"), "y", "regret", "panels",
+                   axis_name(experiment, experiment->panels, "none"), "results", result);
 }
 
 static faro_status adopt(faro_report **report, json_t *document, const char *name, faro_error *error) {

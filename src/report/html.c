@@ -62,12 +62,31 @@ static void add_results(const faro_report *report, faro_text *out) {
            "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
 }
 
+/* The sweep points of the rows with this row's label and backing, unless all rows of the label have it. */
+static void add_points(const faro_report *report, const faro_view_row *row, faro_text *out) {
+  const char *separator = "";
+  bool all = true;
+  for (size_t j = 0; j < report->count; j++)
+    all &= strcmp(report->row[j].label, row->label) != 0 || strcmp(report->row[j].by, row->by) == 0;
+  for (size_t j = 0; !all && j < report->count; j++) {
+    const faro_view_row *other = &report->row[j];
+    if (strcmp(other->label, row->label) != 0 || strcmp(other->by, row->by) != 0) continue;
+    faro_text_add(out, "%s", *separator ? separator : ", at ");
+    separator = "; ";
+    for (size_t s = 0; s < report->sweeps; s++) {
+      faro_text_add(out, "%s", s ? ", " : "");
+      faro_markup_add(out, report->sweep[s]);
+      faro_text_add(out, " ");
+      faro_markup_add(out, other->at[s]);
+    }
+  }
+}
+
 /* What backs each claim; the same words are said once an algorithm. */
 static void add_claims(const faro_report *report, faro_text *out) {
   faro_text_add(
-      out,
-      "<h2>What the claims rest on</h2>\n<p>All claims are at event level: neighbouring inputs differ in one "
-      "user's one round, replaced by another.</p>\n<ul>\n");
+      out, "<h2>What the claims rest on</h2>\n<p>All claims are at event level: neighbouring inputs differ "
+           "in one user's one round, replaced by another.</p>\n<ul>\n");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     bool said = false;
@@ -76,9 +95,13 @@ static void add_claims(const faro_report *report, faro_text *out) {
     if (said) continue;
     faro_text_add(out, "<li><b>");
     faro_markup_add(out, row->label);
-    faro_text_add(out, "</b> (trust: ");
+    faro_text_add(out, "</b>");
+    add_points(report, row, out);
+    faro_text_add(out, " (trust: ");
     faro_markup_add(out, row->trust);
-    faro_text_add(out, "): %s. ", row->standing);
+    faro_text_add(out, "): ");
+    faro_markup_add(out, row->standing);
+    faro_text_add(out, ". ");
     faro_markup_add(out, row->by);
     faro_text_add(out, ".</li>\n");
   }
@@ -92,10 +115,9 @@ char *faro_report_html(const faro_report *report) {
   faro_markup_add(&out, report->title);
   faro_text_add(&out, "</title><style>%s</style></head><body>\n<h1>", STYLE);
   faro_markup_add(&out, report->title);
-  faro_text_add(&out, "</h1>\n<p>Environment <code>");
-  faro_markup_add(&out, report->environment);
-  faro_text_add(&out, "</code>, %.0f rounds, %zu instances, seed %llu.</p>\n", report->row[0].rounds,
-                report->instances, (unsigned long long)report->seed);
+  faro_text_add(&out, "</h1>\n<p>");
+  faro_view_add_setting(report, &out);
+  faro_text_add(&out, ".</p>\n");
   faro_svg_add(report, &out);
   add_results(report, &out);
   add_claims(report, &out);

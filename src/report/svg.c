@@ -15,10 +15,9 @@ enum {
   GAP_X = 34,
   GAP_Y = 74,
   LEFT = 74,
-  TOP = 76,
+  TOP = 90,
   PER_ROW = 3,
   LEGEND_ROW = 22,
-  LEGEND_W = 310,
   SERIES_MAX = 256,
   PANELS_MAX = 100,
   MARKERS = 5
@@ -135,11 +134,11 @@ static double at_x(const figure *f, double value) {
 
 static double at_y(const figure *f, double value) { return PLOT_H * (1 - fmax(value, 0) / f->y.high); }
 
-/* 5000 stays, 100000 becomes 100k. */
+/* 5000 stays, 20000 becomes 20k. */
 static void add_tick_text(faro_text *out, double value) {
   if (fabs(value) >= 1e9) faro_text_add(out, "%g&#8239;G", value / 1e9);
   else if (fabs(value) >= 1e6) faro_text_add(out, "%g&#8239;M", value / 1e6);
-  else if (fabs(value) >= 1e5) faro_text_add(out, "%g&#8239;k", value / 1e3);
+  else if (fabs(value) >= 1e4) faro_text_add(out, "%g&#8239;k", value / 1e3);
   else faro_text_add(out, "%g", value);
 }
 
@@ -216,7 +215,6 @@ static void add_band(const figure *f, size_t style, const faro_view_point *point
 }
 
 static void add_line(const figure *f, size_t style, const faro_view_point *point, size_t count, bool dashed) {
-  add_band(f, style, point, count);
   faro_text_add(f->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s d=\"M",
                 colour[style % COLOURS], dashed ? " stroke-dasharray=\"6 3\"" : "");
   for (size_t k = 0; k < count; k++)
@@ -228,23 +226,31 @@ static void add_line(const figure *f, size_t style, const faro_view_point *point
     add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
 }
 
-/* Against a swept key: the rows of one series in one panel, in the order of x. */
-static void add_final_line(const figure *f, size_t style, const faro_view_row *panel) {
+/* What a series shows in a panel: the curve of its one row, or its rows in the order of x. */
+typedef struct trace {
   faro_view_point point[FARO_CURVE_POINTS];
-  size_t count = 0;
-  bool dashed = false;
-  for (size_t r = 0; r < f->report->count && count < FARO_CURVE_POINTS; r++) {
+  size_t count;
+  bool dashed;
+} trace;
+
+static void follow(const figure *f, size_t style, const faro_view_row *panel, trace *t) {
+  t->count = 0;
+  t->dashed = false;
+  for (size_t r = 0; r < f->report->count && t->count < FARO_CURVE_POINTS; r++) {
     const faro_view_row *row = &f->report->row[r];
-    if (series_of(f, row) != style || !same_panel(f->report, row, panel) ||
-        !isfinite(row->place[f->report->x]))
-      continue;
-    size_t k = count++;
-    for (; k > 0 && point[k - 1].round > row->place[f->report->x]; k--) point[k] = point[k - 1];
-    point[k] =
-        (faro_view_point){.round = row->place[f->report->x], .mean = row->regret.mean, .sd = row->regret.sd};
-    dashed |= strcmp(row->standing, "not proven") == 0;
+    if (series_of(f, row) != style || !same_panel(f->report, row, panel)) continue;
+    t->dashed |= strcmp(row->standing, "not proven") == 0;
+    if (f->report->x < 0) {
+      memcpy(t->point, row->curve, row->points * sizeof *row->curve);
+      t->count = row->points;
+      return;
+    }
+    const double x = row->place[f->report->x];
+    if (!isfinite(x)) continue; /* `auto` has no place on the axis */
+    size_t k = t->count++;
+    for (; k > 0 && t->point[k - 1].round > x; k--) t->point[k] = t->point[k - 1];
+    t->point[k] = (faro_view_point){.round = x, .mean = row->regret.mean, .sd = row->regret.sd};
   }
-  if (count > 0) add_line(f, style, point, count, dashed);
 }
 
 static void add_panel(const figure *f, size_t index) {
@@ -261,36 +267,74 @@ static void add_panel(const figure *f, size_t index) {
   }
   add_y_axis(f, column == 0);
   add_x_axis(f);
-  for (size_t s = 0; f->report->x >= 0 && s < f->series_count; s++) add_final_line(f, s, panel);
-  for (size_t r = 0; f->report->x < 0 && r < f->report->count; r++) {
-    const faro_view_row *row = &f->report->row[r];
-    if (same_panel(f->report, row, panel))
-      add_line(f, series_of(f, row), row->curve, row->points, strcmp(row->standing, "not proven") == 0);
-  }
+  for (int pass = 0; pass < 2; pass++) /* all bands lie under all lines */
+    for (size_t s = 0; s < f->series_count; s++) {
+      trace t;
+      follow(f, s, panel, &t);
+      if (t.count > 0 && pass == 0) add_band(f, s, t.point, t.count);
+      if (t.count > 0 && pass == 1) add_line(f, s, t.point, t.count, t.dashed);
+    }
   faro_text_add(f->out,
                 "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n",
                 PLOT_W, PLOT_H);
 }
 
-static void add_legend_entry(const figure *f, size_t s, size_t x, size_t y) {
+/* The name of a series: its label, the values of sweeps that are neither x nor panels, and its standing. */
+static void add_series_name(const figure *f, size_t s, faro_text *out) {
   const series *line = &f->line[s];
   const faro_view_row *row = &f->report->row[line->first];
-  faro_text_add(f->out, "<path d=\"M%zu %zuh30\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y,
-                colour[s % COLOURS], line->unproven == line->rows ? " stroke-dasharray=\"6 3\"" : "");
-  add_marker(f, s, (double)x + 15, (double)y);
-  faro_text_add(f->out, "<text x=\"%zu\" y=\"%zu\">", x + 38, y + 4);
-  faro_markup_add(f->out, row->label);
+  faro_markup_add(out, row->label);
   for (int k = 0; k < (int)f->report->sweeps; k++)
     if (k != f->report->x && k != f->report->panels) {
-      faro_text_add(f->out, ", ");
-      faro_markup_add(f->out, f->report->sweep[k]);
-      faro_text_add(f->out, " ");
-      faro_markup_add(f->out, row->at[k]);
+      faro_text_add(out, ", ");
+      faro_markup_add(out, f->report->sweep[k]);
+      faro_text_add(out, " ");
+      faro_markup_add(out, row->at[k]);
     }
-  if (line->unproven == line->rows) faro_text_add(f->out, " (not proven)");
-  else if (line->unproven > 0) faro_text_add(f->out, " (not proven where dashed)");
+  if (line->unproven == line->rows) faro_text_add(out, " (not proven)");
+  else if (line->unproven > 0) faro_text_add(out, " (not proven where dashed)");
+}
+
+/* Room for the longest name, at about seven units a letter. */
+static size_t legend_width(const figure *f) {
+  size_t longest = 0;
+  for (size_t s = 0; s < f->series_count; s++) {
+    faro_text name = FARO_TEXT_INIT;
+    add_series_name(f, s, &name);
+    if (name.length > longest) longest = name.length;
+    faro_text_release(&name);
+  }
+  return 7 * longest + 64;
+}
+
+static void add_legend_entry(const figure *f, size_t s, size_t x, size_t y) {
+  const bool dashed = f->line[s].unproven == f->line[s].rows;
+  faro_text_add(f->out, "<path d=\"M%zu %zuh30\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y,
+                colour[s % COLOURS], dashed ? " stroke-dasharray=\"6 3\"" : "");
+  add_marker(f, s, (double)x + 15, (double)y);
+  faro_text_add(f->out, "<text x=\"%zu\" y=\"%zu\">", x + 38, y + 4);
+  add_series_name(f, s, f->out);
   faro_text_add(f->out, "</text>\n");
 }
+
+static void add_head(const figure *f, size_t width, size_t height) {
+  faro_text_add(
+      f->out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\" "
+      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#111\" role=\"img\">\n<title>",
+      width, height, width, height);
+  faro_markup_add(f->out, f->report->title);
+  faro_text_add(f->out,
+                "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                "<text x=\"%zu\" y=\"30\" text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\">",
+                width / 2);
+  faro_markup_add(f->out, f->report->title);
+  faro_text_add(f->out, "</text>\n<text x=\"%zu\" y=\"50\" text-anchor=\"middle\" fill=\"#555\">", width / 2);
+  faro_view_add_setting(f->report, f->out);
+  faro_text_add(f->out, "</text>\n");
+}
+
+static size_t greater(size_t a, size_t b) { return a > b ? a : b; }
 
 void faro_svg_add(const faro_report *report, faro_text *out) {
   figure f = {.report = report, .out = out};
@@ -298,32 +342,20 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
   scale_axes(&f);
   const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
   const size_t rows = (f.panels + PER_ROW - 1) / PER_ROW;
-  size_t width = LEFT + columns * (PLOT_W + GAP_X);
-  if (width < 2 * LEGEND_W + LEFT) width = 2 * LEGEND_W + LEFT;
-  const size_t per_row = (width - LEFT) / LEGEND_W;
+  const size_t entry = legend_width(&f);
+  const size_t width =
+      LEFT + greater(greater(columns * (PLOT_W + GAP_X), entry), 7 * strlen(report->title) + LEFT);
+  const size_t per_row = greater((width - LEFT) / entry, 1);
   const size_t legend = TOP + rows * (PLOT_H + GAP_Y);
-  const size_t legend_rows = (f.series_count + per_row - 1) / per_row;
-  const size_t height = legend + legend_rows * LEGEND_ROW + 34;
-  faro_text_add(
-      out,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\" "
-      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#111\" role=\"img\">\n<title>",
-      width, height, width, height);
-  faro_markup_add(out, report->title);
-  faro_text_add(out,
-                "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-                "<text x=\"%zu\" y=\"30\" text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\">",
-                width / 2);
-  faro_markup_add(out, report->title);
-  faro_text_add(out, "</text>\n");
+  const size_t height = legend + (f.series_count + per_row - 1) / per_row * LEGEND_ROW + 34;
+  add_head(&f, width, height);
   for (size_t p = 0; p < f.panels; p++) add_panel(&f, p);
   for (size_t s = 0; s < f.series_count; s++)
-    add_legend_entry(&f, s, LEFT + s % per_row * LEGEND_W, legend + s / per_row * LEGEND_ROW);
-  faro_text_add(
-      out,
-      "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one standard "
-      "deviation to either side. Dashed: the privacy claim is not proven.</text>\n</svg>\n",
-      LEFT, height - 14, report->instances);
+    add_legend_entry(&f, s, LEFT + s % per_row * entry, legend + s / per_row * LEGEND_ROW);
+  faro_text_add(out,
+                "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one "
+                "standard deviation to either side. Dashed: the claim is not proven.</text>\n</svg>\n",
+                LEFT, height - 14, report->instances);
 }
 
 char *faro_report_svg(const faro_report *report) {

@@ -43,9 +43,9 @@ static void print_grid(const grid *g, faro_text *out) {
 }
 
 static void fill_head(const faro_report *report, grid *g) {
-  static const char *const fixed[] = {"algorithm", "trust",   "regret",    "sd",      "median",
+  static const char *const fixed[] = {"algorithm", "trust",   "regret",    "sd",      "median", "batch",
                                       "updates",   "shifted", "bits/user", "seconds", "claim"};
-  static const bool left[] = {true, true, false, false, false, false, false, false, false, true};
+  static const bool left[] = {true, true, false, false, false, false, false, false, false, false, true};
   for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     g->left[g->columns] = left[i];
@@ -62,8 +62,9 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, row->label);
   put(g, r, column++, row->trust);
   put(g, r, column++, faro_brief(row->regret.mean, text));
-  put(g, r, column++, faro_brief(row->regret.sd, text));
+  put(g, r, column++, report->instances > 1 ? faro_brief(row->regret.sd, text) : "-");
   put(g, r, column++, faro_brief(row->regret.median, text));
+  put(g, r, column++, faro_brief(row->batch, text));
   put(g, r, column++, faro_brief(row->updates, text));
   snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
   put(g, r, column++, text);
@@ -98,13 +99,6 @@ static void explain(const faro_report *report, faro_text *out) {
   }
 }
 
-/* The calibration when all rows share it. */
-static const char *common_calibration(const faro_report *report) {
-  for (size_t i = 1; i < report->count; i++)
-    if (strcmp(report->row[i].calibration, report->row[0].calibration) != 0) return NULL;
-  return report->row[0].calibration;
-}
-
 static char *finish(faro_text *out) {
   if (out->failed) faro_text_release(out);
   return out->data;
@@ -116,10 +110,9 @@ char *faro_report_table(const faro_report *report) {
   if (!g.cell) return NULL;
   fill_head(report, &g);
   for (size_t i = 0; i < report->count; i++) fill_row(report, &g, i);
-  const char *calibration = common_calibration(report);
-  faro_text_add(&out, "%s\n%.0f rounds, %zu instances, seed %llu%s%s\n\n", report->title,
-                report->row[0].rounds, report->instances, (unsigned long long)report->seed,
-                calibration ? ", calibration " : "", calibration ? calibration : "");
+  faro_text_add(&out, "%s\n", report->title);
+  faro_view_add_setting(report, &out);
+  faro_text_add(&out, "\n\n");
   print_grid(&g, &out);
   faro_text_add(&out, "\n");
   explain(report, &out);
@@ -152,20 +145,29 @@ static void add_identity_head(const faro_report *report, faro_text *out) {
   for (size_t s = 0; s < report->sweeps; s++) faro_text_add(out, "%s,", report->sweep[s]);
 }
 
-/* Seconds are not here: the CSV files of a run are the same bytes on every repetition. */
+static bool is_swept(const faro_report *report, const char *key) {
+  for (size_t s = 0; s < report->sweeps; s++)
+    if (strcmp(report->sweep[s], key) == 0) return true;
+  return false;
+}
+
+/* Seconds are not here: the CSV files of a run are the same bytes on every repetition. A swept key has its column
+ * already; batch_users is the batch that was played, also where the experiment says auto. */
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
+  const bool calibration = !is_swept(report, "calibration");
   add_identity_head(report, &out);
-  faro_text_add(
-      &out, "learner,release,calibration,batch,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
-            "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
-            "claim_delta,trust,level,standing,by\n");
+  faro_text_add(&out,
+                "learner,release,%sbatch_users,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
+                "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
+                "claim_delta,trust,level,standing,by\n",
+                calibration ? "calibration," : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     add_identity(report, row, &out);
     add_quoted(&out, row->learner);
     add_quoted(&out, row->release);
-    add_quoted(&out, row->calibration);
+    if (calibration) add_quoted(&out, row->calibration);
     const double values[] = {row->batch,        row->rounds,        (double)report->instances,
                              row->regret.mean,  row->regret.sd,     row->regret.error,
                              row->regret.lower, row->regret.median, row->regret.upper,

@@ -52,16 +52,18 @@ static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *
 
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
+  const json_t *settings = json_object_get(result, "settings");
   *row = (faro_view_row){.label = text(result, "label"),
                          .learner = text(result, "learner"),
                          .release = text(result, "release"),
-                         .calibration = text(result, "calibration"),
+                         .settings = settings,
+                         .calibration = text(settings, "calibration"),
                          .trust = text(claim, "trust"),
                          .by = text(claim, "by"),
                          .standing = text(claim, "standing"),
                          .epsilon = real(json_object_get(claim, "epsilon")),
                          .delta = real(json_object_get(claim, "delta")),
-                         .batch = real(json_object_get(result, "batch")),
+                         .batch = real(json_object_get(settings, "batch")),
                          .rounds = real(json_object_get(result, "rounds")),
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),
@@ -121,15 +123,14 @@ static bool read_head(faro_report *report) {
   report->version = text(program, "version");
   report->commit = text(program, "commit");
   report->compiler = text(program, "compiler");
-  report->environment = text(json_object_get(document, "environment"), "name");
   report->seconds = real(json_object_get(document, "wall_seconds"));
   report->seed = (uint64_t)json_integer_value(seed);
   report->instances = (size_t)json_integer_value(instances);
   report->count = json_array_size(json_object_get(document, "results"));
   return plain_name(report->name) && report->title && report->version && report->commit && report->compiler &&
-         report->environment && isfinite(report->seconds) && json_is_integer(seed) &&
-         json_integer_value(seed) >= 0 && json_is_integer(instances) && json_integer_value(instances) >= 1 &&
-         report->count >= 1 && read_sweeps(report);
+         isfinite(report->seconds) && json_is_integer(seed) && json_integer_value(seed) >= 0 &&
+         json_is_integer(instances) && json_integer_value(instances) >= 1 && report->count >= 1 &&
+         read_sweeps(report);
 }
 
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error) {
@@ -142,6 +143,32 @@ faro_status faro_view_read(faro_report *report, const char *name, faro_error *er
     if (!read_row(report, json_array_get(results, i), &report->row[i], error))
       return faro_fail(error, FARO_INVALID, "%s: not a run of faro: result %zu is incomplete", name, i + 1);
   return FARO_OK;
+}
+
+/* Whether all results have the same value for a setting; if so, as text. */
+static bool shared_setting(const faro_report *report, const char *key, char out[static 64]) {
+  const json_t *first = json_object_get(report->row[0].settings, key);
+  for (size_t i = 1; i < report->count; i++)
+    if (!json_equal(json_object_get(report->row[i].settings, key), first)) return false;
+  char number[FARO_NUMBER_SIZE];
+  if (json_is_string(first)) snprintf(out, 64, "%s", json_string_value(first));
+  else if (json_is_number(first)) snprintf(out, 64, "%s", faro_number(json_number_value(first), number));
+  else return false;
+  return true;
+}
+
+void faro_view_add_setting(const faro_report *report, faro_text *out) {
+  static const char *const keys[] = {"environment", "dimension", "arms",  "horizon",
+                                     "epsilon",     "delta",     "batch", "calibration"};
+  const char *separator = "";
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    char value[64];
+    if (!shared_setting(report, keys[i], value)) continue;
+    faro_text_add(out, "%s%s%s%s", separator, i ? keys[i] : "", i ? " " : "", value);
+    separator = ", ";
+  }
+  faro_text_add(out, "%s%zu instances, seed %llu", separator, report->instances,
+                (unsigned long long)report->seed);
 }
 
 const char *faro_brief(double value, char out[static 32]) {

@@ -14,6 +14,7 @@ typedef struct faro_view_point {
 
 typedef struct faro_view_row {
   const char *label, *learner, *release, *calibration, *trust, *by;
+  const json_t *settings;
   const char *standing;            /* "proven", "not proven", "no privacy" */
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
   double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
@@ -33,13 +34,16 @@ struct faro_report {
   int x, panels; /* which sweep; -1: rounds on x, no panels */
   size_t instances, count;
   uint64_t seed;
-  const char *version, *commit, *compiler, *environment;
+  const char *version, *commit, *compiler;
   double seconds;
   faro_view_row *row;
 };
 
 /* A few digits for people: 632, 2748, 938M; "-" for what is no number. */
 const char *faro_brief(double value, char out[static 32]);
+
+/* Appends what all results share: "linear-fixed, dimension 5, arms 100, ..."; what is swept or differs is left out. */
+void faro_view_add_setting(const faro_report *report, faro_text *out);
 
 /* Reads report->document into the rest of the struct. `name` is for messages. */
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error);

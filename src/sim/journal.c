@@ -99,7 +99,7 @@ static faro_status load(faro_journal *journal, const unsigned char *digest, bool
       head.record != journal->record)
     return faro_fail(error, FARO_INVALID,
                      "%s: holds the unfinished run of another experiment, or of another version of faro; "
-                     "remove it, or choose another --out",
+                     "--fresh throws it away, another --out leaves it",
                      faro_path_end(journal->path));
   double *values = calloc(journal->values, sizeof *values);
   if (!values) return faro_fail(error, FARO_MEMORY, "cannot read the journal %s", journal->path);

@@ -198,6 +198,9 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
   if (status != FARO_OK) return status;
   if (*draft->panels.name == '\0' && draft->sweeps > 0 && experiment->x == FARO_PLOT_ROUND)
     experiment->panels = 0;
+  if (experiment->x >= 0 && !faro_key_is_number(draft->sweep[experiment->x].key))
+    return faro_draft_fail(draft, draft->x.line,
+                           "x must be round or a swept key whose values are numbers (got %s)", draft->x.name);
   if (experiment->panels >= 0 && experiment->panels == experiment->x)
     return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)",
                            draft->panels.name);

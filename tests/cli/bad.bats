@@ -71,7 +71,7 @@ teardown() { faro_teardown; }
 	  - {learner: linucb, release: none}
 	YAML
   faro 0 run "$T/anchor.yaml" --out "$T/x" --quiet --set instances=2 --json
-  [ "$(jq -c '.results[0] | [.rounds, .batch, .label]' <<<"$output")" = '[100,100,"linucb/none"]' ]
+  [ "$(jq -c '.results[0] | [.rounds, .settings.batch, .label]' <<<"$output")" = '[100,100,"linucb/none"]' ]
 }
 
 @test "a second document in the file is refused, not passed over" {

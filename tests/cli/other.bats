@@ -229,7 +229,7 @@ refused() {
     '.results[0].curve = null' '.results[0].curve.mean = [1]' '.results[0].curve.round = []' \
     '.results[0].curve.mean[7] = "x"' '.results[0].claim = null' '.results[0].claim.by = 3' 'del(.results[14].trust, .results[14].claim)' \
     '.results[0].epsilon = null' '.sweep = [1]' '.sweep = ["a", "b", "c", "d"]' '.sweep = ["nothing"]' \
-    '.experiment = null' '.experiment = "../elsewhere"' '.title = []' '.faro = "0.1"' '.environment = null'; do
+    '.experiment = null' '.experiment = "../elsewhere"' '.title = []' '.faro = "0.1"' '.results[0].settings = null' '.results[0].settings.batch = "many"'; do
     echo "$filter"
     refused "$filter"
   done

@@ -332,9 +332,9 @@ interrupt() {
 
 @test "--set replaces an algorithm's own value" {
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set batch=30 --json --out "$T/a"
-  jq -e '[.results[].batch] == [1, 1, 30, 30, 1]' <<<"$output"
+  jq -e '[.results[].settings.batch] == [1, 1, 30, 30, 1]' <<<"$output"
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set 'batch=[10, 30]' --json --out "$T/b"
-  jq -e '[.results[].batch] == [10, 10, 10, 10, 10, 30, 30, 30, 30, 30]' <<<"$output"
+  jq -e '[.results[].settings.batch] == [10, 10, 10, 10, 10, 30, 30, 30, 30, 30]' <<<"$output"
 }
 
 @test "--set: the last word counts" {
