@@ -36,8 +36,12 @@ asan tsan: bootstrap-test
 	cmake --build build/$@ -j $(JOBS)
 	$(CTEST) --test-dir build/$@
 
-memcheck: test
-	cd build && ctest --output-on-failure -j $(JOBS) -T memcheck -L unit --overwrite MemoryCheckCommandOptions="--error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite -q"
+memcheck: bootstrap-memcheck
+	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
+	cmake --build build -j $(JOBS)
+	set -e; for test in $$(cd build && ctest -N -L unit | sed -n 's|.*unit/||p'); do echo "memcheck: $$test"; \
+	  OPENBLAS_NUM_THREADS=1 valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite,indirect \
+	    build/tests/$$test >/dev/null; done
 
 bench: bootstrap-build
 	@cmake --preset bench --log-level=WARNING >/dev/null
