@@ -40,7 +40,7 @@ typedef struct table { /* what one instance needs */
   faro_learner *learner;
   faro_selector *selector;
   faro_sim_rng noise;
-  double *x, *z;
+  double *x;
 } table;
 
 static void must(faro_status status, const faro_error *error) {
@@ -76,7 +76,6 @@ static void set_table(table *t, const size *s, const rival *r, uint64_t instance
   must(faro_learner_create(&t->learner, faro_learner_kind_find("linucb"), &learner, &error), &error);
   must(faro_selector_create(&t->selector, s->dimension, s->arms, &error), &error);
   t->x = bench_alloc(s->dimension, sizeof *t->x);
-  t->z = bench_alloc(t->contribution.length, sizeof *t->z);
   faro_sim_open(&t->noise, SEED, instance, FARO_ROLE_USER);
   faro_env_begin(t->env, SEED, instance);
 }
@@ -87,7 +86,6 @@ static void clear_table(table *t) {
   faro_release_destroy(t->release);
   faro_env_destroy(t->env);
   free(t->x);
-  free(t->z);
 }
 
 /* The loop of sim/play.c. */
@@ -97,8 +95,7 @@ static double play(table *t, uint64_t rounds) {
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    faro_contribution_make(&t->contribution, t->x, reward, t->z);
-    if (faro_release_absorb(t->release, t->z, &t->noise)) {
+    if (faro_release_absorb(t->release, t->x, reward, &t->noise)) {
       const faro_statistics statistics = faro_release_statistics(t->release);
       faro_learner_update(t->learner, &statistics);
     }
@@ -207,9 +204,8 @@ static void play_stages(table *t, uint64_t rounds, double spent[STAGES]) {
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     mark[0] = stamp_ns();
     const double reward = faro_env_play(t->env, arm, t->x);
-    faro_contribution_make(&t->contribution, t->x, reward, t->z);
     mark[1] = stamp_ns();
-    const bool published = faro_release_absorb(t->release, t->z, &t->noise);
+    const bool published = faro_release_absorb(t->release, t->x, reward, &t->noise);
     mark[2] = stamp_ns();
     const faro_statistics statistics = faro_release_statistics(t->release);
     if (published) faro_learner_update(t->learner, &statistics);
@@ -260,7 +256,7 @@ static void break_down(void) {
   printf("\nWhere a faro round goes, ns (the clock is read after every stage; its %.0f ns are taken off)\n",
          cost);
   printf("%4s %6s  %-18s %10s %14s %14s %15s %10s %10s\n", "d", "K", "release", "select", "learner update",
-         "sums+noise", "reward+contrib.", "together", "unstamped");
+         "clip+sum+noise", "reward", "together", "unstamped");
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     printf("\n");
     for (size_t r = 0; r < RIVALS; r++) print_stages(&sizes[i], &rivals[r], cost);

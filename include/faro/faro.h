@@ -11,5 +11,6 @@
 #include <faro/release.h>
 #include <faro/report.h>
 #include <faro/sim.h>
+#include <faro/statistics.h>
 
 #endif

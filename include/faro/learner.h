@@ -6,7 +6,7 @@
 #define FARO_LEARNER_H
 
 #include <faro/linalg.h>
-#include <faro/release.h>
+#include <faro/statistics.h>
 
 /* Play argmax_a <theta, x_a> + beta ||w x_a||. `version` changes with every update. */
 typedef struct faro_policy {
@@ -21,7 +21,7 @@ typedef struct faro_learner_params {
   size_t dimension;
   uint64_t horizon;  /* T */
   uint64_t releases; /* M: how often statistics will be published at most */
-  double norm;       /* L: bound on feature norms */
+  double norm;       /* L: bound on feature norms; that on the parameter is 1 */
   double failure;    /* probability with which the confidence region may fail */
   bool figure;       /* the published experiments' region instead of the theorem's */
   faro_noise noise;

@@ -17,7 +17,7 @@ enum { FARO_RNG_WORDS = 64 };
 typedef struct faro_rng {
   uint64_t word[FARO_RNG_WORDS]; /* words not handed out yet are word[0 .. left-1] */
   uint32_t left;
-  uint32_t family; /* private; zero means: key me from the operating system */
+  uint32_t family; /* private; zero: never opened */
 } faro_rng;
 
 typedef struct faro_sim_rng {
@@ -33,9 +33,7 @@ typedef enum faro_role {
   FARO_ROLE_INSTANCE = 1,
   FARO_ROLE_CONTEXT,
   FARO_ROLE_REWARD,
-  FARO_ROLE_USER,
-  FARO_ROLE_SHUFFLER,
-  FARO_ROLE_SERVER
+  FARO_ROLE_USER
 } faro_role;
 
 FARO_API void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_role role);

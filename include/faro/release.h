@@ -17,10 +17,11 @@
 
 #include <faro/privacy.h>
 #include <faro/random.h>
+#include <faro/statistics.h>
 
-/* What one user adds: z = ( vech(x x'), x y ), packed as in linalg.h. Features longer than `norm` are
- * scaled back to it and rewards clipped to [low, high] before anything else happens; what is not
- * finite counts as zero. */
+/* What one user adds: z = ( vech(x x'), x y ), packed as in linalg.h. Features longer than `norm` are scaled back to
+ * it and rewards clipped to [low, high] before anything else happens; features that are not finite count as zero, and
+ * a reward that is no number as `low`. Every release clips by itself: it takes x and y, never a finished z. */
 typedef struct faro_contribution {
   size_t dimension; /* d, of x */
   size_t gram;      /* d (d+1) / 2: the entries of vech(x x') */
@@ -55,19 +56,6 @@ typedef struct faro_release_params {
   faro_calibration calibration;
 } faro_release_params;
 
-/* What a learner may know of the noise in the statistics, over the whole horizon. */
-typedef struct faro_noise {
-  const double *scale; /* per entry of z: the noise in any published sum is sub-Gaussian with it */
-  bool gaussian;       /* the noise is Gaussian, not only sub-Gaussian */
-  double gamma;        /* the published experiments' bound on the Gram noise; 0 without noise */
-} faro_noise;
-
-/* What was published last: sums over the first `users` users. */
-typedef struct faro_statistics {
-  const double *sum; /* length of z */
-  uint64_t users, releases;
-} faro_statistics;
-
 /* What it costs a user to take part. */
 typedef struct faro_cost {
   double bits;     /* sent by a user */
@@ -100,21 +88,25 @@ FARO_API uint64_t faro_release_batch(const faro_release *release);
 FARO_API faro_statistics faro_release_statistics(const faro_release *release);
 
 /* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */
-FARO_API bool faro_release_absorb(faro_release *release, const double *z, faro_sim_rng *sim);
+FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim);
 
 /* Messages. All are of one size; `batch` holds B of them one after another.
- * R for deployment takes a secure stream, and only a release whose noise is exact takes part: one
- * whose noise is a floating-point number is refused. _rehearse is the same R in a simulation. */
+ * For deployment R and S take a secure stream, and R refuses a release whose noise is a floating-point number. The
+ * same R and S in a simulation are _rehearse and _rehearse_shuffle. */
 FARO_API size_t faro_release_message_size(const faro_release *release);
-FARO_API faro_status faro_release_randomize(const faro_release *release, const double *z,
+FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y,
                                             faro_secure_rng *secure, void *message,
                                             faro_error *error) FARO_WARN_UNUSED;
-FARO_API void faro_release_rehearse(const faro_release *release, const double *z, faro_sim_rng *sim,
+FARO_API void faro_release_rehearse(faro_release *release, const double *x, double y, faro_sim_rng *sim,
                                     void *message);
-/* S: turns the batch of B messages into what the analyzer may see, and returns how many those are. */
-FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *rng);
-/* A: publishes new statistics from a shuffled batch. `sim` is for releases whose noise the server adds; others may
- * be given NULL. */
-FARO_API void faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim);
+/* S: turns the batch of B messages into what the analyzer may see, and returns how many messages those are. A message
+ * beyond its range is cut to it. */
+FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure);
+FARO_API size_t faro_release_rehearse_shuffle(const faro_release *release, void *batch, faro_sim_rng *sim);
+/* A: publishes new statistics from a shuffled batch. Refused, with nothing changed: a batch that is not whole, a
+ * message out of range, a batch beyond the horizon. `sim` is for releases whose noise the server adds; others may be
+ * given NULL. */
+FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
+                                          faro_sim_rng *sim, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

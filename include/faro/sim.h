@@ -57,9 +57,10 @@ typedef struct faro_outcome {
 
 typedef struct faro_results {
   size_t cells;
-  faro_outcome *outcome; /* one a cell */
-  size_t resumed;        /* instances that an earlier run had finished */
-  double seconds;        /* wall time of this run */
+  faro_outcome *outcome;        /* one a cell */
+  size_t resumed;               /* instances that an earlier run had finished */
+  double seconds;               /* wall time of this run */
+  struct faro_journal *journal; /* locked until the results are destroyed */
 } faro_results;
 
 typedef struct faro_run_options {
@@ -72,8 +73,9 @@ typedef struct faro_run_options {
 } faro_run_options;
 
 /* FARO_INTERRUPTED when stopped: finished instances are in the journal, and the next run with the
- * same experiment takes them from there. The journal stays until the caller, having put the results
- * in a safe place, removes it. */
+ * same experiment takes them from there. The journal stays, and stays locked, until the caller has put
+ * the results in a safe place, removed it, and destroyed the results. OpenBLAS is set to one thread for the whole
+ * process: the instances are the parallel work. */
 FARO_API faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                               faro_results **results, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_results_destroy(faro_results *results);

@@ -1,6 +1,7 @@
 /* base: status texts, the error record, the version. */
 #include <faro/base.h>
 
+#include <commit.h>
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Exit statuses. */
-enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
+enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
 
 typedef struct cli_command {
   const char *name, *usage, *summary;

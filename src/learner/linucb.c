@@ -86,7 +86,7 @@ static double radius(const linucb *l, double users, double shift) {
     const double gamma = l->lambda_max;
     return sqrt(d * (gamma + shift)) + 0.5 * sqrt(d * log((1 + t * p->norm * p->norm / gamma) * t));
   }
-  return sqrt(2 * log(2 / p->failure) + d * log1p(users / (d * l->lambda_min))) +
+  return sqrt(2 * log(2 / p->failure) + d * log1p(users * p->norm * p->norm / (d * l->lambda_min))) +
          sqrt(l->lambda_max + shift) + l->nu;
 }
 
@@ -97,7 +97,7 @@ static double whiten(linucb *l) {
   double least = 0;
   double greatest = 0;
   faro_spd_extremes(l->spd, l->V, &least, &greatest);
-  const double shift = fmax(l->lambda_min, 1e-9 * greatest) - least;
+  const double shift = fmax(l->lambda_min, 1e-9 * fmax(greatest, -least)) - least;
   for (size_t i = 0; i < d; i++) l->V[faro_diagonal(i)] += shift;
   FARO_INVARIANT(faro_spd_whiten(l->spd, l->V, l->W));
   l->learner.diagnostics.shifted++;

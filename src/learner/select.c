@@ -6,7 +6,9 @@
 struct faro_selector {
   faro_arena arena;
   double *score, *scratch;
-  uint64_t policy, arms; /* versions that `best` was computed for; 0 before the first */
+  const faro_policy *policy; /* what `best` was computed for, and in which versions; NULL before the first */
+  const faro_arms *arms;
+  uint64_t policy_version, arms_version;
   size_t best;
 };
 
@@ -31,12 +33,14 @@ void faro_selector_destroy(faro_selector *selector) {
   faro_arena_free(&arena);
 }
 
-size_t faro_select(faro_selector *selector, const faro_policy *policy, const faro_arms *arms) {
-  if (selector->policy != policy->version || selector->arms != arms->version) {
-    selector->best =
-        faro_score(arms, policy->theta, policy->w, policy->beta, selector->score, selector->scratch);
-    selector->policy = policy->version;
-    selector->arms = arms->version;
-  }
-  return selector->best;
+size_t faro_select(faro_selector *s, const faro_policy *policy, const faro_arms *arms) {
+  if (s->policy == policy && s->arms == arms && s->policy_version == policy->version &&
+      s->arms_version == arms->version)
+    return s->best;
+  s->best = faro_score(arms, policy->theta, policy->w, policy->beta, s->score, s->scratch);
+  s->policy = policy;
+  s->arms = arms;
+  s->policy_version = policy->version;
+  s->arms_version = arms->version;
+  return s->best;
 }

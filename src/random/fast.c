@@ -2,7 +2,7 @@
  *
  * Normal: the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area, on 53-bit
  * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS),
- * whose acceptance test uses Loader's form of the probabilities, so that n may be as large as 10^15
+ * whose acceptance test uses Loader's form of the probabilities, so that n may be as large as 2^60
  * without the cancellation of log-factorials. */
 #include <math.h>
 #include <string.h>

@@ -1,22 +1,29 @@
 /* stream: the two families behind faro_rng.
  *
- * A secure stream lives in pages of its own that the kernel zeroes in a forked child (WIPEONFORK)
- * and leaves out of core dumps. A zeroed stream has no words left and family KEY_ME, so the child's
- * first draw keys it afresh: no state of its own is needed to notice the fork. */
+ * A secure stream hands out one word at a time from a pool. The pool lives in pages of its own that the kernel zeroes
+ * in a forked child (WIPEONFORK) and leaves out of core dumps; a zeroed pool is keyed afresh, so a child never draws
+ * what its parent draws, and nothing else is needed to notice the fork. */
 #include <faro/random.h>
 
 #include <Random123/philox.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/abort.h"
 
-enum { KEY_ME = 0, SECURE = 1, SIMULATION = 2 };
+enum { SECURE = 1, SIMULATION = 2 }; /* 0: never opened */
+
+typedef struct pool {
+  uint64_t word[FARO_RNG_WORDS];
+  unsigned char key[crypto_stream_chacha20_ietf_KEYBYTES];
+  uint32_t left, keyed;
+} pool;
 
 struct faro_secure_rng {
   faro_rng rng; /* first member: faro_rng_refill finds the whole from it */
-  unsigned char key[crypto_stream_chacha20_ietf_KEYBYTES];
+  pool *pool;
 };
 
 void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_role role) {
@@ -32,46 +39,69 @@ static void refill_sim(faro_sim_rng *sim) {
     const philox4x64_ctr_t block = philox4x64(counter, key);
     memcpy(&sim->rng.word[i], block.v, sizeof block.v);
   }
+  sim->rng.left = FARO_RNG_WORDS;
 }
 
 /* Fast key erasure: one run of the cipher makes the next key and the words; the old key is gone. */
-static void refill_secure(faro_secure_rng *secure) {
-  if (secure->rng.family == KEY_ME) {
-    randombytes_buf(secure->key, sizeof secure->key);
-    secure->rng.family = SECURE;
-  }
+static void refill_pool(pool *p) {
   static const unsigned char nonce[crypto_stream_chacha20_ietf_NONCEBYTES];
-  unsigned char out[sizeof secure->key + sizeof secure->rng.word];
-  crypto_stream_chacha20_ietf(out, sizeof out, nonce, secure->key);
-  memcpy(secure->key, out, sizeof secure->key);
-  memcpy(secure->rng.word, out + sizeof secure->key, sizeof secure->rng.word);
+  unsigned char out[sizeof p->key + sizeof p->word];
+  if (!p->keyed) randombytes_buf(p->key, sizeof p->key);
+  crypto_stream_chacha20_ietf(out, sizeof out, nonce, p->key);
+  memcpy(p->key, out, sizeof p->key);
+  memcpy(p->word, out + sizeof p->key, sizeof p->word);
   sodium_memzero(out, sizeof out);
+  p->keyed = 1;
+  p->left = FARO_RNG_WORDS;
+}
+
+/* One word, which the caller takes at once: none waits outside the pool, where a fork would copy it. */
+static void refill_secure(faro_secure_rng *secure) {
+  pool *p = secure->pool;
+  if (p->left == 0) refill_pool(p);
+  secure->rng.word[0] = p->word[--p->left];
+  p->word[p->left] = 0;
+  secure->rng.left = 1;
 }
 
 void faro_rng_refill(faro_rng *rng) {
   if (rng->family == SIMULATION) refill_sim((faro_sim_rng *)(void *)rng);
-  else if (rng->family <= SECURE) refill_secure((faro_secure_rng *)(void *)rng);
+  else if (rng->family == SECURE) refill_secure((faro_secure_rng *)(void *)rng);
   else faro_abort("a random stream that was never opened");
-  rng->left = FARO_RNG_WORDS;
+}
+
+static pool *map_pool(faro_error *error) {
+  void *pages = mmap(NULL, sizeof(pool), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) {
+    (void)faro_fail(error, FARO_MEMORY, "cannot map a secure stream");
+    return NULL;
+  }
+  if (madvise(pages, sizeof(pool), MADV_WIPEONFORK) == 0 && madvise(pages, sizeof(pool), MADV_DONTDUMP) == 0)
+    return pages;
+  munmap(pages, sizeof(pool));
+  (void)faro_fail(error, FARO_SYSTEM, "this kernel cannot wipe secrets on fork (Linux 4.14 can)");
+  return NULL;
 }
 
 faro_status faro_secure_open(faro_secure_rng **secure, faro_error *error) {
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
-  const size_t bytes = sizeof(faro_secure_rng);
-  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) return faro_fail(error, FARO_MEMORY, "cannot map a secure stream");
-  if (madvise(pages, bytes, MADV_WIPEONFORK) != 0 || madvise(pages, bytes, MADV_DONTDUMP) != 0) {
-    munmap(pages, bytes);
-    return faro_fail(error, FARO_SYSTEM, "this kernel cannot wipe secrets on fork (Linux 4.14 can)");
+  faro_secure_rng *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot open a secure stream");
+  made->rng.family = SECURE;
+  made->pool = map_pool(error);
+  if (!made->pool) {
+    free(made);
+    return FARO_SYSTEM;
   }
-  *secure = pages;
+  *secure = made;
   return FARO_OK;
 }
 
 void faro_secure_close(faro_secure_rng *secure) {
   if (!secure) return;
-  sodium_memzero(secure, sizeof *secure);
-  munmap(secure, sizeof *secure);
+  sodium_memzero(secure->pool, sizeof *secure->pool);
+  munmap(secure->pool, sizeof *secure->pool);
+  free(secure);
 }
 
 faro_rng *faro_secure_face(faro_secure_rng *secure) { return &secure->rng; }

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/abort.h"
-#include "release/kind.h"
+#include "release/bits.h"
 
 static const double BITS_MAX = 0x1p40;  /* noise bits of a user and entry */
 static const double TOTAL_MAX = 0x1p60; /* ones of a batch: sums stay within 63 bits */
@@ -26,23 +26,31 @@ static const double TOTAL_MAX = 0x1p60; /* ones of a batch: sums stay within 63 
 /* Kearns and Saul 1998: Bernoulli(p) is sub-Gaussian with (1-2p) / (2 ln((1-p)/p)); here p = 1/4. */
 static const double QUARTER_PROXY = 0.22755980666;
 
-static faro_status set_bits(faro_release *r, double bits, faro_error *error) {
+static faro_bits *bits_of(faro_release *r) { return (faro_bits *)(void *)r; }
+static const faro_bits *bits_in(const faro_release *r) { return (const faro_bits *)(const void *)r; }
+
+static faro_status init(faro_release *r, faro_error *error) {
+  r->message_size = r->contribution.length * sizeof(uint64_t);
+  bits_of(r)->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof(int64_t), error);
+  return bits_of(r)->count ? FARO_OK : FARO_MEMORY;
+}
+
+static faro_status set_bits(faro_release *r, double step, double bits, faro_error *error) {
   if (!(bits <= BITS_MAX && bits * (double)r->params.batch <= TOTAL_MAX))
     return faro_fail(error, FARO_INVALID,
                      "shuffle-bits would need %.3g noise bits per user and entry (at most %.3g, and "
                      "%.3g in a batch): raise epsilon or delta, or change batch",
                      bits, BITS_MAX, TOTAL_MAX);
-  r->bits = (uint64_t)bits;
-  r->grid = (uint64_t)ceil(2 * r->contribution.entry / r->step);
-  FARO_INVARIANT(r->grid < UINT64_C(1) << 30);
-  r->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->count, error);
-  if (!r->count) return FARO_MEMORY;
-  faro_binomial_plan(&r->plan, r->params.batch * r->bits, 0.25);
+  faro_bits *s = bits_of(r);
+  s->step = step;
+  s->bits = (uint64_t)bits;
+  s->grid = (uint64_t)ceil(2 * r->contribution.entry / step - 1e-9);
+  FARO_INVARIANT(s->grid < UINT64_C(1) << 30);
+  faro_binomial_plan(&s->plan, r->params.batch * s->bits, 0.25);
   const double users = (double)(r->batches * r->params.batch);
-  const double scale = r->step * sqrt(users * (QUARTER_PROXY * (double)r->bits + 0.25)); /* rounding: 1/4 */
+  const double scale = step * sqrt(users * (QUARTER_PROXY * (double)s->bits + 0.25)); /* rounding: 1/4 */
   for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = scale;
-  r->message_size = r->contribution.length * sizeof(uint64_t);
-  r->cost.messages = (double)r->contribution.length * (double)(r->grid + r->bits);
+  r->cost.messages = (double)r->contribution.length * (double)(s->grid + s->bits);
   r->cost.bits = r->cost.messages;
   return FARO_OK;
 }
@@ -54,12 +62,11 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double d = (double)r->contribution.dimension;
   const double batch = (double)r->params.batch;
   const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
-  r->step = 2 * r->contribution.entry / g;
   const bool inside = epsilon <= 15 && delta < 0.5;
   r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside, "000 Theorem C.1%s",
                              inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)");
   const double root = g * log(4 * (d * d + 1) / delta) / epsilon;
-  return set_bits(r, ceil(24e4 * root * root / batch), error);
+  return set_bits(r, 2 * r->contribution.entry / g, ceil(24e4 * root * root / batch), error);
 }
 
 /* The published script: s = 1 at epsilon = 0.2 and 10 at epsilon = 1 and 10 ("tuned"); between them
@@ -71,11 +78,11 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   const double g = fmax(2 * sqrt(batch), fmax(d, 4));
   const double root = g * log(d / r->params.delta) / epsilon;
   r->contribution.entry = r->contribution.norm;
-  r->step = r->contribution.norm / g;
   r->gamma = 0.25 * log(d / r->params.delta) / (epsilon * sqrt(batch)) * sqrt((double)r->params.horizon * d);
   r->claim = faro_claim_make(epsilon, r->params.delta, FARO_TRUST_SHUFFLE, false,
                              "constants of the published figures, which no theorem backs");
-  return set_bits(r, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)), error);
+  return set_bits(r, r->contribution.norm / g, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)),
+                  error);
 }
 
 /* Grid steps of an entry in 2^-32 fixed point, clipped; NaN counts as the lower end. */
@@ -90,11 +97,12 @@ static inline uint64_t fixed_point(double z, double entry, double scale, double 
 static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
 
 static void absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
+  const faro_bits *s = bits_of(r);
   const size_t length = r->contribution.length;
   const double entry = r->contribution.entry;
-  const double scale = 0x1p32 / r->step;
-  const double most = 0x1p32 * (double)r->grid;
-  int64_t *count = r->count;
+  const double scale = 0x1p32 / s->step;
+  const double most = 0x1p32 * (double)s->grid;
+  int64_t *count = s->count;
   for (size_t i = 0; i < length; i += 2) { /* one random word for two entries */
     const uint64_t word = faro_rng_next(&sim->rng);
     count[i] += (int64_t)round_up(fixed_point(z[i], entry, scale, most), word & UINT32_MAX);
@@ -105,46 +113,59 @@ static void absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
 
 /* B users' b bits each are B b bits: one binomial an entry. */
 static void thicken(faro_release *r, faro_sim_rng *sim) {
+  const faro_bits *s = bits_of(r);
   for (size_t i = 0; i < r->contribution.length; i++)
-    r->count[i] += (int64_t)faro_sim_binomial(&r->plan, sim);
+    s->count[i] += (int64_t)faro_sim_binomial(&s->plan, sim);
 }
 
 static void randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
-  const double scale = 0x1p32 / r->step;
-  const double most = 0x1p32 * (double)r->grid;
+  const faro_bits *s = bits_in(r);
+  const double scale = 0x1p32 / s->step;
+  const double most = 0x1p32 * (double)s->grid;
   uint64_t *ones = message;
   for (size_t i = 0; i < r->contribution.length; i++)
     ones[i] =
         round_up(fixed_point(z[i], r->contribution.entry, scale, most), faro_rng_next(rng) & UINT32_MAX) +
-        faro_exact_binomial_quarter(rng, r->bits);
+        faro_exact_binomial_quarter(rng, s->bits);
 }
 
-/* Only the totals leave: the messages of the users are wiped. */
-static size_t mix(const faro_release *r, void *batch, faro_rng *rng) {
+/* Only the totals leave: the messages of the users are wiped. A message that claims more ones than it has bits is
+ * cut to them, so no client moves a total by more. */
+static void mix(const faro_release *r, void *batch, faro_rng *rng) {
   (void)rng;
   const size_t length = r->contribution.length;
+  const uint64_t most = bits_in(r)->grid + bits_in(r)->bits;
   uint64_t *total = batch;
+  for (size_t i = 0; i < length; i++) total[i] = total[i] < most ? total[i] : most;
   for (uint64_t user = 1; user < r->params.batch; user++) {
     uint64_t *ones = total + user * length;
-    for (size_t i = 0; i < length; i++) total[i] += ones[i];
+    for (size_t i = 0; i < length; i++) total[i] += ones[i] < most ? ones[i] : most;
     memset(ones, 0, length * sizeof *ones);
   }
-  return 1;
+}
+
+static bool sound(const faro_release *r, const void *message) {
+  const uint64_t most = r->params.batch * (bits_in(r)->grid + bits_in(r)->bits);
+  const uint64_t *total = message;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    if (total[i] > most) return false;
+  return true;
 }
 
 static void collect(faro_release *r, const void *message) {
   const uint64_t *total = message;
-  for (size_t i = 0; i < r->contribution.length; i++) r->count[i] += (int64_t)total[i];
+  for (size_t i = 0; i < r->contribution.length; i++) bits_of(r)->count[i] += (int64_t)total[i];
 }
 
 /* 000 Alg. 7: take off the expected noise and the shift. */
 static void publish(faro_release *r, faro_sim_rng *sim) {
   (void)sim;
-  const double noise = 0.25 * (double)r->params.batch * (double)r->bits;
+  const faro_bits *s = bits_of(r);
+  const double noise = 0.25 * (double)r->params.batch * (double)s->bits;
   const double shift = (double)r->params.batch * r->contribution.entry;
   for (size_t i = 0; i < r->contribution.length; i++) {
-    r->sum[i] += ((double)r->count[i] - noise) * r->step - shift;
-    r->count[i] = 0;
+    r->sum[i] += ((double)s->count[i] - noise) * s->step - shift;
+    s->count[i] = 0;
   }
 }
 
@@ -162,12 +183,16 @@ const faro_release_kind faro_release_shuffle_bits = {
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
     .exact = true,
+    .totals = true,
+    .size = sizeof(faro_bits),
+    .init = init,
     .choose_batch = choose_batch,
     .calibrate = {calibrate_paper, calibrate_figure, NULL},
     .absorb = absorb,
     .thicken = thicken,
     .randomize = randomize,
     .mix = mix,
+    .sound = sound,
     .collect = collect,
     .publish = publish,
 };

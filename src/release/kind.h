@@ -6,6 +6,7 @@
  *   thicken    add the noise of all the batch's users at once        users
  *   randomize  encode one contribution and add one user's noise      user   } the same two steps,
  *   mix        what the shuffler does to a batch of messages         shuffler } message by message
+ *   sound      could R and S have made this message?                 server
  *   collect    add one received message to the open batch            server
  *   publish    turn the open batch into new statistics               server
  *
@@ -23,12 +24,16 @@ struct faro_release_kind {
   faro_trust trust;
   uint64_t least_batch;                           /* a shuffler needs company */
   bool exact;                                     /* R draws integers only, so it may be deployed */
+  bool totals;                                    /* S hands on one message, the sum of all */
+  size_t size;                                    /* of the state, whose first member is a faro_release */
   uint64_t (*choose_batch)(const faro_release *); /* NULL: 1 */
+  faro_status (*init)(faro_release *, faro_error *);
   faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *, faro_error *); /* NULL: not offered */
   void (*absorb)(faro_release *, const double *z, faro_sim_rng *);
   void (*thicken)(faro_release *, faro_sim_rng *); /* NULL: users add no noise */
   void (*randomize)(const faro_release *, const double *z, faro_rng *, void *message);
-  size_t (*mix)(const faro_release *, void *batch, faro_rng *); /* NULL: no shuffler */
+  void (*mix)(const faro_release *, void *batch, faro_rng *); /* NULL: no shuffler */
+  bool (*sound)(const faro_release *, const void *message);   /* within what R and S can send */
   void (*collect)(faro_release *, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
 };
@@ -44,26 +49,24 @@ struct faro_release {
   double gamma;
   bool gaussian;
   size_t message_size;
+  double *z;     /* scratch: the clipped contribution at hand */
+  double *scale; /* see faro_noise */
 
   double *sum; /* published: noisy sum of all complete batches */
   uint64_t users, releases;
-
-  double *open;     /* real-valued releases: sum of the open batch */
-  int64_t *count;   /* bit sums: ones of the open batch */
   uint64_t waiting; /* users in the open batch */
-
-  double *sd;    /* Gaussian noise per entry: of a user (local, amplified) or of a node (tree) */
-  double *scale; /* see faro_noise */
-  double *tree;  /* level x length: prefix noise, see tree.c */
-  uint64_t levels;
-  double step;        /* bit sums: one grid step in original units */
-  uint64_t grid;      /* bit sums: steps that span [-entry, entry] */
-  uint64_t bits;      /* bit sums: noise bits of a user */
-  faro_binomial plan; /* the noise of a whole batch */
 };
 
-/* Pieces that real-valued releases share (real.c). */
+/* State of a release of real-valued messages (real.c). */
+typedef struct faro_real {
+  faro_release release;
+  double *open; /* sum of the open batch */
+  double *sd;   /* Gaussian noise per entry: of a user (local, amplified) or of a node (tree) */
+} faro_real;
+
+faro_status faro_real_init(faro_release *r, faro_error *error);
 void faro_real_absorb(faro_release *r, const double *z, faro_sim_rng *sim);
+bool faro_real_sound(const faro_release *r, const void *message);
 void faro_real_collect(faro_release *r, const void *message);
 void faro_real_publish(faro_release *r, faro_sim_rng *sim);
 void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);

@@ -37,9 +37,12 @@ const faro_release_kind faro_release_local = {
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
     .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .size = sizeof(faro_real),
+    .init = faro_real_init,
     .absorb = faro_real_absorb,
     .thicken = faro_gaussian_thicken,
     .randomize = faro_gaussian_randomize,
+    .sound = faro_real_sound,
     .collect = faro_real_collect,
     .publish = faro_real_publish,
 };

@@ -13,8 +13,11 @@ const faro_release_kind faro_release_none = {
     .trust = FARO_TRUST_NONE,
     .least_batch = 1,
     .calibrate = {calibrate, calibrate, NULL},
+    .size = sizeof(faro_real),
+    .init = faro_real_init,
     .absorb = faro_real_absorb,
     .randomize = faro_plain_randomize,
+    .sound = faro_real_sound,
     .collect = faro_real_collect,
     .publish = faro_real_publish,
 };

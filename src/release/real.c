@@ -7,18 +7,40 @@
 
 #include "release/kind.h"
 
+static faro_real *real_of(faro_release *r) { return (faro_real *)(void *)r; }
+static const faro_real *real_in(const faro_release *r) { return (const faro_real *)(const void *)r; }
+
+faro_status faro_real_init(faro_release *r, faro_error *error) {
+  faro_real *real = real_of(r);
+  real->open = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *real->open, error);
+  real->sd = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *real->sd, error);
+  r->message_size = r->contribution.length * sizeof(double);
+  r->cost.bits = 8.0 * (double)r->message_size;
+  r->cost.messages = r->kind->mix ? 1 : 0;
+  return real->open && real->sd ? FARO_OK : FARO_MEMORY;
+}
+
 void faro_real_absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
   (void)sim;
-  for (size_t i = 0; i < r->contribution.length; i++) r->open[i] += z[i];
+  double *open = real_of(r)->open;
+  for (size_t i = 0; i < r->contribution.length; i++) open[i] += z[i];
+}
+
+bool faro_real_sound(const faro_release *r, const void *message) {
+  const double *z = message;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    if (!isfinite(z[i])) return false;
+  return true;
 }
 
 void faro_real_collect(faro_release *r, const void *message) { faro_real_absorb(r, message, NULL); }
 
 void faro_real_publish(faro_release *r, faro_sim_rng *sim) {
   (void)sim;
+  double *open = real_of(r)->open;
   for (size_t i = 0; i < r->contribution.length; i++) {
-    r->sum[i] += r->open[i];
-    r->open[i] = 0;
+    r->sum[i] += open[i];
+    open[i] = 0;
   }
 }
 
@@ -30,17 +52,20 @@ void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng,
 /* Floating-point noise: for rehearsals only, so the stream behind `rng` is a simulation's. */
 void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
   faro_sim_rng *sim = (faro_sim_rng *)(void *)rng;
+  const double *sd = real_in(r)->sd;
   double *noisy = message;
-  for (size_t i = 0; i < r->contribution.length; i++) noisy[i] = z[i] + r->sd[i] * faro_sim_normal(sim);
+  for (size_t i = 0; i < r->contribution.length; i++) noisy[i] = z[i] + sd[i] * faro_sim_normal(sim);
 }
 
 void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim) {
+  const faro_real *real = real_of(r);
   const double root = sqrt((double)r->waiting);
-  for (size_t i = 0; i < r->contribution.length; i++) r->open[i] += root * r->sd[i] * faro_sim_normal(sim);
+  for (size_t i = 0; i < r->contribution.length; i++)
+    real->open[i] += root * real->sd[i] * faro_sim_normal(sim);
 }
 
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {
-  double *sd = r->sd;
+  double *sd = real_of(r)->sd;
   for (size_t i = 0; i < r->contribution.dimension; i++)
     for (size_t j = 0; j <= i; j++) *sd++ = sigma * (i == j ? on : off);
   for (size_t i = 0; i < r->contribution.dimension; i++) *sd++ = sigma;
@@ -48,7 +73,7 @@ void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {
 }
 
 void faro_set_scale(faro_release *r, double factor) {
-  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = factor * r->sd[i];
+  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = factor * real_of(r)->sd[i];
 }
 
 /* With D = x x' - v v' and norms <= L:  ||D||_F^2 = |x|^4 + |v|^4 - 2 <x,v>^2 <= 2 L^4, and

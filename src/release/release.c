@@ -81,16 +81,14 @@ static uint64_t choose_batch(const faro_release *r) {
 
 static faro_status build(faro_release *r, faro_error *error) {
   const size_t length = r->contribution.length;
+  r->z = faro_arena_alloc(&r->arena, length, sizeof *r->z, error);
   r->sum = faro_arena_alloc(&r->arena, length, sizeof *r->sum, error);
-  r->open = faro_arena_alloc(&r->arena, length, sizeof *r->open, error);
-  r->sd = faro_arena_alloc(&r->arena, length, sizeof *r->sd, error);
   r->scale = faro_arena_alloc(&r->arena, length, sizeof *r->scale, error);
-  if (!r->sum || !r->open || !r->sd || !r->scale) return FARO_MEMORY;
+  if (!r->z || !r->sum || !r->scale) return FARO_MEMORY;
   if (r->params.batch == 0) r->params.batch = choose_batch(r);
   r->batches = r->params.horizon / r->params.batch;
-  r->message_size = length * sizeof(double);
-  r->cost = (faro_cost){.bits = 64.0 * (double)length, .messages = r->kind->mix ? 1 : 0};
-  return r->kind->calibrate[r->params.calibration](r, error);
+  const faro_status status = r->kind->init(r, error);
+  return status == FARO_OK ? r->kind->calibrate[r->params.calibration](r, error) : status;
 }
 
 faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
@@ -99,7 +97,7 @@ faro_status faro_release_create(faro_release **release, const faro_release_kind 
   faro_status status = validate(kind, params, error);
   if (status != FARO_OK) return status;
   faro_arena arena = {0};
-  faro_release *r = faro_arena_alloc(&arena, 1, sizeof *r, error);
+  faro_release *r = faro_arena_alloc(&arena, 1, kind->size, error);
   if (!r) return FARO_MEMORY;
   *r = (faro_release){.kind = kind, .arena = arena, .contribution = *contribution, .params = *params};
   status = build(r, error);
@@ -137,9 +135,10 @@ static void publish(faro_release *r, faro_sim_rng *sim) {
   r->waiting = 0;
 }
 
-bool faro_release_absorb(faro_release *release, const double *z, faro_sim_rng *sim) {
+bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim) {
   if (release->releases == release->batches) return false; /* the last, incomplete batch stays unseen */
-  release->kind->absorb(release, z, sim);
+  faro_contribution_make(&release->contribution, x, y, release->z);
+  release->kind->absorb(release, release->z, sim);
   if (++release->waiting < release->params.batch) return false;
   if (release->kind->thicken) release->kind->thicken(release, sim);
   publish(release, sim);
@@ -148,26 +147,51 @@ bool faro_release_absorb(faro_release *release, const double *z, faro_sim_rng *s
 
 size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
 
-faro_status faro_release_randomize(const faro_release *release, const double *z, faro_secure_rng *secure,
+faro_status faro_release_randomize(faro_release *release, const double *x, double y, faro_secure_rng *secure,
                                    void *message, faro_error *error) {
   if (!release->kind->exact)
     return faro_fail(error, FARO_INVALID, "%s adds floating-point noise or none: it is for simulation only",
                      release->kind->name);
-  release->kind->randomize(release, z, faro_secure_face(secure), message);
+  faro_contribution_make(&release->contribution, x, y, release->z);
+  release->kind->randomize(release, release->z, faro_secure_face(secure), message);
   return FARO_OK;
 }
 
-void faro_release_rehearse(const faro_release *release, const double *z, faro_sim_rng *sim, void *message) {
-  release->kind->randomize(release, z, &sim->rng, message);
+void faro_release_rehearse(faro_release *release, const double *x, double y, faro_sim_rng *sim,
+                           void *message) {
+  faro_contribution_make(&release->contribution, x, y, release->z);
+  release->kind->randomize(release, release->z, &sim->rng, message);
 }
 
-size_t faro_release_shuffle(const faro_release *release, void *batch, faro_rng *rng) {
-  return release->kind->mix ? release->kind->mix(release, batch, rng) : release->params.batch;
+static size_t shuffled_count(const faro_release *r) { return r->kind->totals ? 1 : r->params.batch; }
+
+size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure) {
+  if (release->kind->mix) release->kind->mix(release, batch, faro_secure_face(secure));
+  return shuffled_count(release);
 }
 
-void faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim) {
+size_t faro_release_rehearse_shuffle(const faro_release *release, void *batch, faro_sim_rng *sim) {
+  if (release->kind->mix) release->kind->mix(release, batch, &sim->rng);
+  return shuffled_count(release);
+}
+
+faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim,
+                                 faro_error *error) {
   const unsigned char *message = batch;
+  if (release->releases == release->batches)
+    return faro_fail(error, FARO_INVALID, "all %llu batches of the horizon are published",
+                     (unsigned long long)release->batches);
+  if (release->waiting != 0)
+    return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
+                     (unsigned long long)release->waiting);
+  if (count != shuffled_count(release))
+    return faro_fail(error, FARO_INVALID, "a shuffled batch of %s has %zu messages (got %zu)",
+                     release->kind->name, shuffled_count(release), count);
+  for (size_t i = 0; i < count; i++)
+    if (!release->kind->sound(release, message + i * release->message_size))
+      return faro_fail(error, FARO_INVALID, "message %zu of the batch is out of range", i + 1);
   for (size_t i = 0; i < count; i++) release->kind->collect(release, message + i * release->message_size);
   release->waiting = release->params.batch;
   publish(release, sim);
+  return FARO_OK;
 }

@@ -2,11 +2,11 @@
  * tree over the releases. Shariff and Sheffet 2018; over batches, 000 App. F.
  *
  * The prefix up to release t is the sum of the nodes named by the ones in t's binary digits; its
- * noise is the sum of those nodes' noises. tree[c] holds the noise of the prefix made of the c
+ * noise is the sum of those nodes' noises. noise[c] holds the noise of the prefix made of the c
  * highest ones. Going to t, the lowest one is a new node, and everything above it was complete when
  * t was still t minus that digit:
  *
- *   t = 6 = 110b     tree[1] = noise(100b)     tree[2] = tree[1] + noise(10b)     c = ones(t) = 2
+ *   t = 6 = 110b     noise[1] = node(100b)     noise[2] = noise[1] + node(10b)     c = ones(t) = 2
  *
  * so one fresh node is drawn for each release, none is used again for another prefix of the same
  * depth, and log2(M) + 1 vectors are all that is kept. */
@@ -14,22 +14,33 @@
 
 #include "release/kind.h"
 
-static faro_status begin(faro_release *r, faro_error *error) {
-  r->levels = 1; /* m = 1 + ceil(log2 M): nodes that one user touches, and the most a prefix adds */
-  while ((UINT64_C(1) << (r->levels - 1)) < r->batches) r->levels++;
-  r->tree = faro_arena_alloc(&r->arena, (r->levels + 1) * r->contribution.length, sizeof *r->tree, error);
-  return r->tree ? FARO_OK : FARO_MEMORY;
+typedef struct tree {
+  faro_real real;
+  double
+      *noise; /* (levels + 1) x length: the noise of the prefix made of the c highest ones, c = 0, 1, ... */
+  uint64_t levels; /* m = 1 + ceil(log2 M): nodes that one user touches, and the most a prefix adds */
+} tree;
+
+static tree *tree_of(faro_release *r) { return (tree *)(void *)r; }
+
+static faro_status init(faro_release *r, faro_error *error) {
+  tree *t = tree_of(r);
+  const faro_status status = faro_real_init(r, error);
+  if (status != FARO_OK) return status;
+  t->levels = 1;
+  while ((UINT64_C(1) << (t->levels - 1)) < r->batches) t->levels++;
+  t->noise = faro_arena_alloc(&r->arena, (t->levels + 1) * r->contribution.length, sizeof *t->noise, error);
+  return t->noise ? FARO_OK : FARO_MEMORY;
 }
 
 /* Shariff and Sheffet 2018, section 4.2: sigma^2 = 16 m (L^2 + R^2)^2 ln(4/delta)^2 / epsilon^2 for the
  * matrix (Z + Z')/sqrt(2), of which x x' and x y are parts. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
-  const faro_status status = begin(r, error);
-  if (status != FARO_OK) return status;
+  (void)error;
   const faro_contribution *c = &r->contribution;
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
-  const double m = (double)r->levels;
+  const double m = (double)tree_of(r)->levels;
   const double reward = fmax(fabs(c->low), fabs(c->high));
   const double square = c->norm * c->norm + reward * reward;
   const double sigma = 4 * sqrt(m) * square * log(4 / delta) / epsilon;
@@ -44,27 +55,27 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
 }
 
 static faro_status calibrate_figure(faro_release *r, faro_error *error) {
-  const faro_status status = begin(r, error);
-  if (status != FARO_OK) return status;
+  (void)error;
   const double log_t = log((double)r->params.horizon);
   const double sigma = sqrt(log_t) * log(2.5 / r->params.delta) / r->params.epsilon;
   faro_set_gaussian(r, sigma, 1, sqrt(0.5)); /* (N + N')/2 of independent entries */
-  faro_set_scale(r, sqrt((double)r->levels));
+  faro_set_scale(r, sqrt((double)tree_of(r)->levels));
   r->gamma = sigma * sqrt(log_t * (double)r->contribution.dimension);
   r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, false,
                              "constants of the published figures, which no theorem backs");
   return FARO_OK;
 }
 
-/* sum = raw + noise(prefix). r->open keeps the raw sum of everything: it never leaves. */
+/* sum = raw + noise(prefix). The raw sum of everything stays in `open`: it never leaves. */
 static void publish(faro_release *r, faro_sim_rng *sim) {
+  const tree *t = tree_of(r);
   const size_t length = r->contribution.length;
   const size_t ones = (size_t)__builtin_popcountll(r->releases + 1);
-  double *noise = r->tree + ones * length;
+  double *noise = t->noise + ones * length;
   const double *above = noise - length;
   for (size_t i = 0; i < length; i++) {
-    noise[i] = above[i] + r->sd[i] * faro_sim_normal(sim);
-    r->sum[i] = r->open[i] + noise[i];
+    noise[i] = above[i] + t->real.sd[i] * faro_sim_normal(sim);
+    r->sum[i] = t->real.open[i] + noise[i];
   }
 }
 
@@ -74,8 +85,11 @@ const faro_release_kind faro_release_central_tree = {
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
     .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .size = sizeof(tree),
+    .init = init,
     .absorb = faro_real_absorb,
     .randomize = faro_plain_randomize,
+    .sound = faro_real_sound,
     .collect = faro_real_collect,
     .publish = publish,
 };

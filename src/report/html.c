@@ -116,7 +116,7 @@ char *faro_report_html(const faro_report *report) {
   faro_text_add(&out, "</title><style>%s</style></head><body>\n<h1>", STYLE);
   faro_markup_add(&out, report->title);
   faro_text_add(&out, "</h1>\n<p>");
-  faro_view_add_setting(report, &out);
+  faro_markup_add_setting(&out, report);
   faro_text_add(&out, ".</p>\n");
   faro_svg_add(report, &out);
   add_results(report, &out);

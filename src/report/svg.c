@@ -6,7 +6,7 @@
 #include "report/svg.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -43,6 +43,7 @@ typedef struct figure {
   size_t series_count, panels;
   series line[SERIES_MAX];
   size_t panel[PANELS_MAX]; /* a row of each panel */
+  size_t *place;            /* of each row: its series, and in the second half its panel */
   axis x, y;
 } figure;
 
@@ -58,6 +59,14 @@ void faro_markup_add(faro_text *out, const char *text) {
   }
 }
 
+void faro_markup_add_setting(faro_text *out, const faro_report *report) {
+  faro_text plain = FARO_TEXT_INIT;
+  faro_view_add_setting(report, &plain);
+  if (plain.failed) out->failed = true;
+  else faro_markup_add(out, plain.data);
+  faro_text_release(&plain);
+}
+
 /* Rows belong to one series when they differ at most in x and in the panel. */
 static bool same_series(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
   if (strcmp(a->label, b->label) != 0) return false;
@@ -70,24 +79,25 @@ static bool same_panel(const faro_report *report, const faro_view_row *a, const 
   return report->panels < 0 || strcmp(a->at[report->panels], b->at[report->panels]) == 0;
 }
 
-static size_t series_of(const figure *f, const faro_view_row *row) {
-  size_t i = 0;
-  while (i < f->series_count && !same_series(f->report, row, &f->report->row[f->line[i].first])) i++;
-  return i;
-}
-
+/* Gives every row its series and its panel, in the order in which they first appear. */
 static void group_rows(figure *f) {
-  for (size_t r = 0; r < f->report->count; r++) {
-    const faro_view_row *row = &f->report->row[r];
-    const size_t s = series_of(f, row);
+  const faro_report *report = f->report;
+  size_t *series_of = f->place;
+  size_t *panel_of = f->place + report->count;
+  for (size_t r = 0; r < report->count; r++) {
+    const faro_view_row *row = &report->row[r];
+    size_t s = 0;
+    while (s < f->series_count && !same_series(report, row, &report->row[f->line[s].first])) s++;
     if (s == f->series_count && s < SERIES_MAX) f->line[f->series_count++] = (series){.first = r};
     if (s < f->series_count) {
       f->line[s].rows++;
       f->line[s].unproven += strcmp(row->standing, "not proven") == 0;
     }
     size_t p = 0;
-    while (p < f->panels && !same_panel(f->report, row, &f->report->row[f->panel[p]])) p++;
+    while (p < f->panels && !same_panel(report, row, &report->row[f->panel[p]])) p++;
     if (p == f->panels && p < PANELS_MAX) f->panel[f->panels++] = r;
+    series_of[r] = s;
+    panel_of[r] = p;
   }
 }
 
@@ -233,12 +243,12 @@ typedef struct trace {
   bool dashed;
 } trace;
 
-static void follow(const figure *f, size_t style, const faro_view_row *panel, trace *t) {
+static void follow(const figure *f, size_t style, size_t panel, trace *t) {
   t->count = 0;
   t->dashed = false;
   for (size_t r = 0; r < f->report->count && t->count < FARO_CURVE_POINTS; r++) {
     const faro_view_row *row = &f->report->row[r];
-    if (series_of(f, row) != style || !same_panel(f->report, row, panel)) continue;
+    if (f->place[r] != style || f->place[f->report->count + r] != panel) continue;
     t->dashed |= strcmp(row->standing, "not proven") == 0;
     if (f->report->x < 0) {
       memcpy(t->point, row->curve, row->points * sizeof *row->curve);
@@ -246,7 +256,7 @@ static void follow(const figure *f, size_t style, const faro_view_row *panel, tr
       return;
     }
     const double x = row->place[f->report->x];
-    if (!isfinite(x)) continue; /* `auto` has no place on the axis */
+    if (!isfinite(x)) continue;
     size_t k = t->count++;
     for (; k > 0 && t->point[k - 1].round > x; k--) t->point[k] = t->point[k - 1];
     t->point[k] = (faro_view_point){.round = x, .mean = row->regret.mean, .sd = row->regret.sd};
@@ -270,7 +280,7 @@ static void add_panel(const figure *f, size_t index) {
   for (int pass = 0; pass < 2; pass++) /* all bands lie under all lines */
     for (size_t s = 0; s < f->series_count; s++) {
       trace t;
-      follow(f, s, panel, &t);
+      follow(f, s, index, &t);
       if (t.count > 0 && pass == 0) add_band(f, s, t.point, t.count);
       if (t.count > 0 && pass == 1) add_line(f, s, t.point, t.count, t.dashed);
     }
@@ -330,14 +340,18 @@ static void add_head(const figure *f, size_t width, size_t height) {
                 width / 2);
   faro_markup_add(f->out, f->report->title);
   faro_text_add(f->out, "</text>\n<text x=\"%zu\" y=\"50\" text-anchor=\"middle\" fill=\"#555\">", width / 2);
-  faro_view_add_setting(f->report, f->out);
+  faro_markup_add_setting(f->out, f->report);
   faro_text_add(f->out, "</text>\n");
 }
 
 static size_t greater(size_t a, size_t b) { return a > b ? a : b; }
 
 void faro_svg_add(const faro_report *report, faro_text *out) {
-  figure f = {.report = report, .out = out};
+  figure f = {.report = report, .out = out, .place = calloc(2 * report->count, sizeof *f.place)};
+  if (!f.place) {
+    out->failed = true;
+    return;
+  }
   group_rows(&f);
   scale_axes(&f);
   const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
@@ -356,6 +370,7 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
                 "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one "
                 "standard deviation to either side. Dashed: the claim is not proven.</text>\n</svg>\n",
                 LEFT, height - 14, report->instances);
+  free(f.place);
 }
 
 char *faro_report_svg(const faro_report *report) {

@@ -42,12 +42,19 @@ static void print_grid(const grid *g, faro_text *out) {
   }
 }
 
+static bool is_swept(const faro_report *report, const char *key) {
+  for (size_t s = 0; s < report->sweeps; s++)
+    if (strcmp(report->sweep[s], key) == 0) return true;
+  return false;
+}
+
 static void fill_head(const faro_report *report, grid *g) {
   static const char *const fixed[] = {"algorithm", "trust",   "regret",    "sd",      "median", "batch",
                                       "updates",   "shifted", "bits/user", "seconds", "claim"};
   static const bool left[] = {true, true, false, false, false, false, false, false, false, false, true};
   for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+    if (is_swept(report, fixed[i])) continue; /* batch */
     g->left[g->columns] = left[i];
     put(g, 0, g->columns++, fixed[i]);
   }
@@ -64,7 +71,7 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, faro_brief(row->regret.mean, text));
   put(g, r, column++, report->instances > 1 ? faro_brief(row->regret.sd, text) : "-");
   put(g, r, column++, faro_brief(row->regret.median, text));
-  put(g, r, column++, faro_brief(row->batch, text));
+  if (!is_swept(report, "batch")) put(g, r, column++, faro_brief(row->batch, text));
   put(g, r, column++, faro_brief(row->updates, text));
   snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
   put(g, r, column++, text);
@@ -143,12 +150,6 @@ static void add_identity(const faro_report *report, const faro_view_row *row, fa
 static void add_identity_head(const faro_report *report, faro_text *out) {
   faro_text_add(out, "label,");
   for (size_t s = 0; s < report->sweeps; s++) faro_text_add(out, "%s,", report->sweep[s]);
-}
-
-static bool is_swept(const faro_report *report, const char *key) {
-  for (size_t s = 0; s < report->sweeps; s++)
-    if (strcmp(report->sweep[s], key) == 0) return true;
-  return false;
 }
 
 /* Seconds are not here: the CSV files of a run are the same bytes on every repetition. A swept key has its column

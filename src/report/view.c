@@ -9,13 +9,20 @@ static double real(const json_t *value) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* A text without control characters, which would steer a terminal and break XML; else NULL. */
+static const char *clean(const char *value) {
+  for (const char *c = value; c && *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127) return NULL;
+  return value;
+}
+
 static const char *text(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
+  return clean(json_string_value(json_object_get(object, key)));
 }
 
 /* A sweep's value as text that lives in the arena. */
 static const char *print_value(faro_arena *arena, const json_t *value, faro_error *error) {
-  if (json_is_string(value)) return json_string_value(value);
+  if (json_is_string(value)) return clean(json_string_value(value));
   char number[FARO_NUMBER_SIZE];
   return json_is_number(value)
              ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error)
@@ -106,7 +113,7 @@ static bool read_sweeps(faro_report *report) {
   if (!json_is_array(sweep) || !json_is_object(plot) || report->sweeps > FARO_SWEEPS_MAX) return false;
   for (size_t s = 0; s < report->sweeps; s++) {
     report->sweep[s] = json_string_value(json_array_get(sweep, s));
-    if (!report->sweep[s]) return false;
+    if (!plain_name(report->sweep[s]) || strpbrk(report->sweep[s], ",\"")) return false;
   }
   report->x = find_sweep(report, text(plot, "x"));
   report->panels = find_sweep(report, text(plot, "panels"));
@@ -151,7 +158,8 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
   for (size_t i = 1; i < report->count; i++)
     if (!json_equal(json_object_get(report->row[i].settings, key), first)) return false;
   char number[FARO_NUMBER_SIZE];
-  if (json_is_string(first)) snprintf(out, 64, "%s", json_string_value(first));
+  if (json_is_string(first) && clean(json_string_value(first)))
+    snprintf(out, 64, "%s", json_string_value(first));
   else if (json_is_number(first)) snprintf(out, 64, "%s", faro_number(json_number_value(first), number));
   else return false;
   return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -91,6 +92,12 @@ static faro_status load(faro_journal *journal, const unsigned char *digest, bool
                         faro_error *error) {
   if (flock(fileno(journal->file), LOCK_EX | LOCK_NB) != 0)
     return faro_fail(error, FARO_SYSTEM, "%s: another run is writing there", faro_path_end(journal->path));
+  struct stat ours;
+  struct stat there;
+  if (fstat(fileno(journal->file), &ours) != 0 || stat(journal->path, &there) != 0 ||
+      ours.st_ino != there.st_ino)
+    return faro_fail(error, FARO_SYSTEM, "%s: another run has just ended there; try again",
+                     faro_path_end(journal->path));
   header head;
   rewind(journal->file);
   if (fresh || fread(&head, sizeof head, 1, journal->file) != 1) /* or new, or torn */

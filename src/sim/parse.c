@@ -214,7 +214,11 @@ static faro_status sweep_pair(const parser *p, void *context, const yaml_node_t 
   if (!text_of(key) || !find_sweepable(text_of(key), &found)) {
     const bool known = text_of(key) && (find_key(text_of(key), SCOPE_TOP, &found) ||
                                         find_key(text_of(key), SCOPE_ALGORITHM, &found));
-    if (known) return faro_draft_fail(draft, line_of(p, key), "%s cannot be swept", faro_key_name(found));
+    if (known)
+      return faro_draft_fail(
+          draft, line_of(p, key),
+          "%s cannot be swept; every other key of the top level and of the environment can",
+          faro_key_name(found));
     return unknown_key(p, key, "sweep", sweepable, NULL);
   }
   if (draft->sweeps == FARO_SWEEPS_MAX)
@@ -330,13 +334,17 @@ static faro_status top_pair(const parser *p, void *context, const yaml_node_t *k
   return read_entry(p, found, value, &draft->top[found]);
 }
 
+enum { DEPTH_MAX = 100 };
+
 /* libyaml's scanner takes quadratic time in the depth of flow brackets, so absurd depths are refused before it
  * sees them. Brackets in texts count too; nobody has that many. */
-static bool too_deep(const char *text, size_t length) {
-  enum { DEPTH_MAX = 100 };
+static bool too_deep(const char *text, size_t length, faro_line *line) {
   long depth = 0;
-  for (size_t i = 0; i < length && depth <= DEPTH_MAX; i++)
+  *line = 1;
+  for (size_t i = 0; i < length && depth <= DEPTH_MAX; i++) {
     depth += (text[i] == '[' || text[i] == '{') - (depth > 0 && (text[i] == ']' || text[i] == '}'));
+    *line += text[i] == '\n';
+  }
   return depth > DEPTH_MAX;
 }
 
@@ -371,7 +379,9 @@ static faro_status with_document(faro_draft *draft, faro_line line, const char *
                                  faro_status (*use)(parser *, const yaml_node_t *, const void *),
                                  const void *context) {
   yaml_parser_t yaml;
-  if (too_deep(text, length)) return faro_draft_fail(draft, line, "brackets are nested too deep");
+  faro_line deep = 0;
+  if (too_deep(text, length, &deep))
+    return faro_draft_fail(draft, line < 0 ? line : deep, "brackets are nested more than %d deep", DEPTH_MAX);
   if (!yaml_parser_initialize(&yaml)) return faro_fail(draft->error, FARO_MEMORY, "cannot start libyaml");
   yaml_parser_set_input_string(&yaml, (const unsigned char *)text, length);
   faro_status status = next_document(&yaml, draft, line, use, context);

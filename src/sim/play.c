@@ -1,6 +1,6 @@
 /* play: the loop that everything is about.
  *
- *   arms --select--> arm --env--> reward --contribution--> z --release--> statistics --learner--> policy */
+ *   arms --select--> arm --env--> reward --release--> statistics --learner--> policy */
 #include "sim/play.h"
 
 #include <time.h>
@@ -11,7 +11,7 @@ typedef struct table { /* who sits around it */
   faro_learner *learner;
   faro_selector *selector;
   faro_contribution contribution;
-  double *x, *z;
+  double *x;
   faro_arena arena;
 } table;
 
@@ -43,8 +43,7 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
   if (status == FARO_OK) status = faro_selector_create(&t->selector, env.dimension, env.arms, error);
   if (status != FARO_OK) return status;
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
-  t->z = faro_arena_alloc(&t->arena, t->contribution.length, sizeof *t->z, error);
-  return t->x && t->z ? FARO_OK : FARO_MEMORY;
+  return t->x ? FARO_OK : FARO_MEMORY;
 }
 
 /* Plays up to round `until`; returns the regret of those rounds. Allocates nothing. */
@@ -54,8 +53,7 @@ static double play_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    faro_contribution_make(&t->contribution, t->x, reward, t->z);
-    if (faro_release_absorb(t->release, t->z, noise)) {
+    if (faro_release_absorb(t->release, t->x, reward, noise)) {
       const faro_statistics statistics = faro_release_statistics(t->release);
       faro_learner_update(t->learner, &statistics);
     }
@@ -72,9 +70,9 @@ static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t
   const size_t points = faro_curve_rounds((uint64_t)cell->settings.value[FARO_KEY_HORIZON], round);
   double regret = 0;
   for (size_t i = 0; i < points; i++) {
+    if (stop && *stop) return FARO_INTERRUPTED;
     regret += play_rounds(t, &noise, i ? round[i - 1] : 0, round[i]);
     record->curve[i] = regret;
-    if (stop && *stop) return FARO_INTERRUPTED;
   }
   const faro_learner_diagnostics diagnostics = faro_learner_diagnose(t->learner);
   record->regret = regret;

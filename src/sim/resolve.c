@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "sim/draft.h"
 
-enum { CELLS_MAX = 10000, FILE_MAX = 1 << 20 };
+enum { CELLS_MAX = 10000, RUNS_MAX = 1000000, FILE_MAX = 1 << 20 };
 
 faro_env_params faro_cell_env(const faro_cell *cell) {
   const double *value = cell->settings.value;
@@ -146,6 +146,15 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   return FARO_OK;
 }
 
+/* Calibration figure plays the published features, so there is nothing to sweep. */
+static faro_status check_draw(faro_draft *draft, const faro_draft_algorithm *algorithm,
+                              const faro_cell *cell) {
+  const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_DRAW);
+  if (!sweep || cell->settings.value[FARO_KEY_CALIBRATION] != FARO_CALIBRATION_FIGURE) return FARO_OK;
+  return faro_draft_fail(draft, sweep->line, "draw cannot be swept under calibration figure [algorithm %s]",
+                         algorithm->label);
+}
+
 /* A swept key must not be given elsewhere: which one would count? */
 static faro_status check_sweeps(const faro_draft *draft) {
   for (size_t s = 0; s < draft->sweeps; s++) {
@@ -201,6 +210,10 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
   if (experiment->x >= 0 && !faro_key_is_number(draft->sweep[experiment->x].key))
     return faro_draft_fail(draft, draft->x.line,
                            "x must be round or a swept key whose values are numbers (got %s)", draft->x.name);
+  for (size_t i = 0; experiment->x >= 0 && i < draft->sweep[experiment->x].count; i++)
+    if (draft->sweep[experiment->x].key == FARO_KEY_BATCH && draft->sweep[experiment->x].value[i] == 0)
+      return faro_draft_fail(draft, draft->sweep[experiment->x].line,
+                             "auto has no place on the axis x: batch");
   if (experiment->panels >= 0 && experiment->panels == experiment->x)
     return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)",
                            draft->panels.name);
@@ -226,7 +239,8 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
   experiment->algorithms = draft->algorithms;
   experiment->count = points * draft->algorithms;
   if (experiment->count > CELLS_MAX)
-    return faro_draft_fail(draft, 0, "sweeps and algorithms make %zu combinations; at most %d are allowed",
+    return faro_draft_fail(draft, draft->sweep[0].line,
+                           "sweeps and algorithms make %zu combinations; at most %d are allowed",
                            experiment->count, CELLS_MAX);
   experiment->cell =
       faro_arena_alloc(&experiment->arena, experiment->count, sizeof *experiment->cell, draft->error);
@@ -236,7 +250,8 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
       const faro_draft_algorithm *algorithm = &draft->algorithm[a];
       faro_cell *cell = &experiment->cell[c];
       set_cell(draft, algorithm, point, cell);
-      const faro_status status = try_cell(draft, algorithm, cell);
+      faro_status status = check_draw(draft, algorithm, cell);
+      if (status == FARO_OK) status = try_cell(draft, algorithm, cell);
       if (status != FARO_OK) return status;
       cell->label = point == 0 ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
                                : experiment->cell[a].label;
@@ -244,6 +259,10 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
     }
   experiment->instances = (size_t)experiment->cell[0].settings.value[FARO_KEY_INSTANCES];
   experiment->seed = (uint64_t)experiment->cell[0].settings.value[FARO_KEY_SEED];
+  if (experiment->count * experiment->instances > RUNS_MAX) /* each keeps its curve in memory */
+    return faro_draft_fail(draft, draft->top[FARO_KEY_INSTANCES].line,
+                           "instances x combinations must be at most %d (got %zu x %zu)", RUNS_MAX,
+                           experiment->instances, experiment->count);
   return FARO_OK;
 }
 
@@ -262,13 +281,21 @@ static faro_status resolve_name(const faro_draft *draft, faro_experiment *experi
   return experiment->name && experiment->title ? FARO_OK : FARO_MEMORY;
 }
 
+/* The running program, byte by byte: two builds may differ though their versions do not. */
+static void hash_program(crypto_generichash_state *state) {
+  crypto_generichash_update(state, (const unsigned char *)faro_version(), strlen(faro_version()));
+  FILE *file = fopen("/proc/self/exe", "rb");
+  unsigned char part[1 << 14];
+  for (size_t n = 0; file && (n = fread(part, 1, sizeof part, file)) > 0;)
+    crypto_generichash_update(state, part, n);
+  if (file) fclose(file);
+}
+
 /* Same digest, same results: everything that decides them is in it. */
 static void digest(faro_experiment *experiment) {
   crypto_generichash_state state;
   crypto_generichash_init(&state, NULL, 0, sizeof experiment->digest);
-  const char *const program[] = {faro_version(), faro_commit(), faro_compiler()};
-  for (size_t i = 0; i < 3; i++)
-    crypto_generichash_update(&state, (const unsigned char *)program[i], strlen(program[i]) + 1);
+  hash_program(&state);
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     crypto_generichash_update(&state, (const unsigned char *)cell->label, strlen(cell->label) + 1);

@@ -201,6 +201,7 @@ static faro_status make_results(const crew *c, faro_results **results, faro_erro
 
 void faro_results_destroy(faro_results *results) {
   if (!results) return;
+  faro_journal_close(results->journal);
   free(results->outcome);
   free(results);
 }
@@ -226,8 +227,8 @@ static faro_status run(crew *c, faro_results **results) {
   if (status == FARO_OK) {
     (*results)->resumed = resumed;
     (*results)->seconds = wall() - start;
-  }
-  faro_journal_close(c->journal);
+    (*results)->journal = c->journal;
+  } else faro_journal_close(c->journal);
   if (status == FARO_INTERRUPTED)
     return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished and kept", c->finished,
                      c->total);

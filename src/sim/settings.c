@@ -25,6 +25,13 @@ static const char *word_at(const char *const *words, size_t count, size_t index)
   return index < count ? words[index] : NULL;
 }
 
+/* Whether some release has the calibration. */
+static bool offered(size_t calibration) {
+  for (size_t k = 0; calibration < FARO_CALIBRATION_COUNT && k < faro_release_kinds(); k++)
+    if (faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)calibration)) return true;
+  return false;
+}
+
 const char *faro_choice(faro_type type, size_t index) {
 #define X(id, text) text,
   static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X)};
@@ -32,7 +39,8 @@ const char *faro_choice(faro_type type, size_t index) {
   static const char *const draws[] = {FARO_DRAW_LIST(X)};
 #undef X
   switch (type) {
-  case TYPE_CALIBRATION: return word_at(calibrations, sizeof calibrations / sizeof *calibrations, index);
+  case TYPE_CALIBRATION:
+    return offered(index) ? word_at(calibrations, sizeof calibrations / sizeof *calibrations, index) : NULL;
   case TYPE_REWARD: return word_at(rewards, sizeof rewards / sizeof *rewards, index);
   case TYPE_DRAW: return word_at(draws, sizeof draws / sizeof *draws, index);
   case TYPE_ENVIRONMENT: return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;

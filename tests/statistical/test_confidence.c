@@ -44,10 +44,9 @@ static double worst_ratio(const char *name, uint64_t run) {
   double worst = 0;
   for (int t = 0; t < T; t++) {
     double x[D];
-    double z[9];
     const size_t arm = faro_select(selector, faro_learner_policy(learner), faro_env_arms(env));
-    faro_contribution_make(&c, x, faro_env_play(env, arm, x), z);
-    if (!faro_release_absorb(release, z, &noise)) continue;
+    const double reward = faro_env_play(env, arm, x);
+    if (!faro_release_absorb(release, x, reward, &noise)) continue;
     const faro_statistics s = faro_release_statistics(release);
     faro_learner_update(learner, &s);
     const faro_policy *p = faro_learner_policy(learner);

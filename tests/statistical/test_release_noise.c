@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "release/kind.h"
+#include "release/bits.h"
 #include "support/support.h"
 
 enum { D = 2, GRAM = 3, LENGTH = 5, BATCH = 6, BATCHES = 7 };
 
 /* One batch of users with fixed data, the same for every repetition. */
-static double users[BATCH][LENGTH];
+static double users[BATCH][LENGTH]; /* their contributions */
+static double feature[BATCH][D], reward[BATCH];
 
 static int draw_users(void **state) {
   (void)state;
@@ -20,8 +21,9 @@ static int draw_users(void **state) {
   faro_sim_rng sim;
   faro_sim_open(&sim, 3, 0, FARO_ROLE_CONTEXT);
   for (int u = 0; u < BATCH; u++) {
-    const double x[D] = {faro_sim_uniform(&sim) - 0.5, faro_sim_uniform(&sim) - 0.5};
-    faro_contribution_make(&c, x, faro_sim_uniform(&sim), users[u]);
+    for (int i = 0; i < D; i++) feature[u][i] = faro_sim_uniform(&sim) - 0.5;
+    reward[u] = faro_sim_uniform(&sim);
+    faro_contribution_make(&c, feature[u], reward[u], users[u]);
   }
   return 0;
 }
@@ -36,16 +38,16 @@ static faro_release *make(const char *name, double epsilon, faro_calibration cal
 }
 
 static void absorb_batch(faro_release *r, faro_sim_rng *sim) {
-  for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, users[u], sim);
+  for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, feature[u], reward[u], sim);
 }
 
 static void message_batch(faro_release *r, faro_sim_rng *sim) {
   unsigned char batch[BATCH * LENGTH * 8];
   assert_true(faro_release_message_size(r) == sizeof batch / BATCH);
   for (int u = 0; u < BATCH; u++)
-    faro_release_rehearse(r, users[u], sim, batch + (size_t)u * sizeof batch / BATCH);
-  const size_t count = faro_release_shuffle(r, batch, &sim->rng);
-  faro_release_analyze(r, batch, count, sim);
+    faro_release_rehearse(r, feature[u], reward[u], sim, batch + (size_t)u * sizeof batch / BATCH);
+  const size_t count = faro_release_rehearse_shuffle(r, batch, sim);
+  assert_ok(faro_release_analyze(r, batch, count, sim, error));
 }
 
 /* Variance that one released sum of `m` batches should have in entry i, written down from the papers' formulas. */
@@ -74,7 +76,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double root = g * log((figure ? D : 4 * (D * D + 1)) / delta) / epsilon;
   const double b =
       figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(24e4 * root * root / BATCH);
-  assert_true((double)r->bits == b);
+  assert_true((double)((const faro_bits *)(const void *)r)->bits == b);
   double variance = n * b * 3 / 16;
   for (int u = 0; u < BATCH; u++) { /* random rounding */
     const double fraction = fmod((users[u][i] + 1) / step, 1);
@@ -140,7 +142,8 @@ static void test_all__unbiased_with_the_stated_variance(void **state) {
 static double unit_normal_of(faro_release *r, int i) {
   double exact = 0;
   for (int u = 0; u < BATCH; u++) exact += users[u][i];
-  return (faro_release_statistics(r).sum[i] - exact) / (r->sd[i] * sqrt(BATCH));
+  return (faro_release_statistics(r).sum[i] - exact) /
+         (((const faro_real *)(const void *)r)->sd[i] * sqrt(BATCH));
 }
 
 /* Sums of users' Gaussians are the Gaussian drawn at once: both standardise to N(0, 1). */
@@ -164,16 +167,17 @@ static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
 /* The protocol as the paper prints it: every user turns an entry into an array of G + b bits, the shuffler
  * permutes all bits of a label, the analyzer counts ones. */
 static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
+  const faro_bits *s = (const faro_bits *)(const void *)r;
   unsigned char bit[BATCH * 64];
-  const size_t each = r->grid + r->bits;
+  const size_t each = s->grid + s->bits;
   assert_true(each <= 64);
   for (int u = 0; u < BATCH; u++) {
-    const double steps = (users[u][i] + r->contribution.entry) / r->step;
+    const double steps = (users[u][i] + r->contribution.entry) / s->step;
     const double whole = floor(steps);
     const size_t ones = (size_t)whole + faro_sim_bernoulli(sim, steps - whole);
     unsigned char *mine = bit + (size_t)u * each;
-    for (size_t k = 0; k < r->grid; k++) mine[k] = k < ones;
-    for (size_t k = 0; k < r->bits; k++) mine[r->grid + k] = faro_sim_uniform(sim) < 0.25;
+    for (size_t k = 0; k < s->grid; k++) mine[k] = k < ones;
+    for (size_t k = 0; k < s->bits; k++) mine[s->grid + k] = faro_sim_uniform(sim) < 0.25;
   }
   faro_exact_shuffle(&sim->rng, bit, BATCH * each, 1);
   uint64_t count = 0;
@@ -182,8 +186,9 @@ static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
 }
 
 static uint64_t ones_of(const faro_release *r, int i) { /* undoes the analyzer's de-biasing */
-  const double noise = 0.25 * BATCH * (double)r->bits;
-  return (uint64_t)llround((r->sum[i] + BATCH * r->contribution.entry) / r->step + noise);
+  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const double noise = 0.25 * BATCH * (double)s->bits;
+  return (uint64_t)llround((r->sum[i] + BATCH * r->contribution.entry) / s->step + noise);
 }
 
 static void test_bits__three_ways_have_one_distribution(void **state) {
@@ -212,7 +217,8 @@ static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) 
   enum { RUNS = 40000 };
   double cross[BATCHES][BATCHES] = {{0}};
   faro_release *probe = make("central-tree", 1, FARO_CALIBRATION_FIGURE);
-  const double node = probe->sd[0] * probe->sd[0];
+  const double sd0 = ((const faro_real *)(const void *)probe)->sd[0];
+  const double node = sd0 * sd0;
   faro_release_destroy(probe);
   for (uint64_t run = 0; run < RUNS; run++) {
     faro_release *r = make("central-tree", 1, FARO_CALIBRATION_FIGURE);

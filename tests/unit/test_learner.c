@@ -151,6 +151,9 @@ static void test_linucb__indefinite_V_is_shifted_widened_and_counted(void **stat
     faro_learner_update(l, &s);
     assert_int_equal(faro_learner_diagnose(l).shifted, 1);
     assert_int_equal(faro_learner_diagnose(l).updates, 2);
+    sum[faro_diagonal(d - 1)] = -1e17; /* far below what lambda_min can lift over rounding */
+    faro_learner_update(l, &s);
+    assert_int_equal(faro_learner_diagnose(l).shifted, 2);
     free(sum);
     faro_learner_destroy(l);
   }
@@ -220,6 +223,10 @@ static void test_selector__scores_again_only_when_something_changed(void **state
   assert_int_equal(faro_select(selector, &policy, &arms), 0);
   policy.version = 2;
   assert_int_equal(faro_select(selector, &policy, &arms), 1);
+  const double other[1] = {5};
+  const faro_policy rival = {
+      .dimension = 1, .theta = other, .w = w, .beta = 1, .version = 2}; /* the same versions */
+  assert_int_equal(faro_select(selector, &rival, &arms), 0);
   faro_selector_destroy(selector);
   faro_selector_destroy(NULL);
   free(x);

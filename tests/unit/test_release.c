@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "release/kind.h"
+#include "release/bits.h"
 #include "support/support.h"
 
 enum { D = 3, LENGTH = 9 };
@@ -21,10 +21,9 @@ static faro_release *make(size_t kind, const faro_release_params *p) {
   return r;
 }
 
-static void draw_z(const faro_release *r, faro_sim_rng *sim, double *z) {
-  double x[D];
+static double draw_user(faro_sim_rng *sim, double x[static D]) {
   for (int i = 0; i < D; i++) x[i] = faro_sim_uniform(sim) - 0.5;
-  faro_contribution_make(&r->contribution, x, faro_sim_uniform(sim), z);
+  return faro_sim_uniform(sim);
 }
 
 /* Runs `body` on every release under every calibration it offers. */
@@ -44,10 +43,10 @@ static void run_twice(size_t kind, faro_calibration calibration) {
     faro_sim_rng noise;
     faro_sim_open(&data, 5, 0, FARO_ROLE_CONTEXT);
     faro_sim_open(&noise, 5, 0, FARO_ROLE_USER);
-    double z[LENGTH];
+    double x[D];
     for (int t = 0; t < 300; t++) {
-      draw_z(r, &data, z);
-      (void)faro_release_absorb(r, z, &noise);
+      const double y = draw_user(&data, x);
+      (void)faro_release_absorb(r, x, y, &noise);
     }
     memcpy(seen[run], faro_release_statistics(r).sum, sizeof seen[run]);
     faro_release_destroy(r);
@@ -66,10 +65,10 @@ static void count_batches(size_t kind, faro_calibration calibration) {
   faro_release *r = make(kind, &p);
   faro_sim_rng noise;
   faro_sim_open(&noise, 6, 0, FARO_ROLE_USER);
-  double z[LENGTH] = {0};
+  const double x[D] = {0};
   double last[LENGTH];
   for (uint64_t t = 1; t <= 60; t++) {
-    const bool out = faro_release_absorb(r, z, &noise);
+    const bool out = faro_release_absorb(r, x, 0, &noise);
     assert_int_equal(out, t <= 50 && t % 10 == 0);
     const faro_statistics s = faro_release_statistics(r);
     assert_int_equal(s.users, t >= 50 ? 50 : t / 10 * 10);
@@ -90,9 +89,9 @@ static void count_allocations(size_t kind, faro_calibration calibration) {
   faro_release *r = make(kind, &p);
   faro_sim_rng noise;
   faro_sim_open(&noise, 7, 0, FARO_ROLE_USER);
-  double z[LENGTH] = {0};
+  const double x[D] = {0};
   alloc_reset();
-  for (int t = 0; t < 500; t++) (void)faro_release_absorb(r, z, &noise);
+  for (int t = 0; t < 500; t++) (void)faro_release_absorb(r, x, 0, &noise);
   assert_int_equal(alloc_count(), 0);
   faro_release_destroy(r);
 }
@@ -234,12 +233,14 @@ static void test_noise__none_is_exact_under_every_schedule(void **state) {
     faro_release *r = make(0, &p);
     faro_sim_rng data;
     faro_sim_open(&data, 8, 0, FARO_ROLE_CONTEXT);
+    double x[D];
     double z[LENGTH];
     double total[LENGTH] = {0};
     for (uint64_t t = 1; t <= 98; t++) {
-      draw_z(r, &data, z);
+      const double y = draw_user(&data, x);
+      faro_contribution_make(&r->contribution, x, y, z);
       for (int i = 0; i < LENGTH; i++) total[i] += z[i];
-      if (faro_release_absorb(r, z, &data))
+      if (faro_release_absorb(r, x, y, &data))
         for (int i = 0; i < LENGTH; i++) assert_close(faro_release_statistics(r).sum[i], total[i], 1e-12);
     }
     faro_release_destroy(r);
@@ -253,10 +254,10 @@ static void test_randomize__deployment_takes_exact_noise_only(void **state) {
   for (size_t k = 0; k < faro_release_kinds(); k++) {
     const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
     faro_release *r = make(k, &p);
-    const double z[LENGTH] = {0};
+    const double x[D] = {0};
     void *message = calloc(1, faro_release_message_size(r));
     faro_error error = {0};
-    const faro_status status = faro_release_randomize(r, z, secure, message, &error);
+    const faro_status status = faro_release_randomize(r, x, 0, secure, message, &error);
     assert_int_equal(status, strcmp(faro_release_kind_name(faro_release_kind_at(k)), "shuffle-bits") == 0
                                  ? FARO_OK
                                  : FARO_INVALID);
@@ -266,22 +267,26 @@ static void test_randomize__deployment_takes_exact_noise_only(void **state) {
   faro_secure_close(secure);
 }
 
+static faro_release *make_named(const char *name, const faro_release_params *p) {
+  size_t kind = 0;
+  while (strcmp(faro_release_kind_name(faro_release_kind_at(kind)), name) != 0) kind++;
+  return make(kind, p);
+}
+
 static void test_bits__a_message_never_exceeds_its_bits(void **state) {
   (void)state;
-  faro_contribution c;
-  faro_release *r = NULL;
-  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
   const faro_release_params p = {10, 0.1, 100, 20, FARO_CALIBRATION_FIGURE};
-  assert_ok(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, error));
+  faro_release *r = make_named("shuffle-bits", &p);
+  const faro_bits *s = (const faro_bits *)(const void *)r;
   faro_sim_rng sim;
   faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
   const double wild[] = {-1e9, -1, 0, 0.37, 1, 1e9, (double)NAN, (double)INFINITY};
   for (int round = 0; round < 2000; round++) {
-    double z[LENGTH];
+    double x[D];
     uint64_t ones[LENGTH];
-    for (int i = 0; i < LENGTH; i++) z[i] = wild[(round + i) % 8];
-    faro_release_rehearse(r, z, &sim, ones);
-    for (int i = 0; i < LENGTH; i++) assert_true(ones[i] <= r->grid + r->bits);
+    for (int i = 0; i < D; i++) x[i] = wild[(round + 3 * i) % 8];
+    faro_release_rehearse(r, x, wild[round / 8 % 8], &sim, ones);
+    for (int i = 0; i < LENGTH; i++) assert_true(ones[i] <= s->grid + s->bits);
   }
   faro_release_destroy(r);
 }
@@ -289,20 +294,85 @@ static void test_bits__a_message_never_exceeds_its_bits(void **state) {
 static void test_bits__the_shuffler_hands_on_totals_and_wipes_messages(void **state) {
   (void)state;
   const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
-  size_t kind = 0;
-  while (strcmp(faro_release_kind_name(faro_release_kind_at(kind)), "shuffle-bits") != 0) kind++;
-  faro_release *r = make(kind, &p);
+  faro_release *r = make_named("shuffle-bits", &p);
+  const faro_bits *s = (const faro_bits *)(const void *)r;
   uint64_t batch[10][LENGTH];
   uint64_t total[LENGTH] = {0};
   faro_sim_rng sim;
-  faro_sim_open(&sim, 10, 0, FARO_ROLE_SHUFFLER);
+  faro_sim_open(&sim, 10, 0, FARO_ROLE_USER);
   for (int u = 0; u < 10; u++)
-    for (int i = 0; i < LENGTH; i++) total[i] += batch[u][i] = faro_exact_below(&sim.rng, 100);
-  assert_int_equal(faro_release_shuffle(r, batch, &sim.rng), 1);
+    for (int i = 0; i < LENGTH; i++) total[i] += batch[u][i] = faro_exact_below(&sim.rng, 10);
+  total[0] +=
+      s->grid + s->bits - batch[3][0]; /* a client that claims more ones than it has bits is cut to them */
+  batch[3][0] = UINT64_C(1) << 62;
+  assert_int_equal(faro_release_rehearse_shuffle(r, batch, &sim), 1);
   assert_memory_equal(batch[0], total, sizeof total);
   for (int u = 1; u < 10; u++)
     for (int i = 0; i < LENGTH; i++) assert_int_equal(batch[u][i], 0);
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  assert_int_equal(faro_release_shuffle(r, batch, secure), 1);
+  faro_secure_close(secure);
   faro_release_destroy(r);
+}
+
+/* Whatever a caller hands in, a published sum holds no more than B clipped contributions and the noise. */
+static void clip_wild(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = params(calibration);
+  faro_release *r = make(kind, &p);
+  faro_sim_rng noise;
+  faro_sim_open(&noise, 12, 0, FARO_ROLE_USER);
+  const double x[D] = {1e9, -1e9, 1e9};
+  for (int t = 0; t < 10; t++) (void)faro_release_absorb(r, x, 1e9, &noise);
+  for (int i = 0; i < LENGTH; i++)
+    assert_true(fabs(faro_release_statistics(r).sum[i]) <= 10 * r->contribution.entry + 8 * r->scale[i]);
+  faro_release_destroy(r);
+}
+
+static void test_all__clip_whatever_they_are_given(void **state) {
+  (void)state;
+  for_all(clip_wild);
+}
+
+/* The analyzer takes whole batches of possible messages, and nothing changes when it refuses. */
+static void refuse_batches(size_t kind, faro_calibration calibration) {
+  faro_release_params p = params(calibration);
+  p.horizon = 20; /* two batches of ten */
+  faro_release *r = make(kind, &p);
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  uint64_t batch[10][LENGTH] = {{0}};
+  const size_t whole = faro_release_rehearse_shuffle(r, batch, &sim);
+  for (int turn = 0; turn < 2; turn++) {
+    const size_t wrong[] = {0, whole + 1, whole == 1 ? 10 : 1};
+    for (size_t i = 0; i < 3; i++) {
+      faro_error error = {0};
+      assert_int_equal(faro_release_analyze(r, batch, wrong[i], &sim, &error), FARO_INVALID);
+    }
+    faro_error error = {0};
+    memset(batch, 0xFF, sizeof batch); /* NaN, or more ones than there are bits */
+    assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_INVALID);
+    assert_int_equal(faro_release_statistics(r).releases, turn);
+    memset(batch, 0, sizeof batch);
+    error = (faro_error){0};
+    assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_OK);
+    assert_int_equal(faro_release_statistics(r).users, 10 * (turn + 1));
+  }
+  faro_error error = {0};
+  assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error),
+                   FARO_INVALID); /* beyond the horizon */
+  faro_release_destroy(r);
+  r = make(kind, &p);
+  const double x[D] = {0};
+  (void)faro_release_absorb(r, x, 0, &sim);
+  error = (faro_error){0};
+  assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_INVALID); /* a batch is open */
+  faro_release_destroy(r);
+}
+
+static void test_all__refuse_batches_that_are_not_whole_or_not_possible(void **state) {
+  (void)state;
+  for_all(refuse_batches);
 }
 
 static void test_bits__impossible_noise_is_refused(void **state) {
@@ -357,6 +427,8 @@ int main(void) {
       cmocka_unit_test(test_randomize__deployment_takes_exact_noise_only),
       cmocka_unit_test(test_bits__a_message_never_exceeds_its_bits),
       cmocka_unit_test(test_bits__the_shuffler_hands_on_totals_and_wipes_messages),
+      cmocka_unit_test(test_all__clip_whatever_they_are_given),
+      cmocka_unit_test(test_all__refuse_batches_that_are_not_whole_or_not_possible),
       cmocka_unit_test(test_bits__impossible_noise_is_refused),
       cmocka_unit_test(test_batch__auto_is_one_or_what_the_theorem_says),
       cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),

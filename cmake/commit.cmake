@@ -1,0 +1,7 @@
+# Writes the commit of SOURCE into the header OUT.
+execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${SOURCE}
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT commit)
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${OUT} CONTENT "#define FARO_COMMIT \"@commit@\"\n" @ONLY)
