@@ -264,6 +264,36 @@ static void test_parse__believes_nothing(void **state) {
   faro_report_destroy(report);
 }
 
+/* A stored run may hold anything: settings are escaped like labels, and control characters refused. */
+static void test_parse__hostile_settings_stay_text(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, "epsilon", "1");
+  for (int control = 0; control < 2; control++) {
+    json_t *document = json_deep_copy(report->document);
+    json_t *results = json_object_get(document, "results");
+    for (size_t i = 0; i < json_array_size(results); i++) {
+      json_t *result = json_array_get(results, i);
+      json_object_set_new(json_object_get(result, "settings"), "environment", json_string("<x>&"));
+      if (control) json_object_set_new(result, "label", json_string("red \033[31m"));
+    }
+    char *text = json_dumps(document, 0);
+    faro_report *parsed = NULL;
+    faro_error error = {0};
+    const faro_status status = faro_report_parse(&parsed, "run.json", text, strlen(text), &error);
+    assert_int_equal(status, control ? FARO_INVALID : FARO_OK);
+    if (status == FARO_OK) {
+      char *html = faro_report_html(parsed);
+      assert_null(strstr(html, "<x>"));
+      assert_int_equal(count_of(html, "&lt;x&gt;&amp;"), 2);
+      free(html);
+    }
+    faro_report_destroy(parsed);
+    free(text);
+    json_decref(document);
+  }
+  faro_report_destroy(report);
+}
+
 static void test_render__survives_exhausted_memory(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, NULL, NULL);
@@ -292,6 +322,7 @@ int main(void) {
       cmocka_unit_test(test_figure__can_stand_against_a_swept_key),
       cmocka_unit_test(test_files__are_written_whole_and_read_back),
       cmocka_unit_test(test_parse__believes_nothing),
+      cmocka_unit_test(test_parse__hostile_settings_stay_text),
       cmocka_unit_test(test_render__survives_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
