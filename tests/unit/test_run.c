@@ -95,7 +95,8 @@ static void test_run__resumes_where_it_stopped(void **state) {
   assert_true(resumed->resumed >= 1 && resumed->resumed < 24);
   assert_same(whole, resumed);
   error = (faro_error){0}; /* nobody else may have the journal while the results are not safe yet */
-  assert_int_equal(faro_run(e, &(faro_run_options){.jobs = 1, .journal = journal}, &results, &error), FARO_SYSTEM);
+  assert_int_equal(faro_run(e, &(faro_run_options){.jobs = 1, .journal = journal}, &results, &error),
+                   FARO_SYSTEM);
   faro_results_destroy(resumed);
   faro_results *again =
       run(e, &(faro_run_options){.jobs = 1, .journal = journal}); /* all of it from the journal */
