@@ -44,4 +44,93 @@ FARO_API const char *faro_claim_standing(const faro_claim *claim);
 FARO_API bool faro_shuffle_closed_form(double epsilon0, double delta0, double n, double slack,
                                        double *epsilon, double *delta);
 
+/* Accountants.
+ *
+ * Every result is rounded outward: an epsilon or a delta that is returned is an upper bound, noise that is returned is
+ * enough. `delta` functions give the least delta of an (epsilon, delta) guarantee, `epsilon` functions the least
+ * epsilon (0 when delta alone covers it; INFINITY when no epsilon does), the others the least noise for both. Callers
+ * keep to the ranges: epsilon 1e-4 .. 1000, delta 1e-15 .. 0.999 (account.h checks what people type). */
+
+/* Gaussian mechanism (Balle and Wang 2018): mu = L2 sensitivity / sigma. */
+FARO_API double faro_gaussian_delta(double mu, double epsilon);
+FARO_API double faro_gaussian_epsilon(double mu, double delta);
+FARO_API double faro_gaussian_mu(double epsilon, double delta); /* the largest mu; sigma = sensitivity / mu */
+
+/* Laplace mechanism: ratio = L1 sensitivity / scale. */
+FARO_API double faro_laplace_delta(double ratio, double epsilon);
+FARO_API double faro_laplace_epsilon(double ratio, double delta);
+FARO_API double faro_laplace_ratio(double epsilon, double delta);
+
+/* Discrete Laplace, P(k) proportional to exp(-|k| / scale), integer shift. */
+FARO_API double faro_discrete_laplace_delta(double scale, uint64_t shift, double epsilon);
+FARO_API double faro_discrete_laplace_epsilon(double scale, uint64_t shift, double delta);
+FARO_API double faro_discrete_laplace_scale(uint64_t shift, double epsilon, double delta);
+
+/* Discrete Gaussian, P(k) proportional to exp(-k^2 / (2 sigma^2)), integer shift (Canonne, Kamath, Steinke 2020). */
+FARO_API double faro_discrete_gaussian_delta(double sigma, uint64_t shift, double epsilon);
+FARO_API double faro_discrete_gaussian_epsilon(double sigma, uint64_t shift, double delta);
+FARO_API double faro_discrete_gaussian_sigma(uint64_t shift, double epsilon, double delta);
+
+/* Randomized response over two answers, truth with probability e^epsilon0 / (1 + e^epsilon0). */
+FARO_API double faro_response_delta(double epsilon0, double epsilon);
+FARO_API double faro_response_epsilon(double epsilon0, double delta);
+
+/* Amplification by shuffling n messages of an (epsilon0, delta0)-local randomizer: an upper bound on the pair of
+ * distributions that Feldman, McMillan and Talwar reduce it to ("clones"), evaluated numerically. n = 1 .. 1e9. */
+FARO_API double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsilon);
+FARO_API double faro_shuffle_epsilon(double epsilon0, double delta0, double n, double delta);
+/* The largest epsilon0 for which n messages are (epsilon, delta)-private together; at least epsilon itself. */
+FARO_API double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0);
+
+/* Privacy-loss distributions: composition of unlike mechanisms, with all errors of discretisation and truncation
+ * counted into delta. Created from one mechanism, composed in place. */
+typedef struct faro_pld faro_pld;
+FARO_API faro_status faro_pld_gaussian(faro_pld **pld, double mu, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_pld_laplace(faro_pld **pld, double ratio, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_pld_response(faro_pld **pld, double epsilon0, faro_error *error) FARO_WARN_UNUSED;
+/* Any (epsilon, delta)-private mechanism. */
+FARO_API faro_status faro_pld_pure(faro_pld **pld, double epsilon, double delta,
+                                   faro_error *error) FARO_WARN_UNUSED;
+/* The mechanism `times` times over. */
+FARO_API faro_status faro_pld_repeat(faro_pld *pld, uint64_t times, faro_error *error) FARO_WARN_UNUSED;
+/* Both mechanisms on the same data; `other` is not changed. */
+FARO_API faro_status faro_pld_compose(faro_pld *pld, const faro_pld *other,
+                                      faro_error *error) FARO_WARN_UNUSED;
+FARO_API double faro_pld_delta(const faro_pld *pld, double epsilon);
+FARO_API double faro_pld_epsilon(const faro_pld *pld, double delta);
+FARO_API void faro_pld_destroy(faro_pld *pld);
+
+/* Bit sums: N noise bits in all, each one with `bias`, added to a count that a user can move by `shift`. Exact. */
+FARO_API double faro_bits_delta(uint64_t bits, double bias, uint64_t shift, double epsilon);
+
+/* A vector of bit sums with fair noise bits. Every entry lies in an interval of width 1 on `grid` steps; two users'
+ * vectors differ by at most `sensitivity` in L2. */
+typedef struct faro_bits_plan {
+  double users;       /* of a batch */
+  double honest;      /* share of them that add their noise */
+  double dimension;   /* entries */
+  double sensitivity; /* in original units */
+  double grid;        /* steps of a unit; 0: choose */
+  double bits;        /* noise bits of a user and entry */
+  double noise_sd;    /* of the sum, per entry, in original units: of all users */
+  double mu;          /* the Gaussian that dominates it, as sensitivity / sigma */
+  double slack;       /* and the delta that this costs */
+} faro_bits_plan;
+
+/* Fills grid (where 0), bits, noise_sd, mu and slack so that the release is (epsilon, delta)-private. */
+FARO_API faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta,
+                                         faro_error *error) FARO_WARN_UNUSED;
+/* From grid and bits: noise_sd, mu and slack (for a target delta), and the least epsilon. */
+FARO_API faro_status faro_bits_account(faro_bits_plan *plan, double delta, double *epsilon,
+                                       faro_error *error) FARO_WARN_UNUSED;
+
+/* Continual sums of `steps` releases, each user in at most `contributions` of them: the factor by which the
+ * sensitivity of one release grows, and by which the worst prefix's noise exceeds that of one node. */
+typedef struct faro_continual {
+  double sensitivity; /* sqrt of the squared column norm */
+  double prefix;      /* sqrt of the worst squared row norm */
+} faro_continual;
+FARO_API faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions);
+FARO_API faro_continual faro_factored_factors(uint64_t steps, uint64_t contributions);
+
 #endif

@@ -8,7 +8,7 @@
  * for epsilon <= sqrt(ln(2/delta) / B).
  * DEVIATION: the theorem states "O(epsilon, delta)"; with its constants in place Lemma B.4 gives several times that,
  * and for small batches nothing. So (epsilon, delta) is proven only if the lemma, fed with what this noise really
- * gives each user (through zCDP), says so; the claim tells what it does say. */
+ * gives each user, says so; the claim tells what it does say. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const double epsilon = r->params.epsilon;

@@ -82,8 +82,5 @@ void faro_set_scale(faro_release *r, double factor);
 /* Bound on a user's influence on the sum, in units of the noise: sqrt(sum_j (dz_j / sd_j)^2) over
  * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
-/* (epsilon, delta) of a Gaussian release with that influence, through zero-concentrated privacy
- * (Bun and Steinke 2016, Propositions 1.3 and 1.6): the least epsilon it proves. */
-double faro_gaussian_epsilon(double shift, double delta);
 
 #endif

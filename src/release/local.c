@@ -13,9 +13,9 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   faro_set_gaussian(r, sigma, 1, 1);
   faro_set_scale(r, sqrt((double)r->params.horizon));
   const double proven = faro_gaussian_epsilon(faro_gaussian_shift(r, sigma, 1, 1), delta);
-  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_LOCAL, proven <= epsilon,
-                             "Gaussian noise of 000 section 2; zCDP (Bun & Steinke 2016) gives epsilon %.3g",
-                             proven);
+  r->claim = faro_claim_make(
+      epsilon, delta, FARO_TRUST_LOCAL, proven <= epsilon,
+      "Gaussian noise of 000 section 2; the exact Gaussian mechanism gives epsilon %.3g", proven);
   return FARO_OK;
 }
 

@@ -86,8 +86,3 @@ double faro_gaussian_shift(const faro_release *r, double sigma, double on, doubl
   const double reward = fmax(fabs(c->low), fabs(c->high));
   return sqrt(gram + 4 * c->norm * c->norm * reward * reward) / sigma;
 }
-
-double faro_gaussian_epsilon(double shift, double delta) {
-  const double rho = shift * shift / 2;
-  return rho + 2 * sqrt(rho * log(1 / delta));
-}

@@ -50,7 +50,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double proven = faro_gaussian_epsilon(shift, delta);
   r->claim = faro_claim_make(
       epsilon, delta, FARO_TRUST_JOINT, proven <= epsilon,
-      "tree noise of Shariff & Sheffet 2018; zCDP (Bun & Steinke 2016) gives epsilon %.3g", proven);
+      "tree noise of Shariff & Sheffet 2018; the exact Gaussian mechanism gives epsilon %.3g", proven);
   return FARO_OK;
 }
 

@@ -1,0 +1,77 @@
+/* gaussian: the Gaussian mechanism, exactly (Balle and Wang 2018).
+ *
+ *   delta(epsilon) = Phi(a) - e^epsilon Phi(b),   a = mu/2 - epsilon/mu,   b = -mu/2 - epsilon/mu
+ *
+ * e^epsilon phi(b) = phi(a), so with Mills' ratio M(x) = (1 - Phi(x)) / phi(x)
+ *
+ *   delta = phi(a) (M(-a) - M(-b)),
+ *
+ * which neither overflows nor loses delta under the difference of two numbers near one. All of it is computed in long
+ * double, whose error is far below the factor ROUND by which results are rounded outward. */
+#include <math.h>
+
+#include <faro/privacy.h>
+
+static const double ROUND = 1 + 1e-11;
+
+/* Mills' ratio, for any x. */
+static long double mills(long double x) {
+  if (x < 40)
+    return expl(x * x / 2) * sqrtl(acosl(-1) / 2) * erfcl(x / sqrtl(2)); /* erfc(28) is still normal */
+  const long double y = 1 / (x * x); /* asymptotic series: the first term left out bounds the error */
+  return (1 - y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y * (1 - 11 * y)))))) / x;
+}
+
+/* M(x) - M(x + h), h > 0. For small h by the Taylor series, because M' = x M - 1 and so on are known exactly. */
+static long double mills_drop(long double x, long double h) {
+  if (h * fmaxl(1, fabsl(x)) > 1e-4L) return mills(x) - mills(x + h);
+  const long double m = mills(x);
+  const long double d1 = x * m - 1;
+  const long double d2 = m + x * d1;
+  const long double d3 = 2 * d1 + x * d2;
+  const long double d4 = 3 * d2 + x * d3;
+  return -h * (d1 + h / 2 * (d2 + h / 3 * (d3 + h / 4 * d4)));
+}
+
+static long double gaussian_delta(long double mu, long double epsilon) {
+  const long double a = mu / 2 - epsilon / mu;
+  if (a > 20) return 1; /* 1 - delta < 1e-88 */
+  const long double density = expl(-a * a / 2) / sqrtl(2 * acosl(-1));
+  return fmaxl(0, density * mills_drop(-a, mu));
+}
+
+double faro_gaussian_delta(double mu, double epsilon) {
+  if (!(mu > 0)) return 0;
+  return fmin(1, (double)gaussian_delta(mu, epsilon) * ROUND);
+}
+
+/* Bisection in the logarithm; the end that satisfies the guarantee is returned. */
+double faro_gaussian_epsilon(double mu, double delta) {
+  if (!(mu > 0) || faro_gaussian_delta(mu, 0) <= delta) return 0;
+  double low = 0;
+  double high = 1e-6;
+  while (faro_gaussian_delta(mu, high) > delta) {
+    low = high;
+    high *= 2;
+  }
+  for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
+    const double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) break;
+    if (faro_gaussian_delta(mu, middle) > delta) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+double faro_gaussian_mu(double epsilon, double delta) {
+  double low = 1e-12;
+  double high = 1;
+  while (faro_gaussian_delta(high, epsilon) <= delta) high *= 2;
+  for (int i = 0; i < 200; i++) {
+    const double middle = sqrt(low * high);
+    if (middle <= low || middle >= high) break;
+    if (faro_gaussian_delta(middle, epsilon) <= delta) low = middle;
+    else high = middle;
+  }
+  return low;
+}
