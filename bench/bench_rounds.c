@@ -71,6 +71,8 @@ static void set_table(table *t, const size *s, const rival *r, uint64_t instance
                                        .releases = s->horizon / r->batch,
                                        .norm = 1,
                                        .failure = 0.1,
+                                       .reward = 1,
+                                       .optimism = 1,
                                        .figure = true,
                                        .noise = faro_release_noise(t->release)};
   must(faro_learner_create(&t->learner, faro_learner_kind_find("linucb"), &learner, &error), &error);

@@ -2,6 +2,7 @@
 #ifndef FARO_FARO_H
 #define FARO_FARO_H
 
+#include <faro/audit.h>
 #include <faro/base.h>
 #include <faro/env.h>
 #include <faro/learner.h>

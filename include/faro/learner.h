@@ -23,6 +23,8 @@ typedef struct faro_learner_params {
   uint64_t releases; /* M: how often statistics will be published at most */
   double norm;       /* L: bound on feature norms; that on the parameter is 1 */
   double failure;    /* probability with which the confidence region may fail */
+  double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
+  double optimism;   /* factor on the bounds of the noise in the region: 1 is the theorem's */
   bool figure;       /* the published experiments' region instead of the theorem's */
   faro_noise noise;
 } faro_learner_params;

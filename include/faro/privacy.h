@@ -38,6 +38,26 @@ FARO_API faro_claim faro_claim_make(double epsilon, double delta, faro_trust tru
 /* "proven", "not proven" or "no privacy". */
 FARO_API const char *faro_claim_standing(const faro_claim *claim);
 
+/* Claims as an algebra. The result is proven when all its parts are. Whatever is computed from a release alone has the
+ * release's own claim (post-processing), so that needs no function. */
+/* Both on the same users: budgets add. */
+FARO_API faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b);
+/* On disjoint users: the weaker of both. */
+FARO_API faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b);
+/* For k users at once, or one user k times: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)). */
+FARO_API faro_claim faro_claim_group(const faro_claim *claim, uint64_t k);
+/* Shuffle privacy implies joint privacy: policies are computed from shuffled batches, and what a user is shown from
+ * the policy and the user's own data (the billboard lemma, Hsu et al. 2016). */
+FARO_API faro_claim faro_claim_joint(const faro_claim *shuffle);
+
+/* How often a mechanism may speak before its claim ends. It is charged before anything is sampled. */
+typedef struct faro_ledger {
+  uint64_t allowed, charged; /* releases that the noise was calibrated for, and those made */
+} faro_ledger;
+
+/* FARO_INVALID, and nothing charged, when all is spent. */
+FARO_API faro_status faro_ledger_charge(faro_ledger *ledger, faro_error *error) FARO_WARN_UNUSED;
+
 /* Amplification by shuffling n messages of an (epsilon0, delta0)-local randomizer, closed form
  * (Feldman, McMillan, Talwar 2021, Theorem 3.8; paper 000 Lemma B.4), with delta' as its slack.
  * False when epsilon0 > ln(n / (16 ln(2/delta'))), where the theorem says nothing. */

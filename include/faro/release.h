@@ -27,7 +27,8 @@ typedef struct faro_contribution {
   size_t gram;      /* d (d+1) / 2: the entries of vech(x x') */
   size_t length;    /* gram + d */
   double norm, low, high;
-  double entry; /* no entry of z exceeds this in magnitude */
+  double entry;       /* no entry of z exceeds this in magnitude */
+  double sensitivity; /* L2: replacing one user moves z by no more */
 } faro_contribution;
 
 FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
@@ -94,6 +95,8 @@ FARO_API bool faro_release_absorb(faro_release *release, const double *x, double
  * For deployment R and S take a secure stream, and R refuses a release whose noise is a floating-point number. The
  * same R and S in a simulation are _rehearse and _rehearse_shuffle. */
 FARO_API size_t faro_release_message_size(const faro_release *release);
+/* A message is message_size / 8 numbers: whole ones where R may be deployed, doubles elsewhere. As doubles: */
+FARO_API void faro_release_numbers(const faro_release *release, const void *message, double *numbers);
 FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y,
                                             faro_secure_rng *secure, void *message,
                                             faro_error *error) FARO_WARN_UNUSED;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Exit statuses. */
-enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
+enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
 
 typedef struct cli_command {
   const char *name, *usage, *summary;
@@ -14,7 +14,7 @@ typedef struct cli_command {
   const char *help; /* options and examples, for --help */
 } cli_command;
 
-extern const cli_command cli_run, cli_list, cli_report;
+extern const cli_command cli_run, cli_account, cli_audit, cli_list, cli_report;
 
 /* An option of a subcommand: `--name` or `--name VALUE`. */
 typedef struct cli_option {

@@ -4,15 +4,17 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const cli_command *const commands[] = {&cli_run, &cli_list, &cli_report};
+static const cli_command *const commands[] = {&cli_run, &cli_account, &cli_audit, &cli_list, &cli_report};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *out) {
   fprintf(out, "faro: bandits that learn from people without learning about any of them\n\nusage: faro "
                "COMMAND ...\n\n");
   for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
-  fprintf(out, "\n`faro COMMAND --help` tells more; `faro --version` tells which faro this is.\n"
-               "Exit status: 0 done, 2 usage, 3 bad input, 4 the system failed, 130 interrupted.\n");
+  fprintf(
+      out,
+      "\n`faro COMMAND --help` tells more; `faro --version` tells which faro this is.\n"
+      "Exit status: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 the system failed, 130 interrupted.\n");
 }
 
 static int unknown(const char *name) {

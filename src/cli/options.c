@@ -17,7 +17,7 @@ int cli_usage(const cli_command *command, const char *format, ...) {
 }
 
 static int bad_option(const cli_command *command, const cli_option *options, size_t count, const char *word) {
-  const char *names[16];
+  const char *names[32];
   for (size_t i = 0; i < count; i++) names[i] = options[i].name;
   const char *nearest = faro_nearest(word + 2, names, count);
   (void)cli_usage(command, "unknown option %s%s%s%s", word, nearest ? " (did you mean --" : "",

@@ -58,15 +58,16 @@ static double vector_bound(const faro_learner_params *p, double q) {
   return s * sqrt(d + 2 * sqrt(d * t) + 2 * t);
 }
 
-/* lambda = 2 Sigma_N, at least 1. 000 Lemma A.4. */
+/* lambda = 2 Sigma_N, at least 1. 000 Lemma A.4. `optimism` shrinks both bounds, which hold for all releases at once and
+ * in the worst case; privacy does not rest on them. */
 static void theorem_region(linucb *l) {
   const faro_learner_params *p = &l->learner.params;
   const double q = p->failure / (4 * (double)(p->releases > 0 ? p->releases : 1));
-  const double Sigma_N = gram_bound(p, q);
+  const double Sigma_N = p->optimism * gram_bound(p, q);
   l->lambda = fmax(1, 2 * Sigma_N);
   l->lambda_min = l->lambda - Sigma_N;
   l->lambda_max = l->lambda + Sigma_N;
-  l->nu = vector_bound(p, q) / sqrt(l->lambda_min);
+  l->nu = p->optimism * vector_bound(p, q) / sqrt(l->lambda_min);
 }
 
 /* The published experiments: lambda = 2 Gamma; without noise 1e-4, and Gamma = 1 in the width. */
@@ -86,7 +87,8 @@ static double radius(const linucb *l, double users, double shift) {
     const double gamma = l->lambda_max;
     return sqrt(d * (gamma + shift)) + 0.5 * sqrt(d * log((1 + t * p->norm * p->norm / gamma) * t));
   }
-  return sqrt(2 * log(2 / p->failure) + d * log1p(users * p->norm * p->norm / (d * l->lambda_min))) +
+  return p->reward *
+             sqrt(2 * log(2 / p->failure) + d * log1p(users * p->norm * p->norm / (d * l->lambda_min))) +
          sqrt(l->lambda_max + shift) + l->nu;
 }
 

@@ -41,6 +41,52 @@ const char *faro_claim_standing(const faro_claim *claim) {
   return claim->proven ? "proven" : "not proven";
 }
 
+/* The weaker trust of two parts: who sees the least protected view sees all of it. */
+static faro_trust weaker(faro_trust a, faro_trust b) {
+  if (a == FARO_TRUST_NONE || b == FARO_TRUST_NONE) return FARO_TRUST_NONE;
+  if (a == FARO_TRUST_JOINT || b == FARO_TRUST_JOINT) return FARO_TRUST_JOINT;
+  return a == FARO_TRUST_SHUFFLE || b == FARO_TRUST_SHUFFLE ? FARO_TRUST_SHUFFLE : FARO_TRUST_LOCAL;
+}
+
+static faro_claim combine(const faro_claim *a, const faro_claim *b, double epsilon, double delta,
+                          const char *how) {
+  const faro_trust trust = weaker(a->trust, b->trust);
+  if (trust == FARO_TRUST_NONE) return faro_claim_none();
+  return faro_claim_make(epsilon, fmin(1, delta), trust, a->proven && b->proven, "%s of: %.80s; %.80s", how,
+                         a->by, b->by);
+}
+
+faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b) {
+  return combine(a, b, a->epsilon + b->epsilon, a->delta + b->delta, "sequence");
+}
+
+faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b) {
+  return combine(a, b, fmax(a->epsilon, b->epsilon), fmax(a->delta, b->delta), "disjoint users");
+}
+
+faro_claim faro_claim_group(const faro_claim *claim, uint64_t k) {
+  if (claim->trust == FARO_TRUST_NONE) return *claim;
+  const double n = (double)k;
+  const double epsilon = claim->epsilon;
+  const double growth = epsilon > 0 ? expm1(n * epsilon) / expm1(epsilon) : n;
+  return faro_claim_make(n * epsilon, fmin(1, claim->delta * growth), claim->trust, claim->proven,
+                         "group of %llu of: %.150s", (unsigned long long)k, claim->by);
+}
+
+faro_claim faro_claim_joint(const faro_claim *shuffle) {
+  faro_claim claim = *shuffle;
+  if (claim.trust == FARO_TRUST_SHUFFLE || claim.trust == FARO_TRUST_LOCAL) claim.trust = FARO_TRUST_JOINT;
+  return claim;
+}
+
+faro_status faro_ledger_charge(faro_ledger *ledger, faro_error *error) {
+  if (ledger->charged >= ledger->allowed)
+    return faro_fail(error, FARO_INVALID, "the privacy budget is spent: all %llu releases are made",
+                     (unsigned long long)ledger->allowed);
+  ledger->charged++;
+  return FARO_OK;
+}
+
 bool faro_shuffle_closed_form(double epsilon0, double delta0, double n, double slack, double *epsilon,
                               double *delta) {
   if (!(epsilon0 <= log(n / (16 * log(2 / slack))))) return false;

@@ -2,7 +2,7 @@
  * of a batch. P_Vec, 000 Alg. 5-7 (after Cheu et al. 2021).
  *
  *   entry z in [-D, D]  --shift, scale-->  0 .. G grid steps  --random rounding-->  k ones
- *   plus b noise bits, each one with p = 1/4:   the user sends k + Bin(b, 1/4) ones among G + b bits
+ *   plus b noise bits, each one with p = 1/4 (1/2 under `tight`): k + Bin(b, p) ones among G + b bits
  *
  * A message holds, for each entry, the number of ones. Mixing the bits of one label leaves nothing
  * but how many ones there are in all, so the shuffler hands on the totals.
@@ -29,6 +29,8 @@ static const double QUARTER_PROXY = 0.22755980666;
 static faro_bits *bits_of(faro_release *r) { return (faro_bits *)(void *)r; }
 static const faro_bits *bits_in(const faro_release *r) { return (const faro_bits *)(const void *)r; }
 
+static double bias_of(const faro_bits *s) { return s->fair ? 0.5 : 0.25; }
+
 static faro_status init(faro_release *r, faro_error *error) {
   r->message_size = r->contribution.length * sizeof(uint64_t);
   bits_of(r)->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof(int64_t), error);
@@ -46,9 +48,10 @@ static faro_status set_bits(faro_release *r, double step, double bits, faro_erro
   s->bits = (uint64_t)bits;
   s->grid = (uint64_t)ceil(2 * r->contribution.entry / step - 1e-9);
   FARO_INVARIANT(s->grid < UINT64_C(1) << 30);
-  faro_binomial_plan(&s->plan, r->params.batch * s->bits, 0.25);
+  faro_binomial_plan(&s->plan, r->params.batch * s->bits, bias_of(s));
   const double users = (double)(r->batches * r->params.batch);
-  const double scale = step * sqrt(users * (QUARTER_PROXY * (double)s->bits + 0.25)); /* rounding: 1/4 */
+  const double scale =
+      step * sqrt(users * ((s->fair ? 0.25 : QUARTER_PROXY) * (double)s->bits + 0.25)); /* rounding: 1/4 */
   for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = scale;
   r->cost.messages = (double)r->contribution.length * (double)(s->grid + s->bits);
   r->cost.bits = r->cost.messages;
@@ -83,6 +86,23 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
                              "constants of the published figures, which no theorem backs");
   return set_bits(r, r->contribution.norm / g, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)),
                   error);
+}
+
+/* Fair bits, on a grid so fine that rounding costs little, as many as the accountant proves enough. Its unit is the
+ * width of an entry's interval, 2 D. */
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  const double width = 2 * r->contribution.entry;
+  faro_bits_plan plan = {.users = (double)r->params.batch,
+                         .honest = 1,
+                         .dimension = (double)r->contribution.length,
+                         .sensitivity = r->contribution.sensitivity / width};
+  const faro_status status = faro_bits_calibrate(&plan, r->params.epsilon, r->params.delta, error);
+  if (status != FARO_OK) return status;
+  bits_of(r)->fair = true;
+  r->claim = faro_claim_make(
+      r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
+      "fair bits dominated by a Gaussian of mu %.4g, rounding counted (docs/privacy.md)", plan.mu);
+  return set_bits(r, width / plan.grid, plan.bits, error);
 }
 
 /* Grid steps of an entry in 2^-32 fixed point, clipped; NaN counts as the lower end. */
@@ -126,7 +146,7 @@ static void randomize(const faro_release *r, const double *z, faro_rng *rng, voi
   for (size_t i = 0; i < r->contribution.length; i++)
     ones[i] =
         round_up(fixed_point(z[i], r->contribution.entry, scale, most), faro_rng_next(rng) & UINT32_MAX) +
-        faro_exact_binomial_quarter(rng, s->bits);
+        (s->fair ? faro_exact_binomial_half(rng, s->bits) : faro_exact_binomial_quarter(rng, s->bits));
 }
 
 /* Only the totals leave: the messages of the users are wiped. A message that claims more ones than it has bits is
@@ -161,7 +181,7 @@ static void collect(faro_release *r, const void *message) {
 static void publish(faro_release *r, faro_sim_rng *sim) {
   (void)sim;
   const faro_bits *s = bits_of(r);
-  const double noise = 0.25 * (double)r->params.batch * (double)s->bits;
+  const double noise = bias_of(s) * (double)r->params.batch * (double)s->bits;
   const double shift = (double)r->params.batch * r->contribution.entry;
   for (size_t i = 0; i < r->contribution.length; i++) {
     r->sum[i] += ((double)s->count[i] - noise) * s->step - shift;
@@ -187,7 +207,7 @@ const faro_release_kind faro_release_shuffle_bits = {
     .size = sizeof(faro_bits),
     .init = init,
     .choose_batch = choose_batch,
-    .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .absorb = absorb,
     .thicken = thicken,
     .randomize = randomize,

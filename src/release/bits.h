@@ -10,6 +10,7 @@ typedef struct faro_bits {
   double step;        /* one grid step in original units */
   uint64_t grid;      /* G: steps that span [-entry, entry] */
   uint64_t bits;      /* b: noise bits of a user and entry */
+  bool fair;          /* noise bits are ones with 1/2; else with 1/4 */
   faro_binomial plan; /* the noise of a whole batch */
 } faro_bits;
 

@@ -4,6 +4,25 @@
 
 #include <math.h>
 
+/* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high]. With a = |x|^2, b = |v|^2, c = <x, v>:
+ *
+ *   ||vech(x x' - v v')||^2 + ||x y - v w||^2  <=  a^2 + b^2 - 2 c^2 + a y^2 + b w^2 - 2 c y w
+ *
+ * (vech counts an off-diagonal entry once, the Frobenius norm twice). The right side grows in a and b, so a = b = L^2;
+ * it is convex in y and in w, so both lie at ends of the interval; and in c it is greatest at c = -y w / 2. */
+static double sensitivity_of(double norm, double low, double high) {
+  const double end[2] = {low, high};
+  const double square = norm * norm;
+  double most = 0;
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++) {
+      const double c = fmax(-square, fmin(square, -end[i] * end[j] / 2));
+      most = fmax(most, 2 * square * square - 2 * c * c + square * (end[i] * end[i] + end[j] * end[j]) -
+                            2 * c * end[i] * end[j]);
+    }
+  return sqrt(most) * (1 + 1e-12);
+}
+
 faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
                                    double high, faro_error *error) {
   if (dimension < 1 || dimension > FARO_DIMENSION_MAX)
@@ -20,7 +39,8 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
                            .norm = norm,
                            .low = low,
                            .high = high,
-                           .entry = fmax(norm * norm, norm * reward)};
+                           .entry = fmax(norm * norm, norm * reward),
+                           .sensitivity = sensitivity_of(norm, low, high)};
   return FARO_OK;
 }
 

@@ -53,8 +53,9 @@ struct faro_release {
   double *scale; /* see faro_noise */
 
   double *sum; /* published: noisy sum of all complete batches */
-  uint64_t users, releases;
-  uint64_t waiting; /* users in the open batch */
+  uint64_t users;
+  uint64_t waiting;   /* users in the open batch */
+  faro_ledger ledger; /* charged before a batch's noise is drawn: charged = releases made */
 };
 
 /* State of a release of real-valued messages (real.c). */

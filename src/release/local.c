@@ -31,12 +31,24 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+/* The exact Gaussian mechanism on the whole contribution at once. */
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  (void)error;
+  faro_set_gaussian(r, r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta), 1,
+                    1);
+  faro_set_scale(r, sqrt((double)r->params.horizon));
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_LOCAL, true,
+                             "exact Gaussian mechanism (Balle & Wang 2018), sensitivity %.4g",
+                             r->contribution.sensitivity);
+  return FARO_OK;
+}
+
 const faro_release_kind faro_release_local = {
     .name = "local",
     .summary = "Gaussian noise at every user; nobody is trusted",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
-    .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(faro_real),
     .init = faro_real_init,
     .absorb = faro_real_absorb,

@@ -87,6 +87,7 @@ static faro_status build(faro_release *r, faro_error *error) {
   if (!r->z || !r->sum || !r->scale) return FARO_MEMORY;
   if (r->params.batch == 0) r->params.batch = choose_batch(r);
   r->batches = r->params.horizon / r->params.batch;
+  r->ledger = (faro_ledger){.allowed = r->batches};
   const faro_status status = r->kind->init(r, error);
   return status == FARO_OK ? r->kind->calibrate[r->params.calibration](r, error) : status;
 }
@@ -121,31 +122,37 @@ faro_noise faro_release_noise(const faro_release *release) {
 }
 
 faro_statistics faro_release_statistics(const faro_release *release) {
-  return (faro_statistics){.sum = release->sum, .users = release->users, .releases = release->releases};
+  return (faro_statistics){.sum = release->sum, .users = release->users, .releases = release->ledger.charged};
 }
 
-/* The B users of the open batch are in: new statistics. Never for fewer than B, and never for more
- * batches than the noise was calibrated for. */
+/* The B users of the open batch are in: new statistics. Never for fewer than B; the ledger was charged before. */
 static void publish(faro_release *r, faro_sim_rng *sim) {
   FARO_INVARIANT(r->waiting == r->params.batch);
-  FARO_INVARIANT(r->releases < r->batches);
   r->kind->publish(r, sim);
-  r->releases++;
   r->users += r->waiting;
   r->waiting = 0;
 }
 
 bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim) {
-  if (release->releases == release->batches) return false; /* the last, incomplete batch stays unseen */
+  if (release->ledger.charged == release->batches) return false; /* the last, incomplete batch stays unseen */
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->absorb(release, release->z, sim);
   if (++release->waiting < release->params.batch) return false;
+  FARO_INVARIANT(faro_ledger_charge(&release->ledger, NULL) == FARO_OK);
   if (release->kind->thicken) release->kind->thicken(release, sim);
   publish(release, sim);
   return true;
 }
 
 size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
+
+void faro_release_numbers(const faro_release *release, const void *message, double *numbers) {
+  const size_t count = release->message_size / sizeof *numbers;
+  const int64_t *whole = message;
+  if (!release->kind->exact) memcpy(numbers, message, release->message_size);
+  else
+    for (size_t i = 0; i < count; i++) numbers[i] = (double)whole[i];
+}
 
 faro_status faro_release_randomize(faro_release *release, const double *x, double y, faro_secure_rng *secure,
                                    void *message, faro_error *error) {
@@ -178,9 +185,6 @@ size_t faro_release_rehearse_shuffle(const faro_release *release, void *batch, f
 faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim,
                                  faro_error *error) {
   const unsigned char *message = batch;
-  if (release->releases == release->batches)
-    return faro_fail(error, FARO_INVALID, "all %llu batches of the horizon are published",
-                     (unsigned long long)release->batches);
   if (release->waiting != 0)
     return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
                      (unsigned long long)release->waiting);
@@ -190,6 +194,8 @@ faro_status faro_release_analyze(faro_release *release, const void *batch, size_
   for (size_t i = 0; i < count; i++)
     if (!release->kind->sound(release, message + i * release->message_size))
       return faro_fail(error, FARO_INVALID, "message %zu of the batch is out of range", i + 1);
+  const faro_status status = faro_ledger_charge(&release->ledger, error);
+  if (status != FARO_OK) return status;
   for (size_t i = 0; i < count; i++) release->kind->collect(release, message + i * release->message_size);
   release->waiting = release->params.batch;
   publish(release, sim);

@@ -66,11 +66,24 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+/* The nodes that a user touches are one Gaussian mechanism. */
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  (void)error;
+  const faro_continual factors = faro_tree_factors(r->batches, 1);
+  const double shift = r->contribution.sensitivity * factors.sensitivity;
+  faro_set_gaussian(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), 1, 1);
+  faro_set_scale(r, factors.prefix);
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,
+                             "exact Gaussian mechanism (Balle & Wang 2018) over the %.0f nodes of a user",
+                             factors.sensitivity * factors.sensitivity);
+  return FARO_OK;
+}
+
 /* sum = raw + noise(prefix). The raw sum of everything stays in `open`: it never leaves. */
 static void publish(faro_release *r, faro_sim_rng *sim) {
   const tree *t = tree_of(r);
   const size_t length = r->contribution.length;
-  const size_t ones = (size_t)__builtin_popcountll(r->releases + 1);
+  const size_t ones = (size_t)__builtin_popcountll(r->ledger.charged);
   double *noise = t->noise + ones * length;
   const double *above = noise - length;
   for (size_t i = 0; i < length; i++) {
@@ -84,7 +97,7 @@ const faro_release_kind faro_release_central_tree = {
     .summary = "Gaussian noise at the nodes of a binary tree; the server is trusted",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
-    .calibrate = {calibrate_paper, calibrate_figure, NULL},
+    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(tree),
     .init = init,
     .absorb = faro_real_absorb,

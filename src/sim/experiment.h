@@ -54,6 +54,10 @@ struct faro_experiment {
 /* The parameters of the layers below, as this cell has them. */
 faro_env_params faro_cell_env(const faro_cell *cell);
 faro_release_params faro_cell_release(const faro_cell *cell);
+/* What is subtracted from rewards before they are used. The features of all environments here end in a constant, so a
+ * constant less in the reward is another parameter, and no more; but rewards in [-1/2, 1/2] have less sensitivity than
+ * rewards in [0, 1]. The published calibrations do without. */
+double faro_cell_centre(const faro_cell *cell);
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
                                    faro_error *error) FARO_WARN_UNUSED;
 

@@ -12,6 +12,7 @@ typedef struct table { /* who sits around it */
   faro_selector *selector;
   faro_contribution contribution;
   double *x;
+  double centre; /* subtracted from rewards, see faro_cell_centre */
   faro_arena arena;
 } table;
 
@@ -32,16 +33,20 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
   if (status == FARO_OK)
     status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
   if (status != FARO_OK) return status;
+  const bool tight = release.calibration == FARO_CALIBRATION_TIGHT;
   const faro_learner_params learner = {.dimension = env.dimension,
                                        .horizon = env.horizon,
                                        .releases = env.horizon / release.batch,
                                        .norm = t->contribution.norm,
                                        .failure = cell->settings.value[FARO_KEY_FAILURE],
+                                       .reward = tight ? 0.5 : 1,
+                                       .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
                                        .noise = faro_release_noise(t->release)};
   status = faro_learner_create(&t->learner, cell->learner, &learner, error);
   if (status == FARO_OK) status = faro_selector_create(&t->selector, env.dimension, env.arms, error);
   if (status != FARO_OK) return status;
+  t->centre = faro_cell_centre(cell);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return t->x ? FARO_OK : FARO_MEMORY;
 }
@@ -53,7 +58,7 @@ static double play_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    if (faro_release_absorb(t->release, t->x, reward, noise)) {
+    if (faro_release_absorb(t->release, t->x, reward - t->centre, noise)) {
       const faro_statistics statistics = faro_release_statistics(t->release);
       faro_learner_update(t->learner, &statistics);
     }

@@ -31,10 +31,15 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                .calibration = (faro_calibration)value[FARO_KEY_CALIBRATION]};
 }
 
+double faro_cell_centre(const faro_cell *cell) {
+  return cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_TIGHT ? 0.5 : 0;
+}
+
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
                                    faro_error *error) {
   const faro_env_params env = faro_cell_env(cell);
-  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), 0, 1, error);
+  const double centre = faro_cell_centre(cell);
+  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), -centre, 1 - centre, error);
 }
 
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {

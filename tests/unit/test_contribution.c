@@ -48,6 +48,40 @@ static void test_make__long_features_keep_their_direction(void **state) {
   for (int i = 0; i < 5; i++) assert_close(z[i], expected[i], 1e-14);
 }
 
+/* A search over pairs of users finds nothing beyond the stated sensitivity, and comes near it. */
+static void test_sensitivity__bounds_every_pair_of_users(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 71, 0, FARO_ROLE_USER);
+  const double interval[][2] = {{0, 1}, {-0.5, 0.5}, {-1, 2}, {0, 0.1}};
+  for (int i = 0; i < 4; i++)
+    for (double norm = 0.5; norm <= 2; norm *= 2) {
+      faro_contribution c;
+      assert_ok(faro_contribution_init(&c, 2, norm, interval[i][0], interval[i][1], error));
+      double worst = 0;
+      for (int trial = 0; trial < 40000; trial++) {
+        double z[2][5];
+        for (int user = 0; user < 2; user++) {
+          const double angle = 6.283185307 * faro_sim_uniform(&sim);
+          const double length = norm * (trial % 3 ? 1 : faro_sim_uniform(&sim));
+          const double x[2] = {length * cos(angle), length * sin(angle)};
+          const double u = faro_sim_uniform(&sim);
+          const double y =
+              trial % 2 ? interval[i][u < 0.5] : interval[i][0] + u * (interval[i][1] - interval[i][0]);
+          faro_contribution_make(&c, x, y, z[user]);
+        }
+        double square = 0;
+        for (int e = 0; e < 5; e++) square += (z[0][e] - z[1][e]) * (z[0][e] - z[1][e]);
+        worst = fmax(worst, sqrt(square));
+      }
+      assert_true(worst <= c.sensitivity);
+      assert_true(worst > 0.97 * c.sensitivity);
+    }
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 5, 1, -0.5, 0.5, error));
+  assert_close(c.sensitivity, sqrt(2.53125), 1e-9);
+}
+
 static void test_init__refuses_bounds_that_bound_nothing(void **state) {
   (void)state;
   const struct {
@@ -76,6 +110,7 @@ int main(void) {
       cmocka_unit_test(test_make__is_vech_of_outer_product_then_moment),
       cmocka_unit_test(test_make__clips_everything_before_anything_else),
       cmocka_unit_test(test_make__long_features_keep_their_direction),
+      cmocka_unit_test(test_sensitivity__bounds_every_pair_of_users),
       cmocka_unit_test(test_init__refuses_bounds_that_bound_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

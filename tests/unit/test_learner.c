@@ -14,6 +14,8 @@ static faro_learner_params quiet(size_t d) {
                                .releases = 1000,
                                .norm = 1,
                                .failure = 0.1,
+                               .reward = 1,
+                               .optimism = 1,
                                .noise = {.scale = silence, .gaussian = true}};
 }
 

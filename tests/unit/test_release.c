@@ -174,6 +174,7 @@ static void read_claim(size_t kind, faro_calibration calibration) {
     assert_string_equal(faro_claim_standing(claim), "no privacy");
   } else {
     assert_true(claim->epsilon == p.epsilon && claim->delta == p.delta);
+    if (calibration == FARO_CALIBRATION_TIGHT) assert_string_equal(faro_claim_standing(claim), "proven");
     if (calibration == FARO_CALIBRATION_FIGURE) assert_string_equal(faro_claim_standing(claim), "not proven");
   }
   faro_release_destroy(r);
@@ -252,7 +253,7 @@ static void test_randomize__deployment_takes_exact_noise_only(void **state) {
   faro_secure_rng *secure = NULL;
   assert_ok(faro_secure_open(&secure, error));
   for (size_t k = 0; k < faro_release_kinds(); k++) {
-    const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
+    const faro_release_params p = params(FARO_CALIBRATION_TIGHT);
     faro_release *r = make(k, &p);
     const double x[D] = {0};
     void *message = calloc(1, faro_release_message_size(r));
@@ -390,7 +391,7 @@ static void test_bits__impossible_noise_is_refused(void **state) {
 static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
-    faro_release_params p = {1, 0.1, 20000, 0, FARO_CALIBRATION_PAPER};
+    faro_release_params p = {1, 0.1, 20000, 0, FARO_CALIBRATION_TIGHT};
     faro_release *r = make(k, &p);
     const bool shuffles = faro_release_kind_trust(faro_release_kind_at(k)) == FARO_TRUST_SHUFFLE;
     if (shuffles)
@@ -398,7 +399,7 @@ static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
     else assert_int_equal(faro_release_batch(r), 1);
     faro_release_destroy(r);
   }
-  faro_release_params tiny = {1, 0.1, 2, 0, FARO_CALIBRATION_PAPER};
+  faro_release_params tiny = {1, 0.1, 2, 0, FARO_CALIBRATION_TIGHT};
   for (size_t k = 0; k < faro_release_kinds(); k++) {
     faro_release *r = make(k, &tiny);
     assert_true(faro_release_batch(r) <= 2);

@@ -10,7 +10,7 @@
 
 static const char FILE_TEXT[] = "title: \"Regret <of> \\\"a\\\" & b\"\n"
                                 "environment: {name: linear-fixed, arms: 5}\n"
-                                "horizon: 250\ninstances: 5\ndelta: 0.1\n"
+                                "horizon: 250\ninstances: 5\ndelta: 0.1\ncalibration: paper\n"
                                 "sweep: {epsilon: [0.5, 1, 50], dimension: [2, 3]}\n"
                                 "algorithms:\n"
                                 "  - {label: 'plain', learner: linucb, release: none}\n"
@@ -120,7 +120,7 @@ static void test_csv__column_names_are_unique(void **state) {
       for (size_t k = 0; k < count; k++) assert_string_not_equal(names[k], name);
       names[count++] = name;
     }
-    if (i == 1) assert_non_null(strstr(end + 1, "\"auto\",\"linucb\",\"local\",\"paper\",1,"));
+    if (i == 1) assert_non_null(strstr(end + 1, "\"auto\",\"linucb\",\"local\",\"tight\",1,"));
     free(csv);
     faro_report_destroy(report);
   }

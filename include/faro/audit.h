@@ -1,0 +1,59 @@
+/* audit: attacks a mechanism and says how much privacy it certainly does not give.
+ *
+ * The mechanism is run many times on two neighbouring inputs that differ in one user, the victim. From what an
+ * adversary sees, a test tries to tell the two apart. An (epsilon, delta)-private mechanism allows
+ *
+ *     P(test says "first" | first) <= e^epsilon P(test says "first" | second) + delta,
+ *
+ * so a lower confidence bound on the left and an upper one on the right give a lower bound on epsilon. Half of the runs
+ * choose the pair of inputs and the test; the other half, independent of them, gives the bounds (Clopper and Pearson).
+ * With probability `confidence` at least, the bound is below the true epsilon, whatever the mechanism does: a bound
+ * above the claim is a violation. A bound below it is no proof. */
+#ifndef FARO_AUDIT_H
+#define FARO_AUDIT_H
+
+#include <faro/release.h>
+
+/* A mechanism under attack. One run makes it afresh, gives it the victim's (x, y), and writes all that the adversary
+ * sees: `messages` vectors of `width` finite numbers, one after another. More than one message means that they were
+ * shuffled, and that the victim's went in at place 0. The others' data is fixed: the same in every run. */
+typedef struct faro_audit_mechanism {
+  size_t messages, width;
+  void *context;
+  faro_status (*run)(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                     faro_error *error);
+} faro_audit_mechanism;
+
+typedef struct faro_audit_plan {
+  double epsilon, delta; /* the claim; NaN where nothing is claimed */
+  uint64_t trials;       /* runs in all, 1000 .. 10^9 */
+  double confidence;     /* 0.5 .. 1 - 10^-9 */
+  uint64_t seed;
+} faro_audit_plan;
+
+typedef struct faro_audit_result {
+  double epsilon_lower;  /* the bound, 0 or more; holds at `delta`, or at 0 where nothing is claimed */
+  double epsilon, delta; /* the claim that was attacked */
+  bool proven;           /* as the claim says; faro_audit_release alone sets it */
+  uint64_t trials;       /* runs made */
+  double confidence;
+  const char *pair, *statistic; /* what the runs that choose found best */
+  double hits, false_hits;      /* rates of the test that gave the bound */
+  bool consistent;              /* not epsilon_lower > epsilon */
+} faro_audit_result;
+
+FARO_API faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
+                                const faro_audit_plan *plan, faro_audit_result *result,
+                                faro_error *error) FARO_WARN_UNUSED;
+
+/* Audits a release against its own claim; the plan's epsilon and delta are not read. What is seen follows from the
+ * trust model:
+ *   local, none  the victim's message;
+ *   shuffle      the shuffled batch that the victim is in (batches are of disjoint users);
+ *   joint        the published sums, after every release up to the 16th, then after powers of two and the last. The
+ *                victim is in the first batch, which every release covers. */
+FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
+                                        const faro_release_params *params, const faro_audit_plan *plan,
+                                        faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,260 @@
+/* audit: the pairs of inputs, the choice of a test, and the bound. See the header for the argument.
+ *
+ * Runs are spent in three parts, each with streams of its own:
+ *
+ *   1/4  every pair in turn: half of these runs teach the discriminant, half choose a threshold; the best pair wins
+ *   1/4  the same once more for the winning pair alone
+ *   1/2  the tests that came out of it, one for each input that may play the "positive", and nothing else is counted
+ *
+ * So the bounds see data that no choice depended on, and the correction for many tests (Bonferroni) is a factor of two
+ * for the tests and two for the bounds. */
+#include <faro/audit.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/bounds.h"
+#include "audit/discriminant.h"
+
+/* How the victim's data is replaced. The worst case for z = (vech(x x'), x y) with |x| = 1, y = 1 and equal noise in
+ * all entries is an angle of 120 degrees: ||dz||^2 = (2 - 2 c^2) + (2 - 2 c) is greatest at c = cos = -1/2, and x x' -
+ * v v' is diagonal, where no entry stands for two, when the bisector is at 45 degrees. `outside` sends the same pair
+ * beyond the bounds: clipping must bring it back. */
+typedef struct pair {
+  const char *name;
+  double degrees[2]; /* directions of x in the plane of the first two features */
+  double stretch;    /* norm of x, in units of the bound */
+  bool low;          /* the second reward is the lowest, not the highest */
+  bool beyond;       /* rewards outside their interval */
+} pair;
+
+static const pair pairs[] = {{"opposite", {0, 180}, 1, false, false},
+                             {"orthogonal", {0, 90}, 1, true, false},
+                             {"120 degrees", {-15, 105}, 1, false, false},
+                             {"outside the bounds", {-15, 105}, 3, false, true}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+/* Says "positive" when the score is above the threshold (or is not). */
+typedef struct test {
+  size_t score;
+  double threshold;
+  bool above;
+  double value; /* what the choosing runs make of it; -INFINITY: of no use */
+} test;
+
+typedef struct attack {
+  const faro_audit_mechanism *mechanism;
+  const faro_contribution *contribution;
+  const faro_audit_plan *plan;
+  faro_arena arena;
+  faro_discriminant discriminant;
+  double delta; /* 0 where nothing is claimed */
+  uint64_t runs;
+  double *x, *view;
+  double *scores[2][SCORES]; /* of the choosing runs, by input */
+  double *pooled;
+} attack;
+
+static faro_status check_plan(const faro_audit_mechanism *m, const faro_audit_plan *p, faro_error *error) {
+  if (p->trials < 1000 || p->trials > 1000000000)
+    return faro_fail(error, FARO_INVALID, "trials must be 1000 .. 1000000000 (got %llu)",
+                     (unsigned long long)p->trials);
+  if (!(p->confidence >= 0.5 && p->confidence <= 1 - 1e-9))
+    return faro_fail(error, FARO_INVALID, "confidence must be 0.5 .. 0.999999999 (got %g)", p->confidence);
+  if (m->messages < 1 || m->width < 1)
+    return faro_fail(error, FARO_INVALID, "a view must hold a number (got %zu messages of %zu)", m->messages,
+                     m->width);
+  return FARO_OK;
+}
+
+/* In one dimension directions other than 0 and 180 degrees are what is left of them on the axis. */
+static double victim(const attack *a, const pair *p, int input) {
+  const faro_contribution *c = a->contribution;
+  const double angle = p->degrees[input] * acos(-1) / 180;
+  memset(a->x, 0, c->dimension * sizeof *a->x);
+  a->x[0] = p->stretch * c->norm * cos(angle);
+  if (c->dimension > 1) a->x[1] = p->stretch * c->norm * sin(angle);
+  const bool top = fabs(c->high) >= fabs(c->low); /* the end that moves x y most */
+  if (input == 1 && p->low) return top ? c->low : c->high;
+  const double beyond = p->beyond ? c->high - c->low : 0;
+  return top ? c->high + beyond : c->low - beyond;
+}
+
+/* One run, on a stream that no other run has. */
+static faro_status play(attack *a, const pair *p, int input, faro_error *error) {
+  faro_sim_rng sim;
+  faro_sim_open(&sim, a->plan->seed, a->runs++, FARO_ROLE_USER);
+  const double y = victim(a, p, input);
+  const faro_audit_mechanism *m = a->mechanism;
+  const faro_status status = m->run(m->context, a->x, y, &sim, a->view, error);
+  if (status != FARO_OK) return status;
+  for (size_t i = 0; i < m->messages * m->width; i++)
+    if (!isfinite(a->view[i]))
+      return faro_fail(error, FARO_INVALID, "the mechanism let a number be seen that is not finite");
+  return FARO_OK;
+}
+
+static int by_value(const void *left, const void *right) {
+  const double a = *(const double *)left;
+  const double b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* Wilson's interval: near enough to choose by, and quick. sign +1 for the upper end. */
+static double wilson(double hits, double n, double sign) {
+  const double z = 2;
+  return (hits + z * z / 2 + sign * z * sqrt(hits * (1 - hits / n) + z * z / 4)) / (n + z * z);
+}
+
+/* Of n sorted scores, how many are above the threshold. */
+static double count_above(const double *score, size_t n, double threshold) {
+  size_t low = 0;
+  size_t high = n;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (score[middle] > threshold) high = middle;
+    else low = middle + 1;
+  }
+  return (double)(n - low);
+}
+
+/* Tries one threshold in both directions, with either input as the positive. */
+static void try_threshold(const attack *a, size_t score, size_t n, double threshold, test best[static 2]) {
+  double above[2];
+  for (int input = 0; input < 2; input++) above[input] = count_above(a->scores[input][score], n, threshold);
+  for (int positive = 0; positive < 2; positive++)
+    for (int direction = 0; direction < 2; direction++) {
+      const double hits = direction ? above[positive] : (double)n - above[positive];
+      const double wrong = direction ? above[1 - positive] : (double)n - above[1 - positive];
+      const double gain = wilson(hits, (double)n, -1) - a->delta;
+      const double value = gain > 0 ? log(gain / wilson(wrong, (double)n, 1)) : -INFINITY;
+      if (value > best[positive].value) best[positive] = (test){score, threshold, direction, value};
+    }
+}
+
+/* Thresholds halfway between neighbours in the pooled order, at ranks that are dense at both ends. */
+static void choose_threshold(attack *a, size_t score, size_t n, test best[static 2]) {
+  for (int input = 0; input < 2; input++) {
+    qsort(a->scores[input][score], n, sizeof(double), by_value);
+    memcpy(a->pooled + (size_t)input * n, a->scores[input][score], n * sizeof(double));
+  }
+  qsort(a->pooled, 2 * n, sizeof(double), by_value);
+  for (size_t rank = 1; rank <= n; rank = rank + 1 > rank * 17 / 16 ? rank + 1 : rank * 17 / 16) {
+    const size_t low = rank;
+    const size_t high = 2 * n - rank;
+    try_threshold(a, score, n, (a->pooled[low - 1] + a->pooled[low]) / 2, best);
+    try_threshold(a, score, n, (a->pooled[high - 1] + a->pooled[high]) / 2, best);
+  }
+  try_threshold(a, score, n, (a->pooled[n - 1] + a->pooled[n]) / 2, best);
+}
+
+/* Spends 4 n runs on a pair: n on each input to learn, n on each to choose. */
+static faro_status explore(attack *a, const pair *p, size_t n, test best[static 2], faro_error *error) {
+  const size_t scores = faro_discriminant_scores(&a->discriminant);
+  best[0].value = best[1].value = -INFINITY;
+  faro_discriminant_forget(&a->discriminant);
+  for (size_t i = 0; i < 2 * n; i++) {
+    const faro_status status = play(a, p, (int)(i % 2), error);
+    if (status != FARO_OK) return status;
+    faro_discriminant_see(&a->discriminant, (int)(i % 2), a->view);
+  }
+  faro_discriminant_learn(&a->discriminant);
+  for (size_t i = 0; i < 2 * n; i++) {
+    const faro_status status = play(a, p, (int)(i % 2), error);
+    if (status != FARO_OK) return status;
+    double score[SCORES];
+    faro_discriminant_score(&a->discriminant, a->view, score);
+    for (size_t k = 0; k < scores; k++) a->scores[i % 2][k][i / 2] = score[k];
+  }
+  for (size_t k = 0; k < scores; k++) choose_threshold(a, k, n, best);
+  return FARO_OK;
+}
+
+/* The bound that one test gives, from its counts in n runs on each input. */
+static double bound(const attack *a, const uint64_t hits[static 2], int positive, uint64_t n) {
+  const double alpha = (1 - a->plan->confidence) / 4; /* two tests, two bounds each */
+  const double low = faro_proportion_low(hits[positive], n, alpha);
+  const double high = faro_proportion_high(hits[1 - positive], n, alpha);
+  return low > a->delta ? fmax(0, log((low - a->delta) / high)) : 0;
+}
+
+/* Spends all runs that are left on the tests. */
+static faro_status evaluate(attack *a, const pair *p, const test tests[static 2], faro_audit_result *result,
+                            faro_error *error) {
+  const uint64_t n = (a->plan->trials - a->runs) / 2;
+  uint64_t hits[2][2] = {{0}}; /* by test, by input */
+  for (uint64_t i = 0; i < 2 * n; i++) {
+    const faro_status status = play(a, p, (int)(i % 2), error);
+    if (status != FARO_OK) return status;
+    double score[SCORES] = {0};
+    faro_discriminant_score(&a->discriminant, a->view, score);
+    for (int t = 0; t < 2; t++)
+      if (isfinite(tests[t].value) && (score[tests[t].score] > tests[t].threshold) == tests[t].above)
+        hits[t][i % 2]++;
+  }
+  result->epsilon_lower = -1;
+  for (int t = 0; t < 2; t++) {
+    const double epsilon = bound(a, hits[t], t, n);
+    if (epsilon <= result->epsilon_lower) continue;
+    result->epsilon_lower = epsilon;
+    result->statistic = faro_score_name(tests[t].score);
+    result->hits = (double)hits[t][t] / (double)n;
+    result->false_hits = (double)hits[t][1 - t] / (double)n;
+  }
+  return FARO_OK;
+}
+
+static faro_status make_room(attack *a, faro_error *error) {
+  const faro_audit_mechanism *m = a->mechanism;
+  const size_t most = (size_t)(a->plan->trials / 16);
+  a->x = faro_arena_alloc(&a->arena, a->contribution->dimension, sizeof *a->x, error);
+  a->view = faro_arena_alloc(&a->arena, m->messages * m->width, sizeof *a->view, error);
+  a->pooled = faro_arena_alloc(&a->arena, 2 * most, sizeof *a->pooled, error);
+  if (!a->x || !a->view || !a->pooled) return FARO_MEMORY;
+  const faro_status status =
+      faro_discriminant_open(&a->discriminant, m->messages, m->width, &a->arena, error);
+  if (status != FARO_OK) return status;
+  for (int input = 0; input < 2; input++)
+    for (size_t k = 0; k < faro_discriminant_scores(&a->discriminant); k++) {
+      a->scores[input][k] = faro_arena_alloc(&a->arena, most, sizeof(double), error);
+      if (!a->scores[input][k]) return FARO_MEMORY;
+    }
+  return FARO_OK;
+}
+
+static faro_status run_attack(attack *a, faro_audit_result *result, faro_error *error) {
+  const size_t quarter = (size_t)(a->plan->trials / 4);
+  const pair *winner = &pairs[0];
+  double most = -INFINITY;
+  test tests[2] = {{0}};
+  for (size_t i = 0; i < PAIRS; i++) {
+    const faro_status status = explore(a, &pairs[i], quarter / PAIRS / 4, tests, error);
+    if (status != FARO_OK) return status;
+    const double value = fmax(tests[0].value, tests[1].value);
+    if (value > most) winner = &pairs[i];
+    most = fmax(most, value);
+  }
+  result->pair = winner->name;
+  const faro_status status = explore(a, winner, quarter / 4, tests, error);
+  return status == FARO_OK ? evaluate(a, winner, tests, result, error) : status;
+}
+
+faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
+                       const faro_audit_plan *plan, faro_audit_result *result, faro_error *error) {
+  attack a = {.mechanism = mechanism,
+              .contribution = contribution,
+              .plan = plan,
+              .delta = isnan(plan->delta) ? 0 : plan->delta};
+  faro_audit_result made = {.epsilon = plan->epsilon, .delta = plan->delta, .confidence = plan->confidence};
+  faro_status status = check_plan(mechanism, plan, error);
+  if (status == FARO_OK) status = make_room(&a, error);
+  if (status == FARO_OK) status = run_attack(&a, &made, error);
+  faro_discriminant_close(&a.discriminant);
+  faro_arena_free(&a.arena);
+  if (status != FARO_OK) return status;
+  made.trials = a.runs;
+  made.consistent = !(made.epsilon_lower > made.epsilon);
+  *result = made;
+  return FARO_OK;
+}

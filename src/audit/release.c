@@ -1,0 +1,130 @@
+/* release: a release as a mechanism to attack. What is seen follows from the trust model (see audit.h).
+ *
+ * Users of a local or shuffled release keep nothing from one message to the next, so one object serves all runs; a
+ * trusted server's noise and sums do live on, so there every run makes a release of its own. */
+#include <faro/audit.h>
+
+#include <string.h>
+
+#include "base/arena.h"
+
+/* Above so many bits a batch is added up as simulations do, in one draw for all users, and the published sum is looked
+ * at instead of the totals: the same distribution (tested in test_release_noise.c), the same information. */
+static const double MESSAGE_BITS_MAX = 0x1p20;
+
+enum { EVERY = 16 }; /* releases that are all seen; later ones at powers of two */
+
+typedef struct target {
+  const faro_release_kind *kind;
+  const faro_contribution *contribution;
+  faro_release_params params;
+  faro_release *release; /* of which messages are made */
+  faro_arena arena;
+  uint64_t batch, releases; /* releases: batches that are played through */
+  size_t size;              /* of a message */
+  unsigned char *messages;
+  double *nobody; /* the features of all users but the victim: zero */
+} target;
+
+static faro_status see_message(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                               faro_error *error) {
+  target *t = context;
+  (void)error;
+  faro_release_rehearse(t->release, x, y, sim, t->messages);
+  faro_release_numbers(t->release, t->messages, view);
+  return FARO_OK;
+}
+
+static faro_status see_batch(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                             faro_error *error) {
+  target *t = context;
+  (void)error;
+  for (uint64_t user = 0; user < t->batch; user++) {
+    const bool victim = user == 0;
+    faro_release_rehearse(t->release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim,
+                          t->messages + user * t->size);
+  }
+  const size_t count = faro_release_rehearse_shuffle(t->release, t->messages, sim);
+  for (size_t i = 0; i < count; i++)
+    faro_release_numbers(t->release, t->messages + i * t->size, view + i * (t->size / sizeof *view));
+  return FARO_OK;
+}
+
+static bool is_seen(const target *t, uint64_t release) {
+  return release <= EVERY || (release & (release - 1)) == 0 || release == t->releases;
+}
+
+static faro_status see_sums(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                            faro_error *error) {
+  const target *t = context;
+  faro_release *release = NULL;
+  const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
+  if (status != FARO_OK) return status;
+  for (uint64_t user = 0; user < t->releases * t->batch; user++) {
+    const bool victim = user == 0;
+    if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
+      continue;
+    const faro_statistics published = faro_release_statistics(release);
+    if (!is_seen(t, published.releases)) continue;
+    memcpy(view, published.sum, t->contribution->length * sizeof *view);
+    view += t->contribution->length;
+  }
+  faro_release_destroy(release);
+  return FARO_OK;
+}
+
+/* The view of a trusted server's sums, or of one batch's total, over `releases`. */
+static faro_audit_mechanism sums(target *t, uint64_t releases) {
+  t->releases = releases;
+  size_t seen = 0;
+  for (uint64_t i = 1; i <= releases; i++) seen += is_seen(t, i);
+  return (faro_audit_mechanism){
+      .messages = 1, .width = seen * t->contribution->length, .context = t, .run = see_sums};
+}
+
+static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
+  const bool shuffled = faro_release_kind_trust(t->kind) == FARO_TRUST_SHUFFLE;
+  t->size = faro_release_message_size(t->release);
+  t->messages = faro_arena_alloc(&t->arena, shuffled ? t->batch : 1, t->size, error);
+  if (!t->messages) return FARO_MEMORY;
+  *mechanism = (faro_audit_mechanism){
+      .messages = 1, .width = t->size / sizeof(double), .context = t, .run = see_message};
+  if (!shuffled) return FARO_OK;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 0, 0, FARO_ROLE_USER);
+  mechanism->messages = faro_release_rehearse_shuffle(t->release, t->messages, &sim);
+  mechanism->run = see_batch;
+  const double bits = (double)t->batch * faro_release_cost(t->release).bits;
+  if (mechanism->messages == 1 && bits > MESSAGE_BITS_MAX) *mechanism = sums(t, 1);
+  return FARO_OK;
+}
+
+static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
+  const faro_status status = faro_release_create(&t->release, t->kind, t->contribution, &t->params, error);
+  if (status != FARO_OK) return status;
+  t->batch = faro_release_batch(t->release);
+  t->nobody = faro_arena_alloc(&t->arena, t->contribution->dimension, sizeof *t->nobody, error);
+  if (!t->nobody) return FARO_MEMORY;
+  if (faro_release_kind_trust(t->kind) != FARO_TRUST_JOINT) return open_messages(t, mechanism, error);
+  *mechanism = sums(t, t->params.horizon / t->batch);
+  return FARO_OK;
+}
+
+faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
+                               const faro_release_params *params, const faro_audit_plan *plan,
+                               faro_audit_result *result, faro_error *error) {
+  target t = {.kind = kind, .contribution = contribution, .params = *params};
+  faro_audit_mechanism mechanism = {0};
+  faro_audit_plan claimed = *plan;
+  faro_status status = open_target(&t, &mechanism, error);
+  if (status == FARO_OK) {
+    const faro_claim *claim = faro_release_claim(t.release);
+    claimed.epsilon = claim->epsilon;
+    claimed.delta = claim->delta;
+    status = faro_audit(&mechanism, contribution, &claimed, result, error);
+    if (status == FARO_OK) result->proven = claim->proven;
+  }
+  faro_release_destroy(t.release);
+  faro_arena_free(&t.arena);
+  return status;
+}

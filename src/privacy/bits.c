@@ -1,0 +1,192 @@
+/* bits: how private sums of counted bits are. docs/privacy.md has the proofs.
+ *
+ *   N      noise bits in all, each one with probability 1/2 (or `bias`)     F   distribution function of Bin(N, 1/2)
+ *   s      integer by which a user moves the count                         sigma = sqrt(N) / 2
+ *   q(k) = Phi^-1(F(k))
+ *
+ * One entry, exactly: the likelihood ratio P(k) / P(k - s) falls in k, so the worst event is {k <= k*}.
+ *
+ * Vectors, by a dominating Gaussian: if q(k) - q(k-1) <= (1 + eta) / sigma for all k within reach, then telescoping
+ * gives q(k) - q(k-s) <= s (1 + eta) / sigma for every s, which says that no test between Bin and Bin + s does better
+ * than one between two Gaussians at distance s (1 + eta) / sigma; what lies out of reach costs its mass. Products of
+ * such pairs are dominated by the product of the Gaussians, so a shift vector s costs (1 + eta) ||s|| / sigma. */
+#include <math.h>
+
+#include <faro/privacy.h>
+
+#include "random/samplers.h"
+
+static const double ROUND = 1 + 1e-11;
+
+/* sum over k <= top of max(0, P(k) - e^epsilon P(k - s)), downwards from the top term; P of Bin(n, p). `down` is the
+ * direction of the shift: the neighbour's count lies s above. */
+static long double lower_event(double n, double p, double s, long double gamma, double top) {
+  const long double odds = (long double)(1 - p) / (long double)p;
+  long double here = expl((long double)faro_binomial_log(n, p, top));
+  long double there = top >= s ? expl((long double)faro_binomial_log(n, p, top - s)) : 0;
+  long double sum = 0;
+  for (double k = top; k >= 0; k--) {
+    const long double gain = here - gamma * there;
+    if (gain > 0) sum += gain;
+    if (here < sum * 1e-22L) break;
+    here *= (long double)k / (long double)(n - k + 1) * odds;
+    there *= (long double)fmax(k - s, 0) / (long double)(n - k + s + 1) * odds;
+  }
+  return sum;
+}
+
+/* The last k with P(k) > gamma P(k - s), found by bisection: the ratio falls in k. */
+static double last_winning(double n, double p, double s, double epsilon) {
+  double low = fmin(s, n + 1) - 1; /* here P(k - s) = 0 */
+  double high = n + 1;
+  while (high - low > 1) {
+    const double middle = floor((low + high) / 2);
+    if (faro_binomial_log(n, p, middle) > epsilon + faro_binomial_log(n, p, middle - s)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+double faro_bits_delta(uint64_t bits, double bias, uint64_t shift, double epsilon) {
+  const double n = (double)bits;
+  const double s = (double)shift;
+  if (shift == 0) return 0;
+  if (shift > bits) return 1;
+  const long double gamma = expl((long double)epsilon);
+  /* The neighbour above, and, counting zeros instead of ones, the neighbour below. */
+  const long double above = lower_event(n, bias, s, gamma, last_winning(n, bias, s, epsilon));
+  const long double below =
+      bias == 0.5 ? above : lower_event(n, 1 - bias, s, gamma, last_winning(n, 1 - bias, s, epsilon));
+  return fmin(1, (double)fmaxl(above, below) * ROUND);
+}
+
+/* Phi^-1(target) near `start`, by Newton's method; target in (0, 1/2]. */
+static long double quantile_near(long double start, long double target) {
+  long double q = start;
+  for (int i = 0; i < 4; i++) {
+    const long double below = erfcl(-q / sqrtl(2)) / 2;
+    const long double density = expl(-q * q / 2) / sqrtl(2 * acosl(-1));
+    q += (target - below) / density;
+  }
+  return q;
+}
+
+/* N beyond which eta comes from inequalities instead of a walk over all k. */
+static const double WALK_MAX = 1e8;
+
+/* 1 + eta, for k within `reach` standard deviations of the mean. Large N: with u = reach / sqrt(N) + 2 / N, the bound of
+ * Zubkov and Serov (2013) on F and Stirling's on the probabilities give ((1 + u) / (1 - u)) / sqrt(1 - u^2). */
+static double inflation(double n, double reach) {
+  const double u = reach / sqrt(n) + 2 / n;
+  if (u >= 0.9) return INFINITY;
+  if (n > WALK_MAX) return (1 + u) / (1 - u) / sqrt(1 - u * u);
+  const long double sigma = sqrtl((long double)n) / 2;
+  const double first = ceil(n / 2 - reach * (double)sigma);
+  if (first < 1) return INFINITY;
+  long double probability = expl((long double)faro_binomial_log(n, 0.5, first - 1));
+  long double mass = lower_event(n, 0.5, n + 2, 1, first - 1); /* F(first - 1) */
+  /* a first guess from the tail's own size, improved until it stands */
+  long double q = -sqrtl(-2 * logl(2 * mass));
+  for (int i = 0; i < 20; i++) q = quantile_near(q, mass);
+  long double widest = 0;
+  for (double k = first; k <= n / 2; k++) { /* the right half is the mirror of this one */
+    probability *= (long double)(n - k + 1) / (long double)k;
+    mass += probability;
+    const long double next =
+        mass < 0.5L ? quantile_near(q + 1 / sigma, mass) : -quantile_near(-q - 1 / sigma, 1 - mass);
+    widest = fmaxl(widest, next - q);
+    q = next;
+  }
+  return (double)(widest * sigma) + 1e-9;
+}
+
+/* Releases of one kind are made again and again with the same numbers, and a walk takes milliseconds: the last answers
+ * are kept, for each thread by itself. */
+static double inflation_kept(double n, double reach) {
+  enum { KEPT = 16 };
+  static _Thread_local struct { double n, reach, value; } kept[KEPT];
+  static _Thread_local unsigned next;
+  for (unsigned i = 0; i < KEPT; i++)
+    if (kept[i].n == n && kept[i].reach == reach) return kept[i].value;
+  const double value = inflation(n, reach);
+  kept[next].n = n;
+  kept[next].reach = reach;
+  kept[next].value = value;
+  next = (next + 1) % KEPT;
+  return value;
+}
+
+/* ||s|| and the largest |s_j|, in grid steps. One dither an entry couples the roundings of two users, so |s_j| is
+ * |grid * difference_j| rounded up or down. */
+static double shift_norm(const faro_bits_plan *p) {
+  const double steps = p->grid * p->sensitivity;
+  if (p->dimension == 1) return ceil(steps - 1e-9);
+  return fmin(steps + sqrt(p->dimension), ceil(p->grid) * sqrt(p->dimension));
+}
+
+static double shift_most(const faro_bits_plan *p) { return ceil(p->grid * fmin(p->sensitivity, 1) - 1e-9); }
+
+/* mu and slack from grid and bits; false when there are too few bits to say anything. */
+static bool dominate(faro_bits_plan *p, double delta) {
+  const double n = floor(p->users * p->honest) * p->bits;
+  const double sigma = sqrt(n) / 2;
+  if (!(n >= 1)) return false;
+  const double t = sqrt(2 * log(2000 * p->dimension / delta)); /* Hoeffding: slack <= delta / 1000 */
+  const double eta = inflation_kept(n, t + shift_most(p) / sigma + 1);
+  if (!isfinite(eta)) return false;
+  p->slack = 2 * p->dimension * exp(-t * t / 2);
+  p->mu = eta * shift_norm(p) / sigma;
+  p->noise_sd = sqrt(p->users * p->bits) / 2 / p->grid;
+  return true;
+}
+
+static faro_status check(const faro_bits_plan *p, faro_error *error) {
+  if (!(p->users >= 1 && p->users <= 1e9))
+    return faro_fail(error, FARO_INVALID, "users must be 1 .. 1e9 (got %g)", p->users);
+  if (!(p->honest > 0 && p->honest <= 1) || floor(p->users * p->honest) < 1)
+    return faro_fail(error, FARO_INVALID, "honest must be above 0, at most 1, and leave one user (got %g)",
+                     p->honest);
+  if (!(p->dimension >= 1 && p->dimension <= 1e6))
+    return faro_fail(error, FARO_INVALID, "dimension must be 1 .. 1e6 (got %g)", p->dimension);
+  if (!(p->sensitivity > 0 && p->sensitivity <= 1e3))
+    return faro_fail(error, FARO_INVALID, "sensitivity must be above 0 and at most 1000 (got %g)",
+                     p->sensitivity);
+  if (!(p->grid >= 0 && p->grid <= 1e6))
+    return faro_fail(error, FARO_INVALID, "grid must be 0 (choose) .. 1e6 (got %g)", p->grid);
+  return FARO_OK;
+}
+
+faro_status faro_bits_account(faro_bits_plan *plan, double delta, double *epsilon, faro_error *error) {
+  const faro_status status = check(plan, error);
+  if (status != FARO_OK) return status;
+  if (!(plan->grid > 0)) return faro_fail(error, FARO_INVALID, "grid must be above 0 (got %g)", plan->grid);
+  if (!(plan->bits >= 0 && plan->bits <= 0x1p50))
+    return faro_fail(error, FARO_INVALID, "bits must be 0 .. 2^50 (got %g)", plan->bits);
+  *epsilon = dominate(plan, delta) ? faro_gaussian_epsilon(plan->mu, delta - plan->slack) : INFINITY;
+  return FARO_OK;
+}
+
+faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta, faro_error *error) {
+  const faro_status status = check(plan, error);
+  if (status != FARO_OK) return status;
+  /* Rounding adds sqrt(dimension) steps to a difference of sensitivity * grid: one per cent of it. One entry alone is
+   * not rounded up, but wants enough bits that a whole number of them for each user is close to what is needed. */
+  if (plan->grid == 0)
+    plan->grid = fmin(1e6, ceil(fmax(100 * sqrt(plan->dimension), 300) / plan->sensitivity));
+  const double mu = faro_gaussian_mu(epsilon, delta * 0.999);
+  const double crowd = floor(plan->users * plan->honest);
+  double n = pow(2 * shift_norm(plan) / mu, 2);
+  for (int turn = 0; turn < 100; turn++) { /* eta falls as n grows, so this settles in a few turns */
+    plan->bits = fmax(1, ceil(n / crowd));
+    if (plan->bits > 0x1p50 || plan->bits * plan->users > 0x1p60)
+      return faro_fail(error, FARO_INVALID,
+                       "epsilon %g and delta %g would need %.3g noise bits for each user and entry", epsilon,
+                       delta, plan->bits);
+    const bool known = dominate(plan, delta);
+    if (known && faro_gaussian_delta(plan->mu, epsilon) + plan->slack <= delta) return FARO_OK;
+    const double grow = known ? pow(plan->mu / mu, 2) : 2;
+    n = fmax(crowd * (plan->bits + 1), n * fmin(4, fmax(grow, 1 + 1e-7)));
+  }
+  return faro_fail(error, FARO_INVALID, "no number of noise bits was found for epsilon %g and delta %g",
+                   epsilon, delta);
+}

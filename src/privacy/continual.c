@@ -1,0 +1,72 @@
+/* continual: what prefix sums cost. Both mechanisms write the matrix of prefix sums (lower triangle of ones) as a
+ * product L R, add Gaussian noise to R x and publish L (R x + noise): the sensitivity is the norm of a column of R, and
+ * the noise of a prefix the norm of a row of L. */
+#include <math.h>
+
+#include "privacy/continual.h"
+
+/* The binary tree: R lists the nodes, L adds those of a prefix. A contribution is in one node of each level; M
+ * neighbouring ones share nodes, so at the level of nodes of size 2^l they count M min(2^l, M). */
+faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions) {
+  double square = 0;
+  double nodes = 1;
+  const double m = (double)contributions;
+  for (double size = 1;; size *= 2) {
+    square += m * fmin(size, m);
+    if (size >= (double)steps) break;
+    nodes++;
+  }
+  /* the most ones in the digits of a number up to `steps` */
+  double ones = 0;
+  for (int bit = 0; bit < 63; bit++) {
+    const uint64_t below =
+        (steps >> bit) > 0 ? ((steps >> bit) - 1) : 0; /* clear this digit, fill those under it */
+    if ((steps >> bit) & 1) ones = fmax(ones, (double)__builtin_popcountll(below) + bit);
+  }
+  ones = fmax(ones, (double)__builtin_popcountll(steps));
+  return (faro_continual){.sensitivity = sqrt(square), .prefix = sqrt(fmin(ones, nodes))};
+}
+
+/* The square root of the matrix of ones is Toeplitz with coefficients f_k = binom(2k, k) / 4^k, and
+ *
+ *   f_k = (1/pi) int_0^1 x^k / sqrt(x (1 - x)) dx.
+ *
+ * With x = 1 / (1 + e^u) the integral becomes (1/pi) int e^(u/2) / (1 + e^u) x^k du, which the trapezoid rule turns into
+ * a sum of few exponentials w_j x_j^k. For k >= 1 that is what L uses: a filter with TERMS numbers of state instead of
+ * the whole past. R = (ones) L^-1 then follows from L, and its norm is computed from the same filter, so privacy does
+ * not rest on how well the sum fits, only the noise does. */
+void faro_factored_terms(uint64_t steps, double weight[static FARO_FACTORED_TERMS],
+                         double base[static FARO_FACTORED_TERMS]) {
+  const double low = -log(4.0 * (double)steps) - 3; /* x_j as near to 1 as the horizon needs */
+  const double high = 6;
+  const double step = (high - low) / (FARO_FACTORED_TERMS - 1);
+  for (int j = 0; j < FARO_FACTORED_TERMS; j++) {
+    const double u = low + step * j;
+    base[j] = 1 / (1 + exp(u));
+    weight[j] = step / acos(-1) * exp(u / 2) / (1 + exp(u));
+  }
+}
+
+static double square_norm(uint64_t steps, uint64_t contributions, bool of_rows) {
+  double weight[FARO_FACTORED_TERMS];
+  double base[FARO_FACTORED_TERMS];
+  double state[FARO_FACTORED_TERMS] = {0};
+  faro_factored_terms(steps, weight, base);
+  double sum = 0;
+  for (uint64_t t = 0; t < steps; t++) {
+    /* rows: the coefficients of L; columns: r with L r = (1, 2, ..., M, M, M, ...), M contributions from the start on */
+    double past = 0;
+    for (int j = 0; j < FARO_FACTORED_TERMS; j++) past += weight[j] * base[j] * state[j];
+    const double input = of_rows ? (t == 0 ? 1 : 0) : (double)(t < contributions ? t + 1 : contributions);
+    const double value = of_rows ? (t == 0 ? 1 : past) : input - past;
+    const double fed = of_rows ? input : value;
+    for (int j = 0; j < FARO_FACTORED_TERMS; j++) state[j] = base[j] * state[j] + fed;
+    sum += value * value;
+  }
+  return sum;
+}
+
+faro_continual faro_factored_factors(uint64_t steps, uint64_t contributions) {
+  return (faro_continual){.sensitivity = sqrt(square_norm(steps, contributions, false)) * (1 + 1e-9),
+                          .prefix = sqrt(square_norm(steps, 1, true))};
+}

@@ -1,0 +1,283 @@
+/* shuffle: amplification by shuffling, numerically (Feldman, McMillan, Talwar, "Hiding among the clones", FOCS 2021).
+ *
+ * Theorem 3.1 reduces n shuffled messages of an epsilon0-local randomizer to the pair
+ *
+ *   P = (A + D, C - A + 1 - D),   Q = (A + 1 - D, C - A + D),
+ *   C ~ Bin(n-1, e^-epsilon0),  A ~ Bin(C, 1/2),  D ~ Bernoulli(q),  q = e^epsilon0 / (e^epsilon0 + 1).
+ *
+ * C is seen (the entries add up to C + 1), so delta(epsilon) = sum_c P(C = c) delta(c). Given c, let m = c + 1 and let
+ * b be the probabilities of Bin(c, 1/2). The first entry has P(x) = q b(x-1) + (1-q) b(x), Q(x) with q and 1-q changed
+ * over, and from b(x-1) = 2 x/m B(x), b(x) = 2 (m-x)/m B(x), where B belongs to X ~ Bin(m, 1/2),
+ *
+ *   P(x) - e^epsilon Q(x) = B(x) (1 + e^epsilon) (tanh(epsilon0/2) (2x/m - 1) - tanh(epsilon/2)),
+ *   delta(c) = (1 + e^epsilon) E (tanh(epsilon0/2) (2 X/m - 1) - tanh(epsilon/2))_+ .                         (1)
+ *
+ * (1) shows all that the bound rests on. The mean X/m of m fair bits is the conditional expectation, given the sum of
+ * the first m, of the mean of the first m - 1, so by Jensen delta(c) DOES NOT GROW WITH c. Nor with epsilon; and it
+ * does not fall with epsilon0. As C falls with epsilon0 and grows with n, delta(epsilon) is monotone in all three. By
+ * the symmetry of X the divergence of Q from P is the same.
+ *
+ * The positive part starts at t = ceil(tau m), tau = (1 + tanh(epsilon/2) / tanh(epsilon0/2)) / 2, and as
+ * P(Bin(c, 1/2) >= t-1) = S(t) + b(t-1) with S(t) = P(Bin(c, 1/2) >= t),
+ *
+ *   delta(c) = b(t-1) (q - e^epsilon (1-q)) - (e^epsilon - 1) S(t).                                           (2)
+ *
+ * Errors. The values of c are gathered into blocks, each with the delta of its least c; what lies outside of the
+ * window of blocks counts with the delta of its least c too; S(t) is taken from below. What is left is rounding, which
+ * ROUND covers: 6e5 steps of the recurrence for P(C = c), 3e-10; the sums, which are sum_k (delta drop before block k)
+ * (probability of the blocks before k), all terms positive; and the difference in (2), which cancels by at most the
+ * square of t's distance from the mean in standard deviations, under 2000 while b(t-1) is above 1e-300. */
+#include <math.h>
+
+#include <faro/privacy.h>
+
+#include "random/samplers.h"
+
+static const double ROUND = 1 + 1e-9;
+static const double NEGLIGIBLE = 1e-30; /* where the window ends, relative to the likeliest c */
+static const double TOLERANCE = 1e-4;   /* of the sum over blocks, relative */
+
+enum { BLOCKS = 4096, COARSE = 64 };
+
+/* What does not depend on epsilon: where C lies. Block k holds first + k width .. first + (k+1) width - 1. */
+typedef struct window {
+  double epsilon0, others;   /* others = n - 1 */
+  double odds;               /* p / (1-p) = 1 / (e^epsilon0 - 1) */
+  double first, last;        /* the least and the largest c */
+  double width;              /* of a block */
+  int count;                 /* of blocks */
+  double below, above;       /* at least the probability of c < first, and of c > last */
+  double prefix[BLOCKS + 1]; /* prefix[k]: the probability of the blocks before k */
+} window;
+
+/* P(C = c+1) / P(C = c), which falls with c. */
+static double ratio_up(const window *w, double c) { return (w->others - c) / (c + 1) * w->odds; }
+
+/* P(C = c-1) / P(C = c), which falls when c does. */
+static double ratio_down(const window *w, double c) { return c / ((w->others - c + 1) * w->odds); }
+
+/* Walks from the likeliest c, whose weight is 1, both ways until weights are negligible. Beyond, they fall faster than
+ * geometrically with the ratio r at the end, so that they sum to at most weight r / (1 - r). Returns the weight of
+ * `first`. */
+static double find_ends(window *w) {
+  const double mode = fmin(w->others, floor((w->others + 1) * exp(-w->epsilon0)));
+  double weight = 1;
+  double c = mode;
+  while (c < w->others && weight > NEGLIGIBLE) {
+    weight *= ratio_up(w, c);
+    c++;
+  }
+  double r = ratio_up(w, c);
+  w->last = c;
+  w->above = weight * r / (1 - r);
+  weight = 1;
+  c = mode;
+  while (c > 0 && weight > NEGLIGIBLE) {
+    weight *= ratio_down(w, c);
+    c--;
+  }
+  r = c > 0 ? ratio_down(w, c) : 0;
+  w->first = c;
+  w->below = weight * r / (1 - r);
+  return weight;
+}
+
+static void open_window(window *w, double epsilon0, double n) {
+  w->epsilon0 = epsilon0;
+  w->others = fmax(0, floor(n) - 1); /* fewer clones never hide better */
+  w->odds = 1 / expm1(epsilon0);
+  double weight = find_ends(w);
+  w->width = ceil((w->last - w->first + 1) / BLOCKS);
+  w->count = (int)ceil((w->last - w->first + 1) / w->width);
+  w->prefix[0] = 0;
+  double c = w->first;
+  for (int k = 0; k < w->count; k++) {
+    const double end = fmin(c + w->width, w->last + 1);
+    double mass = 0;
+    while (c < end) {
+      mass += weight;
+      weight *= ratio_up(w, c);
+      c++;
+    }
+    w->prefix[k + 1] = w->prefix[k] + mass;
+  }
+  const double total = w->prefix[w->count]; /* less than that of all weights: probabilities come out larger */
+  for (int k = 1; k <= w->count; k++) w->prefix[k] /= total;
+  w->below /= total;
+  w->above /= total;
+}
+
+/* S(t) / b(t) from below, for c/2 < t <= c. S(t) = I_1/2(t, c-t+1) is b(t) t/2 times the continued fraction
+ * 1/(beta_0 + alpha_1/(beta_1 + alpha_2/(beta_2 + ... of DiDonato and Morris (1992, equation 9) with a = t, b = c-t+1,
+ * x = 1/2. All alpha and beta are positive, so that its convergents lie above and below by turns; alpha_b = 0 ends it.
+ * Numerators and denominators are kept relative to the last denominator. */
+static double tail_ratio(double c, double t) {
+  const double a = t;
+  const double b = c - t + 1;
+  const double lambda = a - (c + 1) / 2;
+  double denominator = (a + 1) / (a * (lambda + 1)); /* of the convergent before the last: 1 / beta_0 */
+  double numerator = 0;
+  double value = denominator;
+  double i = 1;
+  while (i < b) {
+    const double u = a + 2 * i - 1;
+    const double v = i * (b - i) / u;
+    const double alpha = (a + i - 1) * (c + i) / u * v / 4;
+    const double beta = i + v / 2 + (a + i) / (u + 2) * (lambda + 1 + 1.5 * i);
+    const double scale = 1 / (beta + alpha * denominator);
+    const double next = (beta * value + alpha * numerator) * scale;
+    numerator = value * scale;
+    denominator = scale;
+    if (fabs(next - value) <= 1e-12 * next) return t / 2 * fmin(value, next);
+    value = next;
+    i++;
+  }
+  return t / 2 * value;
+}
+
+/* What (2) needs of epsilon. */
+typedef struct level {
+  double spread; /* q - e^epsilon (1-q) = (1 - e^(epsilon - epsilon0)) / (1 + e^-epsilon0) */
+  double growth; /* e^epsilon - 1 */
+  double beyond; /* 1 - tau = (e^epsilon0 - e^epsilon) / ((e^epsilon0 - 1) (e^epsilon + 1)) */
+} level;
+
+static level level_at(double epsilon0, double epsilon) {
+  const double gap = -expm1(epsilon - epsilon0);
+  return (level){.spread = gap / (1 + exp(-epsilon0)),
+                 .growth = expm1(epsilon),
+                 .beyond = gap / -expm1(-epsilon0) / (exp(epsilon) + 1)};
+}
+
+/* delta(c), from above up to rounding. A rounded t may be one off where tau m is all but whole; that term of (1) is
+ * all but zero then. */
+static double delta_given(const level *l, double c) {
+  const double t = c + 1 - floor((c + 1) * l->beyond); /* ceil(tau m), as close to m as beyond is to 0 */
+  const double before = exp(faro_binomial_log(c, 0.5, t - 1)); /* b(t-1) */
+  if (t > c || l->growth == 0 || before < 1e-290) return before * l->spread;
+  const double tail = (c - t + 1) / t * tail_ratio(c, t); /* S(t) / b(t-1) */
+  return before * fmax(0, l->spread - l->growth * tail);
+}
+
+static double block_start(const window *w, int k) { return fmin(w->first + k * w->width, w->last + 1); }
+
+/* Blocks i .. j-1, given delta(c) at both ends. The error is mass (from - to) at most; while that is over the threshold
+ * the blocks are halved, and what lies right of the middle waits. */
+static double sum_blocks(const window *w, const level *l, int i, int j, double from, double to,
+                         double threshold) {
+  int end[16] = {j}; /* log2(BLOCKS) = 12 halvings at most */
+  double at[16] = {to};
+  int depth = 0;
+  double sum = 0;
+  while (depth >= 0) {
+    const double mass = w->prefix[end[depth]] - w->prefix[i];
+    if (end[depth] - i == 1 || mass * (from - at[depth]) <= threshold) {
+      sum += mass * from;
+      i = end[depth];
+      from = at[depth--];
+    } else {
+      end[depth + 1] = i + (end[depth] - i) / 2;
+      at[depth + 1] = delta_given(l, block_start(w, end[depth + 1]));
+      depth++;
+    }
+  }
+  return sum;
+}
+
+/* delta of the pair at 0 <= epsilon < epsilon0, from above. */
+static double pair_delta(const window *w, double epsilon) {
+  const level l = level_at(w->epsilon0, epsilon);
+  const int parts = w->count < COARSE ? w->count : COARSE;
+  int start[COARSE + 1];
+  double at[COARSE + 1];
+  double least = 0; /* the sum from below, by which errors are judged */
+  for (int k = 0; k <= parts; k++) {
+    start[k] = (int)((long long)w->count * k / parts);
+    at[k] = delta_given(&l, block_start(w, start[k]));
+    if (k > 0) least += (w->prefix[start[k]] - w->prefix[start[k - 1]]) * at[k];
+  }
+  double sum = w->below * delta_given(&l, 0) + w->above * at[parts];
+  for (int k = 0; k < parts; k++)
+    sum += sum_blocks(w, &l, start[k], start[k + 1], at[k], at[k + 1], TOLERANCE / 512 * least);
+  return fmin(1, sum * ROUND);
+}
+
+/* The local guarantee alone: (epsilon0, delta0) is no worse than telling everything with probability delta0 and
+ * randomized response with epsilon0 otherwise (Kairouz, Oh, Viswanath 2015). */
+static double local_delta(double epsilon0, double delta0, double epsilon) {
+  if (epsilon >= epsilon0) return delta0;
+  return fmin(1, (delta0 + (1 - delta0) * level_at(epsilon0, epsilon).spread) * ROUND);
+}
+
+/* Its inverse: (1 - delta0) (1 - e^(epsilon - epsilon0)) / (1 + e^-epsilon0) = delta - delta0. */
+static double local_epsilon(double epsilon0, double delta0, double delta) {
+  if (delta < delta0) return (double)INFINITY;
+  const double part = (delta - delta0) / (1 - delta0) / ROUND * (1 + exp(-epsilon0));
+  return part < 1 ? fmin(epsilon0, fmax(0, epsilon0 + log1p(-part) + 1e-15 * epsilon0)) : 0;
+}
+
+/* With delta0 > 0 (Theorem 3.8's approximate version): delta + (e^epsilon + 1) (1 + e^-epsilon0 / 2) n delta0. */
+static double total_delta(const window *w, double delta0, double epsilon) {
+  const double pair = pair_delta(w, epsilon);
+  if (!(delta0 > 0)) return pair;
+  return pair + (exp(epsilon) + 1) * (1 + exp(-w->epsilon0) / 2) * (w->others + 1) * delta0 * ROUND;
+}
+
+/* Where on 0 .. epsilon the total is least; what holds there holds at epsilon too. It is convex in e^epsilon, as every
+ * hockey-stick divergence is, so that it falls and then grows: a search by thirds. Any answer is sound. */
+static double best_epsilon(const window *w, double delta0, double epsilon) {
+  if (!(delta0 > 0) || total_delta(w, delta0, 0.99 * epsilon) >= total_delta(w, delta0, epsilon))
+    return epsilon;
+  double low = 0;
+  double high = epsilon;
+  while (high - low > 1e-3 * high && high > 1e-9) {
+    const double third = (high - low) / 3;
+    if (total_delta(w, delta0, low + third) < total_delta(w, delta0, high - third)) high -= third;
+    else low += third;
+  }
+  return low + (high - low) / 2;
+}
+
+double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsilon) {
+  const double local = local_delta(epsilon0, delta0, epsilon);
+  if (!(epsilon >= 0 && epsilon < epsilon0) || 2 * n * delta0 >= local) return local;
+  window w;
+  open_window(&w, epsilon0, n);
+  return fmin(local, total_delta(&w, delta0, best_epsilon(&w, delta0, epsilon)));
+}
+
+/* Bisection; the end that satisfies the guarantee is returned. */
+double faro_shuffle_epsilon(double epsilon0, double delta0, double n, double delta) {
+  const double local = local_epsilon(epsilon0, delta0, delta);
+  if (!(local > 0 && local <= epsilon0) || 2 * n * delta0 >= delta) return local;
+  window w;
+  open_window(&w, epsilon0, n);
+  if (total_delta(&w, delta0, 0) <= delta) return 0;
+  double low = 0;
+  double high = best_epsilon(&w, delta0, local);
+  if (total_delta(&w, delta0, high) > delta) return local;
+  while (high - low > 1e-7 * high + 1e-15) {
+    const double middle = low + (high - low) / 2;
+    if (total_delta(&w, delta0, middle) > delta) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/* By the monotony of (1) in epsilon0. The end that satisfies the guarantee is returned; 0 when delta0 > delta, where
+ * none does. */
+double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0) {
+  if (delta0 > delta) return 0;
+  double low = epsilon;
+  double high = epsilon + 1;
+  while (high < 1000 && faro_shuffle_delta(high, delta0, n, epsilon) <= delta) {
+    low = high;
+    high += high - epsilon;
+  }
+  while (high - low > 1e-7 * low) {
+    const double middle = low + (high - low) / 2;
+    if (faro_shuffle_delta(middle, delta0, n, epsilon) <= delta) low = middle;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,91 @@
+# faro audit.
+
+load support
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+@test "a release with a proven claim is consistent: status 0" {
+  faro 0 audit local --calibration paper --trials 4000
+  has "$output" "4000 trials"
+  has "$output" "confidence 0.99"
+  has "$output" "lower bound"
+  [[ $output =~ local\ +paper\ +\(1,\ 0.1\)\ +proven\ +[0-9.e-]+\ +consistent ]]
+  [ -z "$stderr" ]
+}
+
+@test "a release that leaks more than it claims is violated: status 1" {
+  faro 1 audit shuffle-amplified --calibration figure
+  [[ $output =~ \(1,\ 0.1\)\ +not\ proven\ +[0-9.]+\ +violated ]]
+  [ -z "$stderr" ]
+  faro 1 audit shuffle-amplified --calibration figure --json
+  [ "$(jq '.consistent' <<<"$output")" = false ]
+  [ "$(jq '.audits[0].epsilon_lower > .audits[0].epsilon' <<<"$output")" = true ]
+}
+
+@test "none claims nothing" {
+  faro 0 audit none --calibration paper --trials 2000
+  has "$output" "nothing claimed"
+  faro 0 audit none --calibration paper --trials 2000 --json
+  [ "$(jq -c '.audits[0] | [.epsilon, .delta, .proven, .verdict]' <<<"$output")" = '[null,null,false,"nothing claimed"]' ]
+}
+
+@test "all: every release under every calibration that it offers, and every proven claim is consistent" {
+  run --separate-stderr "$FARO" audit all --trials 4000 --json
+  [ "$status" -le 1 ]
+  local offered
+  offered=$("$FARO" list --matrix | awk 'NR > 1 {for (i = 3; i <= NF; i++) print $2, $i}' | sort -u)
+  [ "$(jq -r '.audits[] | .release + " " + .calibration' <<<"$output" | sort)" = "$offered" ]
+  [ "$(jq -r '[.audits[] | select(.proven and .verdict != "consistent")] | length' <<<"$output")" -eq 0 ]
+  [ "$(jq '.trials' <<<"$output")" -eq 4000 ]
+  # the stated confidence is that of all audits together
+  [ "$(jq '[.audits[] | 1 - .confidence] | add | . < 0.01000001 and . > 0.00999999' <<<"$output")" = true ]
+  # one calibration
+  faro 0 audit all --calibration paper --trials 1000 --json
+  [ "$(jq -r '[.audits[].calibration] | unique | join(" ")' <<<"$output")" = paper ]
+}
+
+@test "settings reach the release, and the seed decides" {
+  faro 0 audit local --calibration paper --epsilon 4 --delta 1e-3 --dimension 3 --batch 5 --horizon 50 \
+    --trials 4000 --confidence 0.9 --seed 7 --json
+  local first=$output
+  [ "$(jq '[.trials, .confidence, .audits[0].epsilon, .audits[0].delta] == [4000, 0.9, 4, 0.001]' <<<"$output")" = true ]
+  faro 0 audit local --calibration paper --epsilon 4 --delta 1e-3 --dimension 3 --batch 5 --horizon 50 \
+    --trials 4000 --confidence 0.9 --seed 7 --json
+  [ "$output" = "$first" ]
+}
+
+@test "usage: what is wrong, and what is allowed" {
+  faro 2 audit
+  has "$stderr" "which release?"
+  faro 2 audit local none
+  has "$stderr" "one release at a time (got local and none)"
+  faro 2 audit locl
+  has "$stderr" 'no release is called "locl" (did you mean local?)'
+  faro 2 audit local --calibration tigth
+  has "$stderr" "did you mean tight?"
+  faro 2 audit local --trails 5
+  has "$stderr" "unknown option --trails (did you mean --trials?)"
+  local option
+  for option in epsilon=0 epsilon=nan epsilon=1x epsilon= delta=1 delta=-1 dimension=0 dimension=2.5 batch=0 batch=x \
+    horizon=0 horizon=99999999999999999999 trials=999 trials=-5 confidence=1 confidence=0.2 seed=-1 seed=; do
+    faro 2 audit local "--$option"
+    has "$stderr" "--${option%%=*} must be"
+    has "$stderr" "(got ${option#*=})"
+    [ -z "$output" ]
+  done
+}
+
+@test "what the release refuses: status 3" {
+  faro 3 audit shuffle-bits --batch 1
+  has "$stderr" "batch must be at least 2 for shuffle-bits (got 1)"
+  faro 3 audit local --batch 100 --horizon 50
+  has "$stderr" "batch must be at most the horizon, 50 (got 100)"
+}
+
+@test "output that cannot be written is an error" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  # shellcheck disable=SC2016
+  run bash -c '"$0" audit local --calibration paper --trials 1000 >/dev/full' "$FARO"
+  [ "$status" -eq 4 ]
+}

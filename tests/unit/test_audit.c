@@ -1,0 +1,472 @@
+/* audit: the bounds are valid, honest mechanisms at exactly the noise they need are consistent, and planted bugs are
+ * caught. The broken mechanisms live here, not in the library. */
+#include <math.h>
+#include <string.h>
+
+#include "audit/bounds.h"
+#include "support/support.h"
+
+static const double EPSILON = 1;
+static const double DELTA = 0.1;
+static const double CONFIDENCE = 1 - FALSE_ALARM;
+
+/* ||dz|| over neighbours with |x| <= 1, y in [0, 1]: sqrt(4 - 2 c - 2 c^2) at c = -1/2, the cosine between them. */
+#define SENSITIVITY sqrt(4.5)
+
+enum { D = 2, LENGTH = 5, USERS = 100 };
+
+static faro_contribution contribution(double low, double high) {
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, low, high, error));
+  return c;
+}
+
+static faro_audit_plan plan(uint64_t trials) {
+  return (faro_audit_plan){
+      .epsilon = EPSILON, .delta = DELTA, .trials = trials, .confidence = CONFIDENCE, .seed = 1};
+}
+
+/* ---- bounds */
+
+static double binomial_sum(uint64_t n, double p, uint64_t from, uint64_t to) {
+  double sum = 0;
+  for (uint64_t k = from; k <= to; k++)
+    sum += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) +
+               (double)k * log(p) + (double)(n - k) * log1p(-p));
+  return sum;
+}
+
+static void test_bounds__match_closed_forms_and_binomial_sums(void **state) {
+  (void)state;
+  assert_close(faro_proportion_high(0, 1000, 0.01), 1 - pow(0.01, 1.0 / 1000), 1e-8);
+  assert_close(faro_proportion_low(1000, 1000, 0.01), pow(0.01, 1.0 / 1000), 1e-8);
+  assert_true(faro_proportion_low(0, 10, 0.01) == 0 && faro_proportion_high(10, 10, 0.01) == 1);
+  const struct {
+    uint64_t hits, n;
+  } at[] = {{1, 2}, {1, 50}, {7, 50}, {49, 50}, {30, 1000}, {500, 1000}, {999, 1000}, {40, 100000}};
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+    for (double alpha = 0.2; alpha > 1e-9; alpha /= 10) {
+      const double low = faro_proportion_low(at[i].hits, at[i].n, alpha);
+      const double high = faro_proportion_high(at[i].hits, at[i].n, alpha);
+      const double rate = (double)at[i].hits / (double)at[i].n;
+      assert_true(low < rate && rate < high);
+      if (at[i].n > 1000) continue;
+      assert_close(binomial_sum(at[i].n, low, at[i].hits, at[i].n) / alpha, 1, 1e-4);
+      if (at[i].hits < at[i].n) assert_close(binomial_sum(at[i].n, high, 0, at[i].hits) / alpha, 1, 1e-4);
+    }
+}
+
+static void test_bounds__large_counts_agree_with_the_normal_limit(void **state) {
+  (void)state;
+  const double n = 1e9;
+  const double low = faro_proportion_low(500000000, 1000000000, 0.0013498980316300933); /* z = 3 */
+  assert_close((0.5 - low) / (0.5 / sqrt(n)), 3, 1e-3);
+}
+
+/* ---- fixtures: a Gaussian sum, honest or with one thing wrong */
+
+typedef struct gaussian {
+  faro_contribution c;
+  double sigma;
+  bool unclipped; /* z straight from x and y */
+  bool fixed;     /* the same stream in every run */
+  bool reused;    /* the same stream for the victim's release and the next one */
+} gaussian;
+
+static void raw_contribution(const double *x, double y, double *z) {
+  for (int i = 0; i < D; i++)
+    for (int j = 0; j <= i; j++) *z++ = x[i] * x[j];
+  for (int i = 0; i < D; i++) *z++ = x[i] * y;
+}
+
+static faro_status one_sum(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                           faro_error *error) {
+  const gaussian *g = context;
+  (void)error;
+  if (g->fixed) faro_sim_open(sim, 77, 0, FARO_ROLE_USER);
+  if (g->unclipped) raw_contribution(x, y, view);
+  else faro_contribution_make(&g->c, x, y, view);
+  for (int i = 0; i < LENGTH; i++) view[i] += g->sigma * faro_sim_normal(sim);
+  return FARO_OK;
+}
+
+/* The victim's message and a bystander's. */
+static faro_status two_sums(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                            faro_error *error) {
+  const gaussian *g = context;
+  faro_sim_rng again = *sim;
+  const double zero[D] = {0};
+  if (one_sum(context, x, y, sim, view, error) != FARO_OK) return FARO_INVALID;
+  return one_sum(context, zero, 0, g->reused ? &again : sim, view + LENGTH, error);
+}
+
+/* Four releases of a binary tree: the victim is in the nodes 1, 1-2 and 1-4; node 3 is noise to everyone. */
+static faro_status tree_sums(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                             faro_error *error) {
+  const gaussian *g = context;
+  for (int node = 0; node < 4; node++)
+    if (one_sum(context, x, y, sim, view + node * LENGTH, error) != FARO_OK) return FARO_INVALID;
+  for (int i = 0; i < LENGTH; i++) view[2 * LENGTH + i] = view[LENGTH + i] + g->sigma * faro_sim_normal(sim);
+  return FARO_OK;
+}
+
+/* A reward in [-1, 1], and nothing else. */
+static faro_status one_reward(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                              faro_error *error) {
+  const gaussian *g = context;
+  double z[LENGTH];
+  (void)error;
+  faro_contribution_make(&g->c, x, y, z);
+  *view = z[LENGTH - D] + g->sigma * faro_sim_normal(sim); /* x_1 y, in [-1, 1] */
+  return FARO_OK;
+}
+
+static faro_audit_result attack(faro_status (*run)(void *, const double *, double, faro_sim_rng *, double *,
+                                                   faro_error *),
+                                size_t width, gaussian g, const faro_audit_plan *p) {
+  const faro_audit_mechanism mechanism = {.messages = 1, .width = width, .context = &g, .run = run};
+  faro_audit_result result = {0};
+  assert_ok(faro_audit(&mechanism, &g.c, p, &result, error));
+  assert_int_equal(result.consistent, result.epsilon_lower <= p->epsilon);
+  print_message("  %.3f against %g (%s, %s)\n", result.epsilon_lower, p->epsilon, result.pair,
+                result.statistic);
+  return result;
+}
+
+static gaussian exact(double sensitivity) {
+  return (gaussian){.c = contribution(0, 1), .sigma = sensitivity / faro_gaussian_mu(EPSILON, DELTA)};
+}
+
+/* ---- honest mechanisms, and planted bugs */
+
+static void test_gaussian__exact_noise_is_consistent_and_nearly_found_out(void **state) {
+  (void)state;
+  const faro_audit_plan p = plan(200000);
+  const faro_audit_result result = attack(one_sum, LENGTH, exact(SENSITIVITY), &p);
+  assert_true(result.consistent);
+  assert_true(result.epsilon_lower > 0.75 * EPSILON);
+  assert_int_equal(result.trials, p.trials);
+}
+
+static void test_gaussian__smaller_delta(void **state) {
+  (void)state;
+  faro_audit_plan p = plan(200000);
+  p.delta = 1e-3;
+  p.epsilon = 2;
+  gaussian g = exact(SENSITIVITY);
+  g.sigma = SENSITIVITY / faro_gaussian_mu(p.epsilon, p.delta);
+  assert_true(attack(one_sum, LENGTH, g, &p).consistent);
+  g.sigma /= 2;
+  assert_false(attack(one_sum, LENGTH, g, &p).consistent);
+}
+
+static void test_bug__half_the_noise(void **state) {
+  (void)state;
+  const faro_audit_plan p = plan(20000);
+  gaussian g = exact(SENSITIVITY);
+  assert_true(attack(one_sum, LENGTH, g, &p).consistent);
+  g.sigma /= 2;
+  assert_false(attack(one_sum, LENGTH, g, &p).consistent);
+}
+
+static void test_bug__a_missing_clip(void **state) {
+  (void)state;
+  const faro_audit_plan p = plan(20000);
+  gaussian g = exact(SENSITIVITY);
+  g.unclipped = true;
+  const faro_audit_result result = attack(one_sum, LENGTH, g, &p);
+  assert_false(result.consistent);
+  assert_string_equal(result.pair, "outside the bounds");
+}
+
+static void test_bug__sensitivity_of_one_for_an_interval_of_two(void **state) {
+  (void)state;
+  const faro_audit_plan p = plan(20000);
+  gaussian g = exact(2);
+  g.c = contribution(-1, 1);
+  assert_true(attack(one_reward, 1, g, &p).consistent);
+  g.sigma /= 2;
+  assert_false(attack(one_reward, 1, g, &p).consistent);
+}
+
+static void test_bug__a_reused_seed(void **state) {
+  (void)state;
+  const faro_audit_plan p = plan(20000);
+  gaussian g = exact(SENSITIVITY);
+  assert_true(attack(two_sums, 2L * LENGTH, g, &p).consistent);
+  g.reused = true;
+  assert_true(attack(two_sums, 2L * LENGTH, g, &p).epsilon_lower > 4);
+  g.reused = false;
+  g.fixed = true;
+  assert_true(attack(one_sum, LENGTH, g, &p).epsilon_lower > 4);
+}
+
+/* No single release tells as much as the three nodes together. */
+static void test_tree__the_nodes_are_combined(void **state) {
+  (void)state;
+  const faro_audit_plan p = plan(200000);
+  const gaussian g = exact(sqrt(3) * SENSITIVITY);
+  const faro_audit_result result = attack(tree_sums, 4L * LENGTH, g, &p);
+  assert_true(result.consistent);
+  assert_true(result.epsilon_lower > 0.7 * EPSILON);
+  assert_true(faro_gaussian_epsilon(SENSITIVITY / g.sigma, DELTA) < 0.5 * EPSILON);
+  gaussian broken = g;
+  broken.sigma /= sqrt(3); /* noise for one release, used for three */
+  assert_false(attack(tree_sums, 4L * LENGTH, broken, &p).consistent);
+}
+
+/* ---- randomized response of USERS users, who all but the victim answer 0, and a shuffler */
+
+typedef struct shuffled {
+  double truth; /* probability of a true answer */
+  bool forgets; /* to permute */
+} shuffled;
+
+static faro_status respond(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                           faro_error *error) {
+  const shuffled *s = context;
+  (void)y;
+  (void)error;
+  for (int user = 0; user < USERS; user++) {
+    const bool truth = user == 0 && x[0] > 0;
+    view[user] = faro_sim_bernoulli(sim, s->truth) ? truth : !truth;
+  }
+  for (size_t i = USERS - 1; i > 0 && !s->forgets; i--) {
+    const size_t j = (size_t)(faro_sim_uniform(sim) * (double)(i + 1));
+    const double swapped = view[i];
+    view[i] = view[j];
+    view[j] = swapped;
+  }
+  return FARO_OK;
+}
+
+/* The number of ones is all that a shuffled batch tells: the exact delta of its two distributions at an epsilon, the
+ * greater of both directions. */
+static double response_delta(double truth, double epsilon) {
+  double ones[USERS + 1] = {1}; /* of the USERS - 1 others */
+  for (int user = 1; user < USERS; user++)
+    for (int k = user; k >= 0; k--) ones[k] = ones[k] * truth + (k ? ones[k - 1] * (1 - truth) : 0);
+  double delta[2] = {0};
+  for (int k = 0; k <= USERS; k++) {
+    const double same = k < USERS ? ones[k] : 0;
+    const double less = k ? ones[k - 1] : 0;
+    const double one = truth * less + (1 - truth) * same;
+    const double zero = truth * same + (1 - truth) * less;
+    delta[0] += fmax(0, one - exp(epsilon) * zero);
+    delta[1] += fmax(0, zero - exp(epsilon) * one);
+  }
+  return fmax(delta[0], delta[1]);
+}
+
+static void test_bug__a_shuffler_that_forgets_to_permute(void **state) {
+  (void)state;
+  const double local = 3;
+  shuffled s = {.truth = exp(local) / (1 + exp(local))};
+  faro_audit_plan p = plan(40000);
+  p.delta = 0.02;
+  p.epsilon = 0; /* what the honest shuffler gives, exactly */
+  while (response_delta(s.truth, p.epsilon) > p.delta) p.epsilon += 1e-4;
+  const faro_contribution c = contribution(0, 1);
+  const faro_audit_mechanism mechanism = {.messages = USERS, .width = 1, .context = &s, .run = respond};
+  for (int forgets = 0; forgets < 2; forgets++) {
+    faro_audit_result result = {0};
+    s.forgets = forgets;
+    assert_ok(faro_audit(&mechanism, &c, &p, &result, error));
+    print_message("  %.3f against %g (%s, %s)\n", result.epsilon_lower, p.epsilon, result.pair,
+                  result.statistic);
+    assert_int_equal(result.consistent, !forgets);
+    if (forgets) assert_string_equal(result.statistic, "place");
+    else assert_true(result.epsilon_lower > 0.2 * p.epsilon);
+  }
+}
+
+/* ---- validity */
+
+/* One answer, true with e / (1 + e): no test beats reading it, so every bound is as near to the truth as it may be. */
+static faro_status answer(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                          faro_error *error) {
+  (void)context;
+  (void)y;
+  (void)error;
+  *view = faro_sim_bernoulli(sim, exp(EPSILON) / (1 + exp(EPSILON))) == (x[0] > 0);
+  return FARO_OK;
+}
+
+/* At confidence 0.8 at most a fifth of the audits may exceed the true epsilon, which here is the claim. */
+static void test_audit__false_alarms_are_as_rare_as_stated(void **state) {
+  (void)state;
+  enum { AUDITS = 300 };
+  const faro_contribution c = contribution(0, 1);
+  const faro_audit_mechanism mechanism = {.messages = 1, .width = 1, .run = answer};
+  uint64_t alarms = 0;
+  for (uint64_t seed = 0; seed < AUDITS; seed++) {
+    faro_audit_plan p = plan(2000);
+    p.delta = 0;
+    p.confidence = 0.8;
+    p.seed = seed;
+    faro_audit_result result = {0};
+    assert_ok(faro_audit(&mechanism, &c, &p, &result, error));
+    assert_true(result.epsilon_lower > 0.5 * EPSILON);
+    alarms += !result.consistent;
+  }
+  print_message("  %llu of %d\n", (unsigned long long)alarms, AUDITS);
+  assert_true(faro_proportion_low(alarms, AUDITS, FALSE_ALARM) <= 0.2);
+}
+
+static void test_audit__same_seed_same_result(void **state) {
+  (void)state;
+  faro_audit_plan p = plan(3000);
+  const faro_audit_result a = attack(one_sum, LENGTH, exact(SENSITIVITY / 3), &p);
+  const faro_audit_result b = attack(one_sum, LENGTH, exact(SENSITIVITY / 3), &p);
+  assert_true(a.epsilon_lower == b.epsilon_lower && a.hits == b.hits && a.false_hits == b.false_hits);
+  p.seed = 2;
+  const faro_audit_result other = attack(one_sum, LENGTH, exact(SENSITIVITY / 3), &p);
+  assert_true(a.hits != other.hits || a.false_hits != other.false_hits);
+}
+
+static faro_status not_a_number(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                                faro_error *error) {
+  (void)context;
+  (void)x;
+  (void)y;
+  (void)sim;
+  (void)error;
+  *view = (double)NAN;
+  return FARO_OK;
+}
+
+static void test_audit__refuses_bad_plans_by_name(void **state) {
+  (void)state;
+  const faro_contribution c = contribution(0, 1);
+  gaussian g = exact(1);
+  faro_audit_mechanism mechanism = {.messages = 1, .width = LENGTH, .context = &g, .run = one_sum};
+  const struct {
+    uint64_t trials;
+    double confidence;
+    const char *names;
+  } bad[] = {{999, 0.9, "trials"},
+             {UINT64_MAX, 0.9, "trials"},
+             {1000, 0.4, "confidence"},
+             {1000, 1, "confidence"},
+             {1000, (double)NAN, "confidence"}};
+  faro_audit_result result;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    faro_audit_plan p = plan(bad[i].trials);
+    p.confidence = bad[i].confidence;
+    faro_error error = {0};
+    assert_int_equal(faro_audit(&mechanism, &c, &p, &result, &error), FARO_INVALID);
+    assert_non_null(strstr(error.message, bad[i].names));
+  }
+  const faro_audit_plan p = plan(1000);
+  faro_error error = {0};
+  mechanism.run = not_a_number;
+  assert_int_equal(faro_audit(&mechanism, &c, &p, &result, &error), FARO_INVALID);
+  error = (faro_error){0};
+  mechanism.width = 0;
+  assert_int_equal(faro_audit(&mechanism, &c, &p, &result, &error), FARO_INVALID);
+}
+
+/* ---- releases */
+
+static void audit_release(size_t kind, faro_calibration calibration, const faro_release_params *base,
+                          size_t dimension, uint64_t trials) {
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, dimension, 1, 0, 1, error));
+  faro_release_params params = *base;
+  params.calibration = calibration;
+  const faro_audit_plan p = plan(trials);
+  const faro_release_kind *k = faro_release_kind_at(kind);
+  faro_audit_result result = {0};
+  assert_ok(faro_audit_release(k, &c, &params, &p, &result, error));
+  print_message("  %-18s %-7s %.3f against (%g, %g)%s (%s, %s)\n", faro_release_kind_name(k),
+                faro_calibration_name(calibration), result.epsilon_lower, result.epsilon, result.delta,
+                result.proven ? " proven" : "", result.pair, result.statistic);
+  if (faro_release_kind_trust(k) == FARO_TRUST_NONE) {
+    assert_true(isnan(result.epsilon) && result.consistent && !result.proven);
+    assert_true(result.epsilon_lower > log((double)trials / 4) - 4);
+  } else assert_true(result.epsilon == params.epsilon && result.delta == params.delta);
+  if (result.proven) assert_true(result.consistent);
+}
+
+static void for_all(const faro_release_params *params, size_t dimension, uint64_t trials) {
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+      if (faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c))
+        audit_release(k, (faro_calibration)c, params, dimension, trials);
+}
+
+static void test_releases__proven_claims_are_consistent(void **state) {
+  (void)state;
+  const faro_release_params loose = {.epsilon = 1, .delta = 0.1, .horizon = 80, .batch = 20};
+  for_all(&loose, 2, 20000);
+  const faro_release_params strict = {.epsilon = 4, .delta = 1e-3, .horizon = 40, .batch = 10};
+  for_all(&strict, 2, 20000);
+}
+
+static void test_releases__odd_shapes(void **state) {
+  (void)state;
+  const faro_release_params one = {.epsilon = 1, .delta = 0.1, .horizon = 2, .batch = 2};
+  for_all(&one, 1, 1000);
+  const faro_release_params many = {.epsilon = 1, .delta = 0.1, .horizon = 80, .batch = 2}; /* 40 releases */
+  for_all(&many, 4, 1000); /* wider than the runs can learn a covariance for */
+}
+
+/* The published figures' noise for amplified messages is far too small: one message stands out. */
+static void test_amplified__the_figures_noise_is_caught(void **state) {
+  (void)state;
+  const faro_contribution c = contribution(0, 1);
+  const faro_release_params params = {
+      .epsilon = 1, .delta = 0.1, .horizon = 400, .batch = 100, .calibration = FARO_CALIBRATION_FIGURE};
+  const faro_audit_plan p = plan(20000);
+  faro_audit_result result = {0};
+  assert_ok(faro_audit_release(faro_release_kind_find("shuffle-amplified"), &c, &params, &p, &result, error));
+  assert_false(result.consistent);
+  assert_false(result.proven);
+}
+
+static void test_releases__bad_parameters_and_exhausted_memory(void **state) {
+  (void)state;
+  const faro_contribution c = contribution(0, 1);
+  faro_release_params params = {.epsilon = -1, .delta = 0.1, .horizon = 8, .batch = 2};
+  const faro_audit_plan p = plan(1000);
+  faro_audit_result result = {0};
+  faro_error error = {0};
+  const faro_release_kind *local = faro_release_kind_find("local");
+  assert_int_equal(faro_audit_release(local, &c, &params, &p, &result, &error), FARO_INVALID);
+  params.epsilon = 1;
+  params.calibration = FARO_CALIBRATION_TIGHT; /* which every release has */
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (size_t n = 1;; n++) {
+      assert_true(n < 1000);
+      error = (faro_error){0};
+      alloc_fail_at(n);
+      const faro_status status =
+          faro_audit_release(faro_release_kind_at(k), &c, &params, &p, &result, &error);
+      alloc_reset();
+      if (status == FARO_OK || n > 60) break; /* a trusted server's release is made anew in every run */
+      assert_int_equal(status, FARO_MEMORY);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_bounds__match_closed_forms_and_binomial_sums),
+      cmocka_unit_test(test_bounds__large_counts_agree_with_the_normal_limit),
+      cmocka_unit_test(test_gaussian__exact_noise_is_consistent_and_nearly_found_out),
+      cmocka_unit_test(test_gaussian__smaller_delta),
+      cmocka_unit_test(test_bug__half_the_noise),
+      cmocka_unit_test(test_bug__a_missing_clip),
+      cmocka_unit_test(test_bug__sensitivity_of_one_for_an_interval_of_two),
+      cmocka_unit_test(test_bug__a_reused_seed),
+      cmocka_unit_test(test_bug__a_shuffler_that_forgets_to_permute),
+      cmocka_unit_test(test_tree__the_nodes_are_combined),
+      cmocka_unit_test(test_audit__false_alarms_are_as_rare_as_stated),
+      cmocka_unit_test(test_audit__same_seed_same_result),
+      cmocka_unit_test(test_audit__refuses_bad_plans_by_name),
+      cmocka_unit_test(test_releases__proven_claims_are_consistent),
+      cmocka_unit_test(test_releases__odd_shapes),
+      cmocka_unit_test(test_amplified__the_figures_noise_is_caught),
+      cmocka_unit_test(test_releases__bad_parameters_and_exhausted_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
