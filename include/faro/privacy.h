@@ -95,6 +95,14 @@ FARO_API double faro_discrete_gaussian_sigma(uint64_t shift, double epsilon, dou
 FARO_API double faro_response_delta(double epsilon0, double epsilon);
 FARO_API double faro_response_epsilon(double epsilon0, double delta);
 
+/* Zero-concentrated privacy rho (a Gaussian mechanism has mu^2 / 2; rho adds under composition), by the tight conversion
+ * of Canonne, Kamath and Steinke 2020. */
+FARO_API double faro_zcdp_epsilon(double rho, double delta);
+FARO_API double faro_zcdp_rho(double epsilon, double delta); /* the largest rho */
+/* `times` mechanisms of epsilon each, at `times` times their delta plus `slack`: advanced composition (Dwork, Rothblum,
+ * Vadhan 2010) or the plain sum, whichever is less. */
+FARO_API double faro_advanced_epsilon(double epsilon, double times, double slack);
+
 /* Amplification by shuffling n messages of an (epsilon0, delta0)-local randomizer: an upper bound on the pair of
  * distributions that Feldman, McMillan and Talwar reduce it to ("clones"), evaluated numerically. n = 1 .. 1e9. */
 FARO_API double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsilon);

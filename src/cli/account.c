@@ -7,10 +7,17 @@
 #include "cli/account.h"
 #include "cli/cli.h"
 
-static const account_mechanism *const mechanisms[] = {
-    &account_gaussian, &account_laplace, &account_discrete_laplace, &account_discrete_gaussian,
-    &account_response, &account_bits,    &account_shuffle,          &account_tree,
-    &account_factored, &account_compose};
+static const account_mechanism *const mechanisms[] = {&account_gaussian,
+                                                      &account_laplace,
+                                                      &account_discrete_laplace,
+                                                      &account_discrete_gaussian,
+                                                      &account_response,
+                                                      &account_zcdp,
+                                                      &account_bits,
+                                                      &account_shuffle,
+                                                      &account_tree,
+                                                      &account_factored,
+                                                      &account_compose};
 enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
 
 /* ---- what mechanisms use */
@@ -262,6 +269,7 @@ const cli_command cli_account = {
         "E)\n"
         "  laplace, discrete-laplace      (--epsilon E [--delta D] | --scale B [--delta D] | --scale B "
         "--epsilon E)\n"
+        "  zcdp                           (--epsilon E --delta D | --rho R --delta D)\n"
         "  response                       (--epsilon E [--delta D] | --local-epsilon E0 [--delta D | "
         "--epsilon E])\n"
         "  bits     --users N --dimension D --sensitivity S --delta D (--epsilon E [--grid G] |\n"

@@ -16,6 +16,7 @@
   X(DELTA, "delta", 1e-15, 0.999, false)                                                                     \
   X(SIGMA, "sigma", 1e-6, 1e9, false)                                                                        \
   X(SCALE, "scale", 1e-6, 1e9, false)                                                                        \
+  X(RHO, "rho", 1e-12, 1e4, false)                                                                           \
   X(LOCAL_EPSILON, "local-epsilon", 1e-4, 1000, false)                                                       \
   X(LOCAL_DELTA, "local-delta", 1e-15, 0.999, false)                                                         \
   X(USERS, "users", 1, 1e9, true)                                                                            \
@@ -70,7 +71,7 @@ typedef struct account_mechanism {
 } account_mechanism;
 
 extern const account_mechanism account_gaussian, account_laplace, account_discrete_laplace,
-    account_discrete_gaussian, account_response, account_bits, account_shuffle, account_tree,
+    account_discrete_gaussian, account_response, account_zcdp, account_bits, account_shuffle, account_tree,
     account_factored, account_compose;
 
 /* A question and its answer. */

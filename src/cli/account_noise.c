@@ -226,3 +226,24 @@ const account_mechanism account_response = {
              {RESPONSE_DELTA, 0, response_delta},
              {ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(DELTA), response_local_epsilon}},
     .own = {DELTA_OR_NONE}};
+
+/* ---- zcdp: rho adds under composition; Gaussian noise has rho = (S / sigma)^2 / 2 */
+
+static const char by_zcdp[] =
+    "the tight conversion of zero-concentrated privacy (Canonne, Kamath and Steinke 2020)";
+
+static int zcdp_epsilon(account *a) {
+  account_put(a, "epsilon", faro_zcdp_epsilon(a->value[ACCOUNT_RHO], a->value[ACCOUNT_DELTA]));
+  account_say(a, "An epsilon of every mechanism that is rho-concentrated, by %s.", by_zcdp);
+  return EXIT_DONE;
+}
+
+static int zcdp_rho(account *a) {
+  account_put(a, "rho", faro_zcdp_rho(a->value[ACCOUNT_EPSILON], a->value[ACCOUNT_DELTA]));
+  account_say(a, "The largest rho that is enough, by %s.", by_zcdp);
+  return EXIT_DONE;
+}
+
+const account_mechanism account_zcdp = {
+    .name = "zcdp",
+    .form = {{NEED_NOISE, 0, zcdp_rho}, {ACCOUNT_BIT(RHO) | ACCOUNT_BIT(DELTA), 0, zcdp_epsilon}}};

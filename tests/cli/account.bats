@@ -458,7 +458,7 @@ there_and_back() {
 	shuffle --delta 1e-6 --local-epsilon 1|users|1e10|a whole number from 1 to 1000000000
 	tree --epsilon 1 --delta 1e-6|steps|0|a whole number from 1 to 1000000000
 	tree --epsilon 1 --delta 1e-6|steps|1.5|a whole number from 1 to 1000000000
-	factored --epsilon 1 --delta 1e-6|steps|1e10|a whole number from 1 to 1000000000
+	factored --epsilon 1 --delta 1e-6|steps|1e10|a whole number from 1 to 10000000
 	tree --epsilon 1 --delta 1e-6 --steps 8|contributions|0|a whole number from 1 to 1000000000
 	tree --epsilon 1 --delta 1e-6 --steps 8|contributions|9|a whole number from 1 to --steps, 8
 	factored --epsilon 1 --delta 1e-6 --steps 8|contributions|9|a whole number from 1 to --steps, 8

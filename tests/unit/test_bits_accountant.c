@@ -194,6 +194,24 @@ static void test_plan__account_gives_calibrate_back_and_fewer_honest_users_cost_
   }
 }
 
+static void test_bits__ten_thousand_points_are_monotone_and_never_odd(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 53, 0, FARO_ROLE_USER);
+  for (int i = 0; i < 10000; i++) {
+    const uint64_t bits = (uint64_t)(2 * pow(5000, faro_sim_uniform(&sim)));
+    const uint64_t shift = 1 + (uint64_t)(faro_sim_uniform(&sim) * 8);
+    const double epsilon = 1e-4 * pow(5e5, faro_sim_uniform(&sim));
+    const double bias = faro_sim_bernoulli(&sim, 0.5) ? 0.5 : 0.25;
+    const double delta = faro_bits_delta(bits, bias, shift, epsilon);
+    assert_true(delta >= 0 && delta <= 1);
+    assert_true(faro_bits_delta(bits, bias, shift, epsilon * 1.1) <= delta * (1 + 1e-9) + 1e-300);
+    assert_true(faro_bits_delta(bits, bias, shift + 1, epsilon) >= delta * (1 - 1e-9));
+    assert_true(faro_bits_delta(bits + 1, bias, shift, epsilon) <=
+                delta * (1 + 1e-9) + 1e-300); /* more noise */
+  }
+}
+
 static void test_plan__refuses_by_name(void **state) {
   (void)state;
   const faro_bits_plan good = {
@@ -234,6 +252,7 @@ int main(void) {
       cmocka_unit_test(test_vector__no_shift_of_two_entries_beats_the_bound),
       cmocka_unit_test(test_vector__a_random_search_finds_no_worse_shift),
       cmocka_unit_test(test_plan__account_gives_calibrate_back_and_fewer_honest_users_cost_bits),
+      cmocka_unit_test(test_bits__ten_thousand_points_are_monotone_and_never_odd),
       cmocka_unit_test(test_plan__refuses_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
