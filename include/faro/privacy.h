@@ -111,7 +111,8 @@ FARO_API double faro_shuffle_epsilon(double epsilon0, double delta0, double n, d
 FARO_API double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0);
 
 /* Privacy-loss distributions: composition of unlike mechanisms, with all errors of discretisation and truncation
- * counted into delta. Created from one mechanism, composed in place. */
+ * counted into delta. Created from one mechanism, composed in place. When memory is out, delta and epsilon give the
+ * plain bounds 1 and the sum of all losses. */
 typedef struct faro_pld faro_pld;
 FARO_API faro_status faro_pld_gaussian(faro_pld **pld, double mu, faro_error *error) FARO_WARN_UNUSED;
 FARO_API faro_status faro_pld_laplace(faro_pld **pld, double ratio, faro_error *error) FARO_WARN_UNUSED;

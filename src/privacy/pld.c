@@ -146,7 +146,7 @@ static double log_moment(const grid *g, double mean, double s) {
 }
 
 /* The grid points between which the sum of k draws of every factor lies, but for TAIL on either side. With S the sum
- * less its mean, P(S >= t) <= e^(ln E e^(sS) - s t) for any s > 0; s = sqrt(2 ln(1/TAIL) / variance) is near the best. */
+ * less its mean, P(S >= t) <= e^(ln E e^(sS) - s t) for any s > 0; sqrt(2 ln(1/TAIL) / variance) is near the best. */
 static double window(const grid *factors, size_t count, double k, double *low, double *high) {
   double variance = 0;
   double range = 1;
@@ -278,8 +278,8 @@ static double common_step(const faro_pld *pld) {
   return spread(variance, range, support) / points(pld);
 }
 
-/* Cells between -r and r: as many as the window of the k-fold sum can afford, and 2^13 at most. 64 to min(r, 2) inflate the variance, of
- * whatever number of repetitions, by a relative 1 / (9 32^2) or less, and epsilon by half of that. */
+/* Cells between -r and r: as many as the window of the k-fold sum can afford, at most 2^13, and at least 64 (more when
+ * r > 2), which inflate the variance, whatever k, by about a relative 1 / (9 32^2), and epsilon by half of that. */
 static double laplace_cells(const faro_pld *pld, const part *p) {
   const double width = spread(p->times * part_variance(p), 2 * p->r, 2 * p->times * p->r);
   double cells = fmin(0x1p13, floor(points(pld) * 2 * p->r / width));

@@ -12,6 +12,7 @@ static const struct {
 } targets[] = {{"experiment", fuzz_experiment},
                {"override", fuzz_override},
                {"run", fuzz_run},
+               {"compose", fuzz_compose},
                {"journal", fuzz_journal}};
 
 enum { INPUT_MAX = 1 << 18 };
@@ -45,7 +46,7 @@ static int run_folder(const char *corpus, size_t target) {
     files++;
   }
   closedir(directory);
-  printf("%s: %d inputs\n", targets[target].name, files);
+  fprintf(stderr, "%s: %d inputs\n", targets[target].name, files);
   return files;
 }
 

@@ -2,11 +2,13 @@
 #include "targets.h"
 
 #include <faro/faro.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "sim/journal.h"
 
 int fuzz_experiment(const uint8_t *data, size_t size) {
@@ -50,6 +52,32 @@ int fuzz_run(const uint8_t *data, size_t size) {
   free(faro_report_curves_csv(report));
   free(faro_report_html(report)); /* with the figure in it */
   faro_report_destroy(report);
+  return 0;
+}
+
+/* The command as a person runs it, on a file; what it prints goes nowhere. */
+int fuzz_compose(const uint8_t *data, size_t size) {
+  static FILE *nowhere;
+  if (!nowhere) nowhere = freopen("/dev/null", "w", stdout);
+  char path[] = "/tmp/faro-fuzz-XXXXXX";
+  const int fd = mkstemp(path);
+  if (fd < 0) return 0;
+  const bool written = write(fd, data, size) == (ssize_t)size;
+  close(fd);
+  char *words[] = {"compose", path, "--delta", "1e-6", "--json"};
+  fflush(stderr);
+  const int saved = dup(STDERR_FILENO);
+  const int null = open("/dev/null", O_WRONLY);
+  if (written && saved >= 0 && null >= 0) {
+    dup2(null, STDERR_FILENO);
+    const int status = cli_account.run(5, words);
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    if (status != EXIT_DONE && status != EXIT_USAGE && status != EXIT_INPUT && status != EXIT_SYSTEM) abort();
+  }
+  if (null >= 0) close(null);
+  if (saved >= 0) close(saved);
+  (void)remove(path);
   return 0;
 }
 
