@@ -56,4 +56,11 @@ FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const far
                                         const faro_release_params *params, const faro_audit_plan *plan,
                                         faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;
 
+/* The same from one single run, in which each of `dimension` (30 .. 1000) users is a canary whose sign the adversary
+ * guesses (Steinke, Nasr, Jagielski 2023). Batch and horizon of `params` and trials of `plan` are not read; hits is the
+ * share of right guesses. */
+FARO_API faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contribution *contribution,
+                                        const faro_release_params *params, const faro_audit_plan *plan,
+                                        faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;
+
 #endif

@@ -18,6 +18,7 @@ enum {
   OPTION_TRIALS,
   OPTION_CONFIDENCE,
   OPTION_SEED,
+  OPTION_ONE_RUN,
   OPTION_JSON,
   OPTION_COUNT
 };
@@ -26,7 +27,8 @@ static const cli_option options[OPTION_COUNT] = {
     [OPTION_DIMENSION] = {"dimension", true}, [OPTION_BATCH] = {"batch", true},
     [OPTION_HORIZON] = {"horizon", true},     [OPTION_CALIBRATION] = {"calibration", true},
     [OPTION_TRIALS] = {"trials", true},       [OPTION_CONFIDENCE] = {"confidence", true},
-    [OPTION_SEED] = {"seed", true},           [OPTION_JSON] = {"json", false},
+    [OPTION_SEED] = {"seed", true},           [OPTION_ONE_RUN] = {"one-run", false},
+    [OPTION_JSON] = {"json", false},
 };
 
 typedef struct request {
@@ -35,6 +37,7 @@ typedef struct request {
   bool every_calibration;
   uint64_t dimension;
   faro_audit_plan plan;
+  bool one_run; /* canaries of a single run */
   bool json;
 } request;
 
@@ -92,13 +95,14 @@ static int take_option(request *r, int option, const char *value) {
   switch (option) {
   case OPTION_EPSILON: return take_real("epsilon", value, 1e-4, 1000, &r->params.epsilon);
   case OPTION_DELTA: return take_real("delta", value, 1e-15, 0.999, &r->params.delta);
-  case OPTION_DIMENSION: return take_count("dimension", value, 1, 100, &r->dimension);
+  case OPTION_DIMENSION: return take_count("dimension", value, 1, 1000, &r->dimension);
   case OPTION_BATCH: return take_count("batch", value, 1, 1000000, &r->params.batch);
   case OPTION_HORIZON: return take_count("horizon", value, 1, 1000000000, &r->params.horizon);
   case OPTION_CALIBRATION: return take_calibration(r, value);
   case OPTION_TRIALS: return take_count("trials", value, 1000, 1000000000, &r->plan.trials);
   case OPTION_CONFIDENCE: return take_real("confidence", value, 0.5, 1 - 1e-9, &r->plan.confidence);
   case OPTION_SEED: return take_count("seed", value, 0, UINT64_MAX, &r->plan.seed);
+  case OPTION_ONE_RUN: r->one_run = true; return EXIT_DONE;
   case OPTION_JSON: r->json = true; return EXIT_DONE;
   default: return take_release(r, value);
   }
@@ -117,6 +121,8 @@ static int parse(request *r, int argc, char **argv) {
     if (status != EXIT_DONE) return status;
   }
   if (!r->release) return cli_usage(&cli_audit, "which release? (`faro list releases`, or all)");
+  if (r->dimension == 0) r->dimension = r->one_run ? 500 : 2;
+  if (r->one_run) r->plan.trials = 1;
   if (r->params.horizon == 0) r->params.horizon = 4 * r->params.batch;
   return EXIT_DONE;
 }
@@ -157,7 +163,8 @@ static faro_status audit(const request *r, item *items, size_t count, faro_error
   for (size_t i = 0; i < count && status == FARO_OK; i++) {
     faro_release_params params = r->params;
     params.calibration = items[i].calibration;
-    status = faro_audit_release(items[i].kind, &contribution, &params, &plan, &items[i].result, error);
+    status = (r->one_run ? faro_audit_one_run : faro_audit_release)(items[i].kind, &contribution, &params,
+                                                                    &plan, &items[i].result, error);
   }
   return status;
 }
@@ -231,7 +238,6 @@ static int execute(const request *r) {
 static int run(int argc, char **argv) {
   request r = {.params = {.epsilon = 1, .delta = 0.1, .batch = 100},
                .every_calibration = true,
-               .dimension = 2,
                .plan = {.trials = 20000, .confidence = 0.99, .seed = 1}};
   const int status = parse(&r, argc, argv);
   return status == EXIT_DONE ? execute(&r) : status < 0 ? EXIT_DONE : status;
@@ -253,7 +259,8 @@ const cli_command cli_audit = {
         "  --epsilon E      what to claim; 1 by default\n"
         "  --delta D        0.1 by default, where few trials see much\n"
         "  --calibration C  paper, figure or tight; by default each that the release offers\n"
-        "  --dimension d    features of a user; 2 by default\n"
+        "  --dimension d    features of a user; 2 by default, and 500 with --one-run\n"
+        "  --one-run        guess the signs of d canaries in a single run instead; use a small --delta\n"
         "  --batch B        users between two releases; 100 by default\n"
         "  --horizon T      users in all; four batches by default\n"
         "  --trials N       runs; 20000 by default\n"
@@ -267,5 +274,6 @@ const cli_command cli_audit = {
         "examples:\n"
         "  faro audit local\n"
         "  faro audit all --trials 100000\n"
+        "  faro audit central-tree --one-run --epsilon 4 --delta 1e-7\n"
         "  faro audit shuffle-bits --calibration paper --epsilon 2 --delta 1e-3 --json\n",
 };

@@ -448,6 +448,43 @@ static void test_releases__bad_parameters_and_exhausted_memory(void **state) {
     }
 }
 
+/* One run: proven claims stand, a mechanism made for epsilon = 30 does not pass for one of 2, and no noise is seen. */
+static void test_one_run__claims_stand_and_weaker_noise_is_caught(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 300, 1, 0, 1, error));
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    const faro_release_kind *kind = faro_release_kind_at(k);
+    for (int weak = 0; weak < 2; weak++) {
+      const faro_release_params params = {.epsilon = weak ? 30 : 2,
+                                          .delta = 1e-9,
+                                          .horizon = 300,
+                                          .batch = 300,
+                                          .calibration = FARO_CALIBRATION_TIGHT};
+      const faro_audit_plan p = {.confidence = 0.999, .seed = 5};
+      faro_audit_result result = {0};
+      assert_ok(faro_audit_one_run(kind, &c, &params, &p, &result, error));
+      print_message("  %-18s made for epsilon %g: lower bound %.3f, %.0f %% of the guesses right\n",
+                    faro_release_kind_name(kind), params.epsilon, result.epsilon_lower, 100 * result.hits);
+      assert_true(result.consistent);
+      const bool hidden =
+          strcmp(faro_release_kind_name(kind), "shuffle-amplified") == 0; /* in the sum of 300 noises */
+      if ((weak && !hidden) || faro_release_kind_trust(kind) == FARO_TRUST_NONE)
+        assert_true(result.epsilon_lower > 2);
+      else assert_true(result.epsilon_lower <= 2);
+    }
+  }
+  faro_contribution small;
+  assert_ok(faro_contribution_init(&small, 10, 1, 0, 1, error));
+  const faro_release_params params = {.epsilon = 1, .delta = 1e-9, .calibration = FARO_CALIBRATION_TIGHT};
+  const faro_audit_plan p = {.confidence = 0.99};
+  faro_audit_result result = {0};
+  faro_error refused = {0};
+  assert_int_equal(
+      faro_audit_one_run(faro_release_kind_find("local"), &small, &params, &p, &result, &refused),
+      FARO_INVALID);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bounds__match_closed_forms_and_binomial_sums),
@@ -466,6 +503,7 @@ int main(void) {
       cmocka_unit_test(test_releases__proven_claims_are_consistent),
       cmocka_unit_test(test_releases__odd_shapes),
       cmocka_unit_test(test_amplified__the_figures_noise_is_caught),
+      cmocka_unit_test(test_one_run__claims_stand_and_weaker_noise_is_caught),
       cmocka_unit_test(test_releases__bad_parameters_and_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
