@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-  PLOT_W = 300,
+  PANEL_W = 300,
+  SINGLE_W = 620, /* of a panel that stands alone */
   PLOT_H = 230,
   GAP_X = 34,
   GAP_Y = 74,
@@ -43,6 +44,7 @@ typedef struct figure {
   size_t series_count, panels;
   series line[SERIES_MAX];
   size_t panel[PANELS_MAX]; /* a row of each panel */
+  int plot_w;               /* width of a panel */
   size_t *place;            /* of each row: its series, and in the second half its panel */
   axis x, y;
 } figure;
@@ -138,8 +140,8 @@ static void scale_axes(figure *f) {
 }
 
 static double at_x(const figure *f, double value) {
-  if (f->x.log) return PLOT_W * log(value / f->x.low) / log(f->x.high / f->x.low);
-  return PLOT_W * (value - f->x.low) / (f->x.high - f->x.low);
+  if (f->x.log) return f->plot_w * log(value / f->x.low) / log(f->x.high / f->x.low);
+  return f->plot_w * (value - f->x.low) / (f->x.high - f->x.low);
 }
 
 static double at_y(const figure *f, double value) { return PLOT_H * (1 - fmax(value, 0) / f->y.high); }
@@ -172,7 +174,7 @@ static void add_x_axis(const figure *f) {
     for (long k = (long)ceil(f->x.low / step - 1e-9); k <= last; k++) add_x_tick(f, (double)k * step);
   }
   const char *name = f->report->x < 0 ? "round (one user each)" : f->report->sweep[f->report->x];
-  faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", PLOT_W / 2, PLOT_H + 38);
+  faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", f->plot_w / 2, PLOT_H + 38);
   faro_markup_add(f->out, name);
   faro_text_add(f->out, "%s</text>\n", f->x.log ? " (logarithmic)" : "");
 }
@@ -183,7 +185,8 @@ static void add_y_axis(const figure *f, bool labelled) {
   for (long k = 0; k <= last; k++) {
     const double v = (double)k * step;
     const double y = at_y(f, v);
-    faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, PLOT_W, y);
+    faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, f->plot_w,
+                  y);
     if (!labelled) continue;
     faro_text_add(f->out, "<text x=\"-8\" y=\"%.1f\" text-anchor=\"end\">", y + 4);
     add_tick_text(f->out, v);
@@ -266,10 +269,10 @@ static void follow(const figure *f, size_t style, size_t panel, trace *t) {
 static void add_panel(const figure *f, size_t index) {
   const faro_view_row *panel = &f->report->row[f->panel[index]];
   const size_t column = index % PER_ROW;
-  faro_text_add(f->out, "<g transform=\"translate(%zu %zu)\">\n", LEFT + column * (PLOT_W + GAP_X),
+  faro_text_add(f->out, "<g transform=\"translate(%zu %zu)\">\n", LEFT + column * (size_t)(f->plot_w + GAP_X),
                 TOP + index / PER_ROW * (PLOT_H + GAP_Y));
   if (f->report->panels >= 0) {
-    faro_text_add(f->out, "<text x=\"%d\" y=\"-10\" text-anchor=\"middle\" font-size=\"13\">", PLOT_W / 2);
+    faro_text_add(f->out, "<text x=\"%d\" y=\"-10\" text-anchor=\"middle\" font-size=\"13\">", f->plot_w / 2);
     faro_markup_add(f->out, f->report->sweep[f->report->panels]);
     faro_text_add(f->out, " = ");
     faro_markup_add(f->out, panel->at[f->report->panels]);
@@ -286,7 +289,7 @@ static void add_panel(const figure *f, size_t index) {
     }
   faro_text_add(f->out,
                 "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n",
-                PLOT_W, PLOT_H);
+                f->plot_w, PLOT_H);
 }
 
 /* The name of a series: its label, the values of sweeps that are neither x nor panels, and its standing. */
@@ -354,11 +357,15 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
   }
   group_rows(&f);
   scale_axes(&f);
+  f.plot_w = f.panels == 1 ? SINGLE_W : PANEL_W;
+  faro_text setting = FARO_TEXT_INIT;
+  faro_view_add_setting(report, &setting); /* for its length */
+  const size_t words = greater(8 * strlen(report->title), 6 * setting.length);
+  faro_text_release(&setting);
   const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
   const size_t rows = (f.panels + PER_ROW - 1) / PER_ROW;
   const size_t entry = legend_width(&f);
-  const size_t width =
-      LEFT + greater(greater(columns * (PLOT_W + GAP_X), entry), 7 * strlen(report->title) + LEFT);
+  const size_t width = LEFT + greater(greater(columns * (size_t)(f.plot_w + GAP_X), entry), words + LEFT);
   const size_t per_row = greater((width - LEFT) / entry, 1);
   const size_t legend = TOP + rows * (PLOT_H + GAP_Y);
   const size_t height = legend + (f.series_count + per_row - 1) / per_row * LEGEND_ROW + 34;
