@@ -166,15 +166,21 @@ faro_status faro_bits_account(faro_bits_plan *plan, double delta, double *epsilo
   return FARO_OK;
 }
 
+/* Finer costs bits. Coarser costs noise twice: rounding adds sqrt(dimension) steps to a difference of
+ * sensitivity * grid, here one per cent of it; and each user adds a whole number of bits, here a hundred at least, so
+ * that rounding it up costs half a per cent. */
+static double choose_grid(const faro_bits_plan *plan, double mu, double crowd) {
+  const double rounding = 100 * sqrt(plan->dimension);
+  const double whole = mu * sqrt(100 * crowd) / 2; /* (2 grid sensitivity / mu)^2 = 100 crowd */
+  return fmin(1e6, ceil(fmax(fmax(rounding, 300), whole) / plan->sensitivity));
+}
+
 faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta, faro_error *error) {
   const faro_status status = check(plan, error);
   if (status != FARO_OK) return status;
-  /* Rounding adds sqrt(dimension) steps to a difference of sensitivity * grid: one per cent of it. One entry alone is
-   * not rounded up, but wants enough bits that a whole number of them for each user is close to what is needed. */
-  if (plan->grid == 0)
-    plan->grid = fmin(1e6, ceil(fmax(100 * sqrt(plan->dimension), 300) / plan->sensitivity));
   const double mu = faro_gaussian_mu(epsilon, delta * 0.999);
   const double crowd = floor(plan->users * plan->honest);
+  if (plan->grid == 0) plan->grid = choose_grid(plan, mu, crowd);
   double n = pow(2 * shift_norm(plan) / mu, 2);
   for (int turn = 0; turn < 100; turn++) { /* eta falls as n grows, so this settles in a few turns */
     plan->bits = fmax(1, ceil(n / crowd));
