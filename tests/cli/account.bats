@@ -559,3 +559,16 @@ there_and_back() {
     done
   done
 }
+
+# The conversion lies between the exact Gaussian (mu^2/2 = rho) and rho + 2 sqrt(rho ln(1/delta)), and inverts.
+@test "zcdp, both directions" {
+  faro 0 account zcdp --rho 0.5 --delta 1e-6 --json
+  local epsilon rho
+  epsilon=$(jq .epsilon <<<"$output")
+  awk -v e="$epsilon" 'BEGIN { exit !(e < 0.5 + 2 * sqrt(0.5 * log(1e6))) }'
+  faro 0 account gaussian --sigma 1 --delta 1e-6 --json
+  awk -v e="$epsilon" -v g="$(jq .epsilon <<<"$output")" 'BEGIN { exit !(e >= g) }'
+  faro 0 account zcdp --epsilon "$epsilon" --delta 1e-6 --json
+  rho=$(jq .rho <<<"$output")
+  near "$rho" 0.5 1e-6
+}

@@ -1,7 +1,7 @@
 /* figure 1: under calibration `figure` the published script's own numbers come out, and the order of trust models
  * holds at every epsilon . False-alarm rate of the comparisons: 1e-6 (tree: 1e-4). The order and the fall with epsilon are
  * statements about this seed: neighbours in the order lie many standard errors apart, but for JDP and bit sums at
- * epsilon = 0.2 and 10, which lie about two apart.
+ * epsilon = 0.2 and 10, which lie between one and two apart.
  *
  * The published script, run for Figure 1 of 000 at epsilon = 1 on 50 instances, gave these final pseudo-regrets
  * (mean, standard deviation over instances). Its tree noise is frozen, so JDP is compared with the range that
