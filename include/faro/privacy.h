@@ -11,7 +11,8 @@
   X(NONE, "none", "everything")                                                                              \
   X(JOINT, "joint", "the server's policies, and the actions of all users but one")                           \
   X(LOCAL, "local", "every message of every user")                                                           \
-  X(SHUFFLE, "shuffle", "the shuffled messages of each batch")
+  X(SHUFFLE, "shuffle", "the shuffled messages of each batch")                                               \
+  X(CONCURRENT, "concurrent", "the shuffled messages of every shuffler")
 
 typedef enum faro_trust {
 #define X(name, text, view) FARO_TRUST_##name,
@@ -22,17 +23,31 @@ typedef enum faro_trust {
 FARO_API const char *faro_trust_name(faro_trust trust);
 FARO_API const char *faro_trust_view(faro_trust trust);
 
-/* (epsilon, delta) for one user's one round ("event level"). Without privacy both are NaN. A claim
- * that is not proven says in `by` what it lacks. */
+/* What two neighbouring inputs differ in: one round ("event level"), or all rounds of one user ("user level"). */
+#define FARO_LEVEL_LIST(X)                                                                                   \
+  X(EVENT, "event")                                                                                          \
+  X(USER, "user")
+
+typedef enum faro_level {
+#define X(name, text) FARO_LEVEL_##name,
+  FARO_LEVEL_LIST(X)
+#undef X
+} faro_level;
+
+FARO_API const char *faro_level_name(faro_level level);
+
+/* Without privacy epsilon and delta are NaN. A claim that is not proven says in `by` what it lacks. */
 typedef struct faro_claim {
   double epsilon, delta;
   faro_trust trust;
+  faro_level level;
+  uint64_t contributions; /* user level: the most rounds of one user that it covers; event level: 1 */
   bool proven;
   char by[200];
 } faro_claim;
 
 FARO_API faro_claim faro_claim_none(void);
-/* The claim with its backing written by printf's rules. */
+/* The claim, at event level, with its backing written by printf's rules. */
 FARO_API faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven,
                                     const char *by, ...) FARO_PRINTF(5, 6);
 /* "proven", "not proven" or "no privacy". */
@@ -140,13 +155,17 @@ typedef struct faro_bits_plan {
   double dimension;   /* entries */
   double sensitivity; /* in original units */
   double grid;        /* steps of a unit; 0: choose */
-  double bits;        /* noise bits of a user and entry */
-  double noise_sd;    /* of the sum, per entry, in original units: of all users */
-  double mu;          /* the Gaussian that dominates it, as sensitivity / sigma */
-  double slack;       /* and the delta that this costs */
+  double load;     /* sum over all releases of (times a user is in that release)^2; 0: 1, one release, once */
+  double repeat;   /* the most times that a user is in one release; 0: 1 */
+  double touched;  /* releases that a user is in; 0: 1 */
+  double bits;     /* noise bits of a user and entry */
+  double noise_sd; /* of the sum, per entry, in original units: of all users */
+  double mu;       /* the Gaussian that dominates one release, a user in it once, as sensitivity / sigma */
+  double slack;    /* and the delta that this costs for each release */
 } faro_bits_plan;
 
-/* Fills grid (where 0), bits, noise_sd, mu and slack so that the release is (epsilon, delta)-private. */
+/* Fills grid (where 0), bits, noise_sd, mu and slack so that all releases with a user in them are together
+ * (epsilon, delta)-private: (sqrt(load) mu, touched slack). */
 FARO_API faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta,
                                          faro_error *error) FARO_WARN_UNUSED;
 /* From grid and bits: noise_sd, mu and slack (for a target delta), and the least epsilon. */

@@ -23,6 +23,8 @@
  * it and rewards clipped to [low, high] before anything else happens; features that are not finite count as zero, and
  * a reward that is no number as `low`. Every release clips by itself: it takes x and y, never a finished z. */
 typedef struct faro_contribution {
+  bool values;      /* z = x, every entry clipped to [low, high] on its own; y is not used */
+  bool binary;      /* and every entry is one of the two ends */
   size_t dimension; /* d, of x */
   size_t gram;      /* d (d+1) / 2: the entries of vech(x x') */
   size_t length;    /* gram + d */
@@ -33,6 +35,10 @@ typedef struct faro_contribution {
 
 FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
                                             double high, faro_error *error) FARO_WARN_UNUSED;
+/* A plain vector of `count` numbers within [-1/2, 1/2] each (whoever has other intervals shifts and scales), for sums
+ * that are wanted for their own sake; `binary`: each one of -1/2 and 1/2, else rounded to the nearer one. */
+FARO_API faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary,
+                                              faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
 
 /* Where the size of the noise comes from. */
@@ -52,8 +58,11 @@ FARO_API const char *faro_calibration_name(faro_calibration calibration);
 
 typedef struct faro_release_params {
   double epsilon, delta;
-  uint64_t horizon; /* T: users in all */
-  uint64_t batch;   /* B: users between two releases; 0 lets the release choose */
+  uint64_t horizon;   /* T: users in all */
+  uint64_t batch;     /* B: users between two releases; 0 lets the release choose */
+  uint64_t shufflers; /* k, of concurrent-bits alone; 0: log2(T) - 1 */
+  faro_level level;
+  uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
   faro_calibration calibration;
 } faro_release_params;
 
@@ -87,9 +96,24 @@ FARO_API faro_noise faro_release_noise(const faro_release *release);
 FARO_API faro_cost faro_release_cost(const faro_release *release);
 FARO_API uint64_t faro_release_batch(const faro_release *release);
 FARO_API faro_statistics faro_release_statistics(const faro_release *release);
+/* Sub-Gaussian scale of the noise in one entry of the sum that is published now; at most that of faro_release_noise. */
+FARO_API double faro_release_scale(const faro_release *release, size_t entry);
+/* All batches of the horizon are released: whatever is absorbed from now on stays unseen. */
+FARO_API bool faro_release_spent(const faro_release *release);
+
+/* Doubling: replaces a release that is spent by one with twice its horizon, whose sums go on from the last ones. The
+ * users of both are disjoint, so the claim stays. On failure the old one stays. */
+FARO_API faro_status faro_release_double(faro_release **release, faro_error *error) FARO_WARN_UNUSED;
 
 /* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim);
+
+/* The same for deployment: all noise in integers, from a secure stream. Prepare comes first; it refuses a release whose
+ * noise is a floating-point number. */
+FARO_API bool faro_release_kind_exact(const faro_release_kind *kind);
+FARO_API faro_status faro_release_prepare(faro_release *release, faro_error *error) FARO_WARN_UNUSED;
+FARO_API bool faro_release_absorb_secure(faro_release *release, const double *x, double y,
+                                         faro_secure_rng *secure);
 
 /* Messages. All are of one size; `batch` holds B of them one after another.
  * For deployment R and S take a secure stream, and R refuses a release whose noise is a floating-point number. The

@@ -23,12 +23,22 @@ const char *faro_trust_view(faro_trust trust) {
   return view[trust];
 }
 
+const char *faro_level_name(faro_level level) {
+  static const char *const name[] = {
+#define X(id, text) text,
+      FARO_LEVEL_LIST(X)
+#undef X
+  };
+  return name[level];
+}
+
 faro_claim faro_claim_none(void) {
   return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false, "no privacy is claimed");
 }
 
 faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven, const char *by, ...) {
-  faro_claim claim = {.epsilon = epsilon, .delta = delta, .trust = trust, .proven = proven};
+  faro_claim claim = {
+      .epsilon = epsilon, .delta = delta, .trust = trust, .contributions = 1, .proven = proven};
   va_list args;
   va_start(args, by);
   vsnprintf(claim.by, sizeof claim.by, by, args);

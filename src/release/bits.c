@@ -116,7 +116,7 @@ static inline uint64_t fixed_point(double z, double entry, double scale, double 
 /* Random rounding: up with exactly the probability of the fraction. */
 static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
 
-static void absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
+static void absorb(faro_release *r, const double *z, faro_rng *rng) {
   const faro_bits *s = bits_of(r);
   const size_t length = r->contribution.length;
   const double entry = r->contribution.entry;
@@ -124,7 +124,7 @@ static void absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
   const double most = 0x1p32 * (double)s->grid;
   int64_t *count = s->count;
   for (size_t i = 0; i < length; i += 2) { /* one random word for two entries */
-    const uint64_t word = faro_rng_next(&sim->rng);
+    const uint64_t word = faro_rng_next(rng);
     count[i] += (int64_t)round_up(fixed_point(z[i], entry, scale, most), word & UINT32_MAX);
     if (i + 1 < length)
       count[i + 1] += (int64_t)round_up(fixed_point(z[i + 1], entry, scale, most), word >> 32);
@@ -136,6 +136,20 @@ static void thicken(faro_release *r, faro_sim_rng *sim) {
   const faro_bits *s = bits_of(r);
   for (size_t i = 0; i < r->contribution.length; i++)
     s->count[i] += (int64_t)faro_sim_binomial(&s->plan, sim);
+}
+
+static void thicken_secure(faro_release *r, faro_rng *rng) {
+  const faro_bits *s = bits_of(r);
+  const uint64_t bits = r->params.batch * s->bits;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    s->count[i] +=
+        (int64_t)(s->fair ? faro_exact_binomial_half(rng, bits) : faro_exact_binomial_quarter(rng, bits));
+}
+
+static faro_status prepare(faro_release *r, faro_error *error) {
+  (void)r;
+  (void)error;
+  return FARO_OK;
 }
 
 static void randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
@@ -210,6 +224,8 @@ const faro_release_kind faro_release_shuffle_bits = {
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .absorb = absorb,
     .thicken = thicken,
+    .thicken_secure = thicken_secure,
+    .prepare = prepare,
     .randomize = randomize,
     .mix = mix,
     .sound = sound,

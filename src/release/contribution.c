@@ -44,6 +44,22 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
   return FARO_OK;
 }
 
+faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary, faro_error *error) {
+  if (count < 1 || count > 1000000)
+    return faro_fail(error, FARO_INVALID, "a vector must have 1 .. 10^6 entries (got %zu)", count);
+  const double root = sqrt((double)count);
+  *c = (faro_contribution){.values = true,
+                           .binary = binary,
+                           .dimension = count,
+                           .length = count,
+                           .norm = root / 2,
+                           .low = -0.5,
+                           .high = 0.5,
+                           .entry = 0.5,
+                           .sensitivity = root};
+  return FARO_OK;
+}
+
 /* The factor that brings x within the norm; 0 when x is not finite. */
 static double shrink(const faro_contribution *c, const double *x) {
   double square = 0;
@@ -52,9 +68,21 @@ static double shrink(const faro_contribution *c, const double *x) {
   return square < INFINITY ? c->norm / sqrt(square) : 0;
 }
 
+static double clip(const faro_contribution *c, double y) { /* NaN: low */
+  return y >= c->low ? (y <= c->high ? y : c->high) : c->low;
+}
+
+static void make_values(const faro_contribution *c, const double *x, double *z) {
+  for (size_t i = 0; i < c->length; i++) z[i] = c->binary ? (x[i] > 0 ? c->high : c->low) : clip(c, x[i]);
+}
+
 void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {
+  if (c->values) {
+    make_values(c, x, z);
+    return;
+  }
   const double factor = shrink(c, x);
-  const double reward = y >= c->low ? (y <= c->high ? y : c->high) : c->low; /* NaN: low */
+  const double reward = clip(c, y);
   double *moment = z + c->gram;
   for (size_t i = 0; i < c->dimension; i++) moment[i] = factor > 0 ? factor * x[i] : 0;
   for (size_t i = 0; i < c->dimension; i++)

@@ -29,13 +29,16 @@ struct faro_release_kind {
   uint64_t (*choose_batch)(const faro_release *); /* NULL: 1 */
   faro_status (*init)(faro_release *, faro_error *);
   faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *, faro_error *); /* NULL: not offered */
-  void (*absorb)(faro_release *, const double *z, faro_sim_rng *);
-  void (*thicken)(faro_release *, faro_sim_rng *); /* NULL: users add no noise */
+  void (*absorb)(faro_release *, const double *z, faro_rng *);
+  void (*thicken)(faro_release *, faro_sim_rng *);      /* NULL: no noise is added to a batch */
+  void (*thicken_secure)(faro_release *, faro_rng *);   /* the same, exactly; where `exact` */
+  faro_status (*prepare)(faro_release *, faro_error *); /* what thicken_secure needs */
   void (*randomize)(const faro_release *, const double *z, faro_rng *, void *message);
   void (*mix)(const faro_release *, void *batch, faro_rng *); /* NULL: no shuffler */
   bool (*sound)(const faro_release *, const void *message);   /* within what R and S can send */
   void (*collect)(faro_release *, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
+  double (*share)(const faro_release *); /* of `scale`, that the sum published now has; NULL: all of it */
 };
 
 struct faro_release {
@@ -43,7 +46,11 @@ struct faro_release {
   faro_arena arena;
   faro_contribution contribution;
   faro_release_params params; /* batch resolved */
-  uint64_t batches;           /* M: complete batches within the horizon */
+  faro_release_params asked;  /* as given, for the successor */
+  faro_contribution asked_contribution;
+  bool prepared;    /* for absorb_secure */
+  uint64_t batches; /* M: complete batches within the horizon */
+  uint64_t repeats; /* M0: batches that one user may be in, at most M */
   faro_claim claim;
   faro_cost cost;
   double gamma;
@@ -52,7 +59,10 @@ struct faro_release {
   double *z;     /* scratch: the clipped contribution at hand */
   double *scale; /* see faro_noise */
 
-  double *sum; /* published: noisy sum of all complete batches */
+  double *sum;     /* published: noisy sum of all complete batches */
+  double *carried; /* what the releases before this one ended with, see faro_release_double; NULL: none */
+  double *carried_scale, *total, *total_scale; /* carried and own together */
+  uint64_t carried_users;
   uint64_t users;
   uint64_t waiting;   /* users in the open batch */
   faro_ledger ledger; /* charged before a batch's noise is drawn: charged = releases made */
@@ -66,7 +76,7 @@ typedef struct faro_real {
 } faro_real;
 
 faro_status faro_real_init(faro_release *r, faro_error *error);
-void faro_real_absorb(faro_release *r, const double *z, faro_sim_rng *sim);
+void faro_real_absorb(faro_release *r, const double *z, faro_rng *rng);
 bool faro_real_sound(const faro_release *r, const void *message);
 void faro_real_collect(faro_release *r, const void *message);
 void faro_real_publish(faro_release *r, faro_sim_rng *sim);

@@ -20,8 +20,8 @@ faro_status faro_real_init(faro_release *r, faro_error *error) {
   return real->open && real->sd ? FARO_OK : FARO_MEMORY;
 }
 
-void faro_real_absorb(faro_release *r, const double *z, faro_sim_rng *sim) {
-  (void)sim;
+void faro_real_absorb(faro_release *r, const double *z, faro_rng *rng) {
+  (void)rng;
   double *open = real_of(r)->open;
   for (size_t i = 0; i < r->contribution.length; i++) open[i] += z[i];
 }

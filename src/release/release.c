@@ -64,6 +64,9 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
     return faro_fail(error, FARO_INVALID,
                      "batch must be at least %llu for %s (got %llu): a shuffler hides a user among others",
                      (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->batch);
+  if (params->level == FARO_LEVEL_EVENT && params->contributions > 1)
+    return faro_fail(error, FARO_INVALID, "contributions must be 1 under level event (got %llu)",
+                     (unsigned long long)params->contributions);
   if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
   if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
@@ -88,8 +91,13 @@ static faro_status build(faro_release *r, faro_error *error) {
   if (r->params.batch == 0) r->params.batch = choose_batch(r);
   r->batches = r->params.horizon / r->params.batch;
   r->ledger = (faro_ledger){.allowed = r->batches};
-  const faro_status status = r->kind->init(r, error);
-  return status == FARO_OK ? r->kind->calibrate[r->params.calibration](r, error) : status;
+  r->repeats = r->params.contributions < r->batches ? r->params.contributions : r->batches;
+  if (r->repeats == 0) r->repeats = 1;
+  faro_status status = r->kind->init(r, error);
+  if (status == FARO_OK) status = r->kind->calibrate[r->params.calibration](r, error);
+  r->claim.level = r->params.level;
+  r->claim.contributions = r->params.contributions > 0 ? r->params.contributions : 1;
+  return status;
 }
 
 faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
@@ -101,6 +109,8 @@ faro_status faro_release_create(faro_release **release, const faro_release_kind 
   faro_release *r = faro_arena_alloc(&arena, 1, kind->size, error);
   if (!r) return FARO_MEMORY;
   *r = (faro_release){.kind = kind, .arena = arena, .contribution = *contribution, .params = *params};
+  r->asked = *params;
+  r->asked_contribution = *contribution;
   status = build(r, error);
   if (status == FARO_OK) *release = r;
   else faro_release_destroy(r);
@@ -118,29 +128,108 @@ faro_cost faro_release_cost(const faro_release *release) { return release->cost;
 uint64_t faro_release_batch(const faro_release *release) { return release->params.batch; }
 
 faro_noise faro_release_noise(const faro_release *release) {
-  return (faro_noise){.scale = release->scale, .gaussian = release->gaussian, .gamma = release->gamma};
+  return (faro_noise){.scale = release->carried ? release->total_scale : release->scale,
+                      .gaussian = release->gaussian,
+                      .gamma = release->gamma};
+}
+
+static faro_status floating(const faro_release *r, faro_error *error) {
+  return faro_fail(error, FARO_INVALID, "%s adds floating-point noise or none: it is for simulation only",
+                   r->kind->name);
 }
 
 faro_statistics faro_release_statistics(const faro_release *release) {
-  return (faro_statistics){.sum = release->sum, .users = release->users, .releases = release->ledger.charged};
+  return (faro_statistics){.sum = release->carried ? release->total : release->sum,
+                           .users = release->carried_users + release->users,
+                           .releases = release->ledger.charged};
+}
+
+double faro_release_scale(const faro_release *release, size_t entry) {
+  const double share = release->kind->share ? release->kind->share(release) : 1;
+  const double own = share * release->scale[entry];
+  return release->carried ? hypot(release->carried_scale[entry], own) : own;
+}
+
+bool faro_release_spent(const faro_release *release) { return release->ledger.charged == release->batches; }
+
+/* What the last release ended with goes into every sum of this one. */
+static faro_status carry(faro_release *r, const faro_release *last, faro_error *error) {
+  const size_t length = r->contribution.length;
+  r->carried = faro_arena_alloc(&r->arena, length, sizeof *r->carried, error);
+  r->carried_scale = faro_arena_alloc(&r->arena, length, sizeof *r->carried_scale, error);
+  r->total = faro_arena_alloc(&r->arena, length, sizeof *r->total, error);
+  r->total_scale = faro_arena_alloc(&r->arena, length, sizeof *r->total_scale, error);
+  if (!r->carried || !r->carried_scale || !r->total || !r->total_scale) return FARO_MEMORY;
+  const faro_statistics statistics = faro_release_statistics(last);
+  r->carried_users = statistics.users;
+  for (size_t i = 0; i < length; i++) {
+    r->carried[i] = r->total[i] = statistics.sum[i];
+    r->carried_scale[i] = faro_release_scale(last, i);
+    r->total_scale[i] = hypot(r->carried_scale[i], r->scale[i]);
+  }
+  return FARO_OK;
+}
+
+faro_status faro_release_double(faro_release **release, faro_error *error) {
+  faro_release *last = *release;
+  FARO_INVARIANT(faro_release_spent(last));
+  faro_release_params params = last->asked;
+  params.horizon = 2 * last->params.horizon;
+  faro_release *next = NULL;
+  faro_status status = faro_release_create(&next, last->kind, &last->asked_contribution, &params, error);
+  if (status == FARO_OK) status = carry(next, last, error);
+  if (status == FARO_OK && last->prepared) status = faro_release_prepare(next, error);
+  if (status != FARO_OK) {
+    faro_release_destroy(next);
+    return status;
+  }
+  faro_release_destroy(last);
+  *release = next;
+  return FARO_OK;
 }
 
 /* The B users of the open batch are in: new statistics. Never for fewer than B; the ledger was charged before. */
 static void publish(faro_release *r, faro_sim_rng *sim) {
   FARO_INVARIANT(r->waiting == r->params.batch);
   r->kind->publish(r, sim);
+  for (size_t i = 0; r->carried && i < r->contribution.length; i++) r->total[i] = r->carried[i] + r->sum[i];
   r->users += r->waiting;
   r->waiting = 0;
 }
 
+/* Adds one user; true when the batch is whole, and charged. */
+static bool take(faro_release *r, const double *x, double y, faro_rng *rng) {
+  if (faro_release_spent(r)) return false; /* the last, incomplete batch stays unseen */
+  faro_contribution_make(&r->contribution, x, y, r->z);
+  r->kind->absorb(r, r->z, rng);
+  if (++r->waiting < r->params.batch) return false;
+  FARO_INVARIANT(faro_ledger_charge(&r->ledger, NULL) == FARO_OK);
+  return true;
+}
+
 bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim) {
-  if (release->ledger.charged == release->batches) return false; /* the last, incomplete batch stays unseen */
-  faro_contribution_make(&release->contribution, x, y, release->z);
-  release->kind->absorb(release, release->z, sim);
-  if (++release->waiting < release->params.batch) return false;
-  FARO_INVARIANT(faro_ledger_charge(&release->ledger, NULL) == FARO_OK);
+  if (!take(release, x, y, &sim->rng)) return false;
   if (release->kind->thicken) release->kind->thicken(release, sim);
   publish(release, sim);
+  return true;
+}
+
+bool faro_release_kind_exact(const faro_release_kind *kind) { return kind->exact; }
+
+faro_status faro_release_prepare(faro_release *release, faro_error *error) {
+  if (!release->kind->exact) return floating(release, error);
+  if (release->prepared) return FARO_OK;
+  const faro_status status = release->kind->prepare(release, error);
+  release->prepared = status == FARO_OK;
+  return status;
+}
+
+bool faro_release_absorb_secure(faro_release *release, const double *x, double y, faro_secure_rng *secure) {
+  FARO_INVARIANT(release->prepared);
+  faro_rng *rng = faro_secure_face(secure);
+  if (!take(release, x, y, rng)) return false;
+  release->kind->thicken_secure(release, rng);
+  publish(release, NULL);
   return true;
 }
 
@@ -156,9 +245,7 @@ void faro_release_numbers(const faro_release *release, const void *message, doub
 
 faro_status faro_release_randomize(faro_release *release, const double *x, double y, faro_secure_rng *secure,
                                    void *message, faro_error *error) {
-  if (!release->kind->exact)
-    return faro_fail(error, FARO_INVALID, "%s adds floating-point noise or none: it is for simulation only",
-                     release->kind->name);
+  if (!release->kind->exact) return floating(release, error);
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->randomize(release, release->z, faro_secure_face(secure), message);
   return FARO_OK;

@@ -28,6 +28,9 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                .delta = value[FARO_KEY_DELTA],
                                .horizon = (uint64_t)value[FARO_KEY_HORIZON],
                                .batch = (uint64_t)value[FARO_KEY_BATCH],
+                               .shufflers = (uint64_t)value[FARO_KEY_SHUFFLERS],
+                               .level = (faro_level)value[FARO_KEY_LEVEL],
+                               .contributions = (uint64_t)value[FARO_KEY_CONTRIBUTIONS],
                                .calibration = (faro_calibration)value[FARO_KEY_CALIBRATION]};
 }
 
@@ -216,9 +219,12 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
     return faro_draft_fail(draft, draft->x.line,
                            "x must be round or a swept key whose values are numbers (got %s)", draft->x.name);
   for (size_t i = 0; experiment->x >= 0 && i < draft->sweep[experiment->x].count; i++)
-    if (draft->sweep[experiment->x].key == FARO_KEY_BATCH && draft->sweep[experiment->x].value[i] == 0)
-      return faro_draft_fail(draft, draft->sweep[experiment->x].line,
-                             "auto has no place on the axis x: batch");
+    if (draft->sweep[experiment->x].value[i] == 0 &&
+        faro_key_info_of(draft->sweep[experiment->x].key)->least > 0) {
+      char word[64];
+      return faro_draft_fail(draft, draft->sweep[experiment->x].line, "%s has no place on the axis x: %s",
+                             faro_key_print(draft->sweep[experiment->x].key, 0, word), draft->x.name);
+    }
   if (experiment->panels >= 0 && experiment->panels == experiment->x)
     return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)",
                            draft->panels.name);

@@ -37,12 +37,16 @@ const char *faro_choice(faro_type type, size_t index) {
   static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X)};
   static const char *const rewards[] = {FARO_REWARD_LIST(X)};
   static const char *const draws[] = {FARO_DRAW_LIST(X)};
+  static const char *const levels[] = {FARO_LEVEL_LIST(X)};
 #undef X
+  static const char *const switches[] = {"false", "true"};
   switch (type) {
   case TYPE_CALIBRATION:
     return offered(index) ? word_at(calibrations, sizeof calibrations / sizeof *calibrations, index) : NULL;
   case TYPE_REWARD: return word_at(rewards, sizeof rewards / sizeof *rewards, index);
   case TYPE_DRAW: return word_at(draws, sizeof draws / sizeof *draws, index);
+  case TYPE_LEVEL: return word_at(levels, sizeof levels / sizeof *levels, index);
+  case TYPE_SWITCH: return word_at(switches, sizeof switches / sizeof *switches, index);
   case TYPE_ENVIRONMENT: return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
   case TYPE_LEARNER:
     return index < faro_learner_kinds() ? faro_learner_kind_name(faro_learner_kind_at(index)) : NULL;
@@ -51,9 +55,18 @@ const char *faro_choice(faro_type type, size_t index) {
   case TYPE_INTEGER:
   case TYPE_REAL:
   case TYPE_REAL_OPEN:
-  case TYPE_COUNT_AUTO: break;
+  case TYPE_COUNT_AUTO:
+  case TYPE_COUNT_LOG:
+  case TYPE_COUNT_NEW: break;
   }
   return NULL;
+}
+
+/* The word that stands for zero in a count, or NULL. */
+static const char *zero_word(faro_type type) {
+  if (type == TYPE_COUNT_AUTO) return "auto";
+  if (type == TYPE_COUNT_LOG) return "log";
+  return type == TYPE_COUNT_NEW ? "new" : NULL;
 }
 
 bool faro_key_is_number(faro_key key) { return faro_choice(info[key].type, 0) == NULL; }
@@ -61,7 +74,7 @@ bool faro_key_is_number(faro_key key) { return faro_choice(info[key].type, 0) ==
 const char *faro_key_print(faro_key key, double value, char out[static 64]) {
   const char *word = faro_choice(info[key].type, (size_t)value);
   char number[FARO_NUMBER_SIZE];
-  if (!word && info[key].type == TYPE_COUNT_AUTO && value == 0) word = "auto";
+  if (!word && value == 0) word = zero_word(info[key].type);
   snprintf(out, 64, "%s", word ? word : faro_number(value, number));
   return out;
 }
@@ -101,7 +114,7 @@ static bool read_number(const char *word, double *value) {
 }
 
 static bool read_value(const faro_key_info *key, const char *word, double *value) {
-  if (key->type == TYPE_COUNT_AUTO && strcmp(word, "auto") == 0) {
+  if (zero_word(key->type) && strcmp(word, zero_word(key->type)) == 0) {
     *value = 0;
     return true;
   }
@@ -128,8 +141,8 @@ const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED_SIZE]) {
              k->type == TYPE_REAL ? "a number from %g to %g" : "a number above %g and below %g", k->least,
              k->most);
   else
-    snprintf(out, FARO_ALLOWED_SIZE, "a whole number from %.0f to %.0f%s", k->least, k->most,
-             k->type == TYPE_COUNT_AUTO ? ", or auto" : "");
+    snprintf(out, FARO_ALLOWED_SIZE, "a whole number from %.0f to %.0f%s%s", k->least, k->most,
+             zero_word(k->type) ? ", or " : "", zero_word(k->type) ? zero_word(k->type) : "");
   size_t used = 0;
   for (size_t i = 0; i < count && used < FARO_ALLOWED_SIZE; i++)
     used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", i ? ", " : "one of ", names[i]);

@@ -9,8 +9,12 @@ typedef enum faro_type {
   TYPE_INTEGER,
   TYPE_REAL,
   TYPE_REAL_OPEN,
-  TYPE_COUNT_AUTO,
+  TYPE_COUNT_AUTO, /* a count, or a word for zero */
+  TYPE_COUNT_LOG,
+  TYPE_COUNT_NEW,
   TYPE_CALIBRATION,
+  TYPE_LEVEL,
+  TYPE_SWITCH,
   TYPE_ENVIRONMENT,
   TYPE_REWARD,
   TYPE_DRAW,

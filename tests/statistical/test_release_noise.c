@@ -32,7 +32,11 @@ static int draw_users(void **state) {
 static faro_release *make(const char *name, double epsilon, faro_calibration calibration) {
   faro_contribution c;
   faro_release *r = NULL;
-  const faro_release_params p = {epsilon, 0.1, BATCH * BATCHES, BATCH, calibration};
+  const faro_release_params p = {.epsilon = epsilon,
+                                 .delta = 0.1,
+                                 .horizon = BATCH * BATCHES,
+                                 .batch = BATCH,
+                                 .calibration = calibration};
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
   assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, &p, error));
   return r;

@@ -148,7 +148,11 @@ static void refuse_bad(size_t kind, faro_calibration calibration) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     if (faro_release_kind_trust(k) == FARO_TRUST_NONE && (*bad[i].names == 'e' || *bad[i].names == 'd'))
       continue;
-    const faro_release_params p = {bad[i].epsilon, bad[i].delta, bad[i].horizon, bad[i].batch, calibration};
+    const faro_release_params p = {.epsilon = bad[i].epsilon,
+                                   .delta = bad[i].delta,
+                                   .horizon = bad[i].horizon,
+                                   .batch = bad[i].batch,
+                                   .calibration = calibration};
     faro_release *r = NULL;
     faro_error error = {0};
     assert_int_equal(faro_release_create(&r, k, &c, &p, &error), FARO_INVALID);
@@ -186,7 +190,11 @@ static void test_all__claims_are_honest(void **state) {
 }
 
 static bool proven(const char *name, double epsilon, double delta, uint64_t batch) {
-  faro_release_params p = {epsilon, delta, 20000, batch, FARO_CALIBRATION_PAPER};
+  faro_release_params p = {.epsilon = epsilon,
+                           .delta = delta,
+                           .horizon = 20000,
+                           .batch = batch,
+                           .calibration = FARO_CALIBRATION_PAPER};
   faro_contribution c;
   faro_release *r = NULL;
   assert_ok(faro_contribution_init(&c, 5, 1, 0, 1, error));
@@ -230,7 +238,8 @@ static void test_closed_form__matches_a_hand_computation(void **state) {
 static void test_noise__none_is_exact_under_every_schedule(void **state) {
   (void)state;
   for (uint64_t batch = 1; batch <= 7; batch++) {
-    const faro_release_params p = {1, 0.1, 100, batch, FARO_CALIBRATION_PAPER};
+    const faro_release_params p = {
+        .epsilon = 1, .delta = 0.1, .horizon = 100, .batch = batch, .calibration = FARO_CALIBRATION_PAPER};
     faro_release *r = make(0, &p);
     faro_sim_rng data;
     faro_sim_open(&data, 8, 0, FARO_ROLE_CONTEXT);
@@ -276,7 +285,8 @@ static faro_release *make_named(const char *name, const faro_release_params *p) 
 
 static void test_bits__a_message_never_exceeds_its_bits(void **state) {
   (void)state;
-  const faro_release_params p = {10, 0.1, 100, 20, FARO_CALIBRATION_FIGURE};
+  const faro_release_params p = {
+      .epsilon = 10, .delta = 0.1, .horizon = 100, .batch = 20, .calibration = FARO_CALIBRATION_FIGURE};
   faro_release *r = make_named("shuffle-bits", &p);
   const faro_bits *s = (const faro_bits *)(const void *)r;
   faro_sim_rng sim;
@@ -382,7 +392,8 @@ static void test_bits__impossible_noise_is_refused(void **state) {
   faro_release *r = NULL;
   faro_error error = {0};
   assert_int_equal(faro_contribution_init(&c, 1000, 1, 0, 1, &error), FARO_OK);
-  const faro_release_params p = {1e-4, 1e-15, 100, 2, FARO_CALIBRATION_PAPER};
+  const faro_release_params p = {
+      .epsilon = 1e-4, .delta = 1e-15, .horizon = 100, .batch = 2, .calibration = FARO_CALIBRATION_PAPER};
   assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
                    FARO_INVALID);
   assert_non_null(strstr(error.message, "noise bits"));
@@ -391,7 +402,8 @@ static void test_bits__impossible_noise_is_refused(void **state) {
 static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
-    faro_release_params p = {1, 0.1, 20000, 0, FARO_CALIBRATION_TIGHT};
+    faro_release_params p = {
+        .epsilon = 1, .delta = 0.1, .horizon = 20000, .batch = 0, .calibration = FARO_CALIBRATION_TIGHT};
     faro_release *r = make(k, &p);
     const bool shuffles = faro_release_kind_trust(faro_release_kind_at(k)) == FARO_TRUST_SHUFFLE;
     if (shuffles)
@@ -399,7 +411,8 @@ static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
     else assert_int_equal(faro_release_batch(r), 1);
     faro_release_destroy(r);
   }
-  faro_release_params tiny = {1, 0.1, 2, 0, FARO_CALIBRATION_TIGHT};
+  faro_release_params tiny = {
+      .epsilon = 1, .delta = 0.1, .horizon = 2, .batch = 0, .calibration = FARO_CALIBRATION_TIGHT};
   for (size_t k = 0; k < faro_release_kinds(); k++) {
     faro_release *r = make(k, &tiny);
     assert_true(faro_release_batch(r) <= 2);
