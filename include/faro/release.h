@@ -115,6 +115,48 @@ FARO_API faro_status faro_release_prepare(faro_release *release, faro_error *err
 FARO_API bool faro_release_absorb_secure(faro_release *release, const double *x, double y,
                                          faro_secure_rng *secure);
 
+/* A shuffler: collects the messages that users send it, adds up the ones of each entry (which is all that mixing bits
+ * of one label leaves of them), and speaks once, when as many users have sent as it was told to wait for.
+ *
+ *            activate(task)             accept, the size-th            report
+ *   INACTIVE ---------------> ACTIVE ----------------------> FULL --------------> INACTIVE
+ *                             accept |_^
+ *
+ * The server gives out the task, and may choose it by what it has seen before: how many users, and what they send. */
+typedef enum faro_shuffler_phase {
+  FARO_SHUFFLER_INACTIVE,
+  FARO_SHUFFLER_ACTIVE,
+  FARO_SHUFFLER_FULL
+} faro_shuffler_phase;
+
+typedef struct faro_shuffler_task {
+  uint64_t size;       /* users to wait for, 2 or more */
+  uint64_t grid, bits; /* the encoder: an entry is up to `grid` ones, and `bits` noise bits */
+} faro_shuffler_task;
+
+typedef struct faro_shuffler faro_shuffler;
+FARO_API faro_status faro_shuffler_create(faro_shuffler **shuffler, size_t length,
+                                          faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_shuffler_destroy(faro_shuffler *shuffler);
+FARO_API faro_shuffler_phase faro_shuffler_phase_of(const faro_shuffler *shuffler);
+/* Each refuses, and changes nothing, in any phase but its own. */
+FARO_API faro_status faro_shuffler_activate(faro_shuffler *shuffler, const faro_shuffler_task *task,
+                                            faro_error *error) FARO_WARN_UNUSED;
+/* One user's part: `length` numbers of ones. More ones than the task has bits are cut. */
+FARO_API faro_status faro_shuffler_accept(faro_shuffler *shuffler, const uint64_t *part,
+                                          faro_error *error) FARO_WARN_UNUSED;
+/* Hands out the totals and forgets them. */
+FARO_API faro_status faro_shuffler_report(faro_shuffler *shuffler, uint64_t *total,
+                                          faro_error *error) FARO_WARN_UNUSED;
+
+/* Several shufflers at once. A message then has a part for each of the k shufflers, lowest first, zero for those that
+ * are not active; what the analyzer gets is the reports of those that became full with the open batch, lowest first. */
+FARO_API size_t faro_release_shufflers(const faro_release *release); /* k; 0 where nothing is shuffled */
+/* Whether shuffler `level` starts anew with the open batch, and with which task. */
+FARO_API bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task);
+/* How many of them will report at the end of the open batch. */
+FARO_API size_t faro_release_due(const faro_release *release);
+
 /* Messages. All are of one size; `batch` holds B of them one after another.
  * For deployment R and S take a secure stream, and R refuses a release whose noise is a floating-point number. The
  * same R and S in a simulation are _rehearse and _rehearse_shuffle. */

@@ -103,7 +103,7 @@ static double inflation(double n, double reach) {
 /* Releases of one kind are made again and again with the same numbers, and a walk takes milliseconds: the last answers
  * are kept, for each thread by itself. */
 static double inflation_kept(double n, double reach) {
-  enum { KEPT = 16 };
+  enum { KEPT = 256 }; /* a release has up to 50 levels, and asks a few times for each */
   static _Thread_local struct { double n, reach, value; } kept[KEPT];
   static _Thread_local unsigned next;
   for (unsigned i = 0; i < KEPT; i++)
@@ -126,13 +126,19 @@ static double shift_norm(const faro_bits_plan *p) {
 
 static double shift_most(const faro_bits_plan *p) { return ceil(p->grid * fmin(p->sensitivity, 1) - 1e-9); }
 
+/* How often a user takes part; zeros stand for once, in one release. */
+static double load_of(const faro_bits_plan *p) { return fmax(p->load, 1); }
+static double repeat_of(const faro_bits_plan *p) { return fmax(p->repeat, 1); }
+static double touched_of(const faro_bits_plan *p) { return fmax(p->touched, 1); }
+
 /* mu and slack from grid and bits; false when there are too few bits to say anything. */
 static bool dominate(faro_bits_plan *p, double delta) {
   const double n = floor(p->users * p->honest) * p->bits;
   const double sigma = sqrt(n) / 2;
   if (!(n >= 1)) return false;
-  const double t = sqrt(2 * log(2000 * p->dimension / delta)); /* Hoeffding: slack <= delta / 1000 */
-  const double eta = inflation_kept(n, t + shift_most(p) / sigma + 1);
+  const double t =
+      sqrt(2 * log(2000 * p->dimension * touched_of(p) / delta)); /* Hoeffding: slacks <= delta / 1000 */
+  const double eta = inflation_kept(n, t + repeat_of(p) * shift_most(p) / sigma + 1);
   if (!isfinite(eta)) return false;
   p->slack = 2 * p->dimension * exp(-t * t / 2);
   p->mu = eta * shift_norm(p) / sigma;
@@ -153,6 +159,9 @@ static faro_status check(const faro_bits_plan *p, faro_error *error) {
                      p->sensitivity);
   if (!(p->grid >= 0 && p->grid <= 1e6))
     return faro_fail(error, FARO_INVALID, "grid must be 0 (choose) .. 1e6 (got %g)", p->grid);
+  if (!(p->load >= 0 && p->repeat >= 0 && p->touched >= 0 && p->load < 1e30 && p->touched < 1e30))
+    return faro_fail(error, FARO_INVALID, "load, repeat and touched must not be negative (got %g, %g, %g)",
+                     p->load, p->repeat, p->touched);
   return FARO_OK;
 }
 
@@ -162,7 +171,9 @@ faro_status faro_bits_account(faro_bits_plan *plan, double delta, double *epsilo
   if (!(plan->grid > 0)) return faro_fail(error, FARO_INVALID, "grid must be above 0 (got %g)", plan->grid);
   if (!(plan->bits >= 0 && plan->bits <= 0x1p50))
     return faro_fail(error, FARO_INVALID, "bits must be 0 .. 2^50 (got %g)", plan->bits);
-  *epsilon = dominate(plan, delta) ? faro_gaussian_epsilon(plan->mu, delta - plan->slack) : INFINITY;
+  *epsilon = dominate(plan, delta) ? faro_gaussian_epsilon(sqrt(load_of(plan)) * plan->mu,
+                                                           delta - touched_of(plan) * plan->slack)
+                                   : INFINITY;
   return FARO_OK;
 }
 
@@ -178,7 +189,8 @@ static double choose_grid(const faro_bits_plan *plan, double mu, double crowd) {
 faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta, faro_error *error) {
   const faro_status status = check(plan, error);
   if (status != FARO_OK) return status;
-  const double mu = faro_gaussian_mu(epsilon, delta * 0.999);
+  const double root = sqrt(load_of(plan));
+  const double mu = faro_gaussian_mu(epsilon, delta * 0.999) / root;
   const double crowd = floor(plan->users * plan->honest);
   if (plan->grid == 0) plan->grid = choose_grid(plan, mu, crowd);
   double n = pow(2 * shift_norm(plan) / mu, 2);
@@ -189,7 +201,8 @@ faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double del
                        "epsilon %g and delta %g would need %.3g noise bits for each user and entry", epsilon,
                        delta, plan->bits);
     const bool known = dominate(plan, delta);
-    if (known && faro_gaussian_delta(plan->mu, epsilon) + plan->slack <= delta) return FARO_OK;
+    if (known && faro_gaussian_delta(root * plan->mu, epsilon) + touched_of(plan) * plan->slack <= delta)
+      return FARO_OK;
     const double grow = known ? pow(plan->mu / mu, 2) : 2;
     n = fmax(crowd * (plan->bits + 1), n * fmin(4, fmax(grow, 1 + 1e-7)));
   }

@@ -55,6 +55,7 @@ const char *faro_claim_standing(const faro_claim *claim) {
 static faro_trust weaker(faro_trust a, faro_trust b) {
   if (a == FARO_TRUST_NONE || b == FARO_TRUST_NONE) return FARO_TRUST_NONE;
   if (a == FARO_TRUST_JOINT || b == FARO_TRUST_JOINT) return FARO_TRUST_JOINT;
+  if (a == FARO_TRUST_CONCURRENT || b == FARO_TRUST_CONCURRENT) return FARO_TRUST_CONCURRENT;
   return a == FARO_TRUST_SHUFFLE || b == FARO_TRUST_SHUFFLE ? FARO_TRUST_SHUFFLE : FARO_TRUST_LOCAL;
 }
 
@@ -85,7 +86,7 @@ faro_claim faro_claim_group(const faro_claim *claim, uint64_t k) {
 
 faro_claim faro_claim_joint(const faro_claim *shuffle) {
   faro_claim claim = *shuffle;
-  if (claim.trust == FARO_TRUST_SHUFFLE || claim.trust == FARO_TRUST_LOCAL) claim.trust = FARO_TRUST_JOINT;
+  if (claim.trust != FARO_TRUST_NONE) claim.trust = FARO_TRUST_JOINT;
   return claim;
 }
 

@@ -1,27 +1,40 @@
-/* shuffle-bits: every user turns each entry into bits, most of them noise; a shuffler mixes the bits
- * of a batch. P_Vec, 000 Alg. 5-7 (after Cheu et al. 2021).
+/* bits: every user turns each entry into bits, most of them noise; what is published are sums of bits. P_Vec, 000
+ * Alg. 5-7 (after Cheu et al. 2021), on a tree of nodes: 001 Alg. 2 and 3.
  *
  *   entry z in [-D, D]  --shift, scale-->  0 .. G grid steps  --random rounding-->  k ones
  *   plus b noise bits, each one with p = 1/4 (1/2 under `tight`): k + Bin(b, p) ones among G + b bits
  *
- * A message holds, for each entry, the number of ones. Mixing the bits of one label leaves nothing
- * but how many ones there are in all, so the shuffler hands on the totals.
+ * Mixing the bits of one label leaves nothing but how many ones there are in all, so a shuffler hands on totals.
  *
- * Everything after the clip is integer: a value is put on a fixed-point grid of 2^-32 steps, and
- * adding 32 random bits before dropping the fraction rounds it up with exactly that probability.
+ * The batches are the lowest nodes of a tree. A node of level i has `degree` nodes of level i - 1; every level has its
+ * own noise, and a user sends to the shuffler of every level whose node can still fill up within the horizon:
  *
- * DEVIATION from 000 Alg. 5: it shifts into [0, 2D] but scales by D, so that the ones could exceed the
- * bits; the grid here spans [0, 2D] (as in 002 Alg. 2). Only the lower triangle is sent.
+ *   level 1  |-----------node-----------|-----------node-----------|------ not started: cannot fill
+ *   level 0  |--node--|--node--|--node--|--node--|--node--|--node--|--node--| users ...
+ *
+ * The sum at any time is that of the highest complete nodes, V*_t (001 Definition 3.1): `base` of each level. Nothing
+ * older is kept: O(levels) sums. With `fuse` the estimate of a node is the best linear combination of its own report
+ * and its children's estimates (Honaker 2015), whose noise is independent: free, as it looks at reports only.
+ *
+ * A user rounds once and sends the same rounded number, with other noise, to every level. So the counts of a node are
+ * the sums of its children's, and rounding is shared: what a level adds to the privacy loss is its noise alone.
+ *
+ * Everything after the clip is integer: a value is put on a fixed-point grid of 2^-32 steps, and adding 32 random bits
+ * before dropping the fraction rounds it up with exactly that probability.
+ *
+ * DEVIATION from 000 Alg. 5: it shifts into [0, 2D] but scales by D, so that the ones could exceed the bits; the grid
+ * here spans [0, 2D] (as in 002 Alg. 2). Only the lower triangle is sent.
  *
  *   G  grid   b  bits   D  contribution.entry   B  batch */
+#include "release/bits.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/abort.h"
-#include "release/bits.h"
 
-static const double BITS_MAX = 0x1p40;  /* noise bits of a user and entry */
-static const double TOTAL_MAX = 0x1p60; /* ones of a batch: sums stay within 63 bits */
+static const double BITS_MAX = 0x1p50;  /* noise bits of a user and entry */
+static const double TOTAL_MAX = 0x1p60; /* ones of a node: sums stay within 63 bits */
 
 /* Kearns and Saul 1998: Bernoulli(p) is sub-Gaussian with (1-2p) / (2 ln((1-p)/p)); here p = 1/4. */
 static const double QUARTER_PROXY = 0.22755980666;
@@ -30,80 +43,197 @@ static faro_bits *bits_of(faro_release *r) { return (faro_bits *)(void *)r; }
 static const faro_bits *bits_in(const faro_release *r) { return (const faro_bits *)(const void *)r; }
 
 static double bias_of(const faro_bits *s) { return s->fair ? 0.5 : 0.25; }
-
-static faro_status init(faro_release *r, faro_error *error) {
-  r->message_size = r->contribution.length * sizeof(uint64_t);
-  bits_of(r)->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof(int64_t), error);
-  return bits_of(r)->count ? FARO_OK : FARO_MEMORY;
+static bool of_server(const faro_release *r) { return r->kind->trust == FARO_TRUST_JOINT; }
+static bool alone(const faro_release *r) { return r->kind->trust == FARO_TRUST_LOCAL; }
+static uint64_t size_of(const faro_release *r, size_t level) {
+  return bits_in(r)->level[level].unit * r->params.batch;
 }
 
-static faro_status set_bits(faro_release *r, double step, double bits, faro_error *error) {
-  if (!(bits <= BITS_MAX && bits * (double)r->params.batch <= TOTAL_MAX))
-    return faro_fail(error, FARO_INVALID,
-                     "shuffle-bits would need %.3g noise bits per user and entry (at most %.3g, and "
-                     "%.3g in a batch): raise epsilon or delta, or change batch",
-                     bits, BITS_MAX, TOTAL_MAX);
+/* Levels. `batch` counts batches from 0. */
+
+static bool active(const faro_release *r, size_t level, uint64_t batch) {
+  const uint64_t unit = bits_in(r)->level[level].unit;
+  return batch - batch % unit + unit <= r->batches;
+}
+static bool begins(const faro_release *r, size_t level, uint64_t batch) {
+  return batch % bits_in(r)->level[level].unit == 0 && active(r, level, batch);
+}
+static bool ends(const faro_release *r, size_t level, uint64_t batch) {
+  return (batch + 1) % bits_in(r)->level[level].unit == 0 && active(r, level, batch);
+}
+
+static faro_shuffler_task task_of(const faro_release *r, size_t level) {
+  return (faro_shuffler_task){
+      .size = size_of(r, level), .grid = bits_in(r)->grid, .bits = bits_in(r)->level[level].bits};
+}
+
+/* A node that ends, ends all its last descendants: those that report are the lowest ones. */
+size_t faro_bits_due(const faro_release *r) {
+  size_t level = 0;
+  while (level < bits_in(r)->levels && ends(r, level, r->ledger.charged)) level++;
+  return level;
+}
+
+bool faro_bits_task(const faro_release *r, size_t level, faro_shuffler_task *task) {
+  if (faro_release_spent(r) || !begins(r, level, r->ledger.charged)) return false;
+  *task = task_of(r, level);
+  return true;
+}
+
+/* Setting up. */
+
+static faro_status init_level(faro_release *r, faro_bits_level *level, faro_error *error) {
+  const size_t length = r->contribution.length;
+  level->node = faro_arena_alloc(&r->arena, length, sizeof *level->node, error);
+  level->base = faro_arena_alloc(&r->arena, length, sizeof *level->base, error);
+  level->shuffler.total = faro_arena_alloc(&r->arena, length, sizeof *level->shuffler.total, error);
+  level->shuffler.length = length;
+  return level->node && level->base && level->shuffler.total ? FARO_OK : FARO_MEMORY;
+}
+
+faro_status faro_bits_init(faro_release *r, size_t levels, uint64_t degree, faro_error *error) {
   faro_bits *s = bits_of(r);
-  s->step = step;
-  s->bits = (uint64_t)bits;
-  s->grid = (uint64_t)ceil(2 * r->contribution.entry / step - 1e-9);
-  FARO_INVARIANT(s->grid < UINT64_C(1) << 30);
-  faro_binomial_plan(&s->plan, r->params.batch * s->bits, bias_of(s));
-  const double users = (double)(r->batches * r->params.batch);
-  const double scale =
-      step * sqrt(users * ((s->fair ? 0.25 : QUARTER_PROXY) * (double)s->bits + 0.25)); /* rounding: 1/4 */
-  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = scale;
-  r->cost.messages = (double)r->contribution.length * (double)(s->grid + s->bits);
-  r->cost.bits = r->cost.messages;
+  r->report_size = r->contribution.length * sizeof(uint64_t);
+  r->message_size = (r->shufflers > 1 ? r->shufflers : 1) * r->report_size;
+  s->levels = levels;
+  s->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *s->count, error);
+  s->level = faro_arena_alloc(&r->arena, levels, sizeof *s->level, error);
+  if (!s->count || !s->level) return FARO_MEMORY;
+  faro_status status = FARO_OK;
+  uint64_t unit = 1;
+  for (size_t i = 0; status == FARO_OK && i < levels; i++, unit *= degree) {
+    FARO_INVARIANT(unit <= r->batches);
+    s->level[i].unit = unit;
+    status = init_level(r, &s->level[i], error);
+  }
+  return status;
+}
+
+faro_status faro_bits_set(faro_release *r, size_t level, double bits, faro_error *error) {
+  const double users = of_server(r) ? 1 : (double)size_of(r, level);
+  if (!(bits <= BITS_MAX && bits * users <= TOTAL_MAX))
+    return faro_fail(error, FARO_INVALID,
+                     "%s would need %.3g noise bits per user and entry (at most %.3g, and %.3g in a batch): "
+                     "raise epsilon or delta, or change batch",
+                     r->kind->name, bits, BITS_MAX, TOTAL_MAX);
+  faro_bits_level *l = &bits_of(r)->level[level];
+  l->bits = of_server(r) ? 0 : (uint64_t)bits;
+  l->noise = of_server(r) ? (uint64_t)bits : l->bits * size_of(r, level);
   return FARO_OK;
 }
 
-/* 000 Theorem C.1. */
-static faro_status calibrate_paper(faro_release *r, faro_error *error) {
-  const double epsilon = r->params.epsilon;
-  const double delta = r->params.delta;
-  const double d = (double)r->contribution.dimension;
-  const double batch = (double)r->params.batch;
-  const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
-  const bool inside = epsilon <= 15 && delta < 0.5;
-  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside, "000 Theorem C.1%s",
-                             inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)");
-  const double root = g * log(4 * (d * d + 1) / delta) / epsilon;
-  return set_bits(r, 2 * r->contribution.entry / g, ceil(24e4 * root * root / batch), error);
+/* The estimates' variances, from the lowest level up. */
+static void set_variances(faro_release *r) {
+  faro_bits *s = bits_of(r);
+  const double proxy = (s->fair ? 0.25 : QUARTER_PROXY) * s->step * s->step;
+  for (size_t i = 0; i < s->levels; i++) {
+    faro_bits_level *l = &s->level[i];
+    l->raw = l->fused = proxy * (double)l->noise;
+    if (!s->fuse || i == 0) continue;
+    const double below = (double)(l->unit / s->level[i - 1].unit) * s->level[i - 1].fused;
+    l->fused = l->raw * below / (l->raw + below);
+  }
 }
 
-/* The published script: s = 1 at epsilon = 0.2 and 10 at epsilon = 1 and 10 ("tuned"); between them
- * faro changes over at 0.5. Entries in [-L, L] on steps of L / g. */
-static faro_status calibrate_figure(faro_release *r, faro_error *error) {
-  const double epsilon = r->params.epsilon;
-  const double d = (double)r->contribution.dimension;
-  const double batch = (double)r->params.batch;
-  const double g = fmax(2 * sqrt(batch), fmax(d, 4));
-  const double root = g * log(d / r->params.delta) / epsilon;
-  r->contribution.entry = r->contribution.norm;
-  r->gamma = 0.25 * log(d / r->params.delta) / (epsilon * sqrt(batch)) * sqrt((double)r->params.horizon * d);
-  r->claim = faro_claim_make(epsilon, r->params.delta, FARO_TRUST_SHUFFLE, false,
-                             "constants of the published figures, which no theorem backs");
-  return set_bits(r, r->contribution.norm / g, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)),
-                  error);
+/* Variance of the sum over the first `batches` batches: its digits count the nodes of each level. */
+static double variance_at(const faro_bits *s, uint64_t batches) {
+  double variance = 0;
+  for (size_t i = s->levels; i-- > 0; batches %= s->level[i].unit)
+    variance += (double)(batches / s->level[i].unit) * s->level[i].fused;
+  return variance;
 }
 
-/* Fair bits, on a grid so fine that rounding costs little, as many as the accountant proves enough. Its unit is the
- * width of an entry's interval, 2 D. */
-static faro_status calibrate_tight(faro_release *r, faro_error *error) {
-  const double width = 2 * r->contribution.entry;
-  faro_bits_plan plan = {.users = (double)r->params.batch,
-                         .honest = 1,
-                         .dimension = (double)r->contribution.length,
-                         .sensitivity = r->contribution.sensitivity / width};
-  const faro_status status = faro_bits_calibrate(&plan, r->params.epsilon, r->params.delta, error);
+/* The worst of all prefixes is M itself, or M with one digit less and all lower digits as large as they get. */
+static double worst_variance(const faro_bits *s, uint64_t batches) {
+  double worst = variance_at(s, batches);
+  for (size_t i = 1; i < s->levels; i++)
+    if (batches >= s->level[i].unit)
+      worst = fmax(worst, variance_at(s, batches - batches % s->level[i].unit - 1));
+  return worst;
+}
+
+faro_status faro_bits_fix(faro_release *r, double step, faro_error *error) {
+  faro_bits *s = bits_of(r);
+  const double grid = ceil(2 * r->contribution.entry / step - 1e-9);
+  if (!(grid < 0x1p30))
+    return faro_fail(error, FARO_INVALID, "%s would need %.3g steps for an entry: change batch",
+                     r->kind->name, grid);
+  s->step = step;
+  s->grid = (uint64_t)grid;
+  s->rounding = r->contribution.binary ? 0 : step * step / 4;
+  for (size_t i = 0; i < s->levels; i++) {
+    faro_binomial_plan(&s->level[i].plan, s->level[i].noise, bias_of(s));
+    r->cost.bits += (double)r->contribution.length * (double)(s->grid + s->level[i].bits);
+  }
+  r->cost.messages = r->shufflers > 0 ? r->cost.bits : 0;
+  set_variances(r);
+  s->worst = worst_variance(s, r->batches) + s->rounding * (double)(r->batches * r->params.batch);
+  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = sqrt(s->worst);
+  return FARO_OK;
+}
+
+/* M0 rounds of a user, no two in a batch: a node of `unit` batches has at most that many of them. The sum of squares
+ * is greatest when as few nodes as can be are filled. */
+static double load_at(uint64_t unit, uint64_t repeats) {
+  const uint64_t most = unit < repeats ? unit : repeats;
+  const double full = (double)(repeats / most) * (double)most * (double)most;
+  const double rest = (double)(repeats % most);
+  return full + rest * rest;
+}
+
+static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) {
+  const faro_bits *s = bits_in(r);
+  const double levels = (double)s->levels;
+  const uint64_t unit = s->level[level].unit;
+  return (faro_bits_plan){.users = of_server(r) || alone(r) ? 1 : (double)size_of(r, level),
+                          .honest = 1,
+                          .dimension = (double)r->contribution.length,
+                          .sensitivity = r->contribution.sensitivity / (2 * r->contribution.entry),
+                          .grid = grid,
+                          .load = levels * load_at(unit, r->repeats),
+                          .repeat = (double)(unit < r->repeats ? unit : r->repeats),
+                          .touched = levels * (double)r->repeats};
+}
+
+/* One grid for all levels: fine enough for the most crowded one, and for rounding to add no more than one per cent to
+ * the variance of the last sum. */
+static faro_status choose_grid(const faro_release *r, double *grid, faro_error *error) {
+  const faro_bits *s = bits_in(r);
+  faro_bits_plan top = plan_of(r, s->levels - 1, 0);
+  const faro_status status = faro_bits_calibrate(&top, r->params.epsilon, r->params.delta, error);
   if (status != FARO_OK) return status;
-  bits_of(r)->fair = true;
-  r->claim = faro_claim_make(
-      r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
-      "fair bits dominated by a Gaussian of mu %.4g, rounding counted (docs/privacy.md)", plan.mu);
-  return set_bits(r, width / plan.grid, plan.bits, error);
+  const double nodes = (double)(r->batches / s->level[s->levels - 1].unit);
+  const double users = (double)(r->batches * r->params.batch);
+  const double noise = nodes * top.noise_sd * top.noise_sd * (alone(r) ? (double)r->params.batch : 1);
+  const double needed = r->contribution.binary ? 1 : sqrt(users / (0.04 * noise));
+  *grid = fmin(fmax(top.grid, ceil(needed)), 1e6);
+  return FARO_OK;
 }
+
+faro_status faro_bits_tighten(faro_release *r, faro_error *error) {
+  faro_bits *s = bits_of(r);
+  double grid = 0;
+  faro_status status = choose_grid(r, &grid, error);
+  double square = 0; /* of the whole mu */
+  double slack = 0;
+  for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
+    faro_bits_plan plan = plan_of(r, i, grid);
+    status = faro_bits_calibrate(&plan, r->params.epsilon, r->params.delta, error);
+    if (status == FARO_OK) status = faro_bits_set(r, i, plan.bits, error);
+    square += plan.mu * plan.mu * plan.load / (double)s->levels;
+    slack += plan.slack * (double)r->repeats;
+  }
+  if (status != FARO_OK) return status;
+  FARO_INVARIANT(faro_gaussian_delta(sqrt(square), r->params.epsilon) + slack <= r->params.delta);
+  s->fair = s->fuse = true;
+  r->claim = faro_claim_make(
+      r->params.epsilon, r->params.delta, r->kind->trust, true,
+      "fair bits on %zu level%s, dominated by a Gaussian of mu %.4g, rounding counted (docs/privacy.md)",
+      s->levels, s->levels == 1 ? "" : "s", sqrt(square));
+  return faro_bits_fix(r, 2 * r->contribution.entry / grid, error);
+}
+
+/* The user's side. */
 
 /* Grid steps of an entry in 2^-32 fixed point, clipped; NaN counts as the lower end. */
 static inline uint64_t fixed_point(double z, double entry, double scale, double most) {
@@ -116,119 +246,152 @@ static inline uint64_t fixed_point(double z, double entry, double scale, double 
 /* Random rounding: up with exactly the probability of the fraction. */
 static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
 
-static void absorb(faro_release *r, const double *z, faro_rng *rng) {
-  const faro_bits *s = bits_of(r);
+/* add: to what is there, else in its place. One random word serves two entries; a binary entry is on the grid. */
+static void round_all(const faro_release *r, const double *z, faro_rng *rng, uint64_t *ones, bool add) {
+  const faro_bits *s = bits_in(r);
   const size_t length = r->contribution.length;
   const double entry = r->contribution.entry;
   const double scale = 0x1p32 / s->step;
   const double most = 0x1p32 * (double)s->grid;
-  int64_t *count = s->count;
-  for (size_t i = 0; i < length; i += 2) { /* one random word for two entries */
-    const uint64_t word = faro_rng_next(rng);
-    count[i] += (int64_t)round_up(fixed_point(z[i], entry, scale, most), word & UINT32_MAX);
-    if (i + 1 < length)
-      count[i + 1] += (int64_t)round_up(fixed_point(z[i + 1], entry, scale, most), word >> 32);
+  const bool exact = r->contribution.binary;
+  for (size_t i = 0; i < length; i += 2) {
+    const uint64_t word = exact ? 0 : faro_rng_next(rng);
+    for (size_t j = i; j < i + 2 && j < length; j++) {
+      const uint64_t k =
+          exact ? (z[j] > 0 ? s->grid : 0)
+                : round_up(fixed_point(z[j], entry, scale, most), j == i ? word & UINT32_MAX : word >> 32);
+      ones[j] = add ? ones[j] + k : k;
+    }
   }
 }
 
-/* B users' b bits each are B b bits: one binomial an entry. */
-static void thicken(faro_release *r, faro_sim_rng *sim) {
-  const faro_bits *s = bits_of(r);
-  for (size_t i = 0; i < r->contribution.length; i++)
-    s->count[i] += (int64_t)faro_sim_binomial(&s->plan, sim);
+void faro_bits_absorb(faro_release *r, const double *z, faro_rng *rng) {
+  round_all(r, z, rng, bits_of(r)->count, true);
 }
 
-static void thicken_secure(faro_release *r, faro_rng *rng) {
-  const faro_bits *s = bits_of(r);
-  const uint64_t bits = r->params.batch * s->bits;
-  for (size_t i = 0; i < r->contribution.length; i++)
-    s->count[i] +=
-        (int64_t)(s->fair ? faro_exact_binomial_half(rng, bits) : faro_exact_binomial_quarter(rng, bits));
+void faro_bits_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
+  const faro_bits *s = bits_in(r);
+  const size_t length = r->contribution.length;
+  const size_t parts = r->message_size / r->report_size;
+  uint64_t *ones = message;
+  round_all(r, z, rng, ones, false);
+  for (size_t level = parts; level-- > 0;) /* the lowest part last: it holds the rounded numbers until then */
+    for (size_t i = 0; i < length; i++) {
+      const uint64_t bits = s->level[level].bits;
+      const uint64_t noise =
+          s->fair ? faro_exact_binomial_half(rng, bits) : faro_exact_binomial_quarter(rng, bits);
+      ones[level * length + i] =
+          faro_release_spent(r) || active(r, level, r->ledger.charged) ? ones[i] + noise : 0;
+    }
 }
 
-static faro_status prepare(faro_release *r, faro_error *error) {
-  (void)r;
-  (void)error;
+/* The shufflers' side, when they are all in one process: a whole batch comes in at once. */
+
+static void add_noise_sim(const faro_release *r, faro_bits_level *l, faro_sim_rng *sim) {
+  for (size_t i = 0; i < r->contribution.length; i++) l->node[i] += faro_sim_binomial(&l->plan, sim);
+}
+
+static void add_noise_secure(const faro_release *r, faro_bits_level *l, faro_rng *rng) {
+  for (size_t i = 0; i < r->contribution.length; i++) l->node[i] += faro_table_draw(l->table, rng);
+}
+
+/* Gives the batch to every active level; a node that is complete reports, and gets its users' (or the server's) noise:
+ * the bits of all of them are one binomial an entry. */
+static void gather(faro_release *r, faro_sim_rng *sim, faro_rng *secure) {
+  faro_bits *s = bits_of(r);
+  const uint64_t batch = r->ledger.charged - 1;
+  for (size_t i = 0; i < s->levels && active(r, i, batch); i++) {
+    faro_bits_level *l = &s->level[i];
+    const faro_shuffler_task task = task_of(r, i);
+    if (begins(r, i, batch)) FARO_INVARIANT(faro_shuffler_activate(&l->shuffler, &task, NULL) == FARO_OK);
+    FARO_INVARIANT(faro_shuffler_accept_sum(&l->shuffler, s->count, r->params.batch, NULL) == FARO_OK);
+    if (l->shuffler.phase != FARO_SHUFFLER_FULL) continue;
+    FARO_INVARIANT(faro_shuffler_report(&l->shuffler, l->node, NULL) == FARO_OK);
+    if (sim) add_noise_sim(r, l, sim);
+    else add_noise_secure(r, l, secure);
+    s->full = i + 1;
+  }
+  memset(s->count, 0, r->contribution.length * sizeof *s->count);
+}
+
+void faro_bits_thicken(faro_release *r, faro_sim_rng *sim) { gather(r, sim, NULL); }
+void faro_bits_thicken_secure(faro_release *r, faro_rng *rng) { gather(r, NULL, rng); }
+
+/* Levels with equally many noise bits share a table. */
+faro_status faro_bits_prepare(faro_release *r, faro_error *error) {
+  const faro_bits *s = bits_of(r);
+  for (size_t i = 0; i < s->levels; i++) {
+    for (size_t j = 0; j < i && !s->level[i].table; j++)
+      if (s->level[j].noise == s->level[i].noise) s->level[i].table = s->level[j].table;
+    if (s->level[i].table) continue;
+    s->level[i].table = faro_arena_alloc(&r->arena, 1, sizeof *s->level[i].table, error);
+    if (!s->level[i].table) return FARO_MEMORY;
+    const faro_status status =
+        faro_table_init(s->level[i].table, &r->arena, s->level[i].noise, bias_of(s), error);
+    if (status != FARO_OK) return status;
+  }
   return FARO_OK;
 }
 
-static void randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
+/* The server's side. Messages are the levels' reports, or, of a user each, parts of one batch. */
+
+bool faro_bits_sound(const faro_release *r, size_t index, const void *message) {
   const faro_bits *s = bits_in(r);
-  const double scale = 0x1p32 / s->step;
-  const double most = 0x1p32 * (double)s->grid;
-  uint64_t *ones = message;
-  for (size_t i = 0; i < r->contribution.length; i++)
-    ones[i] =
-        round_up(fixed_point(z[i], r->contribution.entry, scale, most), faro_rng_next(rng) & UINT32_MAX) +
-        (s->fair ? faro_exact_binomial_half(rng, s->bits) : faro_exact_binomial_quarter(rng, s->bits));
-}
-
-/* Only the totals leave: the messages of the users are wiped. A message that claims more ones than it has bits is
- * cut to them, so no client moves a total by more. */
-static void mix(const faro_release *r, void *batch, faro_rng *rng) {
-  (void)rng;
-  const size_t length = r->contribution.length;
-  const uint64_t most = bits_in(r)->grid + bits_in(r)->bits;
-  uint64_t *total = batch;
-  for (size_t i = 0; i < length; i++) total[i] = total[i] < most ? total[i] : most;
-  for (uint64_t user = 1; user < r->params.batch; user++) {
-    uint64_t *ones = total + user * length;
-    for (size_t i = 0; i < length; i++) total[i] += ones[i] < most ? ones[i] : most;
-    memset(ones, 0, length * sizeof *ones);
-  }
-}
-
-static bool sound(const faro_release *r, const void *message) {
-  const uint64_t most = r->params.batch * (bits_in(r)->grid + bits_in(r)->bits);
+  const bool report = !alone(r) && !of_server(r);
+  const uint64_t users = report ? size_of(r, index) : 1;
+  const uint64_t most = users * (s->grid + s->level[report ? index : 0].bits);
   const uint64_t *total = message;
   for (size_t i = 0; i < r->contribution.length; i++)
     if (total[i] > most) return false;
   return true;
 }
 
-static void collect(faro_release *r, const void *message) {
-  const uint64_t *total = message;
-  for (size_t i = 0; i < r->contribution.length; i++) bits_of(r)->count[i] += (int64_t)total[i];
+void faro_bits_collect(faro_release *r, size_t index, const void *message) {
+  faro_bits *s = bits_of(r);
+  const uint64_t *ones = message;
+  const size_t level = alone(r) ? 0 : index;
+  uint64_t *into = of_server(r) ? s->count : s->level[level].node;
+  for (size_t i = 0; i < r->contribution.length; i++) into[i] += ones[i];
+  if (!of_server(r)) s->full = level + 1;
 }
 
-/* 000 Alg. 7: take off the expected noise and the shift. */
-static void publish(faro_release *r, faro_sim_rng *sim) {
-  (void)sim;
+/* The estimate of a node that has just reported, added to its level: its ones without the expected noise and the shift
+ * (000 Alg. 7), weighed against its children's by their variances. */
+static void settle(faro_release *r, size_t level) {
   const faro_bits *s = bits_of(r);
-  const double noise = bias_of(s) * (double)r->params.batch * (double)s->bits;
-  const double shift = (double)r->params.batch * r->contribution.entry;
+  const faro_bits_level *l = &s->level[level];
+  const faro_bits_level *below = level > 0 ? l - 1 : NULL;
+  const double noise = bias_of(s) * (double)l->noise;
+  const double shift = (double)size_of(r, level) * r->contribution.entry;
+  const double weight = s->fuse && below ? l->fused / l->raw : 1;
   for (size_t i = 0; i < r->contribution.length; i++) {
-    r->sum[i] += ((double)s->count[i] - noise) * s->step - shift;
-    s->count[i] = 0;
+    const double own = ((double)l->node[i] - noise) * s->step - shift;
+    l->base[i] += below ? weight * own + (1 - weight) * below->base[i] : own;
+    l->node[i] = 0;
   }
 }
 
-/* 000 Cor. C.2, without its unknown constant. */
-static uint64_t choose_batch(const faro_release *r) {
-  const double t = (double)r->params.horizon;
-  const double d = (double)r->contribution.dimension;
-  const double logs = log(d * d / r->params.delta);
-  return (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
+static void forget(faro_release *r, faro_bits_level *level) {
+  memset(level->base, 0, r->contribution.length * sizeof *level->base);
+  level->nodes = 0;
 }
 
-const faro_release_kind faro_release_shuffle_bits = {
-    .name = "shuffle-bits",
-    .summary = "randomly rounded bits and binomial noise, mixed by a shuffler",
-    .trust = FARO_TRUST_SHUFFLE,
-    .least_batch = 2,
-    .exact = true,
-    .totals = true,
-    .size = sizeof(faro_bits),
-    .init = init,
-    .choose_batch = choose_batch,
-    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
-    .absorb = absorb,
-    .thicken = thicken,
-    .thicken_secure = thicken_secure,
-    .prepare = prepare,
-    .randomize = randomize,
-    .mix = mix,
-    .sound = sound,
-    .collect = collect,
-    .publish = publish,
-};
+void faro_bits_publish(faro_release *r, faro_sim_rng *sim) {
+  faro_bits *s = bits_of(r);
+  (void)sim;
+  for (size_t i = 0; i < s->full; i++) {
+    settle(r, i);
+    s->level[i].nodes++;
+    if (i > 0) forget(r, &s->level[i - 1]); /* the parent stands for them from now on */
+  }
+  s->full = 0;
+  memset(r->sum, 0, r->contribution.length * sizeof *r->sum);
+  for (size_t i = 0; i < s->levels; i++)
+    for (size_t j = 0; j < r->contribution.length; j++) r->sum[j] += s->level[i].base[j];
+}
+
+double faro_bits_share(const faro_release *r) {
+  const faro_bits *s = bits_in(r);
+  const uint64_t users = r->ledger.charged * r->params.batch;
+  return sqrt(fmin(1, (variance_at(s, r->ledger.charged) + s->rounding * (double)users) / s->worst));
+}

@@ -24,7 +24,6 @@ struct faro_release_kind {
   faro_trust trust;
   uint64_t least_batch;                           /* a shuffler needs company */
   bool exact;                                     /* R draws integers only, so it may be deployed */
-  bool totals;                                    /* S hands on one message, the sum of all */
   size_t size;                                    /* of the state, whose first member is a faro_release */
   uint64_t (*choose_batch)(const faro_release *); /* NULL: 1 */
   faro_status (*init)(faro_release *, faro_error *);
@@ -35,8 +34,12 @@ struct faro_release_kind {
   faro_status (*prepare)(faro_release *, faro_error *); /* what thicken_secure needs */
   void (*randomize)(const faro_release *, const double *z, faro_rng *, void *message);
   void (*mix)(const faro_release *, void *batch, faro_rng *); /* NULL: no shuffler */
-  bool (*sound)(const faro_release *, const void *message);   /* within what R and S can send */
-  void (*collect)(faro_release *, const void *message);
+  bool (*task)(const faro_release *, size_t level,
+               faro_shuffler_task *); /* see faro_release_task; NULL: none */
+  size_t (*due)(
+      const faro_release *); /* reports of the open batch that the server waits for; NULL: every message */
+  bool (*sound)(const faro_release *, size_t index, const void *message); /* within what R and S can send */
+  void (*collect)(faro_release *, size_t index, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
   double (*share)(const faro_release *); /* of `scale`, that the sum published now has; NULL: all of it */
 };
@@ -55,9 +58,11 @@ struct faro_release {
   faro_cost cost;
   double gamma;
   bool gaussian;
-  size_t message_size;
-  double *z;     /* scratch: the clipped contribution at hand */
-  double *scale; /* see faro_noise */
+  size_t shufflers;    /* 0 where nothing is shuffled */
+  size_t message_size; /* what a user sends, all parts */
+  size_t report_size;  /* of what the server gets, each; as the message's when 0 */
+  double *z;           /* scratch: the clipped contribution at hand */
+  double *scale;       /* see faro_noise */
 
   double *sum;     /* published: noisy sum of all complete batches */
   double *carried; /* what the releases before this one ended with, see faro_release_double; NULL: none */
@@ -77,8 +82,8 @@ typedef struct faro_real {
 
 faro_status faro_real_init(faro_release *r, faro_error *error);
 void faro_real_absorb(faro_release *r, const double *z, faro_rng *rng);
-bool faro_real_sound(const faro_release *r, const void *message);
-void faro_real_collect(faro_release *r, const void *message);
+bool faro_real_sound(const faro_release *r, size_t index, const void *message);
+void faro_real_collect(faro_release *r, size_t index, const void *message);
 void faro_real_publish(faro_release *r, faro_sim_rng *sim);
 void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);

@@ -26,14 +26,18 @@ void faro_real_absorb(faro_release *r, const double *z, faro_rng *rng) {
   for (size_t i = 0; i < r->contribution.length; i++) open[i] += z[i];
 }
 
-bool faro_real_sound(const faro_release *r, const void *message) {
+bool faro_real_sound(const faro_release *r, size_t index, const void *message) {
+  (void)index;
   const double *z = message;
   for (size_t i = 0; i < r->contribution.length; i++)
     if (!isfinite(z[i])) return false;
   return true;
 }
 
-void faro_real_collect(faro_release *r, const void *message) { faro_real_absorb(r, message, NULL); }
+void faro_real_collect(faro_release *r, size_t index, const void *message) {
+  (void)index;
+  faro_real_absorb(r, message, NULL);
+}
 
 void faro_real_publish(faro_release *r, faro_sim_rng *sim) {
   (void)sim;

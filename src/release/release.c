@@ -93,7 +93,9 @@ static faro_status build(faro_release *r, faro_error *error) {
   r->ledger = (faro_ledger){.allowed = r->batches};
   r->repeats = r->params.contributions < r->batches ? r->params.contributions : r->batches;
   if (r->repeats == 0) r->repeats = 1;
+  r->shufflers = r->kind->trust == FARO_TRUST_SHUFFLE ? 1 : 0;
   faro_status status = r->kind->init(r, error);
+  if (r->report_size == 0) r->report_size = r->message_size;
   if (status == FARO_OK) status = r->kind->calibrate[r->params.calibration](r, error);
   r->claim.level = r->params.level;
   r->claim.contributions = r->params.contributions > 0 ? r->params.contributions : 1;
@@ -257,7 +259,22 @@ void faro_release_rehearse(faro_release *release, const double *x, double y, far
   release->kind->randomize(release, release->z, &sim->rng, message);
 }
 
-static size_t shuffled_count(const faro_release *r) { return r->kind->totals ? 1 : r->params.batch; }
+size_t faro_release_shufflers(const faro_release *release) { return release->shufflers; }
+
+bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task) {
+  return level < release->shufflers && release->kind->task && release->kind->task(release, level, task);
+}
+
+size_t faro_release_due(const faro_release *release) {
+  if (faro_release_spent(release)) return 0;
+  return release->kind->due ? release->kind->due(release) : release->params.batch;
+}
+
+/* What one shuffler makes of a batch; several are objects of their own. */
+static size_t shuffled_count(const faro_release *r) {
+  FARO_INVARIANT(r->shufflers <= 1);
+  return r->kind->due ? 1 : r->params.batch;
+}
 
 size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure) {
   if (release->kind->mix) release->kind->mix(release, batch, faro_secure_face(secure));
@@ -275,16 +292,18 @@ faro_status faro_release_analyze(faro_release *release, const void *batch, size_
   if (release->waiting != 0)
     return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
                      (unsigned long long)release->waiting);
-  if (count != shuffled_count(release))
+  if (!faro_release_spent(release) && count != faro_release_due(release))
     return faro_fail(error, FARO_INVALID, "a shuffled batch of %s has %zu messages (got %zu)",
-                     release->kind->name, shuffled_count(release), count);
-  for (size_t i = 0; i < count; i++)
-    if (!release->kind->sound(release, message + i * release->message_size))
+                     release->kind->name, faro_release_due(release), count);
+  for (size_t i = 0; !faro_release_spent(release) && i < count; i++)
+    if (!release->kind->sound(release, i, message + i * release->report_size))
       return faro_fail(error, FARO_INVALID, "message %zu of the batch is out of range", i + 1);
   const faro_status status = faro_ledger_charge(&release->ledger, error);
   if (status != FARO_OK) return status;
-  for (size_t i = 0; i < count; i++) release->kind->collect(release, message + i * release->message_size);
+  for (size_t i = 0; i < count; i++) release->kind->collect(release, i, message + i * release->report_size);
   release->waiting = release->params.batch;
+  if (release->kind->trust == FARO_TRUST_JOINT && release->kind->thicken)
+    release->kind->thicken(release, sim);
   publish(release, sim);
   return FARO_OK;
 }

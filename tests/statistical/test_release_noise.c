@@ -46,7 +46,42 @@ static void absorb_batch(faro_release *r, faro_sim_rng *sim) {
   for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, feature[u], reward[u], sim);
 }
 
+/* With several shufflers: every one an object of its own, which outlives the batch. */
+static void concurrent_batch(faro_release *r, faro_sim_rng *sim) {
+  enum { MOST = 8 };
+  static faro_shuffler *shuffler[MOST];
+  const size_t k = faro_release_shufflers(r);
+  uint64_t message[MOST][LENGTH];
+  uint64_t report[MOST][LENGTH];
+  assert_true(k <= MOST);
+  for (size_t i = 0; i < k; i++) {
+    faro_shuffler_task task;
+    if (r->ledger.charged == 0) {
+      faro_shuffler_destroy(shuffler[i]);
+      assert_ok(faro_shuffler_create(&shuffler[i], LENGTH, error));
+    }
+    if (faro_release_task(r, i, &task)) assert_ok(faro_shuffler_activate(shuffler[i], &task, error));
+  }
+  for (int u = 0; u < BATCH; u++) {
+    faro_release_rehearse(r, feature[u], reward[u], sim, message);
+    for (size_t i = 0; i < k; i++)
+      if (faro_shuffler_phase_of(shuffler[i]) == FARO_SHUFFLER_ACTIVE)
+        assert_ok(faro_shuffler_accept(shuffler[i], message[i], error));
+  }
+  size_t due = 0;
+  while (due < k && faro_shuffler_phase_of(shuffler[due]) == FARO_SHUFFLER_FULL) {
+    assert_ok(faro_shuffler_report(shuffler[due], report[due], error));
+    due++;
+  }
+  assert_int_equal(due, faro_release_due(r));
+  assert_ok(faro_release_analyze(r, report, due, sim, error));
+}
+
 static void message_batch(faro_release *r, faro_sim_rng *sim) {
+  if (faro_release_shufflers(r) > 1) {
+    concurrent_batch(r, sim);
+    return;
+  }
   unsigned char batch[BATCH * LENGTH * 8];
   assert_true(faro_release_message_size(r) == sizeof batch / BATCH);
   for (int u = 0; u < BATCH; u++)
@@ -68,6 +103,29 @@ static double naive_mu(double epsilon, double delta) {
   return low;
 }
 
+/* The sum of m batches on a tree with two nodes in a parent: the nodes named by m's digits. Each node has its own noise
+ * `raw`, and under `fuse` its estimate is weighed with its children's. */
+static double tree_variance(const faro_bits *s, int m, bool fuse) {
+  double node[8];
+  double variance = 0;
+  for (size_t i = 0; i < s->levels; i++) {
+    const double raw = (double)s->level[i].noise * (s->fair ? 0.25 : 3.0 / 16);
+    node[i] = fuse && i > 0 ? 1 / (1 / raw + 1 / (2 * node[i - 1])) : raw;
+  }
+  for (size_t i = s->levels; i-- > 0; m %= 1 << i) variance += (m >> i) * node[i];
+  return variance;
+}
+
+/* Rounding of the users' entries, in steps. */
+static double rounding_variance(const faro_bits *s, int m, int i) {
+  double variance = 0;
+  for (int u = 0; u < BATCH; u++) {
+    const double fraction = fmod((users[u][i] + 1) / s->step, 1);
+    variance += m * fraction * (1 - fraction);
+  }
+  return variance;
+}
+
 /* Under `tight`: sensitivity sqrt(4.5) for features of norm 1 and rewards in [0, 1]. A batch of six amplifies nothing. */
 static double tight_variance(const char *name, double epsilon, const faro_release *r, int m, int i) {
   const double sigma = sqrt(4.5) / naive_mu(epsilon, 0.1);
@@ -87,12 +145,12 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
     return square * pow(sigma * faro_factored_factors(BATCHES, 1).sensitivity, 2);
   }
   const faro_bits *s = (const faro_bits *)(const void *)r;
-  double variance = n * (double)s->bits / 4;
-  for (int u = 0; u < BATCH; u++) {
-    const double fraction = fmod((users[u][i] + 1) / s->step, 1);
-    variance += m * fraction * (1 - fraction);
+  const double whole = strcmp(name, "local-bits") == 0 ? BATCH : 1; /* users who each add what a node needs */
+  for (size_t k = 0; k < s->levels; k++) {                          /* all levels together: mu^2 adds */
+    const double node = (double)s->level[k].noise / 4 * s->step * s->step / whole;
+    assert_true(node >= (double)s->levels * sigma * sigma && node < 1.1 * (double)s->levels * sigma * sigma);
   }
-  return variance * s->step * s->step;
+  return (tree_variance(s, m, true) + rounding_variance(s, m, i)) * s->step * s->step;
 }
 
 /* Variance that one released sum of `m` batches should have in entry i, written down from the papers' formulas. */
@@ -117,18 +175,22 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
     if (figure) return nodes * half * log_t * pow(log(2.5 / delta) / epsilon, 2);
     return nodes * (diagonal ? 2 : 1) * 16 * levels * 4 * pow(log(4 / delta) / epsilon, 2);
   }
+  const faro_bits *s = (const faro_bits *)(const void *)r;
+  if (strcmp(name, "concurrent-bits") == 0) { /* two levels, each with half of epsilon and delta */
+    const double g = ceil(2 * sqrt(2 * BATCH));
+    const double root = g * log(4 * (D * D + 1) * 2 / delta) / (epsilon / 2);
+    assert_true(s->levels == 2 && s->step == 2 / g);
+    for (int k = 0; k < 2; k++)
+      assert_true((double)s->level[k].bits == ceil(24e4 * root * root / (BATCH << k)));
+    return (tree_variance(s, m, false) + rounding_variance(s, m, i)) * s->step * s->step;
+  }
   const double g = figure ? fmax(2 * sqrt(BATCH), 4) : ceil(fmax(2 * sqrt(BATCH), 4));
   const double step = figure ? 1 / g : 2 / g;
   const double root = g * log((figure ? D : 4 * (D * D + 1)) / delta) / epsilon;
   const double b =
       figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(24e4 * root * root / BATCH);
-  assert_true((double)((const faro_bits *)(const void *)r)->bits == b);
-  double variance = n * b * 3 / 16;
-  for (int u = 0; u < BATCH; u++) { /* random rounding */
-    const double fraction = fmod((users[u][i] + 1) / step, 1);
-    variance += m * fraction * (1 - fraction);
-  }
-  return variance * step * step;
+  assert_true((double)s->level[0].bits == b && s->step == step);
+  return (n * b * 3 / 16 + rounding_variance(s, m, i)) * step * step;
 }
 
 static void check_moments(const char *name, double epsilon, faro_calibration calibration,
@@ -181,7 +243,7 @@ static void test_all__unbiased_with_the_stated_variance(void **state) {
       const char *name = faro_release_kind_name(faro_release_kind_at(k));
       if (!faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c)) continue;
       check_moments(name, 1, (faro_calibration)c, absorb_batch, seed++);
-      const bool many_bits = strcmp(name, "shuffle-bits") == 0 && c == FARO_CALIBRATION_PAPER;
+      const bool many_bits = strstr(name, "-bits") && c == FARO_CALIBRATION_PAPER;
       if (!many_bits) check_moments(name, 2, (faro_calibration)c, message_batch, seed++);
     }
 }
@@ -216,7 +278,7 @@ static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
 static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
   const faro_bits *s = (const faro_bits *)(const void *)r;
   unsigned char bit[BATCH * 64];
-  const size_t each = s->grid + s->bits;
+  const size_t each = s->grid + s->level[0].bits;
   assert_true(each <= 64);
   for (int u = 0; u < BATCH; u++) {
     const double steps = (users[u][i] + r->contribution.entry) / s->step;
@@ -224,7 +286,8 @@ static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
     const size_t ones = (size_t)whole + faro_sim_bernoulli(sim, steps - whole);
     unsigned char *mine = bit + (size_t)u * each;
     for (size_t k = 0; k < s->grid; k++) mine[k] = k < ones;
-    for (size_t k = 0; k < s->bits; k++) mine[s->grid + k] = faro_sim_uniform(sim) < (s->fair ? 0.5 : 0.25);
+    for (size_t k = 0; k < s->level[0].bits; k++)
+      mine[s->grid + k] = faro_sim_uniform(sim) < (s->fair ? 0.5 : 0.25);
   }
   faro_exact_shuffle(&sim->rng, bit, BATCH * each, 1);
   uint64_t count = 0;
@@ -234,7 +297,7 @@ static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
 
 static uint64_t ones_of(const faro_release *r, int i) { /* undoes the analyzer's de-biasing */
   const faro_bits *s = (const faro_bits *)(const void *)r;
-  const double noise = 0.25 * BATCH * (double)s->bits;
+  const double noise = 0.25 * BATCH * (double)s->level[0].bits;
   return (uint64_t)llround((r->sum[i] + BATCH * r->contribution.entry) / s->step + noise);
 }
 

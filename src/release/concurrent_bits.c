@@ -1,0 +1,142 @@
+/* concurrent-bits: k shufflers at once, one for each level of a tree of batches. 001 Alg. 1-3; see bits.c.
+ *
+ *   n  horizon   k  shufflers, levels   d_low  users of a lowest node, the batch   d  nodes of a parent
+ *
+ * More users in a lowest node: the server sees nothing of them for longer. Fewer: more nodes, more noise. */
+#include <math.h>
+
+#include "release/bits.h"
+
+static double count_of(const faro_release *r) { return (double)r->params.horizon; }
+
+/* 001 Alg. 2, the binary tree without root and leaves: the largest nodes are at most half of all. */
+static size_t levels_of(const faro_release *r) {
+  if (r->params.shufflers > 0) return r->params.shufflers;
+  const uint64_t low = r->params.batch > 0 ? r->params.batch : 2;
+  size_t levels = 1;
+  while (low << levels <= r->params.horizon / 2) levels++;
+  return levels;
+}
+
+static bool binary_tree(const faro_release *r) { return r->params.shufflers == 0; }
+
+/* 001 Theorem 3.4: d_low = n^(1/(2k+1)), d = n^(2/(2k+1)). */
+static double theorem_low(const faro_release *r) {
+  if (binary_tree(r)) return 2;
+  return fmax(2, round(pow(count_of(r), 1 / (2 * (double)levels_of(r) + 1))));
+}
+static double theorem_degree(const faro_release *r) {
+  if (binary_tree(r)) return 2;
+  return fmax(2, round(pow(count_of(r), 2 / (2 * (double)levels_of(r) + 1))));
+}
+
+/* What a tree would cost, with the accountant's noise: nodes of the worst sum at each level times the variance of one.
+ * Sums are judged by their worst error: half of the unseen users, and the noise. */
+static double predict(const faro_release *r, double low, double degree) {
+  const double k = (double)levels_of(r);
+  const double top = low * pow(degree, k - 1);
+  if (top > count_of(r)) return INFINITY;
+  const double nodes = (k - 1) * (degree - 1) + count_of(r) / top;
+  const double shift = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  const double scale = shift * sqrt(k * nodes);
+  return (low - 1) / 2 + scale * sqrt(2 * log(2 * count_of(r) / low));
+}
+
+/* The degree that fills the horizon from lowest nodes of `low` users, up or down to a whole number. */
+static double tight_degree(const faro_release *r, double low) {
+  const double even = fmax(2, floor(pow(count_of(r) / low, 1 / (double)levels_of(r))));
+  return predict(r, low, even + 1) < predict(r, low, even) ? even + 1 : even;
+}
+
+static double tight_low(const faro_release *r) {
+  double best = 2;
+  double least = INFINITY;
+  for (double low = 2; low <= count_of(r); low = ceil(low * 1.05)) {
+    const double cost = predict(r, low, tight_degree(r, low));
+    if (cost >= least) continue;
+    least = cost;
+    best = low;
+  }
+  return best;
+}
+
+static bool by_theorem(const faro_release *r) {
+  return binary_tree(r) || r->params.calibration == FARO_CALIBRATION_PAPER;
+}
+
+static uint64_t choose_batch(const faro_release *r) {
+  return (uint64_t)(by_theorem(r) ? theorem_low(r) : tight_low(r));
+}
+
+static faro_status init(faro_release *r, faro_error *error) {
+  const size_t k = levels_of(r);
+  const double low = (double)r->params.batch;
+  const double degree = by_theorem(r) ? theorem_degree(r) : tight_degree(r, low);
+  if (low * pow(degree, (double)k - 1) > count_of(r))
+    return faro_fail(error, FARO_INVALID,
+                     "shufflers must be so few that each fills up within the horizon of %.0f: with lowest nodes "
+                     "of %.0f users and %.0f nodes in a parent, at most %.0f (got %zu)",
+                     count_of(r), low, degree, fmax(1, 1 + floor(log(count_of(r) / low) / log(degree) + 1e-9)), k);
+  r->shufflers = k;
+  return faro_bits_init(r, k, (uint64_t)degree, error);
+}
+
+/* Sums of bits, M_bin: 001 leaves the constant open. The binomial mechanism of Dwork et al. (2006, "Our data,
+ * ourselves") has 64 ln(2/delta) / epsilon^2 fair bits; the exact accountant says what those prove. */
+static faro_status calibrate_binary(faro_release *r, double epsilon, double delta, faro_error *error) {
+  faro_bits *s = (faro_bits *)(void *)r;
+  const double needed = ceil(64 * log(2 / delta) / (epsilon * epsilon));
+  bool proven = true;
+  faro_status status = FARO_OK;
+  for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
+    status = faro_bits_set(r, i, fmax(1, ceil(needed / ((double)r->params.batch * (double)s->level[i].unit))), error);
+    proven = proven && faro_bits_delta(s->level[i].noise, 0.5, 1, epsilon) <= delta;
+  }
+  if (status != FARO_OK) return status;
+  s->fair = true;
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_CONCURRENT, proven,
+                             "001 Theorem 3.4 with the binomial mechanism of Dwork et al. 2006 at (epsilon/k, delta/k)");
+  return faro_bits_fix(r, 1, error);
+}
+
+/* M_vec: 000 Theorem C.1 at every level with (epsilon/k, delta/k). Its noise does not depend on g, so all levels have
+ * the g of the largest node. */
+static faro_status calibrate_vectors(faro_release *r, double epsilon, double delta, faro_error *error) {
+  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const double d = (double)r->contribution.dimension;
+  const double users = (double)r->params.batch;
+  const double g = ceil(fmax(2 * sqrt(users * (double)s->level[s->levels - 1].unit), fmax(d, 4)));
+  const double root = g * log(4 * (d * d + 1) / delta) / epsilon;
+  const bool inside = epsilon <= 15 && delta < 0.5;
+  faro_status status = FARO_OK;
+  for (size_t i = 0; status == FARO_OK && i < s->levels; i++)
+    status = faro_bits_set(r, i, ceil(24e4 * root * root / (users * (double)s->level[i].unit)), error);
+  if (status != FARO_OK) return status;
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_CONCURRENT, inside,
+                             "001 Theorem 3.4 with 000 Theorem C.1 at (epsilon/k, delta/k)%s",
+                             inside ? "" : ", outside its range (epsilon/k <= 15, delta/k < 1/2)");
+  return faro_bits_fix(r, 2 * r->contribution.entry / g, error);
+}
+
+static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  const double k = (double)r->shufflers;
+  if (r->repeats > 1)
+    return faro_fail(error, FARO_INVALID,
+                     "level must be event for concurrent-bits under calibration paper: 001 has no theorem for "
+                     "users who return");
+  return (r->contribution.binary ? calibrate_binary : calibrate_vectors)(r, r->params.epsilon / k,
+                                                                         r->params.delta / k, error);
+}
+
+const faro_release_kind faro_release_concurrent_bits = {
+    .name = "concurrent-bits",
+    .summary = "bit sums over a tree of batches, one shuffler for each of its levels",
+    .trust = FARO_TRUST_CONCURRENT,
+    .least_batch = 2,
+    .init = init,
+    .choose_batch = choose_batch,
+    .calibrate = {calibrate_paper, NULL, faro_bits_tighten},
+    .task = faro_bits_task,
+    .due = faro_bits_due,
+    FARO_BITS_KIND,
+};

@@ -1,0 +1,467 @@
+/* concurrent: trees of bit sums, their shufflers, their composition, doubling, and the exact way through. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "release/bits.h"
+#include "support/support.h"
+
+static faro_release_params tight(uint64_t horizon, uint64_t batch, uint64_t shufflers) {
+  return (faro_release_params){.epsilon = 1,
+                               .delta = 1e-6,
+                               .horizon = horizon,
+                               .batch = batch,
+                               .shufflers = shufflers,
+                               .calibration = FARO_CALIBRATION_TIGHT};
+}
+
+static faro_release *make(const char *kind, size_t columns, bool binary, const faro_release_params *p) {
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_values(&c, columns, binary, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(kind), &c, p, error));
+  return r;
+}
+
+static const faro_bits *bits_in(const faro_release *r) { return (const faro_bits *)(const void *)r; }
+
+/* Contributions. */
+
+static void test_values__are_clipped_entry_by_entry(void **state) {
+  (void)state;
+  faro_contribution c;
+  double z[3];
+  assert_ok(faro_contribution_values(&c, 3, false, error));
+  faro_contribution_make(&c, (const double[]){-7, 0.25, (double)NAN}, 9, z);
+  assert_true(z[0] == -0.5 && z[1] == 0.25 && z[2] == -0.5);
+  assert_close(c.sensitivity, sqrt(3), 1e-12);
+  assert_ok(faro_contribution_values(&c, 3, true, error));
+  faro_contribution_make(&c, (const double[]){0.4, -0.01, (double)INFINITY}, 0, z);
+  assert_true(z[0] == 0.5 && z[1] == -0.5 && z[2] == 0.5);
+  faro_error refusal = {0};
+  assert_int_equal(faro_contribution_values(&c, 0, false, &refusal), FARO_INVALID);
+}
+
+/* The shuffler's phases. */
+
+static void test_shuffler__refuses_what_its_phase_does_not_allow(void **state) {
+  (void)state;
+  faro_shuffler *s = NULL;
+  faro_error refusal = {0};
+  const faro_shuffler_task task = {.size = 2, .grid = 3, .bits = 4};
+  const uint64_t part[2] = {5, 100}; /* 100 is more than 3 + 4 */
+  uint64_t total[2] = {1, 1};
+  assert_ok(faro_shuffler_create(&s, 2, error));
+  assert_int_equal(faro_shuffler_phase_of(s), FARO_SHUFFLER_INACTIVE);
+  assert_int_equal(faro_shuffler_accept(s, part, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "inactive"));
+  assert_int_equal(faro_shuffler_report(s, total, &refusal), FARO_INVALID);
+  assert_ok(faro_shuffler_activate(s, &task, error));
+  assert_int_equal(faro_shuffler_activate(s, &task, &refusal), FARO_INVALID);
+  assert_ok(faro_shuffler_accept(s, part, error));
+  assert_int_equal(faro_shuffler_report(s, total, &refusal), FARO_INVALID); /* one of two: nothing leaves */
+  assert_true(total[0] == 1 && total[1] == 1);
+  assert_ok(faro_shuffler_accept(s, part, error));
+  assert_int_equal(faro_shuffler_phase_of(s), FARO_SHUFFLER_FULL);
+  assert_int_equal(faro_shuffler_accept(s, part, &refusal), FARO_INVALID);
+  assert_ok(faro_shuffler_report(s, total, error));
+  assert_true(total[0] == 10 && total[1] == 14);
+  assert_int_equal(faro_shuffler_phase_of(s), FARO_SHUFFLER_INACTIVE);
+  for (int i = 0; i < 2; i++) assert_true(s->total[i] == 0);
+  const faro_shuffler_task other = {.size = 1, .grid = 9, .bits = 0}; /* the next task may differ */
+  assert_ok(faro_shuffler_activate(s, &other, error));
+  assert_ok(faro_shuffler_accept(s, part, error));
+  assert_ok(faro_shuffler_report(s, total, error));
+  assert_true(total[0] == 5 && total[1] == 9);
+  const faro_shuffler_task bad[] = {{0, 1, 1}, {UINT64_C(1) << 40, UINT64_C(1) << 30, 0}, {1, UINT64_MAX, 1}};
+  for (int i = 0; i < 3; i++) assert_int_equal(faro_shuffler_activate(s, &bad[i], &refusal), FARO_INVALID);
+  faro_shuffler_destroy(s);
+}
+
+static void test_shuffler__survives_exhausted_memory(void **state) {
+  (void)state;
+  for (size_t n = 1; n <= 2; n++) {
+    faro_shuffler *s = NULL;
+    faro_error refusal = {0};
+    alloc_fail_at(n);
+    assert_int_equal(faro_shuffler_create(&s, 4, &refusal), FARO_MEMORY);
+    alloc_reset();
+    assert_null(s);
+  }
+}
+
+/* The tree: with the noise taken out, the published sum is the sum of everyone in complete lowest nodes, whatever the
+ * horizon, the batch and the number of levels. The noise is taken out by setting its bits to zero. */
+static void silence(faro_release *r) {
+  faro_bits *s = (faro_bits *)(void *)r;
+  for (size_t i = 0; i < s->levels; i++) {
+    s->level[i].noise = 0;
+    faro_binomial_plan(&s->level[i].plan, 0, 0.5);
+  }
+}
+
+static void test_tree__counts_every_user_exactly_once(void **state) {
+  (void)state;
+  for (uint64_t k = 0; k <= 5; k++)
+    for (uint64_t horizon = 40; horizon < 400; horizon += 37) {
+      const faro_release_params p = tight(horizon, k == 5 ? 2 : 0, k);
+      faro_release *r = make("concurrent-bits", 1, true, &p);
+      faro_sim_rng sim;
+      faro_sim_open(&sim, k, horizon, FARO_ROLE_USER);
+      silence(r);
+      const uint64_t batch = faro_release_batch(r);
+      double truth = 0;
+      for (uint64_t t = 1; t <= horizon + 5; t++) {
+        const double x = faro_sim_bernoulli(&sim, 0.5) ? 0.5 : -0.5;
+        truth += x;
+        const bool out = faro_release_absorb(r, &x, 0, &sim);
+        assert_int_equal(out, t % batch == 0 && t <= horizon);
+        if (!out) continue;
+        assert_close(faro_release_statistics(r).sum[0], truth, 1e-9);
+        assert_int_equal(faro_release_statistics(r).users, t);
+      }
+      assert_true(faro_release_spent(r));
+      faro_release_destroy(r);
+    }
+}
+
+/* V*_t by walking a tree that is kept whole: the highest complete nodes, from the left. */
+static uint64_t count_highest(const faro_bits *s, uint64_t batches, uint64_t total, uint64_t *nodes) {
+  uint64_t at = 0;
+  uint64_t all = 0;
+  memset(nodes, 0, s->levels * sizeof *nodes);
+  while (at < batches) {
+    size_t level = 0;
+    while (level + 1 < s->levels && at % s->level[level + 1].unit == 0 &&
+           at + s->level[level + 1].unit <= batches && at + s->level[level + 1].unit <= total)
+      level++;
+    nodes[level]++;
+    all++;
+    at += s->level[level].unit;
+  }
+  return all;
+}
+
+static void test_tree__adds_the_highest_complete_nodes(void **state) {
+  (void)state;
+  for (uint64_t k = 1; k <= 4; k++) {
+    const faro_release_params p = tight(1000, 3, k);
+    faro_release *r = make("concurrent-bits", 1, true, &p);
+    const faro_bits *s = bits_in(r);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 3, k, FARO_ROLE_USER);
+    const double x = 0.5;
+    double worst = 0;
+    while (!faro_release_spent(r)) {
+      if (!faro_release_absorb(r, &x, 0, &sim)) continue;
+      uint64_t nodes[8];
+      (void)count_highest(s, r->ledger.charged, r->batches, nodes);
+      double variance = 0;
+      for (size_t i = 0; i < s->levels; i++) {
+        assert_int_equal(nodes[i], s->level[i].nodes);
+        variance += (double)nodes[i] * s->level[i].fused;
+      }
+      assert_close(faro_release_scale(r, 0), sqrt(variance), 1e-9 * sqrt(variance));
+      worst = fmax(worst, variance);
+    }
+    assert_close(faro_release_noise(r).scale[0], sqrt(worst), 1e-9 * sqrt(worst));
+    faro_release_destroy(r);
+  }
+}
+
+/* Alg. 1: the server activates a shuffler when its node begins, and leaves it inactive when it cannot fill up. */
+static void test_tree__activates_only_what_can_fill_up(void **state) {
+  (void)state;
+  const faro_release_params p = tight(100, 4, 3);
+  faro_release *r = make("concurrent-bits", 1, true, &p);
+  const faro_bits *s = bits_in(r);
+  uint64_t until[3] = {0};
+  for (uint64_t batch = 0; batch < r->batches; batch++) {
+    r->ledger.charged = batch;
+    for (size_t i = 0; i < 3; i++) {
+      faro_shuffler_task task;
+      const uint64_t unit = s->level[i].unit;
+      const bool expected = batch >= until[i] && batch + unit <= 25;
+      assert_int_equal(faro_release_task(r, i, &task), expected);
+      if (!expected) continue;
+      assert_int_equal(task.size, unit * 4);
+      assert_int_equal(task.bits, s->level[i].bits);
+      until[i] = batch + unit;
+    }
+  }
+  faro_shuffler_task task;
+  assert_false(faro_release_task(r, 3, &task));
+  faro_release_destroy(r);
+}
+
+static void test_tree__degrees_are_the_theorems_under_paper(void **state) {
+  (void)state;
+  faro_release_params p = tight(10000000, 0, 2);
+  p.calibration = FARO_CALIBRATION_PAPER;
+  faro_release *r = make("concurrent-bits", 1, true, &p);
+  assert_int_equal(faro_release_batch(r), 25); /* 10^(7/5) = 25.1 */
+  assert_int_equal(bits_in(r)->level[1].unit, 631); /* 10^(14/5) = 630.96 */
+  faro_release_destroy(r);
+  p.shufflers = 0;
+  p.horizon = 1 << 20;
+  r = make("concurrent-bits", 1, true, &p);
+  assert_int_equal(faro_release_shufflers(r), 19); /* log2 n - 1 */
+  assert_int_equal(faro_release_batch(r), 2);
+  assert_int_equal(bits_in(r)->level[18].unit, 1 << 18);
+  faro_release_destroy(r);
+}
+
+static void test_tree__refuses_more_shufflers_than_fit(void **state) {
+  (void)state;
+  faro_contribution c;
+  faro_release *r = NULL;
+  faro_error refusal = {0};
+  assert_ok(faro_contribution_values(&c, 1, true, error));
+  const faro_release_params p = tight(100, 0, 9);
+  assert_int_equal(faro_release_create(&r, faro_release_kind_find("concurrent-bits"), &c, &p, &refusal),
+                   FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "shufflers must be"));
+  assert_null(r);
+}
+
+/* What is remembered does not grow with the horizon. */
+static void test_tree__memory_does_not_grow_with_the_horizon(void **state) {
+  (void)state;
+  size_t allocations[2];
+  for (int i = 0; i < 2; i++) {
+    const faro_release_params p = tight(i ? 1000000000 : 10000, 0, 3);
+    alloc_reset();
+    faro_release *r = make("concurrent-bits", 1, false, &p);
+    allocations[i] = alloc_count();
+    faro_release_destroy(r);
+  }
+  assert_int_equal(allocations[0], allocations[1]);
+}
+
+/* Composition over the levels. */
+
+static double hockey_stick(const double *p, const double *q, size_t n, double epsilon) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += fmax(0, p[i] - exp(epsilon) * q[i]);
+  return sum;
+}
+
+/* P(Bin(n, 1/2) = k). */
+static double chance(unsigned n, unsigned k) {
+  return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2));
+}
+
+/* The whole mechanism, enumerated: a user with a bit moves the count of each of two levels by G; their noises are
+ * independent binomials. The largest noise that a test can enumerate. */
+static void test_levels__two_are_as_private_as_claimed_exactly(void **state) {
+  (void)state;
+  enum { N1 = 1000, N2 = 1050, G = 12 };
+  enum { CELLS = (N1 + G + 1) * (N2 + G + 1) };
+  static double p[CELLS];
+  static double q[CELLS];
+  double one_bit[N1 + 1];
+  double two_bit[N2 + 1];
+  for (unsigned i = 0; i <= N1; i++) one_bit[i] = chance(N1, i);
+  for (unsigned i = 0; i <= N2; i++) two_bit[i] = chance(N2, i);
+  for (unsigned i = 0; i <= N1 + G; i++)
+    for (unsigned j = 0; j <= N2 + G; j++) {
+      const size_t at = (size_t)i * (N2 + G + 1) + j;
+      p[at] = i <= N1 && j <= N2 ? one_bit[i] * two_bit[j] : 0;
+      q[at] = i >= G && j >= G ? one_bit[i - G] * two_bit[j - G] : 0;
+    }
+  for (double delta = 1e-2; delta > 1e-9; delta /= 10) {
+    faro_bits_plan one = {.users = N1, .honest = 1, .dimension = 1, .sensitivity = 1, .grid = G, .load = 1, .touched = 2, .bits = 1};
+    faro_bits_plan two = one;
+    double unused = 0;
+    two.users = N2;
+    assert_ok(faro_bits_account(&one, delta, &unused, error));
+    assert_ok(faro_bits_account(&two, delta, &unused, error));
+    const double epsilon = faro_gaussian_epsilon(hypot(one.mu, two.mu), delta - one.slack - two.slack);
+    assert_true(hockey_stick(p, q, CELLS, epsilon) <= delta && hockey_stick(q, p, CELLS, epsilon) <= delta);
+    assert_true(hockey_stick(p, q, CELLS, 0.97 * epsilon) > delta); /* and not wasteful */
+  }
+}
+
+/* At full size the levels' Gaussians compose to what the accountant of privacy-loss distributions finds. */
+static void test_levels__compose_as_their_loss_distributions_do(void **state) {
+  (void)state;
+  for (uint64_t k = 1; k <= 19; k += 6) {
+    const faro_release_params p = tight(1 << 20, 0, k == 19 ? 0 : k);
+    faro_release *r = make("concurrent-bits", 1, true, &p);
+    const faro_bits *s = bits_in(r);
+    faro_pld *all = NULL;
+    for (size_t i = 0; i < s->levels; i++) {
+      const double mu = (double)s->grid / (sqrt((double)s->level[i].noise) / 2);
+      faro_pld *one = NULL;
+      assert_ok(faro_pld_gaussian(&one, mu, error));
+      if (!all) all = one;
+      else {
+        assert_ok(faro_pld_compose(all, one, error));
+        faro_pld_destroy(one);
+      }
+    }
+    const double epsilon = faro_pld_epsilon(all, 1e-6);
+    assert_true(epsilon <= 1 + 1e-5 && epsilon > 0.98);
+    faro_pld_destroy(all);
+    faro_release_destroy(r);
+  }
+}
+
+/* Two ways to be wrong about composition, both of which the checks above must see: no composition at all, and one level
+ * forgotten. */
+static void test_levels__one_level_less_noise_is_not_private(void **state) {
+  (void)state;
+  const faro_release_params p = tight(1 << 20, 0, 3);
+  faro_release *r = make("concurrent-bits", 1, true, &p);
+  const faro_bits *s = bits_in(r);
+  double square = 0;
+  for (size_t i = 0; i < 3; i++) square += 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise;
+  assert_true(faro_gaussian_delta(sqrt(square), 1) <= 1e-6);
+  assert_true(faro_gaussian_delta(sqrt(square * 4 / 3), 1) > 1e-6);
+  faro_release_destroy(r);
+}
+
+/* Users who return: M0 contributions, one a batch, are at worst in as few nodes as can be. By exhaustion over all
+ * placements in a small tree. */
+static void test_levels__load_covers_every_placement_of_a_user(void **state) {
+  (void)state;
+  enum { BATCHES = 12 };
+  for (uint64_t times = 1; times <= 6; times++) {
+    faro_release_params p = tight(BATCHES * 2, 2, 3);
+    p.level = FARO_LEVEL_USER;
+    p.contributions = times;
+    faro_release *r = make("concurrent-bits", 1, true, &p);
+    const faro_bits *s = bits_in(r);
+    double worst = 0;
+    for (unsigned set = 0; set < 1u << BATCHES; set++) {
+      if ((uint64_t)__builtin_popcount(set) != times) continue;
+      double square = 0;
+      for (size_t i = 0; i < s->levels; i++)
+        for (unsigned at = 0; at + s->level[i].unit <= BATCHES; at += (unsigned)s->level[i].unit) {
+          const double in = __builtin_popcount(set >> at & ((1u << s->level[i].unit) - 1));
+          square += in * in * 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise;
+        }
+      worst = fmax(worst, square);
+    }
+    assert_true(faro_gaussian_delta(sqrt(worst), 1) <= 1e-6);
+    assert_true(faro_gaussian_delta(sqrt(worst * 1.7), 1) > 1e-6);
+    assert_int_equal(faro_release_claim(r)->level, FARO_LEVEL_USER);
+    assert_int_equal(faro_release_claim(r)->contributions, times);
+    faro_release_destroy(r);
+  }
+}
+
+/* Doubling. */
+
+static void test_double__sums_go_on_and_noise_adds(void **state) {
+  (void)state;
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    faro_release_params p = tight(64, 0, 2);
+    faro_release *r = make(faro_release_kind_name(faro_release_kind_at(k)), 2, false, &p);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 9, k, FARO_ROLE_USER);
+    const double x[2] = {0.5, -0.25};
+    uint64_t users = 0;
+    double before = 0;
+    for (int epoch = 0; epoch < 4; epoch++) {
+      while (!faro_release_spent(r)) (void)faro_release_absorb(r, x, 0, &sim);
+      const faro_statistics last = faro_release_statistics(r);
+      const double sum = last.sum[0];
+      const double scale = faro_release_scale(r, 0);
+      assert_true(last.users > users && scale >= before);
+      assert_true(fabs(sum - 0.5 * (double)last.users) <= 8 * scale + 1e-9);
+      users = last.users;
+      before = scale;
+      assert_ok(faro_release_double(&r, error));
+      const faro_statistics now = faro_release_statistics(r);
+      assert_true(now.sum[0] == sum && now.users == users && !faro_release_spent(r));
+      assert_true(faro_release_noise(r).scale[0] >= scale);
+    }
+    assert_int_equal(r->params.horizon, 64 << 4);
+    faro_release_destroy(r);
+  }
+}
+
+static void test_double__keeps_the_old_one_when_memory_is_out(void **state) {
+  (void)state;
+  const faro_release_params p = tight(64, 8, 2);
+  faro_release *r = make("concurrent-bits", 1, true, &p);
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
+  const double x = 0.5;
+  while (!faro_release_spent(r)) (void)faro_release_absorb(r, &x, 0, &sim);
+  const double sum = faro_release_statistics(r).sum[0];
+  assert_ok(faro_release_prepare(r, error)); /* so that the successor is prepared too */
+  bool done = false;
+  for (size_t n = 1; !done && n < 100; n++) {
+    faro_error refusal = {0};
+    alloc_fail_at(n);
+    done = faro_release_double(&r, &refusal) == FARO_OK;
+    alloc_reset();
+    assert_true(faro_release_statistics(r).sum[0] == sum);
+  }
+  assert_true(done && r->prepared);
+  faro_release_destroy(r);
+}
+
+/* The exact way. */
+
+static void test_secure__sums_are_near_the_truth(void **state) {
+  (void)state;
+  static const char *const names[] = {"concurrent-bits", "central-bits", "local-bits", "shuffle-bits"};
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  for (int k = 0; k < 4; k++)
+    for (int binary = 0; binary < 2; binary++) {
+      const faro_release_params p = tight(4000, k == 3 ? 40 : 0, 3);
+      faro_release *r = make(names[k], 2, binary, &p);
+      assert_ok(faro_release_prepare(r, error));
+      alloc_reset();
+      const double x[2] = {0.5, binary ? -0.5 : 0.125};
+      uint64_t out = 0;
+      while (!faro_release_spent(r)) out += faro_release_absorb_secure(r, x, 0, secure);
+      assert_int_equal(alloc_count(), 0);
+      assert_int_equal(out, r->batches);
+      const faro_statistics s = faro_release_statistics(r);
+      for (int i = 0; i < 2; i++) /* eight standard deviations: false alarm 1e-15 */
+        assert_true(fabs(s.sum[i] - x[i] * (double)s.users) <= 8 * faro_release_scale(r, (size_t)i));
+      assert_true(s.sum[0] != x[0] * (double)s.users); /* noise there is */
+      faro_release_destroy(r);
+    }
+  faro_secure_close(secure);
+}
+
+static void test_secure__refuses_tables_that_are_too_large(void **state) {
+  (void)state;
+  faro_release_params p = tight(1000000, 0, 1);
+  p.calibration = FARO_CALIBRATION_PAPER;
+  p.epsilon = 0.01;
+  faro_release *r = make("concurrent-bits", 1, false, &p);
+  faro_error refusal = {0};
+  assert_int_equal(faro_release_prepare(r, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "table"));
+  faro_release_destroy(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_values__are_clipped_entry_by_entry),
+      cmocka_unit_test(test_shuffler__refuses_what_its_phase_does_not_allow),
+      cmocka_unit_test(test_shuffler__survives_exhausted_memory),
+      cmocka_unit_test(test_tree__counts_every_user_exactly_once),
+      cmocka_unit_test(test_tree__adds_the_highest_complete_nodes),
+      cmocka_unit_test(test_tree__activates_only_what_can_fill_up),
+      cmocka_unit_test(test_tree__degrees_are_the_theorems_under_paper),
+      cmocka_unit_test(test_tree__refuses_more_shufflers_than_fit),
+      cmocka_unit_test(test_tree__memory_does_not_grow_with_the_horizon),
+      cmocka_unit_test(test_levels__two_are_as_private_as_claimed_exactly),
+      cmocka_unit_test(test_levels__compose_as_their_loss_distributions_do),
+      cmocka_unit_test(test_levels__one_level_less_noise_is_not_private),
+      cmocka_unit_test(test_levels__load_covers_every_placement_of_a_user),
+      cmocka_unit_test(test_double__sums_go_on_and_noise_adds),
+      cmocka_unit_test(test_double__keeps_the_old_one_when_memory_is_out),
+      cmocka_unit_test(test_secure__sums_are_near_the_truth),
+      cmocka_unit_test(test_secure__refuses_tables_that_are_too_large),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
