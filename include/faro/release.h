@@ -63,6 +63,7 @@ typedef struct faro_release_params {
   uint64_t shufflers; /* k, of concurrent-bits alone; 0: log2(T) - 1 */
   faro_level level;
   uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
+  bool anytime;           /* the horizon is only the first one, see faro_release_double */
   faro_calibration calibration;
 } faro_release_params;
 
@@ -101,8 +102,9 @@ FARO_API double faro_release_scale(const faro_release *release, size_t entry);
 /* All batches of the horizon are released: whatever is absorbed from now on stays unseen. */
 FARO_API bool faro_release_spent(const faro_release *release);
 
-/* Doubling: replaces a release that is spent by one with twice its horizon, whose sums go on from the last ones. The
- * users of both are disjoint, so the claim stays. On failure the old one stays. */
+/* Doubling: replaces a release that is spent by one with twice its horizon, whose sums go on from the last ones. Each
+ * round is in one of them, so the claim stays; at user level M0 bounds a user's rounds in all of them together
+ * (docs/privacy.md). On failure the old one stays. FARO_INVALID where params.anytime was not set. */
 FARO_API faro_status faro_release_double(faro_release **release, faro_error *error) FARO_WARN_UNUSED;
 
 /* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */

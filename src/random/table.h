@@ -21,7 +21,7 @@ typedef struct faro_table {
   struct faro_table_column {
     unsigned __int128 own; /* of 2^(128 - columns): how much of the column is its own outcome's */
     uint64_t other;        /* the column whose outcome has the rest */
-  } *column;
+  } * column;
 } faro_table;
 
 /* Bin(n, p), 0.01 <= p <= 0.99, n >= 1. FARO_INVALID when the table would be too large (a standard deviation above about 10^5). */

@@ -172,13 +172,11 @@ faro_status faro_bits_fix(faro_release *r, double step, faro_error *error) {
   return FARO_OK;
 }
 
-/* M0 rounds of a user, no two in a batch: a node of `unit` batches has at most that many of them. The sum of squares
- * is greatest when as few nodes as can be are filled. */
+/* The sum of squares over the nodes of a level, of how often a user is in each: M0 rounds, no two in a batch, so a node
+ * of `unit` batches has at most min(unit, M0) of them. Not the least bound, but one that is shared out fairly when the
+ * rounds spread over several trees (doubling): load / M0 grows with M0. */
 static double load_at(uint64_t unit, uint64_t repeats) {
-  const uint64_t most = unit < repeats ? unit : repeats;
-  const double full = (double)(repeats / most) * (double)most * (double)most;
-  const double rest = (double)(repeats % most);
-  return full + rest * rest;
+  return (double)repeats * (double)(unit < repeats ? unit : repeats);
 }
 
 static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) {
@@ -231,6 +229,33 @@ faro_status faro_bits_tighten(faro_release *r, faro_error *error) {
       "fair bits on %zu level%s, dominated by a Gaussian of mu %.4g, rounding counted (docs/privacy.md)",
       s->levels, s->levels == 1 ? "" : "s", sqrt(square));
   return faro_bits_fix(r, 2 * r->contribution.entry / grid, error);
+}
+
+/* Noise by the accountant, at as many nodes as the longest sum can have; and users whom the server does not see yet.
+ * Sums: half of those users, and noise as large as it gets over all releases. Moments: the regret of linucb grows with
+ * the square root of the noise (000 Lemma A.4); its two factors were fitted at d = 5, T = 10^6 (docs/experiments.md). */
+double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree) {
+  const double n = (double)r->params.horizon;
+  const double d = (double)r->contribution.dimension;
+  const double top = batch * pow(degree, (double)levels - 1);
+  if (top > n) return INFINITY;
+  const double nodes = ((double)levels - 1) * (degree - 1) + n / top;
+  const double sigma = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  const double scale = sigma * sqrt((double)levels * nodes);
+  if (r->contribution.values) return (batch - 1) / 2 + scale * sqrt(2 * log(2 * n / batch));
+  return 0.3 * d * batch + 0.66 * pow(d, 0.75) * sqrt(n * scale);
+}
+
+uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch)) {
+  double best = 2;
+  double least = INFINITY;
+  for (double batch = 2; batch <= (double)r->params.horizon; batch = ceil(batch * 1.05)) {
+    const double here = cost(r, batch);
+    if (here >= least) continue;
+    least = here;
+    best = batch;
+  }
+  return (uint64_t)best;
 }
 
 /* The user's side. */

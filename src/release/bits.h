@@ -46,6 +46,12 @@ faro_status faro_bits_fix(faro_release *r, double step, faro_error *error);
 /* Fair bits at all levels, as many as the accountant proves enough for (epsilon, delta) together, and all else. */
 faro_status faro_bits_tighten(faro_release *r, faro_error *error);
 
+/* What a tree would cost under `tight`: the error of a sum at its worst, or a learner's regret. INFINITY where it does
+ * not fit the horizon. */
+double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree);
+/* The batch, 2 or more, for which `cost` is least. */
+uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch));
+
 void faro_bits_absorb(faro_release *r, const double *z, faro_rng *rng);
 void faro_bits_thicken(faro_release *r, faro_sim_rng *sim);
 void faro_bits_thicken_secure(faro_release *r, faro_rng *rng);

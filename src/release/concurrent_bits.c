@@ -30,34 +30,15 @@ static double theorem_degree(const faro_release *r) {
   return fmax(2, round(pow(count_of(r), 2 / (2 * (double)levels_of(r) + 1))));
 }
 
-/* What a tree would cost, with the accountant's noise: nodes of the worst sum at each level times the variance of one.
- * Sums are judged by their worst error: half of the unseen users, and the noise. */
-static double predict(const faro_release *r, double low, double degree) {
-  const double k = (double)levels_of(r);
-  const double top = low * pow(degree, k - 1);
-  if (top > count_of(r)) return INFINITY;
-  const double nodes = (k - 1) * (degree - 1) + count_of(r) / top;
-  const double shift = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta);
-  const double scale = shift * sqrt(k * nodes);
-  return (low - 1) / 2 + scale * sqrt(2 * log(2 * count_of(r) / low));
-}
-
 /* The degree that fills the horizon from lowest nodes of `low` users, up or down to a whole number. */
 static double tight_degree(const faro_release *r, double low) {
-  const double even = fmax(2, floor(pow(count_of(r) / low, 1 / (double)levels_of(r))));
-  return predict(r, low, even + 1) < predict(r, low, even) ? even + 1 : even;
+  const size_t k = levels_of(r);
+  const double even = fmax(2, floor(pow(count_of(r) / low, 1 / (double)k)));
+  return faro_bits_predict(r, k, low, even + 1) < faro_bits_predict(r, k, low, even) ? even + 1 : even;
 }
 
-static double tight_low(const faro_release *r) {
-  double best = 2;
-  double least = INFINITY;
-  for (double low = 2; low <= count_of(r); low = ceil(low * 1.05)) {
-    const double cost = predict(r, low, tight_degree(r, low));
-    if (cost >= least) continue;
-    least = cost;
-    best = low;
-  }
-  return best;
+static double tight_cost(const faro_release *r, double low) {
+  return faro_bits_predict(r, levels_of(r), low, tight_degree(r, low));
 }
 
 static bool by_theorem(const faro_release *r) {
@@ -65,7 +46,7 @@ static bool by_theorem(const faro_release *r) {
 }
 
 static uint64_t choose_batch(const faro_release *r) {
-  return (uint64_t)(by_theorem(r) ? theorem_low(r) : tight_low(r));
+  return by_theorem(r) ? (uint64_t)theorem_low(r) : faro_bits_least(r, tight_cost);
 }
 
 static faro_status init(faro_release *r, faro_error *error) {
@@ -73,10 +54,11 @@ static faro_status init(faro_release *r, faro_error *error) {
   const double low = (double)r->params.batch;
   const double degree = by_theorem(r) ? theorem_degree(r) : tight_degree(r, low);
   if (low * pow(degree, (double)k - 1) > count_of(r))
-    return faro_fail(error, FARO_INVALID,
-                     "shufflers must be so few that each fills up within the horizon of %.0f: with lowest nodes "
-                     "of %.0f users and %.0f nodes in a parent, at most %.0f (got %zu)",
-                     count_of(r), low, degree, fmax(1, 1 + floor(log(count_of(r) / low) / log(degree) + 1e-9)), k);
+    return faro_fail(
+        error, FARO_INVALID,
+        "shufflers must be so few that each fills up within the horizon of %.0f: with lowest nodes "
+        "of %.0f users and %.0f nodes in a parent, at most %.0f (got %zu)",
+        count_of(r), low, degree, fmax(1, 1 + floor(log(count_of(r) / low) / log(degree) + 1e-9)), k);
   r->shufflers = k;
   return faro_bits_init(r, k, (uint64_t)degree, error);
 }
@@ -89,13 +71,15 @@ static faro_status calibrate_binary(faro_release *r, double epsilon, double delt
   bool proven = true;
   faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
-    status = faro_bits_set(r, i, fmax(1, ceil(needed / ((double)r->params.batch * (double)s->level[i].unit))), error);
+    status = faro_bits_set(r, i, fmax(1, ceil(needed / ((double)r->params.batch * (double)s->level[i].unit))),
+                           error);
     proven = proven && faro_bits_delta(s->level[i].noise, 0.5, 1, epsilon) <= delta;
   }
   if (status != FARO_OK) return status;
   s->fair = true;
-  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_CONCURRENT, proven,
-                             "001 Theorem 3.4 with the binomial mechanism of Dwork et al. 2006 at (epsilon/k, delta/k)");
+  r->claim = faro_claim_make(
+      r->params.epsilon, r->params.delta, FARO_TRUST_CONCURRENT, proven,
+      "001 Theorem 3.4 with the binomial mechanism of Dwork et al. 2006 at (epsilon/k, delta/k)");
   return faro_bits_fix(r, 1, error);
 }
 
@@ -121,9 +105,10 @@ static faro_status calibrate_vectors(faro_release *r, double epsilon, double del
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double k = (double)r->shufflers;
   if (r->repeats > 1)
-    return faro_fail(error, FARO_INVALID,
-                     "level must be event for concurrent-bits under calibration paper: 001 has no theorem for "
-                     "users who return");
+    return faro_fail(
+        error, FARO_INVALID,
+        "level must be event for concurrent-bits under calibration paper: 001 has no theorem for "
+        "users who return");
   return (r->contribution.binary ? calibrate_binary : calibrate_vectors)(r, r->params.epsilon / k,
                                                                          r->params.delta / k, error);
 }

@@ -91,8 +91,8 @@ static faro_status build(faro_release *r, faro_error *error) {
   if (r->params.batch == 0) r->params.batch = choose_batch(r);
   r->batches = r->params.horizon / r->params.batch;
   r->ledger = (faro_ledger){.allowed = r->batches};
-  r->repeats = r->params.contributions < r->batches ? r->params.contributions : r->batches;
-  if (r->repeats == 0) r->repeats = 1;
+  r->repeats = r->params.contributions > 0 ? r->params.contributions : 1;
+  if (!r->params.anytime && r->repeats > r->batches) r->repeats = r->batches;
   r->shufflers = r->kind->trust == FARO_TRUST_SHUFFLE ? 1 : 0;
   faro_status status = r->kind->init(r, error);
   if (r->report_size == 0) r->report_size = r->message_size;
@@ -175,6 +175,8 @@ static faro_status carry(faro_release *r, const faro_release *last, faro_error *
 faro_status faro_release_double(faro_release **release, faro_error *error) {
   faro_release *last = *release;
   FARO_INVARIANT(faro_release_spent(last));
+  if (!last->asked.anytime)
+    return faro_fail(error, FARO_INVALID, "anytime must be set for a release that is to double its horizon");
   faro_release_params params = last->asked;
   params.horizon = 2 * last->params.horizon;
   faro_release *next = NULL;

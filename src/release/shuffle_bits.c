@@ -61,8 +61,11 @@ static void mix(const faro_release *r, void *batch, faro_rng *rng) {
   }
 }
 
+static double tight_cost(const faro_release *r, double batch) { return faro_bits_predict(r, 1, batch, 1); }
+
 /* 000 Cor. C.2, without its unknown constant. */
 static uint64_t choose_batch(const faro_release *r) {
+  if (r->params.calibration == FARO_CALIBRATION_TIGHT) return faro_bits_least(r, tight_cost);
   const double t = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
   const double logs = log(d * d / r->params.delta);

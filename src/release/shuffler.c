@@ -8,7 +8,8 @@ static const char *phase_name(faro_shuffler_phase phase) {
   return name[phase];
 }
 
-static faro_status expect(const faro_shuffler *s, faro_shuffler_phase phase, const char *what, faro_error *error) {
+static faro_status expect(const faro_shuffler *s, faro_shuffler_phase phase, const char *what,
+                          faro_error *error) {
   if (s->phase == phase) return FARO_OK;
   return faro_fail(error, FARO_INVALID, "a shuffler can %s when it is %s (it is %s)", what, phase_name(phase),
                    phase_name(s->phase));
@@ -50,7 +51,8 @@ faro_status faro_shuffler_activate(faro_shuffler *s, const faro_shuffler_task *t
   return FARO_OK;
 }
 
-faro_status faro_shuffler_accept_sum(faro_shuffler *s, const uint64_t *sum, uint64_t users, faro_error *error) {
+faro_status faro_shuffler_accept_sum(faro_shuffler *s, const uint64_t *sum, uint64_t users,
+                                     faro_error *error) {
   const faro_status status = expect(s, FARO_SHUFFLER_ACTIVE, "accept messages", error);
   if (status != FARO_OK) return status;
   if (users > s->task.size - s->held)

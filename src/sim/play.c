@@ -12,7 +12,9 @@ typedef struct table { /* who sits around it */
   faro_selector *selector;
   faro_contribution contribution;
   double *x;
-  double centre; /* subtracted from rewards, see faro_cell_centre */
+  double centre;                 /* subtracted from rewards, see faro_cell_centre */
+  uint64_t epoch;                /* from 1; each has twice the horizon of the one before */
+  faro_learner_diagnostics past; /* of the learners of earlier epochs */
   faro_arena arena;
 } table;
 
@@ -24,50 +26,86 @@ static void clear_table(table *t) {
   faro_arena_free(&t->arena);
 }
 
-static faro_status set_table(table *t, const faro_cell *cell, faro_error *error) {
+/* The learner, and users who follow it. The epochs share the probability of failure: sum 1/(j (j+1)) = 1. */
+static faro_status set_learner(table *t, const faro_cell *cell, faro_error *error) {
   const faro_env_params env = faro_cell_env(cell);
   const faro_release_params release = faro_cell_release(cell);
-  const size_t kind = (size_t)cell->settings.value[FARO_KEY_ENVIRONMENT];
-  faro_status status = faro_env_create(&t->env, faro_env_kind_at(kind), &env, error);
-  if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
-  if (status == FARO_OK)
-    status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
-  if (status != FARO_OK) return status;
   const bool tight = release.calibration == FARO_CALIBRATION_TIGHT;
+  const uint64_t horizon = release.horizon << (t->epoch - 1);
+  const double share = release.anytime ? 1 / ((double)t->epoch * (double)(t->epoch + 1)) : 1;
   const faro_learner_params learner = {.dimension = env.dimension,
-                                       .horizon = env.horizon,
-                                       .releases = env.horizon / release.batch,
+                                       .horizon = horizon,
+                                       .releases = horizon / faro_release_batch(t->release),
                                        .norm = t->contribution.norm,
-                                       .failure = cell->settings.value[FARO_KEY_FAILURE],
+                                       .failure = share * cell->settings.value[FARO_KEY_FAILURE],
                                        .reward = tight ? 0.5 : 1,
                                        .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
                                        .noise = faro_release_noise(t->release)};
-  status = faro_learner_create(&t->learner, cell->learner, &learner, error);
-  if (status == FARO_OK) status = faro_selector_create(&t->selector, env.dimension, env.arms, error);
+  const faro_status status = faro_learner_create(&t->learner, cell->learner, &learner, error);
+  return status == FARO_OK ? faro_selector_create(&t->selector, env.dimension, env.arms, error) : status;
+}
+
+static faro_status set_table(table *t, const faro_cell *cell, faro_error *error) {
+  const faro_env_params env = faro_cell_env(cell);
+  const faro_release_params release = faro_cell_release(cell);
+  const size_t kind = (size_t)cell->settings.value[FARO_KEY_ENVIRONMENT];
+  t->epoch = 1;
+  faro_status status = faro_env_create(&t->env, faro_env_kind_at(kind), &env, error);
+  if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
+  if (status == FARO_OK)
+    status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
+  if (status == FARO_OK) status = set_learner(t, cell, error);
   if (status != FARO_OK) return status;
   t->centre = faro_cell_centre(cell);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return t->x ? FARO_OK : FARO_MEMORY;
 }
 
-/* Plays up to round `until`; returns the regret of those rounds. Allocates nothing. */
-static double play_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t until) {
-  double regret = 0;
+static void learn(table *t) {
+  const faro_statistics statistics = faro_release_statistics(t->release);
+  faro_learner_update(t->learner, &statistics);
+}
+
+static void keep_diagnostics(table *t) {
+  const faro_learner_diagnostics now = faro_learner_diagnose(t->learner);
+  t->past.updates += now.updates;
+  t->past.shifted += now.shifted;
+}
+
+/* The next epoch: a release with twice the horizon, and a learner that knows its noise and starts from its sums. */
+static faro_status double_horizon(table *t, const faro_cell *cell, faro_error *error) {
+  keep_diagnostics(t);
+  faro_selector_destroy(t->selector);
+  faro_learner_destroy(t->learner);
+  t->selector = NULL;
+  t->learner = NULL;
+  t->epoch++;
+  faro_status status = faro_release_double(&t->release, error);
+  if (status == FARO_OK) status = set_learner(t, cell, error);
+  if (status == FARO_OK) learn(t);
+  return status;
+}
+
+/* Plays up to round `until`, and adds the regret of those rounds. Allocates nothing, but when an epoch ends. */
+static faro_status play_rounds(table *t, const faro_cell *cell, faro_sim_rng *noise, uint64_t from,
+                               uint64_t until, double *regret, faro_error *error) {
+  const bool anytime = faro_cell_release(cell).anytime;
   for (uint64_t round = from; round < until; round++) {
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
-    regret += faro_env_gap(t->env, arm);
+    *regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    if (faro_release_absorb(t->release, t->x, reward - t->centre, noise)) {
-      const faro_statistics statistics = faro_release_statistics(t->release);
-      faro_learner_update(t->learner, &statistics);
-    }
+    if (!faro_release_absorb(t->release, t->x, reward - t->centre, noise)) continue;
+    learn(t);
+    if (!anytime || !faro_release_spent(t->release)) continue;
+    const faro_status status = double_horizon(t, cell, error);
+    if (status != FARO_OK) return status;
   }
-  return regret;
+  return FARO_OK;
 }
 
 static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t instance,
-                        const atomic_int *stop, faro_play_record *record) {
+                        const atomic_int *stop, faro_play_record *record, faro_error *error) {
   faro_sim_rng noise;
   faro_sim_open(&noise, seed, instance, FARO_ROLE_USER);
   faro_env_begin(t->env, seed, instance);
@@ -76,13 +114,14 @@ static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t
   double regret = 0;
   for (size_t i = 0; i < points; i++) {
     if (stop && *stop) return FARO_INTERRUPTED;
-    regret += play_rounds(t, &noise, i ? round[i - 1] : 0, round[i]);
+    const faro_status status = play_rounds(t, cell, &noise, i ? round[i - 1] : 0, round[i], &regret, error);
+    if (status != FARO_OK) return status;
     record->curve[i] = regret;
   }
-  const faro_learner_diagnostics diagnostics = faro_learner_diagnose(t->learner);
+  keep_diagnostics(t);
   record->regret = regret;
-  record->updates = (double)diagnostics.updates;
-  record->shifted = (double)diagnostics.shifted;
+  record->updates = (double)t->past.updates;
+  record->shifted = (double)t->past.shifted;
   return FARO_OK;
 }
 
@@ -98,7 +137,7 @@ faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, c
   table t = {0};
   *record = (faro_play_record){0};
   faro_status status = set_table(&t, cell, error);
-  if (status == FARO_OK) status = play(&t, cell, seed, instance, stop, record);
+  if (status == FARO_OK) status = play(&t, cell, seed, instance, stop, record, error);
   clear_table(&t);
   record->seconds = now() - start;
   return status;

@@ -24,13 +24,17 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
 
 faro_release_params faro_cell_release(const faro_cell *cell) {
   const double *value = cell->settings.value;
+  const bool anytime = value[FARO_KEY_ANYTIME] != 0;
+  /* the first of ever longer horizons holds a few batches */
+  const double first = fmin(value[FARO_KEY_HORIZON], fmax(1024, 4 * value[FARO_KEY_BATCH]));
   return (faro_release_params){.epsilon = value[FARO_KEY_EPSILON],
                                .delta = value[FARO_KEY_DELTA],
-                               .horizon = (uint64_t)value[FARO_KEY_HORIZON],
+                               .horizon = (uint64_t)(anytime ? first : value[FARO_KEY_HORIZON]),
                                .batch = (uint64_t)value[FARO_KEY_BATCH],
                                .shufflers = (uint64_t)value[FARO_KEY_SHUFFLERS],
                                .level = (faro_level)value[FARO_KEY_LEVEL],
                                .contributions = (uint64_t)value[FARO_KEY_CONTRIBUTIONS],
+                               .anytime = anytime,
                                .calibration = (faro_calibration)value[FARO_KEY_CALIBRATION]};
 }
 
@@ -149,7 +153,7 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
     return blame(draft, algorithm, &inner);
   cell->claim = *faro_release_claim(release);
   cell->cost = faro_release_cost(release);
-  cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
+  if (!params.anytime) cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
   faro_release_destroy(release);
   return FARO_OK;
 }

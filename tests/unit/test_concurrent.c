@@ -199,7 +199,7 @@ static void test_tree__degrees_are_the_theorems_under_paper(void **state) {
   faro_release_params p = tight(10000000, 0, 2);
   p.calibration = FARO_CALIBRATION_PAPER;
   faro_release *r = make("concurrent-bits", 1, true, &p);
-  assert_int_equal(faro_release_batch(r), 25); /* 10^(7/5) = 25.1 */
+  assert_int_equal(faro_release_batch(r), 25);      /* 10^(7/5) = 25.1 */
   assert_int_equal(bits_in(r)->level[1].unit, 631); /* 10^(14/5) = 630.96 */
   faro_release_destroy(r);
   p.shufflers = 0;
@@ -270,7 +270,14 @@ static void test_levels__two_are_as_private_as_claimed_exactly(void **state) {
       q[at] = i >= G && j >= G ? one_bit[i - G] * two_bit[j - G] : 0;
     }
   for (double delta = 1e-2; delta > 1e-9; delta /= 10) {
-    faro_bits_plan one = {.users = N1, .honest = 1, .dimension = 1, .sensitivity = 1, .grid = G, .load = 1, .touched = 2, .bits = 1};
+    faro_bits_plan one = {.users = N1,
+                          .honest = 1,
+                          .dimension = 1,
+                          .sensitivity = 1,
+                          .grid = G,
+                          .load = 1,
+                          .touched = 2,
+                          .bits = 1};
     faro_bits_plan two = one;
     double unused = 0;
     two.users = N2;
@@ -344,7 +351,7 @@ static void test_levels__load_covers_every_placement_of_a_user(void **state) {
       worst = fmax(worst, square);
     }
     assert_true(faro_gaussian_delta(sqrt(worst), 1) <= 1e-6);
-    assert_true(faro_gaussian_delta(sqrt(worst * 1.7), 1) > 1e-6);
+    assert_true(faro_gaussian_delta(sqrt(worst * 2), 1) > 1e-6);
     assert_int_equal(faro_release_claim(r)->level, FARO_LEVEL_USER);
     assert_int_equal(faro_release_claim(r)->contributions, times);
     faro_release_destroy(r);
@@ -357,6 +364,7 @@ static void test_double__sums_go_on_and_noise_adds(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
     faro_release_params p = tight(64, 0, 2);
+    p.anytime = true;
     faro_release *r = make(faro_release_kind_name(faro_release_kind_at(k)), 2, false, &p);
     faro_sim_rng sim;
     faro_sim_open(&sim, 9, k, FARO_ROLE_USER);
@@ -384,7 +392,8 @@ static void test_double__sums_go_on_and_noise_adds(void **state) {
 
 static void test_double__keeps_the_old_one_when_memory_is_out(void **state) {
   (void)state;
-  const faro_release_params p = tight(64, 8, 2);
+  faro_release_params p = tight(64, 8, 2);
+  p.anytime = true;
   faro_release *r = make("concurrent-bits", 1, true, &p);
   faro_sim_rng sim;
   faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
