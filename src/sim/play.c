@@ -1,8 +1,11 @@
 /* play: the loop that everything is about.
  *
- *   arms --select--> arm --env--> reward --release--> statistics --learner--> policy */
+ *   arms --select--> arm --env--> reward --release--> statistics --learner--> policy
+ *
+ * and, for a stream of numbers,    number --release--> statistics --learner--> estimate of the sum */
 #include "sim/play.h"
 
+#include <math.h>
 #include <time.h>
 
 typedef struct table { /* who sits around it */
@@ -13,6 +16,8 @@ typedef struct table { /* who sits around it */
   faro_contribution contribution;
   double *x;
   double centre; /* subtracted from rewards, see faro_cell_centre */
+  double sum;    /* of a stream's numbers so far: the truth */
+  bool streams;
   faro_arena arena;
 } table;
 
@@ -42,13 +47,23 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
                                        .reward = tight ? 0.5 : 1,
                                        .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
+                                       .guess = tight,
                                        .noise = faro_release_noise(t->release)};
   status = faro_learner_create(&t->learner, cell->learner, &learner, error);
-  if (status == FARO_OK) status = faro_selector_create(&t->selector, env.dimension, env.arms, error);
+  t->streams = faro_cell_streams(cell);
+  if (status == FARO_OK && !t->streams)
+    status = faro_selector_create(&t->selector, env.dimension, env.arms, error);
   if (status != FARO_OK) return status;
   t->centre = faro_cell_centre(cell);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return t->x ? FARO_OK : FARO_MEMORY;
+}
+
+/* Hands the user's contribution on, and what is published then to the learner. */
+static inline void contribute(table *t, double y, faro_sim_rng *noise) {
+  if (!faro_release_absorb(t->release, t->x, y, noise)) return;
+  const faro_statistics statistics = faro_release_statistics(t->release);
+  faro_learner_update(t->learner, &statistics);
 }
 
 /* Plays up to round `until`; returns the regret of those rounds. Allocates nothing. */
@@ -58,12 +73,24 @@ static double play_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    if (faro_release_absorb(t->release, t->x, reward - t->centre, noise)) {
-      const faro_statistics statistics = faro_release_statistics(t->release);
-      faro_learner_update(t->learner, &statistics);
-    }
+    contribute(t, reward - t->centre, noise);
   }
   return regret;
+}
+
+/* The same for a stream; returns the worst error of all rounds, which was `worst` before. Estimates are compared
+ * with the truth after every user, not only at releases: in between the error grows. */
+static double sum_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t until, double worst) {
+  const double *theta = faro_learner_policy(t->learner)->theta; /* updated in place */
+  for (uint64_t round = from; round < until; round++) {
+    const double value = faro_env_value(t->env);
+    t->sum += value;
+    *t->x = value - 0.5;
+    contribute(t, 0, noise);
+    const double error = fabs(theta[0] + theta[1] * (double)(round + 1) - t->sum);
+    if (error > worst) worst = error;
+  }
+  return worst;
 }
 
 static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t instance,
@@ -73,14 +100,16 @@ static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t
   faro_env_begin(t->env, seed, instance);
   uint64_t round[FARO_CURVE_POINTS];
   const size_t points = faro_curve_rounds((uint64_t)cell->settings.value[FARO_KEY_HORIZON], round);
-  double regret = 0;
+  double measure = 0;
   for (size_t i = 0; i < points; i++) {
     if (stop && *stop) return FARO_INTERRUPTED;
-    regret += play_rounds(t, &noise, i ? round[i - 1] : 0, round[i]);
-    record->curve[i] = regret;
+    const uint64_t from = i ? round[i - 1] : 0;
+    measure = t->streams ? sum_rounds(t, &noise, from, round[i], measure)
+                         : measure + play_rounds(t, &noise, from, round[i]);
+    record->curve[i] = measure;
   }
   const faro_learner_diagnostics diagnostics = faro_learner_diagnose(t->learner);
-  record->regret = regret;
+  record->regret = measure;
   record->updates = (double)diagnostics.updates;
   record->shifted = (double)diagnostics.shifted;
   return FARO_OK;
