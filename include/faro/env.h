@@ -1,4 +1,5 @@
-/* env: simulated worlds. An environment makes arms, rewards and the regret.
+/* env: simulated worlds. An environment makes arms, rewards and the regret; or it is a stream of numbers, one a user,
+ * whose running sum is wanted.
  *
  * Everything random comes from streams named by (seed, instance), so rivals that face the same
  * instance meet the same parameter, the same arms and the same luck: a reward in round t is decided
@@ -38,6 +39,9 @@ typedef struct faro_env_params {
   uint64_t horizon;
   faro_reward reward;
   faro_draw draw;
+  uint64_t
+      shufflers; /* k and epsilon, of bits-hard alone: what its stream is to be hard for; k = 0: log2(T) - 1 */
+  double epsilon;
 } faro_env_params;
 
 typedef struct faro_env faro_env;
@@ -48,9 +52,11 @@ FARO_API const faro_env_kind *faro_env_kind_at(size_t index);
 FARO_API const faro_env_kind *faro_env_kind_find(const char *name);
 FARO_API const char *faro_env_kind_name(const faro_env_kind *kind);
 FARO_API const char *faro_env_kind_summary(const faro_env_kind *kind);
+FARO_API bool faro_env_kind_streams(const faro_env_kind *kind); /* a stream of numbers: there are no arms */
 
 /* What create would refuse, without creating anything. */
-FARO_API faro_status faro_env_check(const faro_env_params *params, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *params,
+                                    faro_error *error) FARO_WARN_UNUSED;
 FARO_API faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const faro_env_params *params,
                                      faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_env_destroy(faro_env *env);
@@ -61,6 +67,8 @@ FARO_API const faro_arms *faro_env_arms(const faro_env *env);  /* of this round 
 FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less this arm's */
 /* Plays an arm: copies its features to x, returns the reward, and makes the next round ready. */
 FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
+/* Of a stream, in place of all that: the next user's number, in [0, 1]. */
+FARO_API double faro_env_value(faro_env *env);
 
 FARO_API double faro_env_norm(const faro_env_params *params); /* bound on ||x|| */
 

@@ -1,4 +1,4 @@
-/* learner: turns released statistics into a policy.
+/* learner: turns released statistics into a policy, or into an estimate of the sum.
  *
  * A learner sees what a release published and what it may know of the noise; never a contribution,
  * never the trust model. A policy is small and enough to choose an action on the user's own device. */
@@ -8,7 +8,8 @@
 #include <faro/linalg.h>
 #include <faro/statistics.h>
 
-/* Play argmax_a <theta, x_a> + beta ||w x_a||. `version` changes with every update. */
+/* Play argmax_a <theta, x_a> + beta ||w x_a||. `version` changes with every update. A learner of sums has no w and
+ * makes no choices: after t users the running sum is estimated as theta_0 + theta_1 t. */
 typedef struct faro_policy {
   size_t dimension;
   const double *theta;
@@ -26,6 +27,7 @@ typedef struct faro_learner_params {
   double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
   double optimism;   /* factor on the bounds of the noise in the region: 1 is the theorem's */
   bool figure;       /* the published experiments' region instead of the theorem's */
+  bool guess;        /* of sum: whoever is not covered by a release yet counts as 1/2 */
   faro_noise noise;
 } faro_learner_params;
 
@@ -42,6 +44,8 @@ FARO_API const faro_learner_kind *faro_learner_kind_at(size_t index);
 FARO_API const faro_learner_kind *faro_learner_kind_find(const char *name);
 FARO_API const char *faro_learner_kind_name(const faro_learner_kind *kind);
 FARO_API const char *faro_learner_kind_summary(const faro_learner_kind *kind);
+FARO_API bool
+faro_learner_kind_sums(const faro_learner_kind *kind); /* for streams of numbers: estimates their sum */
 
 FARO_API faro_status faro_learner_create(faro_learner **learner, const faro_learner_kind *kind,
                                          const faro_learner_params *params,

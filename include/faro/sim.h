@@ -1,5 +1,6 @@
 /* sim: experiments. An experiment file names an environment and algorithms (learner x release); the
- * runner plays every algorithm on every instance, over threads, and collects the regret. */
+ * runner plays every algorithm on every instance, over threads, and collects what is measured: the regret, or in
+ * environments that are streams of numbers the error of the running sum. */
 #ifndef FARO_SIM_H
 #define FARO_SIM_H
 
@@ -9,6 +10,21 @@
 #include <stdatomic.h>
 
 enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
+
+/* What an experiment measures, by name; then what people call its course and its end.
+ *   regret  sum over rounds of the best arm's mean less that of the arm played
+ *   error   max over ALL t so far of |estimate_t - S_t|, between releases too */
+#define FARO_MEASURE_LIST(X)                                                                                 \
+  X(REGRET, "regret", "cumulative pseudo-regret", "final pseudo-regret")                                     \
+  X(ERROR, "error", "worst error so far", "worst error")
+
+typedef enum faro_measure {
+#define X(name, ...) FARO_MEASURE_##name,
+  FARO_MEASURE_LIST(X)
+#undef X
+} faro_measure;
+
+FARO_API const char *faro_measure_name(faro_measure measure);
 
 typedef struct faro_experiment faro_experiment;
 
@@ -34,6 +50,7 @@ FARO_API void faro_experiment_destroy(faro_experiment *experiment);
 
 FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
 FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
+FARO_API faro_measure faro_experiment_measure(const faro_experiment *experiment);
 FARO_API size_t faro_experiment_cells(const faro_experiment *experiment);
 FARO_API size_t faro_experiment_instances(const faro_experiment *experiment);
 
@@ -46,7 +63,7 @@ typedef struct faro_spread {
 } faro_spread;
 
 typedef struct faro_outcome {
-  faro_spread regret; /* final */
+  faro_spread regret; /* final; where the measure is the error, that */
   double updates;     /* mean number of policy updates */
   double shifted;     /* share of updates in which V had to be shifted */
   double seconds;     /* of computing, over all instances */

@@ -18,6 +18,7 @@ size_t faro_env_kinds(void) { return sizeof kinds / sizeof *kinds; }
 const faro_env_kind *faro_env_kind_at(size_t index) { return kinds[index]; }
 const char *faro_env_kind_name(const faro_env_kind *kind) { return kind->name; }
 const char *faro_env_kind_summary(const faro_env_kind *kind) { return kind->summary; }
+bool faro_env_kind_streams(const faro_env_kind *kind) { return kind->value != NULL; }
 
 const faro_env_kind *faro_env_kind_find(const char *name) {
   for (size_t i = 0; i < faro_env_kinds(); i++)
@@ -25,7 +26,8 @@ const faro_env_kind *faro_env_kind_find(const char *name) {
   return NULL;
 }
 
-faro_status faro_env_check(const faro_env_params *p, faro_error *error) {
+faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, faro_error *error) {
+  if (kind->value) return FARO_OK; /* no features, no arms */
   if (p->dimension < 2 || p->dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 2 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      p->dimension);
@@ -39,10 +41,11 @@ faro_status faro_env_check(const faro_env_params *p, faro_error *error) {
 
 faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const faro_env_params *params,
                             faro_error *error) {
-  const faro_status status = faro_env_check(params, error);
+  const faro_status status = faro_env_check(kind, params, error);
   if (status != FARO_OK) return status;
-  const size_t d = params->dimension;
-  const size_t stride = faro_arm_stride(params->arms);
+  const size_t d = kind->value ? 1 : params->dimension; /* a stream's arms are never looked at */
+  const size_t count = kind->value ? 1 : params->arms;
+  const size_t stride = faro_arm_stride(count);
   faro_arena arena = {0};
   faro_env *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
   double *x = faro_arena_alloc(&arena, d * stride, sizeof *x, error);
@@ -55,7 +58,7 @@ faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const far
   }
   *made = (faro_env){
       .kind = kind, .arena = arena, .params = *params, .theta = theta, .mean = mean, .basis = basis};
-  made->arms = (faro_arms){.dimension = d, .count = params->arms, .stride = stride, .x = x};
+  made->arms = (faro_arms){.dimension = d, .count = count, .stride = stride, .x = x};
   *env = made;
   return FARO_OK;
 }
@@ -66,18 +69,24 @@ void faro_env_destroy(faro_env *env) {
   faro_arena_free(&arena);
 }
 
-void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
-  faro_sim_open(&env->instance, seed, instance, FARO_ROLE_INSTANCE);
-  faro_sim_open(&env->context, seed, instance, FARO_ROLE_CONTEXT);
-  faro_sim_open(&env->reward, seed, instance, FARO_ROLE_REWARD);
-  env->round = 0;
+static void draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
   const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
   faro_linear_unit(&env->instance, d - 1, env->theta, 1);
   for (size_t i = 0; i + 1 < d; i++) env->theta[i] *= last;
   env->theta[d - 1] = last;
+}
+
+void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
+  faro_sim_open(&env->instance, seed, instance, FARO_ROLE_INSTANCE);
+  faro_sim_open(&env->context, seed, instance, FARO_ROLE_CONTEXT);
+  faro_sim_open(&env->reward, seed, instance, FARO_ROLE_REWARD);
+  env->round = 0;
+  if (!env->kind->value) draw_parameter(env);
   env->kind->begin(env);
 }
+
+double faro_env_value(faro_env *env) { return env->kind->value(env); }
 
 const faro_arms *faro_env_arms(const faro_env *env) { return &env->arms; }
 double faro_env_gap(const faro_env *env, size_t arm) { return env->best - env->mean[arm]; }

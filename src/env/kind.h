@@ -9,9 +9,20 @@
 
 struct faro_env_kind {
   const char *name, *summary;
-  void (*begin)(faro_env *); /* arms of the first round */
-  void (*next)(faro_env *);  /* arms of round env->round; NULL: they stay */
+  void (*begin)(faro_env *);   /* arms of the first round */
+  void (*next)(faro_env *);    /* arms of round env->round; NULL: they stay */
+  double (*value)(faro_env *); /* of a stream: the next number; NULL: there are arms */
 };
+
+/* State of a stream of bits (bits.c). */
+typedef struct faro_env_bits {
+  uint64_t word; /* fair bits that were drawn already: the lowest `left` of it */
+  unsigned left;
+  uint64_t repeats; /* of bits-hard: the length of every other run */
+  uint64_t run;     /* users that the run at hand still has */
+  bool repeated;    /* it is one of the long ones */
+  bool bit;         /* its value */
+} faro_env_bits;
 
 struct faro_env {
   const faro_env_kind *kind;
@@ -22,6 +33,7 @@ struct faro_env {
   double best;          /* the greatest of them */
   double *basis;        /* scratch of kinds that need d x d */
   uint64_t round;       /* from 0 */
+  faro_env_bits bits;
   faro_sim_rng instance, context, reward;
 };
 

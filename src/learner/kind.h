@@ -8,9 +8,10 @@
 
 struct faro_learner_kind {
   const char *name, *summary;
+  bool sums;   /* estimates the running sum of a stream, see faro_policy */
   size_t size; /* of the state, whose first member is a faro_learner */
   faro_status (*init)(faro_learner *, faro_error *);
-  void (*release)(faro_learner *); /* what init made outside the arena */
+  void (*release)(faro_learner *); /* what init made outside the arena; NULL: nothing */
   void (*update)(faro_learner *, const faro_statistics *);
 };
 

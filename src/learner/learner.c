@@ -17,6 +17,7 @@ size_t faro_learner_kinds(void) { return sizeof kinds / sizeof *kinds; }
 const faro_learner_kind *faro_learner_kind_at(size_t index) { return kinds[index]; }
 const char *faro_learner_kind_name(const faro_learner_kind *kind) { return kind->name; }
 const char *faro_learner_kind_summary(const faro_learner_kind *kind) { return kind->summary; }
+bool faro_learner_kind_sums(const faro_learner_kind *kind) { return kind->sums; }
 
 const faro_learner_kind *faro_learner_kind_find(const char *name) {
   for (size_t i = 0; i < faro_learner_kinds(); i++)
@@ -51,7 +52,7 @@ faro_status faro_learner_create(faro_learner **learner, const faro_learner_kind 
 
 void faro_learner_destroy(faro_learner *learner) {
   if (!learner) return;
-  learner->kind->release(learner);
+  if (learner->kind->release) learner->kind->release(learner);
   faro_arena arena = learner->arena;
   faro_arena_free(&arena);
 }

@@ -64,23 +64,27 @@ static faro_status init(faro_release *r, faro_error *error) {
 }
 
 /* Sums of bits, M_bin: 001 leaves the constant open. The binomial mechanism of Dwork et al. (2006, "Our data,
- * ourselves") has 64 ln(2/delta) / epsilon^2 fair bits; the exact accountant says what those prove. */
+ * ourselves") has 64 ln(2/delta) (G/epsilon)^2 fair bits for values 0 and G; the exact accountant says what they prove.
+ * DEVIATION: with G = 1 a node of many users would have more noise than it needs, as each adds a bit at least. 001 then
+ * takes bits of smaller bias; here G grows, which costs nothing. */
 static faro_status calibrate_binary(faro_release *r, double epsilon, double delta, faro_error *error) {
   faro_bits *s = (faro_bits *)(void *)r;
-  const double needed = ceil(64 * log(2 / delta) / (epsilon * epsilon));
+  const double unit = 64 * log(2 / delta) / (epsilon * epsilon);
+  const double crowd = (double)r->params.batch * (double)s->level[s->levels - 1].unit;
+  const double grid = fmax(1, ceil(sqrt(20 * crowd / unit))); /* 20 bits for each user at least */
   bool proven = true;
   faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
-    status = faro_bits_set(r, i, fmax(1, ceil(needed / ((double)r->params.batch * (double)s->level[i].unit))),
-                           error);
-    proven = proven && faro_bits_delta(s->level[i].noise, 0.5, 1, epsilon) <= delta;
+    const double users = (double)r->params.batch * (double)s->level[i].unit;
+    status = faro_bits_set(r, i, ceil(unit * grid * grid / users), error);
+    proven = proven && faro_bits_delta(s->level[i].noise, 0.5, (uint64_t)grid, epsilon) <= delta;
   }
   if (status != FARO_OK) return status;
   s->fair = true;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_CONCURRENT, proven,
       "001 Theorem 3.4 with the binomial mechanism of Dwork et al. 2006 at (epsilon/k, delta/k)");
-  return faro_bits_fix(r, 1, error);
+  return faro_bits_fix(r, 1 / grid, error);
 }
 
 /* M_vec: 000 Theorem C.1 at every level with (epsilon/k, delta/k). Its noise does not depend on g, so all levels have

@@ -15,7 +15,7 @@ static json_t *whole(double value) { return json_integer((json_int_t)value); }
 static json_t *key_value(faro_key key, double value) {
   char text[64];
   faro_key_print(key, value, text);
-  if (!faro_key_is_number(key) || strcmp(text, "auto") == 0) return json_string(text);
+  if (text[0] < '0' || text[0] > '9') return json_string(text); /* a choice, or auto, log, new for zero */
   return value == floor(value) ? whole(value) : number(value);
 }
 
@@ -45,10 +45,16 @@ static json_t *make_curve(const faro_outcome *outcome) {
                    "q25", column[3], "median", column[4], "q75", column[5]);
 }
 
-/* Every setting of the cell, with what was left to faro filled in. */
+/* Whether a key speaks of arms, of which a stream has none. */
+static bool is_of_arms(int key) {
+  return key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS || key == FARO_KEY_REWARD || key == FARO_KEY_DRAW;
+}
+
+/* Every setting that the cell uses, with what was left to faro filled in. */
 static json_t *make_settings(const faro_cell *cell) {
   json_t *settings = json_object();
   for (int k = 0; k < FARO_KEY_COUNT; k++) {
+    if (faro_cell_streams(cell) && is_of_arms(k)) continue;
     const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name((faro_key)k);
     json_object_set_new(settings, name, key_value((faro_key)k, cell->settings.value[k]));
   }
@@ -66,7 +72,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
     const faro_sweep *sweep = &experiment->sweep[s];
     json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));
   }
-  json_object_set_new(result, "regret", make_spread(&outcome->regret));
+  json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
   json_object_set_new(result, "rounds", whole(value[FARO_KEY_HORIZON]));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
   json_object_set_new(result, "bits_per_user", number(cell->cost.bits));
@@ -102,14 +108,33 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
   json_t *result = json_array();
   for (size_t c = 0; c < results->cells; c++)
     json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c]));
-  return json_pack("{s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:{s:s, s:s, s:s}, s:o}",
-                   "experiment", experiment->name, "title", experiment->title, "seed",
-                   (json_int_t)experiment->seed, "instances", (json_int_t)experiment->instances, "faro",
-                   "version", faro_version(), "commit", faro_commit(), "compiler", faro_compiler(), "machine",
-                   make_machine(), "start", start, "wall_seconds", number(results->seconds),
-                   "resumed_instances", (json_int_t)results->resumed, "sweep", sweep, "plot", "x",
-                   axis_name(experiment, experiment->x, "round"), "y", "regret", "panels",
-                   axis_name(experiment, experiment->panels, "none"), "results", result);
+  const char *measure = faro_measure_name(experiment->measure);
+  return json_pack(
+      "{s:s, s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:{s:s, s:s, s:s}, s:o}",
+      "experiment", experiment->name, "title", experiment->title, "measure", measure, "seed",
+      (json_int_t)experiment->seed, "instances", (json_int_t)experiment->instances, "faro", "version",
+      faro_version(), "commit", faro_commit(), "compiler", faro_compiler(), "machine", make_machine(),
+      "start", start, "wall_seconds", number(results->seconds), "resumed_instances",
+      (json_int_t)results->resumed, "sweep", sweep, "plot", "x",
+      axis_name(experiment, experiment->x, "round"), "y", measure, "panels",
+      axis_name(experiment, experiment->panels, "none"), "results", result);
+}
+
+/* The slopes, each with its label and the values of the sweeps that are not x. */
+static json_t *make_slopes(const faro_report *report) {
+  json_t *slopes = json_array();
+  for (size_t i = 0; i < report->slopes; i++) {
+    const faro_view_slope *slope = &report->slope[i];
+    const json_t *result =
+        json_array_get(json_object_get(report->document, "results"), (size_t)(slope->row - report->row));
+    json_t *made = json_pack("{s:s}", "label", slope->row->label);
+    for (int s = 0; s < (int)report->sweeps; s++)
+      if (s != report->x) json_object_set(made, report->sweep[s], json_object_get(result, report->sweep[s]));
+    json_object_set_new(made, "slope", number(slope->slope));
+    json_object_set_new(made, "se", number(slope->error));
+    json_array_append_new(slopes, made);
+  }
+  return slopes;
 }
 
 static faro_status adopt(faro_report **report, json_t *document, const char *name, faro_error *error) {
@@ -122,6 +147,8 @@ static faro_status adopt(faro_report **report, json_t *document, const char *nam
   made->arena = arena;
   made->document = document;
   const faro_status status = faro_view_read(made, name, error);
+  if (status == FARO_OK)
+    json_object_set_new(document, "slopes", make_slopes(made)); /* never read, always fitted */
   if (status == FARO_OK) *report = made;
   else faro_report_destroy(made);
   return status;
@@ -155,7 +182,9 @@ char *faro_report_json(const faro_report *report) {
   size_t index = 0;
   json_t *result = NULL;
   json_array_foreach(results, index, result) json_object_del(result, "curve");
-  json_t *document = json_pack("{s:s, s:o}", "experiment", report->name, "results", results);
+  json_t *document =
+      json_pack("{s:s, s:s, s:O, s:o}", "experiment", report->name, "measure", report->measure->name,
+                "slopes", json_object_get(report->document, "slopes"), "results", results);
   char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(document);
   return text;

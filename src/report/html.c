@@ -10,7 +10,8 @@ static const char STYLE[] =
     "auto;padding:0 1rem}"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}svg{max-width:100%;height:auto}"
     "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}"
-    "div.wide{overflow-x:auto}th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid #ddd}"
+    "caption{text-align:left;padding:.5rem 0}div.wide{overflow-x:auto}th,td{padding:.25rem "
+    ".7rem;text-align:right;border-bottom:1px solid #ddd}"
     "th{border-bottom:2px solid "
     "#333}td.t,th.t{text-align:left;white-space:nowrap}.no{color:#a33100;font-weight:bold}.yes{color:#00694a}"
     "code{background:#f2f2f2;padding:.1rem .3rem}footer{color:#555;font-size:.85rem;margin-top:2rem}";
@@ -45,17 +46,43 @@ static void add_row(const faro_report *report, const faro_view_row *row, faro_te
   faro_text_add(out, "</tr>\n");
 }
 
+static void add_head(faro_text *out, const char *value) {
+  faro_text_add(out, "<th class=\"t\">");
+  faro_markup_add(out, value);
+  faro_text_add(out, "</th>");
+}
+
+/* How the measure grows with x, under the figure that shows it. */
+static void add_slopes(const faro_report *report, faro_text *out) {
+  if (report->slopes == 0) return;
+  faro_text_add(out, "<div class=\"wide\"><table><caption>slope of %s against ", report->measure->name);
+  faro_markup_add(out, report->sweep[report->x]);
+  faro_text_add(out, " (log-log)</caption><thead><tr>");
+  for (int s = 0; s < (int)report->sweeps; s++)
+    if (s != report->x) add_head(out, report->sweep[s]);
+  faro_text_add(out,
+                "<th class=\"t\">algorithm</th><th>slope</th><th>standard error</th></tr></thead><tbody>\n");
+  for (size_t i = 0; i < report->slopes; i++) {
+    const faro_view_slope *slope = &report->slope[i];
+    char text[32];
+    faro_text_add(out, "<tr>");
+    for (int s = 0; s < (int)report->sweeps; s++)
+      if (s != report->x) add_cell(out, slope->row->at[s]);
+    add_cell(out, slope->row->label);
+    faro_text_add(out, "<td>%s</td>", faro_exponent(slope->slope, text));
+    faro_text_add(out, "<td>%s</td></tr>\n", faro_exponent(slope->error, text));
+  }
+  faro_text_add(out, "</tbody></table></div>\n");
+}
+
 static void add_results(const faro_report *report, faro_text *out) {
   faro_text_add(out, "<h2>Results</h2>\n<div class=\"wide\"><table><thead><tr>");
-  for (size_t s = 0; s < report->sweeps; s++) {
-    faro_text_add(out, "<th class=\"t\">");
-    faro_markup_add(out, report->sweep[s]);
-    faro_text_add(out, "</th>");
-  }
+  for (size_t s = 0; s < report->sweeps; s++) add_head(out, report->sweep[s]);
   faro_text_add(out,
                 "<th class=\"t\">algorithm</th><th class=\"t\">release</th><th class=\"t\">trust</th>"
-                "<th>final regret</th><th>sd</th><th>median</th><th>policy updates</th><th>bits per user</th>"
-                "<th>V shifted</th><th class=\"t\">claim (&epsilon;, &delta;)</th></tr></thead><tbody>\n");
+                "<th>%s</th><th>sd</th><th>median</th><th>policy updates</th><th>bits per user</th>"
+                "<th>V shifted</th><th class=\"t\">claim (&epsilon;, &delta;)</th></tr></thead><tbody>\n",
+                report->measure->end);
   for (size_t i = 0; i < report->count; i++) add_row(report, &report->row[i], out);
   faro_text_add(
       out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
@@ -119,6 +146,7 @@ char *faro_report_html(const faro_report *report) {
   faro_markup_add_setting(&out, report);
   faro_text_add(&out, ".</p>\n");
   faro_svg_add(report, &out);
+  add_slopes(report, &out);
   add_results(report, &out);
   add_claims(report, &out);
   faro_text_add(&out, "<footer>Made by faro ");

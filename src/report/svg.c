@@ -1,5 +1,5 @@
-/* svg: the figure. Regret against rounds (or against a swept key), one panel for each value of another,
- * all panels on the same scale; a line for the mean, a band of one standard deviation.
+/* svg: the figure. What was measured against rounds (or against a swept key), one panel for each
+ * value of another, all panels on the same scale; a line for the mean, a band of one standard deviation.
  *
  * Lines differ by colour (Okabe and Ito's palette, safe for colour-blind eyes) and by marker, so that a
  * grey print can still be read. A dashed line carries a privacy claim that is not proven. */
@@ -47,6 +47,7 @@ typedef struct figure {
   int plot_w;               /* width of a panel */
   size_t *place;            /* of each row: its series, and in the second half its panel */
   axis x, y;
+  bool labelled; /* the panel at hand has words on its y axis: the first of each row of panels */
 } figure;
 
 void faro_markup_add(faro_text *out, const char *text) {
@@ -71,10 +72,7 @@ void faro_markup_add_setting(faro_text *out, const faro_report *report) {
 
 /* Rows belong to one series when they differ at most in x and in the panel. */
 static bool same_series(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
-  if (strcmp(a->label, b->label) != 0) return false;
-  for (int s = 0; s < (int)report->sweeps; s++)
-    if (s != report->x && s != report->panels && strcmp(a->at[s], b->at[s]) != 0) return false;
-  return true;
+  return faro_view_alike(report, a, b, report->x, report->panels);
 }
 
 static bool same_panel(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
@@ -115,6 +113,34 @@ static double tick_step(double span, double count) {
   return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
+/* The next of 1, 2, 5, 10, 20, ... at or above a value, or with `down` at or below it. */
+static double round_step(double value, bool down) {
+  static const double digit[] = {1, 2, 5, 10};
+  const double power = pow(10, floor(log10(value)));
+  size_t i = 0;
+  while (i < 3 && (down ? digit[i + 1] * power <= value : digit[i] * power < value)) i++;
+  return digit[i] * power;
+}
+
+/* Both axes logarithmic, so that power laws are straight lines: where x covers a wide range and every y has a
+ * place. */
+static bool scale_log(figure *f) {
+  const faro_report *report = f->report;
+  if (report->slopes == 0 || !(f->x.high / f->x.low >= 100)) return false;
+  axis y = {.low = INFINITY, .high = -INFINITY, .log = true};
+  for (size_t r = 0; r < report->count; r++) {
+    const faro_spread *s = &report->row[r].regret;
+    if (!(s->mean > 0)) return false;
+    cover(&y, s->mean + s->sd);
+    cover(&y, fmax(s->mean - s->sd, s->mean / 2)); /* a band that reaches down to 0 ends at the frame */
+  }
+  y.low = round_step(y.low, true);
+  y.high = round_step(y.high * (1 + 1e-9), false);
+  if (!(y.low > 0 && isfinite(y.high))) return false; /* what a stored run may hold */
+  f->y = y;
+  return true;
+}
+
 static void scale_axes(figure *f) {
   const faro_report *report = f->report;
   f->x = (axis){.low = INFINITY, .high = -INFINITY};
@@ -134,17 +160,22 @@ static void scale_axes(figure *f) {
     f->x =
         (axis){.low = isfinite(f->x.low) ? f->x.low - 1 : 0, .high = isfinite(f->x.high) ? f->x.high + 1 : 1};
   f->x.log = report->x >= 0 && f->x.low > 0 && f->x.high / f->x.low >= 20;
+  if (scale_log(f)) return;
   if (!(f->y.high > 0)) f->y.high = 1;
   const double step = tick_step(f->y.high, 5);
   f->y.high = ceil(f->y.high / step) * step;
 }
 
-static double at_x(const figure *f, double value) {
-  if (f->x.log) return f->plot_w * log(value / f->x.low) / log(f->x.high / f->x.low);
-  return f->plot_w * (value - f->x.low) / (f->x.high - f->x.low);
+/* Where a value lies on its axis: 0 is the low end, 1 the high end. */
+static double share_of(const axis *a, double value) {
+  if (a->log) return log(value / a->low) / log(a->high / a->low);
+  return (value - a->low) / (a->high - a->low);
 }
 
-static double at_y(const figure *f, double value) { return PLOT_H * (1 - fmax(value, 0) / f->y.high); }
+static double at_x(const figure *f, double value) { return f->plot_w * share_of(&f->x, value); }
+static double at_y(const figure *f, double value) {
+  return PLOT_H * (1 - share_of(&f->y, fmax(value, f->y.low)));
+}
 
 /* 5000 stays, 20000 becomes 20k. */
 static void add_tick_text(faro_text *out, double value) {
@@ -163,39 +194,58 @@ static void add_x_tick(const figure *f, double value) {
   faro_text_add(f->out, "</text>\n");
 }
 
+static void add_y_tick(const figure *f, double value) {
+  const double y = at_y(f, value);
+  faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, f->plot_w,
+                y);
+  if (!f->labelled) return;
+  faro_text_add(f->out, "<text x=\"-8\" y=\"%.1f\" text-anchor=\"end\">", y + 4);
+  add_tick_text(f->out, value);
+  faro_text_add(f->out, "</text>\n");
+}
+
+/* Ticks of a logarithmic axis: the powers of ten; 2 and 5 times them as well where there are less than two. */
+static void add_log_ticks(const figure *f, const axis *a, void (*add)(const figure *, double)) {
+  const int first = (int)ceil(log10(a->low) - 1e-9);
+  const int last = (int)floor(log10(a->high) + 1e-9);
+  for (int decade = first - 1; decade <= last; decade++)
+    for (int digit = 1; digit <= 5; digit += digit == 1 ? 1 : 3) {
+      const double value = digit * pow(10, decade);
+      const bool inside = value >= a->low * (1 - 1e-9) && value <= a->high * (1 + 1e-9);
+      if (inside && (digit == 1 || last <= first)) add(f, value);
+    }
+}
+
+/* Ticks of a linear axis, about `count` of them. */
+static void add_even_ticks(const figure *f, const axis *a, double count,
+                           void (*add)(const figure *, double)) {
+  const double step = tick_step(a->high - a->low, count);
+  const long last = (long)floor(a->high / step + 1e-9);
+  for (long k = (long)ceil(a->low / step - 1e-9); k <= last; k++) add(f, (double)k * step);
+}
+
+static void add_ticks(const figure *f, const axis *a, double count, void (*add)(const figure *, double)) {
+  if (a->log) add_log_ticks(f, a, add);
+  else add_even_ticks(f, a, count, add);
+}
+
+static const char *log_text(const axis *a) { return a->log ? " (logarithmic)" : ""; }
+
 static void add_x_axis(const figure *f) {
-  if (f->x.log) {
-    for (int decade = (int)ceil(log10(f->x.low) - 1e-9); decade <= (int)floor(log10(f->x.high) + 1e-9);
-         decade++)
-      add_x_tick(f, pow(10, decade));
-  } else {
-    const double step = tick_step(f->x.high - f->x.low, 4);
-    const long last = (long)floor(f->x.high / step + 1e-9);
-    for (long k = (long)ceil(f->x.low / step - 1e-9); k <= last; k++) add_x_tick(f, (double)k * step);
-  }
+  add_ticks(f, &f->x, 4, add_x_tick);
   const char *name = f->report->x < 0 ? "round (one user each)" : f->report->sweep[f->report->x];
   faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", f->plot_w / 2, PLOT_H + 38);
   faro_markup_add(f->out, name);
-  faro_text_add(f->out, "%s</text>\n", f->x.log ? " (logarithmic)" : "");
+  faro_text_add(f->out, "%s</text>\n", log_text(&f->x));
 }
 
-static void add_y_axis(const figure *f, bool labelled) {
-  const double step = tick_step(f->y.high, 5);
-  const long last = (long)floor(f->y.high / step + 1e-9);
-  for (long k = 0; k <= last; k++) {
-    const double v = (double)k * step;
-    const double y = at_y(f, v);
-    faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, f->plot_w,
-                  y);
-    if (!labelled) continue;
-    faro_text_add(f->out, "<text x=\"-8\" y=\"%.1f\" text-anchor=\"end\">", y + 4);
-    add_tick_text(f->out, v);
-    faro_text_add(f->out, "</text>\n");
-  }
-  if (labelled)
+static void add_y_axis(const figure *f) {
+  add_ticks(f, &f->y, 5, add_y_tick);
+  const faro_measure_text *measure = f->report->measure;
+  if (f->labelled)
     faro_text_add(f->out,
-                  "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
-                  PLOT_H / 2, f->report->x < 0 ? "cumulative pseudo-regret" : "final pseudo-regret");
+                  "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s%s</text>\n",
+                  PLOT_H / 2, f->report->x < 0 ? measure->course : measure->end, log_text(&f->y));
 }
 
 static void add_marker(const figure *f, size_t style, double x, double y) {
@@ -266,7 +316,7 @@ static void follow(const figure *f, size_t style, size_t panel, trace *t) {
   }
 }
 
-static void add_panel(const figure *f, size_t index) {
+static void add_panel(figure *f, size_t index) {
   const faro_view_row *panel = &f->report->row[f->panel[index]];
   const size_t column = index % PER_ROW;
   faro_text_add(f->out, "<g transform=\"translate(%zu %zu)\">\n", LEFT + column * (size_t)(f->plot_w + GAP_X),
@@ -278,7 +328,8 @@ static void add_panel(const figure *f, size_t index) {
     faro_markup_add(f->out, panel->at[f->report->panels]);
     faro_text_add(f->out, "</text>\n");
   }
-  add_y_axis(f, column == 0);
+  f->labelled = column == 0;
+  add_y_axis(f);
   add_x_axis(f);
   for (int pass = 0; pass < 2; pass++) /* all bands lie under all lines */
     for (size_t s = 0; s < f->series_count; s++) {

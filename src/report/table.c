@@ -49,8 +49,8 @@ static bool is_swept(const faro_report *report, const char *key) {
 }
 
 static void fill_head(const faro_report *report, grid *g) {
-  static const char *const fixed[] = {"algorithm", "trust",   "regret",    "sd",      "median", "batch",
-                                      "updates",   "shifted", "bits/user", "seconds", "claim"};
+  const char *const fixed[] = {"algorithm", "trust",   report->measure->name, "sd",      "median", "batch",
+                               "updates",   "shifted", "bits/user",           "seconds", "claim"};
   static const bool left[] = {true, true, false, false, false, false, false, false, false, false, true};
   for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
@@ -71,7 +71,7 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, faro_brief(row->regret.mean, text));
   put(g, r, column++, report->instances > 1 ? faro_brief(row->regret.sd, text) : "-");
   put(g, r, column++, faro_brief(row->regret.median, text));
-  if (!is_swept(report, "batch")) put(g, r, column++, faro_brief(row->batch, text));
+  if (!is_swept(report, "batch")) put(g, r, column++, row->batch > 0 ? faro_brief(row->batch, text) : "auto");
   put(g, r, column++, faro_brief(row->updates, text));
   snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
   put(g, r, column++, text);
@@ -106,6 +106,29 @@ static void explain(const faro_report *report, faro_text *out) {
   }
 }
 
+/* How the measure grows with x, a row a line of the figure. */
+static bool add_slopes(const faro_report *report, faro_text *out) {
+  if (report->slopes == 0) return true;
+  grid g = {.rows = report->slopes + 1, .cell = calloc(report->slopes + 1, sizeof *g.cell)};
+  if (!g.cell) return false;
+  faro_text_add(out, "\nslope of %s against %s (log-log)\n\n", report->measure->name,
+                report->sweep[report->x]);
+  for (size_t r = 0; r < g.rows; r++) {
+    const faro_view_slope *slope = r > 0 ? &report->slope[r - 1] : NULL;
+    char text[32];
+    g.columns = 0;
+    for (int s = 0; s < (int)report->sweeps; s++)
+      if (s != report->x) put(&g, r, g.columns++, slope ? slope->row->at[s] : report->sweep[s]);
+    g.left[g.columns] = true;
+    put(&g, r, g.columns++, slope ? slope->row->label : "algorithm");
+    put(&g, r, g.columns++, slope ? faro_exponent(slope->slope, text) : "slope");
+    put(&g, r, g.columns++, slope ? faro_exponent(slope->error, text) : "standard error");
+  }
+  print_grid(&g, out);
+  free(g.cell);
+  return true;
+}
+
 static char *finish(faro_text *out) {
   if (out->failed) faro_text_release(out);
   return out->data;
@@ -121,9 +144,10 @@ char *faro_report_table(const faro_report *report) {
   faro_view_add_setting(report, &out);
   faro_text_add(&out, "\n\n");
   print_grid(&g, &out);
+  free(g.cell);
+  out.failed |= !add_slopes(report, &out);
   faro_text_add(&out, "\n");
   explain(report, &out);
-  free(g.cell);
   return finish(&out);
 }
 
@@ -152,17 +176,23 @@ static void add_identity_head(const faro_report *report, faro_text *out) {
   for (size_t s = 0; s < report->sweeps; s++) faro_text_add(out, "%s,", report->sweep[s]);
 }
 
+/* "regret_mean,regret_sd," for those parts of a spread; they end with NULL. */
+static void add_measure_head(const faro_report *report, const char *const *parts, faro_text *out) {
+  for (; *parts; parts++) faro_text_add(out, "%s_%s,", report->measure->name, *parts);
+}
+
 /* Seconds are not here: the CSV files of a run are the same bytes on every repetition. A swept key has its column
- * already; batch_users is the batch that was played, also where the experiment says auto. */
+ * already; batch_users is the batch that was played, also where the experiment says auto; 0 when it
+ * changed on the way (anytime). */
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");
+  static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", NULL};
   add_identity_head(report, &out);
-  faro_text_add(&out,
-                "learner,release,%sbatch_users,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
-                "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
-                "claim_delta,trust,level,standing,by\n",
-                calibration ? "calibration," : "");
+  faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
+  add_measure_head(report, spread, &out);
+  faro_text_add(&out, "bits_per_user,messages_per_user,updates,shifted,claim_epsilon,claim_delta,trust,level,"
+                      "standing,by\n");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     add_identity(report, row, &out);
@@ -186,8 +216,11 @@ char *faro_report_summary_csv(const faro_report *report) {
 
 char *faro_report_curves_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
+  static const char *const spread[] = {"mean", "sd", "q25", "median", "q75", NULL};
   add_identity_head(report, &out);
-  faro_text_add(&out, "round,regret_mean,regret_sd,regret_q25,regret_median,regret_q75\n");
+  faro_text_add(&out, "round,");
+  add_measure_head(report, spread, &out);
+  if (!out.failed) out.data[out.length - 1] = '\n';
   for (size_t i = 0; i < report->count; i++)
     for (size_t k = 0; k < report->row[i].points; k++) {
       const faro_view_point *point = &report->row[i].curve[k];

@@ -5,6 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A run of before there was a choice says nothing, and measured the regret; what faro does not know gives NULL. */
+static const faro_measure_text *read_measure(const json_t *document) {
+  static const faro_measure_text measures[] = {
+#define X(id, name, course, end) {name, course, end},
+      FARO_MEASURE_LIST(X)
+#undef X
+  };
+  const json_t *measure = json_object_get(document, "measure");
+  if (!measure) return &measures[FARO_MEASURE_REGRET];
+  for (size_t i = 0; json_is_string(measure) && i < sizeof measures / sizeof *measures; i++)
+    if (strcmp(json_string_value(measure), measures[i].name) == 0) return &measures[i];
+  return NULL;
+}
+
 static double real(const json_t *value) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
@@ -70,7 +84,9 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .standing = text(claim, "standing"),
                          .epsilon = real(json_object_get(claim, "epsilon")),
                          .delta = real(json_object_get(claim, "delta")),
-                         .batch = real(json_object_get(settings, "batch")),
+                         .batch = json_is_string(json_object_get(settings, "batch"))
+                                      ? 0
+                                      : real(json_object_get(settings, "batch")),
                          .rounds = real(json_object_get(result, "rounds")),
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),
@@ -88,7 +104,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
   return row->label && row->learner && row->release && row->calibration && row->trust && row->by &&
-         row->standing && read_spread(json_object_get(result, "regret"), &row->regret) &&
+         row->standing && read_spread(json_object_get(result, report->measure->name), &row->regret) &&
          read_curve(report, json_object_get(result, "curve"), row, error);
 }
 
@@ -127,6 +143,7 @@ static bool read_head(faro_report *report) {
   const json_t *instances = json_object_get(document, "instances");
   report->name = text(document, "experiment");
   report->title = text(document, "title");
+  report->measure = read_measure(document);
   report->version = text(program, "version");
   report->commit = text(program, "commit");
   report->compiler = text(program, "compiler");
@@ -134,10 +151,10 @@ static bool read_head(faro_report *report) {
   report->seed = (uint64_t)json_integer_value(seed);
   report->instances = (size_t)json_integer_value(instances);
   report->count = json_array_size(json_object_get(document, "results"));
-  return plain_name(report->name) && report->title && report->version && report->commit && report->compiler &&
-         isfinite(report->seconds) && json_is_integer(seed) && json_integer_value(seed) >= 0 &&
-         json_is_integer(instances) && json_integer_value(instances) >= 1 && report->count >= 1 &&
-         read_sweeps(report);
+  return plain_name(report->name) && report->title && report->measure && report->version && report->commit &&
+         report->compiler && isfinite(report->seconds) && json_is_integer(seed) &&
+         json_integer_value(seed) >= 0 && json_is_integer(instances) && json_integer_value(instances) >= 1 &&
+         report->count >= 1 && read_sweeps(report);
 }
 
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error) {
@@ -149,7 +166,15 @@ faro_status faro_view_read(faro_report *report, const char *name, faro_error *er
   for (size_t i = 0; i < report->count; i++)
     if (!read_row(report, json_array_get(results, i), &report->row[i], error))
       return faro_fail(error, FARO_INVALID, "%s: not a run of faro: result %zu is incomplete", name, i + 1);
-  return FARO_OK;
+  return faro_view_fit(report, error);
+}
+
+bool faro_view_alike(const faro_report *report, const faro_view_row *a, const faro_view_row *b, int except,
+                     int other) {
+  if (strcmp(a->label, b->label) != 0) return false;
+  for (int s = 0; s < (int)report->sweeps; s++)
+    if (s != except && s != other && strcmp(a->at[s], b->at[s]) != 0) return false;
+  return true;
 }
 
 /* Whether all results have the same value for a setting; if so, as text. */
@@ -189,5 +214,11 @@ const char *faro_brief(double value, char out[static 32]) {
   if (!isfinite(value)) snprintf(out, 32, "-");
   else if (fabs(value) < 10 && value != floor(value)) snprintf(out, 32, "%.3g%c", value, unit[u]);
   else snprintf(out, 32, "%.0f%c", value, unit[u]);
+  return out;
+}
+
+const char *faro_exponent(double value, char out[static 32]) {
+  if (isfinite(value)) snprintf(out, 32, "%.3f", value);
+  else snprintf(out, 32, "-");
   return out;
 }

@@ -8,6 +8,10 @@
 #include "base/arena.h"
 #include "base/text.h"
 
+typedef struct faro_measure_text {
+  const char *name, *course, *end; /* see FARO_MEASURE_LIST */
+} faro_measure_text;
+
 typedef struct faro_view_point {
   double round, mean, sd, lower, median, upper;
 } faro_view_point;
@@ -18,17 +22,25 @@ typedef struct faro_view_row {
   const char *standing;            /* "proven", "not proven", "no privacy" */
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
   double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
-  double epsilon, delta, batch, rounds;
-  faro_spread regret;
+  double epsilon, delta, rounds;
+  double batch;       /* 0: it changes on the way */
+  faro_spread regret; /* or whatever the measure is */
   double bits, messages, updates, shifted, seconds;
   size_t points;
   faro_view_point *curve;
 } faro_view_row;
 
+/* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. */
+typedef struct faro_view_slope {
+  const faro_view_row *row; /* the first of the line: it has the label and the other sweeps' values */
+  double slope, error;      /* standard error; both NaN where a mean is not positive */
+} faro_view_slope;
+
 struct faro_report {
   faro_arena arena;
   json_t *document;
   const char *name, *title;
+  const faro_measure_text *measure;
   size_t sweeps;
   const char *sweep[FARO_SWEEPS_MAX];
   int x, panels; /* which sweep; -1: rounds on x, no panels */
@@ -37,13 +49,25 @@ struct faro_report {
   const char *version, *commit, *compiler;
   double seconds;
   faro_view_row *row;
+  size_t slopes; /* 0 unless x is a swept number with three positive values or more */
+  faro_view_slope *slope;
 };
 
 /* A few digits for people: 632, 2748, 938M; "-" for what is no number. */
 const char *faro_brief(double value, char out[static 32]);
 
+/* Three digits behind the point, for exponents; "-" for what is no number. */
+const char *faro_exponent(double value, char out[static 32]);
+
 /* Appends what all results share: "linear-fixed, dimension 5, arms 100, ..."; what is swept or differs is left out. */
 void faro_view_add_setting(const faro_report *report, faro_text *out);
+
+/* Whether two rows have one label, and one value of every sweep but perhaps of these two (-1: no sweep). */
+bool faro_view_alike(const faro_report *report, const faro_view_row *a, const faro_view_row *b, int except,
+                     int other);
+
+/* Fits the slopes (slope.c). */
+faro_status faro_view_fit(faro_report *report, faro_error *error);
 
 /* Reads report->document into the rest of the struct. `name` is for messages. */
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error);

@@ -48,7 +48,7 @@ typedef struct faro_draft {
   faro_draft_sweep sweep[FARO_SWEEPS_MAX];
   size_t algorithms;
   faro_draft_algorithm *algorithm;
-  faro_draft_axis x, panels;
+  faro_draft_axis x, y, panels;
 } faro_draft;
 
 /* "file:line: message", or "--set KEY: message". Returns FARO_INVALID. */

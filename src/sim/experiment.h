@@ -40,6 +40,7 @@ enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };
 struct faro_experiment {
   faro_arena arena;
   const char *name, *title;
+  faro_measure measure;
   size_t sweeps;
   faro_sweep sweep[FARO_SWEEPS_MAX];
   size_t instances;
@@ -51,6 +52,8 @@ struct faro_experiment {
   unsigned char digest[32]; /* of everything that decides the results, the program included */
 };
 
+/* Whether the environment is a stream of numbers; dimension, arms, reward and draw then mean nothing. */
+bool faro_cell_streams(const faro_cell *cell);
 /* The parameters of the layers below, as this cell has them. */
 faro_env_params faro_cell_env(const faro_cell *cell);
 faro_release_params faro_cell_release(const faro_cell *cell);

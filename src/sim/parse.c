@@ -303,18 +303,13 @@ static faro_status plot_pair(const parser *p, void *context, const yaml_node_t *
   (void)context;
   static const char *const extra[] = {"x", "y", "panels", NULL};
   faro_draft *draft = p->draft;
+  faro_draft_axis *const axes[] = {&draft->x, &draft->y, &draft->panels};
   const char *name = text_of(key);
-  char y[DRAFT_NAME_MAX];
-  faro_draft_axis *axis = name && strcmp(name, "x") == 0 ? &draft->x : &draft->panels;
-  if (name && strcmp(name, "y") == 0) {
-    const faro_status status = read_text(p, "y", value, y);
-    if (status != FARO_OK || strcmp(y, "regret") == 0) return status;
-    return faro_draft_fail(draft, line_of(p, value), "y must be regret (got %s)", y);
-  }
-  if (!name || (strcmp(name, "x") != 0 && strcmp(name, "panels") != 0))
-    return unknown_key(p, key, "plot", no_key, extra);
-  axis->line = line_of(p, value);
-  return read_text(p, name, value, axis->name);
+  size_t i = 0;
+  while (name && extra[i] && strcmp(name, extra[i]) != 0) i++;
+  if (!name || !extra[i]) return unknown_key(p, key, "plot", no_key, extra);
+  axes[i]->line = line_of(p, value);
+  return read_text(p, name, value, axes[i]->name);
 }
 
 static faro_status top_pair(const parser *p, void *context, const yaml_node_t *key,

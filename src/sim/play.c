@@ -1,8 +1,11 @@
 /* play: the loop that everything is about.
  *
- *   arms --select--> arm --env--> reward --release--> statistics --learner--> policy */
+ *   arms --select--> arm --env--> reward --release--> statistics --learner--> policy
+ *
+ * and, for a stream of numbers,    number --release--> statistics --learner--> estimate of the sum */
 #include "sim/play.h"
 
+#include <math.h>
 #include <time.h>
 
 typedef struct table { /* who sits around it */
@@ -12,7 +15,9 @@ typedef struct table { /* who sits around it */
   faro_selector *selector;
   faro_contribution contribution;
   double *x;
-  double centre;                 /* subtracted from rewards, see faro_cell_centre */
+  double centre; /* subtracted from rewards, see faro_cell_centre */
+  double sum;    /* of a stream's numbers so far: the truth */
+  bool streams;
   uint64_t epoch;                /* from 1; each has twice the horizon of the one before */
   faro_learner_diagnostics past; /* of the learners of earlier epochs */
   faro_arena arena;
@@ -41,9 +46,11 @@ static faro_status set_learner(table *t, const faro_cell *cell, faro_error *erro
                                        .reward = tight ? 0.5 : 1,
                                        .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
+                                       .guess = tight,
                                        .noise = faro_release_noise(t->release)};
   const faro_status status = faro_learner_create(&t->learner, cell->learner, &learner, error);
-  return status == FARO_OK ? faro_selector_create(&t->selector, env.dimension, env.arms, error) : status;
+  if (status != FARO_OK || t->streams) return status;
+  return faro_selector_create(&t->selector, env.dimension, env.arms, error);
 }
 
 static faro_status set_table(table *t, const faro_cell *cell, faro_error *error) {
@@ -51,6 +58,7 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
   const faro_release_params release = faro_cell_release(cell);
   const size_t kind = (size_t)cell->settings.value[FARO_KEY_ENVIRONMENT];
   t->epoch = 1;
+  t->streams = faro_cell_streams(cell);
   faro_status status = faro_env_create(&t->env, faro_env_kind_at(kind), &env, error);
   if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
   if (status == FARO_OK)
@@ -87,19 +95,42 @@ static faro_status double_horizon(table *t, const faro_cell *cell, faro_error *e
   return status;
 }
 
+/* Hands the user's contribution on, and what is published then to the learner. */
+static inline faro_status contribute(table *t, const faro_cell *cell, double y, faro_sim_rng *noise,
+                                     faro_error *error) {
+  if (!faro_release_absorb(t->release, t->x, y, noise)) return FARO_OK;
+  learn(t);
+  const bool ends = cell->settings.value[FARO_KEY_ANYTIME] != 0 && faro_release_spent(t->release);
+  return ends ? double_horizon(t, cell, error) : FARO_OK;
+}
+
 /* Plays up to round `until`, and adds the regret of those rounds. Allocates nothing, but when an epoch ends. */
 static faro_status play_rounds(table *t, const faro_cell *cell, faro_sim_rng *noise, uint64_t from,
                                uint64_t until, double *regret, faro_error *error) {
-  const bool anytime = faro_cell_release(cell).anytime;
-  for (uint64_t round = from; round < until; round++) {
+  double sum = 0;
+  faro_status status = FARO_OK;
+  for (uint64_t round = from; status == FARO_OK && round < until; round++) {
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
-    *regret += faro_env_gap(t->env, arm);
+    sum += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    if (!faro_release_absorb(t->release, t->x, reward - t->centre, noise)) continue;
-    learn(t);
-    if (!anytime || !faro_release_spent(t->release)) continue;
-    const faro_status status = double_horizon(t, cell, error);
+    status = contribute(t, cell, reward - t->centre, noise, error);
+  }
+  *regret += sum;
+  return status;
+}
+
+/* The same for a stream: raises `worst` to the worst error of these rounds. Estimates are compared with the truth after
+ * every user, not only at releases: in between the error grows. */
+static faro_status sum_rounds(table *t, const faro_cell *cell, faro_sim_rng *noise, uint64_t from,
+                              uint64_t until, double *worst, faro_error *error) {
+  for (uint64_t round = from; round < until; round++) {
+    const double value = faro_env_value(t->env);
+    t->sum += value;
+    *t->x = value - 0.5;
+    const faro_status status = contribute(t, cell, 0, noise, error);
     if (status != FARO_OK) return status;
+    const double *theta = faro_learner_policy(t->learner)->theta;
+    *worst = fmax(*worst, fabs(theta[0] + theta[1] * (double)(round + 1) - t->sum));
   }
   return FARO_OK;
 }
@@ -111,15 +142,17 @@ static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t
   faro_env_begin(t->env, seed, instance);
   uint64_t round[FARO_CURVE_POINTS];
   const size_t points = faro_curve_rounds((uint64_t)cell->settings.value[FARO_KEY_HORIZON], round);
-  double regret = 0;
+  double measure = 0;
   for (size_t i = 0; i < points; i++) {
     if (stop && *stop) return FARO_INTERRUPTED;
-    const faro_status status = play_rounds(t, cell, &noise, i ? round[i - 1] : 0, round[i], &regret, error);
+    const uint64_t from = i ? round[i - 1] : 0;
+    const faro_status status =
+        (t->streams ? sum_rounds : play_rounds)(t, cell, &noise, from, round[i], &measure, error);
     if (status != FARO_OK) return status;
-    record->curve[i] = regret;
+    record->curve[i] = measure;
   }
   keep_diagnostics(t);
-  record->regret = regret;
+  record->regret = measure;
   record->updates = (double)t->past.updates;
   record->shifted = (double)t->past.shifted;
   return FARO_OK;

@@ -6,7 +6,8 @@
 
 /* What one instance gives; plain doubles, so that the journal can keep it as it is. */
 typedef struct faro_play_record {
-  double regret, updates, shifted, seconds;
+  double regret; /* or error, see faro_measure */
+  double updates, shifted, seconds;
   double curve[FARO_CURVE_POINTS];
 } faro_play_record;
 

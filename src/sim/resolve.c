@@ -13,13 +13,23 @@
 
 enum { CELLS_MAX = 10000, RUNS_MAX = 1000000, FILE_MAX = 1 << 20 };
 
+static bool is_stream(double environment) {
+  return faro_env_kind_streams(faro_env_kind_at((size_t)environment));
+}
+
+bool faro_cell_streams(const faro_cell *cell) {
+  return is_stream(cell->settings.value[FARO_KEY_ENVIRONMENT]);
+}
+
 faro_env_params faro_cell_env(const faro_cell *cell) {
   const double *value = cell->settings.value;
-  return (faro_env_params){.dimension = (size_t)value[FARO_KEY_DIMENSION],
+  return (faro_env_params){.dimension = faro_cell_streams(cell) ? 1 : (size_t)value[FARO_KEY_DIMENSION],
                            .arms = (size_t)value[FARO_KEY_ARMS],
                            .horizon = (uint64_t)value[FARO_KEY_HORIZON],
                            .reward = (faro_reward)value[FARO_KEY_REWARD],
-                           .draw = (faro_draw)value[FARO_KEY_DRAW]};
+                           .draw = (faro_draw)value[FARO_KEY_DRAW],
+                           .shufflers = (uint64_t)value[FARO_KEY_SHUFFLERS],
+                           .epsilon = value[FARO_KEY_EPSILON]};
 }
 
 faro_release_params faro_cell_release(const faro_cell *cell) {
@@ -44,6 +54,7 @@ double faro_cell_centre(const faro_cell *cell) {
 
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
                                    faro_error *error) {
+  if (faro_cell_streams(cell)) return faro_contribution_values(contribution, 1, true, error); /* bit - 1/2 */
   const faro_env_params env = faro_cell_env(cell);
   const double centre = faro_cell_centre(cell);
   return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), -centre, 1 - centre, error);
@@ -140,6 +151,34 @@ static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algori
   cell->release = faro_release_kind_at((size_t)value[FARO_KEY_RELEASE]);
 }
 
+/* The learners or the environments of streams, or those of arms: "a, b". */
+static const char *list_kinds(faro_key key, bool streams, char out[static FARO_ALLOWED_SIZE]) {
+  size_t used = 0;
+  const char *name = NULL;
+  for (size_t i = 0; used < FARO_ALLOWED_SIZE && (name = faro_choice(faro_key_info_of(key)->type, i)); i++) {
+    const bool own =
+        key == FARO_KEY_LEARNER ? faro_learner_kind_sums(faro_learner_kind_at(i)) : is_stream((double)i);
+    if (own == streams)
+      used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "", name);
+  }
+  return out;
+}
+
+/* A learner of sums takes a stream of numbers, every other learner arms. */
+static faro_status check_pair(const faro_cell *cell, faro_error *error) {
+  const bool streams = faro_cell_streams(cell);
+  if (faro_learner_kind_sums(cell->learner) == streams) return FARO_OK;
+  const char *learner = faro_learner_kind_name(cell->learner);
+  char learners[FARO_ALLOWED_SIZE];
+  char environments[FARO_ALLOWED_SIZE];
+  char environment[64];
+  faro_key_print(FARO_KEY_ENVIRONMENT, cell->settings.value[FARO_KEY_ENVIRONMENT], environment);
+  return faro_fail(error, FARO_INVALID,
+                   "learner %s does not go with environment %s; %s goes with %s, and %s with %s", learner,
+                   environment, learner, list_kinds(FARO_KEY_ENVIRONMENT, !streams, environments),
+                   environment, list_kinds(FARO_KEY_LEARNER, streams, learners));
+}
+
 /* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
 static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
   faro_error inner = {0};
@@ -147,7 +186,8 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   faro_contribution contribution;
   faro_release *release = NULL;
   const faro_release_params params = faro_cell_release(cell);
-  if (faro_env_check(&env, &inner) != FARO_OK ||
+  const faro_env_kind *kind = faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]);
+  if (check_pair(cell, &inner) != FARO_OK || faro_env_check(kind, &env, &inner) != FARO_OK ||
       faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
       faro_release_create(&release, cell->release, &contribution, &params, &inner) != FARO_OK)
     return blame(draft, algorithm, &inner);
@@ -195,6 +235,24 @@ static faro_status check_draft(const faro_draft *draft) {
                            faro_key_allowed((faro_key)k, allowed));
   }
   return FARO_OK;
+}
+
+/* An experiment measures one thing: its environments must agree on it, and the plot's y may say it. */
+static faro_status resolve_measure(faro_draft *draft, faro_experiment *experiment) {
+  const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_ENVIRONMENT);
+  const double first = sweep ? sweep->value[0] : draft->top[FARO_KEY_ENVIRONMENT].value;
+  experiment->measure = is_stream(first) ? FARO_MEASURE_ERROR : FARO_MEASURE_REGRET;
+  for (size_t i = 1; sweep && i < sweep->count; i++) {
+    if (is_stream(sweep->value[i]) == is_stream(first)) continue;
+    char a[64];
+    char b[64];
+    return faro_draft_fail(
+        draft, sweep->line, "sweep of name must not mix arms and streams of numbers (got %s and %s)",
+        faro_key_print(sweep->key, first, a), faro_key_print(sweep->key, sweep->value[i], b));
+  }
+  const char *measure = faro_measure_name(experiment->measure);
+  if (*draft->y.name == '\0' || strcmp(draft->y.name, measure) == 0) return FARO_OK;
+  return faro_draft_fail(draft, draft->y.line, "y must be %s (got %s)", measure, draft->y.name);
 }
 
 /* Which sweep an axis of the plot names. */
@@ -325,6 +383,7 @@ static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
   if (status == FARO_OK) status = check_sweeps(draft);
   if (status == FARO_OK) status = resolve_name(draft, experiment);
   if (status == FARO_OK) status = resolve_sweeps(draft, experiment);
+  if (status == FARO_OK) status = resolve_measure(draft, experiment);
   if (status == FARO_OK) status = resolve_plot(draft, experiment);
   if (status == FARO_OK) status = resolve_cells(draft, experiment);
   if (status == FARO_OK) digest(experiment);
@@ -383,5 +442,6 @@ void faro_experiment_destroy(faro_experiment *experiment) {
 
 const char *faro_experiment_name(const faro_experiment *experiment) { return experiment->name; }
 const char *faro_experiment_title(const faro_experiment *experiment) { return experiment->title; }
+faro_measure faro_experiment_measure(const faro_experiment *experiment) { return experiment->measure; }
 size_t faro_experiment_cells(const faro_experiment *experiment) { return experiment->count; }
 size_t faro_experiment_instances(const faro_experiment *experiment) { return experiment->instances; }

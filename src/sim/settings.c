@@ -21,6 +21,15 @@ static const faro_key_info info[] = {
 const faro_key_info *faro_key_info_of(faro_key key) { return &info[key]; }
 const char *faro_key_name(faro_key key) { return info[key].name; }
 
+const char *faro_measure_name(faro_measure measure) {
+  static const char *const name[] = {
+#define X(id, text, ...) text,
+      FARO_MEASURE_LIST(X)
+#undef X
+  };
+  return name[measure];
+}
+
 static const char *word_at(const char *const *words, size_t count, size_t index) {
   return index < count ? words[index] : NULL;
 }

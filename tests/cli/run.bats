@@ -480,3 +480,52 @@ interrupt() {
   [ -z "$stderr" ]
   [ "$(jq .resumed_instances "$T/a/run.json")" -eq 45 ]
 }
+
+# ---- running sums
+
+sums() {
+  cat >"$T/sums.yaml" <<-'YAML'
+	sweep: {name: [bits-random, bits-hard], horizon: [100, 1000, 20000]}
+	instances: 3
+	algorithms:
+	  - {label: blind, learner: sum, release: none, batch: 10}
+	  - {label: local, learner: sum, release: local, epsilon: 2}
+	plot: {x: horizon, y: error, panels: name}
+	YAML
+}
+
+@test "running sums: the worst error takes the place of the regret" {
+  sums
+  faro 0 run "$T/sums.yaml" --quiet --out "$T/a"
+  grep -q '^ *name  horizon  algorithm  trust  error  ' <<<"$output"
+  jq -e '.measure == "error" and .plot == {"x": "horizon", "y": "error", "panels": "name"} and (.results | length == 12 and
+    all(.error.mean > 0 and .error.mean == .curve.mean[-1] and (.curve.mean | . == sort) and (has("regret") | not)))' "$T/a/run.json"
+  jq -e '.results | map(select(.label == "blind")) | all(.error.mean <= 4.5)' "$T/a/run.json" # nine users unseen, half a unit each
+  head -n 1 "$T/a/summary.csv" | grep -q ',error_mean,error_sd,error_se,error_q25,error_median,error_q75,'
+  head -n 1 "$T/a/curves.csv" | grep -q 'round,error_mean,error_sd,error_q25,error_median,error_q75$'
+  grep -q 'worst error (logarithmic)' "$T/a/sums.svg"
+  not grep -rq 'regret' "$T/a"
+}
+
+@test "running sums: slopes in the table, in --json and on the page" {
+  sums
+  faro 0 run "$T/sums.yaml" --quiet --out "$T/a"
+  has "$output" 'slope of error against horizon (log-log)'
+  grep -q '^ *bits-hard  local  *0\.[0-9]* ' <<<"$output"
+  grep -q 'slope of error against horizon' "$T/a/report.html"
+  cp -r "$T/a" "$T/b"
+  faro 0 report "$T/b" --json
+  jq -e '.measure == "error" and (.slopes | map([.label, .name]) == [["blind", "bits-random"], ["local", "bits-random"],
+    ["blind", "bits-hard"], ["local", "bits-hard"]] and all((.slope | type == "number") and .se >= 0))' <<<"$output"
+  jq -e '.slopes[] | select(.label == "local") | .slope > 0.3 and .slope < 0.7' <<<"$output" # noise of n users: sqrt(n)
+  diff -r "$T/a" "$T/b"
+}
+
+@test "a run of before there were measures is read as one of regret" {
+  faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
+  cp -r "$T/a" "$T/b"
+  jq -c 'del(.measure, .slopes)' "$T/a/run.json" >"$T/b/run.json"
+  faro 0 report "$T/b"
+  local file
+  for file in summary.csv curves.csv 000-fig1.svg report.html; do cmp "$T/a/$file" "$T/b/$file"; done
+}

@@ -20,10 +20,10 @@ static double norm_of(const faro_arms *arms, size_t a) {
   return sqrt(square);
 }
 
-static void test_all__norms_means_and_gaps_are_within_bounds(void **state) {
+static void test_arms__norms_means_and_gaps_are_within_bounds(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_env_kinds(); k++)
-    for (int draw = 0; draw < 2; draw++)
+    for (int draw = 0; draw < 2 && !faro_env_kind_streams(faro_env_kind_at(k)); draw++)
       for (size_t d = 2; d <= 7; d++) {
         faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), d, 9, 50, (faro_draw)draw);
         double x[7];
@@ -46,9 +46,10 @@ static void test_all__norms_means_and_gaps_are_within_bounds(void **state) {
       }
 }
 
-static void test_all__the_same_instance_again_is_the_same(void **state) {
+static void test_arms__the_same_instance_again_is_the_same(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_env_kinds(); k++) {
+    if (faro_env_kind_streams(faro_env_kind_at(k))) continue;
     double seen[2][40];
     faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), 4, 5, 40, FARO_DRAW_APPENDED);
     double x[4];
@@ -191,15 +192,96 @@ static void test_create__refuses_absurd_sizes_and_survives_exhaustion(void **sta
   assert_null(faro_env_kind_find("no such environment"));
 }
 
+/* Streams of numbers. */
+
+static faro_env *make_stream(const char *name, uint64_t horizon, uint64_t shufflers, double epsilon) {
+  const faro_env_params p = {.horizon = horizon, .shufflers = shufflers, .epsilon = epsilon};
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_env_kind_find(name), &p, error));
+  return env;
+}
+
+static void test_streams__the_same_instance_again_is_the_same(void **state) {
+  (void)state;
+  enum { N = 300 };
+  for (size_t k = 0; k < faro_env_kinds(); k++) {
+    if (!faro_env_kind_streams(faro_env_kind_at(k))) continue;
+    faro_env *env = make_stream(faro_env_kind_name(faro_env_kind_at(k)), N, 1, 1);
+    double seen[3][N];
+    const uint64_t instance[3] = {3, 4, 3};
+    for (int run = 0; run < 3; run++) {
+      faro_env_begin(env, 9, instance[run]);
+      for (int t = 0; t < N; t++) seen[run][t] = faro_env_value(env);
+      for (int t = 0; t < N; t++) assert_true(seen[run][t] >= 0 && seen[run][t] <= 1);
+      (void)faro_env_value(env); /* begin must forget what is left */
+    }
+    assert_memory_equal(seen[0], seen[2], sizeof seen[0]);
+    assert_memory_not_equal(seen[0], seen[1], sizeof seen[0]);
+    faro_env_destroy(env);
+  }
+}
+
+/* Runs of four bits that follow each other: all sixteen are as likely. */
+static void test_random__bits_are_fair_and_independent(void **state) {
+  (void)state;
+  enum { RUNS = 50000 };
+  double observed[16] = {0};
+  double expected[16];
+  for (int i = 0; i < 16; i++) expected[i] = RUNS / 16.0;
+  faro_env *env = make_stream("bits-random", 4 * RUNS, 0, 1);
+  faro_env_begin(env, 8, 0);
+  for (int run = 0; run < RUNS; run++) {
+    int word = 0;
+    for (int i = 0; i < 4; i++) word = 2 * word + (faro_env_value(env) == 1);
+    observed[word]++;
+  }
+  assert_chi_square(observed, expected, 16);
+  faro_env_destroy(env);
+}
+
+/* 001 section 4, written down naively, over the fair bits that bits-random has on the same instance. */
+static void test_hard__is_the_stream_of_the_lower_bound(void **state) {
+  (void)state;
+  const struct {
+    uint64_t n, shufflers;
+    double epsilon, k;
+  } cases[] = {{100000, 1, 1, 1}, {100000, 2, 0.5, 2}, {99999, 1, 0.01, 1},
+               {5000, 0, 1, 11},  {2, 0, 1, 1},        {1000, 1, 1000, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const double n = (double)cases[i].n;
+    const double k = cases[i].k;
+    const double c = cases[i].epsilon < 100 ? exp(cases[i].epsilon) / (exp(2 * cases[i].epsilon) + 1) : 0;
+    const double rep = fmax(1, round(0.5 * pow(n, 1 / (2 * k + 1)) * pow(c, 2 * k / (2 * k + 1))));
+    if (i == 0) assert_true(rep == 11);
+    faro_env *hard = make_stream("bits-hard", cases[i].n, cases[i].shufflers, cases[i].epsilon);
+    faro_env *fair = make_stream("bits-random", cases[i].n, 0, 1);
+    faro_env_begin(hard, 7, i);
+    faro_env_begin(fair, 7, i);
+    for (uint64_t t = 0; t < cases[i].n;) {
+      const double single = faro_env_value(fair);
+      assert_true(faro_env_value(hard) == single);
+      t++;
+      const double repeated = faro_env_value(fair);
+      for (double copy = 0; copy < rep && t < cases[i].n; copy++, t++)
+        assert_true(faro_env_value(hard) == repeated);
+    }
+    faro_env_destroy(hard);
+    faro_env_destroy(fair);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_all__norms_means_and_gaps_are_within_bounds),
-      cmocka_unit_test(test_all__the_same_instance_again_is_the_same),
+      cmocka_unit_test(test_arms__norms_means_and_gaps_are_within_bounds),
+      cmocka_unit_test(test_arms__the_same_instance_again_is_the_same),
       cmocka_unit_test(test_rewards__are_paired_between_rivals),
       cmocka_unit_test(test_rewards__have_the_arm_s_mean),
       cmocka_unit_test(test_fixed__arms_keep_their_version_and_iid_ones_do_not),
       cmocka_unit_test(test_published__features_are_unscaled_with_axes_first),
       cmocka_unit_test(test_adversary__old_differences_tell_nothing_new),
+      cmocka_unit_test(test_streams__the_same_instance_again_is_the_same),
+      cmocka_unit_test(test_random__bits_are_fair_and_independent),
+      cmocka_unit_test(test_hard__is_the_stream_of_the_lower_bound),
       cmocka_unit_test(test_create__refuses_absurd_sizes_and_survives_exhaustion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* release: what every registered release must keep, and what each claims. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -429,6 +430,24 @@ static void test_trust__every_model_has_a_name_and_a_view(void **state) {
   assert_null(faro_release_kind_find("no such release"));
 }
 
+/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. */
+static void test_values__gaussian_noise_covers_every_entry(void **state) {
+  (void)state;
+  enum { COUNT = 40 };
+  faro_contribution c;
+  assert_ok(faro_contribution_values(&c, COUNT, false, error));
+  const faro_release_params p = {
+      .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 1, .calibration = FARO_CALIBRATION_PAPER};
+  faro_release *r = NULL;
+  assert_ok(faro_release_create(&r, faro_release_kind_find("local"), &c, &p, error));
+  const double sigma = 4 * sqrt(2 * log(2.5 / p.delta)) / p.epsilon;
+  for (size_t i = 0; i < COUNT; i++) assert_close(faro_release_noise(r).scale[i], 10 * sigma, 1e-9);
+  char proven[40];
+  snprintf(proven, sizeof proven, "gives epsilon %.3g", faro_gaussian_epsilon(sqrt(COUNT) / sigma, p.delta));
+  assert_non_null(strstr(faro_release_claim(r)->by, proven));
+  faro_release_destroy(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all__deterministic_in_the_seed),
@@ -448,6 +467,7 @@ int main(void) {
       cmocka_unit_test(test_bits__impossible_noise_is_refused),
       cmocka_unit_test(test_batch__auto_is_one_or_what_the_theorem_says),
       cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),
+      cmocka_unit_test(test_values__gaussian_noise_covers_every_entry),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* report: table, JSON, CSV, figure and page say what the run found, also when labels are hostile. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,169 @@ static void test_figure__can_stand_against_a_swept_key(void **state) {
   faro_report_destroy(report);
 }
 
+/* A run over four horizons whose means are then replaced: by those of `mean`, for both labels and dimensions. */
+static faro_report *report_with_means(const double mean[static 4]) {
+  static const char text[] = "environment: {name: linear-fixed, arms: 3}\ninstances: 2\n"
+                             "sweep: {dimension: [2, 3], horizon: [10, 100, 20, 2000]}\n"
+                             "algorithms:\n  - {label: a, learner: linucb, release: none}\n"
+                             "  - {label: b, learner: linucb, release: none, batch: 5}\n"
+                             "plot: {x: horizon, panels: dimension}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  json_t *results = json_object_get(report->document, "results");
+  for (size_t i = 0; i < json_array_size(results); i++)
+    json_object_set_new(json_object_get(json_array_get(results, i), "regret"), "mean",
+                        json_real(mean[i / 2 % 4]));
+  char *json = json_dumps(report->document, JSON_REAL_PRECISION(17));
+  faro_report *changed = NULL;
+  assert_ok(faro_report_parse(&changed, "run.json", json, strlen(json), error));
+  free(json);
+  faro_report_destroy(report);
+  return changed;
+}
+
+static const double X[4] = {10, 100, 20, 2000};
+
+static void test_slopes__of_a_power_law_are_its_exponent(void **state) {
+  (void)state;
+  double mean[4];
+  for (int i = 0; i < 4; i++) mean[i] = 7 * pow(X[i], 0.4);
+  faro_report *report = report_with_means(mean);
+  assert_int_equal(report->slopes, 4); /* a label and a dimension each */
+  for (size_t i = 0; i < 4; i++) {
+    assert_close(report->slope[i].slope, 0.4, 1e-12);
+    assert_close(report->slope[i].error, 0, 1e-7);
+    assert_string_equal(report->slope[i].row->label, i % 2 ? "b" : "a");
+    assert_string_equal(report->slope[i].row->at[0], i < 2 ? "2" : "3");
+  }
+  char *table = faro_report_table(report);
+  assert_non_null(strstr(table, "slope of regret against horizon (log-log)\n\ndimension  algorithm  slope  "
+                                "standard error\n        2  a          0.400           0.000\n"));
+  char *html = faro_report_html(report);
+  assert_non_null(strstr(html, "slope of regret against horizon (log-log)</caption>"));
+  char *json = faro_report_json(report);
+  json_t *document = json_loads(json, 0, NULL);
+  const json_t *second = json_array_get(json_object_get(document, "slopes"), 3);
+  assert_string_equal(json_string_value(json_object_get(second, "label")), "b");
+  assert_int_equal(json_integer_value(json_object_get(second, "dimension")), 3);
+  assert_close(json_number_value(json_object_get(second, "slope")), 0.4, 1e-12);
+  json_decref(document);
+  free(json);
+  free(html);
+  free(table);
+  faro_report_destroy(report);
+}
+
+/* Against the textbook's two passes. */
+static void test_slopes__and_their_errors_are_those_of_least_squares(void **state) {
+  (void)state;
+  const double mean[4] = {3, 50, 4.5, 90};
+  double x = 0;
+  double y = 0;
+  for (int i = 0; i < 4; i++) {
+    x += log(X[i]) / 4;
+    y += log(mean[i]) / 4;
+  }
+  double xx = 0;
+  double xy = 0;
+  for (int i = 0; i < 4; i++) {
+    xx += (log(X[i]) - x) * (log(X[i]) - x);
+    xy += (log(X[i]) - x) * (log(mean[i]) - y);
+  }
+  double rest = 0;
+  for (int i = 0; i < 4; i++) rest += pow(log(mean[i]) - y - xy / xx * (log(X[i]) - x), 2);
+  faro_report *report = report_with_means(mean);
+  assert_close(report->slope[0].slope, xy / xx, 1e-12);
+  assert_close(report->slope[0].error, sqrt(rest / 2 / xx), 1e-12);
+  faro_report_destroy(report);
+}
+
+static void test_slopes__need_three_places_and_positive_means(void **state) {
+  (void)state;
+  const double mean[4] = {3, 0, 4.5, 90};
+  faro_report *report = report_with_means(mean);
+  assert_true(isnan(report->slope[0].slope));
+  char *table = faro_report_table(report);
+  assert_int_equal(count_of(table, "      -               -\n"), 4);
+  char *svg = faro_report_svg(report);
+  assert_non_null(strstr(svg, ">final pseudo-regret</text>")); /* and 0 has no place on a logarithmic axis */
+  free(svg);
+  free(table);
+  faro_report_destroy(report);
+  char text[1000];
+  snprintf(text, sizeof text, "%splot: {x: dimension}\n", FILE_TEXT); /* two places */
+  report = report_of(text, NULL, NULL);
+  assert_int_equal(report->slopes, 0);
+  table = faro_report_table(report);
+  assert_null(strstr(table, "slope"));
+  free(table);
+  faro_report_destroy(report);
+}
+
+static void test_figure__power_laws_stand_on_logarithmic_axes(void **state) {
+  (void)state;
+  const double steep[4] = {100, 1e4, 400, 4e6};
+  const double flat[4] = {300, 600, 350, 700};
+  const char *const labels[] = {"100", "1000", "10&#8239;k", "100&#8239;k", "1&#8239;M"};
+  faro_report *report = report_with_means(steep);
+  char *svg = faro_report_svg(report);
+  assert_non_null(strstr(svg, "final pseudo-regret (logarithmic)"));
+  for (size_t i = 0; i < 5; i++) { /* once, beside the first panel */
+    char label[40];
+    snprintf(label, sizeof label, "text-anchor=\"end\">%s<", labels[i]);
+    assert_int_equal(count_of(svg, label), 1);
+  }
+  assert_int_equal(count_of(svg, "text-anchor=\"end\""), 5);
+  assert_null(strstr(svg, "nan"));
+  free(svg);
+  faro_report_destroy(report);
+  report = report_with_means(flat); /* no power of ten between them */
+  svg = faro_report_svg(report);
+  assert_int_equal(count_of(svg, "text-anchor=\"end\">500<"), 1);
+  free(svg);
+  faro_report_destroy(report);
+}
+
+/* The error of sums takes the place of the regret everywhere; a run of before there was a choice is still read. */
+static void test_measure__has_its_name_everywhere(void **state) {
+  (void)state;
+  static const char text[] = "environment: {name: bits-random}\nhorizon: 100\ninstances: 2\n"
+                             "algorithms: [{learner: sum, release: none, batch: 10, shufflers: log}]\n"
+                             "plot: {y: error}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  char *(*const forms[])(const faro_report *) = {faro_report_table,       faro_report_json,
+                                                 faro_report_summary_csv, faro_report_curves_csv,
+                                                 faro_report_svg,         faro_report_html};
+  char *json = faro_report_json(report);
+  assert_non_null(strstr(json, "\"shufflers\": \"log\"")); /* a word that stands for zero stays a word */
+  free(json);
+  const char *const words[] = {"  error  ",    "\"error\": {",        ",error_mean,error_sd,",
+                               ",error_mean,", "worst error so far<", "<th>worst error</th>"};
+  for (size_t i = 0; i < 6; i++) {
+    char *form = forms[i](report);
+    assert_non_null(strstr(form, words[i]));
+    assert_null(strstr(form, "regret"));
+    assert_null(strstr(form, "arms"));
+    free(form);
+  }
+  faro_report_destroy(report);
+  report = report_of(FILE_TEXT, "epsilon", "1");
+  for (int how = 0; how < 3; how++) {
+    json_t *document = json_deep_copy(report->document);
+    if (how == 0) json_object_del(document, "measure");
+    else json_object_set_new(document, "measure", how == 1 ? json_string("speed") : json_null());
+    json = json_dumps(document, 0);
+    faro_report *parsed = NULL;
+    faro_error error = {0};
+    assert_int_equal(faro_report_parse(&parsed, "run.json", json, strlen(json), &error),
+                     how == 0 ? FARO_OK : FARO_INVALID);
+    if (how == 0) assert_string_equal(parsed->measure->name, "regret");
+    faro_report_destroy(parsed);
+    free(json);
+    json_decref(document);
+  }
+  faro_report_destroy(report);
+}
+
 static void test_files__are_written_whole_and_read_back(void **state) {
   (void)state;
   char path[] = "/tmp/faro-report-XXXXXX";
@@ -320,6 +484,11 @@ int main(void) {
       cmocka_unit_test(test_csv__column_names_are_unique),
       cmocka_unit_test(test_figure__escapes_text_and_marks_what_is_not_proven),
       cmocka_unit_test(test_figure__can_stand_against_a_swept_key),
+      cmocka_unit_test(test_slopes__of_a_power_law_are_its_exponent),
+      cmocka_unit_test(test_slopes__and_their_errors_are_those_of_least_squares),
+      cmocka_unit_test(test_slopes__need_three_places_and_positive_means),
+      cmocka_unit_test(test_figure__power_laws_stand_on_logarithmic_axes),
+      cmocka_unit_test(test_measure__has_its_name_everywhere),
       cmocka_unit_test(test_files__are_written_whole_and_read_back),
       cmocka_unit_test(test_parse__believes_nothing),
       cmocka_unit_test(test_parse__hostile_settings_stay_text),
