@@ -90,22 +90,23 @@ static int take_range(request *r, const char *text) {
   return EXIT_DONE;
 }
 
+/* Whether the text can stand in a line of the output. */
+static bool is_name(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)text[i] < ' ' || text[i] == 127) return false;
+  return length > 0 && length < SUM_NAME_SIZE;
+}
+
 /* A name that the header has, or the number of a column. */
 static int take_column(request *r, const char *text, size_t length) {
   sum_format *f = &r->format;
   char shown[CLI_SHOWN];
   sum_column column = {0};
-  size_t digits = 0;
-  bool plain = length > 0 && length < SUM_NAME_SIZE;
-  for (size_t i = 0; i < length && plain; i++) {
-    digits += text[i] >= '0' && text[i] <= '9';
-    plain = (unsigned char)text[i] >= ' ' && text[i] != 127;
-  }
-  if (!plain)
+  if (!is_name(text, length))
     return cli_usage(&cli_sum, "--column must be names of at most %d bytes, or numbers (got \"%s\")",
                      SUM_NAME_SIZE - 1, cli_shown(text, length, shown));
   memcpy(column.name, text, length);
-  if (digits == length) {
+  if (strspn(column.name, "0123456789") == length) {
     column.field = strtoull(column.name, NULL, 10) - 1; /* 0 wraps around, and is refused */
     *column.name = '\0';
   }
@@ -113,7 +114,7 @@ static int take_column(request *r, const char *text, size_t length) {
     return cli_usage(&cli_sum, "--column must be 1 .. %d where it is a number (got %s)", SUM_FIELDS_MAX,
                      cli_shown(text, length, shown));
   if (f->columns == SUM_COLUMNS_MAX)
-    return cli_usage(&cli_sum, "--column: at most %d columns can be summed", SUM_COLUMNS_MAX);
+    return cli_usage(&cli_sum, "--column must name at most %d columns", SUM_COLUMNS_MAX);
   f->header = f->header || *column.name;
   f->column[f->columns++] = column;
   return EXIT_DONE;

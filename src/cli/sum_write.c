@@ -29,31 +29,21 @@ static json_t *json_labels(const sum_format *format) {
   return labels;
 }
 
-/* How many shufflers there are: a number, "log" when their number follows the horizon, NULL without any. */
-static const char *shufflers(const faro_release_kind *kind, const faro_release_params *params,
-                             char out[static FARO_NUMBER_SIZE]) {
+/* How many shufflers there are: a number, "log" when it follows the horizon, null without any. */
+static json_t *shufflers(const faro_release_kind *kind, const faro_release_params *params) {
   const faro_trust trust = faro_release_kind_trust(kind);
-  if (trust == FARO_TRUST_SHUFFLE) return "1";
-  if (trust != FARO_TRUST_CONCURRENT) return NULL;
-  if (params->shufflers == 0) return "log";
-  snprintf(out, FARO_NUMBER_SIZE, "%llu", (unsigned long long)params->shufflers);
-  return out;
-}
-
-static json_t *json_shufflers(const char *text) {
-  if (!text) return json_null();
-  return *text == 'l' ? json_string(text) : json_integer(atoll(text));
+  if (trust == FARO_TRUST_SHUFFLE) return json_integer(1);
+  if (trust != FARO_TRUST_CONCURRENT) return json_null();
+  return params->shufflers > 0 ? json_integer((json_int_t)params->shufflers) : json_string("log");
 }
 
 static faro_status write_json_head(const sum_writer *w, const faro_release *release,
                                    const faro_release_kind *kind, const faro_release_params *params,
                                    bool horizon_known, faro_error *error) {
-  char number[FARO_NUMBER_SIZE];
   json_t *head = json_pack(
       "{s:o, s:s, s:s, s:o, s:I, s:o, s:o, s:f}", "claim", faro_claim_json(faro_release_claim(release)),
       "release", faro_release_kind_name(kind), "calibration", faro_calibration_name(params->calibration),
-      "shufflers", json_shufflers(shufflers(kind, params, number)), "batch",
-      (json_int_t)faro_release_batch(release), "horizon",
+      "shufflers", shufflers(kind, params), "batch", (json_int_t)faro_release_batch(release), "horizon",
       horizon_known ? json_integer((json_int_t)params->horizon) : json_null(), "columns",
       json_labels(w->format), "confidence", w->confidence);
   char *text = head ? json_dumps(head, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
@@ -81,8 +71,7 @@ static void write_columns(const sum_writer *w) {
 static void write_text_head(const sum_writer *w, const faro_release *release, const faro_release_kind *kind,
                             const faro_release_params *params, bool horizon_known) {
   const faro_claim *claim = faro_release_claim(release);
-  char number[FARO_NUMBER_SIZE];
-  const char *several = shufflers(kind, params, number);
+  json_t *several = shufflers(kind, params);
   fprintf(w->out, "# claim: epsilon %g, delta %g, trust %s, level %s: %s\n# by: %s\n", claim->epsilon,
           claim->delta, faro_trust_name(claim->trust), faro_level_name(claim->level),
           faro_claim_standing(claim), claim->by);
@@ -90,7 +79,9 @@ static void write_text_head(const sum_writer *w, const faro_release *release, co
           faro_trust_view(claim->trust));
   fprintf(w->out, "# release: %s, calibration %s, ", faro_release_kind_name(kind),
           faro_calibration_name(params->calibration));
-  if (several) fprintf(w->out, "shufflers %s, ", several);
+  if (json_is_string(several)) fprintf(w->out, "shufflers %s, ", json_string_value(several));
+  if (json_is_integer(several)) fprintf(w->out, "shufflers %lld, ", (long long)json_integer_value(several));
+  json_decref(several);
   fprintf(w->out, "a sum after every %llu values, horizon %s%llu%s\n",
           (unsigned long long)faro_release_batch(release),
           horizon_known ? "" : "unknown: ", (unsigned long long)params->horizon,
