@@ -49,6 +49,7 @@ bench: bootstrap-build
 	build/bench/bench/bench_rounds
 	build/bench/bench/bench_linalg
 	build/bench/bench/bench_random
+	bench/sum.sh build/bench/faro
 
 coverage: bootstrap-coverage
 	@cmake --preset coverage --log-level=WARNING >/dev/null

@@ -67,15 +67,8 @@ const char *account_allowed(account_option option, const account_range *range,
 }
 
 const char *account_shown(const char *text, char out[static ACCOUNT_SHOWN]) {
-  size_t length = strlen(text);
-  const bool longer = length > 60;
-  if (longer)
-    for (length = 60; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
-  snprintf(out, ACCOUNT_SHOWN, "%.*s%s", (int)length, *text ? text : "nothing", longer ? "..." : "");
-  if (*text == '\0') snprintf(out, ACCOUNT_SHOWN, "nothing");
-  for (char *c = out; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-  return out;
+  const char *shown = *text ? text : "nothing";
+  return cli_shown(shown, strlen(shown), out);
 }
 
 int account_refuse(const char *format, ...) {

@@ -1,5 +1,4 @@
 /* audit: faro audit RELEASE */
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -41,38 +40,15 @@ typedef struct request {
   bool json;
 } request;
 
-static int take_real(const char *name, const char *text, double least, double most, double *out) {
-  char *end = NULL;
-  const double value = strtod(text, &end);
-  if (*text == '\0' || *end != '\0' || !(value >= least && value <= most))
-    return cli_usage(&cli_audit, "--%s must be %g .. %.10g (got %s)", name, least, most, text);
-  *out = value;
-  return EXIT_DONE;
-}
-
-static int take_count(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
-  char *end = NULL;
-  errno = 0;
-  const unsigned long long value = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != '\0' || errno == ERANGE || value < least || value > most)
-    return cli_usage(&cli_audit, "--%s must be a whole number, %llu .. %llu (got %s)", name,
-                     (unsigned long long)least, (unsigned long long)most, text);
-  *out = value;
-  return EXIT_DONE;
-}
-
 static int take_calibration(request *r, const char *text) {
   const char *names[FARO_CALIBRATION_COUNT];
-  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
-    names[c] = faro_calibration_name((faro_calibration)c);
-    if (strcmp(names[c], text) != 0) continue;
-    r->params.calibration = (faro_calibration)c;
-    r->every_calibration = false;
-    return EXIT_DONE;
-  }
-  const char *nearest = faro_nearest(text, names, FARO_CALIBRATION_COUNT);
-  return cli_usage(&cli_audit, "--calibration must be one of paper, figure, tight (got %s%s%s%s)", text,
-                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) names[c] = faro_calibration_name((faro_calibration)c);
+  size_t found = 0;
+  const int status = cli_take_choice(&cli_audit, "calibration", text, names, FARO_CALIBRATION_COUNT, &found);
+  if (status != EXIT_DONE) return status;
+  r->params.calibration = (faro_calibration)found;
+  r->every_calibration = false;
+  return EXIT_DONE;
 }
 
 static int take_release(request *r, const char *word) {
@@ -93,15 +69,16 @@ static int take_release(request *r, const char *word) {
 /* The ranges of epsilon and delta are those of every release. */
 static int take_option(request *r, int option, const char *value) {
   switch (option) {
-  case OPTION_EPSILON: return take_real("epsilon", value, 1e-4, 1000, &r->params.epsilon);
-  case OPTION_DELTA: return take_real("delta", value, 1e-15, 0.999, &r->params.delta);
-  case OPTION_DIMENSION: return take_count("dimension", value, 1, 1000, &r->dimension);
-  case OPTION_BATCH: return take_count("batch", value, 1, 1000000, &r->params.batch);
-  case OPTION_HORIZON: return take_count("horizon", value, 1, 1000000000, &r->params.horizon);
+  case OPTION_EPSILON: return cli_take_real(&cli_audit, "epsilon", value, 1e-4, 1000, &r->params.epsilon);
+  case OPTION_DELTA: return cli_take_real(&cli_audit, "delta", value, 1e-15, 0.999, &r->params.delta);
+  case OPTION_DIMENSION: return cli_take_count(&cli_audit, "dimension", value, 1, 1000, &r->dimension);
+  case OPTION_BATCH: return cli_take_count(&cli_audit, "batch", value, 1, 1000000, &r->params.batch);
+  case OPTION_HORIZON: return cli_take_count(&cli_audit, "horizon", value, 1, 1000000000, &r->params.horizon);
   case OPTION_CALIBRATION: return take_calibration(r, value);
-  case OPTION_TRIALS: return take_count("trials", value, 1000, 1000000000, &r->plan.trials);
-  case OPTION_CONFIDENCE: return take_real("confidence", value, 0.5, 1 - 1e-9, &r->plan.confidence);
-  case OPTION_SEED: return take_count("seed", value, 0, UINT64_MAX, &r->plan.seed);
+  case OPTION_TRIALS: return cli_take_count(&cli_audit, "trials", value, 1000, 1000000000, &r->plan.trials);
+  case OPTION_CONFIDENCE:
+    return cli_take_real(&cli_audit, "confidence", value, 0.5, 1 - 1e-9, &r->plan.confidence);
+  case OPTION_SEED: return cli_take_count(&cli_audit, "seed", value, 0, UINT64_MAX, &r->plan.seed);
   case OPTION_ONE_RUN: r->one_run = true; return EXIT_DONE;
   case OPTION_JSON: r->json = true; return EXIT_DONE;
   default: return take_release(r, value);

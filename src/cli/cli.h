@@ -14,7 +14,7 @@ typedef struct cli_command {
   const char *help; /* options and examples, for --help */
 } cli_command;
 
-extern const cli_command cli_run, cli_account, cli_audit, cli_list, cli_report;
+extern const cli_command cli_run, cli_account, cli_audit, cli_sum, cli_list, cli_report;
 
 /* An option of a subcommand: `--name` or `--name VALUE`. */
 typedef struct cli_option {
@@ -28,6 +28,20 @@ typedef struct cli_option {
 int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv,
              int *place, const char **value);
 enum { CLI_WORD = -1, CLI_END = -2, CLI_BAD = -3, CLI_HELP = -4 };
+
+/* Values of options. EXIT_DONE, or EXIT_USAGE after a message that says what is allowed. */
+int cli_take_real(const cli_command *command, const char *name, const char *text, double least, double most,
+                  double *out);
+int cli_take_count(const cli_command *command, const char *name, const char *text, uint64_t least,
+                   uint64_t most, uint64_t *out);
+/* One of at most CLI_CHOICES words; *out is its index. */
+enum { CLI_CHOICES = 8 };
+int cli_take_choice(const cli_command *command, const char *name, const char *text, const char *const *words,
+                    size_t count, size_t *out);
+
+/* At most 60 bytes of a text, without control characters, for messages. */
+enum { CLI_SHOWN = 72 };
+const char *cli_shown(const char *text, size_t length, char out[static CLI_SHOWN]);
 
 /* Prints "faro: message" and returns the exit status that goes with the error. */
 int cli_fail(const faro_error *error);

@@ -4,7 +4,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const cli_command *const commands[] = {&cli_run, &cli_account, &cli_audit, &cli_list, &cli_report};
+static const cli_command *const commands[] = {&cli_run, &cli_account, &cli_audit,
+                                              &cli_sum, &cli_list,    &cli_report};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *out) {

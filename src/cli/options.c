@@ -1,4 +1,5 @@
-/* options: stepping through arguments, and the ways in which a command ends. */
+/* options: stepping through arguments, their values, and the ways in which a command ends. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,54 @@ int cli_next(const cli_command *command, const cli_option *options, size_t count
       return take(command, &options[i], (int)i, word + 2 + length, argc, argv, place, value);
   }
   return bad_option(command, options, count, word);
+}
+
+int cli_take_real(const cli_command *command, const char *name, const char *text, double least, double most,
+                  double *out) {
+  char *end = NULL;
+  const double value = strtod(text, &end);
+  if (*text == '\0' || *end != '\0' || !(value >= least && value <= most))
+    return cli_usage(command, "--%s must be %g .. %.10g (got %s)", name, least, most, text);
+  *out = value;
+  return EXIT_DONE;
+}
+
+int cli_take_count(const cli_command *command, const char *name, const char *text, uint64_t least,
+                   uint64_t most, uint64_t *out) {
+  char *end = NULL;
+  errno = 0;
+  const unsigned long long value = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end != '\0' || errno == ERANGE || value < least || value > most)
+    return cli_usage(command, "--%s must be a whole number, %llu .. %llu (got %s)", name,
+                     (unsigned long long)least, (unsigned long long)most, text);
+  *out = value;
+  return EXIT_DONE;
+}
+
+int cli_take_choice(const cli_command *command, const char *name, const char *text, const char *const *words,
+                    size_t count, size_t *out) {
+  char list[CLI_CHOICES * 20] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(words[i], text) == 0) {
+      *out = i;
+      return EXIT_DONE;
+    }
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+  }
+  const char *nearest = faro_nearest(text, words, count);
+  return cli_usage(command, "--%s must be one of %s (got %s%s%s%s)", name, list, text,
+                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+const char *cli_shown(const char *text, size_t length, char out[static CLI_SHOWN]) {
+  enum { MOST = 60 };
+  const bool longer = length > MOST;
+  if (longer) /* never half a character */
+    for (length = MOST; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
+  for (size_t i = 0; i < length; i++) out[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+  snprintf(out + length, CLI_SHOWN - length, "%s", longer ? "..." : "");
+  return out;
 }
 
 int cli_fail(const faro_error *error) {

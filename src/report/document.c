@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/claim.h"
 #include "report/view.h"
 #include "sim/experiment.h"
 
@@ -19,7 +20,7 @@ static json_t *key_value(faro_key key, double value) {
   return value == floor(value) ? whole(value) : number(value);
 }
 
-static json_t *make_claim(const faro_claim *claim) {
+json_t *faro_claim_json(const faro_claim *claim) {
   return json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
                    number(claim->delta), "trust", faro_trust_name(claim->trust), "level", "event", "proven",
                    claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by,
@@ -80,7 +81,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, "updates", number(outcome->updates));
   json_object_set_new(result, "shifted", number(outcome->shifted));
   json_object_set_new(result, "seconds", number(outcome->seconds));
-  json_object_set_new(result, "claim", make_claim(&cell->claim));
+  json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   json_object_set_new(result, "settings", make_settings(cell));
   json_object_set_new(result, "curve", make_curve(outcome));
   return result;

@@ -9,11 +9,8 @@
 static const struct {
   const char *name;
   int (*run)(const uint8_t *, size_t);
-} targets[] = {{"experiment", fuzz_experiment},
-               {"override", fuzz_override},
-               {"run", fuzz_run},
-               {"compose", fuzz_compose},
-               {"journal", fuzz_journal}};
+} targets[] = {{"experiment", fuzz_experiment}, {"override", fuzz_override}, {"run", fuzz_run},
+               {"compose", fuzz_compose},       {"journal", fuzz_journal},   {"sum", fuzz_sum}};
 
 enum { INPUT_MAX = 1 << 18 };
 static uint8_t input[INPUT_MAX];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/sum.h"
 #include "sim/journal.h"
 
 int fuzz_experiment(const uint8_t *data, size_t size) {
@@ -101,5 +102,69 @@ int fuzz_journal(const uint8_t *data, size_t size) {
     faro_journal_close(journal);
   }
   (void)remove(path);
+  return 0;
+}
+
+/* Bytes in memory, handed out `chunk` at a time. */
+typedef struct bytes {
+  const uint8_t *data;
+  size_t size, chunk;
+} bytes;
+
+static ssize_t take_bytes(void *source, char *to, size_t room) {
+  bytes *b = source;
+  size_t count = b->size < b->chunk ? b->size : b->chunk;
+  if (count > room) count = room;
+  if (count > 0) memcpy(to, b->data, count);
+  b->data += count;
+  b->size -= count;
+  return (ssize_t)count;
+}
+
+/* Bit by bit of the first byte: CSV, binary, a header, columns by name, a tab. */
+static sum_format format_of(uint8_t choice) {
+  sum_format format = {.csv = choice & 1, .binary = choice & 2, .header = choice & 4, .columns = 1};
+  format.separator = choice & 16 ? '\t' : ',';
+  if (!format.csv) return format;
+  format.columns = 2;
+  format.column[0] = (sum_column){.field = 2};
+  format.column[1] = (sum_column){.field = 0};
+  if (format.header && choice & 8) format.column[1] = (sum_column){.name = "b"};
+  return format;
+}
+
+enum { SHORT_LINE = 100 }; /* so that some are too long */
+
+/* Everything that reading gives, as one number: results, values, line numbers, messages. */
+static uint64_t digest_lines(const sum_format *format, bytes source) {
+  static sum_reader reader;
+  faro_error error = {0};
+  uint64_t digest = 1;
+  sum_result result = SUM_GOOD;
+  if (sum_open(&reader, format, take_bytes, &source, SHORT_LINE, 64, &error) != FARO_OK) abort();
+  if (sum_start(&reader, "fuzz", &error) != FARO_OK) result = SUM_END;
+  while (result != SUM_END) {
+    double value[2] = {0};
+    result = sum_next(&reader, value);
+    uint64_t bits[2] = {0};
+    if (result == SUM_GOOD) memcpy(bits, value, sizeof bits);
+    if (result == SUM_GOOD && (value[0] - value[0] != 0 || value[1] - value[1] != 0)) abort(); /* finite */
+    if (result == SUM_GOOD && format->binary && value[0] != 0 && value[0] != 1) abort();
+    if (result > SUM_UNREADABLE && sum_explain(&reader, result, &error) == FARO_OK) abort();
+    digest = (((digest * 31 + result) * 31 + bits[0]) * 31 + bits[1]) * 31 + reader.line;
+  }
+  for (const char *c = error.message; *c; c++) digest = digest * 31 + (unsigned char)*c;
+  sum_close(&reader);
+  return digest;
+}
+
+/* The same lines, whether they come at once or in pieces. */
+int fuzz_sum(const uint8_t *data, size_t size) {
+  if (size < 2) return 0;
+  const sum_format format = format_of(data[0]);
+  const bytes whole = {data + 2, size - 2, SIZE_MAX};
+  bytes pieces = whole;
+  pieces.chunk = 1 + data[1] % 40;
+  if (digest_lines(&format, whole) != digest_lines(&format, pieces)) abort();
   return 0;
 }

@@ -11,5 +11,6 @@ int fuzz_override(const uint8_t *data, size_t size);   /* KEY=VALUE of --set */
 int fuzz_run(const uint8_t *data, size_t size);        /* run.json, and everything drawn from it */
 int fuzz_compose(const uint8_t *data, size_t size);    /* the list of faro account compose */
 int fuzz_journal(const uint8_t *data, size_t size);    /* instances.journal */
+int fuzz_sum(const uint8_t *data, size_t size); /* the lines of faro sum; two bytes choose the format */
 
 #endif
