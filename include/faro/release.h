@@ -102,8 +102,21 @@ FARO_API double faro_release_scale(const faro_release *release, size_t entry);
 FARO_API bool faro_release_spent(const faro_release *release);
 
 /* Doubling: replaces a release that is spent by one with twice its horizon, whose sums go on from the last ones. The
- * users of both are disjoint, so the claim stays. On failure the old one stays. */
+ * users of both are disjoint, so the claim stays; refused where a user may come more than once, and so be in both. On
+ * failure the old one stays. */
 FARO_API faro_status faro_release_double(faro_release **release, faro_error *error) FARO_WARN_UNUSED;
+
+/* User level: remembers who has contributed how often, so that nobody does beyond the bound that the noise was made
+ * for. Users are 0 .. users - 1; batches are counted from 0 and never go back. */
+typedef struct faro_gate faro_gate;
+
+FARO_API faro_status faro_gate_create(faro_gate **gate, uint64_t users, uint64_t contributions,
+                                      faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_gate_destroy(faro_gate *gate);
+/* FARO_OK: the user may contribute to the batch now, and this is counted. FARO_INVALID, and nothing counted: the user has
+ * contributed as often as is allowed, or is in this batch already; what they bring must not be absorbed. */
+FARO_API faro_status faro_gate_admit(faro_gate *gate, uint64_t user, uint64_t batch,
+                                     faro_error *error) FARO_WARN_UNUSED;
 
 /* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim);

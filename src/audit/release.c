@@ -21,32 +21,42 @@ typedef struct target {
   faro_release *release; /* of which messages are made */
   faro_arena arena;
   uint64_t batch, releases; /* releases: batches that are played through */
+  uint64_t visits;          /* the victim is the first user of the first so many batches */
   size_t size;              /* of a message */
   unsigned char *messages;
   double *nobody; /* the features of all users but the victim: zero */
 } target;
 
-static faro_status see_message(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
-                               faro_error *error) {
+static faro_status see_messages(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                                faro_error *error) {
   target *t = context;
   (void)error;
-  faro_release_rehearse(t->release, x, y, sim, t->messages);
-  faro_release_numbers(t->release, t->messages, view);
+  for (uint64_t visit = 0; visit < t->visits; visit++, view += t->size / sizeof *view) {
+    faro_release_rehearse(t->release, x, y, sim, t->messages);
+    faro_release_numbers(t->release, t->messages, view);
+  }
   return FARO_OK;
 }
 
-static faro_status see_batch(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
-                             faro_error *error) {
-  target *t = context;
-  (void)error;
+/* One shuffled batch with the victim in it; returns how many numbers are seen. */
+static size_t see_batch(target *t, const double *x, double y, faro_sim_rng *sim, double *view) {
   for (uint64_t user = 0; user < t->batch; user++) {
     const bool victim = user == 0;
     faro_release_rehearse(t->release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim,
                           t->messages + user * t->size);
   }
+  const size_t width = t->size / sizeof *view;
   const size_t count = faro_release_rehearse_shuffle(t->release, t->messages, sim);
   for (size_t i = 0; i < count; i++)
-    faro_release_numbers(t->release, t->messages + i * t->size, view + i * (t->size / sizeof *view));
+    faro_release_numbers(t->release, t->messages + i * t->size, view + i * width);
+  return count * width;
+}
+
+static faro_status see_batches(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                               faro_error *error) {
+  target *t = context;
+  (void)error;
+  for (uint64_t visit = 0; visit < t->visits; visit++) view += see_batch(t, x, y, sim, view);
   return FARO_OK;
 }
 
@@ -61,7 +71,7 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
-    const bool victim = user == 0;
+    const bool victim = user % t->batch == 0 && user / t->batch < t->visits;
     if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
       continue;
     const faro_statistics published = faro_release_statistics(release);
@@ -73,7 +83,7 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   return FARO_OK;
 }
 
-/* The view of a trusted server's sums, or of one batch's total, over `releases`. */
+/* The view of a trusted server's sums, or of batches' totals, over `releases`. */
 static faro_audit_mechanism sums(target *t, uint64_t releases) {
   t->releases = releases;
   size_t seen = 0;
@@ -87,15 +97,18 @@ static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, far
   t->size = faro_release_message_size(t->release);
   t->messages = faro_arena_alloc(&t->arena, shuffled ? t->batch : 1, t->size, error);
   if (!t->messages) return FARO_MEMORY;
-  *mechanism = (faro_audit_mechanism){
-      .messages = 1, .width = t->size / sizeof(double), .context = t, .run = see_message};
+  *mechanism = (faro_audit_mechanism){.messages = 1,
+                                      .width = t->size / sizeof(double),
+                                      .batches = t->visits,
+                                      .context = t,
+                                      .run = see_messages};
   if (!shuffled) return FARO_OK;
   faro_sim_rng sim;
   faro_sim_open(&sim, 0, 0, FARO_ROLE_USER);
   mechanism->messages = faro_release_rehearse_shuffle(t->release, t->messages, &sim);
-  mechanism->run = see_batch;
+  mechanism->run = see_batches;
   const double bits = (double)t->batch * faro_release_cost(t->release).bits;
-  if (mechanism->messages == 1 && bits > MESSAGE_BITS_MAX) *mechanism = sums(t, 1);
+  if (mechanism->messages == 1 && bits > MESSAGE_BITS_MAX) *mechanism = sums(t, t->visits);
   return FARO_OK;
 }
 
@@ -103,17 +116,20 @@ static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_
   const faro_status status = faro_release_create(&t->release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   t->batch = faro_release_batch(t->release);
+  const uint64_t batches = t->params.horizon / t->batch;
+  if (t->visits == 0) t->visits = faro_release_claim(t->release)->contributions;
+  if (t->visits > batches) t->visits = batches;
   t->nobody = faro_arena_alloc(&t->arena, t->contribution->dimension, sizeof *t->nobody, error);
   if (!t->nobody) return FARO_MEMORY;
   if (faro_release_kind_trust(t->kind) != FARO_TRUST_JOINT) return open_messages(t, mechanism, error);
-  *mechanism = sums(t, t->params.horizon / t->batch);
+  *mechanism = sums(t, batches);
   return FARO_OK;
 }
 
 faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
                                const faro_release_params *params, const faro_audit_plan *plan,
                                faro_audit_result *result, faro_error *error) {
-  target t = {.kind = kind, .contribution = contribution, .params = *params};
+  target t = {.kind = kind, .contribution = contribution, .params = *params, .visits = plan->visits};
   faro_audit_mechanism mechanism = {0};
   faro_audit_plan claimed = *plan;
   faro_status status = open_target(&t, &mechanism, error);

@@ -22,7 +22,8 @@ struct faro_env {
   double best;          /* the greatest of them */
   double *basis;        /* scratch of kinds that need d x d */
   uint64_t round;       /* from 0 */
-  faro_sim_rng instance, context, reward;
+  uint64_t user;        /* who plays this round */
+  faro_sim_rng instance, context, reward, visitor;
 };
 
 /* Pieces for linear environments (linear.c). */

@@ -94,4 +94,12 @@ void faro_set_scale(faro_release *r, double factor);
  * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
 
+/* What each of the M0 batches that one user may be in can spend (returning.c). */
+typedef struct faro_budget {
+  double epsilon, delta;
+} faro_budget;
+
+faro_budget faro_advanced_share(const faro_release *r); /* by advanced composition, as 000 has it */
+faro_budget faro_composed_share(const faro_release *r); /* by the accountant */
+
 #endif

@@ -68,6 +68,9 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
     return faro_fail(error, FARO_INVALID, "contributions must be 1 under level event (got %llu)",
                      (unsigned long long)params->contributions);
   if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
+  if (params->level == FARO_LEVEL_USER && params->calibration == FARO_CALIBRATION_FIGURE)
+    return faro_fail(error, FARO_INVALID,
+                     "level must be event under calibration figure (got user): nothing was published for it");
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
   if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);
@@ -173,6 +176,9 @@ static faro_status carry(faro_release *r, const faro_release *last, faro_error *
 faro_status faro_release_double(faro_release **release, faro_error *error) {
   faro_release *last = *release;
   FARO_INVARIANT(faro_release_spent(last));
+  if (last->params.contributions > 1) /* who has been in this one may come back to the next */
+    return faro_fail(error, FARO_INVALID, "contributions must be 1 for a release that doubles (got %llu)",
+                     (unsigned long long)last->params.contributions);
   faro_release_params params = last->asked;
   params.horizon = 2 * last->params.horizon;
   faro_release *next = NULL;

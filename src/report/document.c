@@ -1,4 +1,5 @@
 /* document: the run as JSON. Written by make(), read back by every renderer through view.c. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -15,15 +16,19 @@ static json_t *whole(double value) { return json_integer((json_int_t)value); }
 static json_t *key_value(faro_key key, double value) {
   char text[64];
   faro_key_print(key, value, text);
-  if (!faro_key_is_number(key) || strcmp(text, "auto") == 0) return json_string(text);
+  if (!faro_key_is_number(key) || isalpha((unsigned char)*text)) return json_string(text); /* auto, new */
   return value == floor(value) ? whole(value) : number(value);
 }
 
 static json_t *make_claim(const faro_claim *claim) {
-  return json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
-                   number(claim->delta), "trust", faro_trust_name(claim->trust), "level", "event", "proven",
-                   claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by,
-                   "adversary_sees", faro_trust_view(claim->trust));
+  json_t *made =
+      json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
+                number(claim->delta), "trust", faro_trust_name(claim->trust), "level",
+                faro_level_name(claim->level), "proven", claim->proven ? 1 : 0, "standing",
+                faro_claim_standing(claim), "by", claim->by, "adversary_sees", faro_trust_view(claim->trust));
+  if (claim->level == FARO_LEVEL_USER)
+    json_object_set_new(made, "contributions", whole((double)claim->contributions));
+  return made;
 }
 
 static json_t *make_spread(const faro_spread *s) {
@@ -73,6 +78,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, "messages_per_user", number(cell->cost.messages));
   json_object_set_new(result, "updates", number(outcome->updates));
   json_object_set_new(result, "shifted", number(outcome->shifted));
+  json_object_set_new(result, "refused", number(outcome->refused));
   json_object_set_new(result, "seconds", number(outcome->seconds));
   json_object_set_new(result, "claim", make_claim(&cell->claim));
   json_object_set_new(result, "settings", make_settings(cell));

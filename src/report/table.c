@@ -78,11 +78,12 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, faro_brief(row->bits, text));
   snprintf(text, sizeof text, "%.2f", row->seconds);
   put(g, r, column++, text);
-  char claim[CELL];
-  if (isfinite(row->epsilon))
-    snprintf(claim, sizeof claim, "(%g, %g) %s", row->epsilon, row->delta, row->standing);
-  else snprintf(claim, sizeof claim, "%s", row->standing);
-  put(g, r, column, claim);
+  faro_text claim = FARO_TEXT_INIT;
+  if (isfinite(row->epsilon)) faro_text_add(&claim, "(%g, %g) ", row->epsilon, row->delta);
+  faro_text_add(&claim, "%s", row->standing);
+  faro_view_add_level(row, &claim);
+  put(g, r, column, claim.failed ? row->standing : claim.data);
+  faro_text_release(&claim);
 }
 
 /* Whether an earlier row says the same of the same algorithm. */
@@ -122,6 +123,7 @@ char *faro_report_table(const faro_report *report) {
   faro_text_add(&out, "\n\n");
   print_grid(&g, &out);
   faro_text_add(&out, "\n");
+  faro_view_add_refused(report, "", "\n", &out);
   explain(report, &out);
   free(g.cell);
   return finish(&out);
@@ -157,12 +159,13 @@ static void add_identity_head(const faro_report *report, faro_text *out) {
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");
+  const bool level = !is_swept(report, "level");
   add_identity_head(report, &out);
   faro_text_add(&out,
                 "learner,release,%sbatch_users,rounds,instances,regret_mean,regret_sd,regret_se,regret_q25,"
-                "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,claim_epsilon,"
-                "claim_delta,trust,level,standing,by\n",
-                calibration ? "calibration," : "");
+                "regret_median,regret_q75,bits_per_user,messages_per_user,updates,shifted,refused,"
+                "claim_epsilon,claim_delta,claim_contributions,trust,%sstanding,by\n",
+                calibration ? "calibration," : "", level ? "level," : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     add_identity(report, row, &out);
@@ -173,10 +176,11 @@ char *faro_report_summary_csv(const faro_report *report) {
                              row->regret.mean,  row->regret.sd,     row->regret.error,
                              row->regret.lower, row->regret.median, row->regret.upper,
                              row->bits,         row->messages,      row->updates,
-                             row->shifted,      row->epsilon,       row->delta};
+                             row->shifted,      row->refused,       row->epsilon,
+                             row->delta,        row->contributions};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
     add_quoted(&out, row->trust);
-    add_quoted(&out, "event");
+    if (level) add_quoted(&out, row->level);
     add_quoted(&out, row->standing);
     add_quoted(&out, row->by);
     if (!out.failed) out.data[out.length - 1] = '\n'; /* in place of the last comma */

@@ -8,6 +8,8 @@
 typedef struct table { /* who sits around it */
   faro_env *env;
   faro_release *release;
+  faro_gate *gate; /* NULL: everybody may contribute */
+  uint64_t refused;
   faro_learner *learner;
   faro_selector *selector;
   faro_contribution contribution;
@@ -19,9 +21,17 @@ typedef struct table { /* who sits around it */
 static void clear_table(table *t) {
   faro_selector_destroy(t->selector);
   faro_learner_destroy(t->learner);
+  faro_gate_destroy(t->gate);
   faro_release_destroy(t->release);
   faro_env_destroy(t->env);
   faro_arena_free(&t->arena);
+}
+
+/* Under a user-level claim whoever returns passes the gate. */
+static faro_status set_gate(table *t, const faro_env_params *env, const faro_release_params *release,
+                            faro_error *error) {
+  if (release->level != FARO_LEVEL_USER || env->population == 0) return FARO_OK;
+  return faro_gate_create(&t->gate, env->population, release->contributions, error);
 }
 
 static faro_status set_table(table *t, const faro_cell *cell, faro_error *error) {
@@ -32,6 +42,7 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
   if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
   if (status == FARO_OK)
     status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
+  if (status == FARO_OK) status = set_gate(t, &env, &release, error);
   if (status != FARO_OK) return status;
   const bool tight = release.calibration == FARO_CALIBRATION_TIGHT;
   const faro_learner_params learner = {.dimension = env.dimension,
@@ -51,13 +62,24 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
   return t->x ? FARO_OK : FARO_MEMORY;
 }
 
+/* Whether the user's data may be used. Who is refused has played, and regrets, all the same. */
+static bool admit(table *t, uint64_t user) {
+  if (!t->gate || faro_release_spent(t->release)) return true;
+  const uint64_t batch = faro_release_statistics(t->release).releases;
+  if (faro_gate_admit(t->gate, user, batch, NULL) == FARO_OK) return true;
+  t->refused++;
+  return false;
+}
+
 /* Plays up to round `until`; returns the regret of those rounds. Allocates nothing. */
 static double play_rounds(table *t, faro_sim_rng *noise, uint64_t from, uint64_t until) {
   double regret = 0;
   for (uint64_t round = from; round < until; round++) {
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     regret += faro_env_gap(t->env, arm);
+    const uint64_t user = faro_env_user(t->env);
     const double reward = faro_env_play(t->env, arm, t->x);
+    if (!admit(t, user)) continue;
     if (faro_release_absorb(t->release, t->x, reward - t->centre, noise)) {
       const faro_statistics statistics = faro_release_statistics(t->release);
       faro_learner_update(t->learner, &statistics);
@@ -83,6 +105,7 @@ static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t
   record->regret = regret;
   record->updates = (double)diagnostics.updates;
   record->shifted = (double)diagnostics.shifted;
+  record->refused = (double)t->refused / cell->settings.value[FARO_KEY_HORIZON];
   return FARO_OK;
 }
 

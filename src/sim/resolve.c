@@ -19,7 +19,8 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .arms = (size_t)value[FARO_KEY_ARMS],
                            .horizon = (uint64_t)value[FARO_KEY_HORIZON],
                            .reward = (faro_reward)value[FARO_KEY_REWARD],
-                           .draw = (faro_draw)value[FARO_KEY_DRAW]};
+                           .draw = (faro_draw)value[FARO_KEY_DRAW],
+                           .population = (uint64_t)value[FARO_KEY_POPULATION]};
 }
 
 faro_release_params faro_cell_release(const faro_cell *cell) {
@@ -163,6 +164,16 @@ static faro_status check_draw(faro_draft *draft, const faro_draft_algorithm *alg
                          algorithm->label);
 }
 
+/* Each doubling is accounted by itself, so nobody may be in two of them. */
+static faro_status check_anytime(faro_draft *draft, const faro_draft_algorithm *algorithm,
+                                 const faro_cell *cell) {
+  const double *value = cell->settings.value;
+  if (value[FARO_KEY_ANYTIME] == 0 || value[FARO_KEY_CONTRIBUTIONS] == 1) return FARO_OK;
+  return faro_draft_fail(draft, written(draft, algorithm, FARO_KEY_ANYTIME),
+                         "anytime must be false where contributions is above 1 [algorithm %s]",
+                         algorithm->label);
+}
+
 /* A swept key must not be given elsewhere: which one would count? */
 static faro_status check_sweeps(const faro_draft *draft) {
   for (size_t s = 0; s < draft->sweeps; s++) {
@@ -262,6 +273,7 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
       faro_cell *cell = &experiment->cell[c];
       set_cell(draft, algorithm, point, cell);
       faro_status status = check_draw(draft, algorithm, cell);
+      if (status == FARO_OK) status = check_anytime(draft, algorithm, cell);
       if (status == FARO_OK) status = try_cell(draft, algorithm, cell);
       if (status != FARO_OK) return status;
       cell->label = point == 0 ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
