@@ -25,8 +25,7 @@ faro_status faro_gate_create(faro_gate **gate, uint64_t users, uint64_t contribu
     faro_arena_free(&arena);
     return FARO_MEMORY;
   }
-  *made =
-      (faro_gate){.arena = arena, .users = users, .contributions = contributions, .visitor = visitors};
+  *made = (faro_gate){.arena = arena, .users = users, .contributions = contributions, .visitor = visitors};
   *gate = made;
   return FARO_OK;
 }

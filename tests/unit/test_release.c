@@ -189,6 +189,140 @@ static void test_all__claims_are_honest(void **state) {
   for_all(read_claim);
 }
 
+/* ---- returning users */
+
+/* Releases whose noise does not follow `contributions` yet. */
+static bool unaccounted(size_t kind) {
+  return strcmp(faro_release_kind_name(faro_release_kind_at(kind)), "shuffle-bits") == 0;
+}
+
+static double scale_at(size_t kind, faro_calibration calibration, uint64_t contributions) {
+  faro_release_params p = params(calibration);
+  p.level = FARO_LEVEL_USER;
+  p.contributions = contributions;
+  faro_release *r = make(kind, &p);
+  const faro_claim *claim = faro_release_claim(r);
+  assert_int_equal(claim->level, FARO_LEVEL_USER);
+  assert_int_equal(claim->contributions, contributions ? contributions : 1);
+  if (claim->trust != FARO_TRUST_NONE && calibration == FARO_CALIBRATION_TIGHT) assert_true(claim->proven);
+  const double scale = faro_release_noise(r).scale[0];
+  faro_release_destroy(r);
+  return scale;
+}
+
+/* One round of a user is an event; more need more noise, at most as group privacy would; and nobody is in more batches
+ * than there are (100 here). */
+static void check_users(size_t kind, faro_calibration calibration) {
+  if (calibration == FARO_CALIBRATION_FIGURE) {
+    faro_release_params p = params(calibration);
+    p.level = FARO_LEVEL_USER;
+    faro_contribution c;
+    faro_release *r = NULL;
+    assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+    faro_error error = {0};
+    assert_int_equal(faro_release_create(&r, faro_release_kind_at(kind), &c, &p, &error), FARO_INVALID);
+    assert_int_equal(strncmp(error.message, "level must be event under calibration figure", 44), 0);
+    return;
+  }
+  if (unaccounted(kind)) return;
+  const faro_release_params p = params(calibration);
+  faro_release *event = make(kind, &p);
+  const double once = faro_release_noise(event).scale[0];
+  const bool none = faro_release_claim(event)->trust == FARO_TRUST_NONE;
+  faro_release_destroy(event);
+  assert_true(scale_at(kind, calibration, 0) == once && scale_at(kind, calibration, 1) == once);
+  double last = once;
+  for (uint64_t m0 = 2; m0 <= 100; m0 *= 3) {
+    const double scale = scale_at(kind, calibration, m0);
+    assert_true(none ? scale == 0 : scale > last);
+    if (calibration == FARO_CALIBRATION_TIGHT) assert_true(scale <= (double)m0 * once * (1 + 1e-9));
+    last = scale;
+  }
+  assert_true(scale_at(kind, calibration, 100) == scale_at(kind, calibration, 100000));
+}
+
+static void test_all__returning_users_get_the_noise_they_need(void **state) {
+  (void)state;
+  for_all(check_users);
+}
+
+static faro_release *make_named(const char *name, const faro_release_params *p);
+
+/* k mechanisms of (e, d) each, exactly (Kairouz, Oh, Viswanath 2015, Theorem 3.3). */
+static double kairouz(double e, double d, int k, double epsilon) {
+  double sum = 0;
+  for (int l = 0; l <= k; l++) {
+    const double choose = lgamma(k + 1) - lgamma(l + 1) - lgamma(k - l + 1) - k * log1p(exp(e));
+    sum += fmax(0, exp(choose + (k - l) * e) - exp(choose + epsilon + l * e));
+  }
+  return 1 - pow(1 - d, k) * (1 - sum);
+}
+
+/* Shares of batches: the paper's by its formula, the accountant's as large as exact composition allows. */
+static void test_shares__compose_to_the_claim(void **state) {
+  (void)state;
+  for (int k = 2; k <= 100; k *= 3) {
+    faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+    p.level = FARO_LEVEL_USER;
+    p.contributions = (uint64_t)k;
+    faro_release *r = make_named("local", &p);
+    const faro_budget advanced = faro_advanced_share(r);
+    assert_close(advanced.epsilon, p.epsilon / (2 * sqrt(2 * k * log(2 / p.delta))), 1e-15);
+    assert_close(advanced.delta, p.delta / (2 * k), 1e-18);
+    const faro_budget composed = faro_composed_share(r);
+    assert_true(kairouz(composed.epsilon, composed.delta, k, p.epsilon) <= p.delta);
+    assert_true(kairouz(composed.epsilon * 1.001, composed.delta, k, p.epsilon) > p.delta);
+    assert_true(composed.epsilon > advanced.epsilon); /* that is what an accountant is for */
+    faro_release_destroy(r);
+  }
+}
+
+/* What amplification gives for M0 batches, put together again: some split of delta takes the local randomizers' privacy
+ * to the share of a batch. And it is less noise than without a shuffler. */
+static void test_amplified__returning_users_are_amplified_too(void **state) {
+  (void)state;
+  const faro_release_params p = {.epsilon = 1,
+                                 .delta = 1e-6,
+                                 .horizon = 100000,
+                                 .batch = 5000,
+                                 .level = FARO_LEVEL_USER,
+                                 .contributions = 4,
+                                 .calibration = FARO_CALIBRATION_TIGHT};
+  faro_release *r = make_named("shuffle-amplified", &p);
+  faro_release *local = make_named("local", &p);
+  assert_true(faro_release_noise(r).scale[0] < 0.7 * faro_release_noise(local).scale[0]);
+  const double mu = r->contribution.sensitivity / ((const faro_real *)(const void *)r)->sd[0];
+  const faro_budget each = faro_composed_share(r);
+  double best = INFINITY;
+  for (double delta0 = each.delta / 5000; delta0 > each.delta / 1e8; delta0 /= 2) {
+    const double epsilon0 = faro_gaussian_epsilon(mu, delta0);
+    best = fmin(best, faro_shuffle_epsilon(epsilon0, delta0, 5000, each.delta));
+  }
+  print_message("  a batch spends %.5f of %.5f\n", best, each.epsilon);
+  assert_true(best <= each.epsilon * (1 + 1e-6) && best > 0.9 * each.epsilon);
+  faro_release_destroy(r);
+  faro_release_destroy(local);
+}
+
+static void test_double__refuses_users_who_may_be_in_both(void **state) {
+  (void)state;
+  faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+  p.horizon = 40;
+  p.level = FARO_LEVEL_USER;
+  const double x[D] = {0};
+  for (p.contributions = 1; p.contributions <= 2; p.contributions++) {
+    faro_release *r = make_named("local", &p);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 13, 0, FARO_ROLE_USER);
+    while (!faro_release_spent(r)) (void)faro_release_absorb(r, x, 0, &sim);
+    faro_error error = {0};
+    const faro_status status = faro_release_double(&r, &error);
+    assert_int_equal(status, p.contributions == 1 ? FARO_OK : FARO_INVALID);
+    if (status != FARO_OK) assert_int_equal(strncmp(error.message, "contributions", 13), 0);
+    faro_release_destroy(r);
+  }
+}
+
 static bool proven(const char *name, double epsilon, double delta, uint64_t batch) {
   faro_release_params p = {.epsilon = epsilon,
                            .delta = delta,
@@ -435,6 +569,10 @@ int main(void) {
       cmocka_unit_test(test_all__survive_exhausted_memory),
       cmocka_unit_test(test_all__refuse_parameters_by_name),
       cmocka_unit_test(test_all__claims_are_honest),
+      cmocka_unit_test(test_all__returning_users_get_the_noise_they_need),
+      cmocka_unit_test(test_shares__compose_to_the_claim),
+      cmocka_unit_test(test_amplified__returning_users_are_amplified_too),
+      cmocka_unit_test(test_double__refuses_users_who_may_be_in_both),
       cmocka_unit_test(test_paper__claims_end_where_the_theorems_end),
       cmocka_unit_test(test_closed_form__matches_a_hand_computation),
       cmocka_unit_test(test_noise__none_is_exact_under_every_schedule),
