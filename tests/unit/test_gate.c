@@ -29,7 +29,8 @@ static void test_gate__says_why_it_refuses(void **state) {
   faro_gate_destroy(gate);
   gate = make(1, 10);
   assert_ok(faro_gate_admit(gate, 0, 4, error));
-  refused(gate, 0, 3, "user 0 is in batch 4 already"); /* batches never go back: 3 may have had the user, too */
+  refused(gate, 0, 3,
+          "user 0 is in batch 4 already"); /* batches never go back: 3 may have had the user, too */
   faro_gate_destroy(gate);
 }
 
