@@ -16,9 +16,11 @@
 
 /* A mechanism under attack. One run makes it afresh, gives it the victim's (x, y), and writes all that the adversary
  * sees: `messages` vectors of `width` finite numbers, one after another. More than one message means that they were
- * shuffled, and that the victim's went in at place 0. The others' data is fixed: the same in every run. */
+ * shuffled, and that the victim's went in at place 0. A victim who comes several times is in so many `batches` of such
+ * messages, one after another, whose noise is independent. The others' data is fixed: the same in every run. */
 typedef struct faro_audit_mechanism {
   size_t messages, width;
+  size_t batches; /* 0: 1 */
   void *context;
   faro_status (*run)(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                      faro_error *error);
@@ -29,6 +31,11 @@ typedef struct faro_audit_plan {
   uint64_t trials;       /* runs in all, 1000 .. 10^9 */
   double confidence;     /* 0.5 .. 1 - 10^-9 */
   uint64_t seed;
+  /* faro_audit_release only */
+  uint64_t visits; /* how often the victim comes; 0: as often as the claim allows */
+  uint64_t
+      place; /* joint, concurrent: how many users come before the victim's first visit, the next ones are a batch
+                      later each */
 } faro_audit_plan;
 
 typedef struct faro_audit_result {
@@ -46,12 +53,13 @@ FARO_API faro_status faro_audit(const faro_audit_mechanism *mechanism, const far
                                 const faro_audit_plan *plan, faro_audit_result *result,
                                 faro_error *error) FARO_WARN_UNUSED;
 
-/* Audits a release against its own claim; the plan's epsilon and delta are not read. What is seen follows from the
- * trust model:
- *   local, none  the victim's message;
- *   shuffle      the shuffled batch that the victim is in (batches are of disjoint users);
- *   joint        the published sums, after every release up to the 16th, then after powers of two and the last. The
- *                victim is in the first batch, which every release covers. */
+/* Audits a release against its own claim; the plan's epsilon and delta are not read. The victim brings the same data on
+ * each visit, to the first batches in turn, and at most once to each. What is seen follows from the trust model:
+ *   local, none  the victim's messages;
+ *   shuffle      the shuffled batches that the victim is in (the others are of other users);
+ *   concurrent   the first four reports of every shuffler;
+ *   joint        the published sums, after every release up to the 16th, then after powers of two and the last. Every
+ *                release covers the first batch. */
 FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
                                         const faro_release_params *params, const faro_audit_plan *plan,
                                         faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;

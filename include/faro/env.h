@@ -42,6 +42,7 @@ typedef struct faro_env_params {
   uint64_t
       shufflers; /* k and epsilon, of bits-hard alone: what its stream is to be hard for; k = 0: log2(T) - 1 */
   double epsilon;
+  uint64_t population; /* how many users there are, each as likely to come; 0: nobody comes twice */
 } faro_env_params;
 
 typedef struct faro_env faro_env;
@@ -64,6 +65,7 @@ FARO_API void faro_env_destroy(faro_env *env);
 /* Draws instance `instance` of `seed` and makes its first round ready. */
 FARO_API void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance);
 FARO_API const faro_arms *faro_env_arms(const faro_env *env);  /* of this round */
+FARO_API uint64_t faro_env_user(const faro_env *env);          /* who plays it, below the population */
 FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less this arm's */
 /* Plays an arm: copies its features to x, returns the reward, and makes the next round ready. */
 FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);

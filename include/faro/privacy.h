@@ -54,12 +54,15 @@ FARO_API faro_claim faro_claim_make(double epsilon, double delta, faro_trust tru
 FARO_API const char *faro_claim_standing(const faro_claim *claim);
 
 /* Claims as an algebra. The result is proven when all its parts are. Whatever is computed from a release alone has the
- * release's own claim (post-processing), so that needs no function. */
+ * release's own claim (post-processing), so that needs no function. A claim for c rounds of a user holds for fewer
+ * rounds too, and at event level for one; so two claims together are at user level if both are, for the fewer rounds of
+ * both. */
 /* Both on the same users: budgets add. */
 FARO_API faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b);
 /* On disjoint users: the weaker of both. */
 FARO_API faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b);
-/* For k users at once, or one user k times: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)). */
+/* For k users at once, or one user k times as often: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1)), at user
+ * level. */
 FARO_API faro_claim faro_claim_group(const faro_claim *claim, uint64_t k);
 /* Shuffle privacy implies joint privacy: policies are computed from shuffled batches, and what a user is shown from
  * the policy and the user's own data (the billboard lemma, Hsu et al. 2016). */

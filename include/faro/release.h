@@ -107,6 +107,18 @@ FARO_API bool faro_release_spent(const faro_release *release);
  * (docs/privacy.md). On failure the old one stays. FARO_INVALID where params.anytime was not set. */
 FARO_API faro_status faro_release_double(faro_release **release, faro_error *error) FARO_WARN_UNUSED;
 
+/* User level: remembers who has contributed how often, so that nobody does beyond the bound that the noise was made
+ * for. Users are 0 .. users - 1; batches are counted from 0 and never go back. */
+typedef struct faro_gate faro_gate;
+
+FARO_API faro_status faro_gate_create(faro_gate **gate, uint64_t users, uint64_t contributions,
+                                      faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_gate_destroy(faro_gate *gate);
+/* FARO_OK: the user may contribute to the batch now, and this is counted. FARO_INVALID, and nothing counted: the user has
+ * contributed as often as is allowed, or is in this batch already; what they bring must not be absorbed. */
+FARO_API faro_status faro_gate_admit(faro_gate *gate, uint64_t user, uint64_t batch,
+                                     faro_error *error) FARO_WARN_UNUSED;
+
 /* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim);
 
@@ -156,6 +168,8 @@ FARO_API faro_status faro_shuffler_report(faro_shuffler *shuffler, uint64_t *tot
 FARO_API size_t faro_release_shufflers(const faro_release *release); /* k; 0 where nothing is shuffled */
 /* Whether shuffler `level` starts anew with the open batch, and with which task. */
 FARO_API bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task);
+/* What shuffler `level` reported at the end of the last batch: ones of each entry; NULL: nothing. All that leaves it. */
+FARO_API const uint64_t *faro_release_report(const faro_release *release, size_t level);
 /* How many of them will report at the end of the open batch. */
 FARO_API size_t faro_release_due(const faro_release *release);
 

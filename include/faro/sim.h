@@ -66,6 +66,7 @@ typedef struct faro_outcome {
   faro_spread regret; /* final; where the measure is the error, that */
   double updates;     /* mean number of policy updates */
   double shifted;     /* share of updates in which V had to be shifted */
+  double refused;     /* share of rounds whose user had contributed as often as the claim allows */
   double seconds;     /* of computing, over all instances */
   size_t points;      /* of the curve */
   uint64_t round[FARO_CURVE_POINTS];

@@ -81,6 +81,9 @@ static double victim(const attack *a, const pair *p, int input) {
   return top ? c->high + beyond : c->low - beyond;
 }
 
+static size_t batches_of(const faro_audit_mechanism *m) { return m->batches > 0 ? m->batches : 1; }
+static size_t view_length(const faro_audit_mechanism *m) { return batches_of(m) * m->messages * m->width; }
+
 /* One run, on a stream that no other run has. */
 static faro_status play(attack *a, const pair *p, int input, faro_error *error) {
   faro_sim_rng sim;
@@ -89,7 +92,7 @@ static faro_status play(attack *a, const pair *p, int input, faro_error *error) 
   const faro_audit_mechanism *m = a->mechanism;
   const faro_status status = m->run(m->context, a->x, y, &sim, a->view, error);
   if (status != FARO_OK) return status;
-  for (size_t i = 0; i < m->messages * m->width; i++)
+  for (size_t i = 0; i < view_length(m); i++)
     if (!isfinite(a->view[i]))
       return faro_fail(error, FARO_INVALID, "the mechanism let a number be seen that is not finite");
   return FARO_OK;
@@ -209,11 +212,11 @@ static faro_status make_room(attack *a, faro_error *error) {
   const faro_audit_mechanism *m = a->mechanism;
   const size_t most = (size_t)(a->plan->trials / 16);
   a->x = faro_arena_alloc(&a->arena, a->contribution->dimension, sizeof *a->x, error);
-  a->view = faro_arena_alloc(&a->arena, m->messages * m->width, sizeof *a->view, error);
+  a->view = faro_arena_alloc(&a->arena, view_length(m), sizeof *a->view, error);
   a->pooled = faro_arena_alloc(&a->arena, 2 * most, sizeof *a->pooled, error);
   if (!a->x || !a->view || !a->pooled) return FARO_MEMORY;
   const faro_status status =
-      faro_discriminant_open(&a->discriminant, m->messages, m->width, &a->arena, error);
+      faro_discriminant_open(&a->discriminant, batches_of(m), m->messages, m->width, &a->arena, error);
   if (status != FARO_OK) return status;
   for (int input = 0; input < 2; input++)
     for (size_t k = 0; k < faro_discriminant_scores(&a->discriminant); k++) {

@@ -35,9 +35,10 @@ static bool allocate(faro_discriminant *d, faro_arena *arena, faro_error *error)
   return true;
 }
 
-faro_status faro_discriminant_open(faro_discriminant *d, size_t messages, size_t width, faro_arena *arena,
-                                   faro_error *error) {
-  *d = (faro_discriminant){.messages = messages,
+faro_status faro_discriminant_open(faro_discriminant *d, size_t batches, size_t messages, size_t width,
+                                   faro_arena *arena, faro_error *error) {
+  *d = (faro_discriminant){.batches = batches,
+                           .messages = messages,
                            .width = width,
                            .sampled = messages < SAMPLED ? messages : SAMPLED,
                            .full = width <= FULL_MAX};
@@ -68,7 +69,7 @@ static void add_square(const faro_discriminant *d, const double *message, double
   }
 }
 
-void faro_discriminant_see(faro_discriminant *d, int input, const double *view) {
+static void see_batch(faro_discriminant *d, int input, const double *view) {
   if (!d->begun) memcpy(d->origin, view, d->width * sizeof *view);
   d->begun = true;
   faro_moments *m = &d->input[input];
@@ -81,6 +82,10 @@ void faro_discriminant_see(faro_discriminant *d, int input, const double *view) 
     for (size_t i = 0; i < d->width; i++) m->sample[i] += message[i] - d->origin[i];
     add_square(d, message, m->square);
   }
+}
+
+void faro_discriminant_see(faro_discriminant *d, int input, const double *view) {
+  for (size_t b = 0; b < d->batches; b++) see_batch(d, input, view + b * d->messages * d->width);
 }
 
 /* The covariance within each input, averaged over both. */
@@ -141,7 +146,7 @@ static double project(const faro_discriminant *d, const double *weight, const do
   return sum;
 }
 
-void faro_discriminant_score(const faro_discriminant *d, const double *view, double score[static SCORES]) {
+static void score_batch(const faro_discriminant *d, const double *view, double score[static SCORES]) {
   double sum = 0;
   double least = INFINITY;
   double greatest = -INFINITY;
@@ -151,7 +156,7 @@ void faro_discriminant_score(const faro_discriminant *d, const double *view, dou
     least = fmin(least, s);
     greatest = fmax(greatest, s);
   }
-  score[SCORE_SUM] = sum;
+  score[SCORE_SUM] += sum;
   if (d->messages == 1) return;
   double above = 0; /* sums of exponentials, relative to the greatest of each */
   double below = 0;
@@ -160,10 +165,15 @@ void faro_discriminant_score(const faro_discriminant *d, const double *view, dou
     above += exp((s - greatest) / 2);
     below += exp((least - s) / 2);
   }
-  score[SCORE_LARGEST] = greatest;
-  score[SCORE_MIXTURE] = (greatest + least) / 2 + log(above) - log(below);
-  score[SCORE_CONTRAST] = greatest + least - 2 * sum / (double)d->messages;
-  score[SCORE_PLACE] = project(d, d->place_weight, view);
+  score[SCORE_LARGEST] += greatest;
+  score[SCORE_MIXTURE] += (greatest + least) / 2 + log(above) - log(below);
+  score[SCORE_CONTRAST] += greatest + least - 2 * sum / (double)d->messages;
+  score[SCORE_PLACE] += project(d, d->place_weight, view);
+}
+
+void faro_discriminant_score(const faro_discriminant *d, const double *view, double score[static SCORES]) {
+  for (size_t k = 0; k < SCORES; k++) score[k] = 0;
+  for (size_t b = 0; b < d->batches; b++) score_batch(d, view + b * d->messages * d->width, score);
 }
 
 const char *faro_score_name(size_t score) {

@@ -12,7 +12,10 @@
  *   mixture   log sum exp(s_i / 2) - log sum exp(-s_i / 2): the likelihood ratio when the victim may be anyone and the
  *             two inputs lie on opposite sides of the others
  *   contrast  greatest plus least s_i about the batch's own mean: noise that all messages share cancels
- *   place     the score of the message at the victim's place, with weights of its own: nothing, if it was shuffled */
+ *   place     the score of the message at the victim's place, with weights of its own: nothing, if it was shuffled
+ *
+ * A view of several batches, each with the victim in it and noise of its own, has the product of their likelihood ratios:
+ * each batch is scored by itself, learnt from as if it were a run of its own, and the scores add. */
 #ifndef FARO_AUDIT_DISCRIMINANT_H
 #define FARO_AUDIT_DISCRIMINANT_H
 
@@ -23,7 +26,7 @@
 enum { SCORE_SUM, SCORE_LARGEST, SCORE_MIXTURE, SCORE_CONTRAST, SCORE_PLACE, SCORES };
 
 typedef struct faro_moments {
-  uint64_t runs;
+  uint64_t runs;  /* times batches */
   double *total;  /* sum of all messages */
   double *place;  /* the message at place 0 */
   double *sample; /* the first messages, on their own */
@@ -31,8 +34,8 @@ typedef struct faro_moments {
 } faro_moments;
 
 typedef struct faro_discriminant {
-  size_t messages, width;
-  size_t sampled; /* messages of a view that the covariance is taken from */
+  size_t batches, messages, width;
+  size_t sampled; /* messages of a batch that the covariance is taken from */
   bool full;      /* covariance, or its diagonal alone */
   bool begun;
   double *origin; /* moments are taken about the first message seen, to keep digits */
@@ -42,8 +45,8 @@ typedef struct faro_discriminant {
 } faro_discriminant;
 
 /* Memory comes from the arena; faro_discriminant_close frees what does not. */
-faro_status faro_discriminant_open(faro_discriminant *d, size_t messages, size_t width, faro_arena *arena,
-                                   faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_discriminant_open(faro_discriminant *d, size_t batches, size_t messages, size_t width,
+                                   faro_arena *arena, faro_error *error) FARO_WARN_UNUSED;
 void faro_discriminant_close(faro_discriminant *d);
 
 void faro_discriminant_forget(faro_discriminant *d);

@@ -22,40 +22,39 @@ typedef struct stage {
   double *x;      /* a canary's features */
   double *score;  /* the i-th moment as the adversary sees it */
   double *number; /* a message as numbers */
-  void *message;
   bool *coin;
   size_t *order;     /* canaries, the surest first */
   long double *tail; /* f(0) .. f(r + 1) */
 } stage;
 
-static faro_status set_stage(stage *s, const faro_release *r, const faro_contribution *c, faro_error *error) {
+static faro_status set_stage(stage *s, const faro_contribution *c, faro_error *error) {
   s->m = c->dimension;
   s->x = faro_arena_alloc(&s->arena, s->m, sizeof *s->x, error);
   s->score = faro_arena_alloc(&s->arena, s->m, sizeof *s->score, error);
-  s->number = faro_arena_alloc(&s->arena, c->length, sizeof *s->number, error);
-  s->message = faro_arena_alloc(&s->arena, faro_release_message_size(r), 1, error);
   s->coin = faro_arena_alloc(&s->arena, s->m, sizeof *s->coin, error);
   s->order = faro_arena_alloc(&s->arena, s->m, sizeof *s->order, error);
   s->tail = faro_arena_alloc(&s->arena, s->m + 2, sizeof *s->tail, error);
-  return s->x && s->score && s->number && s->message && s->coin && s->order && s->tail ? FARO_OK
-                                                                                       : FARO_MEMORY;
+  return s->x && s->score && s->coin && s->order && s->tail ? FARO_OK : FARO_MEMORY;
 }
 
-/* The one run. Where nobody is trusted the adversary sees every message, else the published sum of all canaries. */
-static void run_once(stage *s, faro_release *r, const faro_contribution *c, faro_trust trust, uint64_t seed) {
+/* Where nobody is trusted the adversary sees every message: the sum changes by it when a batch is one user. */
+static bool sees_messages(const faro_release_kind *kind) {
+  const faro_trust trust = faro_release_kind_trust(kind);
+  return trust == FARO_TRUST_LOCAL || trust == FARO_TRUST_NONE;
+}
+
+/* The one run. */
+static void run_once(stage *s, faro_release *r, const faro_contribution *c, bool alone, uint64_t seed) {
   faro_sim_rng coins;
   faro_sim_rng noise;
   faro_sim_open(&coins, seed, 0, FARO_ROLE_CONTEXT);
   faro_sim_open(&noise, seed, 0, FARO_ROLE_USER);
-  const bool alone = trust == FARO_TRUST_LOCAL || trust == FARO_TRUST_NONE;
   for (size_t i = 0; i < s->m; i++) {
     s->coin[i] = faro_sim_bernoulli(&coins, 0.5);
     s->x[i] = s->coin[i] ? c->norm : -c->norm;
-    if (alone) {
-      faro_release_rehearse(r, s->x, c->high, &noise, s->message);
-      faro_release_numbers(r, s->message, s->number);
-      s->score[i] = s->number[c->gram + i];
-    } else (void)faro_release_absorb(r, s->x, c->high, &noise);
+    const double before = faro_release_statistics(r).sum[c->gram + i];
+    (void)faro_release_absorb(r, s->x, c->high, &noise);
+    if (alone) s->score[i] = faro_release_statistics(r).sum[c->gram + i] - before;
     s->x[i] = 0;
   }
   for (size_t i = 0; !alone && i < s->m; i++) s->score[i] = faro_release_statistics(r).sum[c->gram + i];
@@ -109,16 +108,18 @@ faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contrib
     return faro_fail(error, FARO_INVALID, "dimension must be 30 .. 1000 for an audit of one run (got %zu)",
                      contribution->dimension);
   faro_release_params p = *params;
-  p.batch = p.horizon = contribution->dimension; /* every canary is in the one release */
+  p.horizon = contribution->dimension;
+  p.batch = sees_messages(kind) ? 1 : p.horizon; /* every canary is in the one release */
+  p.shufflers = 1;
   faro_release *release = NULL;
   stage s = {0};
   faro_status status = faro_release_create(&release, kind, contribution, &p, error);
-  if (status == FARO_OK) status = set_stage(&s, release, contribution, error);
+  if (status == FARO_OK) status = set_stage(&s, contribution, error);
   if (status == FARO_OK) {
     const faro_claim *claim = faro_release_claim(release);
     const size_t guesses = s.m / 3;
     const double delta = isnan(claim->delta) ? 0 : claim->delta;
-    run_once(&s, release, contribution, claim->trust, plan->seed);
+    run_once(&s, release, contribution, sees_messages(kind), plan->seed);
     const size_t right = count_right(&s, guesses);
     *result =
         (faro_audit_result){.epsilon_lower = refuted_up_to(&s, guesses, right, delta, 1 - plan->confidence),

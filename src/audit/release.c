@@ -12,7 +12,11 @@
  * at instead of the totals: the same distribution (tested in test_release_noise.c), the same information. */
 static const double MESSAGE_BITS_MAX = 0x1p20;
 
-enum { EVERY = 16 }; /* releases that are all seen; later ones at powers of two */
+enum {
+  EVERY = 16,
+  REPORTS = 4,
+  LEVELS_MAX = 64
+}; /* releases that are all seen, later ones at powers of two; reports of a shuffler */
 
 typedef struct target {
   const faro_release_kind *kind;
@@ -21,33 +25,47 @@ typedef struct target {
   faro_release *release; /* of which messages are made */
   faro_arena arena;
   uint64_t batch, releases; /* releases: batches that are played through */
+  uint64_t visits, place;   /* the victim comes as user `place`, then a batch later each time */
   size_t size;              /* of a message */
   unsigned char *messages;
   double *nobody; /* the features of all users but the victim: zero */
 } target;
 
-static faro_status see_message(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
-                               faro_error *error) {
+static faro_status see_messages(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                                faro_error *error) {
   target *t = context;
   (void)error;
-  faro_release_rehearse(t->release, x, y, sim, t->messages);
-  faro_release_numbers(t->release, t->messages, view);
+  for (uint64_t visit = 0; visit < t->visits; visit++, view += t->size / sizeof *view) {
+    faro_release_rehearse(t->release, x, y, sim, t->messages);
+    faro_release_numbers(t->release, t->messages, view);
+  }
   return FARO_OK;
 }
 
-static faro_status see_batch(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
-                             faro_error *error) {
-  target *t = context;
-  (void)error;
+/* One shuffled batch with the victim in it; returns how many numbers are seen. */
+static size_t see_batch(target *t, const double *x, double y, faro_sim_rng *sim, double *view) {
   for (uint64_t user = 0; user < t->batch; user++) {
     const bool victim = user == 0;
     faro_release_rehearse(t->release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim,
                           t->messages + user * t->size);
   }
+  const size_t width = t->size / sizeof *view;
   const size_t count = faro_release_rehearse_shuffle(t->release, t->messages, sim);
   for (size_t i = 0; i < count; i++)
-    faro_release_numbers(t->release, t->messages + i * t->size, view + i * (t->size / sizeof *view));
+    faro_release_numbers(t->release, t->messages + i * t->size, view + i * width);
+  return count * width;
+}
+
+static faro_status see_batches(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                               faro_error *error) {
+  target *t = context;
+  (void)error;
+  for (uint64_t visit = 0; visit < t->visits; visit++) view += see_batch(t, x, y, sim, view);
   return FARO_OK;
+}
+
+static bool is_victim(const target *t, uint64_t user) {
+  return user >= t->place && (user - t->place) % t->batch == 0 && (user - t->place) / t->batch < t->visits;
 }
 
 static bool is_seen(const target *t, uint64_t release) {
@@ -61,7 +79,7 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
-    const bool victim = user == 0;
+    const bool victim = is_victim(t, user);
     if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
       continue;
     const faro_statistics published = faro_release_statistics(release);
@@ -73,7 +91,7 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   return FARO_OK;
 }
 
-/* The view of a trusted server's sums, or of one batch's total, over `releases`. */
+/* The view of a trusted server's sums, or of batches' totals, over `releases`. */
 static faro_audit_mechanism sums(target *t, uint64_t releases) {
   t->releases = releases;
   size_t seen = 0;
@@ -82,20 +100,71 @@ static faro_audit_mechanism sums(target *t, uint64_t releases) {
       .messages = 1, .width = seen * t->contribution->length, .context = t, .run = see_sums};
 }
 
+/* How many reports of a shuffler are seen. */
+static uint64_t reports_of(const target *t, size_t level) {
+  faro_shuffler_task task = {.size = 1};
+  if (!faro_release_task(t->release, level, &task)) return 0;
+  const uint64_t all = t->releases * t->batch / task.size;
+  return all < REPORTS ? all : REPORTS;
+}
+
+/* The first reports of every shuffler, in the order in which they come. */
+static faro_status see_reports(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                               faro_error *error) {
+  const target *t = context;
+  faro_release *release = NULL;
+  uint64_t seen[LEVELS_MAX] = {0};
+  const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
+  if (status != FARO_OK) return status;
+  for (uint64_t user = 0; user < t->releases * t->batch; user++) {
+    const bool victim = is_victim(t, user);
+    if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
+      continue;
+    const uint64_t *ones = NULL;
+    for (size_t level = 0; (ones = faro_release_report(release, level)); level++)
+      for (size_t i = 0; seen[level] < REPORTS && i < t->contribution->length; i++) {
+        *view++ = (double)ones[i];
+        seen[level] += i + 1 == t->contribution->length;
+      }
+  }
+  faro_release_destroy(release);
+  return FARO_OK;
+}
+
+static faro_status open_reports(target *t, uint64_t batches, faro_audit_mechanism *mechanism,
+                                faro_error *error) {
+  const size_t levels = faro_release_shufflers(t->release);
+  t->releases = batches;
+  if (levels > LEVELS_MAX)
+    return faro_fail(error, FARO_INVALID, "shufflers must be at most %d for an audit (got %zu)", LEVELS_MAX,
+                     levels);
+  uint64_t reports = 0;
+  for (size_t level = 0; level < levels; level++) reports += reports_of(t, level);
+  *mechanism = (faro_audit_mechanism){
+      .messages = 1, .width = reports * t->contribution->length, .context = t, .run = see_reports};
+  return FARO_OK;
+}
+
 static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
   const bool shuffled = faro_release_kind_trust(t->kind) == FARO_TRUST_SHUFFLE;
   t->size = faro_release_message_size(t->release);
   t->messages = faro_arena_alloc(&t->arena, shuffled ? t->batch : 1, t->size, error);
   if (!t->messages) return FARO_MEMORY;
-  *mechanism = (faro_audit_mechanism){
-      .messages = 1, .width = t->size / sizeof(double), .context = t, .run = see_message};
-  if (!shuffled) return FARO_OK;
+  *mechanism = (faro_audit_mechanism){.messages = 1,
+                                      .width = t->size / sizeof(double),
+                                      .batches = t->visits,
+                                      .context = t,
+                                      .run = see_messages};
+  const double users = shuffled ? (double)t->batch : 1;
+  const bool many =
+      faro_release_kind_exact(t->kind) && users * faro_release_cost(t->release).bits > MESSAGE_BITS_MAX;
+  if (!shuffled && many) t->batch = t->params.batch = 1; /* the sum of one user is the message */
+  if (many) *mechanism = sums(t, t->visits);
+  if (!shuffled || many) return FARO_OK;
   faro_sim_rng sim;
   faro_sim_open(&sim, 0, 0, FARO_ROLE_USER);
   mechanism->messages = faro_release_rehearse_shuffle(t->release, t->messages, &sim);
-  mechanism->run = see_batch;
-  const double bits = (double)t->batch * faro_release_cost(t->release).bits;
-  if (mechanism->messages == 1 && bits > MESSAGE_BITS_MAX) *mechanism = sums(t, 1);
+  mechanism->run = see_batches;
   return FARO_OK;
 }
 
@@ -103,17 +172,26 @@ static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_
   const faro_status status = faro_release_create(&t->release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   t->batch = faro_release_batch(t->release);
+  const uint64_t batches = t->params.horizon / t->batch;
+  if (t->visits == 0) t->visits = faro_release_claim(t->release)->contributions;
+  if (t->visits > batches) t->visits = batches;
   t->nobody = faro_arena_alloc(&t->arena, t->contribution->dimension, sizeof *t->nobody, error);
   if (!t->nobody) return FARO_MEMORY;
-  if (faro_release_kind_trust(t->kind) != FARO_TRUST_JOINT) return open_messages(t, mechanism, error);
-  *mechanism = sums(t, t->params.horizon / t->batch);
+  const faro_trust trust = faro_release_kind_trust(t->kind);
+  if (trust == FARO_TRUST_CONCURRENT) return open_reports(t, batches, mechanism, error);
+  if (trust != FARO_TRUST_JOINT) return open_messages(t, mechanism, error);
+  *mechanism = sums(t, batches);
   return FARO_OK;
 }
 
 faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
                                const faro_release_params *params, const faro_audit_plan *plan,
                                faro_audit_result *result, faro_error *error) {
-  target t = {.kind = kind, .contribution = contribution, .params = *params};
+  target t = {.kind = kind,
+              .contribution = contribution,
+              .params = *params,
+              .visits = plan->visits,
+              .place = plan->place};
   faro_audit_mechanism mechanism = {0};
   faro_audit_plan claimed = *plan;
   faro_status status = open_target(&t, &mechanism, error);

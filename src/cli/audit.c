@@ -14,6 +14,9 @@ enum {
   OPTION_BATCH,
   OPTION_HORIZON,
   OPTION_CALIBRATION,
+  OPTION_LEVEL,
+  OPTION_CONTRIBUTIONS,
+  OPTION_VISITS,
   OPTION_TRIALS,
   OPTION_CONFIDENCE,
   OPTION_SEED,
@@ -22,17 +25,18 @@ enum {
   OPTION_COUNT
 };
 static const cli_option options[OPTION_COUNT] = {
-    [OPTION_EPSILON] = {"epsilon", true},     [OPTION_DELTA] = {"delta", true},
-    [OPTION_DIMENSION] = {"dimension", true}, [OPTION_BATCH] = {"batch", true},
-    [OPTION_HORIZON] = {"horizon", true},     [OPTION_CALIBRATION] = {"calibration", true},
-    [OPTION_TRIALS] = {"trials", true},       [OPTION_CONFIDENCE] = {"confidence", true},
-    [OPTION_SEED] = {"seed", true},           [OPTION_ONE_RUN] = {"one-run", false},
-    [OPTION_JSON] = {"json", false},
+    [OPTION_EPSILON] = {"epsilon", true},       [OPTION_DELTA] = {"delta", true},
+    [OPTION_DIMENSION] = {"dimension", true},   [OPTION_BATCH] = {"batch", true},
+    [OPTION_HORIZON] = {"horizon", true},       [OPTION_CALIBRATION] = {"calibration", true},
+    [OPTION_LEVEL] = {"level", true},           [OPTION_CONTRIBUTIONS] = {"contributions", true},
+    [OPTION_VISITS] = {"visits", true},         [OPTION_TRIALS] = {"trials", true},
+    [OPTION_CONFIDENCE] = {"confidence", true}, [OPTION_SEED] = {"seed", true},
+    [OPTION_ONE_RUN] = {"one-run", false},      [OPTION_JSON] = {"json", false},
 };
 
 typedef struct request {
   const char *release;
-  faro_release_params params; /* horizon 0: four batches */
+  faro_release_params params; /* horizon 0: four batches, or as many as the victim's visits */
   bool every_calibration;
   uint64_t dimension;
   faro_audit_plan plan;
@@ -49,6 +53,15 @@ static int take_calibration(request *r, const char *text) {
   r->params.calibration = (faro_calibration)found;
   r->every_calibration = false;
   return EXIT_DONE;
+}
+
+static int take_level(request *r, const char *text) {
+  for (int level = FARO_LEVEL_EVENT; level <= FARO_LEVEL_USER; level++)
+    if (strcmp(faro_level_name((faro_level)level), text) == 0) {
+      r->params.level = (faro_level)level;
+      return EXIT_DONE;
+    }
+  return cli_usage(&cli_audit, "--level must be one of event, user (got %s)", text);
 }
 
 static int take_release(request *r, const char *word) {
@@ -75,6 +88,10 @@ static int take_option(request *r, int option, const char *value) {
   case OPTION_BATCH: return cli_take_count(&cli_audit, "batch", value, 1, 1000000, &r->params.batch);
   case OPTION_HORIZON: return cli_take_count(&cli_audit, "horizon", value, 1, 1000000000, &r->params.horizon);
   case OPTION_CALIBRATION: return take_calibration(r, value);
+  case OPTION_LEVEL: return take_level(r, value);
+  case OPTION_CONTRIBUTIONS:
+    return cli_take_count(&cli_audit, "contributions", value, 1, 1000000, &r->params.contributions);
+  case OPTION_VISITS: return cli_take_count(&cli_audit, "visits", value, 1, 1000000, &r->plan.visits);
   case OPTION_TRIALS: return cli_take_count(&cli_audit, "trials", value, 1000, 1000000000, &r->plan.trials);
   case OPTION_CONFIDENCE:
     return cli_take_real(&cli_audit, "confidence", value, 0.5, 1 - 1e-9, &r->plan.confidence);
@@ -83,6 +100,13 @@ static int take_option(request *r, int option, const char *value) {
   case OPTION_JSON: r->json = true; return EXIT_DONE;
   default: return take_release(r, value);
   }
+}
+
+/* Batches that give the victim room, and four at least. */
+static uint64_t most_visits(const request *r) {
+  uint64_t most = 4;
+  if (r->params.contributions > most) most = r->params.contributions;
+  return r->plan.visits > most ? r->plan.visits : most;
 }
 
 /* EXIT_DONE and a complete request, or -1 when help was printed, or an exit status. */
@@ -100,7 +124,7 @@ static int parse(request *r, int argc, char **argv) {
   if (!r->release) return cli_usage(&cli_audit, "which release? (`faro list releases`, or all)");
   if (r->dimension == 0) r->dimension = r->one_run ? 500 : 2;
   if (r->one_run) r->plan.trials = 1;
-  if (r->params.horizon == 0) r->params.horizon = 4 * r->params.batch;
+  if (r->params.horizon == 0) r->params.horizon = most_visits(r) * r->params.batch;
   return EXIT_DONE;
 }
 
@@ -110,6 +134,12 @@ typedef struct item {
   faro_calibration calibration;
   faro_audit_result result;
 } item;
+
+/* Nothing was published for returning users. */
+static bool offers(const request *r, const faro_release_kind *kind, faro_calibration calibration) {
+  return faro_release_kind_calibrates(kind, calibration) &&
+         !(r->params.level == FARO_LEVEL_USER && calibration == FARO_CALIBRATION_FIGURE);
+}
 
 /* What the request asks for; `items` may be NULL to count. A release that was named is asked for a calibration that it
  * does not offer, too: it says so best itself. */
@@ -122,8 +152,7 @@ static size_t collect(const request *r, item *items) {
     for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
       const faro_calibration calibration = (faro_calibration)c;
       if (!r->every_calibration && calibration != r->params.calibration) continue;
-      const bool offered = faro_release_kind_calibrates(kind, calibration);
-      if (!offered && (all || r->every_calibration)) continue;
+      if (!offers(r, kind, calibration) && (all || r->every_calibration)) continue;
       if (items) items[count] = (item){.kind = kind, .calibration = calibration};
       count++;
     }
@@ -153,10 +182,14 @@ static const char *verdict(const item *it) {
 
 static json_t *json_number(double value) { return isnan(value) ? json_null() : json_real(value); }
 
-static json_t *item_json(const item *it) {
+/* Of one user, that the claims cover. */
+static uint64_t rounds(const request *r) { return r->params.contributions ? r->params.contributions : 1; }
+
+static json_t *item_json(const request *r, const item *it) {
   const faro_audit_result *a = &it->result;
-  return json_pack("{s:s, s:s, s:o, s:o, s:b, s:f, s:I, s:f, s:s, s:s, s:f, s:f, s:s}", "release",
+  return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:f, s:I, s:f, s:s, s:s, s:f, s:f, s:s}", "release",
                    faro_release_kind_name(it->kind), "calibration", faro_calibration_name(it->calibration),
+                   "level", faro_level_name(r->params.level), "contributions", (json_int_t)rounds(r),
                    "epsilon", json_number(a->epsilon), "delta", json_number(a->delta), "proven", a->proven,
                    "epsilon_lower", a->epsilon_lower, "trials", (json_int_t)a->trials, "confidence",
                    a->confidence, "pair", a->pair, "statistic", a->statistic, "hits", a->hits, "false_hits",
@@ -165,7 +198,7 @@ static json_t *item_json(const item *it) {
 
 static int print_json(const request *r, const item *items, size_t count, bool consistent) {
   json_t *list = json_array();
-  for (size_t i = 0; i < count; i++) json_array_append_new(list, item_json(&items[i]));
+  for (size_t i = 0; i < count; i++) json_array_append_new(list, item_json(r, &items[i]));
   json_t *all = json_pack("{s:I, s:f, s:b, s:o}", "trials", (json_int_t)r->plan.trials, "confidence",
                           r->plan.confidence, "consistent", consistent, "audits", list);
   char *text = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
@@ -173,7 +206,15 @@ static int print_json(const request *r, const item *items, size_t count, bool co
   return cli_print(stdout, text);
 }
 
+/* What the victim does, where that is not the usual: one round, and a claim about one round. */
+static void print_visits(const request *r) {
+  if (r->params.level == FARO_LEVEL_USER)
+    printf("Claims are at user level, for %llu rounds of a user.\n", (unsigned long long)rounds(r));
+  if (r->plan.visits > 0) printf("The victim comes %llu times.\n", (unsigned long long)r->plan.visits);
+}
+
 static void print_table(const request *r, const item *items, size_t count) {
+  print_visits(r);
   printf("%llu trials each; the lower bounds on epsilon hold with confidence %.10g%s.\n\n",
          (unsigned long long)r->plan.trials, r->plan.confidence, count > 1 ? ", all together" : "");
   printf("%-18s %-11s %-19s %-10s %11s  %-15s %s\n", "release", "calibration", "claim", "", "lower bound",
@@ -236,10 +277,15 @@ const cli_command cli_audit = {
         "  --epsilon E      what to claim; 1 by default\n"
         "  --delta D        0.1 by default, where few trials see much\n"
         "  --calibration C  paper, figure or tight; by default each that the release offers\n"
+        "  --level L        event, or user: the victim comes in several rounds, and all of them are "
+        "replaced\n"
+        "  --contributions M  under --level user: the most rounds of a user, each in another batch; 1 by "
+        "default\n"
+        "  --visits M       how often the victim does come; by default as often as the claim allows\n"
         "  --dimension d    features of a user; 2 by default, and 500 with --one-run\n"
         "  --one-run        guess the signs of d canaries in a single run instead; use a small --delta\n"
         "  --batch B        users between two releases; 100 by default\n"
-        "  --horizon T      users in all; four batches by default\n"
+        "  --horizon T      users in all; four batches by default, or as many as the victim is in\n"
         "  --trials N       runs; 20000 by default\n"
         "  --confidence P   that no bound is above the true epsilon, over all audits asked for; 0.99 by "
         "default\n"
@@ -251,6 +297,7 @@ const cli_command cli_audit = {
         "examples:\n"
         "  faro audit local\n"
         "  faro audit all --trials 100000\n"
+        "  faro audit central-tree --level user --contributions 4\n"
         "  faro audit central-tree --one-run --epsilon 4 --delta 1e-7\n"
         "  faro audit shuffle-bits --calibration paper --epsilon 2 --delta 1e-3 --json\n",
 };

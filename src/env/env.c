@@ -36,6 +36,9 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, 
   if (p->dimension * p->arms > 10000000)
     return faro_fail(error, FARO_INVALID, "arms x dimension must be at most 10^7 (got %zu x %zu)", p->arms,
                      p->dimension);
+  if (p->population > 1000000000)
+    return faro_fail(error, FARO_INVALID, "population must be at most 10^9 (got %llu)",
+                     (unsigned long long)p->population);
   return FARO_OK;
 }
 
@@ -69,6 +72,12 @@ void faro_env_destroy(faro_env *env) {
   faro_arena_free(&arena);
 }
 
+/* A stream of its own: the same people come whatever else is drawn, and nothing else changes with the population. */
+static void call_user(faro_env *env) {
+  const double n = (double)env->params.population;
+  env->user = n > 0 ? (uint64_t)(n * faro_sim_uniform(&env->visitor)) : env->round;
+}
+
 static void draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
   const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
@@ -81,7 +90,9 @@ void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
   faro_sim_open(&env->instance, seed, instance, FARO_ROLE_INSTANCE);
   faro_sim_open(&env->context, seed, instance, FARO_ROLE_CONTEXT);
   faro_sim_open(&env->reward, seed, instance, FARO_ROLE_REWARD);
+  faro_sim_open(&env->visitor, seed, instance, FARO_ROLE_VISITOR);
   env->round = 0;
+  call_user(env);
   if (!env->kind->value) draw_parameter(env);
   env->kind->begin(env);
 }
@@ -89,6 +100,7 @@ void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
 double faro_env_value(faro_env *env) { return env->kind->value(env); }
 
 const faro_arms *faro_env_arms(const faro_env *env) { return &env->arms; }
+uint64_t faro_env_user(const faro_env *env) { return env->user; }
 double faro_env_gap(const faro_env *env, size_t arm) { return env->best - env->mean[arm]; }
 
 double faro_env_norm(const faro_env_params *params) {
@@ -105,6 +117,7 @@ double faro_env_play(faro_env *env, size_t arm, double *x) {
   for (size_t i = 0; i < env->params.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
   const double reward = draw_reward(env, env->mean[arm]);
   env->round++;
+  call_user(env);
   if (env->kind->next && env->round < env->params.horizon) env->kind->next(env);
   return reward;
 }

@@ -34,7 +34,8 @@ struct faro_env {
   double *basis;        /* scratch of kinds that need d x d */
   uint64_t round;       /* from 0 */
   faro_env_bits bits;
-  faro_sim_rng instance, context, reward;
+  uint64_t user; /* who plays this round */
+  faro_sim_rng instance, context, reward, visitor;
 };
 
 /* Pieces for linear environments (linear.c). */

@@ -53,18 +53,26 @@ const char *faro_claim_standing(const faro_claim *claim) {
 
 /* The weaker trust of two parts: who sees the least protected view sees all of it. */
 static faro_trust weaker(faro_trust a, faro_trust b) {
-  if (a == FARO_TRUST_NONE || b == FARO_TRUST_NONE) return FARO_TRUST_NONE;
-  if (a == FARO_TRUST_JOINT || b == FARO_TRUST_JOINT) return FARO_TRUST_JOINT;
-  if (a == FARO_TRUST_CONCURRENT || b == FARO_TRUST_CONCURRENT) return FARO_TRUST_CONCURRENT;
-  return a == FARO_TRUST_SHUFFLE || b == FARO_TRUST_SHUFFLE ? FARO_TRUST_SHUFFLE : FARO_TRUST_LOCAL;
+  static const int strength[] = {[FARO_TRUST_NONE] = 0,
+                                 [FARO_TRUST_JOINT] = 1,
+                                 [FARO_TRUST_CONCURRENT] = 2,
+                                 [FARO_TRUST_SHUFFLE] = 3,
+                                 [FARO_TRUST_LOCAL] = 4};
+  return strength[a] < strength[b] ? a : b;
 }
+
+static uint64_t fewer(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static faro_claim combine(const faro_claim *a, const faro_claim *b, double epsilon, double delta,
                           const char *how) {
   const faro_trust trust = weaker(a->trust, b->trust);
   if (trust == FARO_TRUST_NONE) return faro_claim_none();
-  return faro_claim_make(epsilon, fmin(1, delta), trust, a->proven && b->proven, "%s of: %.80s; %.80s", how,
-                         a->by, b->by);
+  faro_claim claim = faro_claim_make(epsilon, fmin(1, delta), trust, a->proven && b->proven,
+                                     "%s of: %.80s; %.80s", how, a->by, b->by);
+  const bool users = a->level == FARO_LEVEL_USER && b->level == FARO_LEVEL_USER;
+  claim.level = users ? FARO_LEVEL_USER : FARO_LEVEL_EVENT;
+  claim.contributions = fewer(a->contributions, b->contributions);
+  return claim;
 }
 
 faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b) {
@@ -80,8 +88,11 @@ faro_claim faro_claim_group(const faro_claim *claim, uint64_t k) {
   const double n = (double)k;
   const double epsilon = claim->epsilon;
   const double growth = epsilon > 0 ? expm1(n * epsilon) / expm1(epsilon) : n;
-  return faro_claim_make(n * epsilon, fmin(1, claim->delta * growth), claim->trust, claim->proven,
-                         "group of %llu of: %.150s", (unsigned long long)k, claim->by);
+  faro_claim group = faro_claim_make(n * epsilon, fmin(1, claim->delta * growth), claim->trust, claim->proven,
+                                     "group of %llu of: %.150s", (unsigned long long)k, claim->by);
+  group.level = FARO_LEVEL_USER;
+  if (__builtin_mul_overflow(k, claim->contributions, &group.contributions)) group.contributions = UINT64_MAX;
+  return group;
 }
 
 faro_claim faro_claim_joint(const faro_claim *shuffle) {

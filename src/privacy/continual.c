@@ -3,10 +3,12 @@
  * the noise of a prefix the norm of a row of L. */
 #include <math.h>
 
+#include "base/abort.h"
 #include "privacy/continual.h"
 
-/* The binary tree: R lists the nodes, L adds those of a prefix. A contribution is in one node of each level; M
- * neighbouring ones share nodes, so at the level of nodes of size 2^l they count M min(2^l, M). */
+/* The binary tree: R lists the nodes, L adds those of a prefix. A contribution is in one node of each level; a node of
+ * size 2^l holds at most min(2^l, M) of M contributions in different releases, so their squares add up to at most
+ * M min(2^l, M) in a level: reached by neighbours. */
 faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions) {
   double square = 0;
   double nodes = 1;
@@ -66,7 +68,19 @@ static double square_norm(uint64_t steps, uint64_t contributions, bool of_rows) 
   return sum;
 }
 
+/* M contributions move R x most when they are the first M (docs/privacy.md), if the weights do not exceed the diagonal:
+ * then (1, L_1, L_2, ...) is log-convex, so that r falls and is not negative. */
+static bool falls(uint64_t steps) {
+  double weight[FARO_FACTORED_TERMS];
+  double base[FARO_FACTORED_TERMS];
+  faro_factored_terms(steps, weight, base);
+  double sum = 0;
+  for (int j = 0; j < FARO_FACTORED_TERMS; j++) sum += weight[j];
+  return sum <= 1;
+}
+
 faro_continual faro_factored_factors(uint64_t steps, uint64_t contributions) {
+  FARO_INVARIANT(falls(steps));
   return (faro_continual){.sensitivity = sqrt(square_norm(steps, contributions, false)) * (1 + 1e-9),
                           .prefix = sqrt(square_norm(steps, 1, true))};
 }

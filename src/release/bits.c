@@ -376,8 +376,13 @@ void faro_bits_collect(faro_release *r, size_t index, const void *message) {
   const uint64_t *ones = message;
   const size_t level = alone(r) ? 0 : index;
   uint64_t *into = of_server(r) ? s->count : s->level[level].node;
-  for (size_t i = 0; i < r->contribution.length; i++) into[i] += ones[i];
+  const bool more = of_server(r) || (alone(r) && index > 0); /* of the same batch */
+  for (size_t i = 0; i < r->contribution.length; i++) into[i] = (more ? into[i] : 0) + ones[i];
   if (!of_server(r)) s->full = level + 1;
+}
+
+const uint64_t *faro_bits_report(const faro_release *r, size_t level) {
+  return level < bits_in(r)->reported ? bits_in(r)->level[level].node : NULL;
 }
 
 /* The estimate of a node that has just reported, added to its level: its ones without the expected noise and the shift
@@ -392,7 +397,6 @@ static void settle(faro_release *r, size_t level) {
   for (size_t i = 0; i < r->contribution.length; i++) {
     const double own = ((double)l->node[i] - noise) * s->step - shift;
     l->base[i] += below ? weight * own + (1 - weight) * below->base[i] : own;
-    l->node[i] = 0;
   }
 }
 
@@ -409,6 +413,7 @@ void faro_bits_publish(faro_release *r, faro_sim_rng *sim) {
     s->level[i].nodes++;
     if (i > 0) forget(r, &s->level[i - 1]); /* the parent stands for them from now on */
   }
+  s->reported = s->full;
   s->full = 0;
   memset(r->sum, 0, r->contribution.length * sizeof *r->sum);
   for (size_t i = 0; i < s->levels; i++)

@@ -24,12 +24,14 @@ typedef struct faro_bits_level {
 
 typedef struct faro_bits {
   faro_release release;
-  double step;         /* one grid step in original units */
-  uint64_t grid;       /* G: steps that span [-entry, entry] */
-  bool fair;           /* noise bits are ones with 1/2; else with 1/4 */
-  bool fuse;           /* estimates of nodes use those of their children */
-  uint64_t *count;     /* ones of the open batch, before noise */
-  size_t levels, full; /* full: levels whose node ended with this batch */
+  double step;     /* one grid step in original units */
+  uint64_t grid;   /* G: steps that span [-entry, entry] */
+  bool fair;       /* noise bits are ones with 1/2; else with 1/4 */
+  bool fuse;       /* estimates of nodes use those of their children */
+  uint64_t *count; /* ones of the open batch, before noise */
+  size_t levels;
+  size_t full;     /* levels whose node ends with this batch */
+  size_t reported; /* and with the last one */
   faro_bits_level *level;
   double rounding; /* variance that random rounding adds for each user */
   double worst;    /* greatest variance of a sum */
@@ -62,13 +64,14 @@ void faro_bits_collect(faro_release *r, size_t index, const void *message);
 void faro_bits_publish(faro_release *r, faro_sim_rng *sim);
 bool faro_bits_task(const faro_release *r, size_t level, faro_shuffler_task *task);
 size_t faro_bits_due(const faro_release *r);
+const uint64_t *faro_bits_report(const faro_release *r, size_t level);
 double faro_bits_share(const faro_release *r);
 
 /* What all kinds made of bit sums have in common. */
 #define FARO_BITS_KIND                                                                                       \
-  .exact = true, .size = sizeof(faro_bits), .absorb = faro_bits_absorb, .thicken = faro_bits_thicken,        \
-  .thicken_secure = faro_bits_thicken_secure, .prepare = faro_bits_prepare,                                  \
+  .exact = true, .splits = true, .size = sizeof(faro_bits), .absorb = faro_bits_absorb,                      \
+  .thicken = faro_bits_thicken, .thicken_secure = faro_bits_thicken_secure, .prepare = faro_bits_prepare,    \
   .randomize = faro_bits_randomize, .sound = faro_bits_sound, .collect = faro_bits_collect,                  \
-  .publish = faro_bits_publish, .share = faro_bits_share
+  .publish = faro_bits_publish, .share = faro_bits_share, .report = faro_bits_report
 
 #endif

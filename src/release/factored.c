@@ -34,7 +34,7 @@ static faro_status init(faro_release *r, faro_error *error) {
 
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
-  const faro_continual factors = faro_factored_factors(r->batches, 1);
+  const faro_continual factors = faro_factored_factors(r->batches, r->repeats);
   const double shift = r->contribution.sensitivity * factors.sensitivity;
   faro_set_gaussian(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), 1, 1);
   faro_set_scale(r, factors.prefix);

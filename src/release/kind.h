@@ -22,8 +22,10 @@
 struct faro_release_kind {
   const char *name, *summary;
   faro_trust trust;
-  uint64_t least_batch;                           /* a shuffler needs company */
-  bool exact;                                     /* R draws integers only, so it may be deployed */
+  uint64_t least_batch; /* a shuffler needs company */
+  bool exact;           /* R draws integers only, so it may be deployed */
+  bool
+      splits; /* m of a user's M0 rounds cost at most m / M0 of the budget: so they may lie in several releases */
   size_t size;                                    /* of the state, whose first member is a faro_release */
   uint64_t (*choose_batch)(const faro_release *); /* NULL: 1 */
   faro_status (*init)(faro_release *, faro_error *);
@@ -41,6 +43,7 @@ struct faro_release_kind {
   bool (*sound)(const faro_release *, size_t index, const void *message); /* within what R and S can send */
   void (*collect)(faro_release *, size_t index, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
+  const uint64_t *(*report)(const faro_release *, size_t level); /* see faro_release_report; NULL: none */
   double (*share)(const faro_release *); /* of `scale`, that the sum published now has; NULL: all of it */
 };
 
@@ -98,5 +101,13 @@ void faro_set_scale(faro_release *r, double factor);
 /* Bound on a user's influence on the sum, in units of the noise: sqrt(sum_j (dz_j / sd_j)^2) over
  * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
+
+/* What each of the M0 batches that one user may be in can spend (returning.c). */
+typedef struct faro_budget {
+  double epsilon, delta;
+} faro_budget;
+
+faro_budget faro_advanced_share(const faro_release *r); /* by advanced composition, as 000 has it */
+faro_budget faro_composed_share(const faro_release *r); /* by the accountant */
 
 #endif

@@ -67,7 +67,13 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
   if (params->level == FARO_LEVEL_EVENT && params->contributions > 1)
     return faro_fail(error, FARO_INVALID, "contributions must be 1 under level event (got %llu)",
                      (unsigned long long)params->contributions);
+  if (params->anytime && params->contributions > 1 && !kind->splits)
+    return faro_fail(error, FARO_INVALID, "anytime must be false for %s where contributions is above 1",
+                     kind->name);
   if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
+  if (params->level == FARO_LEVEL_USER && params->calibration == FARO_CALIBRATION_FIGURE)
+    return faro_fail(error, FARO_INVALID,
+                     "level must be event under calibration figure (got user): nothing was published for it");
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
   if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);
@@ -265,6 +271,10 @@ size_t faro_release_shufflers(const faro_release *release) { return release->shu
 
 bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task) {
   return level < release->shufflers && release->kind->task && release->kind->task(release, level, task);
+}
+
+const uint64_t *faro_release_report(const faro_release *release, size_t level) {
+  return level < release->shufflers && release->kind->report ? release->kind->report(release, level) : NULL;
 }
 
 size_t faro_release_due(const faro_release *release) {

@@ -34,7 +34,7 @@ static faro_status init(faro_release *r, faro_error *error) {
 }
 
 /* Shariff and Sheffet 2018, section 4.2: sigma^2 = 16 m (L^2 + R^2)^2 ln(4/delta)^2 / epsilon^2 for the
- * matrix (Z + Z')/sqrt(2), of which x x' and x y are parts. */
+ * matrix (Z + Z')/sqrt(2), of which x x' and x y are parts; sigma M0 for returning users (000 Prop. E.7). */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const faro_contribution *c = &r->contribution;
@@ -43,14 +43,16 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double m = (double)tree_of(r)->levels;
   const double reward = fmax(fabs(c->low), fabs(c->high));
   const double square = c->norm * c->norm + reward * reward;
-  const double sigma = 4 * sqrt(m) * square * log(4 / delta) / epsilon;
+  const double sigma = 4 * sqrt(m) * square * log(4 / delta) / epsilon * (double)r->repeats;
   faro_set_gaussian(r, sigma, sqrt(2), 1);
   faro_set_scale(r, sqrt(m));
-  const double shift = sqrt(m) * faro_gaussian_shift(r, sigma, sqrt(2), 1);
+  const double shift =
+      faro_tree_factors(r->batches, r->repeats).sensitivity * faro_gaussian_shift(r, sigma, sqrt(2), 1);
   const double proven = faro_gaussian_epsilon(shift, delta);
   r->claim = faro_claim_make(
       epsilon, delta, FARO_TRUST_JOINT, proven <= epsilon,
-      "tree noise of Shariff & Sheffet 2018; the exact Gaussian mechanism gives epsilon %.3g", proven);
+      "tree noise of Shariff & Sheffet 2018%s; the exact Gaussian mechanism gives epsilon %.3g",
+      r->repeats > 1 ? ", scaled for returning users by 000 Proposition E.7" : "", proven);
   return FARO_OK;
 }
 
@@ -66,16 +68,18 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* The nodes that a user touches are one Gaussian mechanism. */
+/* The nodes that a user touches are one Gaussian mechanism, however often the user returns. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
-  const faro_continual factors = faro_tree_factors(r->batches, 1);
+  const faro_continual factors = faro_tree_factors(r->batches, r->repeats);
   const double shift = r->contribution.sensitivity * factors.sensitivity;
   faro_set_gaussian(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), 1, 1);
   faro_set_scale(r, factors.prefix);
-  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,
-                             "exact Gaussian mechanism (Balle & Wang 2018) over the %.0f nodes of a user",
-                             factors.sensitivity * factors.sensitivity);
+  r->claim =
+      faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,
+                      "exact Gaussian mechanism (Balle & Wang 2018) over the tree's nodes, which a user "
+                      "moves by %.4g contributions",
+                      factors.sensitivity);
   return FARO_OK;
 }
 
@@ -97,6 +101,7 @@ const faro_release_kind faro_release_central_tree = {
     .summary = "Gaussian noise at the nodes of a binary tree; the server is trusted",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
+    .splits = true,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(tree),
     .init = init,

@@ -1,4 +1,5 @@
 /* document: the run as JSON. Written by make(), read back by every renderer through view.c. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -21,10 +22,14 @@ static json_t *key_value(faro_key key, double value) {
 }
 
 json_t *faro_claim_json(const faro_claim *claim) {
-  return json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
-                   number(claim->delta), "trust", faro_trust_name(claim->trust), "level", "event", "proven",
-                   claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by,
-                   "adversary_sees", faro_trust_view(claim->trust));
+  json_t *made =
+      json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
+                number(claim->delta), "trust", faro_trust_name(claim->trust), "level",
+                faro_level_name(claim->level), "proven", claim->proven ? 1 : 0, "standing",
+                faro_claim_standing(claim), "by", claim->by, "adversary_sees", faro_trust_view(claim->trust));
+  if (claim->level == FARO_LEVEL_USER)
+    json_object_set_new(made, "contributions", whole((double)claim->contributions));
+  return made;
 }
 
 static json_t *make_spread(const faro_spread *s) {
@@ -80,6 +85,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, "messages_per_user", number(cell->cost.messages));
   json_object_set_new(result, "updates", number(outcome->updates));
   json_object_set_new(result, "shifted", number(outcome->shifted));
+  json_object_set_new(result, "refused", number(outcome->refused));
   json_object_set_new(result, "seconds", number(outcome->seconds));
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   json_object_set_new(result, "settings", make_settings(cell));

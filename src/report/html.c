@@ -28,6 +28,7 @@ static void add_standing(faro_text *out, const faro_view_row *row) {
   faro_text_add(out, "<td class=\"t%s\">", proven ? " yes" : unproven ? " no" : "");
   if (isfinite(row->epsilon)) faro_text_add(out, "(%g, %g) ", row->epsilon, row->delta);
   faro_markup_add(out, row->standing);
+  faro_view_add_level(row, out);
   faro_text_add(out, "</td>");
 }
 
@@ -87,6 +88,7 @@ static void add_results(const faro_report *report, faro_text *out) {
   faro_text_add(
       out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
            "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
+  faro_view_add_refused(report, "<p>", ".</p>\n", out);
 }
 
 /* The sweep points of the rows with this row's label and backing, unless all rows of the label have it. */
@@ -111,9 +113,15 @@ static void add_points(const faro_report *report, const faro_view_row *row, faro
 
 /* What backs each claim; the same words are said once an algorithm. */
 static void add_claims(const faro_report *report, faro_text *out) {
-  faro_text_add(
-      out, "<h2>What the claims rest on</h2>\n<p>All claims are at event level: neighbouring inputs differ "
-           "in one user's one round, replaced by another.</p>\n<ul>\n");
+  bool users = false;
+  for (size_t i = 0; i < report->count; i++) users |= strcmp(report->row[i].level, "user") == 0;
+  faro_text_add(out,
+                "<h2>What the claims rest on</h2>\n<p>%s at event level: neighbouring inputs differ in one "
+                "user's one round, replaced by another.%s</p>\n<ul>\n",
+                users ? "Claims that do not say otherwise are" : "All claims are",
+                users ? " At user level all rounds of one user are replaced: at most as many as the claim "
+                        "says, no two of them in one batch."
+                      : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     bool said = false;

@@ -78,11 +78,12 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, faro_brief(row->bits, text));
   snprintf(text, sizeof text, "%.2f", row->seconds);
   put(g, r, column++, text);
-  char claim[CELL];
-  if (isfinite(row->epsilon))
-    snprintf(claim, sizeof claim, "(%g, %g) %s", row->epsilon, row->delta, row->standing);
-  else snprintf(claim, sizeof claim, "%s", row->standing);
-  put(g, r, column, claim);
+  faro_text claim = FARO_TEXT_INIT;
+  if (isfinite(row->epsilon)) faro_text_add(&claim, "(%g, %g) ", row->epsilon, row->delta);
+  faro_text_add(&claim, "%s", row->standing);
+  faro_view_add_level(row, &claim);
+  put(g, r, column, claim.failed ? row->standing : claim.data);
+  faro_text_release(&claim);
 }
 
 /* Whether an earlier row says the same of the same algorithm. */
@@ -147,6 +148,7 @@ char *faro_report_table(const faro_report *report) {
   free(g.cell);
   out.failed |= !add_slopes(report, &out);
   faro_text_add(&out, "\n");
+  faro_view_add_refused(report, "", "\n", &out);
   explain(report, &out);
   return finish(&out);
 }
@@ -188,11 +190,14 @@ char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");
   static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", NULL};
+  const bool level = !is_swept(report, "level");
   add_identity_head(report, &out);
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
   add_measure_head(report, spread, &out);
-  faro_text_add(&out, "bits_per_user,messages_per_user,updates,shifted,claim_epsilon,claim_delta,trust,level,"
-                      "standing,by\n");
+  faro_text_add(&out,
+                "bits_per_user,messages_per_user,updates,shifted,refused,claim_epsilon,claim_delta,"
+                "claim_contributions,trust,%sstanding,by\n",
+                level ? "level," : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     add_identity(report, row, &out);
@@ -203,10 +208,11 @@ char *faro_report_summary_csv(const faro_report *report) {
                              row->regret.mean,  row->regret.sd,     row->regret.error,
                              row->regret.lower, row->regret.median, row->regret.upper,
                              row->bits,         row->messages,      row->updates,
-                             row->shifted,      row->epsilon,       row->delta};
+                             row->shifted,      row->refused,       row->epsilon,
+                             row->delta,        row->contributions};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
     add_quoted(&out, row->trust);
-    add_quoted(&out, "event");
+    if (level) add_quoted(&out, row->level);
     add_quoted(&out, row->standing);
     add_quoted(&out, row->by);
     if (!out.failed) out.data[out.length - 1] = '\n'; /* in place of the last comma */

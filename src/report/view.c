@@ -23,6 +23,12 @@ static double real(const json_t *value) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* ... of a member that is left out where it says nothing. */
+static double real_or(const json_t *object, const char *key, double otherwise) {
+  const json_t *value = json_object_get(object, key);
+  return value ? real(value) : otherwise;
+}
+
 /* A text without control characters, which would steer a terminal and break XML; else NULL. */
 static const char *clean(const char *value) {
   for (const char *c = value; c && *c; c++)
@@ -80,6 +86,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .settings = settings,
                          .calibration = text(settings, "calibration"),
                          .trust = text(claim, "trust"),
+                         .level = text(claim, "level"),
                          .by = text(claim, "by"),
                          .standing = text(claim, "standing"),
                          .epsilon = real(json_object_get(claim, "epsilon")),
@@ -92,6 +99,8 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .messages = real(json_object_get(result, "messages_per_user")),
                          .updates = real(json_object_get(result, "updates")),
                          .shifted = real(json_object_get(result, "shifted")),
+                         .contributions = real_or(claim, "contributions", 1),
+                         .refused = real_or(result, "refused", 0),
                          .seconds = real(json_object_get(result, "seconds"))};
   for (size_t s = 0; s < report->sweeps; s++) {
     const json_t *value = json_object_get(result, report->sweep[s]);
@@ -99,12 +108,13 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  const double numbers[] = {row->batch,   row->rounds,  row->bits,   row->messages,
-                            row->updates, row->shifted, row->seconds};
+  const double numbers[] = {row->batch,   row->rounds,  row->bits,    row->messages,     row->updates,
+                            row->shifted, row->refused, row->seconds, row->contributions};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
-  return row->label && row->learner && row->release && row->calibration && row->trust && row->by &&
-         row->standing && read_spread(json_object_get(result, report->measure->name), &row->regret) &&
+  return row->label && row->learner && row->release && row->calibration && row->trust && row->level &&
+         row->by && row->standing &&
+         read_spread(json_object_get(result, report->measure->name), &row->regret) &&
          read_curve(report, json_object_get(result, "curve"), row, error);
 }
 
@@ -190,13 +200,40 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
   return true;
 }
 
+void faro_view_add_level(const faro_view_row *row, faro_text *out) {
+  if (strcmp(row->level, "user") != 0 || !isfinite(row->epsilon)) return;
+  faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
+}
+
+void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out) {
+  double least = INFINITY;
+  double most = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    least = fmin(least, report->row[i].refused);
+    most = fmax(most, report->row[i].refused);
+  }
+  if (most == 0) return;
+  faro_text_add(out, "%s", before);
+  if (least < most) faro_text_add(out, "%.3g to ", 100 * least);
+  faro_text_add(
+      out,
+      "%.3g %% of rounds were not counted: the user had contributed as often as the claim allows, or "
+      "was in the batch already%s",
+      100 * most, after);
+}
+
 void faro_view_add_setting(const faro_report *report, faro_text *out) {
-  static const char *const keys[] = {"environment", "dimension", "arms",  "horizon",
-                                     "epsilon",     "delta",     "batch", "calibration"};
+  static const char *const keys[] = {"environment", "dimension",     "arms",       "horizon",
+                                     "population",  "epsilon",       "delta",      "batch",
+                                     "level",       "contributions", "calibration"};
   const char *separator = "";
+  char level[64];
+  const bool users = shared_setting(report, "level", level) && strcmp(level, "user") == 0;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     char value[64];
     if (!shared_setting(report, keys[i], value)) continue;
+    if (strcmp(value, "new") == 0) continue; /* nobody comes back: as ever */
+    if (!users && (strcmp(keys[i], "level") == 0 || strcmp(keys[i], "contributions") == 0)) continue;
     faro_text_add(out, "%s%s%s%s", separator, i ? keys[i] : "", i ? " " : "", value);
     separator = ", ";
   }

@@ -17,15 +17,16 @@ typedef struct faro_view_point {
 } faro_view_point;
 
 typedef struct faro_view_row {
-  const char *label, *learner, *release, *calibration, *trust, *by;
+  const char *label, *learner, *release, *calibration, *trust, *level, *by;
   const json_t *settings;
   const char *standing;            /* "proven", "not proven", "no privacy" */
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
   double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
   double epsilon, delta, rounds;
-  double batch;       /* 0: it changes on the way */
-  faro_spread regret; /* or whatever the measure is */
-  double bits, messages, updates, shifted, seconds;
+  double batch;         /* 0: it changes on the way */
+  double contributions; /* of a user, that a user-level claim covers; else 1 */
+  faro_spread regret;   /* or whatever the measure is */
+  double bits, messages, updates, shifted, refused, seconds;
   size_t points;
   faro_view_point *curve;
 } faro_view_row;
@@ -58,6 +59,11 @@ const char *faro_brief(double value, char out[static 32]);
 
 /* Three digits behind the point, for exponents; "-" for what is no number. */
 const char *faro_exponent(double value, char out[static 32]);
+/* Appends ", user level (16 rounds)" where the claim is at that level. */
+void faro_view_add_level(const faro_view_row *row, faro_text *out);
+
+/* Appends how many rounds were not counted, and why, between `before` and `after`; nothing where all were. */
+void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);
 
 /* Appends what all results share: "linear-fixed, dimension 5, arms 100, ..."; what is swept or differs is left out. */
 void faro_view_add_setting(const faro_report *report, faro_text *out);

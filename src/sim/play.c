@@ -11,6 +11,8 @@
 typedef struct table { /* who sits around it */
   faro_env *env;
   faro_release *release;
+  faro_gate *gate; /* NULL: everybody may contribute */
+  uint64_t refused;
   faro_learner *learner;
   faro_selector *selector;
   faro_contribution contribution;
@@ -19,6 +21,7 @@ typedef struct table { /* who sits around it */
   double sum;    /* of a stream's numbers so far: the truth */
   bool streams;
   uint64_t epoch;                /* from 1; each has twice the horizon of the one before */
+  uint64_t published;            /* batches, over all epochs */
   faro_learner_diagnostics past; /* of the learners of earlier epochs */
   faro_arena arena;
 } table;
@@ -26,6 +29,7 @@ typedef struct table { /* who sits around it */
 static void clear_table(table *t) {
   faro_selector_destroy(t->selector);
   faro_learner_destroy(t->learner);
+  faro_gate_destroy(t->gate);
   faro_release_destroy(t->release);
   faro_env_destroy(t->env);
   faro_arena_free(&t->arena);
@@ -53,6 +57,13 @@ static faro_status set_learner(table *t, const faro_cell *cell, faro_error *erro
   return faro_selector_create(&t->selector, env.dimension, env.arms, error);
 }
 
+/* Under a user-level claim whoever returns passes the gate. */
+static faro_status set_gate(table *t, const faro_env_params *env, const faro_release_params *release,
+                            faro_error *error) {
+  if (release->level != FARO_LEVEL_USER || env->population == 0) return FARO_OK;
+  return faro_gate_create(&t->gate, env->population, release->contributions, error);
+}
+
 static faro_status set_table(table *t, const faro_cell *cell, faro_error *error) {
   const faro_env_params env = faro_cell_env(cell);
   const faro_release_params release = faro_cell_release(cell);
@@ -63,6 +74,7 @@ static faro_status set_table(table *t, const faro_cell *cell, faro_error *error)
   if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
   if (status == FARO_OK)
     status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
+  if (status == FARO_OK) status = set_gate(t, &env, &release, error);
   if (status == FARO_OK) status = set_learner(t, cell, error);
   if (status != FARO_OK) return status;
   t->centre = faro_cell_centre(cell);
@@ -95,10 +107,19 @@ static faro_status double_horizon(table *t, const faro_cell *cell, faro_error *e
   return status;
 }
 
+/* Whether the user's data may be used. Who is refused has played, and regrets, all the same. */
+static bool admit(table *t, uint64_t user) {
+  if (!t->gate || faro_release_spent(t->release)) return true;
+  if (faro_gate_admit(t->gate, user, t->published, NULL) == FARO_OK) return true;
+  t->refused++;
+  return false;
+}
+
 /* Hands the user's contribution on, and what is published then to the learner. */
 static inline faro_status contribute(table *t, const faro_cell *cell, double y, faro_sim_rng *noise,
                                      faro_error *error) {
   if (!faro_release_absorb(t->release, t->x, y, noise)) return FARO_OK;
+  t->published++;
   learn(t);
   const bool ends = cell->settings.value[FARO_KEY_ANYTIME] != 0 && faro_release_spent(t->release);
   return ends ? double_horizon(t, cell, error) : FARO_OK;
@@ -112,8 +133,9 @@ static faro_status play_rounds(table *t, const faro_cell *cell, faro_sim_rng *no
   for (uint64_t round = from; status == FARO_OK && round < until; round++) {
     const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
     sum += faro_env_gap(t->env, arm);
+    const uint64_t user = faro_env_user(t->env);
     const double reward = faro_env_play(t->env, arm, t->x);
-    status = contribute(t, cell, reward - t->centre, noise, error);
+    if (admit(t, user)) status = contribute(t, cell, reward - t->centre, noise, error);
   }
   *regret += sum;
   return status;
@@ -155,6 +177,7 @@ static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t
   record->regret = measure;
   record->updates = (double)t->past.updates;
   record->shifted = (double)t->past.shifted;
+  record->refused = (double)t->refused / cell->settings.value[FARO_KEY_HORIZON];
   return FARO_OK;
 }
 

@@ -7,7 +7,7 @@
 /* What one instance gives; plain doubles, so that the journal can keep it as it is. */
 typedef struct faro_play_record {
   double regret; /* or error, see faro_measure */
-  double updates, shifted, seconds;
+  double updates, shifted, refused, seconds;
   double curve[FARO_CURVE_POINTS];
 } faro_play_record;
 

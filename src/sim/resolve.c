@@ -29,7 +29,8 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .reward = (faro_reward)value[FARO_KEY_REWARD],
                            .draw = (faro_draw)value[FARO_KEY_DRAW],
                            .shufflers = (uint64_t)value[FARO_KEY_SHUFFLERS],
-                           .epsilon = value[FARO_KEY_EPSILON]};
+                           .epsilon = value[FARO_KEY_EPSILON],
+                           .population = (uint64_t)value[FARO_KEY_POPULATION]};
 }
 
 faro_release_params faro_cell_release(const faro_cell *cell) {

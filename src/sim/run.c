@@ -170,6 +170,7 @@ static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome 
     scratch[i] = record->regret;
     updates += record->updates;
     shifted += record->shifted;
+    outcome->refused += record->refused / (double)n;
     outcome->seconds += record->seconds;
   }
   outcome->regret = spread(scratch, n);

@@ -45,6 +45,22 @@ teardown() { faro_teardown; }
   [ "$(jq -r '[.audits[].calibration] | unique | join(" ")' <<<"$output")" = paper ]
 }
 
+@test "a user who returns: covered by a user-level claim, not by one at event level" {
+  faro 0 audit central-tree --calibration tight --level user --contributions 4 --batch 5 --trials 4000
+  has "$output" "Claims are at user level, for 4 rounds of a user."
+  faro 0 audit central-tree --level user --contributions 4 --batch 5 --trials 4000 --json
+  [ "$(jq -c '[.audits[] | [.calibration, .level, .contributions]]' <<<"$output")" = '[["paper","user",4],["tight","user",4]]' ]
+  faro 1 audit central-tree --calibration tight --visits 4 --batch 5 --trials 4000
+  has "$output" "The victim comes 4 times."
+  has "$output" violated
+  faro 3 audit local --contributions 4 --trials 1000
+  has "$stderr" "contributions must be 1 under level event (got 4)"
+  faro 3 audit local --level user --calibration figure --trials 1000
+  has "$stderr" "level must be event under calibration figure"
+  faro 2 audit local --level usr
+  has "$stderr" "--level must be one of event, user (got usr)"
+}
+
 @test "settings reach the release, and the seed decides" {
   faro 0 audit local --calibration paper --epsilon 4 --delta 1e-3 --dimension 3 --batch 5 --horizon 50 \
     --trials 4000 --confidence 0.9 --seed 7 --json
@@ -68,7 +84,7 @@ teardown() { faro_teardown; }
   has "$stderr" "unknown option --trails (did you mean --trials?)"
   local option
   for option in epsilon=0 epsilon=nan epsilon=1x epsilon= delta=1 delta=-1 dimension=0 dimension=2.5 batch=0 batch=x \
-    horizon=0 horizon=99999999999999999999 trials=999 trials=-5 confidence=1 confidence=0.2 seed=-1 seed=; do
+    horizon=0 horizon=99999999999999999999 contributions=0 visits=x trials=999 trials=-5 confidence=1 confidence=0.2 seed=-1 seed=; do
     faro 2 audit local "--$option"
     has "$stderr" "--${option%%=*} must be"
     has "$stderr" "(got ${option#*=})"

@@ -29,6 +29,8 @@ static int draw_users(void **state) {
   return 0;
 }
 
+static uint64_t repeats = 1; /* M0: rounds of one user that the noise is made for */
+
 static faro_release *make(const char *name, double epsilon, faro_calibration calibration) {
   faro_contribution c;
   faro_release *r = NULL;
@@ -36,6 +38,8 @@ static faro_release *make(const char *name, double epsilon, faro_calibration cal
                                  .delta = 0.1,
                                  .horizon = BATCH * BATCHES,
                                  .batch = BATCH,
+                                 .level = repeats > 1 ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
+                                 .contributions = repeats,
                                  .calibration = calibration};
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
   assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, &p, error));
@@ -130,8 +134,12 @@ static double rounding_variance(const faro_bits *s, int m, int i) {
 static double tight_variance(const char *name, double epsilon, const faro_release *r, int m, int i) {
   const double sigma = sqrt(4.5) / naive_mu(epsilon, 0.1);
   const double n = m * BATCH;
-  if (strcmp(name, "local") == 0 || strcmp(name, "shuffle-amplified") == 0) return n * sigma * sigma;
-  if (strcmp(name, "central-tree") == 0) return __builtin_popcount((unsigned)m) * 4 * sigma * sigma;
+  const double m0 = (double)repeats;
+  if (strcmp(name, "local") == 0 || strcmp(name, "shuffle-amplified") == 0) return n * sigma * sigma * m0;
+  if (strcmp(name, "central-tree") == 0) { /* nodes of 1, 2, 4 and 8 batches */
+    const double square = m0 * (1 + fmin(2, m0) + fmin(4, m0) + fmin(8, m0));
+    return __builtin_popcount((unsigned)m) * square * sigma * sigma;
+  }
   if (strcmp(name, "central-factored") == 0) {
     double weight[FARO_FACTORED_TERMS];
     double base[FARO_FACTORED_TERMS];
@@ -142,13 +150,15 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
       for (int j = 0; j < FARO_FACTORED_TERMS; j++) f += weight[j] * pow(base[j], k);
       square += f * f;
     }
-    return square * pow(sigma * faro_factored_factors(BATCHES, 1).sensitivity, 2);
+    return square * pow(sigma * faro_factored_factors(BATCHES, repeats).sensitivity, 2);
   }
   const faro_bits *s = (const faro_bits *)(const void *)r;
   const double whole = strcmp(name, "local-bits") == 0 ? BATCH : 1; /* users who each add what a node needs */
-  for (size_t k = 0; k < s->levels; k++) {                          /* all levels together: mu^2 adds */
+  for (size_t k = 0; k < s->levels;
+       k++) { /* all levels together: mu^2 adds; a node of 2^k batches has a user so often */
     const double node = (double)s->level[k].noise / 4 * s->step * s->step / whole;
-    assert_true(node >= (double)s->levels * sigma * sigma && node < 1.1 * (double)s->levels * sigma * sigma);
+    const double needed = (double)s->levels * sigma * sigma * m0 * fmin(m0, 1 << k);
+    assert_true(node >= needed && node < 1.1 * needed);
   }
   return (tree_variance(s, m, true) + rounding_variance(s, m, i)) * s->step * s->step;
 }
@@ -156,7 +166,10 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
 /* Variance that one released sum of `m` batches should have in entry i, written down from the papers' formulas. */
 static double expected_variance(const char *name, double epsilon, faro_calibration calibration,
                                 const faro_release *r, int m, int i) {
-  const double delta = 0.1;
+  const double m0 = (double)repeats;
+  if (repeats > 1 && calibration == FARO_CALIBRATION_PAPER && strncmp(name, "central", 7) != 0)
+    epsilon /= 2 * sqrt(2 * m0 * log(2 / 0.1)); /* 000 Theorem E.2, for one batch */
+  const double delta = repeats > 1 && strncmp(name, "central", 7) != 0 ? 0.1 / (2 * m0) : 0.1;
   const bool figure = calibration == FARO_CALIBRATION_FIGURE;
   const bool diagonal = i == 0 || i == 2;
   const double n = m * BATCH;
@@ -173,7 +186,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
     const double log_t = log(BATCH * BATCHES);
     const double levels = 4; /* 1 + ceil(log2 7) */
     if (figure) return nodes * half * log_t * pow(log(2.5 / delta) / epsilon, 2);
-    return nodes * (diagonal ? 2 : 1) * 16 * levels * 4 * pow(log(4 / delta) / epsilon, 2);
+    return nodes * (diagonal ? 2 : 1) * 16 * levels * 4 * pow(log(4 / delta) / epsilon, 2) * m0 * m0;
   }
   const faro_bits *s = (const faro_bits *)(const void *)r;
   if (strcmp(name, "concurrent-bits") == 0) { /* two levels, each with half of epsilon and delta */
@@ -187,8 +200,9 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double g = figure ? fmax(2 * sqrt(BATCH), 4) : ceil(fmax(2 * sqrt(BATCH), 4));
   const double step = figure ? 1 / g : 2 / g;
   const double root = g * log((figure ? D : 4 * (D * D + 1)) / delta) / epsilon;
+  const double factor = repeats > 1 ? 1e7 / 8 : 24e4; /* 000 Theorem E.5 rounds 8 x 24e4 up to 10^7 */
   const double b =
-      figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(24e4 * root * root / BATCH);
+      figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(factor * root * root / BATCH);
   assert_true((double)s->level[0].bits == b && s->step == step);
   return (n * b * 3 / 16 + rounding_variance(s, m, i)) * step * step;
 }
@@ -246,6 +260,23 @@ static void test_all__unbiased_with_the_stated_variance(void **state) {
       const bool many_bits = strstr(name, "-bits") && c == FARO_CALIBRATION_PAPER;
       if (!many_bits) check_moments(name, 2, (faro_calibration)c, message_batch, seed++);
     }
+}
+
+/* The same for noise that is made for four rounds of a user; 001 has no theorem for them. */
+static void test_all__returning_users_have_the_stated_variance(void **state) {
+  (void)state;
+  uint64_t seed = 150;
+  repeats = 4;
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
+      const char *name = faro_release_kind_name(faro_release_kind_at(k));
+      if (!faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c)) continue;
+      if (c == FARO_CALIBRATION_FIGURE ||
+          (c == FARO_CALIBRATION_PAPER && strcmp(name, "concurrent-bits") == 0))
+        continue;
+      check_moments(name, 1, (faro_calibration)c, absorb_batch, seed++);
+    }
+  repeats = 1;
 }
 
 static double unit_normal_of(faro_release *r, int i) {
@@ -378,6 +409,7 @@ static void test_all__fresh_streams_give_fresh_noise(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all__unbiased_with_the_stated_variance),
+      cmocka_unit_test(test_all__returning_users_have_the_stated_variance),
       cmocka_unit_test(test_gaussian__batch_noise_is_the_sum_of_users_noise),
       cmocka_unit_test(test_bits__three_ways_have_one_distribution),
       cmocka_unit_test(test_tree__prefixes_share_nodes_and_nothing_is_frozen),

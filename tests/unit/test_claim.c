@@ -49,6 +49,40 @@ static void test_group__follows_the_chain_of_neighbours(void **state) {
   assert_int_equal(faro_claim_group(&none, 3).trust, FARO_TRUST_NONE);
 }
 
+/* Trust from the weakest to the strongest: what is combined has the weaker of both. */
+static void test_trust__is_ordered(void **state) {
+  (void)state;
+  const faro_trust order[] = {FARO_TRUST_JOINT, FARO_TRUST_CONCURRENT, FARO_TRUST_SHUFFLE, FARO_TRUST_LOCAL};
+  for (size_t i = 0; i < 4; i++)
+    for (size_t j = 0; j < 4; j++) {
+      const faro_claim a = claim(1, 1e-6, order[i], true);
+      const faro_claim b = claim(1, 1e-6, order[j], true);
+      assert_int_equal(faro_claim_sequential(&a, &b).trust, order[i < j ? i : j]);
+      assert_int_equal(faro_claim_parallel(&a, &b).trust, order[i < j ? i : j]);
+      assert_int_equal(faro_claim_joint(&a).trust, FARO_TRUST_JOINT);
+    }
+}
+
+/* A claim for c rounds of a user holds for fewer, and for one round at event level; a group multiplies them. */
+static void test_levels__the_fewer_rounds_stay_and_groups_multiply(void **state) {
+  (void)state;
+  const faro_claim event = claim(1, 1e-6, FARO_TRUST_LOCAL, true);
+  assert_true(event.level == FARO_LEVEL_EVENT && event.contributions == 1);
+  const faro_claim four = faro_claim_group(&event, 4);
+  assert_true(four.level == FARO_LEVEL_USER && four.contributions == 4);
+  const faro_claim twelve = faro_claim_group(&four, 3);
+  assert_true(twelve.level == FARO_LEVEL_USER && twelve.contributions == 12);
+  assert_close(twelve.epsilon, 12, 1e-12);
+  const faro_claim users = faro_claim_sequential(&twelve, &four);
+  assert_true(users.level == FARO_LEVEL_USER && users.contributions == 4);
+  const faro_claim mixed = faro_claim_parallel(&twelve, &event);
+  assert_true(mixed.level == FARO_LEVEL_EVENT && mixed.contributions == 1);
+  assert_true(faro_claim_joint(&four).level == FARO_LEVEL_USER && faro_claim_joint(&four).contributions == 4);
+  assert_true(faro_claim_group(&twelve, UINT64_MAX).contributions == UINT64_MAX);
+  for (int l = FARO_LEVEL_EVENT; l <= FARO_LEVEL_USER; l++)
+    assert_true(*faro_level_name((faro_level)l) != '\0');
+}
+
 static void test_joint__shuffle_implies_it(void **state) {
   (void)state;
   const faro_claim shuffle = claim(1, 1e-6, FARO_TRUST_SHUFFLE, true);
@@ -75,6 +109,8 @@ int main(void) {
       cmocka_unit_test(test_sequential__budgets_add_and_trust_is_the_weaker),
       cmocka_unit_test(test_parallel__disjoint_users_keep_the_weaker_claim),
       cmocka_unit_test(test_group__follows_the_chain_of_neighbours),
+      cmocka_unit_test(test_trust__is_ordered),
+      cmocka_unit_test(test_levels__the_fewer_rounds_stay_and_groups_multiply),
       cmocka_unit_test(test_joint__shuffle_implies_it),
       cmocka_unit_test(test_ledger__refuses_when_all_is_spent),
   };

@@ -64,17 +64,17 @@ static void test_tree__no_user_moves_the_nodes_by_more(void **state) {
 }
 
 /* L as the filter makes it, and R from L R = prefix sums by forward substitution. */
-static void factors(double L[T][T], double R[T][T]) {
+static void factors_of(int steps, double L[T][T], double R[T][T]) {
   double weight[FARO_FACTORED_TERMS];
   double base[FARO_FACTORED_TERMS];
-  faro_factored_terms(T, weight, base);
-  for (int t = 0; t < T; t++)
-    for (int s = 0; s < T; s++) {
+  faro_factored_terms((uint64_t)steps, weight, base);
+  for (int t = 0; t < steps; t++)
+    for (int s = 0; s < steps; s++) {
       L[t][s] = t == s;
       for (int j = 0; s < t && j < FARO_FACTORED_TERMS; j++) L[t][s] += weight[j] * pow(base[j], t - s);
     }
-  for (int s = 0; s < T; s++)
-    for (int t = 0; t < T; t++) {
+  for (int s = 0; s < steps; s++)
+    for (int t = 0; t < steps; t++) {
       double sum = t >= s;
       for (int k = 0; k < t; k++) sum -= L[t][k] * R[k][s];
       R[t][s] = sum / L[t][t];
@@ -85,7 +85,7 @@ static void test_factored__norms_are_those_of_the_matrices(void **state) {
   (void)state;
   static double L[T][T];
   static double R[T][T];
-  factors(L, R);
+  factors_of(T, L, R);
   double row = 0;
   double column = 0;
   for (int t = 0; t < T; t++) {
@@ -102,7 +102,7 @@ static void test_factored__no_user_moves_it_by_more(void **state) {
   (void)state;
   static double L[T][T];
   static double R[T][T];
-  factors(L, R);
+  factors_of(T, L, R);
   faro_sim_rng sim;
   faro_sim_open(&sim, 62, 0, FARO_ROLE_USER);
   for (int size = 1; size <= 12; size++) {
@@ -121,6 +121,68 @@ static void test_factored__no_user_moves_it_by_more(void **state) {
     }
     assert_true(worst <= bound * (1 + 1e-9));
     assert_true(worst > bound * 0.95);
+  }
+}
+
+/* ||R v||^2 for the tree over `steps` releases, every level's last node included, and v the sum of the releases in
+ * `set`. */
+static double tree_norm(int steps, unsigned set) {
+  double square = 0;
+  for (int size = 1;; size *= 2) {
+    for (int start = 0; start < steps; start += size) {
+      const unsigned node = ((1u << size) - 1) << start;
+      const double count = __builtin_popcount(set & node);
+      square += count * count;
+    }
+    if (size >= steps) return sqrt(square);
+  }
+}
+
+static double factored_norm(int steps, double R[T][T], unsigned set) {
+  double square = 0;
+  for (int t = 0; t < steps; t++) {
+    double value = 0;
+    for (int s = 0; s < steps; s++) value += set >> s & 1 ? R[t][s] : 0;
+    square += value * value;
+  }
+  return sqrt(square);
+}
+
+/* All ways to place M contributions in different releases. */
+static void test_both__no_placement_moves_them_by_more(void **state) {
+  (void)state;
+  for (int steps = 1; steps <= 10; steps++) {
+    static double L[T][T];
+    static double R[T][T];
+    factors_of(steps, L, R);
+    for (int m = 1; m <= steps; m++) {
+      double tree = 0;
+      double factored = 0;
+      for (unsigned set = 0; set < 1u << steps; set++) {
+        if (__builtin_popcount(set) != m) continue;
+        tree = fmax(tree, tree_norm(steps, set));
+        factored = fmax(factored, factored_norm(steps, R, set));
+      }
+      const double tree_bound = faro_tree_factors((uint64_t)steps, (uint64_t)m).sensitivity;
+      const double factored_bound = faro_factored_factors((uint64_t)steps, (uint64_t)m).sensitivity;
+      assert_true(tree <= tree_bound * (1 + 1e-12));
+      if ((m & (m - 1)) == 0) assert_close(tree / tree_bound, 1, 1e-12); /* the first M fill whole nodes */
+      assert_true(factored <= factored_bound * (1 + 1e-12));
+      assert_close(factored / factored_bound, 1, 1e-8); /* the first M are the worst */
+    }
+  }
+}
+
+/* What that rests on for every horizon: the weights of L do not exceed its diagonal. */
+static void test_factored__weights_stay_below_the_diagonal(void **state) {
+  (void)state;
+  for (uint64_t steps = 1; steps <= UINT64_C(1) << 40; steps *= 2) {
+    double weight[FARO_FACTORED_TERMS];
+    double base[FARO_FACTORED_TERMS];
+    faro_factored_terms(steps, weight, base);
+    double sum = 0;
+    for (int j = 0; j < FARO_FACTORED_TERMS; j++) sum += weight[j];
+    assert_true(sum < 1);
   }
 }
 
@@ -149,6 +211,8 @@ int main(void) {
       cmocka_unit_test(test_tree__no_user_moves_the_nodes_by_more),
       cmocka_unit_test(test_factored__norms_are_those_of_the_matrices),
       cmocka_unit_test(test_factored__no_user_moves_it_by_more),
+      cmocka_unit_test(test_both__no_placement_moves_them_by_more),
+      cmocka_unit_test(test_factored__weights_stay_below_the_diagonal),
       cmocka_unit_test(test_factored__is_near_the_square_root),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,45 @@ static void test_adversary__old_differences_tell_nothing_new(void **state) {
   faro_env_destroy(env);
 }
 
+static void test_users__come_uniformly_and_change_nothing_else(void **state) {
+  (void)state;
+  enum { POPULATION = 50, T = 20000 };
+  faro_env_params p = {.dimension = 3, .arms = 4, .horizon = T, .population = POPULATION};
+  faro_env *many = NULL;
+  assert_ok(faro_env_create(&many, faro_env_kind_find("linear-iid"), &p, error));
+  faro_env *fresh = make("linear-iid", 3, 4, T, FARO_DRAW_APPENDED);
+  faro_env_begin(many, 3, 1);
+  faro_env_begin(fresh, 3, 1);
+  double seen[POPULATION] = {0};
+  double pairs[POPULATION] = {0}; /* by the distance to the user before */
+  double expected[POPULATION];
+  double x[3];
+  uint64_t last = 0;
+  for (uint64_t t = 0; t < T; t++) {
+    const uint64_t user = faro_env_user(many);
+    assert_true(user < POPULATION);
+    assert_true(faro_env_user(fresh) == t); /* nobody comes back */
+    seen[user]++;
+    pairs[(user + POPULATION - last) % POPULATION]++;
+    last = user;
+    assert_true(faro_env_gap(many, 1) == faro_env_gap(fresh, 1));
+    assert_true(faro_env_play(many, 1, x) == faro_env_play(fresh, 1, x));
+  }
+  for (int u = 0; u < POPULATION; u++) expected[u] = (double)T / POPULATION;
+  assert_chi_square(seen, expected, POPULATION);
+  assert_chi_square(pairs, expected, POPULATION);
+  faro_env_begin(many, 3, 1); /* the same people again */
+  const uint64_t first = faro_env_user(many);
+  faro_env_begin(many, 3, 1);
+  assert_true(faro_env_user(many) == first);
+  faro_env_destroy(many);
+  faro_env_destroy(fresh);
+  p.population = UINT64_MAX;
+  faro_error error = {0};
+  assert_int_equal(faro_env_check(faro_env_kind_at(0), &p, &error), FARO_INVALID);
+  assert_int_equal(strncmp(error.message, "population", 10), 0);
+}
+
 static void test_create__refuses_absurd_sizes_and_survives_exhaustion(void **state) {
   (void)state;
   const size_t bad[][2] = {{1, 5}, {0, 5}, {1001, 5}, {3, 1}, {3, 2000000}, {1000, 900000}};
@@ -282,6 +321,7 @@ int main(void) {
       cmocka_unit_test(test_streams__the_same_instance_again_is_the_same),
       cmocka_unit_test(test_random__bits_are_fair_and_independent),
       cmocka_unit_test(test_hard__is_the_stream_of_the_lower_bound),
+      cmocka_unit_test(test_users__come_uniformly_and_change_nothing_else),
       cmocka_unit_test(test_create__refuses_absurd_sizes_and_survives_exhaustion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

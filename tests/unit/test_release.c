@@ -190,6 +190,196 @@ static void test_all__claims_are_honest(void **state) {
   for_all(read_claim);
 }
 
+/* ---- returning users */
+
+static double scale_at(size_t kind, faro_calibration calibration, uint64_t contributions) {
+  faro_release_params p = params(calibration);
+  p.level = FARO_LEVEL_USER;
+  p.contributions = contributions;
+  faro_release *r = make(kind, &p);
+  const faro_claim *claim = faro_release_claim(r);
+  assert_int_equal(claim->level, FARO_LEVEL_USER);
+  assert_int_equal(claim->contributions, contributions ? contributions : 1);
+  if (claim->trust != FARO_TRUST_NONE && calibration == FARO_CALIBRATION_TIGHT) assert_true(claim->proven);
+  const double scale = faro_release_noise(r).scale[0];
+  faro_release_destroy(r);
+  return scale;
+}
+
+/* 001 has none for users who return. */
+static bool no_theorem(size_t kind, faro_calibration calibration) {
+  return calibration == FARO_CALIBRATION_PAPER &&
+         strcmp(faro_release_kind_name(faro_release_kind_at(kind)), "concurrent-bits") == 0;
+}
+
+/* One round of a user is an event; more need more noise, at most as group privacy would; and nobody is in more batches
+ * than there are (100 here). */
+static void check_users(size_t kind, faro_calibration calibration) {
+  if (calibration == FARO_CALIBRATION_FIGURE) {
+    faro_release_params p = params(calibration);
+    p.level = FARO_LEVEL_USER;
+    faro_contribution c;
+    faro_release *r = NULL;
+    assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+    faro_error error = {0};
+    assert_int_equal(faro_release_create(&r, faro_release_kind_at(kind), &c, &p, &error), FARO_INVALID);
+    assert_int_equal(strncmp(error.message, "level must be event under calibration figure", 44), 0);
+    return;
+  }
+  if (no_theorem(kind, calibration)) return;
+  const faro_release_params p = params(calibration);
+  faro_release *event = make(kind, &p);
+  const double once = faro_release_noise(event).scale[0];
+  const bool none = faro_release_claim(event)->trust == FARO_TRUST_NONE;
+  faro_release_destroy(event);
+  assert_true(scale_at(kind, calibration, 0) == once && scale_at(kind, calibration, 1) == once);
+  double last = once;
+  for (uint64_t m0 = 2; m0 <= 100; m0 *= 3) {
+    const double scale = scale_at(kind, calibration, m0);
+    assert_true(none ? scale == 0 : scale > last);
+    if (calibration == FARO_CALIBRATION_TIGHT) assert_true(scale <= (double)m0 * once * (1 + 1e-9));
+    last = scale;
+  }
+  assert_true(scale_at(kind, calibration, 100) == scale_at(kind, calibration, 100000));
+}
+
+static void test_all__returning_users_get_the_noise_they_need(void **state) {
+  (void)state;
+  for_all(check_users);
+}
+
+static faro_release *make_named(const char *name, const faro_release_params *p);
+
+/* k mechanisms of (e, d) each, exactly (Kairouz, Oh, Viswanath 2015, Theorem 3.3). */
+static double kairouz(double e, double d, int k, double epsilon) {
+  double sum = 0;
+  for (int l = 0; l <= k; l++) {
+    const double choose = lgamma(k + 1) - lgamma(l + 1) - lgamma(k - l + 1) - k * log1p(exp(e));
+    sum += fmax(0, exp(choose + (k - l) * e) - exp(choose + epsilon + l * e));
+  }
+  return 1 - pow(1 - d, k) * (1 - sum);
+}
+
+/* Shares of batches: the paper's by its formula, the accountant's as large as exact composition allows. */
+static void test_shares__compose_to_the_claim(void **state) {
+  (void)state;
+  for (int k = 2; k <= 100; k *= 3) {
+    faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+    p.level = FARO_LEVEL_USER;
+    p.contributions = (uint64_t)k;
+    faro_release *r = make_named("local", &p);
+    const faro_budget advanced = faro_advanced_share(r);
+    assert_close(advanced.epsilon, p.epsilon / (2 * sqrt(2 * k * log(2 / p.delta))), 1e-15);
+    assert_close(advanced.delta, p.delta / (2 * k), 1e-18);
+    const faro_budget composed = faro_composed_share(r);
+    assert_true(kairouz(composed.epsilon, composed.delta, k, p.epsilon) <= p.delta);
+    assert_true(kairouz(composed.epsilon * 1.001, composed.delta, k, p.epsilon) > p.delta);
+    assert_true(composed.epsilon > advanced.epsilon); /* that is what an accountant is for */
+    faro_release_destroy(r);
+  }
+}
+
+/* What amplification gives for M0 batches, put together again: some split of delta takes the local randomizers' privacy
+ * to the share of a batch. And it is less noise than without a shuffler. */
+static void test_amplified__returning_users_are_amplified_too(void **state) {
+  (void)state;
+  const faro_release_params p = {.epsilon = 1,
+                                 .delta = 1e-6,
+                                 .horizon = 100000,
+                                 .batch = 5000,
+                                 .level = FARO_LEVEL_USER,
+                                 .contributions = 4,
+                                 .calibration = FARO_CALIBRATION_TIGHT};
+  faro_release *r = make_named("shuffle-amplified", &p);
+  faro_release *local = make_named("local", &p);
+  assert_true(faro_release_noise(r).scale[0] < 0.7 * faro_release_noise(local).scale[0]);
+  const double mu = r->contribution.sensitivity / ((const faro_real *)(const void *)r)->sd[0];
+  const faro_budget each = faro_composed_share(r);
+  double best = INFINITY;
+  for (double delta0 = each.delta / 5000; delta0 > each.delta / 1e8; delta0 /= 2) {
+    const double epsilon0 = faro_gaussian_epsilon(mu, delta0);
+    best = fmin(best, faro_shuffle_epsilon(epsilon0, delta0, 5000, each.delta));
+  }
+  print_message("  a batch spends %.5f of %.5f\n", best, each.epsilon);
+  assert_true(best <= each.epsilon * (1 + 1e-6) && best > 0.9 * each.epsilon);
+  faro_release_destroy(r);
+  faro_release_destroy(local);
+}
+
+/* A user's rounds may lie in several releases that double only where that costs no more than in one. */
+static void test_double__at_user_level_where_rounds_split(void **state) {
+  (void)state;
+  static const char *const yes[] = {"local", "central-tree", "shuffle-bits", "concurrent-bits",
+                                    "central-bits"};
+  static const char *const no[] = {"shuffle-amplified", "central-factored"};
+  faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+  p.level = FARO_LEVEL_USER;
+  p.anytime = true;
+  p.contributions = 4;
+  for (int i = 0; i < 5; i++) faro_release_destroy(make_named(yes[i], &p));
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  for (int i = 0; i < 2; i++) {
+    faro_release *r = NULL;
+    faro_error error = {0};
+    assert_int_equal(faro_release_create(&r, faro_release_kind_find(no[i]), &c, &p, &error), FARO_INVALID);
+    assert_int_equal(strncmp(error.message, "anytime", 7), 0);
+  }
+  p.anytime = false;
+  faro_release *r = make_named("local", &p);
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 13, 0, FARO_ROLE_USER);
+  const double x[D] = {0};
+  while (!faro_release_spent(r)) (void)faro_release_absorb(r, x, 0, &sim);
+  faro_error error = {0};
+  assert_int_equal(faro_release_double(&r, &error), FARO_INVALID);
+  assert_int_equal(strncmp(error.message, "anytime", 7), 0);
+  faro_release_destroy(r);
+}
+
+/* M0 is not cut to the batches of the first horizon: a user in all of the first may still come to the next. Whatever
+ * way M0 rounds are spread over releases of 1, 2, 4, ... batches, they cost no more than the budget. */
+static void test_double__rounds_spread_over_releases_stay_within_the_budget(void **state) {
+  (void)state;
+  enum { EPOCHS = 4, M0 = 5 };
+  double cost[EPOCHS]
+             [M0 + 1]; /* squared mu of m rounds in one epoch, at worst: consecutive batches, aligned */
+  for (int e = 0; e < EPOCHS; e++) {
+    faro_release_params p = {.epsilon = 1,
+                             .delta = 1e-3,
+                             .horizon = UINT64_C(2) << e,
+                             .batch = 2,
+                             .level = FARO_LEVEL_USER,
+                             .contributions = M0,
+                             .anytime = true,
+                             .calibration = FARO_CALIBRATION_TIGHT};
+    faro_release *r = make_named("concurrent-bits", &p);
+    const faro_bits *s = (const faro_bits *)(const void *)r;
+    const double shift = r->contribution.sensitivity / s->step;
+    for (uint64_t m = 0; m <= M0; m++) {
+      cost[e][m] = 0;
+      for (size_t i = 0; i < s->levels; i++) {
+        const uint64_t most = s->level[i].unit < m ? s->level[i].unit : m;
+        cost[e][m] += (double)(m * most) * 4 * shift * shift / (double)s->level[i].noise;
+      }
+      if (m > UINT64_C(1) << e) cost[e][m] = cost[e][m - 1]; /* there are not as many batches */
+    }
+    faro_release_destroy(r);
+  }
+  double worst = 0;
+  for (int code = 0; code < (M0 + 1) * (M0 + 1) * (M0 + 1) * (M0 + 1); code++) {
+    int rest = code;
+    int rounds = 0;
+    double sum = 0;
+    for (int e = 0; e < EPOCHS; e++, rest /= M0 + 1) {
+      rounds += rest % (M0 + 1);
+      sum += cost[e][rest % (M0 + 1)];
+    }
+    if (rounds <= M0) worst = fmax(worst, sum);
+  }
+  assert_true(faro_gaussian_delta(sqrt(worst), 1) <= 1e-3);
+}
+
 static bool proven(const char *name, double epsilon, double delta, uint64_t batch) {
   faro_release_params p = {.epsilon = epsilon,
                            .delta = delta,
@@ -456,6 +646,11 @@ int main(void) {
       cmocka_unit_test(test_all__survive_exhausted_memory),
       cmocka_unit_test(test_all__refuse_parameters_by_name),
       cmocka_unit_test(test_all__claims_are_honest),
+      cmocka_unit_test(test_all__returning_users_get_the_noise_they_need),
+      cmocka_unit_test(test_shares__compose_to_the_claim),
+      cmocka_unit_test(test_amplified__returning_users_are_amplified_too),
+      cmocka_unit_test(test_double__at_user_level_where_rounds_split),
+      cmocka_unit_test(test_double__rounds_spread_over_releases_stay_within_the_budget),
       cmocka_unit_test(test_paper__claims_end_where_the_theorems_end),
       cmocka_unit_test(test_closed_form__matches_a_hand_computation),
       cmocka_unit_test(test_noise__none_is_exact_under_every_schedule),

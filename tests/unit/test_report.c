@@ -102,15 +102,62 @@ static void test_csv__quotes_labels_and_reads_back(void **state) {
   faro_report_destroy(report);
 }
 
+/* The level is the claim's, with how many rounds of a user it covers; and what was refused is said. */
+static void test_all__tell_user_level_and_refusals(void **state) {
+  (void)state;
+  static const char text[] =
+      "environment: {name: linear-fixed, dimension: 2, arms: 3, population: 10}\nhorizon: 200\n"
+      "instances: 1\nbatch: 5\nlevel: user\ncontributions: 4\n"
+      "algorithms: [{learner: linucb, release: none}, {learner: linucb, release: local}]\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  char *table = faro_report_table(report);
+  assert_non_null(strstr(table, "(1, 1e-06) proven, user level (4 rounds)"));
+  assert_non_null(
+      strstr(table, "population 10, epsilon 1, delta 1e-06, batch 5, level user, contributions 4"));
+  assert_non_null(strstr(table, "% of rounds were not counted: the user had contributed as often"));
+  char *csv = faro_report_summary_csv(report);
+  assert_non_null(strstr(csv, "shifted,refused,claim_epsilon,claim_delta,claim_contributions,trust,level,"));
+  assert_non_null(strstr(csv, ",1,1e-06,4,\"local\",\"user\",\"proven\","));
+  char *json = faro_report_json(report);
+  json_t *document = json_loads(json, 0, NULL);
+  const json_t *one = json_array_get(json_object_get(document, "results"), 1);
+  const json_t *claim = json_object_get(one, "claim");
+  assert_string_equal(json_string_value(json_object_get(claim, "level")), "user");
+  assert_int_equal(json_integer_value(json_object_get(claim, "contributions")), 4);
+  const double refused = json_number_value(json_object_get(one, "refused"));
+  assert_true(refused > 0.7 && refused == report->row[1].refused);
+  char *html = faro_report_html(report);
+  assert_non_null(strstr(html, "proven, user level (4 rounds)</td>"));
+  assert_non_null(strstr(html, "At user level all rounds of one user are replaced"));
+  assert_non_null(strstr(html, "% of rounds were not counted"));
+  json_decref(document);
+  free(table);
+  free(csv);
+  free(json);
+  free(html);
+  faro_report_destroy(report);
+  report = report_of(text, "environment.population", "new");
+  table = faro_report_table(report);
+  assert_null(strstr(table, "not counted"));
+  assert_null(strstr(table, "population"));
+  free(table);
+  json = faro_report_json(report);
+  assert_non_null(strstr(json, "\"population\": \"new\""));
+  free(json);
+  faro_report_destroy(report);
+}
+
 /* Sweeping what has a column of its own must not give two columns of one name. */
 static void test_csv__column_names_are_unique(void **state) {
   (void)state;
-  const char *const sweeps[][2] = {
-      {"calibration", "[paper, figure]"}, {"batch", "[auto, 5]"}, {"horizon", "[10, 20]"}};
+  const char *const sweeps[][2] = {{"calibration", "[paper, figure]"},
+                                   {"batch", "[auto, 5]"},
+                                   {"horizon", "[10, 20]"},
+                                   {"level", "[event, user]"}};
   static const char plain[] =
       "environment: {name: linear-fixed, dimension: 2, arms: 3}\nhorizon: 20\ninstances: 1\n"
       "algorithms: [{learner: linucb, release: local}]\n";
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
     faro_report *report = report_of(plain, sweeps[i][0], sweeps[i][1]);
     char *csv = faro_report_summary_csv(report);
     char *end = strchr(csv, '\n');
@@ -481,6 +528,7 @@ int main(void) {
       cmocka_unit_test(test_table__has_a_row_for_each_result_and_says_what_is_not_proven),
       cmocka_unit_test(test_json__has_the_documented_fields),
       cmocka_unit_test(test_csv__quotes_labels_and_reads_back),
+      cmocka_unit_test(test_all__tell_user_level_and_refusals),
       cmocka_unit_test(test_csv__column_names_are_unique),
       cmocka_unit_test(test_figure__escapes_text_and_marks_what_is_not_proven),
       cmocka_unit_test(test_figure__can_stand_against_a_swept_key),

@@ -59,6 +59,38 @@ static void test_run__threads_change_nothing(void **state) {
   faro_experiment_destroy(e);
 }
 
+/* Ten users in batches of five, each twice at most: 20 contributions and four updates, however long it goes on. At event
+ * level, and when nobody comes back, all count. */
+static void test_run__nobody_contributes_beyond_the_bound(void **state) {
+  (void)state;
+  static const char file[] = "environment: {name: linear-fixed, dimension: 2, arms: 3, population: %s}\n"
+                             "horizon: 500\ninstances: 3\ndelta: 0.1\nbatch: 5\n%s"
+                             "algorithms:\n"
+                             "  - {learner: linucb, release: none}\n"
+                             "  - {learner: linucb, release: local}\n";
+  const struct {
+    const char *population, *level;
+    double refused, updates;
+  } at[] = {{"10", "level: user\ncontributions: 2\n", 0.96, 4},
+            {"new", "level: user\ncontributions: 2\n", 0, 100},
+            {"10", "level: event\n", 0, 100}};
+  for (size_t i = 0; i < 3; i++) {
+    char text[500];
+    snprintf(text, sizeof text, file, at[i].population, at[i].level);
+    faro_experiment *e = parse(text);
+    faro_results *results = run(e, &(faro_run_options){.jobs = 1});
+    for (size_t c = 0; c < 2; c++) {
+      const faro_outcome *outcome = &results->outcome[c];
+      assert_true(outcome->updates <= at[i].updates && outcome->updates >= at[i].updates - 1);
+      /* the last batch may wait for users who have not been in it */
+      assert_true(outcome->refused <= at[i].refused + 0.01 && outcome->refused >= at[i].refused - 0.01);
+      assert_true(outcome->round[outcome->points - 1] == 500); /* whoever is refused still plays */
+    }
+    faro_results_destroy(results);
+    faro_experiment_destroy(e);
+  }
+}
+
 /* A stop after a few instances, from the progress callback. */
 typedef struct brake {
   atomic_int stop;
@@ -282,6 +314,7 @@ static void test_journal__one_writer_at_a_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run__threads_change_nothing),
+      cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
       cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),
       cmocka_unit_test(test_run__a_full_disk_ends_the_run_with_its_reason),
