@@ -57,7 +57,7 @@ FARO_API faro_status faro_audit(const faro_audit_mechanism *mechanism, const far
  * each visit, to the first batches in turn, and at most once to each. What is seen follows from the trust model:
  *   local, none  the victim's messages;
  *   shuffle      the shuffled batches that the victim is in (the others are of other users);
- *   concurrent   the first four reports of every shuffler;
+ *   concurrent   of every shuffler the reports with the victim in them, and one on either side;
  *   joint        the published sums, after every release up to the 16th, then after powers of two and the last. Every
  *                release covers the first batch. */
 FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,

@@ -16,7 +16,7 @@ enum {
   EVERY = 16,
   REPORTS = 4,
   LEVELS_MAX = 64
-}; /* releases that are all seen, later ones at powers of two; reports of a shuffler */
+}; /* releases that are all seen; later ones at powers of two */
 
 typedef struct target {
   const faro_release_kind *kind;
@@ -100,20 +100,26 @@ static faro_audit_mechanism sums(target *t, uint64_t releases) {
       .messages = 1, .width = seen * t->contribution->length, .context = t, .run = see_sums};
 }
 
-/* How many reports of a shuffler are seen. */
-static uint64_t reports_of(const target *t, size_t level) {
-  faro_shuffler_task task = {.size = 1};
-  if (!faro_release_task(t->release, level, &task)) return 0;
+/* The reports of a shuffler that are seen: those with the victim in them, if nothing is wrong, and one on either side.
+ * Other reports would be the same whatever the victim does; no end at all for a shuffler that never starts. */
+typedef struct window {
+  uint64_t first, end;
+} window;
+
+static window window_of(const target *t, size_t level) {
+  faro_shuffler_task task;
+  if (!faro_release_task(t->release, level, &task)) return (window){0, 0};
   const uint64_t all = t->releases * t->batch / task.size;
-  return all < REPORTS ? all : REPORTS;
+  const uint64_t from = t->place / task.size;
+  const uint64_t to = (t->place + (t->visits - 1) * t->batch) / task.size;
+  return (window){.first = from > 0 ? from - 1 : 0, .end = to + 2 < all ? to + 2 : all};
 }
 
-/* The first reports of every shuffler, in the order in which they come. */
 static faro_status see_reports(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                                faro_error *error) {
   const target *t = context;
   faro_release *release = NULL;
-  uint64_t seen[LEVELS_MAX] = {0};
+  uint64_t count[LEVELS_MAX] = {0};
   const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
@@ -121,11 +127,12 @@ static faro_status see_reports(void *context, const double *x, double y, faro_si
     if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
       continue;
     const uint64_t *ones = NULL;
-    for (size_t level = 0; (ones = faro_release_report(release, level)); level++)
-      for (size_t i = 0; seen[level] < REPORTS && i < t->contribution->length; i++) {
+    for (size_t level = 0; (ones = faro_release_report(release, level)); level++) {
+      const window seen = window_of(t, level);
+      const uint64_t report = count[level]++;
+      for (size_t i = 0; report >= seen.first && report < seen.end && i < t->contribution->length; i++)
         *view++ = (double)ones[i];
-        seen[level] += i + 1 == t->contribution->length;
-      }
+    }
   }
   faro_release_destroy(release);
   return FARO_OK;
@@ -139,7 +146,10 @@ static faro_status open_reports(target *t, uint64_t batches, faro_audit_mechanis
     return faro_fail(error, FARO_INVALID, "shufflers must be at most %d for an audit (got %zu)", LEVELS_MAX,
                      levels);
   uint64_t reports = 0;
-  for (size_t level = 0; level < levels; level++) reports += reports_of(t, level);
+  for (size_t level = 0; level < levels; level++) {
+    const window seen = window_of(t, level);
+    reports += seen.end > seen.first ? seen.end - seen.first : 0;
+  }
   *mechanism = (faro_audit_mechanism){
       .messages = 1, .width = reports * t->contribution->length, .context = t, .run = see_reports};
   return FARO_OK;
@@ -173,8 +183,11 @@ static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_
   if (status != FARO_OK) return status;
   t->batch = faro_release_batch(t->release);
   const uint64_t batches = t->params.horizon / t->batch;
+  if (t->place >= batches * t->batch)
+    return faro_fail(error, FARO_INVALID, "place must be below %llu, the users of all batches (got %llu)",
+                     (unsigned long long)(batches * t->batch), (unsigned long long)t->place);
   if (t->visits == 0) t->visits = faro_release_claim(t->release)->contributions;
-  if (t->visits > batches) t->visits = batches;
+  if (t->visits > batches - t->place / t->batch) t->visits = batches - t->place / t->batch;
   t->nobody = faro_arena_alloc(&t->arena, t->contribution->dimension, sizeof *t->nobody, error);
   if (!t->nobody) return FARO_MEMORY;
   const faro_trust trust = faro_release_kind_trust(t->kind);

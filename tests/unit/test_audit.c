@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit/bounds.h"
+#include "release/bits.h"
 #include "support/support.h"
 
 static const double EPSILON = 1;
@@ -456,6 +457,69 @@ static void test_releases__proven_user_level_claims_are_consistent(void **state)
       }
 }
 
+/* Three shufflers, nodes of 2, 8 and 32 users: a victim who is the first or last of a node, at every level, or inside. */
+static const faro_release_params three = {.epsilon = EPSILON,
+                                          .delta = DELTA,
+                                          .horizon = 128,
+                                          .batch = 2,
+                                          .shufflers = 3,
+                                          .calibration = FARO_CALIBRATION_TIGHT};
+
+static void test_concurrent__holds_for_a_user_at_a_boundary(void **state) {
+  (void)state;
+  const uint64_t places[] = {0, 1, 2, 7, 8, 31, 32, 40, 63, 64, 127};
+  const faro_contribution c = contribution(0, 1);
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    faro_audit_plan p = plan(10000);
+    p.place = places[i];
+    faro_audit_result result = {0};
+    assert_ok(faro_audit_release(faro_release_kind_find("concurrent-bits"), &c, &three, &p, &result, error));
+    print_message("  user %3llu: %.3f\n", (unsigned long long)places[i], result.epsilon_lower);
+    assert_true(result.consistent && result.proven);
+    assert_true(result.epsilon_lower > 0.2); /* not for want of trying */
+  }
+}
+
+/* The reports of a release whose levels each have the noise that one level alone would need: composition forgotten. */
+static faro_status see_uncomposed(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                                  faro_error *error) {
+  const faro_contribution *c = context;
+  const double nobody[2] = {0};
+  faro_release *r = NULL;
+  const faro_status status =
+      faro_release_create(&r, faro_release_kind_find("concurrent-bits"), c, &three, error);
+  if (status != FARO_OK) return status;
+  faro_bits *s = (faro_bits *)(void *)r;
+  assert_true(s->levels == 3 && s->level[1].unit == 4 && s->level[2].unit == 16);
+  for (size_t i = 0; i < s->levels; i++) {
+    s->level[i].noise /= s->levels;
+    faro_binomial_plan(&s->level[i].plan, s->level[i].noise, 0.5);
+  }
+  for (int user = 0; user < 32; user++)
+    if (faro_release_absorb(r, user == 0 ? x : nobody, user == 0 ? y : c->low, sim))
+      for (size_t level = 0; level < 3; level++) {
+        const uint64_t *ones = faro_release_report(r, level);
+        if (!ones || r->ledger.charged != s->level[level].unit) continue;
+        for (size_t i = 0; i < c->length; i++) *view++ = (double)ones[i];
+      }
+  faro_release_destroy(r);
+  return FARO_OK;
+}
+
+static void test_concurrent__levels_that_are_not_composed_are_caught(void **state) {
+  (void)state;
+  faro_contribution c = contribution(0, 1);
+  const faro_audit_mechanism mechanism = {
+      .messages = 1, .width = 3 * c.length, .context = &c, .run = see_uncomposed};
+  faro_audit_plan p = plan(20000);
+  p.epsilon = EPSILON;
+  p.delta = DELTA;
+  faro_audit_result result = {0};
+  assert_ok(faro_audit(&mechanism, &c, &p, &result, error));
+  print_message("  %.3f\n", result.epsilon_lower);
+  assert_false(result.consistent);
+}
+
 static void test_releases__odd_shapes(void **state) {
   (void)state;
   const faro_release_params one = {.epsilon = 1, .delta = 0.1, .horizon = 2, .batch = 2};
@@ -556,6 +620,8 @@ int main(void) {
       cmocka_unit_test(test_releases__proven_claims_are_consistent),
       cmocka_unit_test(test_releases__returning_users_are_covered_if_the_noise_is_made_for_them),
       cmocka_unit_test(test_releases__proven_user_level_claims_are_consistent),
+      cmocka_unit_test(test_concurrent__holds_for_a_user_at_a_boundary),
+      cmocka_unit_test(test_concurrent__levels_that_are_not_composed_are_caught),
       cmocka_unit_test(test_releases__odd_shapes),
       cmocka_unit_test(test_amplified__the_figures_noise_is_caught),
       cmocka_unit_test(test_one_run__claims_stand_and_weaker_noise_is_caught),
