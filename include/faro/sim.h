@@ -59,7 +59,7 @@ FARO_API char *faro_settings_table(void);
 
 /* What came out of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {
-  double mean, sd, error, lower, median, upper; /* error: of the mean; lower, upper: quartiles */
+  double mean, sd, error, lower, median, upper, most; /* error: of the mean; lower, upper: quartiles */
 } faro_spread;
 
 typedef struct faro_outcome {

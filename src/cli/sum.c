@@ -51,7 +51,7 @@ static const cli_option options[OPTION_COUNT] = {
 /* Who is trusted, and the release that stands for it. All of them draw their noise in integers. */
 enum { TRUST_SHUFFLE, TRUST_CENTRAL, TRUST_LOCAL, TRUSTS };
 static const char *const trust_word[TRUSTS] = {"shuffle", "central", "local"};
-static const char *const trust_kind[TRUSTS] = {"shuffle-bits", "shuffle-bits", "shuffle-bits"};
+static const char *const trust_kind[TRUSTS] = {"concurrent-bits", "central-bits", "local-bits"};
 
 static const faro_calibration calibrations[] = {FARO_CALIBRATION_TIGHT, FARO_CALIBRATION_PAPER};
 static const char *const calibration_word[] = {"tight", "paper"};
@@ -142,7 +142,7 @@ static int take_shufflers(request *r, const char *text) {
   r->shufflers_given = true;
   r->params.shufflers = 0;
   if (strcmp(text, "log") == 0) return EXIT_DONE;
-  const int status = cli_take_count(&cli_sum, "shufflers", text, 1, 64, &r->params.shufflers);
+  const int status = cli_take_count(&cli_sum, "shufflers", text, 1, 50, &r->params.shufflers);
   if (status != EXIT_DONE) fprintf(stderr, "log is allowed too: a binary tree\n");
   return status;
 }
@@ -363,13 +363,26 @@ static faro_status prepare(stream *s, const faro_release_kind *kind, const faro_
   return status;
 }
 
+/* The largest node of the least tree with k shufflers must fit. */
+static uint64_t least_horizon(const faro_release_params *p) {
+  return (p->batch > 2 ? p->batch : 2) << (p->shufflers > 0 ? p->shufflers - 1 : 0);
+}
+
+/* What was not asked for: a first horizon to double from; and fewer shufflers, where the default does not fit. */
+static faro_release_params complete(const request *r) {
+  faro_release_params p = r->params;
+  p.anytime = p.horizon == 0;
+  if (p.anytime)
+    for (p.horizon = FIRST_HORIZON; p.horizon < least_horizon(&p);) p.horizon *= 2;
+  while (!r->shufflers_given && p.shufflers > 1 && least_horizon(&p) > p.horizon) p.shufflers--;
+  return p;
+}
+
 static int execute(stream *s) {
   const request *r = s->request;
   const faro_release_kind *kind = faro_release_kind_find(trust_kind[r->trust]);
   const bool known = r->params.horizon > 0;
-  faro_release_params params = r->params;
-  if (!known)
-    for (params.horizon = FIRST_HORIZON; params.horizon < params.batch;) params.horizon *= 2;
+  const faro_release_params params = complete(r);
   faro_error error = {0};
   if (prepare(s, kind, &params, &error) != FARO_OK) return refuse(&error);
   s->writer = (sum_writer){stdout, r->json, &r->format, r->low, r->high, r->confidence};

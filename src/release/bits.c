@@ -231,19 +231,22 @@ faro_status faro_bits_tighten(faro_release *r, faro_error *error) {
   return faro_bits_fix(r, 2 * r->contribution.entry / grid, error);
 }
 
-/* Noise by the accountant, at as many nodes as the longest sum can have; and users whom the server does not see yet.
- * Sums: half of those users, and noise as large as it gets over all releases. Moments: the regret of linucb grows with
- * the square root of the noise (000 Lemma A.4); its two factors were fitted at d = 5, T = 10^6 (docs/experiments.md). */
+/* Noise by the accountant, and users whom the server does not see yet. The sum of the highest level's nodes is a random
+ * walk, which stays within twice its last standard deviation as a rule; the levels below start anew under each parent,
+ * so that their worst is a maximum over many.
+ * Sums: half of the users not seen, and the noise at its worst. Moments: the regret of linucb grows with the square root
+ * of the noise (000 Lemma A.4); the two factors were fitted at d = 5, T = 10^6 (docs/experiments.md). */
 double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree) {
   const double n = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
   const double top = batch * pow(degree, (double)levels - 1);
   if (top > n) return INFINITY;
-  const double nodes = ((double)levels - 1) * (degree - 1) + n / top;
-  const double sigma = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta);
-  const double scale = sigma * sqrt((double)levels * nodes);
-  if (r->contribution.values) return (batch - 1) / 2 + scale * sqrt(2 * log(2 * n / batch));
-  return 0.3 * d * batch + 0.66 * pow(d, 0.75) * sqrt(n * scale);
+  const double sigma = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta) *
+                       sqrt((double)levels);
+  const double walk = sigma * sqrt(n / top);
+  const double below = sigma * sqrt(((double)levels - 1) * (degree - 1));
+  if (r->contribution.values) return (batch - 1) / 2 + hypot(2 * walk, below * sqrt(2 * log(2 * n / batch)));
+  return 0.3 * d * batch + 0.66 * pow(d, 0.75) * sqrt(n * hypot(walk, below));
 }
 
 uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch)) {

@@ -33,9 +33,9 @@ json_t *faro_claim_json(const faro_claim *claim) {
 }
 
 static json_t *make_spread(const faro_spread *s) {
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd), "se",
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd), "se",
                    number(s->error), "q25", number(s->lower), "median", number(s->median), "q75",
-                   number(s->upper));
+                   number(s->upper), "max", number(s->most));
 }
 
 static json_t *make_curve(const faro_outcome *outcome) {
@@ -139,6 +139,7 @@ static json_t *make_slopes(const faro_report *report) {
       if (s != report->x) json_object_set(made, report->sweep[s], json_object_get(result, report->sweep[s]));
     json_object_set_new(made, "slope", number(slope->slope));
     json_object_set_new(made, "se", number(slope->error));
+    json_object_set_new(made, "slope_of_max", number(slope->of_most));
     json_array_append_new(slopes, made);
   }
   return slopes;

@@ -61,8 +61,8 @@ static void add_slopes(const faro_report *report, faro_text *out) {
   faro_text_add(out, " (log-log)</caption><thead><tr>");
   for (int s = 0; s < (int)report->sweeps; s++)
     if (s != report->x) add_head(out, report->sweep[s]);
-  faro_text_add(out,
-                "<th class=\"t\">algorithm</th><th>slope</th><th>standard error</th></tr></thead><tbody>\n");
+  faro_text_add(out, "<th class=\"t\">algorithm</th><th>slope</th><th>standard error</th><th>of the worst "
+                     "instance</th></tr></thead><tbody>\n");
   for (size_t i = 0; i < report->slopes; i++) {
     const faro_view_slope *slope = &report->slope[i];
     char text[32];
@@ -71,7 +71,8 @@ static void add_slopes(const faro_report *report, faro_text *out) {
       if (s != report->x) add_cell(out, slope->row->at[s]);
     add_cell(out, slope->row->label);
     faro_text_add(out, "<td>%s</td>", faro_exponent(slope->slope, text));
-    faro_text_add(out, "<td>%s</td></tr>\n", faro_exponent(slope->error, text));
+    faro_text_add(out, "<td>%s</td>", faro_exponent(slope->error, text));
+    faro_text_add(out, "<td>%s</td></tr>\n", faro_exponent(slope->of_most, text));
   }
   faro_text_add(out, "</tbody></table></div>\n");
 }

@@ -1,5 +1,5 @@
 /* slope: how fast the measure grows with x, as the exponent of a power law: log(mean) against log(x) by least squares,
- * for every line of a figure whose x is a swept number. */
+ * for every line of a figure whose x is a swept number; and the same for the worst of all instances. */
 #include <math.h>
 
 #include "report/view.h"
@@ -20,9 +20,14 @@ static bool has_places(const faro_report *report) {
   return distinct == VALUES_MIN;
 }
 
+typedef struct line {
+  double slope, error;
+} line;
+
 /* Logarithms are taken relative to the first row, so that little is lost in the differences of sums. A mean that is not
  * positive makes everything NaN. */
-static faro_view_slope fit(const faro_report *report, const faro_view_row *first) {
+static line fit(const faro_report *report, const faro_view_row *first,
+                double (*measure)(const faro_spread *)) {
   double n = 0;
   double x = 0;
   double y = 0;
@@ -33,7 +38,7 @@ static faro_view_slope fit(const faro_report *report, const faro_view_row *first
     const faro_view_row *row = &report->row[r];
     if (!faro_view_alike(report, row, first, report->x, -1)) continue;
     const double u = log(row->place[report->x]) - log(first->place[report->x]);
-    const double v = log(row->regret.mean) - log(first->regret.mean);
+    const double v = log(measure(&row->regret)) - log(measure(&first->regret));
     n++;
     x += u;
     y += v;
@@ -46,8 +51,16 @@ static faro_view_slope fit(const faro_report *report, const faro_view_row *first
   const double rest = yy - y * y / n - slope * slope * spread; /* squares that the line leaves */
   const double error = sqrt(fmax(rest, 0) / (n - 2) / spread);
   const bool good = n >= VALUES_MIN && isfinite(slope) && isfinite(error);
+  return (line){.slope = good ? slope : (double)NAN, .error = good ? error : (double)NAN};
+}
+
+static double mean_of(const faro_spread *spread) { return spread->mean; }
+static double most_of(const faro_spread *spread) { return spread->most; }
+
+static faro_view_slope fit_row(const faro_report *report, const faro_view_row *row) {
+  const line mean = fit(report, row, mean_of);
   return (faro_view_slope){
-      .row = first, .slope = good ? slope : (double)NAN, .error = good ? error : (double)NAN};
+      .row = row, .slope = mean.slope, .error = mean.error, .of_most = fit(report, row, most_of).slope};
 }
 
 faro_status faro_view_fit(faro_report *report, faro_error *error) {
@@ -58,7 +71,7 @@ faro_status faro_view_fit(faro_report *report, faro_error *error) {
     bool known = false;
     for (size_t i = 0; i < report->slopes && !known; i++)
       known = faro_view_alike(report, &report->row[r], report->slope[i].row, report->x, -1);
-    if (!known) report->slope[report->slopes++] = fit(report, &report->row[r]);
+    if (!known) report->slope[report->slopes++] = fit_row(report, &report->row[r]);
   }
   return FARO_OK;
 }

@@ -124,6 +124,7 @@ static bool add_slopes(const faro_report *report, faro_text *out) {
     put(&g, r, g.columns++, slope ? slope->row->label : "algorithm");
     put(&g, r, g.columns++, slope ? faro_exponent(slope->slope, text) : "slope");
     put(&g, r, g.columns++, slope ? faro_exponent(slope->error, text) : "standard error");
+    put(&g, r, g.columns++, slope ? faro_exponent(slope->of_most, text) : "of the worst instance");
   }
   print_grid(&g, out);
   free(g.cell);
@@ -189,7 +190,7 @@ static void add_measure_head(const faro_report *report, const char *const *parts
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");
-  static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", NULL};
+  static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", "max", NULL};
   const bool level = !is_swept(report, "level");
   add_identity_head(report, &out);
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
@@ -207,9 +208,9 @@ char *faro_report_summary_csv(const faro_report *report) {
     const double values[] = {row->batch,        row->rounds,        (double)report->instances,
                              row->regret.mean,  row->regret.sd,     row->regret.error,
                              row->regret.lower, row->regret.median, row->regret.upper,
-                             row->bits,         row->messages,      row->updates,
-                             row->shifted,      row->refused,       row->epsilon,
-                             row->delta,        row->contributions};
+                             row->regret.most,  row->bits,          row->messages,
+                             row->updates,      row->shifted,       row->refused,
+                             row->epsilon,      row->delta,         row->contributions};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
     add_quoted(&out, row->trust);
     if (level) add_quoted(&out, row->level);

@@ -55,7 +55,8 @@ static bool read_spread(const json_t *object, faro_spread *out) {
                        .error = real(json_object_get(object, "se")),
                        .lower = real(json_object_get(object, "q25")),
                        .median = real(json_object_get(object, "median")),
-                       .upper = real(json_object_get(object, "q75"))};
+                       .upper = real(json_object_get(object, "q75")),
+                       .most = real(json_object_get(object, "max"))}; /* which older runs do not have */
   return isfinite(out->mean) && isfinite(out->sd) && isfinite(out->error) && isfinite(out->lower) &&
          isfinite(out->median) && isfinite(out->upper);
 }
@@ -77,6 +78,12 @@ static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *
   return true;
 }
 
+/* `auto` stays where the batch changes on the way. */
+static double read_batch(const json_t *batch) {
+  const char *word = json_string_value(batch);
+  return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
+}
+
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
   const json_t *settings = json_object_get(result, "settings");
@@ -91,9 +98,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .standing = text(claim, "standing"),
                          .epsilon = real(json_object_get(claim, "epsilon")),
                          .delta = real(json_object_get(claim, "delta")),
-                         .batch = json_is_string(json_object_get(settings, "batch"))
-                                      ? 0
-                                      : real(json_object_get(settings, "batch")),
+                         .batch = read_batch(json_object_get(settings, "batch")),
                          .rounds = real(json_object_get(result, "rounds")),
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),

@@ -34,7 +34,8 @@ typedef struct faro_view_row {
 /* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. */
 typedef struct faro_view_slope {
   const faro_view_row *row; /* the first of the line: it has the label and the other sweeps' values */
-  double slope, error;      /* standard error; both NaN where a mean is not positive */
+  double slope, error;      /* of the mean, and its standard error; NaN where a mean is not positive */
+  double of_most;           /* of the worst instance; NaN where that is not known */
 } faro_view_slope;
 
 struct faro_report {

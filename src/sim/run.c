@@ -155,7 +155,8 @@ static faro_spread spread(double *value, size_t n) {
                        .error = sd / sqrt((double)n),
                        .lower = quantile(value, n, 0.25),
                        .median = quantile(value, n, 0.5),
-                       .upper = quantile(value, n, 0.75)};
+                       .upper = quantile(value, n, 0.75),
+                       .most = value[n - 1]};
 }
 
 /* scratch: one double an instance. */

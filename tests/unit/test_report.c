@@ -228,9 +228,11 @@ static faro_report *report_with_means(const double mean[static 4]) {
                              "plot: {x: horizon, panels: dimension}\n";
   faro_report *report = report_of(text, NULL, NULL);
   json_t *results = json_object_get(report->document, "results");
-  for (size_t i = 0; i < json_array_size(results); i++)
-    json_object_set_new(json_object_get(json_array_get(results, i), "regret"), "mean",
-                        json_real(mean[i / 2 % 4]));
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    json_t *regret = json_object_get(json_array_get(results, i), "regret");
+    json_object_set_new(regret, "mean", json_real(mean[i / 2 % 4]));
+    json_object_set_new(regret, "max", json_real(mean[i / 2 % 4] * mean[i / 2 % 4]));
+  }
   char *json = json_dumps(report->document, JSON_REAL_PRECISION(17));
   faro_report *changed = NULL;
   assert_ok(faro_report_parse(&changed, "run.json", json, strlen(json), error));
@@ -250,12 +252,14 @@ static void test_slopes__of_a_power_law_are_its_exponent(void **state) {
   for (size_t i = 0; i < 4; i++) {
     assert_close(report->slope[i].slope, 0.4, 1e-12);
     assert_close(report->slope[i].error, 0, 1e-7);
+    assert_close(report->slope[i].of_most, 0.8, 1e-12);
     assert_string_equal(report->slope[i].row->label, i % 2 ? "b" : "a");
     assert_string_equal(report->slope[i].row->at[0], i < 2 ? "2" : "3");
   }
   char *table = faro_report_table(report);
   assert_non_null(strstr(table, "slope of regret against horizon (log-log)\n\ndimension  algorithm  slope  "
-                                "standard error\n        2  a          0.400           0.000\n"));
+                                "standard error  of the worst instance\n"
+                                "        2  a          0.400           0.000                  0.800\n"));
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "slope of regret against horizon (log-log)</caption>"));
   char *json = faro_report_json(report);
@@ -301,7 +305,7 @@ static void test_slopes__need_three_places_and_positive_means(void **state) {
   faro_report *report = report_with_means(mean);
   assert_true(isnan(report->slope[0].slope));
   char *table = faro_report_table(report);
-  assert_int_equal(count_of(table, "      -               -\n"), 4);
+  assert_int_equal(count_of(table, "      -               -                      -\n"), 4);
   char *svg = faro_report_svg(report);
   assert_non_null(strstr(svg, ">final pseudo-regret</text>")); /* and 0 has no place on a logarithmic axis */
   free(svg);
