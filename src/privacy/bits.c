@@ -137,7 +137,7 @@ static bool dominate(faro_bits_plan *p, double delta) {
   const double sigma = sqrt(n) / 2;
   if (!(n >= 1)) return false;
   const double t =
-      sqrt(2 * log(2000 * p->dimension * touched_of(p) / delta)); /* Hoeffding: slacks <= delta / 1000 */
+      sqrt(2 * log(4000 * p->dimension * touched_of(p) / delta)); /* Hoeffding: slacks <= delta / 2000 */
   const double eta = inflation_kept(n, t + repeat_of(p) * shift_most(p) / sigma + 1);
   if (!isfinite(eta)) return false;
   p->slack = 2 * p->dimension * exp(-t * t / 2);
