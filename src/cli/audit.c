@@ -17,6 +17,8 @@ enum {
   OPTION_LEVEL,
   OPTION_CONTRIBUTIONS,
   OPTION_VISITS,
+  OPTION_PLACE,
+  OPTION_SHUFFLERS,
   OPTION_TRIALS,
   OPTION_CONFIDENCE,
   OPTION_SEED,
@@ -29,7 +31,8 @@ static const cli_option options[OPTION_COUNT] = {
     [OPTION_DIMENSION] = {"dimension", true},   [OPTION_BATCH] = {"batch", true},
     [OPTION_HORIZON] = {"horizon", true},       [OPTION_CALIBRATION] = {"calibration", true},
     [OPTION_LEVEL] = {"level", true},           [OPTION_CONTRIBUTIONS] = {"contributions", true},
-    [OPTION_VISITS] = {"visits", true},         [OPTION_TRIALS] = {"trials", true},
+    [OPTION_VISITS] = {"visits", true},         [OPTION_PLACE] = {"place", true},
+    [OPTION_SHUFFLERS] = {"shufflers", true},   [OPTION_TRIALS] = {"trials", true},
     [OPTION_CONFIDENCE] = {"confidence", true}, [OPTION_SEED] = {"seed", true},
     [OPTION_ONE_RUN] = {"one-run", false},      [OPTION_JSON] = {"json", false},
 };
@@ -92,6 +95,8 @@ static int take_option(request *r, int option, const char *value) {
   case OPTION_CONTRIBUTIONS:
     return cli_take_count(&cli_audit, "contributions", value, 1, 1000000, &r->params.contributions);
   case OPTION_VISITS: return cli_take_count(&cli_audit, "visits", value, 1, 1000000, &r->plan.visits);
+  case OPTION_PLACE: return cli_take_count(&cli_audit, "place", value, 0, UINT64_C(1) << 40, &r->plan.place);
+  case OPTION_SHUFFLERS: return cli_take_shufflers(&cli_audit, value, &r->params.shufflers);
   case OPTION_TRIALS: return cli_take_count(&cli_audit, "trials", value, 1000, 1000000000, &r->plan.trials);
   case OPTION_CONFIDENCE:
     return cli_take_real(&cli_audit, "confidence", value, 0.5, 1 - 1e-9, &r->plan.confidence);
@@ -282,6 +287,8 @@ const cli_command cli_audit = {
         "  --contributions M  under --level user: the most rounds of a user, each in another batch; 1 by "
         "default\n"
         "  --visits M       how often the victim does come; by default as often as the claim allows\n"
+        "  --place N        users who come before the victim, where releases share users; 0 by default\n"
+        "  --shufflers K    of concurrent-bits: how many, or log, which is the default\n"
         "  --dimension d    features of a user; 2 by default, and 500 with --one-run\n"
         "  --one-run        guess the signs of d canaries in a single run instead; use a small --delta\n"
         "  --batch B        users between two releases; 100 by default\n"
@@ -298,6 +305,7 @@ const cli_command cli_audit = {
         "  faro audit local\n"
         "  faro audit all --trials 100000\n"
         "  faro audit central-tree --level user --contributions 4\n"
+        "  faro audit concurrent-bits --shufflers 3 --batch 4 --horizon 256 --place 63\n"
         "  faro audit central-tree --one-run --epsilon 4 --delta 1e-7\n"
         "  faro audit shuffle-bits --calibration paper --epsilon 2 --delta 1e-3 --json\n",
 };

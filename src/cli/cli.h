@@ -36,6 +36,8 @@ int cli_take_count(const cli_command *command, const char *name, const char *tex
                    uint64_t most, uint64_t *out);
 /* One of at most CLI_CHOICES words; *out is its index. */
 enum { CLI_CHOICES = 8 };
+/* A number of shufflers, or log, which is 0. */
+int cli_take_shufflers(const cli_command *command, const char *text, uint64_t *shufflers);
 int cli_take_choice(const cli_command *command, const char *name, const char *text, const char *const *words,
                     size_t count, size_t *out);
 

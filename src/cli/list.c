@@ -16,7 +16,7 @@ static void list_learners(void) {
 static void list_releases(void) {
   for (size_t i = 0; i < faro_release_kinds(); i++) {
     const faro_release_kind *kind = faro_release_kind_at(i);
-    printf("  %-20s trust %-8s %s\n", faro_release_kind_name(kind),
+    printf("  %-20s trust %-10s %s\n", faro_release_kind_name(kind),
            faro_trust_name(faro_release_kind_trust(kind)), faro_release_kind_summary(kind));
   }
 }

@@ -131,3 +131,11 @@ int cli_print(FILE *out, char *text) {
   free(text);
   return EXIT_DONE; /* main looks whether it could be written */
 }
+
+int cli_take_shufflers(const cli_command *command, const char *text, uint64_t *shufflers) {
+  *shufflers = 0;
+  if (strcmp(text, "log") == 0) return EXIT_DONE;
+  const int status = cli_take_count(command, "shufflers", text, 1, 50, shufflers);
+  if (status != EXIT_DONE) fprintf(stderr, "log is allowed too: a binary tree\n");
+  return status;
+}

@@ -140,11 +140,7 @@ static int take_separator(request *r, const char *text) {
 
 static int take_shufflers(request *r, const char *text) {
   r->shufflers_given = true;
-  r->params.shufflers = 0;
-  if (strcmp(text, "log") == 0) return EXIT_DONE;
-  const int status = cli_take_count(&cli_sum, "shufflers", text, 1, 50, &r->params.shufflers);
-  if (status != EXIT_DONE) fprintf(stderr, "log is allowed too: a binary tree\n");
-  return status;
+  return cli_take_shufflers(&cli_sum, text, &r->params.shufflers);
 }
 
 static int take_calibration(request *r, const char *text) {
