@@ -104,7 +104,8 @@ FARO_API bool faro_release_spent(const faro_release *release);
 
 /* Doubling: replaces a release that is spent by one with twice its horizon, whose sums go on from the last ones. Each
  * round is in one of them, so the claim stays; at user level M0 bounds a user's rounds in all of them together
- * (docs/privacy.md). On failure the old one stays. FARO_INVALID where params.anytime was not set. */
+ * (docs/privacy.md). On failure the old one stays. FARO_INVALID where params.anytime was not set, and where a claim
+ * that was proven would not be for the longer horizon. */
 FARO_API faro_status faro_release_double(faro_release **release, faro_error *error) FARO_WARN_UNUSED;
 
 /* User level: remembers who has contributed how often, so that nobody does beyond the bound that the noise was made
@@ -144,7 +145,7 @@ typedef enum faro_shuffler_phase {
 } faro_shuffler_phase;
 
 typedef struct faro_shuffler_task {
-  uint64_t size;       /* users to wait for, 2 or more */
+  uint64_t size;       /* users to wait for; one alone would not be hidden, so releases ask for two */
   uint64_t grid, bits; /* the encoder: an entry is up to `grid` ones, and `bits` noise bits */
 } faro_shuffler_task;
 
@@ -185,7 +186,7 @@ FARO_API faro_status faro_release_randomize(faro_release *release, const double 
 FARO_API void faro_release_rehearse(faro_release *release, const double *x, double y, faro_sim_rng *sim,
                                     void *message);
 /* S: turns the batch of B messages into what the analyzer may see, and returns how many messages those are. A message
- * beyond its range is cut to it. */
+ * beyond its range is cut to it. 0, and nothing done, where there are several shufflers: see faro_shuffler. */
 FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure);
 FARO_API size_t faro_release_rehearse_shuffle(const faro_release *release, void *batch, faro_sim_rng *sim);
 /* A: publishes new statistics from a shuffled batch. Refused, with nothing changed: a batch that is not whole, a
@@ -193,5 +194,9 @@ FARO_API size_t faro_release_rehearse_shuffle(const faro_release *release, void 
  * given NULL. */
 FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
                                           faro_sim_rng *sim, faro_error *error) FARO_WARN_UNUSED;
+
+/* The same for deployment, after prepare: noise that the server adds comes from the secure stream. */
+FARO_API faro_status faro_release_analyze_secure(faro_release *release, const void *batch, size_t count,
+                                                 faro_secure_rng *secure, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

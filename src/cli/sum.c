@@ -254,17 +254,12 @@ static ssize_t fill(void *context, char *to, size_t room) {
   return got;
 }
 
-/* The release ends with its horizon. Where nobody knows how many values will come, another one, for twice as many,
- * goes on from its sums; if that had a weaker claim than was printed, it must not. */
+/* The release ends with its horizon. Where nobody knows how many values will come, another one, for twice as many, goes on
+ * from its sums. */
 static int renew(stream *s) {
   if (s->request->params.horizon > 0 || !faro_release_spent(s->release)) return EXIT_DONE;
   faro_error error = {0};
-  const bool proven = faro_release_claim(s->release)->proven;
-  if (faro_release_double(&s->release, &error) != FARO_OK) return fail(&error);
-  if (faro_release_claim(s->release)->proven == proven) return EXIT_DONE;
-  (void)faro_fail(&error, FARO_INVALID, "after %llu values the claim would no longer be the one printed",
-                  (unsigned long long)s->read);
-  return fail(&error);
+  return faro_release_double(&s->release, &error) == FARO_OK ? EXIT_DONE : fail(&error);
 }
 
 static int over(const stream *s) {
@@ -359,9 +354,13 @@ static faro_status prepare(stream *s, const faro_release_kind *kind, const faro_
   return status;
 }
 
+static const uint64_t HORIZON_MAX = UINT64_C(1) << 40;
+
 /* The largest node of the least tree with k shufflers must fit. */
 static uint64_t least_horizon(const faro_release_params *p) {
-  return (p->batch > 2 ? p->batch : 2) << (p->shufflers > 0 ? p->shufflers - 1 : 0);
+  uint64_t least = p->batch > 2 ? p->batch : 2;
+  for (uint64_t k = 1; k < p->shufflers && least < HORIZON_MAX; k++) least *= 2;
+  return least;
 }
 
 /* What was not asked for: a first horizon to double from; and fewer shufflers, where the default does not fit. */
@@ -369,7 +368,7 @@ static faro_release_params complete(const request *r) {
   faro_release_params p = r->params;
   p.anytime = p.horizon == 0;
   if (p.anytime)
-    for (p.horizon = FIRST_HORIZON; p.horizon < least_horizon(&p);) p.horizon *= 2;
+    for (p.horizon = FIRST_HORIZON; p.horizon < least_horizon(&p) && p.horizon < HORIZON_MAX;) p.horizon *= 2;
   while (!r->shufflers_given && p.shufflers > 1 && least_horizon(&p) > p.horizon) p.shufflers--;
   return p;
 }

@@ -27,6 +27,10 @@ const faro_env_kind *faro_env_kind_find(const char *name) {
 }
 
 faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, faro_error *error) {
+  if (kind->value && p->population > 0)
+    return faro_fail(error, FARO_INVALID,
+                     "population must be new for %s: nobody returns to a stream (got %llu)", kind->name,
+                     (unsigned long long)p->population);
   if (kind->value) return FARO_OK; /* no features, no arms */
   if (p->dimension < 2 || p->dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 2 .. %d (got %zu)", FARO_DIMENSION_MAX,

@@ -147,8 +147,8 @@ static bool dominate(faro_bits_plan *p, double delta) {
 }
 
 static faro_status check(const faro_bits_plan *p, faro_error *error) {
-  if (!(p->users >= 1 && p->users <= 1e9))
-    return faro_fail(error, FARO_INVALID, "users must be 1 .. 1e9 (got %g)", p->users);
+  if (!(p->users >= 1 && p->users <= 0x1p40))
+    return faro_fail(error, FARO_INVALID, "users must be 1 .. 2^40 (got %g)", p->users);
   if (!(p->honest > 0 && p->honest <= 1) || floor(p->users * p->honest) < 1)
     return faro_fail(error, FARO_INVALID, "honest must be above 0, at most 1, and leave one user (got %g)",
                      p->honest);
@@ -177,13 +177,15 @@ faro_status faro_bits_account(faro_bits_plan *plan, double delta, double *epsilo
   return FARO_OK;
 }
 
-/* Finer costs bits. Coarser costs noise twice: rounding adds sqrt(dimension) steps to a difference of
+/* Finer costs bits. Coarser costs noise, twice: rounding adds sqrt(dimension) steps to a difference of
  * sensitivity * grid, here one per cent of it; and each user adds a whole number of bits, here a hundred at least, so
  * that rounding it up costs half a per cent. */
 static double choose_grid(const faro_bits_plan *plan, double mu, double crowd) {
-  const double rounding = 100 * sqrt(plan->dimension);
-  const double whole = mu * sqrt(100 * crowd) / 2; /* (2 grid sensitivity / mu)^2 = 100 crowd */
-  return fmin(1e6, ceil(fmax(fmax(rounding, 300), whole) / plan->sensitivity));
+  const double rounding = fmax(300, 100 * sqrt(plan->dimension));
+  const double whole = mu * sqrt(100 * crowd) / 2;             /* (2 grid sensitivity / mu)^2 = 100 crowd */
+  const bool box = plan->sensitivity >= sqrt(plan->dimension); /* whole intervals: rounding moves no end */
+  const double few = mu * sqrt(1e5) / 2; /* 1e5 noise bits, where eta is next to nothing */
+  return fmin(1e6, ceil(fmax(box ? few : rounding, whole) / plan->sensitivity));
 }
 
 faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta, faro_error *error) {

@@ -13,10 +13,10 @@ enum { COLUMNS_MAX = 22 };
 static const double REACH = 11; /* standard deviations: exp(-11^2 / 2) is 5e-27 */
 
 /* Outcomes first .. first + count - 1, as many as there are within reach. */
-static void span(uint64_t n, double p, uint64_t *first, uint64_t *count) {
+static void span(uint64_t n, double p, double shift, uint64_t *first, uint64_t *count) {
   const double mean = (double)n * p;
   const double reach =
-      REACH * sqrt(mean * (1 - p)) + REACH * REACH; /* the second term: for few expected ones */
+      REACH * sqrt(mean * (1 - p)) + REACH * REACH + shift; /* the second term: for few expected ones */
   const double low = floor(fmax(0, mean - reach));
   const double high = ceil(fmin((double)n, mean + reach));
   *first = (uint64_t)low;
@@ -91,11 +91,12 @@ static void fill(faro_table *t, wide *weight, uint64_t *next) {
   }
 }
 
-faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, double p, faro_error *error) {
+faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, double p, uint64_t shift,
+                            faro_error *error) {
   FARO_INVARIANT(n >= 1 && p >= 0.01 && p <= 0.99);
   uint64_t count = 0;
   faro_table t = {.columns = 1}; /* at least two, so that a column's parts fit 128 bits */
-  span(n, p, &t.first, &count);
+  span(n, p, (double)shift, &t.first, &count);
   while (t.columns <= COLUMNS_MAX && UINT64_C(1) << t.columns < count) t.columns++;
   if (t.columns > COLUMNS_MAX)
     return faro_fail(error, FARO_INVALID,

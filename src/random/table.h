@@ -4,7 +4,8 @@
  * within REACH standard deviations is made once, in floating point, and holds whole numbers that add up to 2^128. From
  * then on those numbers are the noise: a draw compares integers, nothing else, so no low bits tell anything, and what
  * the table's probabilities miss of the binomial ones is known: a factor of 1 +- FARO_TABLE_ERROR each, and the mass
- * beyond REACH, below FARO_TABLE_MISSING. */
+ * beyond the table, below FARO_TABLE_MISSING. Data may shift the noise; so that almost nothing of it falls where the
+ * shifted noise of a neighbour never is, the table reaches further by that shift. */
 #ifndef FARO_RANDOM_TABLE_H
 #define FARO_RANDOM_TABLE_H
 
@@ -24,8 +25,8 @@ typedef struct faro_table {
   } * column;
 } faro_table;
 
-/* Bin(n, p), 0.01 <= p <= 0.99, n >= 1. FARO_INVALID when the table would be too large (a standard deviation above about 10^5). */
-faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, double p,
+/* Bin(n, p) that data shift by up to `shift`; 0.01 <= p <= 0.99, n >= 1. FARO_INVALID when the table would be too large (a standard deviation above about 10^5). */
+faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, double p, uint64_t shift,
                             faro_error *error) FARO_WARN_UNUSED;
 uint64_t faro_table_draw(const faro_table *table, faro_rng *rng);
 

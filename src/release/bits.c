@@ -165,6 +165,11 @@ faro_status faro_bits_fix(faro_release *r, double step, faro_error *error) {
     faro_binomial_plan(&s->level[i].plan, s->level[i].noise, bias_of(s));
     r->cost.bits += (double)r->contribution.length * (double)(s->grid + s->level[i].bits);
   }
+  for (size_t i = 0; i < s->levels; i++)
+    if ((double)size_of(r, i) * (double)(s->grid + s->level[i].bits) > 0x1p62)
+      return faro_fail(error, FARO_INVALID,
+                       "%s would count beyond 2^62 ones in a node of %llu users: change batch or shufflers",
+                       r->kind->name, (unsigned long long)size_of(r, i));
   r->cost.messages = r->shufflers > 0 ? r->cost.bits : 0;
   set_variances(r);
   s->worst = worst_variance(s, r->batches) + s->rounding * (double)(r->batches * r->params.batch);
@@ -229,6 +234,11 @@ faro_status faro_bits_tighten(faro_release *r, faro_error *error) {
       "fair bits on %zu level%s, dominated by a Gaussian of mu %.4g, rounding counted (docs/privacy.md)",
       s->levels, s->levels == 1 ? "" : "s", sqrt(square));
   return faro_bits_fix(r, 2 * r->contribution.entry / grid, error);
+}
+
+double faro_bits_stretch(const faro_release *r) {
+  const faro_contribution *c = &r->contribution;
+  return c->values ? fmax(1, c->norm / c->entry) : 1;
 }
 
 /* Noise by the accountant, and users whom the server does not see yet. The sum of the highest level's nodes is a random
@@ -345,20 +355,43 @@ static void gather(faro_release *r, faro_sim_rng *sim, faro_rng *secure) {
 void faro_bits_thicken(faro_release *r, faro_sim_rng *sim) { gather(r, sim, NULL); }
 void faro_bits_thicken_secure(faro_release *r, faro_rng *rng) { gather(r, NULL, rng); }
 
-/* Levels with equally many noise bits share a table. */
+/* How far a user can move an entry of a node. */
+static uint64_t shift_of(const faro_release *r, size_t level) {
+  const uint64_t unit = bits_in(r)->level[level].unit;
+  return bits_in(r)->grid * (unit < r->repeats ? unit : r->repeats);
+}
+
+/* Levels with equally many noise bits, and users who are in a node as often, share a table. */
 faro_status faro_bits_prepare(faro_release *r, faro_error *error) {
   const faro_bits *s = bits_of(r);
   for (size_t i = 0; i < s->levels; i++) {
     for (size_t j = 0; j < i && !s->level[i].table; j++)
-      if (s->level[j].noise == s->level[i].noise) s->level[i].table = s->level[j].table;
+      if (s->level[j].noise == s->level[i].noise && shift_of(r, j) == shift_of(r, i))
+        s->level[i].table = s->level[j].table;
     if (s->level[i].table) continue;
     s->level[i].table = faro_arena_alloc(&r->arena, 1, sizeof *s->level[i].table, error);
     if (!s->level[i].table) return FARO_MEMORY;
     const faro_status status =
-        faro_table_init(s->level[i].table, &r->arena, s->level[i].noise, bias_of(s), error);
+        faro_table_init(s->level[i].table, &r->arena, s->level[i].noise, bias_of(s), shift_of(r, i), error);
     if (status != FARO_OK) return status;
   }
   return FARO_OK;
+}
+
+/* Only the totals leave: the messages of the users are wiped. A message that claims more ones than it has bits is
+ * cut to them, so no client moves a total by more. */
+void faro_bits_mix(const faro_release *r, void *batch, faro_rng *rng) {
+  (void)rng;
+  const faro_bits *s = bits_in(r);
+  const size_t length = r->contribution.length;
+  const uint64_t most = s->grid + s->level[0].bits;
+  uint64_t *total = batch;
+  for (size_t i = 0; i < length; i++) total[i] = total[i] < most ? total[i] : most;
+  for (uint64_t user = 1; user < r->params.batch; user++) {
+    uint64_t *ones = total + user * length;
+    for (size_t i = 0; i < length; i++) total[i] += ones[i] < most ? ones[i] : most;
+    memset(ones, 0, length * sizeof *ones);
+  }
 }
 
 /* The server's side. Messages are the levels' reports, or, of a user each, parts of one batch. */

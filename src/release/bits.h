@@ -54,6 +54,9 @@ double faro_bits_predict(const faro_release *r, size_t levels, double batch, dou
 /* The batch, 2 or more, for which `cost` is least. */
 uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch));
 
+/* The theorems are for vectors no longer than their longest entry; others are stretched by so much. */
+double faro_bits_stretch(const faro_release *r);
+
 void faro_bits_absorb(faro_release *r, const double *z, faro_rng *rng);
 void faro_bits_thicken(faro_release *r, faro_sim_rng *sim);
 void faro_bits_thicken_secure(faro_release *r, faro_rng *rng);
@@ -61,6 +64,7 @@ faro_status faro_bits_prepare(faro_release *r, faro_error *error);
 void faro_bits_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 bool faro_bits_sound(const faro_release *r, size_t index, const void *message);
 void faro_bits_collect(faro_release *r, size_t index, const void *message);
+void faro_bits_mix(const faro_release *r, void *batch, faro_rng *rng); /* for one shuffler */
 void faro_bits_publish(faro_release *r, faro_sim_rng *sim);
 bool faro_bits_task(const faro_release *r, size_t level, faro_shuffler_task *task);
 size_t faro_bits_due(const faro_release *r);

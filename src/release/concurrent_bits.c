@@ -94,7 +94,7 @@ static faro_status calibrate_vectors(faro_release *r, double epsilon, double del
   const double d = (double)r->contribution.dimension;
   const double users = (double)r->params.batch;
   const double g = ceil(fmax(2 * sqrt(users * (double)s->level[s->levels - 1].unit), fmax(d, 4)));
-  const double root = g * log(4 * (d * d + 1) / delta) / epsilon;
+  const double root = faro_bits_stretch(r) * g * log(4 * (d * d + 1) / delta) / epsilon;
   const bool inside = epsilon <= 15 && delta < 0.5;
   faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++)
@@ -113,8 +113,9 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
         error, FARO_INVALID,
         "level must be event for concurrent-bits under calibration paper: 001 has no theorem for "
         "users who return");
-  return (r->contribution.binary ? calibrate_binary : calibrate_vectors)(r, r->params.epsilon / k,
-                                                                         r->params.delta / k, error);
+  const bool bits =
+      r->contribution.binary && r->contribution.length == 1; /* M_bin is for one bit of a user */
+  return (bits ? calibrate_binary : calibrate_vectors)(r, r->params.epsilon / k, r->params.delta / k, error);
 }
 
 const faro_release_kind faro_release_concurrent_bits = {
@@ -127,5 +128,6 @@ const faro_release_kind faro_release_concurrent_bits = {
     .calibrate = {calibrate_paper, NULL, faro_bits_tighten},
     .task = faro_bits_task,
     .due = faro_bits_due,
+    .mix = faro_bits_mix,
     FARO_BITS_KIND,
 };

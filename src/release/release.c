@@ -57,6 +57,9 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
   if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
     return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
                      (unsigned long long)params->horizon);
+  if (params->horizon < kind->least_batch)
+    return faro_fail(error, FARO_INVALID, "horizon must be at least %llu for %s (got %llu)",
+                     (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->horizon);
   if (params->batch > params->horizon)
     return faro_fail(error, FARO_INVALID, "batch must be at most the horizon, %llu (got %llu)",
                      (unsigned long long)params->horizon, (unsigned long long)params->batch);
@@ -187,6 +190,9 @@ faro_status faro_release_double(faro_release **release, faro_error *error) {
   params.horizon = 2 * last->params.horizon;
   faro_release *next = NULL;
   faro_status status = faro_release_create(&next, last->kind, &last->asked_contribution, &params, error);
+  if (status == FARO_OK && last->claim.proven && !next->claim.proven)
+    status = faro_fail(error, FARO_INVALID, "horizon %llu: the claim would no longer be proven: %s",
+                       (unsigned long long)params.horizon, next->claim.by);
   if (status == FARO_OK) status = carry(next, last, error);
   if (status == FARO_OK && last->prepared) status = faro_release_prepare(next, error);
   if (status != FARO_OK) {
@@ -282,24 +288,24 @@ size_t faro_release_due(const faro_release *release) {
   return release->kind->due ? release->kind->due(release) : release->params.batch;
 }
 
-/* What one shuffler makes of a batch; several are objects of their own. */
-static size_t shuffled_count(const faro_release *r) {
-  FARO_INVARIANT(r->shufflers <= 1);
-  return r->kind->due ? 1 : r->params.batch;
-}
+/* What one shuffler makes of a batch. */
+static size_t shuffled_count(const faro_release *r) { return r->kind->due ? 1 : r->params.batch; }
 
 size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure) {
+  if (release->shufflers > 1) return 0;
   if (release->kind->mix) release->kind->mix(release, batch, faro_secure_face(secure));
   return shuffled_count(release);
 }
 
 size_t faro_release_rehearse_shuffle(const faro_release *release, void *batch, faro_sim_rng *sim) {
+  if (release->shufflers > 1) return 0;
   if (release->kind->mix) release->kind->mix(release, batch, &sim->rng);
   return shuffled_count(release);
 }
 
-faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim,
-                                 faro_error *error) {
+/* One of `sim` and `secure`, for noise that the server adds. */
+static faro_status analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim,
+                           faro_secure_rng *secure, faro_error *error) {
   const unsigned char *message = batch;
   if (release->waiting != 0)
     return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
@@ -314,8 +320,25 @@ faro_status faro_release_analyze(faro_release *release, const void *batch, size_
   if (status != FARO_OK) return status;
   for (size_t i = 0; i < count; i++) release->kind->collect(release, i, message + i * release->report_size);
   release->waiting = release->params.batch;
-  if (release->kind->trust == FARO_TRUST_JOINT && release->kind->thicken)
+  if (release->kind->trust == FARO_TRUST_JOINT && secure)
+    release->kind->thicken_secure(release, faro_secure_face(secure));
+  else if (release->kind->trust == FARO_TRUST_JOINT && release->kind->thicken)
     release->kind->thicken(release, sim);
   publish(release, sim);
   return FARO_OK;
+}
+
+faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_sim_rng *sim,
+                                 faro_error *error) {
+  if (!sim && release->kind->trust == FARO_TRUST_JOINT)
+    return faro_fail(error, FARO_INVALID, "%s adds noise at the server, and needs a stream for it",
+                     release->kind->name);
+  return analyze(release, batch, count, sim, NULL, error);
+}
+
+faro_status faro_release_analyze_secure(faro_release *release, const void *batch, size_t count,
+                                        faro_secure_rng *secure, faro_error *error) {
+  if (!release->prepared)
+    return faro_fail(error, FARO_INVALID, "%s is not prepared for deployment", release->kind->name);
+  return analyze(release, batch, count, NULL, secure, error);
 }

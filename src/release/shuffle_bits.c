@@ -1,6 +1,5 @@
 /* shuffle-bits: bit sums of each batch, one shuffler. P_Vec, 000 Alg. 5-7; see bits.c. */
 #include <math.h>
-#include <string.h>
 
 #include "release/bits.h"
 
@@ -19,13 +18,16 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double batch = (double)r->params.batch;
   const double times = (double)r->repeats;
   const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
-  const bool inside = epsilon <= 15 && delta < 0.5;
+  const double each =
+      epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4)); /* of a batch, E.5 */
+  const bool composes = r->repeats == 1 || faro_advanced_epsilon(each, times, delta / 2) <= epsilon;
+  const bool inside = epsilon <= 15 && delta < 0.5 && composes;
   const char *const beyond = inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)";
   r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside, "000 Theorem %s%s",
                              r->repeats > 1 ? "E.5" : "C.1", beyond);
   const double factor = r->repeats > 1 ? 1e7 * log(2 / delta) * times : 24e4;
   const double split = r->repeats > 1 ? 2 * times : 1;
-  const double root = g * log(4 * (d * d + 1) * split / delta) / epsilon;
+  const double root = faro_bits_stretch(r) * g * log(4 * (d * d + 1) * split / delta) / epsilon;
   return set(r, 2 * r->contribution.entry / g, ceil(factor * root * root / batch), error);
 }
 
@@ -43,22 +45,6 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
                              "constants of the published figures, which no theorem backs");
   return set(r, r->contribution.norm / g, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)),
              error);
-}
-
-/* Only the totals leave: the messages of the users are wiped. A message that claims more ones than it has bits is
- * cut to them, so no client moves a total by more. */
-static void mix(const faro_release *r, void *batch, faro_rng *rng) {
-  (void)rng;
-  const faro_bits *s = (const faro_bits *)(const void *)r;
-  const size_t length = r->contribution.length;
-  const uint64_t most = s->grid + s->level[0].bits;
-  uint64_t *total = batch;
-  for (size_t i = 0; i < length; i++) total[i] = total[i] < most ? total[i] : most;
-  for (uint64_t user = 1; user < r->params.batch; user++) {
-    uint64_t *ones = total + user * length;
-    for (size_t i = 0; i < length; i++) total[i] += ones[i] < most ? ones[i] : most;
-    memset(ones, 0, length * sizeof *ones);
-  }
 }
 
 static double tight_cost(const faro_release *r, double batch) { return faro_bits_predict(r, 1, batch, 1); }
@@ -80,7 +66,7 @@ const faro_release_kind faro_release_shuffle_bits = {
     .init = init,
     .choose_batch = choose_batch,
     .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tighten},
-    .mix = mix,
+    .mix = faro_bits_mix,
     .task = faro_bits_task,
     .due = faro_bits_due,
     FARO_BITS_KIND,

@@ -36,8 +36,9 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
 faro_release_params faro_cell_release(const faro_cell *cell) {
   const double *value = cell->settings.value;
   const bool anytime = value[FARO_KEY_ANYTIME] != 0;
-  /* the first of ever longer horizons holds a few batches */
-  const double first = fmin(value[FARO_KEY_HORIZON], fmax(1024, 4 * value[FARO_KEY_BATCH]));
+  /* the first of ever longer horizons holds a few batches, and the largest node of every shuffler */
+  const double tree = ldexp(fmax(2, value[FARO_KEY_BATCH]), (int)value[FARO_KEY_SHUFFLERS]);
+  const double first = fmin(value[FARO_KEY_HORIZON], fmax(fmax(1024, tree), 4 * value[FARO_KEY_BATCH]));
   return (faro_release_params){.epsilon = value[FARO_KEY_EPSILON],
                                .delta = value[FARO_KEY_DELTA],
                                .horizon = (uint64_t)(anytime ? first : value[FARO_KEY_HORIZON]),

@@ -298,3 +298,15 @@ last() {
   faro 2 sum --binary --horizn 3
   has "$stderr" "did you mean --horizon?"
 }
+
+@test "sum: more shufflers than any horizon holds are refused, not waited for" {
+  run timeout 10 "$FARO" sum --binary --shufflers 50 --batch 16385 </dev/null
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"shufflers"* ]]
+}
+
+@test "sum: a small epsilon and a long stream of unknown length go together" {
+  run bash -c "yes 1 | head -20000 | '$FARO' sum --binary --quiet --trust central --epsilon 0.017 | tail -1"
+  [ "$status" -eq 0 ]
+  [[ "$output" == 20000* ]]
+}

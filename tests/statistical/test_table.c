@@ -26,7 +26,7 @@ static void test_table__holds_the_binomial_probabilities(void **state) {
     for (uint64_t n = 1; n <= (quarter ? 30 : 60); n++) {
       faro_arena arena = {0};
       faro_table t;
-      assert_ok(faro_table_init(&t, &arena, n, quarter ? 0.25 : 0.5, error));
+      assert_ok(faro_table_init(&t, &arena, n, quarter ? 0.25 : 0.5, 0, error));
       long double sum = 0;
       long double ways = 1; /* n over k */
       for (uint64_t k = 0; k <= n; k++) {
@@ -48,13 +48,31 @@ static void test_table__holds_for_many_bits(void **state) {
   const uint64_t n = 50000000;
   faro_arena arena = {0};
   faro_table t;
-  assert_ok(faro_table_init(&t, &arena, n, 0.5, error));
+  assert_ok(faro_table_init(&t, &arena, n, 0.5, 0, error));
   for (int z = -7; z <= 7; z++) {
     const double k = round((double)n / 2 + z * sqrt((double)n) / 2);
     const double exact = exp(faro_binomial_log((double)n, 0.5, k));
     assert_close((double)mass(&t, (uint64_t)k) / exact, 1, 1e-9);
   }
   faro_arena_free(&arena);
+}
+
+/* What a neighbour's shifted table never gives must be next to nothing, however far the shift in standard deviations. */
+static void test_table__shifted_ones_overlap(void **state) {
+  (void)state;
+  for (uint64_t shift = 1; shift <= 20000; shift *= 3) {
+    const uint64_t n = 1000000; /* standard deviation 500 */
+    faro_arena arena = {0};
+    faro_table t;
+    assert_ok(faro_table_init(&t, &arena, n, 0.5, shift, error));
+    long double alone = 0;
+    for (uint64_t i = 0; i < UINT64_C(1) << t.columns && i < shift; i++) {
+      const double log_mass = faro_binomial_log((double)n, 0.5, (double)(t.first + i));
+      alone += expl((long double)log_mass);
+    }
+    assert_true(alone <= (long double)FARO_TABLE_MISSING);
+    faro_arena_free(&arena);
+  }
 }
 
 static void test_draw__fits_the_distribution(void **state) {
@@ -66,7 +84,7 @@ static void test_draw__fits_the_distribution(void **state) {
   double expected[BITS + 1];
   faro_sim_rng sim;
   faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
-  assert_ok(faro_table_init(&t, &arena, BITS, 0.25, error));
+  assert_ok(faro_table_init(&t, &arena, BITS, 0.25, 0, error));
   for (int i = 0; i < N; i++) {
     const uint64_t k = faro_table_draw(&t, &sim.rng);
     assert_true(k <= BITS);
@@ -86,7 +104,7 @@ static void test_draw__is_as_counting_bits(void **state) {
   double seen[2][CELLS] = {{0}};
   faro_sim_rng sim;
   faro_sim_open(&sim, 2, 0, FARO_ROLE_USER);
-  assert_ok(faro_table_init(&t, &arena, BITS, 0.5, error));
+  assert_ok(faro_table_init(&t, &arena, BITS, 0.5, 0, error));
   for (int i = 0; i < N; i++)
     for (int way = 0; way < 2; way++) {
       const double k =
@@ -103,10 +121,10 @@ static void test_table__refuses_too_large_ones_and_survives_exhausted_memory(voi
   faro_arena arena = {0};
   faro_table t;
   faro_error error = {0};
-  assert_int_equal(faro_table_init(&t, &arena, UINT64_C(1) << 50, 0.5, &error), FARO_INVALID);
+  assert_int_equal(faro_table_init(&t, &arena, UINT64_C(1) << 50, 0.5, 0, &error), FARO_INVALID);
   for (size_t n = 1; n <= 4; n++) {
     alloc_fail_at(n);
-    assert_int_equal(faro_table_init(&t, &arena, 100, 0.5, &error), FARO_MEMORY);
+    assert_int_equal(faro_table_init(&t, &arena, 100, 0.5, 0, &error), FARO_MEMORY);
     alloc_reset();
     faro_arena_free(&arena);
   }
@@ -116,6 +134,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_table__holds_the_binomial_probabilities),
       cmocka_unit_test(test_table__holds_for_many_bits),
+      cmocka_unit_test(test_table__shifted_ones_overlap),
       cmocka_unit_test(test_draw__fits_the_distribution),
       cmocka_unit_test(test_draw__is_as_counting_bits),
       cmocka_unit_test(test_table__refuses_too_large_ones_and_survives_exhausted_memory),

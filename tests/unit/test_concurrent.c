@@ -358,6 +358,21 @@ static void test_levels__load_covers_every_placement_of_a_user(void **state) {
   }
 }
 
+/* M_bin is for one bit of a user: vectors of bits are accounted as vectors. */
+static void test_paper__vectors_of_bits_need_more_noise(void **state) {
+  (void)state;
+  faro_release_params p = tight(1000, 0, 1);
+  p.calibration = FARO_CALIBRATION_PAPER;
+  for (size_t columns = 1; columns <= 100; columns *= 10) {
+    faro_release *r = make("concurrent-bits", columns, true, &p);
+    const faro_bits *s = bits_in(r);
+    const double sigma = sqrt((double)s->level[0].noise * (s->fair ? 0.25 : 3.0 / 16)) * s->step;
+    assert_true(faro_release_claim(r)->proven);
+    assert_true(faro_gaussian_epsilon(sqrt((double)columns) / sigma, 1e-6) <= 1.001); /* nearly Gaussian */
+    faro_release_destroy(r);
+  }
+}
+
 /* Doubling. */
 
 static void test_double__sums_go_on_and_noise_adds(void **state) {
@@ -440,6 +455,80 @@ static void test_secure__sums_are_near_the_truth(void **state) {
   faro_secure_close(secure);
 }
 
+/* Messages in deployment: one shuffler hands on the total, several are objects of their own; a trusted server's noise comes
+ * from the secure stream, or not at all. */
+static void test_secure__by_messages(void **state) {
+  (void)state;
+  enum { B = 10 };
+  faro_secure_rng *secure = NULL;
+  faro_error refusal = {0};
+  assert_ok(faro_secure_open(&secure, error));
+  const double x = 0.5;
+  uint64_t batch[B];
+  for (int server = 0; server < 2; server++) {
+    const faro_release_params p = tight(B, B, 1);
+    faro_release *r = make(server ? "central-bits" : "concurrent-bits", 1, true, &p);
+    for (int u = 0; u < B; u++) assert_ok(faro_release_randomize(r, &x, 0, secure, &batch[u], error));
+    const size_t count = faro_release_shuffle(r, batch, secure);
+    assert_int_equal(count, server ? B : 1);
+    for (int u = 1; !server && u < B; u++) assert_true(batch[u] == 0); /* nothing of the users is left */
+    if (server) assert_int_equal(faro_release_analyze(r, batch, count, NULL, &refusal), FARO_INVALID);
+    assert_int_equal(faro_release_analyze_secure(r, batch, count, secure, &refusal), FARO_INVALID);
+    assert_ok(faro_release_prepare(r, error));
+    assert_ok(faro_release_analyze_secure(r, batch, count, secure, error));
+    const double noise = faro_release_statistics(r).sum[0] - B * 0.5;
+    assert_true(noise != 0 &&
+                fabs(noise) <= 8 * faro_release_scale(r, 0)); /* false alarm 1e-15, and one in a hundred
+                                                                               thousand for no noise at all */
+    faro_release_destroy(r);
+  }
+  const faro_release_params several = tight(100, 2, 2);
+  faro_release *r = make("concurrent-bits", 1, true, &several);
+  uint64_t raw[4] = {1, 2, 3, 4};
+  assert_int_equal(faro_release_shuffle(r, raw, secure), 0);
+  assert_true(raw[0] == 1 && raw[3] == 4);
+  faro_release_destroy(r);
+  faro_secure_close(secure);
+}
+
+/* Whatever is allowed is either made and runs, or refused with a reason. */
+static void test_extremes__run_or_are_refused(void **state) {
+  (void)state;
+  static const double epsilons[] = {1e-4, 1, 1000};
+  static const double deltas[] = {1e-15, 0.9};
+  static const uint64_t horizons[] = {2, 100, UINT64_C(1) << 40};
+  static const uint64_t shufflers[] = {0, 1, 7, 50};
+  size_t made = 0;
+  for (int i = 0; i < 3 * 2 * 3 * 4 * 2 * 2; i++) {
+    int rest = i;
+    faro_release_params p = {.epsilon = epsilons[rest % 3]};
+    p.delta = deltas[(rest /= 3) % 2];
+    p.horizon = horizons[(rest /= 2) % 3];
+    p.shufflers = shufflers[(rest /= 3) % 4];
+    const bool binary = (rest /= 4) % 2;
+    p.calibration = (rest / 2) % 2 ? FARO_CALIBRATION_PAPER : FARO_CALIBRATION_TIGHT;
+    faro_contribution c;
+    faro_release *r = NULL;
+    faro_error refusal = {0};
+    assert_ok(faro_contribution_values(&c, 1, binary, error));
+    const faro_status status =
+        faro_release_create(&r, faro_release_kind_find("concurrent-bits"), &c, &p, &refusal);
+    if (status != FARO_OK) {
+      assert_int_equal(status, FARO_INVALID);
+      assert_true(*refusal.message != '\0');
+      continue;
+    }
+    made++;
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 1, (uint64_t)i, FARO_ROLE_USER);
+    const double x = 0.5;
+    for (int t = 0; t < 1000; t++) (void)faro_release_absorb(r, &x, 0, &sim);
+    assert_true(isfinite(faro_release_statistics(r).sum[0]) && isfinite(faro_release_scale(r, 0)));
+    faro_release_destroy(r);
+  }
+  assert_true(made > 100);
+}
+
 static void test_secure__refuses_tables_that_are_too_large(void **state) {
   (void)state;
   faro_release_params p = tight(1000000, 0, 1);
@@ -467,9 +556,12 @@ int main(void) {
       cmocka_unit_test(test_levels__compose_as_their_loss_distributions_do),
       cmocka_unit_test(test_levels__one_level_less_noise_is_not_private),
       cmocka_unit_test(test_levels__load_covers_every_placement_of_a_user),
+      cmocka_unit_test(test_paper__vectors_of_bits_need_more_noise),
       cmocka_unit_test(test_double__sums_go_on_and_noise_adds),
       cmocka_unit_test(test_double__keeps_the_old_one_when_memory_is_out),
       cmocka_unit_test(test_secure__sums_are_near_the_truth),
+      cmocka_unit_test(test_secure__by_messages),
+      cmocka_unit_test(test_extremes__run_or_are_refused),
       cmocka_unit_test(test_secure__refuses_tables_that_are_too_large),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
