@@ -31,6 +31,7 @@ typedef struct faro_contribution {
   double norm, low, high;
   double entry;       /* no entry of z exceeds this in magnitude */
   double sensitivity; /* L2: replacing one user moves z by no more */
+  double absolute;    /* L1: the same; for plain vectors exact, else by Cauchy and Schwarz from L2 */
 } faro_contribution;
 
 FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
@@ -97,7 +98,8 @@ FARO_API faro_noise faro_release_noise(const faro_release *release);
 FARO_API faro_cost faro_release_cost(const faro_release *release);
 FARO_API uint64_t faro_release_batch(const faro_release *release);
 FARO_API faro_statistics faro_release_statistics(const faro_release *release);
-/* Sub-Gaussian scale of the noise in one entry of the sum that is published now; at most that of faro_release_noise. */
+/* The scale (see faro_noise) of the noise in one entry of the sum that is published now; at most that of
+ * faro_release_noise. */
 FARO_API double faro_release_scale(const faro_release *release, size_t entry);
 /* All batches of the horizon are released: whatever is absorbed from now on stays unseen. */
 FARO_API bool faro_release_spent(const faro_release *release);

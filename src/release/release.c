@@ -141,6 +141,8 @@ uint64_t faro_release_batch(const faro_release *release) { return release->param
 faro_noise faro_release_noise(const faro_release *release) {
   return (faro_noise){.scale = release->carried ? release->total_scale : release->scale,
                       .gaussian = release->gaussian,
+                      .laplace = fmax(release->carried_laplace, release->laplace),
+                      .summands = release->carried_summands + release->summands,
                       .gamma = release->gamma};
 }
 
@@ -172,7 +174,10 @@ static faro_status carry(faro_release *r, const faro_release *last, faro_error *
   r->total_scale = faro_arena_alloc(&r->arena, length, sizeof *r->total_scale, error);
   if (!r->carried || !r->carried_scale || !r->total || !r->total_scale) return FARO_MEMORY;
   const faro_statistics statistics = faro_release_statistics(last);
+  const faro_noise noise = faro_release_noise(last);
   r->carried_users = statistics.users;
+  r->carried_laplace = noise.laplace; /* the larger scale bounds the tails of all */
+  r->carried_summands = noise.summands;
   for (size_t i = 0; i < length; i++) {
     r->carried[i] = r->total[i] = statistics.sum[i];
     r->carried_scale[i] = faro_release_scale(last, i);
