@@ -27,7 +27,7 @@ typedef struct faro_design {
   const double *weight;         /* theirs; the sum is 1 */
   double certificate;           /* max ||x||^2_{V^-1} over the active arms, by a fresh factorisation */
   double log_det;               /* ln det V in an orthonormal basis of the span */
-  size_t steps;                 /* of the ascent */
+  size_t steps;                 /* changes of one arm's weight that it took */
   const faro_arms *coordinates; /* z: m x active arms */
 } faro_design;
 

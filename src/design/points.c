@@ -114,8 +114,8 @@ static bool advance(walk *w, size_t axis) {
 
 /* Cells that meet the ball, by whole rows along the last axis; stops beyond FARO_POINTS_MAX. */
 static double count_ball(size_t d, double n) {
-  double index[FARO_DIMENSION_MAX];
-  double room[FARO_DIMENSION_MAX];
+  double index[FARO_DIMENSION_MAX] = {0};
+  double room[FARO_DIMENSION_MAX] = {0};
   walk w = {.d = d, .n = n, .index = index, .room = room};
   double count = 0;
   bool more = true;
@@ -209,8 +209,8 @@ static void fill_sphere(faro_arms *arms, double n) {
 }
 
 static void fill_ball(faro_arms *arms, double n) {
-  double index[FARO_DIMENSION_MAX];
-  double room[FARO_DIMENSION_MAX];
+  double index[FARO_DIMENSION_MAX] = {0};
+  double room[FARO_DIMENSION_MAX] = {0};
   walk w = {.d = arms->dimension, .n = n, .index = index, .room = room};
   begin(&w, 0);
   for (size_t a = 0; a < arms->count; a++) {
