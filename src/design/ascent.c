@@ -1,11 +1,12 @@
 /* ascent: Frank-Wolfe on ln det V with exact line search and away steps (Wolfe-Atwood; Todd, Minimum-Volume
  * Ellipsoids, 2016, chapter 3). Letters: see the header.
  *
- * A step gives arm a the weight gamma at the cost of all others, (1 - gamma) V + gamma z z'. With kappa = gamma /
- * (1 - gamma) and u = H z, Sherman and Morrison give
- *   H := (H - c u u') / (1 - gamma),   g_b := (g_b - c <z_b, u>^2) / (1 - gamma),   c = kappa / (1 + kappa g_a):
- * O(n m) for all arms, not O(n m^2). Rounding gathers over steps, so all is computed anew after every m of them,
- * which doubles the cost of a step at most, and before anything is concluded. */
+ * A step gives arm a the weight gamma at the cost of all others, (1 - gamma) V + gamma z z'. With
+ * kappa = gamma / (1 - gamma) and u = H z, Sherman and Morrison give
+ *   H := (H - c u u') / (1 - gamma),   g_b := (g_b - c <z_b, u>^2) / (1 - gamma),
+ *   c = kappa / (1 + kappa g_a),
+ * O(n m) for all arms, not O(n m^2). Rounding gathers over steps, so all is computed anew after every m of
+ * them, which doubles the cost of a step at most, and before anything is concluded. */
 #include "design/ascent.h"
 
 #include <math.h>
@@ -142,8 +143,8 @@ static size_t worst(const faro_ascent *ascent) {
   return least;
 }
 
-/* The maximum of ln det over gamma: (g/m - 1) / (g - 1) (003 App. A), negative for g < m, where it stops at the
- * weight there is. For g <= 1 the determinant grows all the way there. */
+/* The maximum of ln det over gamma: (g/m - 1) / (g - 1) (003 App. A), negative for g < m, where it stops at
+ * the weight there is. For g <= 1 the determinant grows all the way there. */
 static double line_search(const faro_ascent *ascent, size_t a) {
   const double m = (double)ascent->z->dimension;
   const double g = ascent->g[a];
@@ -151,7 +152,8 @@ static double line_search(const faro_ascent *ascent, size_t a) {
   return g <= 1 ? drop : fmax(drop, (g / m - 1) / (g - 1));
 }
 
-/* Steps allowed: those of the theory, O(m (ln ln m + 1 / epsilon)) with epsilon = goal / m - 1, many times over. */
+/* Steps allowed: those of the theory, O(m (ln ln m + 1 / epsilon)) with epsilon = goal / m - 1, many times
+ * over. */
 static size_t step_limit(double m, double goal) {
   return (size_t)fmin(1e8, 1000 + 100 * m * (1 + m / (goal - m)));
 }

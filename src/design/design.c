@@ -1,5 +1,5 @@
-/* design: from arms to a design with a certificate. The span gives coordinates and a first design, equal weights
- * on its basis; the ascent improves it; what is returned is recomputed from the weights alone. */
+/* design: from arms to a design with a certificate. The span gives coordinates and a first design, equal
+ * weights on its basis; the ascent improves it; what is returned is recomputed from the weights alone. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -93,7 +93,8 @@ faro_status faro_design_find(faro_designer *designer, const faro_arms *arms, con
   return FARO_OK;
 }
 
-/* V's pivots relative to its diagonal: nothing is left of a direction that the pulls do not reach but rounding. */
+/* V's pivots relative to its diagonal: nothing is left of a direction that the pulls do not reach but
+ * rounding. */
 static bool spans(const faro_ascent *ascent) {
   for (size_t i = 0; i < ascent->z->dimension; i++) {
     const double w = ascent->w[faro_diagonal(i)];
@@ -102,7 +103,8 @@ static bool spans(const faro_ascent *ascent) {
   return true;
 }
 
-/* The ascent is over, so its memory serves: pi holds pulls, V their Gram matrix, u the estimate in coordinates. */
+/* The ascent is over, so its memory serves: pi holds pulls, V their Gram matrix, u the estimate in
+ * coordinates. */
 bool faro_design_estimate(faro_designer *designer, const double *pulls, const double *sum, double *mean,
                           double *theta) {
   faro_ascent *ascent = &designer->ascent;

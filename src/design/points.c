@@ -1,10 +1,12 @@
 /* points: designs in closed form, and nets.
  *
- * Both nets come from a grid of n cells a side over the cube [-1, 1]^k, whose cells have half-diagonal sqrt(k) / n:
- *   sphere  the grid lies on the 2 d faces of the cube (k = d - 1). A point of the sphere, pushed out to the cube's
- *           surface, is within sqrt(k) / n of a cell's centre; both lie outside the ball, and moving points to the
- *           nearest point of a convex set never drives them apart, so their images on the sphere are as near.
- *   ball    the cells that meet the ball (k = d), their centres moved into it where they lie outside: likewise.
+ * Both nets come from a grid of n cells a side over the cube [-1, 1]^k; a cell's half-diagonal is sqrt(k) / n.
+ *   sphere  The grid lies on the 2 d faces of the cube (k = d - 1). A point of the sphere, pushed out to the
+ *           cube's surface, is within sqrt(k) / n of a cell's centre. Both lie outside the ball, and moving
+ *           points to the nearest point of a convex set never drives them apart, so their images on the
+ *           sphere are as near.
+ *   ball    The cells that meet the ball (k = d), their centres moved into it where they lie outside:
+ *           likewise.
  * So n = ceil(sqrt(k) / zeta) proves zeta. */
 #include <faro/design.h>
 
@@ -56,8 +58,8 @@ faro_status faro_points_axes(faro_points **points, size_t d, faro_error *error) 
   return FARO_OK;
 }
 
-/* d columns of Sylvester's Hadamard matrix, whose columns are orthogonal: V = scale^2 I, and every corner of the box has
- * ||x||^2_{V^-1} = d. */
+/* d columns of Sylvester's Hadamard matrix, which are orthogonal: V = scale^2 I, and every corner of the box
+ * has ||x||^2_{V^-1} = d. */
 faro_status faro_points_corners(faro_points **points, size_t d, double scale, faro_error *error) {
   const faro_status status = check_dimension(d, error);
   if (status != FARO_OK) return status;
@@ -74,8 +76,8 @@ faro_status faro_points_corners(faro_points **points, size_t d, double scale, fa
   return FARO_OK;
 }
 
-/* A walk over the cells that meet the ball, axis by axis. `room` is what the axes before leave of the squared radius;
- * along an axis the cells within it are index .. n - 1 - (the first of them). */
+/* A walk over the cells that meet the ball, axis by axis. `room` is what the axes before leave of the squared
+ * radius; along an axis the cells within it are index .. n - 1 - (the first of them). */
 typedef struct walk {
   size_t d;
   double n;
@@ -84,7 +86,8 @@ typedef struct walk {
 
 static double centre(const walk *w, double index) { return (2 * index + 1 - w->n) / w->n; }
 
-/* The first cell whose nearest point to zero, |centre| - 1/n, is within the room; a hair more, for rounding. */
+/* The first cell whose nearest point to zero, |centre| - 1/n, is within the room; a hair more, for rounding.
+ */
 static double first_cell(const walk *w, size_t axis) {
   return fmax(0, ceil((w->n * (1 - sqrt(w->room[axis])) - 2) / 2 - 1e-9));
 }

@@ -1,12 +1,14 @@
-/* span: pivoted Gram-Schmidt over the columns. The arm farthest from the span so far joins the basis, which makes
- * the basis a large parallelepiped among all that arms can form (greedy volume): it is the first design, too.
+/* span: pivoted Gram-Schmidt over the columns. The arm farthest from the span so far joins the basis, which
+ * makes the basis a large parallelepiped among all that arms can form (greedy volume): it is the first
+ * design, too.
  *
  *   x_a = sum_k q_k B_ka    q orthonormal, B_ka = <q_k, x_a>; row k of B is one pass over the arms
  *   R = B[:, pivot]         upper triangular
  *   Z = R^-1 B              coordinates in the basis of the pivots
  *
- * Distances are kept by Pythagoras, rest_a -= B_ka^2, which loses digits as they shrink: when the greatest has
- * fallen by 1e-8, the parts found so far are subtracted from the arms themselves and distances begin anew. */
+ * Distances are kept by Pythagoras, rest_a -= B_ka^2, which loses digits as they shrink: when the greatest
+ * has fallen by 1e-8, the parts found so far are subtracted from the arms themselves and distances begin
+ * anew. */
 #include "design/span.h"
 
 #include <cblas.h>
@@ -91,8 +93,8 @@ static void subtract(faro_span *span) {
   measure_rest(span);
 }
 
-/* direction = part of arm p outside q[0 .. rank), of length 1. Twice, because once leaves rounding along q that is
- * large beside a small rest ("twice is enough", Kahan and Parlett). */
+/* direction = part of arm p outside q[0 .. rank), of length 1. Twice, because once leaves rounding along q
+ * that is large beside a small rest ("twice is enough", Kahan and Parlett). */
 static void orthogonalise(const faro_span *span, size_t p, double *direction) {
   const int d = (int)span->dimension;
   cblas_dcopy(d, span->x.x + p, (int)span->x.stride, direction, 1);

@@ -1,17 +1,17 @@
 /* thin: fewer arms in the support of a design. Letters: see ascent.h.
  *
- * First Caratheodory: symmetric matrices have R = m (m + 1) / 2 dimensions, so among R + 1 outer products z z' there
- * is a combination nu that vanishes. Moving along it leaves V alone until an arm's weight is zero; with the sign for
- * which the weights' total does not grow, dividing by the total can only make V larger. Then the lightest arms go
- * for as long as the goal allows. */
+ * First Caratheodory: symmetric matrices have R = m (m + 1) / 2 dimensions, so among R + 1 outer products z
+ * z' there is a combination nu that vanishes. Moving along it leaves V alone until an arm's weight is zero;
+ * with the sign for which the weights' total does not grow, dividing by the total can only make V larger.
+ * Then the lightest arms go for as long as the goal allows. */
 #include "design/ascent.h"
 
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-/* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer products as rows
- * of A = Q R, the last column of Q is orthogonal to every column of A. */
+/* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer products
+ * as rows of A = Q R, the last column of Q is orthogonal to every column of A. */
 static void find_vanishing(faro_ascent *ascent, size_t rows, double *nu) {
   const faro_arms *z = ascent->z;
   double *a = ascent->outer; /* column major, rows + 1 by rows */
@@ -82,8 +82,8 @@ static size_t lightest(const faro_ascent *ascent) {
   return least;
 }
 
-/* Whether arm a itself would keep within the goal without its weight: g_a (1 - pi_a) / (1 - pi_a g_a). It also says
- * that V stays positive definite. */
+/* Whether arm a itself would keep within the goal without its weight: g_a (1 - pi_a) / (1 - pi_a g_a). It
+ * also says that V stays positive definite. */
 static bool can_leave(const faro_ascent *ascent, size_t a, double goal) {
   const double pi = ascent->pi[a];
   return ascent->g[a] * (1 - pi) <= goal * (1 - pi * ascent->g[a]);

@@ -1,5 +1,5 @@
-/* design: certificates and log-determinants against naive second computations, on kind and unkind sets of arms; nets
- * against random points. */
+/* design: certificates and log-determinants against naive second computations, on kind and unkind sets of
+ * arms; nets against random points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +105,8 @@ static void fill_vandermonde(faro_arms *arms) {
   }
 }
 
-/* The naive check: L D L' of V in the original features and in quadruple precision, the greatest pivot first; what
- * is below 1e-25 of the first is outside the span. */
+/* The naive check: L D L' of V in the original features and in quadruple precision, the greatest pivot first;
+ * what is below 1e-25 of the first is outside the span. */
 
 enum { QUAD_WORK = 3000000 };
 
@@ -280,7 +280,8 @@ static void test_design__large_sets(void **state) {
   }
 }
 
-/* ln det V of the best design by the multiplicative algorithm, pi_a := pi_a g_a / d, from equal weights on all. */
+/* ln det V of the best design by the multiplicative algorithm, pi_a := pi_a g_a / d, from equal weights on
+ * all. */
 static double reference_log_det(faro_arms *arms, size_t turns) {
   const size_t d = arms->dimension;
   faro_spd *spd = NULL;
