@@ -276,6 +276,24 @@ static void test_score__all_ways_equal_the_definition(void **state) {
     }
 }
 
+/* An object of room for 8 used as one of 3 is one of 3. */
+static void test_resize__works_as_an_object_of_that_dimension(void **state) {
+  (void)state;
+  faro_spd *spd[2] = {NULL, NULL};
+  assert_ok(faro_spd_create(&spd[0], 8, error));
+  assert_ok(faro_spd_create(&spd[1], 3, error));
+  faro_spd_resize(spd[0], 3);
+  double *a = random_spd(3, 1);
+  double x[2][3] = {{1, 2, 3}, {1, 2, 3}};
+  for (int k = 0; k < 2; k++) {
+    assert_true(faro_spd_factor(spd[k], a));
+    faro_spd_solve(spd[k], x[k], x[k]);
+    faro_spd_destroy(spd[k]);
+  }
+  assert_memory_equal(x[0], x[1], sizeof x[0]);
+  free(a);
+}
+
 static void test_create__refuses_absurd_dimensions_and_survives_exhaustion(void **state) {
   (void)state;
   faro_spd *spd = NULL;
@@ -304,6 +322,7 @@ int main(void) {
       cmocka_unit_test(test_update__solves_with_the_grown_matrix),
       cmocka_unit_test(test_extremes__find_the_chosen_eigenvalues),
       cmocka_unit_test(test_score__all_ways_equal_the_definition),
+      cmocka_unit_test(test_resize__works_as_an_object_of_that_dimension),
       cmocka_unit_test(test_create__refuses_absurd_dimensions_and_survives_exhaustion),
   };
   return cmocka_run_group_tests(tests, open_stream, NULL);
