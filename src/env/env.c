@@ -18,6 +18,8 @@ size_t faro_env_kinds(void) { return sizeof kinds / sizeof *kinds; }
 const faro_env_kind *faro_env_kind_at(size_t index) { return kinds[index]; }
 const char *faro_env_kind_name(const faro_env_kind *kind) { return kind->name; }
 const char *faro_env_kind_summary(const faro_env_kind *kind) { return kind->summary; }
+bool faro_env_kind_fixed(const faro_env_kind *kind) { return !kind->next && !kind->value; }
+bool faro_env_kind_population(const faro_env_kind *kind) { return kind->clients; }
 bool faro_env_kind_streams(const faro_env_kind *kind) { return kind->value != NULL; }
 
 const faro_env_kind *faro_env_kind_find(const char *name) {
@@ -78,8 +80,14 @@ static void call_user(faro_env *env) {
   env->user = n > 0 ? (uint64_t)(n * faro_sim_uniform(&env->visitor)) : env->round;
 }
 
+static bool plain(const faro_env_params *p) { return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL; }
+
 static void draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
+  if (plain(&env->params)) {
+    faro_linear_unit(&env->instance, d, env->theta, 1);
+    return;
+  }
   const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
   faro_linear_unit(&env->instance, d - 1, env->theta, 1);
   for (size_t i = 0; i + 1 < d; i++) env->theta[i] *= last;
@@ -107,10 +115,35 @@ double faro_env_norm(const faro_env_params *params) {
   return params->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1;
 }
 
+double faro_env_low(const faro_env_params *params) { return plain(params) ? -1 : 0; }
+
 static double draw_reward(faro_env *env, double mean) {
   const double u = faro_sim_uniform(&env->reward);
-  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < mean;
-  return mean + (2 * u - 1) * fmin(mean, 1 - mean);
+  const double low = faro_env_low(&env->params);
+  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
+  return mean + (2 * u - 1) * fmin(mean - low, 1 - mean);
+}
+
+/* theta_u = theta + noise: only its products with the arms matter. */
+void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uint64_t *pulls, double *average) {
+  const size_t d = env->params.dimension;
+  double *own = env->basis;
+  for (size_t i = 0; i < d; i++) own[i] = env->params.spread * faro_sim_normal(&env->context);
+  for (size_t k = 0; k < support; k++) {
+    const double *x = env->arms.x + arm[k];
+    double mean = env->mean[arm[k]];
+    for (size_t i = 0; i < d; i++) mean += own[i] * x[i * env->arms.stride];
+    average[k] = mean + faro_sim_normal(&env->reward) / sqrt((double)pulls[k]);
+  }
+}
+
+double faro_env_pull(faro_env *env, size_t arm) { return draw_reward(env, env->mean[arm]); }
+
+size_t faro_env_best(const faro_env *env) {
+  size_t best = 0;
+  for (size_t a = 1; a < env->arms.count; a++)
+    if (env->mean[a] > env->mean[best]) best = a;
+  return best;
 }
 
 double faro_env_play(faro_env *env, size_t arm, double *x) {
