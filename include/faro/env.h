@@ -47,7 +47,7 @@ typedef struct faro_env_params {
   uint64_t
       shufflers; /* k and epsilon, of bits-hard alone: what its stream is to be hard for; k = 0: log2(T) - 1 */
   double epsilon;
-  double spread;       /* of linear-population: standard deviation of a client's parameter about the common one */
+  double spread; /* of linear-population: standard deviation of a client's parameter about the common one */
   uint64_t population; /* how many users there are, each as likely to come; 0: nobody comes twice */
 } faro_env_params;
 
@@ -77,7 +77,7 @@ FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less
 FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
 /* The reward of an arm, and nothing else: for whoever knows the arms, where they stay. */
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
-FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
+FARO_API size_t faro_env_best(const faro_env *env);           /* the best arm of this round */
 FARO_API bool faro_env_kind_fixed(const faro_env_kind *kind); /* its arms stay */
 /* Of a population: what a client who was never asked before reports, the average reward of each of `support` arms over
  * pulls[i] rounds, whose noise has standard deviation 1 in one round. */
@@ -86,8 +86,8 @@ FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, 
 /* Of a stream, in place of all that: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
 
-FARO_API double faro_env_norm(const faro_env_params *params); /* bound on ||x|| */
-FARO_API double faro_env_low(const faro_env_params *params);  /* the least reward; the greatest is 1 */
+FARO_API double faro_env_norm(const faro_env_params *params);      /* bound on ||x|| */
+FARO_API double faro_env_low(const faro_env_params *params);       /* the least reward; the greatest is 1 */
 FARO_API bool faro_env_kind_population(const faro_env_kind *kind); /* clients report averages */
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <faro/audit.h>
 #include <faro/base.h>
+#include <faro/design.h>
 #include <faro/env.h>
 #include <faro/learner.h>
 #include <faro/linalg.h>

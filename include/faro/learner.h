@@ -30,10 +30,11 @@ typedef struct faro_plan {
 
 /* What comes back for one arm of a plan. */
 typedef struct faro_heard {
-  double sum;               /* released: of the rewards, or of the clients' averages */
-  double count;             /* how many these are */
-  double scale;             /* sub-Gaussian scale of the noise in it */
-  double laplace, summands; /* or the noise is a sum of so many Laplace variables of this scale; 0: it is not */
+  double sum;   /* released: of the rewards, or of the clients' averages */
+  double count; /* how many these are */
+  double scale; /* sub-Gaussian scale of the noise in it */
+  double laplace,
+      summands; /* or the noise is a sum of so many Laplace variables of this scale; 0: it is not */
 } faro_heard;
 
 typedef struct faro_learner_params {
@@ -52,7 +53,7 @@ typedef struct faro_learner_params {
   double alpha;          /* clients grow as 2^(alpha l); */
   uint64_t clients;      /* or are always so many, when not 0 */
   double spread;         /* sub-Gaussian scale of clients' parameters about the common one */
-  bool guess;        /* of sum: whoever is not covered by a release yet counts as 1/2 */
+  bool guess;            /* of sum: whoever is not covered by a release yet counts as 1/2 */
   faro_noise noise;
 } faro_learner_params;
 
@@ -82,7 +83,8 @@ FARO_API const faro_policy *faro_learner_policy(const faro_learner *learner);
 FARO_API faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner);
 
 FARO_API bool faro_learner_kind_phased(const faro_learner_kind *kind);
-FARO_API bool faro_learner_kind_clients(const faro_learner_kind *kind); /* its plans ask clients for averages */
+FARO_API bool
+faro_learner_kind_clients(const faro_learner_kind *kind); /* its plans ask clients for averages */
 /* The next phase's plan, which holds until the next call. */
 FARO_API faro_status faro_learner_plan(faro_learner *learner, const faro_plan **plan,
                                        faro_error *error) FARO_WARN_UNUSED;

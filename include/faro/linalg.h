@@ -22,6 +22,8 @@ typedef struct faro_spd faro_spd;
 
 FARO_API faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_spd_destroy(faro_spd *spd);
+/* From now on of dimension d, at most that of its creation. The factor is lost. */
+FARO_API void faro_spd_resize(faro_spd *spd, size_t d);
 
 /* Factors packed A. False, with the object unusable until the next success, when A is not positive
  * definite (or not finite). */
@@ -56,5 +58,7 @@ FARO_API size_t faro_score(const faro_arms *arms, const double *theta, const dou
                            double *score, double *scratch);
 /* mean[a] = <theta, x_a>, likewise. */
 FARO_API size_t faro_means(const faro_arms *arms, const double *theta, double *mean);
+/* The place of the first of the greatest of `count` >= 1 values. */
+FARO_API size_t faro_greatest(const double *value, size_t count);
 
 #endif

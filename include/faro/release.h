@@ -31,6 +31,7 @@ typedef struct faro_contribution {
   double norm, low, high;
   double entry;       /* no entry of z exceeds this in magnitude */
   double sensitivity; /* L2: replacing one user moves z by no more */
+  double absolute; /* L1: the same. By Cauchy and Schwarz from the L2 one; for plain vectors that is exact */
 } faro_contribution;
 
 FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
@@ -63,8 +64,9 @@ typedef struct faro_release_params {
   uint64_t shufflers; /* k, of concurrent-bits alone; 0: log2(T) - 1 */
   faro_level level;
   uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
-  uint64_t crowd;         /* of shuffle-laplace: users whom a user is mixed with, where that is not the batch; 0: it is */
-  bool anytime;           /* the horizon is only the first one, see faro_release_double */
+  uint64_t
+      crowd; /* of shuffle-laplace: users whom a user is mixed with, where that is not the batch; 0: it is */
+  bool anytime; /* the horizon is only the first one, see faro_release_double */
   faro_calibration calibration;
 } faro_release_params;
 

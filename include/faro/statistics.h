@@ -12,9 +12,19 @@ typedef struct faro_statistics {
 
 /* What may be known of the noise in the sums, over the whole horizon. */
 typedef struct faro_noise {
-  const double *scale; /* per entry of the sums: the noise in any published sum is sub-Gaussian with it */
-  bool gaussian;       /* the noise is Gaussian, not only sub-Gaussian */
-  double gamma;        /* the published experiments' bound on the Gram noise; 0 without noise */
+  const double
+      *scale; /* per entry of the sums: the noise in any published sum is sub-Gaussian with it; Laplace noise,
+                          which is not, has at most this standard deviation */
+  bool gaussian;   /* the noise is Gaussian, not only sub-Gaussian */
+  double laplace;  /* Laplace noise: its scale b, in every entry; 0: none */
+  double summands; /* and how many such variables are added up in an entry of any published sum, at most */
+  double gamma;    /* the published experiments' bound on the Gram noise; 0 without noise */
 } faro_noise;
+
+/* A t with P(|L_1 + ... + L_n| > t) <= q for independent Laplace variables of scale b, n >= 1: Chernoff's bound at its
+ * best, and exact for n = 1. */
+FARO_API double faro_laplace_sum_quantile(double n, double b, double q);
+/* The same for a weighted sum of such noises: of scale[i] (the weight in it, any sign) there are number[i]. */
+FARO_API double faro_laplace_quantile(const double *scale, const double *number, size_t count, double q);
 
 #endif

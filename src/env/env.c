@@ -80,7 +80,9 @@ static void call_user(faro_env *env) {
   env->user = n > 0 ? (uint64_t)(n * faro_sim_uniform(&env->visitor)) : env->round;
 }
 
-static bool plain(const faro_env_params *p) { return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL; }
+static bool plain(const faro_env_params *p) {
+  return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL;
+}
 
 static void draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
@@ -125,7 +127,8 @@ static double draw_reward(faro_env *env, double mean) {
 }
 
 /* theta_u = theta + noise: only its products with the arms matter. */
-void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uint64_t *pulls, double *average) {
+void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uint64_t *pulls,
+                     double *average) {
   const size_t d = env->params.dimension;
   double *own = env->basis;
   for (size_t i = 0; i < d; i++) own[i] = env->params.spread * faro_sim_normal(&env->context);

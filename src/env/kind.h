@@ -9,7 +9,7 @@
 
 struct faro_env_kind {
   const char *name, *summary;
-  bool clients;              /* a population: clients report averages, see faro_env_client */
+  bool clients;                /* a population: clients report averages, see faro_env_client */
   void (*begin)(faro_env *);   /* arms of the first round */
   void (*next)(faro_env *);    /* arms of round env->round; NULL: they stay */
   double (*value)(faro_env *); /* of a stream: the next number; NULL: there are arms */

@@ -21,9 +21,13 @@
 
 static faro_elimination *elimination_of(faro_learner *learner) { return (faro_elimination *)(void *)learner; }
 
-double faro_elimination_phases(const faro_elimination *e) { return ceil(log2((double)e->learner.params.horizon)) + 1; }
+double faro_elimination_phases(const faro_elimination *e) {
+  return ceil(log2((double)e->learner.params.horizon)) + 1;
+}
 
-double faro_heard_sd(const faro_heard *h) { return h->laplace > 0 ? h->laplace * sqrt(2 * h->summands) : h->scale; }
+double faro_heard_sd(const faro_heard *h) {
+  return h->laplace > 0 ? h->laplace * sqrt(2 * h->summands) : h->scale;
+}
 
 /* ---- setting up */
 
@@ -32,9 +36,11 @@ static faro_status check_arms(const faro_arms *arms, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "arms must be 2 or more (got %zu)", arms ? arms->count : 0);
   for (size_t a = 0; a < arms->count; a++) {
     double square = 0;
-    for (size_t i = 0; i < arms->dimension; i++) square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
+    for (size_t i = 0; i < arms->dimension; i++)
+      square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
     if (!(square <= 1 + 1e-9))
-      return faro_fail(error, FARO_INVALID, "arms must lie in the unit ball (arm %zu has length %g)", a, sqrt(square));
+      return faro_fail(error, FARO_INVALID, "arms must lie in the unit ball (arm %zu has length %g)", a,
+                       sqrt(square));
   }
   return FARO_OK;
 }
@@ -55,8 +61,8 @@ static faro_status allocate(faro_elimination *e, faro_error *error) {
   e->width = faro_arena_alloc(arena, k, sizeof *e->width, error);
   e->influence = faro_arena_alloc(arena, k, sizeof *e->influence, error);
   e->variance = faro_arena_alloc(arena, k, sizeof *e->variance, error);
-  return e->active && e->arm && e->place && e->pulls && e->V && e->u && e->theta && e->mean && e->width && e->influence &&
-                 e->variance
+  return e->active && e->arm && e->place && e->pulls && e->V && e->u && e->theta && e->mean && e->width &&
+                 e->influence && e->variance
              ? FARO_OK
              : FARO_MEMORY;
 }
@@ -68,7 +74,8 @@ faro_status faro_elimination_init(faro_learner *learner, faro_error *error) {
   if (status == FARO_OK && !(p->alpha > 0 && p->alpha < 1))
     status = faro_fail(error, FARO_INVALID, "alpha must be above 0 and below 1 (got %g)", p->alpha);
   if (status == FARO_OK) status = allocate(e, error);
-  if (status == FARO_OK) status = faro_designer_create(&e->designer, p->arms->dimension, p->arms->count, error);
+  if (status == FARO_OK)
+    status = faro_designer_create(&e->designer, p->arms->dimension, p->arms->count, error);
   if (status != FARO_OK) return status;
   e->actives = p->arms->count;
   for (size_t a = 0; a < e->actives; a++) e->active[a] = a;
@@ -176,20 +183,16 @@ static void influence_of(faro_elimination *e, size_t s) {
   (void)faro_means(e->design->coordinates, e->u, e->influence);
 }
 
-/* P(|sum_s w_s X_s| > t) <= q for sums of Laplace variables: t = min over l of (sum_s -n_s ln(1 - (l w_s b_s)^2) + ln(2/q)) / l.
- * With `shares` = sum n (w b)^2 and `largest` = max w b, the sum is at most -(shares / largest^2) ln(1 - (l largest)^2), which
- * is what is minimised: exact when all are alike. */
+/* Laplace noises with weights, of which `shares` = sum n (w b)^2 and `largest` = max w b: their tail is at most that of
+ * shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex. */
 static double laplace_tail(double shares, double largest, double q) {
-  if (!(largest > 0)) return 0;
-  const double n = shares / (largest * largest);
-  double best = INFINITY;
-  for (double l = 0.99; l > 1e-6; l *= 0.95) best = fmin(best, (-n * log1p(-l * l) + log(2 / q)) / (l / largest) );
-  return best;
+  return largest > 0 ? faro_laplace_sum_quantile(fmax(1, shares / (largest * largest)), largest, q) : 0;
 }
 
 static double square_length(const faro_arms *arms, size_t a) {
   double square = 0;
-  for (size_t i = 0; i < arms->dimension; i++) square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
+  for (size_t i = 0; i < arms->dimension; i++)
+    square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
   return square;
 }
 
@@ -200,7 +203,8 @@ static void tight_widths(faro_elimination *e, const faro_heard *heard) {
   const double users = e->plan.clients > 0 ? (double)e->plan.clients : 1;
   double largest = 0;
   for (size_t a = 0; a < e->actives; a++) {
-    e->variance[a] = e->plan.clients > 0 ? p->spread * p->spread * square_length(p->arms, e->active[a]) / users : 0;
+    e->variance[a] =
+        e->plan.clients > 0 ? p->spread * p->spread * square_length(p->arms, e->active[a]) / users : 0;
     e->width[a] = 0;
   }
   for (size_t s = 0; s < e->plan.support; s++) {
@@ -209,7 +213,8 @@ static void tight_widths(faro_elimination *e, const faro_heard *heard) {
     const double noise = pulls / heard[s].count; /* of a unit of noise in the sum */
     for (size_t a = 0; a < e->actives; a++) {
       const double c = e->influence[a];
-      e->variance[a] += c * c * (p->reward * p->reward * pulls / users + noise * noise * heard[s].scale * heard[s].scale);
+      e->variance[a] +=
+          c * c * (p->reward * p->reward * pulls / users + noise * noise * heard[s].scale * heard[s].scale);
       const double b = fabs(c) * noise * heard[s].laplace;
       e->width[a] += heard[s].summands * b * b;
       largest = fmax(largest, b);

@@ -16,8 +16,8 @@ typedef struct faro_elimination {
   faro_plan plan;
   size_t *arm, *place; /* of the plan; place: among the active arms */
   uint64_t *pulls;
-  double h;              /* of this phase */
-  double *V, *u, *theta; /* m x m packed, m, m: in the coordinates of the span */
+  double h;                         /* of this phase */
+  double *V, *u, *theta;            /* m x m packed, m, m: in the coordinates of the span */
   double *mean, *width, *influence; /* of the active arms */
   double *variance;                 /* sub-Gaussian, of the active arms' estimates */
   double *chernoff;                 /* scratch of Laplace tails: weights of one arm */
@@ -25,9 +25,9 @@ typedef struct faro_elimination {
 
 /* A phased learner: its schedule, what is asked of whom, and the published width. */
 typedef struct faro_rules {
-  double (*length)(const faro_elimination *);             /* h_l: pulls of a phase, about */
-  uint64_t (*clients)(const faro_elimination *);          /* NULL: every pull is a user of its own */
-  bool (*ends)(const faro_elimination *);                 /* no phase after this many; NULL: never */
+  double (*length)(const faro_elimination *);                    /* h_l: pulls of a phase, about */
+  uint64_t (*clients)(const faro_elimination *);                 /* NULL: every pull is a user of its own */
+  bool (*ends)(const faro_elimination *);                        /* no phase after this many; NULL: never */
   double (*width)(const faro_elimination *, const faro_heard *); /* as published */
 } faro_rules;
 

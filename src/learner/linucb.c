@@ -29,9 +29,15 @@ typedef struct linucb {
  * Tropp 2012, Theorem 4.1 (its proof needs only the entries' sub-Gaussian moment generating functions):
  *   ||N|| <= sqrt(2 v ln(2 d / q)),  v = max_i sum_j scale_ij^2.
  * Gaussian entries, with s the off-diagonal scale and at most sqrt(2) s on the diagonal:
- *   ||N|| <= 2 s sqrt(d) + s sqrt(2) sqrt(2 ln(2 / q))  (Slepian-Fernique, and Lipschitz concentration). */
+ *   ||N|| <= 2 s sqrt(d) + s sqrt(2) sqrt(2 ln(2 / q))  (Slepian-Fernique, and Lipschitz concentration).
+ * Laplace entries, sums of n each: for A = e_i e_j' + e_j e_i' (or e_i e_i') with eigenvalues a, |a| <= 1,
+ *   E exp(l N_ij A) has the eigenvalues (1 - l^2 b^2 a^2)^-n <= exp(K(l) a^2), K(l) = -n ln(1 - l^2 b^2),
+ * and the squares A^2 add up to d I, so by Tropp's theorem P(||N|| > t) <= 2 d exp(-l t + d K(l)): as for a sum of d n
+ * Laplace variables, with q / d. */
 static double gram_bound(const faro_learner_params *p, double q) {
   const size_t d = p->dimension;
+  if (p->noise.laplace > 0)
+    return faro_laplace_sum_quantile((double)d * p->noise.summands, p->noise.laplace, q / (double)d);
   const double *scale = p->noise.scale;
   double v = 0;
   double s = 0;
@@ -49,9 +55,11 @@ static double gram_bound(const faro_learner_params *p, double q) {
   return p->noise.gaussian ? fmin(tropp, gaussian) : tropp;
 }
 
-/* Hsu, Kakade, Zhang 2012: ||h||^2 <= s^2 (d + 2 sqrt(d t) + 2 t), t = ln(1/q). */
+/* Hsu, Kakade, Zhang 2012: ||h||^2 <= s^2 (d + 2 sqrt(d t) + 2 t), t = ln(1/q). Laplace: every entry by itself. */
 static double vector_bound(const faro_learner_params *p, double q) {
   const double d = (double)p->dimension;
+  if (p->noise.laplace > 0)
+    return sqrt(d) * faro_laplace_sum_quantile(p->noise.summands, p->noise.laplace, q / d);
   double s = 0;
   for (size_t i = 0; i < p->dimension; i++) s = fmax(s, p->noise.scale[faro_packed(p->dimension) + i]);
   const double t = log(1 / q);

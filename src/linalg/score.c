@@ -100,7 +100,7 @@ static double tile_greatest(const double *value) {
 }
 
 /* Whole tiles by their greatest value, without a branch for each arm; then the arm within its tile. */
-static size_t first_greatest(const double *value, size_t count) {
+size_t faro_greatest(const double *value, size_t count) {
   size_t at = 0;
   size_t next = 0;
   double best = -INFINITY;
@@ -128,12 +128,12 @@ size_t faro_score(const faro_arms *arms, const double *theta, const double *w, d
                   double *scratch) {
   if (arms->dimension <= FARO_SMALL_SCORE) faro_small_score(arms, theta, w, beta, score);
   else faro_large_score(arms, theta, w, beta, score, scratch);
-  return first_greatest(score, arms->count);
+  return faro_greatest(score, arms->count);
 }
 
 size_t faro_means(const faro_arms *arms, const double *theta, double *mean) {
   for (size_t a = 0; a < arms->stride; a++) mean[a] = 0;
   for (size_t i = 0; i < arms->dimension; i++)
     for (size_t a = 0; a < arms->stride; a++) mean[a] += theta[i] * arms->x[i * arms->stride + a];
-  return first_greatest(mean, arms->count);
+  return faro_greatest(mean, arms->count);
 }

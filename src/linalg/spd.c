@@ -5,15 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/abort.h"
 #include "base/arena.h"
 #include "linalg/kernels.h"
 
 struct faro_spd {
   faro_arena arena;
-  size_t d;
-  double *l;    /* packed factor */
-  double *full; /* d x d scratch */
-  double *work; /* 3 d + 1 scratch */
+  size_t d, room; /* in use, and at most */
+  double *l;      /* packed factor */
+  double *full;   /* d x d scratch */
+  double *work;   /* 3 d + 1 scratch */
 };
 
 faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) {
@@ -28,7 +29,7 @@ faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) {
     faro_arena_free(&arena);
     return FARO_MEMORY;
   }
-  *made = (faro_spd){.arena = arena, .d = d, .l = l, .full = full, .work = work};
+  *made = (faro_spd){.arena = arena, .d = d, .room = d, .l = l, .full = full, .work = work};
   *spd = made;
   return FARO_OK;
 }
@@ -37,6 +38,11 @@ void faro_spd_destroy(faro_spd *spd) {
   if (!spd) return;
   faro_arena arena = spd->arena;
   faro_arena_free(&arena);
+}
+
+void faro_spd_resize(faro_spd *spd, size_t d) {
+  FARO_INVARIANT(d >= 1 && d <= spd->room);
+  spd->d = d;
 }
 
 bool faro_small_factor(size_t d, const double *a, double *l) {

@@ -3,7 +3,8 @@
  * Normal: the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area, on 53-bit
  * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS),
  * whose acceptance test uses Loader's form of the probabilities, so that n may be as large as 2^60
- * without the cancellation of log-factorials. */
+ * without the cancellation of log-factorials. Gamma: Marsaglia and Tsang's rejection (2000) from the cube of a
+ * normal, for any shape from 1 on. */
 #include <math.h>
 #include <string.h>
 
@@ -155,4 +156,24 @@ uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim) {
   if (plan->n == 0 || plan->p == 0) return plan->mirror ? plan->n : 0;
   const uint64_t k = plan->first > 0 ? binomial_inversion(plan, sim) : binomial_rejection(plan, sim);
   return plan->mirror ? plan->n - k : k;
+}
+
+/* With d = n - 1/3 and c = 1 / sqrt(9 d), d (1 + c x)^3 has nearly the gamma distribution when x is normal. */
+double faro_sim_gamma(faro_sim_rng *sim, double n) {
+  if (n == 1) return -log(uniform_positive(sim));
+  const double d = n - 1.0 / 3;
+  const double c = 1 / sqrt(9 * d);
+  for (;;) {
+    const double x = faro_sim_normal(sim);
+    const double root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (log(uniform_positive(sim)) < 0.5 * x * x + d * (1 - v + log(v))) return d * v;
+  }
+}
+
+/* A Laplace variable is the difference of two exponentials. */
+double faro_sim_laplace_sum(faro_sim_rng *sim, double n) {
+  const double up = faro_sim_gamma(sim, n);
+  return up - faro_sim_gamma(sim, n);
 }

@@ -27,6 +27,10 @@ typedef struct faro_binomial {
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p);
 uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim);
 
+/* Gamma of a whole shape n >= 1 and scale 1, the sum of n exponentials; and the sum of n Laplace variables of scale 1. */
+double faro_sim_gamma(faro_sim_rng *sim, double n);
+double faro_sim_laplace_sum(faro_sim_rng *sim, double n);
+
 /* log P(Bin(n, p) = k), accurate for any n (Loader's saddle-point form); 0 < p < 1, 0 <= k <= n. */
 double faro_binomial_log(double n, double p, double k);
 

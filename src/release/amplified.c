@@ -72,28 +72,8 @@ static double amplified_mu(faro_budget each, double batch) {
   return mu;
 }
 
-/* Releases are made again and again with the same numbers, and these take milliseconds: the last answers are kept, for
- * each thread by itself. */
-static double amplified_mu_kept(const faro_release *r) {
-  enum { KEPT = 16 };
-  static _Thread_local struct { double epsilon, delta, batch, repeats, mu; } kept[KEPT];
-  static _Thread_local unsigned next;
-  const double epsilon = r->params.epsilon;
-  const double delta = r->params.delta;
-  const double batch = (double)r->params.batch;
-  const double repeats = (double)r->repeats;
-  for (unsigned i = 0; i < KEPT; i++)
-    if (kept[i].epsilon == epsilon && kept[i].delta == delta && kept[i].batch == batch &&
-        kept[i].repeats == repeats)
-      return kept[i].mu;
-  const double mu = amplified_mu(faro_composed_share(r), batch);
-  kept[next].epsilon = epsilon;
-  kept[next].delta = delta;
-  kept[next].batch = batch;
-  kept[next].repeats = repeats;
-  kept[next].mu = mu;
-  next = (next + 1) % KEPT;
-  return mu;
+static double amplified_mu_of(const faro_release *r) {
+  return amplified_mu(faro_composed_share(r), (double)r->params.batch);
 }
 
 /* The least noise with amplification, or without when that is less: a local randomizer is private whatever the shuffler
@@ -103,7 +83,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
   const double plain = faro_gaussian_mu(epsilon, delta) / sqrt((double)r->repeats);
-  const double amplified = amplified_mu_kept(r);
+  const double amplified = faro_kept(r, amplified_mu_of);
   faro_set_gaussian(r, r->contribution.sensitivity / fmax(plain, amplified), 1, 1);
   faro_set_scale(r, sqrt((double)r->params.horizon));
   r->claim = faro_claim_make(
@@ -117,13 +97,8 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* 000 Alg. 3: a uniform permutation of the batch. */
-static void mix(const faro_release *r, void *batch, faro_rng *rng) {
-  faro_exact_shuffle(rng, batch, r->params.batch, r->message_size);
-}
-
 /* 000 Cor. B.2, without its unknown constant. */
-static uint64_t choose_batch(const faro_release *r) {
+uint64_t faro_amplified_batch(const faro_release *r) {
   const double t = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
   const double logs = log(t / r->params.delta) * log(2 / r->params.delta);
@@ -135,14 +110,15 @@ const faro_release_kind faro_release_shuffle_amplified = {
     .summary = "Gaussian noise at every user, amplified by a shuffler over each batch",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
-    .choose_batch = choose_batch,
+    .phases = true,
+    .choose_batch = faro_amplified_batch,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(faro_real),
     .init = faro_real_init,
     .absorb = faro_real_absorb,
     .thicken = faro_gaussian_thicken,
     .randomize = faro_gaussian_randomize,
-    .mix = mix,
+    .mix = faro_real_mix,
     .sound = faro_real_sound,
     .collect = faro_real_collect,
     .publish = faro_real_publish,

@@ -41,6 +41,7 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
                            .high = high,
                            .entry = fmax(norm * norm, norm * reward),
                            .sensitivity = sensitivity_of(norm, low, high)};
+  c->absolute = sqrt((double)c->length) * c->sensitivity;
   return FARO_OK;
 }
 
@@ -56,7 +57,8 @@ faro_status faro_contribution_values(faro_contribution *c, size_t count, bool bi
                            .low = -0.5,
                            .high = 0.5,
                            .entry = 0.5,
-                           .sensitivity = root};
+                           .sensitivity = root,
+                           .absolute = (double)count};
   return FARO_OK;
 }
 

@@ -24,6 +24,8 @@ struct faro_release_kind {
   faro_trust trust;
   uint64_t least_batch; /* a shuffler needs company */
   bool exact;           /* R draws integers only, so it may be deployed */
+  bool phases;          /* one batch by itself is a release: what phased learners need */
+  bool assigns;         /* its shuffler tells users what to play, see faro_release_kind_assigns */
   bool
       splits; /* m of a user's M0 rounds cost at most m / M0 of the budget: so they may lie in several releases */
   size_t size;                                    /* of the state, whose first member is a faro_release */
@@ -61,15 +63,17 @@ struct faro_release {
   faro_cost cost;
   double gamma;
   bool gaussian;
-  size_t shufflers;    /* 0 where nothing is shuffled */
-  size_t message_size; /* what a user sends, all parts */
-  size_t report_size;  /* of what the server gets, each; as the message's when 0 */
-  double *z;           /* scratch: the clipped contribution at hand */
-  double *scale;       /* see faro_noise */
+  double laplace, summands; /* see faro_noise */
+  size_t shufflers;         /* 0 where nothing is shuffled */
+  size_t message_size;      /* what a user sends, all parts */
+  size_t report_size;       /* of what the server gets, each; as the message's when 0 */
+  double *z;                /* scratch: the clipped contribution at hand */
+  double *scale;            /* see faro_noise */
 
   double *sum;     /* published: noisy sum of all complete batches */
   double *carried; /* what the releases before this one ended with, see faro_release_double; NULL: none */
   double *carried_scale, *total, *total_scale; /* carried and own together */
+  double carried_laplace, carried_summands;
   uint64_t carried_users;
   uint64_t users;
   uint64_t waiting;   /* users in the open batch */
@@ -91,6 +95,12 @@ void faro_real_publish(faro_release *r, faro_sim_rng *sim);
 void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim);
+void faro_laplace_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
+void faro_laplace_thicken(faro_release *r, faro_sim_rng *sim);
+/* A uniform permutation of the batch. */
+void faro_real_mix(const faro_release *r, void *batch, faro_rng *rng);
+/* The batch that balances the noise of amplified messages and users not seen yet (amplified.c). */
+uint64_t faro_amplified_batch(const faro_release *r);
 
 /* Sets the Gaussian noise of a user or node: sigma for every entry of x y, and for those of the Gram
  * matrix times `on` on its diagonal and `off` beside it. */
@@ -102,6 +112,12 @@ void faro_set_scale(faro_release *r, double factor);
  * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
 
+/* Sets Laplace noise of scale b for every entry, of a user or, for a trusted server, of a batch; and the scale. */
+void faro_set_laplace(faro_release *r, double b);
+
+/* Laplace noise for the whole of epsilon, delta 0. */
+faro_status faro_laplace_calibrate(faro_release *r, faro_error *error);
+
 /* What each of the M0 batches that one user may be in can spend (returning.c). */
 typedef struct faro_budget {
   double epsilon, delta;
@@ -109,5 +125,13 @@ typedef struct faro_budget {
 
 faro_budget faro_advanced_share(const faro_release *r); /* by advanced composition, as 000 has it */
 faro_budget faro_composed_share(const faro_release *r); /* by the accountant */
+
+/* The classical Gaussian mechanism, S sqrt(2 ln(1.25/delta)) / epsilon. For a vector of s numbers in an interval of width
+ * w = 2 B, S = w sqrt(s): sigma_nc and sigma_nl of 002 (on the sum, not the mean). Its theorem ends at epsilon = 1, so
+ * whoever uses it asks the exact mechanism what it proves. */
+double faro_classical_sigma(const faro_release *r, faro_budget each);
+
+/* compute(r), which depends on epsilon, delta, batch and repeats alone: the last answers are kept (kept.c). */
+double faro_kept(const faro_release *r, double (*compute)(const faro_release *));
 
 #endif

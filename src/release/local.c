@@ -4,21 +4,25 @@
 
 #include "release/kind.h"
 
-/* 000 after Zheng et al. 2020: half the budget for x x', half for x y, L2 sensitivity 2 each.
- * DEVIATION: 000 has no theorem for returning users in the local model; the share of a message is that of a batch in its
+/* Moments, 000 after Zheng et al. 2020: half the budget for x x', half for x y, L2 sensitivity 2 each. Plain vectors:
+ * sigma_nl of 002 section 4.2.
+ * DEVIATION: neither has a theorem for returning users in the local model; the share of a message is that of a batch in its
  * shuffle model, advanced composition. What is proven comes from the exact Gaussian mechanism: mu^2 adds. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const faro_budget each = faro_advanced_share(r);
-  const double sigma = 4 * sqrt(2 * log(2.5 / each.delta)) / each.epsilon;
+  const bool values = r->contribution.values;
+  const double sigma =
+      values ? faro_classical_sigma(r, each) : 4 * sqrt(2 * log(2.5 / each.delta)) / each.epsilon;
   faro_set_gaussian(r, sigma, 1, 1);
   faro_set_scale(r, sqrt((double)r->params.horizon));
   const double shift = sqrt((double)r->repeats) * faro_gaussian_shift(r, sigma, 1, 1);
   const double proven = faro_gaussian_epsilon(shift, r->params.delta);
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_LOCAL, proven <= r->params.epsilon,
-      "Gaussian noise of 000 section 2%s; the exact Gaussian mechanism gives epsilon %.3g",
-      r->repeats > 1 ? " by its Theorem E.2 (000 has none for returning users here)" : "", proven);
+      "Gaussian noise of %s%s; the exact Gaussian mechanism gives epsilon %.3g",
+      values ? "002 section 4.2" : "000 section 2",
+      r->repeats > 1 ? " by 000 Theorem E.2 (no theorem for returning users here)" : "", proven);
   return FARO_OK;
 }
 
@@ -50,6 +54,7 @@ const faro_release_kind faro_release_local = {
     .summary = "Gaussian noise at every user; nobody is trusted",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
+    .phases = true,
     .splits = true,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(faro_real),

@@ -1,7 +1,8 @@
 /* real: what releases of real-valued messages share. A message is z as doubles, with or without one
- * user's Gaussian noise.
+ * user's Gaussian or Laplace noise.
  *
- * The noise of n users in one draw: sums of independent N(0, sd^2) are N(0, n sd^2). */
+ * The noise of n users in one draw: sums of independent N(0, sd^2) are N(0, n sd^2), and sums of Laplace variables
+ * differences of two gamma variables. A trusted server adds the noise of one to a batch. */
 #include <math.h>
 #include <string.h>
 
@@ -61,9 +62,27 @@ void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *r
   for (size_t i = 0; i < r->contribution.length; i++) noisy[i] = z[i] + sd[i] * faro_sim_normal(sim);
 }
 
+void faro_laplace_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
+  faro_sim_rng *sim = (faro_sim_rng *)(void *)rng;
+  double *noisy = message;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    noisy[i] = z[i] + r->laplace * faro_sim_laplace_sum(sim, 1);
+}
+
+/* How many noises a batch gets. */
+static double noises(const faro_release *r) {
+  return r->kind->trust == FARO_TRUST_JOINT ? 1 : (double)r->params.batch;
+}
+
+void faro_laplace_thicken(faro_release *r, faro_sim_rng *sim) {
+  double *open = real_of(r)->open;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    open[i] += r->laplace * faro_sim_laplace_sum(sim, noises(r));
+}
+
 void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim) {
   const faro_real *real = real_of(r);
-  const double root = sqrt((double)r->waiting);
+  const double root = sqrt(noises(r));
   for (size_t i = 0; i < r->contribution.length; i++)
     real->open[i] += root * real->sd[i] * faro_sim_normal(sim);
 }
@@ -74,6 +93,27 @@ void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {
     for (size_t j = 0; j <= i; j++) *sd++ = sigma * (i == j ? on : off);
   for (size_t i = 0; i < r->contribution.dimension; i++) *sd++ = sigma;
   r->gaussian = true;
+}
+
+void faro_set_laplace(faro_release *r, double b) {
+  r->laplace = b;
+  r->summands = (double)r->batches * noises(r);
+  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = b * sqrt(2 * r->summands);
+}
+
+/* Scale L1 / epsilon. A user's M0 messages, or batches, compose as a plain sum. Under `paper` this is 003's noise.
+ * DEVIATION: 003 takes rewards within [-1, 1] for a sensitivity of 1; two of them differ by the width of the interval. */
+faro_status faro_laplace_calibrate(faro_release *r, faro_error *error) {
+  (void)error;
+  const double shift = (double)r->repeats * r->contribution.absolute;
+  faro_set_laplace(r, shift / r->params.epsilon);
+  r->claim = faro_claim_make(r->params.epsilon, 0, r->kind->trust, true,
+                             "Laplace mechanism (Dwork et al. 2006), L1 sensitivity %.4g; delta is 0", shift);
+  return FARO_OK;
+}
+
+void faro_real_mix(const faro_release *r, void *batch, faro_rng *rng) {
+  faro_exact_shuffle(rng, batch, r->params.batch, r->message_size);
 }
 
 void faro_set_scale(faro_release *r, double factor) {

@@ -20,6 +20,8 @@ size_t faro_release_kinds(void) { return sizeof kinds / sizeof *kinds; }
 const faro_release_kind *faro_release_kind_at(size_t index) { return kinds[index]; }
 const char *faro_release_kind_name(const faro_release_kind *kind) { return kind->name; }
 const char *faro_release_kind_summary(const faro_release_kind *kind) { return kind->summary; }
+bool faro_release_kind_takes(const faro_release_kind *kind, bool phased) { return !phased || kind->phases; }
+bool faro_release_kind_assigns(const faro_release_kind *kind) { return kind->assigns; }
 faro_trust faro_release_kind_trust(const faro_release_kind *kind) { return kind->trust; }
 
 bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
@@ -138,6 +140,8 @@ uint64_t faro_release_batch(const faro_release *release) { return release->param
 faro_noise faro_release_noise(const faro_release *release) {
   return (faro_noise){.scale = release->carried ? release->total_scale : release->scale,
                       .gaussian = release->gaussian,
+                      .laplace = fmax(release->carried_laplace, release->laplace),
+                      .summands = release->carried_summands + release->summands,
                       .gamma = release->gamma};
 }
 
@@ -169,7 +173,10 @@ static faro_status carry(faro_release *r, const faro_release *last, faro_error *
   r->total_scale = faro_arena_alloc(&r->arena, length, sizeof *r->total_scale, error);
   if (!r->carried || !r->carried_scale || !r->total || !r->total_scale) return FARO_MEMORY;
   const faro_statistics statistics = faro_release_statistics(last);
+  const faro_noise noise = faro_release_noise(last);
   r->carried_users = statistics.users;
+  r->carried_laplace = noise.laplace; /* the larger scale bounds the tails of all */
+  r->carried_summands = noise.summands;
   for (size_t i = 0; i < length; i++) {
     r->carried[i] = r->total[i] = statistics.sum[i];
     r->carried_scale[i] = faro_release_scale(last, i);

@@ -13,6 +13,10 @@ faro_budget faro_advanced_share(const faro_release *r) {
   return (faro_budget){.epsilon = epsilon / (2 * sqrt(2 * m0 * log(2 / delta))), .delta = delta / (2 * m0)};
 }
 
+double faro_classical_sigma(const faro_release *r, faro_budget each) {
+  return r->contribution.sensitivity * sqrt(2 * log(1.25 / each.delta)) / each.epsilon;
+}
+
 /* delta at `epsilon` of M0 batches with `each`; 1 where the accountant has no answer. */
 static double composed_delta(faro_budget each, uint64_t times, double epsilon) {
   faro_pld *pld = NULL;

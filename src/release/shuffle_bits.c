@@ -11,8 +11,57 @@ static faro_status set(faro_release *r, double step, double bits, faro_error *er
   return status == FARO_OK ? faro_bits_fix(r, step, error) : status;
 }
 
-/* 000 Theorem C.1; for users who return Theorem E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. */
+/* What 002 prints for n users and s numbers each, in an interval of width w = 2 B: noise bits for a unit of 1 / g.
+ *   vectors  Alg. 2, Theorem A.2     epsilon^ = epsilon / (18 sqrt(ln(2/delta))), over which entries are composed
+ *   scalars  Alg. 4, Lemma C.5       epsilon^ = epsilon / 2 */
+typedef struct vector_plan {
+  double hat; /* epsilon^ */
+  double log; /* ln(4 s / delta), of a scalar ln(2/delta) */
+  double g;   /* at least so many steps for 2 Delta_2 = w sqrt(s) */
+  double end; /* of the range of epsilon */
+  const char *by, *beyond;
+} vector_plan;
+
+static vector_plan plan_values(const faro_release *r) {
+  const double epsilon = r->params.epsilon;
+  const double delta = r->params.delta;
+  const double s = (double)r->contribution.length;
+  const double n = (double)r->params.batch;
+  if (r->contribution.length == 1)
+    return (vector_plan){epsilon / 2, log(2 / delta),  fmax(sqrt(n), 10),
+                         30,          "002 Lemma C.5", ", outside its range (epsilon < 30, delta < 1/2)"};
+  const double hat = epsilon / (18 * sqrt(log(2 / delta)));
+  const double l = log(4 * s / delta);
+  const double g = fmax(hat * sqrt(n) / (6 * sqrt(5 * l)), fmax(sqrt(s), 10));
+  return (vector_plan){hat, l, g, 15, "002 Theorem A.2", ", outside its range (epsilon < 15, delta < 1/2)"};
+}
+
+/* b = ceil(180 g^2 ln(..) / (epsilon^^2 n)) noise bits of each user.
+ * DEVIATION: 002 gives them the bias p = 90 g^2 ln(..) / (b epsilon^^2 n), which is 1/2 before b is rounded up; here they
+ * are fair. The lemma behind asks for b n p of at least so much and p <= 1/2, and fair bits have more.
+ * DEVIATION: 002 Alg. 2 puts an entry, within [-B, B], on a grid over [-Delta_2, Delta_2]. The same steps over [-B, B]
+ * alone leave noise and sensitivity as they are, and a user sends fewer bits. A whole number of steps, rounded up. */
+static faro_status calibrate_values(faro_release *r, faro_error *error) {
+  if (r->repeats > 1)
+    return faro_fail(
+        error, FARO_INVALID,
+        "level must be event for shuffle-bits under calibration paper on plain vectors: 002 has no "
+        "theorem for users who return");
+  const vector_plan p = plan_values(r);
+  const double root = sqrt((double)r->contribution.length);
+  const double steps = ceil(p.g / root); /* of an entry */
+  const double g = steps * root;
+  const bool inside = r->params.epsilon < p.end && r->params.delta < 0.5;
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, inside, "%s%s", p.by,
+                             inside ? "" : p.beyond);
+  ((faro_bits *)(void *)r)->fair = true;
+  return set(r, 2 * r->contribution.entry / steps,
+             ceil(180 * g * g * p.log / (p.hat * p.hat * (double)r->params.batch)), error);
+}
+
+/* Plain vectors as above. Moments: 000 Theorem C.1; for users who return Theorem E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  if (r->contribution.values) return calibrate_values(r, error);
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
   const double d = (double)r->contribution.dimension;
@@ -77,6 +126,7 @@ const faro_release_kind faro_release_shuffle_bits = {
     .summary = "randomly rounded bits and binomial noise, mixed by a shuffler",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
+    .phases = true,
     .init = init,
     .choose_batch = choose_batch,
     .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tighten},

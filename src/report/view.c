@@ -213,14 +213,16 @@ void faro_view_add_level(const faro_view_row *row, faro_text *out) {
   faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
 }
 
-void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after, faro_text *out) {
+void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after,
+                             faro_text *out) {
   double most = 0;
   for (size_t i = 0; i < report->count; i++) most = fmax(most, report->row[i].exhausted);
   if (most > 0)
-    faro_text_add(out,
-                  "%sin up to %.3g %% of instances the population ran out of clients; then nobody was asked any more, "
-                  "and the arm that looked best was played on%s",
-                  before, 100 * most, after);
+    faro_text_add(
+        out,
+        "%sin up to %.3g %% of instances the population ran out of clients; then nobody was asked any more, "
+        "and the arm that looked best was played on%s",
+        before, 100 * most, after);
 }
 
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out) {

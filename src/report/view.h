@@ -65,7 +65,8 @@ const char *faro_exponent(double value, char out[static 32]);
 void faro_view_add_level(const faro_view_row *row, faro_text *out);
 
 /* Appends in how many instances a population ran out of clients; nothing where none did. */
-void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after, faro_text *out);
+void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after,
+                             faro_text *out);
 
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing where all were. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);

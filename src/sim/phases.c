@@ -41,14 +41,15 @@ static void advance(stage *s, size_t arm, uint64_t times) {
 }
 
 /* The release of one phase: `count` numbers of each of `users` users, who are mixed with `crowd` users in all. */
-static faro_status make_release(const stage *s, size_t count, uint64_t users, uint64_t crowd, faro_release **release,
-                                faro_error *error) {
+static faro_status make_release(const stage *s, size_t count, uint64_t users, uint64_t crowd,
+                                faro_release **release, faro_error *error) {
   faro_contribution contribution;
   faro_release_params params = faro_cell_release(s->cell);
   params.horizon = params.batch = users;
   params.crowd = crowd;
   const faro_status status = faro_contribution_values(&contribution, count, false, error);
-  return status == FARO_OK ? faro_release_create(release, s->cell->release, &contribution, &params, error) : status;
+  return status == FARO_OK ? faro_release_create(release, s->cell->release, &contribution, &params, error)
+                           : status;
 }
 
 static double to_unit(const stage *s, double reward) { return (reward - s->low) / (1 - s->low) - 0.5; }
@@ -137,7 +138,8 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
   if (exhausted) s->record->exhausted = (double)s->rounds;
   *over = plan->last || exhausted || total > s->horizon - s->rounds;
   if (*over) {
-    if (exhausted || plan->last) advance(s, plan->last ? plan->arm[0] : faro_learner_best(s->learner), s->horizon);
+    if (exhausted || plan->last)
+      advance(s, plan->last ? plan->arm[0] : faro_learner_best(s->learner), s->horizon);
     else play_in_turn(s, plan); /* the last phase ends with the horizon, and nothing is learnt from it */
     return FARO_OK;
   }
@@ -153,7 +155,8 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
 static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, faro_error *error) {
   const faro_env_params env = faro_cell_env(s->cell);
   const double *value = s->cell->settings.value;
-  faro_status status = faro_env_create(&s->env, faro_env_kind_at((size_t)value[FARO_KEY_ENVIRONMENT]), &env, error);
+  faro_status status =
+      faro_env_create(&s->env, faro_env_kind_at((size_t)value[FARO_KEY_ENVIRONMENT]), &env, error);
   if (status != FARO_OK) return status;
   faro_env_begin(s->env, seed, instance);
   faro_sim_open(&s->noise, seed, instance, FARO_ROLE_USER);

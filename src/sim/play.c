@@ -193,7 +193,8 @@ faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, c
   table t = {0};
   *record = (faro_play_record){0};
   const bool phased = faro_learner_kind_phased(cell->learner);
-  faro_status status = phased ? faro_play_phases(cell, seed, instance, stop, record, error) : set_table(&t, cell, error);
+  faro_status status =
+      phased ? faro_play_phases(cell, seed, instance, stop, record, error) : set_table(&t, cell, error);
   if (status == FARO_OK && !phased) status = play(&t, cell, seed, instance, stop, record, error);
   clear_table(&t);
   record->seconds = now() - start;

@@ -69,17 +69,18 @@ faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arm
   const double *value = cell->settings.value;
   const faro_env_params env = faro_cell_env(cell);
   const bool fixed = value[FARO_KEY_CLIENTS] == FARO_CLIENTS_FIXED;
-  return (faro_learner_params){.dimension = env.dimension,
-                               .horizon = env.horizon,
-                               .norm = 1,
-                               .failure = value[FARO_KEY_FAILURE],
-                               .reward = faro_learner_kind_clients(cell->learner) ? 1 : (1 - faro_env_low(&env)) / 2,
-                               .arms = arms,
-                               .paper = value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_PAPER,
-                               .core = value[FARO_KEY_CORE] != 0,
-                               .alpha = value[FARO_KEY_ALPHA],
-                               .clients = fixed ? fixed_clients(value) : 0,
-                               .spread = value[FARO_KEY_SPREAD]};
+  return (faro_learner_params){
+      .dimension = env.dimension,
+      .horizon = env.horizon,
+      .norm = 1,
+      .failure = value[FARO_KEY_FAILURE],
+      .reward = faro_learner_kind_clients(cell->learner) ? 1 : (1 - faro_env_low(&env)) / 2,
+      .arms = arms,
+      .paper = value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_PAPER,
+      .core = value[FARO_KEY_CORE] != 0,
+      .alpha = value[FARO_KEY_ALPHA],
+      .clients = fixed ? fixed_clients(value) : 0,
+      .spread = value[FARO_KEY_SPREAD]};
 }
 
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
@@ -88,8 +89,8 @@ faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *con
   if (faro_learner_kind_phased(cell->learner)) return faro_contribution_values(contribution, 2, false, error);
   const faro_env_params env = faro_cell_env(cell);
   const double centre = faro_cell_centre(cell);
-  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), faro_env_low(&env) - centre, 1 - centre,
-                                error);
+  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), faro_env_low(&env) - centre,
+                                1 - centre, error);
 }
 
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {

@@ -248,6 +248,81 @@ static void test_fast_binomial__edges(void **state) {
   assert_int_equal(faro_sim_binomial(&plan, &sim), 9);
 }
 
+static double shape; /* of gamma_cdf */
+static double gamma_cdf(double x) { return 1 - chi_square_tail(2 * x, 2 * shape); }
+static double laplace_cdf(double x) { return x < 0 ? 0.5 * exp(x) : 1 - 0.5 * exp(-x); }
+
+static void test_gamma__fits_its_distribution(void **state) {
+  (void)state;
+  enum { N = 200000 };
+  const double shapes[] = {1, 2, 3, 7, 50, 1000};
+  faro_sim_rng sim = open_stream(30);
+  for (size_t s = 0; s < 6; s++) {
+    shape = shapes[s];
+    for (size_t i = 0; i < N; i++) standardised[i] = faro_sim_gamma(&sim, shape);
+    assert_ks(standardised, N, gamma_cdf);
+  }
+}
+
+/* Far out on both sides, where a rejection that is a little off would show: of Gamma(3), mean 3. */
+static void test_gamma__fits_in_the_tails(void **state) {
+  (void)state;
+  enum { N = 5000000, CELLS = 9 };
+  const double edge[CELLS + 1] = {0, 0.05, 0.1, 0.2, 0.3, 10, 12, 14, 16, (double)INFINITY};
+  double seen[CELLS] = {0};
+  double expected[CELLS];
+  faro_sim_rng sim = open_stream(31);
+  for (int i = 0; i < N; i++) {
+    const double x = faro_sim_gamma(&sim, 3);
+    size_t cell = 0;
+    while (x >= edge[cell + 1]) cell++;
+    seen[cell]++;
+  }
+  for (size_t c = 0; c < CELLS; c++) {
+    const double above = c + 1 < CELLS ? chi_square_tail(2 * edge[c + 1], 6) : 0;
+    expected[c] = N * (chi_square_tail(2 * edge[c], 6) - above);
+  }
+  assert_chi_square(seen, expected, CELLS);
+}
+
+/* One draw for n of them has the distribution of n draws added up. */
+static void test_laplace_sum__is_the_sum_of_laplaces(void **state) {
+  (void)state;
+  enum { N = 200000, CELLS = 60 };
+  faro_sim_rng sim = open_stream(32);
+  for (size_t i = 0; i < N; i++) standardised[i] = faro_sim_laplace_sum(&sim, 1);
+  assert_ks(standardised, N, laplace_cdf);
+  for (int n = 2; n <= 9; n += 7) {
+    double seen[2][CELLS] = {{0}};
+    for (size_t i = 0; i < N; i++)
+      for (int way = 0; way < 2; way++) {
+        double x = way ? faro_sim_laplace_sum(&sim, n) : 0;
+        for (int k = 0; !way && k < n; k++) {
+          const double u = faro_sim_uniform(&sim) - 0.5; /* by inversion */
+          x += u > -0.5 ? copysign(log1p(-2 * fabs(u)), u) : 0;
+        }
+        const double cell = floor(CELLS / 2.0 + x / sqrt(2.0 * n) * 8);
+        seen[way][(size_t)fmax(0, fmin(CELLS - 1, cell))]++;
+      }
+    assert_same_counts(seen[0], seen[1], CELLS);
+  }
+}
+
+static void test_laplace_sum__of_very_many_is_normal(void **state) {
+  (void)state;
+  enum { N = 200000 };
+  faro_sim_rng sim = open_stream(33);
+  for (double n = 1e8; n <= 1e12; n *= 1e4) {
+    double square = 0;
+    for (size_t i = 0; i < N; i++) {
+      standardised[i] = faro_sim_laplace_sum(&sim, n) / sqrt(2 * n);
+      square += standardised[i] * standardised[i];
+    }
+    assert_variance(square / N, 1, 3, N);
+    assert_ks(standardised, N, normal_cdf);
+  }
+}
+
 static void test_binomial_log__sums_to_one_and_matches_products(void **state) {
   (void)state;
   for (unsigned n = 1; n <= 60; n += 7)
@@ -325,6 +400,10 @@ int main(void) {
       cmocka_unit_test(test_fast_binomial__fits_for_medium_n),
       cmocka_unit_test(test_fast_binomial__fits_the_normal_limit_for_huge_n),
       cmocka_unit_test(test_fast_binomial__edges),
+      cmocka_unit_test(test_gamma__fits_its_distribution),
+      cmocka_unit_test(test_gamma__fits_in_the_tails),
+      cmocka_unit_test(test_laplace_sum__is_the_sum_of_laplaces),
+      cmocka_unit_test(test_laplace_sum__of_very_many_is_normal),
       cmocka_unit_test(test_binomial_log__sums_to_one_and_matches_products),
       cmocka_unit_test(test_shuffle__every_order_is_as_likely),
       cmocka_unit_test(test_shuffle__keeps_large_items_whole),

@@ -369,10 +369,30 @@ static void test_audit__refuses_bad_plans_by_name(void **state) {
 
 /* ---- releases */
 
-static void audit_release(size_t kind, faro_calibration calibration, const faro_release_params *base,
-                          size_t dimension, uint64_t trials) {
+static faro_contribution moments(size_t dimension) {
   faro_contribution c;
   assert_ok(faro_contribution_init(&c, dimension, 1, 0, 1, error));
+  return c;
+}
+
+/* Plain numbers in [-1/2, 1/2]; one or two, all of which the pairs of the audit change. */
+static faro_contribution numbers(size_t count) {
+  faro_contribution c;
+  assert_ok(faro_contribution_values(&c, count, false, error));
+  return c;
+}
+
+static bool named(const faro_release_kind *kind, const char *name) {
+  return strcmp(faro_release_kind_name(kind), name) == 0;
+}
+
+/* Laplace noise that needs no delta. */
+static bool is_pure(const faro_release_kind *kind) {
+  return named(kind, "central-laplace") || named(kind, "local-laplace");
+}
+
+static void audit_release(size_t kind, faro_calibration calibration, const faro_release_params *base,
+                          faro_contribution c, uint64_t trials) {
   faro_release_params params = *base;
   params.calibration = calibration;
   const faro_audit_plan p = plan(trials);
@@ -385,76 +405,134 @@ static void audit_release(size_t kind, faro_calibration calibration, const faro_
   if (faro_release_kind_trust(k) == FARO_TRUST_NONE) {
     assert_true(isnan(result.epsilon) && result.consistent && !result.proven);
     assert_true(result.epsilon_lower > log((double)trials / 4) - 4);
-  } else assert_true(result.epsilon == params.epsilon && result.delta == params.delta);
+  } else assert_true(result.epsilon == params.epsilon && result.delta == (is_pure(k) ? 0 : params.delta));
   if (result.proven) assert_true(result.consistent);
 }
 
-/* 001 has none for users who return. */
-static bool no_theorem(const faro_release_kind *kind, int calibration) {
+/* 001 and 003 have none for users who return, nor has 002. */
+static bool no_theorem(const faro_release_kind *kind, int calibration, const faro_contribution *c) {
   return calibration == FARO_CALIBRATION_PAPER &&
-         strcmp(faro_release_kind_name(kind), "concurrent-bits") == 0;
+         (named(kind, "concurrent-bits") || named(kind, "shuffle-laplace") ||
+          (c->values && named(kind, "shuffle-bits")));
 }
 
-static void for_all(const faro_release_params *params, size_t dimension, uint64_t trials) {
+static void for_all(const faro_release_params *params, faro_contribution contribution, uint64_t trials) {
   for (size_t k = 0; k < faro_release_kinds(); k++)
     for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
       if (faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c))
-        audit_release(k, (faro_calibration)c, params, dimension, trials);
+        audit_release(k, (faro_calibration)c, params, contribution, trials);
 }
 
 static void test_releases__proven_claims_are_consistent(void **state) {
   (void)state;
   const faro_release_params loose = {.epsilon = 1, .delta = 0.1, .horizon = 80, .batch = 20};
-  for_all(&loose, 2, 20000);
+  for_all(&loose, moments(2), 20000);
   const faro_release_params strict = {.epsilon = 4, .delta = 1e-3, .horizon = 40, .batch = 10};
-  for_all(&strict, 2, 20000);
+  for_all(&strict, moments(2), 20000);
+}
+
+/* As an elimination algorithm uses them: one number or several of each user, one batch. */
+static void test_releases__proven_claims_on_numbers_are_consistent(void **state) {
+  (void)state;
+  const faro_release_params loose = {.epsilon = 1, .delta = 0.1, .horizon = 20, .batch = 20};
+  for_all(&loose, numbers(1), 20000);
+  for_all(&loose, numbers(2), 20000);
+  const faro_release_params strict = {.epsilon = 4, .delta = 1e-3, .horizon = 20, .batch = 10};
+  for_all(&strict, numbers(1), 20000);
+}
+
+/* A reward within an interval of width 2, with the noise of a release that was told of another width: the caller scales by
+ * it, and should by 2. */
+typedef struct scaled {
+  faro_contribution c; /* rewards in [-1, 1] */
+  faro_release *release;
+  double width;
+} scaled;
+
+static faro_status scaled_reward(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                                 faro_error *error) {
+  const scaled *s = context;
+  double z[LENGTH];
+  const double nothing = 0;
+  (void)error;
+  faro_contribution_make(&s->c, x, y, z);
+  faro_release_rehearse(s->release, &nothing, 0, sim, view);
+  *view = *view * s->width + z[LENGTH - D]; /* x_1 y */
+  return FARO_OK;
+}
+
+static void test_laplace__noise_for_half_the_interval_is_caught(void **state) {
+  (void)state;
+  const faro_release_params params = {
+      .epsilon = EPSILON, .delta = DELTA, .horizon = 1, .batch = 1, .calibration = FARO_CALIBRATION_PAPER};
+  const faro_contribution one = numbers(1);
+  scaled s = {.c = contribution(-1, 1)};
+  assert_ok(faro_release_create(&s.release, faro_release_kind_find("local-laplace"), &one, &params, error));
+  const faro_audit_mechanism mechanism = {.messages = 1, .width = 1, .context = &s, .run = scaled_reward};
+  faro_audit_plan p = plan(20000);
+  p.delta = 0;
+  for (s.width = 2; s.width >= 1; s.width--) {
+    faro_audit_result result = {0};
+    assert_ok(faro_audit(&mechanism, &s.c, &p, &result, error));
+    print_message("  scaled by %g: %.3f\n", s.width, result.epsilon_lower);
+    assert_int_equal(result.consistent, s.width == 2);
+    assert_true(result.epsilon_lower > 0.7 * 2 / s.width); /* it is tight */
+  }
+  faro_release_destroy(s.release);
 }
 
 /* At user level the victim comes as often as the claim covers, four times. Then, with the same four visits, under noise
  * that was made for one: what an event-level claim does not cover. A batch of two amplifies nothing and hides little.
  * False alarms: FALSE_ALARM for each audit. */
+static void return_four_times(const faro_release_kind *kind, const faro_contribution *c, bool planted) {
+  const faro_release_params params = {.epsilon = EPSILON,
+                                      .delta = DELTA,
+                                      .horizon = 16,
+                                      .batch = 2,
+                                      .level = planted ? FARO_LEVEL_EVENT : FARO_LEVEL_USER,
+                                      .contributions = planted ? 1 : 4,
+                                      .calibration = FARO_CALIBRATION_TIGHT};
+  faro_audit_plan p = plan(20000);
+  p.visits = planted ? 4 : 0;
+  faro_audit_result result = {0};
+  assert_ok(faro_audit_release(kind, c, &params, &p, &result, error));
+  print_message("  %-18s %-7s noise for %d visits: %.3f (%s, %s)\n", faro_release_kind_name(kind),
+                c->values ? "number" : "moments", planted ? 1 : 4, result.epsilon_lower, result.pair,
+                result.statistic);
+  assert_int_equal(result.consistent, !planted);
+}
+
 static void test_releases__returning_users_are_covered_if_the_noise_is_made_for_them(void **state) {
   (void)state;
-  const faro_contribution c = contribution(0, 1);
-  for (size_t k = 0; k < faro_release_kinds(); k++)
-    for (int planted = 0; planted < 2; planted++) {
+  const faro_contribution both[] = {contribution(0, 1), numbers(1)};
+  for (int c = 0; c < 2; c++)
+    for (size_t k = 0; k < faro_release_kinds(); k++) {
       const faro_release_kind *kind = faro_release_kind_at(k);
+      const bool loose = !both[c].values && strstr(faro_release_kind_name(kind), "laplace"); /* bound on L1 */
       if (faro_release_kind_trust(kind) == FARO_TRUST_NONE) continue;
-      const faro_release_params params = {.epsilon = EPSILON,
-                                          .delta = DELTA,
-                                          .horizon = 16,
-                                          .batch = 2,
-                                          .level = planted ? FARO_LEVEL_EVENT : FARO_LEVEL_USER,
-                                          .contributions = planted ? 1 : 4,
-                                          .calibration = FARO_CALIBRATION_TIGHT};
-      faro_audit_plan p = plan(20000);
-      p.visits = planted ? 4 : 0;
-      faro_audit_result result = {0};
-      assert_ok(faro_audit_release(kind, &c, &params, &p, &result, error));
-      print_message("  %-18s noise for %d visits: %.3f (%s, %s)\n", faro_release_kind_name(kind),
-                    planted ? 1 : 4, result.epsilon_lower, result.pair, result.statistic);
-      assert_int_equal(result.consistent, !planted);
+      return_four_times(kind, &both[c], false);
+      if (!loose) return_four_times(kind, &both[c], true);
     }
 }
 
 /* User-level claims of every release and calibration, at two bounds and in larger batches. */
+static void all_at_user_level(faro_contribution c, uint64_t m0) {
+  const faro_release_params params = {
+      .epsilon = 2, .delta = 0.01, .horizon = 80, .batch = 10, .level = FARO_LEVEL_USER, .contributions = m0};
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int calibration = 0; calibration < FARO_CALIBRATION_COUNT; calibration++) {
+      const faro_release_kind *kind = faro_release_kind_at(k);
+      if (faro_release_kind_calibrates(kind, (faro_calibration)calibration) &&
+          calibration != FARO_CALIBRATION_FIGURE && !no_theorem(kind, calibration, &c))
+        audit_release(k, (faro_calibration)calibration, &params, c, 10000);
+    }
+}
+
 static void test_releases__proven_user_level_claims_are_consistent(void **state) {
   (void)state;
-  for (uint64_t m0 = 2; m0 <= 8; m0 += 6)
-    for (size_t k = 0; k < faro_release_kinds(); k++)
-      for (int calibration = 0; calibration < FARO_CALIBRATION_COUNT; calibration++) {
-        const faro_release_kind *kind = faro_release_kind_at(k);
-        if (!faro_release_kind_calibrates(kind, (faro_calibration)calibration) ||
-            calibration == FARO_CALIBRATION_FIGURE || no_theorem(kind, calibration))
-          continue;
-        const faro_release_params params = {.epsilon = 2,
-                                            .delta = 0.01,
-                                            .horizon = 80,
-                                            .batch = 10,
-                                            .level = FARO_LEVEL_USER,
-                                            .contributions = m0};
-        audit_release(k, (faro_calibration)calibration, &params, 2, 10000);
-      }
+  all_at_user_level(moments(2), 2);
+  all_at_user_level(moments(2), 8);
+  all_at_user_level(numbers(1), 4);
 }
 
 /* Three shufflers, nodes of 2, 8 and 32 users: a victim who is the first or last of a node, at every level, or inside. */
@@ -523,9 +601,9 @@ static void test_concurrent__levels_that_are_not_composed_are_caught(void **stat
 static void test_releases__odd_shapes(void **state) {
   (void)state;
   const faro_release_params one = {.epsilon = 1, .delta = 0.1, .horizon = 2, .batch = 2};
-  for_all(&one, 1, 1000);
+  for_all(&one, moments(1), 1000);
   const faro_release_params many = {.epsilon = 1, .delta = 0.1, .horizon = 80, .batch = 2}; /* 40 releases */
-  for_all(&many, 4, 1000); /* wider than the runs can learn a covariance for */
+  for_all(&many, moments(4), 1000); /* wider than the runs can learn a covariance for */
 }
 
 /* The published figures' noise for amplified messages is far too small: one message stands out. */
@@ -585,7 +663,8 @@ static void test_one_run__claims_stand_and_weaker_noise_is_caught(void **state) 
                     faro_release_kind_name(kind), params.epsilon, result.epsilon_lower, 100 * result.hits);
       assert_true(result.consistent);
       const bool hidden =
-          strcmp(faro_release_kind_name(kind), "shuffle-amplified") == 0; /* in the sum of 300 noises */
+          named(kind, "shuffle-amplified") ||              /* in the sum of 300 noises */
+          strstr(faro_release_kind_name(kind), "laplace"); /* noise for L1, of 45450 entries */
       if ((weak && !hidden) || faro_release_kind_trust(kind) == FARO_TRUST_NONE)
         assert_true(result.epsilon_lower > 2);
       else assert_true(result.epsilon_lower <= 2);
@@ -618,6 +697,8 @@ int main(void) {
       cmocka_unit_test(test_audit__same_seed_same_result),
       cmocka_unit_test(test_audit__refuses_bad_plans_by_name),
       cmocka_unit_test(test_releases__proven_claims_are_consistent),
+      cmocka_unit_test(test_releases__proven_claims_on_numbers_are_consistent),
+      cmocka_unit_test(test_laplace__noise_for_half_the_interval_is_caught),
       cmocka_unit_test(test_releases__returning_users_are_covered_if_the_noise_is_made_for_them),
       cmocka_unit_test(test_releases__proven_user_level_claims_are_consistent),
       cmocka_unit_test(test_concurrent__holds_for_a_user_at_a_boundary),

@@ -27,6 +27,12 @@ static double draw_user(faro_sim_rng *sim, double x[static D]) {
   return faro_sim_uniform(sim);
 }
 
+/* Laplace noise that needs no delta. */
+static bool is_pure(size_t kind) {
+  const char *name = faro_release_kind_name(faro_release_kind_at(kind));
+  return strcmp(name, "central-laplace") == 0 || strcmp(name, "local-laplace") == 0;
+}
+
 /* Runs `body` on every release under every calibration it offers. */
 static void for_all(void (*body)(size_t kind, faro_calibration calibration)) {
   for (size_t k = 0; k < faro_release_kinds(); k++)
@@ -178,7 +184,7 @@ static void read_claim(size_t kind, faro_calibration calibration) {
     assert_false(claim->proven);
     assert_string_equal(faro_claim_standing(claim), "no privacy");
   } else {
-    assert_true(claim->epsilon == p.epsilon && claim->delta == p.delta);
+    assert_true(claim->epsilon == p.epsilon && claim->delta == (is_pure(kind) ? 0 : p.delta));
     if (calibration == FARO_CALIBRATION_TIGHT) assert_string_equal(faro_claim_standing(claim), "proven");
     if (calibration == FARO_CALIBRATION_FIGURE) assert_string_equal(faro_claim_standing(claim), "not proven");
   }
@@ -206,10 +212,11 @@ static double scale_at(size_t kind, faro_calibration calibration, uint64_t contr
   return scale;
 }
 
-/* 001 has none for users who return. */
+/* 001 and 003 have none for users who return. */
 static bool no_theorem(size_t kind, faro_calibration calibration) {
+  const char *name = faro_release_kind_name(faro_release_kind_at(kind));
   return calibration == FARO_CALIBRATION_PAPER &&
-         strcmp(faro_release_kind_name(faro_release_kind_at(kind)), "concurrent-bits") == 0;
+         (strcmp(name, "concurrent-bits") == 0 || strcmp(name, "shuffle-laplace") == 0);
 }
 
 /* One round of a user is an event; more need more noise, at most as group privacy would; and nobody is in more batches
@@ -309,17 +316,17 @@ static void test_amplified__returning_users_are_amplified_too(void **state) {
 /* A user's rounds may lie in several releases that double only where that costs no more than in one. */
 static void test_double__at_user_level_where_rounds_split(void **state) {
   (void)state;
-  static const char *const yes[] = {"local", "central-tree", "shuffle-bits", "concurrent-bits",
-                                    "central-bits"};
-  static const char *const no[] = {"shuffle-amplified", "central-factored"};
+  static const char *const yes[] = {"local",        "central-tree", "shuffle-bits",    "concurrent-bits",
+                                    "central-bits", "central",      "central-laplace", "local-laplace"};
+  static const char *const no[] = {"shuffle-amplified", "central-factored", "shuffle-laplace"};
   faro_release_params p = params(FARO_CALIBRATION_TIGHT);
   p.level = FARO_LEVEL_USER;
   p.anytime = true;
   p.contributions = 4;
-  for (int i = 0; i < 5; i++) faro_release_destroy(make_named(yes[i], &p));
+  for (int i = 0; i < 8; i++) faro_release_destroy(make_named(yes[i], &p));
   faro_contribution c;
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
     faro_release *r = NULL;
     faro_error error = {0};
     assert_int_equal(faro_release_create(&r, faro_release_kind_find(no[i]), &c, &p, &error), FARO_INVALID);
@@ -620,22 +627,192 @@ static void test_trust__every_model_has_a_name_and_a_view(void **state) {
   assert_null(faro_release_kind_find("no such release"));
 }
 
-/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. */
+/* ---- plain vectors */
+
+static faro_release *make_values(const char *name, size_t count, const faro_release_params *p) {
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_values(&c, count, false, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, p, error));
+  return r;
+}
+
+/* One batch, one release: what an elimination algorithm makes for each of its phases. */
+static faro_release_params phase(double epsilon, double delta, uint64_t users, faro_calibration calibration) {
+  return (faro_release_params){
+      .epsilon = epsilon, .delta = delta, .horizon = users, .batch = users, .calibration = calibration};
+}
+
+/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. 002 with 2 B = 1:
+ * sigma = sqrt(2 s ln(1.25/delta)) / epsilon, of the server once and of every user. */
 static void test_values__gaussian_noise_covers_every_entry(void **state) {
   (void)state;
   enum { COUNT = 40 };
-  faro_contribution c;
-  assert_ok(faro_contribution_values(&c, COUNT, false, error));
-  const faro_release_params p = {
-      .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 1, .calibration = FARO_CALIBRATION_PAPER};
-  faro_release *r = NULL;
-  assert_ok(faro_release_create(&r, faro_release_kind_find("local"), &c, &p, error));
-  const double sigma = 4 * sqrt(2 * log(2.5 / p.delta)) / p.epsilon;
-  for (size_t i = 0; i < COUNT; i++) assert_close(faro_release_noise(r).scale[i], 10 * sigma, 1e-9);
+  const faro_release_params p = phase(1, 1e-6, 100, FARO_CALIBRATION_PAPER);
+  const double sigma = sqrt(2 * COUNT * log(1.25 / p.delta)) / p.epsilon;
   char proven[40];
   snprintf(proven, sizeof proven, "gives epsilon %.3g", faro_gaussian_epsilon(sqrt(COUNT) / sigma, p.delta));
-  assert_non_null(strstr(faro_release_claim(r)->by, proven));
+  for (int local = 0; local < 2; local++) {
+    faro_release *r = make_values(local ? "local" : "central", COUNT, &p);
+    for (size_t i = 0; i < COUNT; i++)
+      assert_close(faro_release_noise(r).scale[i], sigma * (local ? 10 : 1), 1e-9);
+    assert_non_null(strstr(faro_release_claim(r)->by, proven));
+    assert_true(faro_release_claim(r)->proven);
+    faro_release_destroy(r);
+  }
+  const faro_release_params weak = phase(50, 0.1, 100, FARO_CALIBRATION_PAPER);
+  faro_release *r =
+      make_values("central", 1, &weak); /* the classical formula ends somewhere above epsilon = 1 */
+  assert_false(faro_release_claim(r)->proven);
   faro_release_destroy(r);
+}
+
+/* Two vectors of s numbers in an interval of width 1 differ by s in L1. */
+static void test_laplace__noise_follows_the_width(void **state) {
+  (void)state;
+  for (size_t s = 1; s <= 16; s *= 4)
+    for (int c = 0; c < FARO_CALIBRATION_COUNT; c += 2) { /* paper and tight */
+      const faro_release_params p = phase(0.5, 1e-6, 100, (faro_calibration)c);
+      faro_release *central = make_values("central-laplace", s, &p);
+      faro_release *local = make_values("local-laplace", s, &p);
+      assert_close(faro_release_noise(central).laplace, (double)s / 0.5, 1e-12);
+      assert_close(faro_release_noise(local).laplace, (double)s / 0.5, 1e-12);
+      assert_true(faro_release_noise(central).summands == 1 && faro_release_noise(local).summands == 100);
+      assert_true(faro_release_claim(local)->delta == 0 && faro_release_claim(local)->proven);
+      faro_release_destroy(central);
+      faro_release_destroy(local);
+    }
+  faro_release_params p = phase(0.5, 1e-6, 100, FARO_CALIBRATION_TIGHT); /* ten batches, a user in three */
+  p.batch = 10;
+  p.level = FARO_LEVEL_USER;
+  p.contributions = 3;
+  faro_release *r = make_values("central-laplace", 2, &p);
+  assert_close(faro_release_noise(r).laplace, 3 * 2 / 0.5, 1e-12);
+  assert_true(faro_release_noise(r).summands == 10);
+  faro_release_destroy(r);
+}
+
+/* A release that doubled has the noise of both in its sums. */
+static void test_laplace__doubling_counts_all_noises(void **state) {
+  (void)state;
+  faro_release_params p = phase(1, 0.1, 20, FARO_CALIBRATION_TIGHT);
+  p.batch = 10;
+  p.anytime = true;
+  faro_release *r = make_values("local-laplace", 1, &p);
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 14, 0, FARO_ROLE_USER);
+  const double x = 0;
+  while (!faro_release_spent(r)) (void)faro_release_absorb(r, &x, 0, &sim);
+  assert_ok(faro_release_double(&r, error));
+  assert_true(faro_release_noise(r).summands == 60 && faro_release_noise(r).laplace == 1);
+  faro_release_destroy(r);
+}
+
+/* epsilon0 that the noise stands for. */
+static double epsilon0_of(uint64_t users, double epsilon, double delta, faro_calibration calibration) {
+  const faro_release_params p = phase(epsilon, delta, users, calibration);
+  faro_release *r = make_values("shuffle-laplace", 1, &p);
+  assert_true(faro_release_claim(r)->proven && faro_release_claim(r)->delta == delta);
+  const double epsilon0 = 1 / faro_release_noise(r).laplace;
+  faro_release_destroy(r);
+  return epsilon0;
+}
+
+/* paper: the closed form at epsilon0 gives epsilon, or epsilon0 is the end of its range, or nothing is amplified. tight: as
+ * much as the accountant lets pass, never less than paper. */
+static void test_shuffle_laplace__spends_what_amplification_leaves(void **state) {
+  (void)state;
+  const double delta = 1e-6;
+  for (uint64_t users = 10; users <= 1000000; users *= 10)
+    for (double epsilon = 0.05; epsilon < 4; epsilon *= 3) {
+      const double paper = epsilon0_of(users, epsilon, delta, FARO_CALIBRATION_PAPER);
+      const double tight = epsilon0_of(users, epsilon, delta, FARO_CALIBRATION_TIGHT);
+      const double n = (double)users;
+      const double limit = log(n / (16 * log(2 / delta)));
+      double got = 0;
+      double spent = 0;
+      assert_true(tight >= paper * (1 - 1e-6) && paper >= epsilon * (1 - 1e-12));
+      assert_true(faro_shuffle_delta(tight * (1 - 1e-6), 0, n, epsilon) <= delta);
+      assert_true(faro_shuffle_delta(tight * (1 + 1e-5), 0, n, epsilon) > delta);
+      if (paper <= epsilon * (1 + 1e-12)) {
+        assert_true(!faro_shuffle_closed_form(epsilon * 1.001, 0, n, delta, &got, &spent) || got > epsilon);
+        continue;
+      }
+      assert_true(faro_shuffle_closed_form(paper * (1 - 1e-12), 0, n, delta, &got, &spent) && spent == delta);
+      assert_true(got <= epsilon * (1 + 1e-9) && (got > epsilon * (1 - 1e-6) || paper > limit * (1 - 1e-6)));
+    }
+}
+
+/* 002's numbers, written down a second time; and what they prove: of one number exactly, of vectors by the accountant. */
+static void check_bits_of_002(size_t s, double n, double epsilon, double delta) {
+  const faro_release_params p = phase(epsilon, delta, (uint64_t)n, FARO_CALIBRATION_PAPER);
+  faro_release *r = make_values("shuffle-bits", s, &p);
+  const faro_bits *b = (const faro_bits *)(const void *)r;
+  const double root = sqrt((double)s);
+  const double hat = s == 1 ? epsilon / 2 : epsilon / (18 * sqrt(log(2 / delta)));
+  const double l = s == 1 ? log(2 / delta) : log(4 * (double)s / delta);
+  const double g = s == 1 ? fmax(sqrt(n), 10) : fmax(hat * sqrt(n) / (6 * sqrt(5 * l)), fmax(root, 10));
+  const double variance = (double)b->level[0].noise / 4 * b->step * b->step;
+  const double printed = 180.0 / 4 * (double)s * l / (hat * hat); /* b n / 4 in units of (2 Delta_2 / g)^2 */
+  assert_true(b->fair && b->step <= root / g * (1 + 1e-12));
+  assert_true(variance >= printed * (1 - 1e-12));
+  assert_true(variance <= printed + n / 4 * b->step * b->step * (1 + 1e-12)); /* rounding b up */
+  assert_true(faro_release_claim(r)->proven);
+  if (s == 1) assert_true(faro_bits_delta(b->level[0].noise, 0.5, b->grid, epsilon) <= delta);
+  else {
+    faro_bits_plan plan = {.users = n,
+                           .honest = 1,
+                           .dimension = (double)s,
+                           .sensitivity = root,
+                           .grid = (double)b->grid,
+                           .bits = (double)b->level[0].bits};
+    double proven = 0;
+    assert_ok(faro_bits_account(&plan, delta, &proven, error));
+    assert_true(proven <= epsilon);
+  }
+  faro_release_destroy(r);
+}
+
+static void test_paper__bits_of_002_are_its_and_are_enough(void **state) {
+  (void)state;
+  const size_t counts[] = {1, 2, 7, 60};
+  for (size_t i = 0; i < 4; i++)
+    for (double n = 20; n < 1e5; n *= 12)
+      for (double epsilon = 0.2; epsilon < 15; epsilon *= 4) {
+        check_bits_of_002(counts[i], n, epsilon, 1e-6);
+        check_bits_of_002(counts[i], n, epsilon, 0.25);
+      }
+}
+
+static void test_paper__002_ends_where_it_says(void **state) {
+  (void)state;
+  const struct {
+    size_t count;
+    double epsilon, delta;
+    bool proven;
+  } at[] = {{1, 29, 0.1, true}, {1, 30, 0.1, false}, {1, 1, 0.5, false},
+            {4, 14, 0.1, true}, {4, 15, 0.1, false}, {4, 1, 0.5, false}};
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    const faro_release_params p = phase(at[i].epsilon, at[i].delta, 50, FARO_CALIBRATION_PAPER);
+    faro_release *r = make_values("shuffle-bits", at[i].count, &p);
+    assert_int_equal(faro_release_claim(r)->proven, at[i].proven);
+    assert_int_equal(strstr(faro_release_claim(r)->by, "outside") == NULL, at[i].proven);
+    faro_release_destroy(r);
+  }
+  faro_release_params p = phase(1, 0.1, 100, FARO_CALIBRATION_PAPER);
+  p.batch = 10;
+  p.level = FARO_LEVEL_USER;
+  p.contributions = 2;
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_values(&c, 3, false, error));
+  const char *const refuse[] = {"shuffle-bits", "shuffle-laplace"};
+  for (int i = 0; i < 2; i++) {
+    faro_error error = {0};
+    assert_int_equal(faro_release_create(&r, faro_release_kind_find(refuse[i]), &c, &p, &error),
+                     FARO_INVALID);
+    assert_int_equal(strncmp(error.message, "level must be event", 19), 0);
+  }
 }
 
 int main(void) {
@@ -663,6 +840,11 @@ int main(void) {
       cmocka_unit_test(test_batch__auto_is_one_or_what_the_theorem_says),
       cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),
       cmocka_unit_test(test_values__gaussian_noise_covers_every_entry),
+      cmocka_unit_test(test_laplace__noise_follows_the_width),
+      cmocka_unit_test(test_laplace__doubling_counts_all_noises),
+      cmocka_unit_test(test_shuffle_laplace__spends_what_amplification_leaves),
+      cmocka_unit_test(test_paper__bits_of_002_are_its_and_are_enough),
+      cmocka_unit_test(test_paper__002_ends_where_it_says),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,79 @@
+/* design: which few arms to play, and how often, so that every arm is estimated well.
+ *
+ * A design is a distribution pi over arms. With V(pi) = sum pi_x x x' its certificate is
+ * max_x ||x||^2_{V(pi)^-1} over the active arms: m, their rank, at the optimum (Kiefer and Wolfowitz), and at
+ * most `target` m here. Arms outside the support are never played, so whatever is paid for each played arm
+ * (private statistics, say) is paid for few.
+ *
+ * Everything is computed in coordinates of the span: m of the arms form a basis, and z_a is arm a in that basis.
+ * Norms in V^-1 are the same in any basis, and this one keeps V well-conditioned however the arms are scaled.
+ * A component shorter than FARO_SPAN_TOLERANCE times the longest arm counts as rounding and is outside the span. */
+#ifndef FARO_DESIGN_H
+#define FARO_DESIGN_H
+
+#include <faro/linalg.h>
+
+#define FARO_SPAN_TOLERANCE 1e-9
+#define FARO_DESIGN_TARGET 2.0
+enum { FARO_POINTS_MAX = 1000000 };
+
+/* What was found. Arrays belong to the designer and hold until its next search. */
+typedef struct faro_design {
+  size_t rank;                  /* m */
+  size_t support;               /* arms with a positive weight */
+  const size_t *arm;            /* their indices among the caller's arms */
+  const size_t *place;          /* their places among the active arms, ascending: columns of `coordinates` */
+  const double *weight;         /* theirs; the sum is 1 */
+  double certificate;           /* max ||x||^2_{V^-1} over the active arms, by a fresh factorisation */
+  double log_det;               /* ln det V in an orthonormal basis of the span */
+  size_t steps;                 /* of the ascent */
+  const faro_arms *coordinates; /* z: m x active arms */
+} faro_design;
+
+/* Finds designs for up to `arms` active arms of one dimension. Allocates at creation only. */
+typedef struct faro_designer faro_designer;
+
+FARO_API faro_status faro_designer_create(faro_designer **designer, size_t dimension, size_t arms,
+                                          faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_designer_destroy(faro_designer *designer);
+
+/* A design on the `count` active arms (NULL: all arms, `count` is ignored) with a certificate of at most
+ * `target` m; target > 1, FARO_DESIGN_TARGET unless there is a reason. Fails rather than return a design whose
+ * certificate does not hold. The same arms in the same order give the same design. */
+FARO_API faro_status faro_design_find(faro_designer *designer, const faro_arms *arms, const size_t *active,
+                                      size_t count, double target, const faro_design **design,
+                                      faro_error *error) FARO_WARN_UNUSED;
+
+/* 4 m ln ln m + 16, at least m and at most m (m + 1) / 2: a bound on the support when the target is 2 or more.
+ * Nearer to 1 a design needs more arms: then m (m + 1) / 2, enforced for m <= FARO_EXACT_RANK. */
+FARO_API size_t faro_design_bound(size_t m);
+enum { FARO_EXACT_RANK = 20 };
+
+/* Least squares from the support of the last design found: pulls[s] plays of its s-th arm with rewards that sum
+ * to sum[s]. mean[a] = <theta, x_a> for the active arms (room for coordinates->stride); theta (dimension, or
+ * NULL) is the shortest vector with these means. False, with both untouched, when the pulls do not span. */
+FARO_API bool faro_design_estimate(faro_designer *designer, const double *pulls, const double *sum,
+                                   double *mean, double *theta);
+
+/* Sets of points as arms. */
+typedef struct faro_points faro_points;
+
+FARO_API const faro_arms *faro_points_arms(const faro_points *points);
+FARO_API void faro_points_destroy(faro_points *points);
+
+/* Designs in closed form: equal weights on these points have certificate exactly d, on all of the set.
+ * Axes, for the unit ball and sphere: e_1 .. e_d. Corners, for the box [-scale, scale]^d: fewer than 2 d of them. */
+FARO_API faro_status faro_points_axes(faro_points **points, size_t d, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_points_corners(faro_points **points, size_t d, double scale,
+                                         faro_error *error) FARO_WARN_UNUSED;
+
+/* Nets: points of the unit sphere (ball) such that each of its points is within zeta of one. 0 < zeta <= 1; refused
+ * when it would take more than FARO_POINTS_MAX points. */
+typedef enum faro_shape { FARO_SPHERE, FARO_BALL } faro_shape;
+
+FARO_API faro_status faro_points_net(faro_points **points, faro_shape shape, size_t d, double zeta,
+                                     faro_error *error) FARO_WARN_UNUSED;
+/* How many points the net has; an estimate (of the ball's, the sphere's is exact) beyond FARO_POINTS_MAX. */
+FARO_API double faro_net_size(faro_shape shape, size_t d, double zeta);
+
+#endif

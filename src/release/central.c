@@ -1,0 +1,56 @@
+/* central: a trusted server adds Gaussian noise to the sum of each batch. The users of different batches are others, so
+ * every batch has the whole budget, and running sums add up: the noise grows with the square root of the releases, where a
+ * tree's grows with their logarithm. For algorithms that need the sum of a batch by itself: 002 Alg. 1, central model. */
+#include <math.h>
+
+#include "release/kind.h"
+
+static void set(faro_release *r, double sigma) {
+  faro_set_gaussian(r, sigma, 1, 1);
+  faro_set_scale(r, sqrt((double)r->batches));
+}
+
+/* 002 section 4.1 and App. C: sigma_nc.
+ * DEVIATION: 002 has no theorem for returning users; a batch's share is that of advanced composition. What is proven
+ * comes from the exact Gaussian mechanism: mu^2 adds. */
+static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  (void)error;
+  const double sigma = faro_classical_sigma(r, faro_advanced_share(r));
+  set(r, sigma);
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity / sigma;
+  const double proven = faro_gaussian_epsilon(shift, r->params.delta);
+  r->claim = faro_claim_make(
+      r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, proven <= r->params.epsilon,
+      "Gaussian noise of 002 on each batch%s; the exact Gaussian mechanism gives epsilon %.3g",
+      r->repeats > 1 ? " (it has no theorem for returning users)" : "", proven);
+  return FARO_OK;
+}
+
+/* One Gaussian mechanism for each batch that a user is in: mu^2 adds. */
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  (void)error;
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
+  set(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta));
+  r->claim =
+      faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,
+                      "exact Gaussian mechanism (Balle & Wang 2018) on each batch, sensitivity %.4g", shift);
+  return FARO_OK;
+}
+
+const faro_release_kind faro_release_central = {
+    .name = "central",
+    .summary = "Gaussian noise on the sum of each batch; the server is trusted",
+    .trust = FARO_TRUST_JOINT,
+    .least_batch = 1,
+    .phases = true,
+    .splits = true,
+    .calibrate = {calibrate_paper, NULL, calibrate_tight},
+    .size = sizeof(faro_real),
+    .init = faro_real_init,
+    .absorb = faro_real_absorb,
+    .thicken = faro_gaussian_thicken,
+    .randomize = faro_plain_randomize,
+    .sound = faro_real_sound,
+    .collect = faro_real_collect,
+    .publish = faro_real_publish,
+};

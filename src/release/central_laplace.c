@@ -1,0 +1,21 @@
+/* central-laplace: a trusted server adds Laplace noise to the sum of each batch; epsilon alone, delta is 0. 003 Alg. 1, for
+ * the rewards of one arm. */
+#include "release/kind.h"
+
+const faro_release_kind faro_release_central_laplace = {
+    .name = "central-laplace",
+    .summary = "Laplace noise on the sum of each batch, delta 0; the server is trusted",
+    .trust = FARO_TRUST_JOINT,
+    .least_batch = 1,
+    .phases = true,
+    .splits = true,
+    .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
+    .size = sizeof(faro_real),
+    .init = faro_real_init,
+    .absorb = faro_real_absorb,
+    .thicken = faro_laplace_thicken,
+    .randomize = faro_plain_randomize,
+    .sound = faro_real_sound,
+    .collect = faro_real_collect,
+    .publish = faro_real_publish,
+};

@@ -1,0 +1,20 @@
+/* local-laplace: every user adds Laplace noise before sending; epsilon alone, delta is 0. 003 Alg. 2. */
+#include "release/kind.h"
+
+const faro_release_kind faro_release_local_laplace = {
+    .name = "local-laplace",
+    .summary = "Laplace noise at every user, delta 0; nobody is trusted",
+    .trust = FARO_TRUST_LOCAL,
+    .least_batch = 1,
+    .phases = true,
+    .splits = true,
+    .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
+    .size = sizeof(faro_real),
+    .init = faro_real_init,
+    .absorb = faro_real_absorb,
+    .thicken = faro_laplace_thicken,
+    .randomize = faro_laplace_randomize,
+    .sound = faro_real_sound,
+    .collect = faro_real_collect,
+    .publish = faro_real_publish,
+};
