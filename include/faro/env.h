@@ -47,6 +47,9 @@ typedef struct faro_env_params {
   uint64_t
       shufflers; /* k and epsilon, of bits-hard alone: what its stream is to be hard for; k = 0: log2(T) - 1 */
   double epsilon;
+  double zeta;      /* above 0: the arms are a net of this radius of the unit sphere or ball, and `arms` is not read */
+  size_t actions;   /* of linear-known: offered in a context */
+  uint64_t samples; /* of linear-known: contexts drawn to find the mean features of each arm */
   double spread; /* of linear-population: standard deviation of a client's parameter about the common one */
   uint64_t population; /* how many users there are, each as likely to come; 0: nobody comes twice */
 } faro_env_params;
@@ -86,6 +89,8 @@ FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, 
 /* Of a stream, in place of all that: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
 
+/* Of linear-known: the largest standard error of an arm's mean features, in any direction; else 0. */
+FARO_API double faro_env_error(const faro_env *env);
 FARO_API double faro_env_norm(const faro_env_params *params);      /* bound on ||x|| */
 FARO_API double faro_env_low(const faro_env_params *params);       /* the least reward; the greatest is 1 */
 FARO_API bool faro_env_kind_population(const faro_env_kind *kind); /* clients report averages */

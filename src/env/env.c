@@ -28,11 +28,18 @@ const faro_env_kind *faro_env_kind_find(const char *name) {
   return NULL;
 }
 
+static bool plain(const faro_env_params *p) {
+  return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL;
+}
+
 faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, faro_error *error) {
   if (kind->value) return FARO_OK; /* no features, no arms */
   if (p->dimension < 2 || p->dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 2 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      p->dimension);
+  if (p->zeta > 0 && !plain(p))
+    return faro_fail(error, FARO_INVALID, "zeta needs the draw sphere or ball: a net of it is the set of arms");
+  if (p->zeta > 0) return FARO_OK; /* create counts the net's points */
   if (p->arms < 2 || p->arms > 1000000)
     return faro_fail(error, FARO_INVALID, "arms must be 2 .. 1000000 (got %zu)", p->arms);
   if (p->dimension * p->arms > 10000000)
@@ -49,7 +56,13 @@ faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const far
   const faro_status status = faro_env_check(kind, params, error);
   if (status != FARO_OK) return status;
   const size_t d = kind->value ? 1 : params->dimension; /* a stream's arms are never looked at */
-  const size_t count = kind->value ? 1 : params->arms;
+  faro_points *net = NULL;
+  if (params->zeta > 0) {
+    const faro_shape shape = params->draw == FARO_DRAW_BALL ? FARO_BALL : FARO_SPHERE;
+    const faro_status made_net = faro_points_net(&net, shape, d, params->zeta, error);
+    if (made_net != FARO_OK) return made_net;
+  }
+  const size_t count = kind->value ? 1 : net ? faro_points_arms(net)->count : params->arms;
   const size_t stride = faro_arm_stride(count);
   faro_arena arena = {0};
   faro_env *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
@@ -59,17 +72,21 @@ faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const far
   double *basis = faro_arena_alloc(&arena, d * d, sizeof *basis, error);
   if (!made || !x || !theta || !mean || !basis) {
     faro_arena_free(&arena);
+    faro_points_destroy(net);
     return FARO_MEMORY;
   }
   *made = (faro_env){
       .kind = kind, .arena = arena, .params = *params, .theta = theta, .mean = mean, .basis = basis};
   made->arms = (faro_arms){.dimension = d, .count = count, .stride = stride, .x = x};
+  made->net = net;
+  if (net) memcpy(x, faro_points_arms(net)->x, d * stride * sizeof *x);
   *env = made;
   return FARO_OK;
 }
 
 void faro_env_destroy(faro_env *env) {
   if (!env) return;
+  faro_points_destroy(env->net);
   faro_arena arena = env->arena;
   faro_arena_free(&arena);
 }
@@ -80,9 +97,6 @@ static void call_user(faro_env *env) {
   env->user = n > 0 ? (uint64_t)(n * faro_sim_uniform(&env->visitor)) : env->round;
 }
 
-static bool plain(const faro_env_params *p) {
-  return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL;
-}
 
 static void draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
@@ -119,7 +133,7 @@ double faro_env_norm(const faro_env_params *params) {
 
 double faro_env_low(const faro_env_params *params) { return plain(params) ? -1 : 0; }
 
-static double draw_reward(faro_env *env, double mean) {
+double faro_linear_reward(faro_env *env, double mean) {
   const double u = faro_sim_uniform(&env->reward);
   const double low = faro_env_low(&env->params);
   if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
@@ -140,7 +154,11 @@ void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uin
   }
 }
 
-double faro_env_pull(faro_env *env, size_t arm) { return draw_reward(env, env->mean[arm]); }
+double faro_env_pull(faro_env *env, size_t arm) {
+  return env->kind->pull ? env->kind->pull(env, arm) : faro_linear_reward(env, env->mean[arm]);
+}
+
+double faro_env_error(const faro_env *env) { return env->error; }
 
 size_t faro_env_best(const faro_env *env) {
   size_t best = 0;
@@ -151,7 +169,7 @@ size_t faro_env_best(const faro_env *env) {
 
 double faro_env_play(faro_env *env, size_t arm, double *x) {
   for (size_t i = 0; i < env->params.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
-  const double reward = draw_reward(env, env->mean[arm]);
+  const double reward = faro_linear_reward(env, env->mean[arm]);
   env->round++;
   call_user(env);
   if (env->kind->next && env->round < env->params.horizon) env->kind->next(env);

@@ -22,6 +22,11 @@ static void put_axes(faro_env *env) {
 
 /* On the sphere, or at a distance U^(1/d) from the centre, which is uniform in the ball. */
 static void draw_plain(faro_env *env, faro_sim_rng *sim) {
+  if (env->net) { /* theta has length 1: the best of the whole set is theta itself */
+    faro_linear_settle(env);
+    env->best = 1;
+    return;
+  }
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   for (size_t a = 0; a < env->arms.count; a++) {

@@ -152,7 +152,7 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
   return status == FARO_OK ? faro_learner_hear(s->learner, s->heard, error) : status;
 }
 
-static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, faro_error *error) {
+static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, uint64_t clients, faro_error *error) {
   const faro_env_params env = faro_cell_env(s->cell);
   const double *value = s->cell->settings.value;
   faro_status status =
@@ -164,11 +164,13 @@ static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, faro_er
   s->low = faro_env_low(&env);
   s->horizon = env.horizon;
   s->marks = faro_curve_rounds(env.horizon, s->mark);
-  const faro_learner_params params = faro_cell_phased(s->cell, faro_env_arms(s->env));
+  faro_learner_params params = faro_cell_phased(s->cell, faro_env_arms(s->env));
+  params.clients = clients;
   status = faro_learner_create(&s->learner, s->cell->learner, &params, error);
-  s->heard = faro_arena_alloc(&s->arena, env.arms, sizeof *s->heard, error);
-  s->value = faro_arena_alloc(&s->arena, env.arms, sizeof *s->value, error);
-  s->left = faro_arena_alloc(&s->arena, env.arms, sizeof *s->left, error);
+  const size_t arms = faro_env_arms(s->env)->count;
+  s->heard = faro_arena_alloc(&s->arena, arms, sizeof *s->heard, error);
+  s->value = faro_arena_alloc(&s->arena, arms, sizeof *s->value, error);
+  s->left = faro_arena_alloc(&s->arena, arms, sizeof *s->left, error);
   if (status == FARO_OK && !(s->heard && s->value && s->left)) status = FARO_MEMORY;
   return status;
 }
@@ -182,10 +184,11 @@ static void finish(stage *s) {
   s->record->lost = !faro_learner_holds(s->learner, faro_env_best(s->env));
 }
 
-faro_status faro_play_phases(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
-                             faro_play_record *record, faro_error *error) {
+/* The instance with `clients` in each phase, or, where 0, with as many as grow. */
+static faro_status play(const faro_cell *cell, uint64_t seed, uint64_t instance, uint64_t clients, const atomic_int *stop,
+                        faro_play_record *record, faro_error *error) {
   stage s = {.cell = cell, .record = record};
-  faro_status status = set_stage(&s, seed, instance, error);
+  faro_status status = set_stage(&s, seed, instance, clients, error);
   for (bool over = false; status == FARO_OK && !over;) {
     status = stop && *stop ? FARO_INTERRUPTED : play_phase(&s, &over, error);
     if (s.rounds == s.horizon) over = true;
@@ -195,4 +198,18 @@ faro_status faro_play_phases(const faro_cell *cell, uint64_t seed, uint64_t inst
   faro_env_destroy(s.env);
   faro_arena_free(&s.arena);
   return status;
+}
+
+/* DPE-FixedU (002 section 7) spends as much communication as growing clients do: those are played first, on the same
+ * instance, and their number is divided by their phases. */
+faro_status faro_play_phases(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
+                             faro_play_record *record, faro_error *error) {
+  uint64_t clients = 0;
+  if (faro_learner_kind_clients(cell->learner) && cell->settings.value[FARO_KEY_CLIENTS] == FARO_CLIENTS_FIXED) {
+    faro_play_record growing = {0};
+    const faro_status status = play(cell, seed, instance, 0, stop, &growing, error);
+    if (status != FARO_OK) return status;
+    clients = (uint64_t)ceil(growing.users / fmax(1, growing.updates));
+  }
+  return play(cell, seed, instance, clients, stop, record, error);
 }

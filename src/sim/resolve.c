@@ -30,6 +30,9 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .draw = (faro_draw)value[FARO_KEY_DRAW],
                            .shufflers = (uint64_t)value[FARO_KEY_SHUFFLERS],
                            .epsilon = value[FARO_KEY_EPSILON],
+                           .zeta = value[FARO_KEY_ZETA],
+                           .actions = (size_t)value[FARO_KEY_ACTIONS],
+                           .samples = (uint64_t)value[FARO_KEY_SAMPLES],
                            .spread = value[FARO_KEY_SPREAD],
                            .population = (uint64_t)value[FARO_KEY_POPULATION]};
 }
@@ -56,19 +59,9 @@ double faro_cell_centre(const faro_cell *cell) {
   return tight && faro_env_low(&env) == 0 ? 0.5 : 0;
 }
 
-/* As many clients in each phase as the growing ones have on average, over the phases that fit the horizon. */
-static uint64_t fixed_clients(const double *value) {
-  double clients = 0;
-  double phases = 0;
-  for (double rounds = 0, length = 2; rounds < value[FARO_KEY_HORIZON]; rounds += length, length *= 2)
-    clients += ceil(pow(2, value[FARO_KEY_ALPHA] * ++phases));
-  return (uint64_t)ceil(clients / phases);
-}
-
 faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arms) {
   const double *value = cell->settings.value;
   const faro_env_params env = faro_cell_env(cell);
-  const bool fixed = value[FARO_KEY_CLIENTS] == FARO_CLIENTS_FIXED;
   return (faro_learner_params){
       .dimension = env.dimension,
       .horizon = env.horizon,
