@@ -18,6 +18,25 @@ typedef struct faro_policy {
   uint64_t version;
 } faro_policy;
 
+/* Phased learners (elimination) work the other way round: they say which arms to play and how often, and hear private
+ * sums of the rewards when that is done. */
+typedef struct faro_plan {
+  size_t support; /* arms to play */
+  const size_t *arm;
+  const uint64_t *pulls; /* how often each */
+  uint64_t clients;      /* who report their averages over all of it; 0: every pull is a user of its own */
+  bool last;             /* nothing more is asked: arm[0] is played for the rest of the horizon */
+} faro_plan;
+
+/* What comes back for one arm of a plan. */
+typedef struct faro_heard {
+  double sum;   /* released: of the rewards, or of the clients' averages */
+  double count; /* how many these are */
+  double scale; /* sub-Gaussian scale of the noise in it */
+  double laplace,
+      summands; /* or the noise is a sum of so many Laplace variables of this scale; 0: it is not */
+} faro_heard;
+
 typedef struct faro_learner_params {
   size_t dimension;
   uint64_t horizon;  /* T */
@@ -27,12 +46,20 @@ typedef struct faro_learner_params {
   double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
   double optimism;   /* factor on the bounds of the noise in the region: 1 is the theorem's */
   bool figure;       /* the published experiments' region instead of the theorem's */
-  bool guess;        /* of sum: whoever is not covered by a release yet counts as 1/2 */
+  /* Phased learners. `reward` is half the width of the rewards' interval there. */
+  const faro_arms *arms; /* all of them; they stay */
+  bool paper;            /* the published widths instead of those of the noise as it is */
+  bool core;             /* play a small core set; else every active arm alike */
+  double alpha;          /* clients grow as 2^(alpha l); */
+  uint64_t clients;      /* or are always so many, when not 0 */
+  double spread;         /* sub-Gaussian scale of clients' parameters about the common one */
+  bool guess;            /* of sum: whoever is not covered by a release yet counts as 1/2 */
   faro_noise noise;
 } faro_learner_params;
 
 typedef struct faro_learner_diagnostics {
   uint64_t updates;
+  uint64_t active;  /* phased: arms left */
   uint64_t shifted; /* updates in which noise had made V indefinite, so that it was shifted */
 } faro_learner_diagnostics;
 
@@ -54,6 +81,20 @@ FARO_API void faro_learner_destroy(faro_learner *learner);
 FARO_API void faro_learner_update(faro_learner *learner, const faro_statistics *statistics);
 FARO_API const faro_policy *faro_learner_policy(const faro_learner *learner);
 FARO_API faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner);
+
+FARO_API bool faro_learner_kind_phased(const faro_learner_kind *kind);
+FARO_API bool
+faro_learner_kind_clients(const faro_learner_kind *kind); /* its plans ask clients for averages */
+/* The next phase's plan, which holds until the next call. */
+FARO_API faro_status faro_learner_plan(faro_learner *learner, const faro_plan **plan,
+                                       faro_error *error) FARO_WARN_UNUSED;
+/* What came of it, in the order of the plan's arms. */
+FARO_API faro_status faro_learner_hear(faro_learner *learner, const faro_heard *heard,
+                                       faro_error *error) FARO_WARN_UNUSED;
+/* The arm that looks best. */
+FARO_API size_t faro_learner_best(const faro_learner *learner);
+/* Whether the arm is still in. */
+FARO_API bool faro_learner_holds(const faro_learner *learner, size_t arm);
 
 /* The user's side: chooses arms under a policy. Scores are kept, so that a user who meets the same
  * policy and the same arms again costs nothing. */

@@ -64,7 +64,8 @@ typedef struct faro_release_params {
   uint64_t shufflers; /* k, of concurrent-bits alone; 0: log2(T) - 1 */
   faro_level level;
   uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
-  bool anytime;           /* the horizon is only the first one, see faro_release_double */
+  uint64_t crowd; /* users of all releases that one shuffler serves together, as in a phase; 0: of this one */
+  bool anytime;   /* the horizon is only the first one, see faro_release_double */
   faro_calibration calibration;
 } faro_release_params;
 
@@ -85,6 +86,11 @@ FARO_API const char *faro_release_kind_name(const faro_release_kind *kind);
 FARO_API const char *faro_release_kind_summary(const faro_release_kind *kind);
 FARO_API faro_trust faro_release_kind_trust(const faro_release_kind *kind);
 FARO_API bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration);
+
+/* Whether a phased learner can use it (a release of one batch for each phase), or any other. */
+FARO_API bool faro_release_kind_takes(const faro_release_kind *kind, bool phased);
+/* Whether its shuffler assigns the actions, and so knows who plays what, while the server does not (003 Alg. 3). */
+FARO_API bool faro_release_kind_assigns(const faro_release_kind *kind);
 
 /* FARO_INVALID names the parameter, its value and what is allowed. */
 FARO_API faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,

@@ -66,6 +66,10 @@ typedef struct faro_outcome {
   faro_spread regret; /* final; where the measure is the error, that */
   double updates;     /* mean number of policy updates */
   double shifted;     /* share of updates in which V had to be shifted */
+  double sent;        /* phased learners: bits that all users sent, mean over instances */
+  double users;       /* who sent, likewise */
+  double lost;        /* share of instances in which the best arm was eliminated */
+  double exhausted;   /* share of instances in which the population ran out of clients */
   double refused;     /* share of rounds whose user had contributed as often as the claim allows */
   double seconds;     /* of computing, over all instances */
   size_t points;      /* of the curve */

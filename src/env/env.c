@@ -18,12 +18,18 @@ size_t faro_env_kinds(void) { return sizeof kinds / sizeof *kinds; }
 const faro_env_kind *faro_env_kind_at(size_t index) { return kinds[index]; }
 const char *faro_env_kind_name(const faro_env_kind *kind) { return kind->name; }
 const char *faro_env_kind_summary(const faro_env_kind *kind) { return kind->summary; }
+bool faro_env_kind_fixed(const faro_env_kind *kind) { return !kind->next && !kind->value; }
+bool faro_env_kind_population(const faro_env_kind *kind) { return kind->clients; }
 bool faro_env_kind_streams(const faro_env_kind *kind) { return kind->value != NULL; }
 
 const faro_env_kind *faro_env_kind_find(const char *name) {
   for (size_t i = 0; i < faro_env_kinds(); i++)
     if (strcmp(kinds[i]->name, name) == 0) return kinds[i];
   return NULL;
+}
+
+static bool plain(const faro_env_params *p) {
+  return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL;
 }
 
 faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, faro_error *error) {
@@ -35,6 +41,12 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, 
   if (p->dimension < 2 || p->dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 2 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      p->dimension);
+  if (kind->signs && p->draw != FARO_DRAW_SPHERE)
+    return faro_fail(error, FARO_INVALID, "draw must be sphere for %s", kind->name);
+  if (p->zeta > 0 && (kind->pull || !plain(p)))
+    return faro_fail(error, FARO_INVALID,
+                     "zeta must be 0 but for the draws sphere and ball of fixed arms (got %g)", p->zeta);
+  if (p->zeta > 0) return FARO_OK; /* create counts the net's points */
   if (p->arms < 2 || p->arms > 1000000)
     return faro_fail(error, FARO_INVALID, "arms must be 2 .. 1000000 (got %zu)", p->arms);
   if (p->dimension * p->arms > 10000000)
@@ -46,12 +58,31 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, 
   return FARO_OK;
 }
 
+/* What linear-known needs beyond. */
+static faro_status make_contexts(faro_env **env, faro_error *error) {
+  faro_env *e = *env;
+  const size_t d = e->params.dimension;
+  e->direction = faro_arena_alloc(&e->arena, d * e->arms.count, sizeof *e->direction, error);
+  e->offer = faro_arena_alloc(&e->arena, d * e->params.actions, sizeof *e->offer, error);
+  e->square = faro_arena_alloc(&e->arena, d * e->arms.stride, sizeof *e->square, error);
+  if (e->direction && e->offer && e->square) return FARO_OK;
+  faro_env_destroy(e);
+  *env = NULL;
+  return FARO_MEMORY;
+}
+
 faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const faro_env_params *params,
                             faro_error *error) {
   const faro_status status = faro_env_check(kind, params, error);
   if (status != FARO_OK) return status;
   const size_t d = kind->value ? 1 : params->dimension; /* a stream's arms are never looked at */
-  const size_t count = kind->value ? 1 : params->arms;
+  faro_points *net = NULL;
+  if (params->zeta > 0) {
+    const faro_shape shape = params->draw == FARO_DRAW_BALL ? FARO_BALL : FARO_SPHERE;
+    const faro_status made_net = faro_points_net(&net, shape, d, params->zeta, error);
+    if (made_net != FARO_OK) return made_net;
+  }
+  const size_t count = kind->value ? 1 : net ? faro_points_arms(net)->count : params->arms;
   const size_t stride = faro_arm_stride(count);
   faro_arena arena = {0};
   faro_env *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
@@ -61,17 +92,21 @@ faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const far
   double *basis = faro_arena_alloc(&arena, d * d, sizeof *basis, error);
   if (!made || !x || !theta || !mean || !basis) {
     faro_arena_free(&arena);
+    faro_points_destroy(net);
     return FARO_MEMORY;
   }
   *made = (faro_env){
       .kind = kind, .arena = arena, .params = *params, .theta = theta, .mean = mean, .basis = basis};
   made->arms = (faro_arms){.dimension = d, .count = count, .stride = stride, .x = x};
+  made->net = net;
+  if (net) memcpy(x, faro_points_arms(net)->x, d * stride * sizeof *x);
   *env = made;
-  return FARO_OK;
+  return kind->pull ? make_contexts(env, error) : FARO_OK;
 }
 
 void faro_env_destroy(faro_env *env) {
   if (!env) return;
+  faro_points_destroy(env->net);
   faro_arena arena = env->arena;
   faro_arena_free(&arena);
 }
@@ -84,6 +119,10 @@ static void call_user(faro_env *env) {
 
 static void draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
+  if (plain(&env->params)) {
+    faro_linear_unit(&env->instance, d, env->theta, 1);
+    return;
+  }
   const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
   faro_linear_unit(&env->instance, d - 1, env->theta, 1);
   for (size_t i = 0; i + 1 < d; i++) env->theta[i] *= last;
@@ -111,15 +150,45 @@ double faro_env_norm(const faro_env_params *params) {
   return params->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1;
 }
 
-static double draw_reward(faro_env *env, double mean) {
+double faro_env_low(const faro_env_params *params) { return plain(params) ? -1 : 0; }
+
+double faro_linear_reward(faro_env *env, double mean) {
   const double u = faro_sim_uniform(&env->reward);
-  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < mean;
-  return mean + (2 * u - 1) * fmin(mean, 1 - mean);
+  const double low = faro_env_low(&env->params);
+  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
+  return mean + (2 * u - 1) * fmin(mean - low, 1 - mean);
+}
+
+/* theta_u = theta + noise: only its products with the arms matter. */
+void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uint64_t *pulls,
+                     double *average) {
+  const size_t d = env->params.dimension;
+  double *own = env->basis;
+  for (size_t i = 0; i < d; i++) own[i] = env->params.spread * faro_sim_normal(&env->context);
+  for (size_t k = 0; k < support; k++) {
+    const double *x = env->arms.x + arm[k];
+    double mean = env->mean[arm[k]];
+    for (size_t i = 0; i < d; i++) mean += own[i] * x[i * env->arms.stride];
+    average[k] = mean + faro_sim_normal(&env->reward) / sqrt((double)pulls[k]);
+  }
+}
+
+double faro_env_pull(faro_env *env, size_t arm) {
+  return env->kind->pull ? env->kind->pull(env, arm) : faro_linear_reward(env, env->mean[arm]);
+}
+
+double faro_env_error(const faro_env *env) { return env->error; }
+
+size_t faro_env_best(const faro_env *env) {
+  size_t best = 0;
+  for (size_t a = 1; a < env->arms.count; a++)
+    if (env->mean[a] > env->mean[best]) best = a;
+  return best;
 }
 
 double faro_env_play(faro_env *env, size_t arm, double *x) {
   for (size_t i = 0; i < env->params.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
-  const double reward = draw_reward(env, env->mean[arm]);
+  const double reward = faro_linear_reward(env, env->mean[arm]);
   env->round++;
   call_user(env);
   if (env->kind->next && env->round < env->params.horizon) env->kind->next(env);

@@ -2,6 +2,7 @@
 #ifndef FARO_ENV_KIND_H
 #define FARO_ENV_KIND_H
 
+#include <faro/design.h>
 #include <faro/env.h>
 #include <faro/random.h>
 
@@ -9,9 +10,12 @@
 
 struct faro_env_kind {
   const char *name, *summary;
-  void (*begin)(faro_env *);   /* arms of the first round */
-  void (*next)(faro_env *);    /* arms of round env->round; NULL: they stay */
-  double (*value)(faro_env *); /* of a stream: the next number; NULL: there are arms */
+  bool clients;                           /* a population: clients report averages, see faro_env_client */
+  double (*pull)(faro_env *, size_t arm); /* a reward; NULL: drawn about the arm's mean */
+  bool signs;                             /* features as `sphere` has them, whatever `draw` says */
+  void (*begin)(faro_env *);              /* arms of the first round */
+  void (*next)(faro_env *);               /* arms of round env->round; NULL: they stay */
+  double (*value)(faro_env *);            /* of a stream: the next number; NULL: there are arms */
 };
 
 /* State of a stream of bits (bits.c). */
@@ -32,7 +36,10 @@ struct faro_env {
   double *theta, *mean; /* mean reward of each arm in this round */
   double best;          /* the greatest of them */
   double *basis;        /* scratch of kinds that need d x d */
-  uint64_t round;       /* from 0 */
+  faro_points *net;     /* the arms, where they are a net */
+  double *direction; /* linear-known: parameters that arms stand for, actions of a context, sums of squares */
+  double *offer, *square, error;
+  uint64_t round; /* from 0 */
   faro_env_bits bits;
   uint64_t user; /* who plays this round */
   faro_sim_rng instance, context, reward, visitor;
@@ -41,6 +48,7 @@ struct faro_env {
 /* Pieces for linear environments (linear.c). */
 void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride); /* uniform on the sphere */
 void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
-void faro_linear_settle(faro_env *env); /* arms have changed: new version, means, best */
+double faro_linear_reward(faro_env *env, double mean); /* drawn about the mean */
+void faro_linear_settle(faro_env *env);                /* arms have changed: new version, means, best */
 
 #endif

@@ -13,6 +13,7 @@ struct faro_learner_kind {
   faro_status (*init)(faro_learner *, faro_error *);
   void (*release)(faro_learner *); /* what init made outside the arena; NULL: nothing */
   void (*update)(faro_learner *, const faro_statistics *);
+  const struct faro_rules *rules; /* of a phased learner, see elimination.h; NULL: it is none */
 };
 
 struct faro_learner {

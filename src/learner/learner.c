@@ -63,5 +63,6 @@ void faro_learner_update(faro_learner *learner, const faro_statistics *statistic
   learner->diagnostics.updates++;
 }
 
+bool faro_learner_kind_phased(const faro_learner_kind *kind) { return kind->rules != NULL; }
 const faro_policy *faro_learner_policy(const faro_learner *learner) { return &learner->policy; }
 faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner) { return learner->diagnostics; }

@@ -110,6 +110,7 @@ const faro_release_kind faro_release_shuffle_amplified = {
     .summary = "Gaussian noise at every user, amplified by a shuffler over each batch",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
+    .phases = true,
     .choose_batch = faro_amplified_batch,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(faro_real),

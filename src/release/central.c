@@ -42,6 +42,7 @@ const faro_release_kind faro_release_central = {
     .summary = "Gaussian noise on the sum of each batch; the server is trusted",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
+    .phases = true,
     .splits = true,
     .calibrate = {calibrate_paper, NULL, calibrate_tight},
     .size = sizeof(faro_real),

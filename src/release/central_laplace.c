@@ -7,6 +7,7 @@ const faro_release_kind faro_release_central_laplace = {
     .summary = "Laplace noise on the sum of each batch, delta 0; the server is trusted",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
+    .phases = true,
     .splits = true,
     .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
     .size = sizeof(faro_real),

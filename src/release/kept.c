@@ -7,13 +7,13 @@ enum { KEPT = 64 };
 typedef struct answer {
   double (*compute)(const faro_release *);
   double epsilon, delta;
-  uint64_t batch, repeats;
+  uint64_t batch, crowd, repeats;
   double value;
 } answer;
 
 static bool fits(const answer *a, const faro_release *r, double (*compute)(const faro_release *)) {
   return a->compute == compute && a->epsilon == r->params.epsilon && a->delta == r->params.delta &&
-         a->batch == r->params.batch && a->repeats == r->repeats;
+         a->batch == r->params.batch && a->crowd == r->params.crowd && a->repeats == r->repeats;
 }
 
 double faro_kept(const faro_release *r, double (*compute)(const faro_release *)) {
@@ -25,6 +25,7 @@ double faro_kept(const faro_release *r, double (*compute)(const faro_release *))
                        .epsilon = r->params.epsilon,
                        .delta = r->params.delta,
                        .batch = r->params.batch,
+                       .crowd = r->params.crowd,
                        .repeats = r->repeats,
                        .value = compute(r)};
   kept[next] = made;

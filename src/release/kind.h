@@ -24,6 +24,8 @@ struct faro_release_kind {
   faro_trust trust;
   uint64_t least_batch; /* a shuffler needs company */
   bool exact;           /* R draws integers only, so it may be deployed */
+  bool phases;          /* one batch by itself is a release: what phased learners need */
+  bool assigns;         /* its shuffler tells users what to play, see faro_release_kind_assigns */
   bool
       splits; /* m of a user's M0 rounds cost at most m / M0 of the budget: so they may lie in several releases */
   size_t size;                                    /* of the state, whose first member is a faro_release */

@@ -54,6 +54,7 @@ const faro_release_kind faro_release_local = {
     .summary = "Gaussian noise at every user; nobody is trusted",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
+    .phases = true,
     .splits = true,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(faro_real),

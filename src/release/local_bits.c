@@ -9,6 +9,7 @@ const faro_release_kind faro_release_local_bits = {
     .summary = "binomial noise at every user; nobody is trusted",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
+    .phases = true,
     .init = init,
     .calibrate = {NULL, NULL, faro_bits_tighten},
     FARO_BITS_KIND,

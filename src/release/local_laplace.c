@@ -6,6 +6,7 @@ const faro_release_kind faro_release_local_laplace = {
     .summary = "Laplace noise at every user, delta 0; nobody is trusted",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
+    .phases = true,
     .splits = true,
     .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
     .size = sizeof(faro_real),

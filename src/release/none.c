@@ -12,6 +12,7 @@ const faro_release_kind faro_release_none = {
     .summary = "raw sums, no privacy",
     .trust = FARO_TRUST_NONE,
     .least_batch = 1,
+    .phases = true,
     .calibrate = {calibrate, calibrate, calibrate},
     .size = sizeof(faro_real),
     .init = faro_real_init,

@@ -20,6 +20,8 @@ size_t faro_release_kinds(void) { return sizeof kinds / sizeof *kinds; }
 const faro_release_kind *faro_release_kind_at(size_t index) { return kinds[index]; }
 const char *faro_release_kind_name(const faro_release_kind *kind) { return kind->name; }
 const char *faro_release_kind_summary(const faro_release_kind *kind) { return kind->summary; }
+bool faro_release_kind_takes(const faro_release_kind *kind, bool phased) { return !phased || kind->phases; }
+bool faro_release_kind_assigns(const faro_release_kind *kind) { return kind->assigns; }
 faro_trust faro_release_kind_trust(const faro_release_kind *kind) { return kind->trust; }
 
 bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
@@ -57,13 +59,14 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
   if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
     return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
                      (unsigned long long)params->horizon);
-  if (params->horizon < kind->least_batch)
+  const bool company = params->crowd >= kind->least_batch; /* others of the phase, in releases of their own */
+  if (!company && params->horizon < kind->least_batch)
     return faro_fail(error, FARO_INVALID, "horizon must be at least %llu for %s (got %llu)",
                      (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->horizon);
   if (params->batch > params->horizon)
     return faro_fail(error, FARO_INVALID, "batch must be at most the horizon, %llu (got %llu)",
                      (unsigned long long)params->horizon, (unsigned long long)params->batch);
-  if (params->batch > 0 && params->batch < kind->least_batch)
+  if (!company && params->batch > 0 && params->batch < kind->least_batch)
     return faro_fail(error, FARO_INVALID,
                      "batch must be at least %llu for %s (got %llu): a shuffler hides a user among others",
                      (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->batch);

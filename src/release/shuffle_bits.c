@@ -113,6 +113,7 @@ const faro_release_kind faro_release_shuffle_bits = {
     .summary = "randomly rounded bits and binomial noise, mixed by a shuffler",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
+    .phases = true,
     .init = init,
     .choose_batch = choose_batch,
     .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tighten},

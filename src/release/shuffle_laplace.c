@@ -4,11 +4,16 @@
 
 #include "release/kind.h"
 
+/* Users who are mixed with each other: the batch, or, where one shuffler serves several releases of a phase, all of them. */
+static double crowd_of(const faro_release *r) {
+  return (double)(r->params.crowd > 0 ? r->params.crowd : r->params.batch);
+}
+
 /* Whether the closed form lets epsilon0 pass. */
 static bool passes(const faro_release *r, double epsilon0) {
   double epsilon = 0;
   double delta = 0;
-  return faro_shuffle_closed_form(epsilon0, 0, (double)r->params.batch, r->params.delta, &epsilon, &delta) &&
+  return faro_shuffle_closed_form(epsilon0, 0, crowd_of(r), r->params.delta, &epsilon, &delta) &&
          epsilon <= r->params.epsilon;
 }
 
@@ -17,7 +22,7 @@ static bool passes(const faro_release *r, double epsilon0) {
  * DEVIATION: 003 inverts f everywhere; the theorem behind it holds for epsilon0 <= ln(n / (16 ln(2/delta))) only. */
 static double paper_epsilon0(const faro_release *r) {
   double low = r->params.epsilon;
-  double high = log((double)r->params.batch / (16 * log(2 / r->params.delta)));
+  double high = log(crowd_of(r) / (16 * log(2 / r->params.delta)));
   if (!(high > low) || !passes(r, low)) return low;
   if (passes(r, high)) return high;
   while (high - low > 1e-9 * high) {
@@ -48,7 +53,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
 
 static double amplified_epsilon0(const faro_release *r) {
   const faro_budget each = faro_composed_share(r);
-  return faro_shuffle_local_epsilon(each.epsilon, each.delta, (double)r->params.batch, 0);
+  return faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd_of(r), 0);
 }
 
 /* The least noise with amplification, a user's batches composed by the accountant; or without, epsilon a plain sum. */
@@ -65,6 +70,8 @@ const faro_release_kind faro_release_shuffle_laplace = {
     .summary = "Laplace noise at every user, amplified by a shuffler over each batch",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
+    .phases = true,
+    .assigns = true,
     .choose_batch = faro_amplified_batch,
     .calibrate = {calibrate_paper, NULL, calibrate_tight},
     .size = sizeof(faro_real),

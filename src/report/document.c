@@ -81,11 +81,18 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
   json_object_set_new(result, "rounds", whole(value[FARO_KEY_HORIZON]));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
-  json_object_set_new(result, "bits_per_user", number(cell->cost.bits));
+  const bool counted = outcome->users > 0; /* by phases: users differ in what they send */
+  json_object_set_new(result, "bits_per_user",
+                      number(counted ? outcome->sent / outcome->users : cell->cost.bits));
   json_object_set_new(result, "messages_per_user", number(cell->cost.messages));
   json_object_set_new(result, "updates", number(outcome->updates));
   json_object_set_new(result, "shifted", number(outcome->shifted));
   json_object_set_new(result, "refused", number(outcome->refused));
+  if (faro_learner_kind_phased(cell->learner)) {
+    json_object_set_new(result, "communication_bits", number(outcome->sent));
+    json_object_set_new(result, "best_arm_lost", number(outcome->lost));
+    json_object_set_new(result, "exhausted", number(outcome->exhausted));
+  }
   json_object_set_new(result, "seconds", number(outcome->seconds));
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   json_object_set_new(result, "settings", make_settings(cell));

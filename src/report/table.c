@@ -150,6 +150,7 @@ char *faro_report_table(const faro_report *report) {
   out.failed |= !add_slopes(report, &out);
   faro_text_add(&out, "\n");
   faro_view_add_refused(report, "", "\n", &out);
+  faro_view_add_exhausted(report, "", "\n", &out);
   explain(report, &out);
   return finish(&out);
 }
@@ -196,7 +197,8 @@ char *faro_report_summary_csv(const faro_report *report) {
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
   add_measure_head(report, spread, &out);
   faro_text_add(&out,
-                "bits_per_user,messages_per_user,updates,shifted,refused,claim_epsilon,claim_delta,"
+                "bits_per_user,messages_per_user,updates,shifted,refused,communication_bits,best_arm_lost,"
+                "claim_epsilon,claim_delta,"
                 "claim_contributions,trust,%sstanding,by\n",
                 level ? "level," : "");
   for (size_t i = 0; i < report->count; i++) {
@@ -205,12 +207,13 @@ char *faro_report_summary_csv(const faro_report *report) {
     add_quoted(&out, row->learner);
     add_quoted(&out, row->release);
     if (calibration) add_quoted(&out, row->calibration);
-    const double values[] = {row->batch,        row->rounds,        (double)report->instances,
-                             row->regret.mean,  row->regret.sd,     row->regret.error,
-                             row->regret.lower, row->regret.median, row->regret.upper,
-                             row->regret.most,  row->bits,          row->messages,
-                             row->updates,      row->shifted,       row->refused,
-                             row->epsilon,      row->delta,         row->contributions};
+    const double values[] = {row->batch,         row->rounds,        (double)report->instances,
+                             row->regret.mean,   row->regret.sd,     row->regret.error,
+                             row->regret.lower,  row->regret.median, row->regret.upper,
+                             row->regret.most,   row->bits,          row->messages,
+                             row->updates,       row->shifted,       row->refused,
+                             row->communication, row->lost,          row->epsilon,
+                             row->delta,         row->contributions};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
     add_quoted(&out, row->trust);
     if (level) add_quoted(&out, row->level);

@@ -106,6 +106,9 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .shifted = real(json_object_get(result, "shifted")),
                          .contributions = real_or(claim, "contributions", 1),
                          .refused = real_or(result, "refused", 0),
+                         .communication = real_or(result, "communication_bits", 0),
+                         .lost = real_or(result, "best_arm_lost", 0),
+                         .exhausted = real_or(result, "exhausted", 0),
                          .seconds = real(json_object_get(result, "seconds"))};
   for (size_t s = 0; s < report->sweeps; s++) {
     const json_t *value = json_object_get(result, report->sweep[s]);
@@ -208,6 +211,18 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
 void faro_view_add_level(const faro_view_row *row, faro_text *out) {
   if (strcmp(row->level, "user") != 0 || !isfinite(row->epsilon)) return;
   faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
+}
+
+void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after,
+                             faro_text *out) {
+  double most = 0;
+  for (size_t i = 0; i < report->count; i++) most = fmax(most, report->row[i].exhausted);
+  if (most > 0)
+    faro_text_add(
+        out,
+        "%sin up to %.3g %% of instances the population ran out of clients; then nobody was asked any more, "
+        "and the arm that looked best was played on%s",
+        before, 100 * most, after);
 }
 
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out) {

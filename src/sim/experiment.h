@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 
+enum { FARO_CLIENTS_GROWING, FARO_CLIENTS_FIXED };
+
 typedef enum faro_key {
 #define KEY(id, ...) FARO_KEY_##id,
 #include "sim/keys.def"
@@ -54,6 +56,8 @@ struct faro_experiment {
 
 /* Whether the environment is a stream of numbers; dimension, arms, reward and draw then mean nothing. */
 bool faro_cell_streams(const faro_cell *cell);
+/* The parameters of a phased learner on these arms; clients grow. */
+faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arms);
 /* The parameters of the layers below, as this cell has them. */
 faro_env_params faro_cell_env(const faro_cell *cell);
 faro_release_params faro_cell_release(const faro_cell *cell);

@@ -47,7 +47,7 @@ static faro_status set_learner(table *t, const faro_cell *cell, faro_error *erro
                                        .releases = horizon / faro_release_batch(t->release),
                                        .norm = t->contribution.norm,
                                        .failure = share * cell->settings.value[FARO_KEY_FAILURE],
-                                       .reward = tight ? 0.5 : 1,
+                                       .reward = tight ? (1 - faro_env_low(&env)) / 2 : 1,
                                        .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
                                        .guess = tight,
@@ -192,8 +192,10 @@ faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, c
   const double start = now();
   table t = {0};
   *record = (faro_play_record){0};
-  faro_status status = set_table(&t, cell, error);
-  if (status == FARO_OK) status = play(&t, cell, seed, instance, stop, record, error);
+  const bool phased = faro_learner_kind_phased(cell->learner);
+  faro_status status =
+      phased ? faro_play_phases(cell, seed, instance, stop, record, error) : set_table(&t, cell, error);
+  if (status == FARO_OK && !phased) status = play(&t, cell, seed, instance, stop, record, error);
   clear_table(&t);
   record->seconds = now() - start;
   return status;

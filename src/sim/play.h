@@ -8,6 +8,10 @@
 typedef struct faro_play_record {
   double regret; /* or error, see faro_measure */
   double updates, shifted, refused, seconds;
+  /* phased learners */
+  double sent, users; /* bits that all users sent; users who sent */
+  double lost;        /* 1: the best arm was eliminated */
+  double exhausted;   /* round at which the population had no more clients; 0: never */
   double curve[FARO_CURVE_POINTS];
 } faro_play_record;
 
@@ -16,5 +20,8 @@ enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
 /* FARO_INTERRUPTED when *stop turned non-zero on the way. */
 faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
                       faro_play_record *record, faro_error *error) FARO_WARN_UNUSED;
+
+faro_status faro_play_phases(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
+                             faro_play_record *record, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

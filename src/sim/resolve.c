@@ -30,6 +30,10 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .draw = (faro_draw)value[FARO_KEY_DRAW],
                            .shufflers = (uint64_t)value[FARO_KEY_SHUFFLERS],
                            .epsilon = value[FARO_KEY_EPSILON],
+                           .zeta = value[FARO_KEY_ZETA],
+                           .actions = (size_t)value[FARO_KEY_ACTIONS],
+                           .samples = (uint64_t)value[FARO_KEY_SAMPLES],
+                           .spread = value[FARO_KEY_SPREAD],
                            .population = (uint64_t)value[FARO_KEY_POPULATION]};
 }
 
@@ -51,15 +55,35 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
 }
 
 double faro_cell_centre(const faro_cell *cell) {
-  return cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_TIGHT ? 0.5 : 0;
+  const faro_env_params env = faro_cell_env(cell);
+  const bool tight = cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_TIGHT;
+  return tight && faro_env_low(&env) == 0 ? 0.5 : 0;
+}
+
+faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arms) {
+  const double *value = cell->settings.value;
+  const faro_env_params env = faro_cell_env(cell);
+  return (faro_learner_params){
+      .dimension = env.dimension,
+      .horizon = env.horizon,
+      .norm = 1,
+      .failure = value[FARO_KEY_FAILURE],
+      .reward = faro_learner_kind_clients(cell->learner) ? 1 : (1 - faro_env_low(&env)) / 2,
+      .arms = arms,
+      .paper = value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_PAPER,
+      .core = value[FARO_KEY_CORE] != 0,
+      .alpha = value[FARO_KEY_ALPHA],
+      .spread = value[FARO_KEY_SPREAD]};
 }
 
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
                                    faro_error *error) {
   if (faro_cell_streams(cell)) return faro_contribution_values(contribution, 1, true, error); /* bit - 1/2 */
+  if (faro_learner_kind_phased(cell->learner)) return faro_contribution_values(contribution, 2, false, error);
   const faro_env_params env = faro_cell_env(cell);
   const double centre = faro_cell_centre(cell);
-  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), -centre, 1 - centre, error);
+  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), faro_env_low(&env) - centre,
+                                1 - centre, error);
 }
 
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {
@@ -153,32 +177,76 @@ static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algori
   cell->release = faro_release_kind_at((size_t)value[FARO_KEY_RELEASE]);
 }
 
-/* The learners or the environments of streams, or those of arms: "a, b". */
-static const char *list_kinds(faro_key key, bool streams, char out[static FARO_ALLOWED_SIZE]) {
+/* A learner of sums takes a stream of numbers, one that asks clients a population, one that eliminates arms that stay;
+ * every other learner takes any arms. */
+static bool goes(const faro_learner_kind *learner, const faro_env_kind *env) {
+  if (faro_learner_kind_sums(learner) || faro_env_kind_streams(env))
+    return faro_learner_kind_sums(learner) == faro_env_kind_streams(env);
+  if (faro_learner_kind_clients(learner) || faro_env_kind_population(env))
+    return faro_learner_kind_clients(learner) == faro_env_kind_population(env);
+  return !faro_learner_kind_phased(learner) || faro_env_kind_fixed(env);
+}
+
+/* What goes with what, as "a, b": learners with this environment, or environments with this learner (the other NULL). */
+static const char *list_pairs(const faro_learner_kind *learner, const faro_env_kind *env,
+                              char out[static FARO_ALLOWED_SIZE]) {
   size_t used = 0;
-  const char *name = NULL;
-  for (size_t i = 0; used < FARO_ALLOWED_SIZE && (name = faro_choice(faro_key_info_of(key)->type, i)); i++) {
-    const bool own =
-        key == FARO_KEY_LEARNER ? faro_learner_kind_sums(faro_learner_kind_at(i)) : is_stream((double)i);
-    if (own == streams)
-      used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "", name);
+  const size_t count = learner ? faro_env_kinds() : faro_learner_kinds();
+  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < count; i++) {
+    const faro_env_kind *e = learner ? faro_env_kind_at(i) : env;
+    const faro_learner_kind *l = learner ? learner : faro_learner_kind_at(i);
+    if (goes(l, e))
+      used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
+                               learner ? faro_env_kind_name(e) : faro_learner_kind_name(l));
   }
   return out;
 }
 
-/* A learner of sums takes a stream of numbers, every other learner arms. */
-static faro_status check_pair(const faro_cell *cell, faro_error *error) {
-  const bool streams = faro_cell_streams(cell);
-  if (faro_learner_kind_sums(cell->learner) == streams) return FARO_OK;
+static faro_status check_pair(const faro_cell *cell, const faro_env_kind *env, faro_error *error) {
+  if (goes(cell->learner, env)) return FARO_OK;
   const char *learner = faro_learner_kind_name(cell->learner);
+  const char *environment = faro_env_kind_name(env);
   char learners[FARO_ALLOWED_SIZE];
   char environments[FARO_ALLOWED_SIZE];
-  char environment[64];
-  faro_key_print(FARO_KEY_ENVIRONMENT, cell->settings.value[FARO_KEY_ENVIRONMENT], environment);
   return faro_fail(error, FARO_INVALID,
                    "learner %s does not go with environment %s; %s goes with %s, and %s with %s", learner,
-                   environment, learner, list_kinds(FARO_KEY_ENVIRONMENT, !streams, environments),
-                   environment, list_kinds(FARO_KEY_LEARNER, streams, learners));
+                   environment, learner, list_pairs(cell->learner, NULL, environments), environment,
+                   list_pairs(NULL, env, learners));
+}
+
+/* Phased learners make a release for each phase, of one batch; releases that tie batches together are not for them, and
+ * those of plain numbers alone not for the others. */
+static faro_status check_release(const faro_cell *cell, faro_error *error) {
+  const bool phased = faro_learner_kind_phased(cell->learner);
+  if (faro_release_kind_takes(cell->release, phased)) return FARO_OK;
+  char names[FARO_ALLOWED_SIZE];
+  size_t used = 0;
+  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < faro_release_kinds(); i++)
+    if (faro_release_kind_takes(faro_release_kind_at(i), phased))
+      used += (size_t)snprintf(names + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
+                               faro_release_kind_name(faro_release_kind_at(i)));
+  return faro_fail(error, FARO_INVALID, "release %s does not go with learner %s, which takes %s",
+                   faro_release_kind_name(cell->release), faro_learner_kind_name(cell->learner), names);
+}
+
+/* Phases are for users who come once, within a known horizon. */
+static faro_status check_phased(const faro_cell *cell, faro_error *error) {
+  const char *name = faro_learner_kind_name(cell->learner);
+  if (!faro_learner_kind_phased(cell->learner)) return FARO_OK;
+  if (cell->settings.value[FARO_KEY_LEVEL] != FARO_LEVEL_EVENT)
+    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once", name);
+  if (cell->settings.value[FARO_KEY_ANYTIME] != 0)
+    return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
+  if (cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE)
+    return faro_fail(error, FARO_INVALID, "calibration must be tight or paper for learner %s", name);
+  return FARO_OK;
+}
+
+/* A phase of a thousand users and two arms stands for all: claims of one batch do not depend on its size. */
+static faro_release_params sample_phase(const faro_cell *cell) {
+  faro_release_params params = faro_cell_release(cell);
+  params.horizon = params.batch = params.crowd = 1000;
+  return params;
 }
 
 /* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
@@ -187,15 +255,17 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   faro_env_params env = faro_cell_env(cell);
   faro_contribution contribution;
   faro_release *release = NULL;
-  const faro_release_params params = faro_cell_release(cell);
+  const bool phased = faro_learner_kind_phased(cell->learner);
+  const faro_release_params params = phased ? sample_phase(cell) : faro_cell_release(cell);
   const faro_env_kind *kind = faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]);
-  if (check_pair(cell, &inner) != FARO_OK || faro_env_check(kind, &env, &inner) != FARO_OK ||
+  if (check_pair(cell, kind, &inner) != FARO_OK || check_release(cell, &inner) != FARO_OK ||
+      check_phased(cell, &inner) != FARO_OK || faro_env_check(kind, &env, &inner) != FARO_OK ||
       faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
       faro_release_create(&release, cell->release, &contribution, &params, &inner) != FARO_OK)
     return blame(draft, algorithm, &inner);
   cell->claim = *faro_release_claim(release);
   cell->cost = faro_release_cost(release);
-  if (!params.anytime) cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
+  if (!params.anytime && !phased) cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
   faro_release_destroy(release);
   return FARO_OK;
 }

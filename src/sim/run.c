@@ -172,6 +172,10 @@ static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome 
     updates += record->updates;
     shifted += record->shifted;
     outcome->refused += record->refused / (double)n;
+    outcome->sent += record->sent / (double)n;
+    outcome->users += record->users / (double)n;
+    outcome->lost += record->lost / (double)n;
+    outcome->exhausted += (record->exhausted > 0 ? 1 : 0) / (double)n;
     outcome->seconds += record->seconds;
   }
   outcome->regret = spread(scratch, n);

@@ -49,12 +49,14 @@ const char *faro_choice(faro_type type, size_t index) {
   static const char *const levels[] = {FARO_LEVEL_LIST(X)};
 #undef X
   static const char *const switches[] = {"false", "true"};
+  static const char *const clients[] = {"growing", "fixed"};
   switch (type) {
   case TYPE_CALIBRATION:
     return offered(index) ? word_at(calibrations, sizeof calibrations / sizeof *calibrations, index) : NULL;
   case TYPE_REWARD: return word_at(rewards, sizeof rewards / sizeof *rewards, index);
   case TYPE_DRAW: return word_at(draws, sizeof draws / sizeof *draws, index);
   case TYPE_LEVEL: return word_at(levels, sizeof levels / sizeof *levels, index);
+  case TYPE_CLIENTS: return word_at(clients, sizeof clients / sizeof *clients, index);
   case TYPE_SWITCH: return word_at(switches, sizeof switches / sizeof *switches, index);
   case TYPE_ENVIRONMENT: return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
   case TYPE_LEARNER:

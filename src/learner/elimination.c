@@ -1,0 +1,269 @@
+/* elimination: play a near-optimal design over the arms that are left, estimate all of them by least squares from private
+ * sums of rewards, drop those that are certainly not the best; and again, longer. 002 Alg. 1 and 3, 003 Alg. 1 to 4.
+ *
+ *   A_l      arms left in phase l, spanning m dimensions      active
+ *   pi       design on A_l, max ||x||^2_{V(pi)^-1} <= 2 m     design
+ *   T(x)     = ceil(h_l pi(x)), pulls of a support arm
+ *   z        arms in coordinates of the span                  design->coordinates
+ *   V        = sum T(x) z z'                                  in those coordinates
+ *   mean     <theta, x> for all x in A_l, theta = V^-1 sum T(x) z (heard mean of x)
+ *   width    how far a mean is off, at most
+ *
+ * The estimate of x is linear in what was heard of the support: sum_s c_s(x) heard_s, with the influence c_s(x) = z' V^-1 z_s.
+ * So under `tight` its noise is known exactly: rewards add (R c_s)^2 T(s), privacy (c_s scale_s)^2, clients' own parameters
+ * spread ||x|| / sqrt(clients); and Laplace noise has its own tail. The published widths bound all of that by the worst case. */
+#include "learner/elimination.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/abort.h"
+
+static faro_elimination *elimination_of(faro_learner *learner) { return (faro_elimination *)(void *)learner; }
+
+double faro_elimination_phases(const faro_elimination *e) {
+  return ceil(log2((double)e->learner.params.horizon)) + 1;
+}
+
+double faro_heard_sd(const faro_heard *h) {
+  return h->laplace > 0 ? h->laplace * sqrt(2 * h->summands) : h->scale;
+}
+
+/* ---- setting up */
+
+static faro_status check_arms(const faro_arms *arms, faro_error *error) {
+  if (!arms || arms->count < 2)
+    return faro_fail(error, FARO_INVALID, "arms must be 2 or more (got %zu)", arms ? arms->count : 0);
+  for (size_t a = 0; a < arms->count; a++) {
+    double square = 0;
+    for (size_t i = 0; i < arms->dimension; i++)
+      square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
+    if (!(square <= 1 + 1e-9))
+      return faro_fail(error, FARO_INVALID, "arms must lie in the unit ball (arm %zu has length %g)", a,
+                       sqrt(square));
+  }
+  return FARO_OK;
+}
+
+static faro_status allocate(faro_elimination *e, faro_error *error) {
+  faro_arena *arena = &e->learner.arena;
+  const faro_arms *arms = e->learner.params.arms;
+  const size_t k = arms->stride;
+  const size_t d = arms->dimension;
+  e->active = faro_arena_alloc(arena, k, sizeof *e->active, error);
+  e->arm = faro_arena_alloc(arena, k, sizeof *e->arm, error);
+  e->place = faro_arena_alloc(arena, k, sizeof *e->place, error);
+  e->pulls = faro_arena_alloc(arena, k, sizeof *e->pulls, error);
+  e->V = faro_arena_alloc(arena, faro_packed(d), sizeof *e->V, error);
+  e->u = faro_arena_alloc(arena, d, sizeof *e->u, error);
+  e->theta = faro_arena_alloc(arena, d, sizeof *e->theta, error);
+  e->mean = faro_arena_alloc(arena, k, sizeof *e->mean, error);
+  e->width = faro_arena_alloc(arena, k, sizeof *e->width, error);
+  e->influence = faro_arena_alloc(arena, k, sizeof *e->influence, error);
+  e->variance = faro_arena_alloc(arena, k, sizeof *e->variance, error);
+  return e->active && e->arm && e->place && e->pulls && e->V && e->u && e->theta && e->mean && e->width &&
+                 e->influence && e->variance
+             ? FARO_OK
+             : FARO_MEMORY;
+}
+
+faro_status faro_elimination_init(faro_learner *learner, faro_error *error) {
+  faro_elimination *e = elimination_of(learner);
+  const faro_learner_params *p = &learner->params;
+  faro_status status = check_arms(p->arms, error);
+  if (status == FARO_OK && !(p->alpha > 0 && p->alpha < 1))
+    status = faro_fail(error, FARO_INVALID, "alpha must be above 0 and below 1 (got %g)", p->alpha);
+  if (status == FARO_OK) status = allocate(e, error);
+  if (status == FARO_OK)
+    status = faro_designer_create(&e->designer, p->arms->dimension, p->arms->count, error);
+  if (status != FARO_OK) return status;
+  e->actives = p->arms->count;
+  for (size_t a = 0; a < e->actives; a++) e->active[a] = a;
+  learner->diagnostics.active = e->actives;
+  return FARO_OK;
+}
+
+void faro_elimination_release(faro_learner *learner) {
+  faro_elimination *e = elimination_of(learner);
+  faro_designer_destroy(e->designer);
+  faro_spd_destroy(e->spd);
+}
+
+/* ---- the plan */
+
+static void take_core(faro_elimination *e) {
+  e->plan.support = e->design->support;
+  for (size_t s = 0; s < e->plan.support; s++) {
+    e->arm[s] = e->design->arm[s];
+    e->place[s] = e->design->place[s];
+    e->pulls[s] = (uint64_t)ceil(e->h * e->design->weight[s]);
+  }
+}
+
+/* 003 Fig. 2b: without a core set every active arm is played alike. */
+static void take_all(faro_elimination *e) {
+  e->plan.support = e->actives;
+  for (size_t s = 0; s < e->actives; s++) {
+    e->arm[s] = e->active[s];
+    e->place[s] = s;
+    e->pulls[s] = (uint64_t)ceil(e->h / (double)e->actives);
+  }
+}
+
+static size_t best_of(const faro_elimination *e) {
+  size_t best = 0;
+  for (size_t a = 1; a < e->actives; a++)
+    if (e->mean[a] > e->mean[best]) best = a;
+  return best;
+}
+
+faro_status faro_learner_plan(faro_learner *learner, const faro_plan **plan, faro_error *error) {
+  faro_elimination *e = elimination_of(learner);
+  const faro_rules *rules = learner->kind->rules;
+  e->plan = (faro_plan){.arm = e->arm, .pulls = e->pulls};
+  *plan = &e->plan;
+  if (e->actives == 1 || (rules->ends && rules->ends(e))) {
+    e->plan.last = true;
+    e->plan.support = 1;
+    e->arm[0] = e->active[best_of(e)];
+    return FARO_OK;
+  }
+  e->phase++;
+  const faro_status status = faro_design_find(e->designer, learner->params.arms, e->active, e->actives,
+                                              FARO_DESIGN_TARGET, &e->design, error);
+  if (status != FARO_OK) return status;
+  e->h = rules->length(e);
+  if (learner->params.core) take_core(e);
+  else take_all(e);
+  e->plan.clients = rules->clients ? rules->clients(e) : 0;
+  return FARO_OK;
+}
+
+/* ---- what was heard */
+
+static void coordinates_of(const faro_elimination *e, size_t place, double *z) {
+  const faro_arms *c = e->design->coordinates;
+  for (size_t i = 0; i < c->dimension; i++) z[i] = c->x[i * c->stride + place];
+}
+
+/* V, factored. */
+static faro_status factor(faro_elimination *e, faro_error *error) {
+  const size_t m = e->design->rank;
+  faro_spd_destroy(e->spd);
+  e->spd = NULL;
+  const faro_status status = faro_spd_create(&e->spd, m, error);
+  if (status != FARO_OK) return status;
+  memset(e->V, 0, faro_packed(m) * sizeof *e->V);
+  for (size_t s = 0; s < e->plan.support; s++) {
+    coordinates_of(e, e->place[s], e->u);
+    for (size_t i = 0; i < m; i++)
+      for (size_t j = 0; j <= i; j++) e->V[faro_packed(i) + j] += (double)e->pulls[s] * e->u[i] * e->u[j];
+  }
+  FARO_INVARIANT(faro_spd_factor(e->spd, e->V)); /* the support spans */
+  return FARO_OK;
+}
+
+/* theta = V^-1 sum T z (mean heard)    002 Alg. 1 l.17, 003 Alg. 1 l.9 */
+static void estimate(faro_elimination *e, const faro_heard *heard) {
+  const size_t m = e->design->rank;
+  memset(e->theta, 0, m * sizeof *e->theta);
+  for (size_t s = 0; s < e->plan.support; s++) {
+    const double weight = (double)e->pulls[s] * heard[s].sum / heard[s].count;
+    coordinates_of(e, e->place[s], e->u);
+    for (size_t i = 0; i < m; i++) e->theta[i] += weight * e->u[i];
+  }
+  faro_spd_solve(e->spd, e->theta, e->theta);
+  (void)faro_means(e->design->coordinates, e->theta, e->mean);
+}
+
+/* influence[x] = z_x' V^-1 z_s. */
+static void influence_of(faro_elimination *e, size_t s) {
+  coordinates_of(e, e->place[s], e->u);
+  faro_spd_solve(e->spd, e->u, e->u);
+  (void)faro_means(e->design->coordinates, e->u, e->influence);
+}
+
+/* Laplace noises with weights, of which `shares` = sum n (w b)^2 and `largest` = max w b: their tail is at most that of
+ * shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex. */
+static double laplace_tail(double shares, double largest, double q) {
+  return largest > 0 ? faro_laplace_sum_quantile(fmax(1, shares / (largest * largest)), largest, q) : 0;
+}
+
+static double square_length(const faro_arms *arms, size_t a) {
+  double square = 0;
+  for (size_t i = 0; i < arms->dimension; i++)
+    square += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
+  return square;
+}
+
+/* The width of every active arm from its noise as it is, all of them right together, in all phases, with probability
+ * 1 - failure. `width` gathers the Laplace shares first, `chernoff` their largest. */
+static void tight_widths(faro_elimination *e, const faro_heard *heard) {
+  const faro_learner_params *p = &e->learner.params;
+  const double users = e->plan.clients > 0 ? (double)e->plan.clients : 1;
+  double largest = 0;
+  for (size_t a = 0; a < e->actives; a++) {
+    e->variance[a] =
+        e->plan.clients > 0 ? p->spread * p->spread * square_length(p->arms, e->active[a]) / users : 0;
+    e->width[a] = 0;
+  }
+  for (size_t s = 0; s < e->plan.support; s++) {
+    influence_of(e, s);
+    const double pulls = (double)e->pulls[s];
+    const double noise = pulls / heard[s].count; /* of a unit of noise in the sum */
+    for (size_t a = 0; a < e->actives; a++) {
+      const double c = e->influence[a];
+      e->variance[a] +=
+          c * c * (p->reward * p->reward * pulls / users + noise * noise * heard[s].scale * heard[s].scale);
+      const double b = fabs(c) * noise * heard[s].laplace;
+      e->width[a] += heard[s].summands * b * b;
+      largest = fmax(largest, b);
+    }
+  }
+  const double q = p->failure / (faro_elimination_phases(e) * (double)p->arms->count);
+  const double part = largest > 0 ? q / 2 : q;
+  for (size_t a = 0; a < e->actives; a++)
+    e->width[a] = sqrt(2 * e->variance[a] * log(2 / part)) + laplace_tail(e->width[a], largest, part);
+}
+
+/* Drops every arm whose best value is below the worst value of another. */
+static void drop(faro_elimination *e) {
+  double floor = -INFINITY;
+  for (size_t a = 0; a < e->actives; a++) floor = fmax(floor, e->mean[a] - e->width[a]);
+  size_t left = 0;
+  for (size_t a = 0; a < e->actives; a++) {
+    if (e->mean[a] + e->width[a] < floor) continue;
+    e->active[left] = e->active[a];
+    e->mean[left++] = e->mean[a];
+  }
+  e->actives = left;
+  e->learner.diagnostics.active = left;
+}
+
+faro_status faro_learner_hear(faro_learner *learner, const faro_heard *heard, faro_error *error) {
+  faro_elimination *e = elimination_of(learner);
+  const faro_status status = factor(e, error);
+  if (status != FARO_OK) return status;
+  estimate(e, heard);
+  if (learner->params.paper) {
+    const double width = learner->kind->rules->width(e, heard);
+    for (size_t a = 0; a < e->actives; a++) e->width[a] = width;
+  } else tight_widths(e, heard);
+  drop(e);
+  learner->diagnostics.updates++;
+  return FARO_OK;
+}
+
+size_t faro_learner_best(const faro_learner *learner) {
+  const faro_elimination *e = (const faro_elimination *)(const void *)learner;
+  return e->active[best_of(e)];
+}
+
+bool faro_learner_holds(const faro_learner *learner, size_t arm) {
+  const faro_elimination *e = (const faro_elimination *)(const void *)learner;
+  for (size_t a = 0; a < e->actives; a++)
+    if (e->active[a] == arm) return true;
+  return false;
+}
+
+bool faro_learner_kind_clients(const faro_learner_kind *kind) { return kind->rules && kind->rules->clients; }

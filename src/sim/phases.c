@@ -1,0 +1,217 @@
+/* phases: the loop of learners that eliminate arms.
+ *
+ *   plan --(pulls, or clients)--> rewards --a release for this phase alone--> private sums --> arms are dropped
+ *
+ * Users of different phases, and of different arms, are different people: each release has the whole budget. Clients are
+ * sampled without replacement over the whole run; when the population has no more, nothing more is asked, and the arm that
+ * looks best is played on. */
+#include <math.h>
+
+#include "sim/play.h"
+
+typedef struct stage {
+  const faro_cell *cell;
+  faro_env *env;
+  faro_learner *learner;
+  faro_arena arena;
+  faro_heard *heard; /* one for each arm of the plan */
+  double *value;     /* a client's report */
+  uint64_t *left;    /* pulls of each arm still to be assigned */
+  faro_sim_rng noise, order;
+  faro_play_record *record;
+  uint64_t rounds, horizon; /* played; all */
+  uint64_t mark[FARO_CURVE_POINTS];
+  size_t marks, marked;
+  double regret, low, sent; /* sent: bits, by all users */
+  uint64_t users, asked;    /* who contributed; clients who were ever sampled */
+} stage;
+
+/* Plays an arm `times` times, as far as the horizon allows, and marks the curve on the way. */
+static void advance(stage *s, size_t arm, uint64_t times) {
+  const double gap = faro_env_gap(s->env, arm);
+  if (times > s->horizon - s->rounds) times = s->horizon - s->rounds;
+  while (times > 0) {
+    const uint64_t next = s->marked < s->marks ? s->mark[s->marked] - s->rounds : times;
+    const uint64_t step = times < next ? times : next;
+    s->regret += gap * (double)step;
+    s->rounds += step;
+    times -= step;
+    while (s->marked < s->marks && s->mark[s->marked] == s->rounds) s->record->curve[s->marked++] = s->regret;
+  }
+}
+
+/* The release of one phase: `count` numbers of each of `users` users, who are mixed with `crowd` users in all. */
+static faro_status make_release(const stage *s, size_t count, uint64_t users, uint64_t crowd,
+                                faro_release **release, faro_error *error) {
+  faro_contribution contribution;
+  faro_release_params params = faro_cell_release(s->cell);
+  params.horizon = params.batch = users;
+  params.crowd = crowd;
+  const faro_status status = faro_contribution_values(&contribution, count, false, error);
+  return status == FARO_OK ? faro_release_create(release, s->cell->release, &contribution, &params, error)
+                           : status;
+}
+
+static double to_unit(const stage *s, double reward) { return (reward - s->low) / (1 - s->low) - 0.5; }
+
+/* Back to rewards: entry `i` of what was released for `count` users. */
+static faro_heard hear(const stage *s, const faro_release *release, size_t i, double count) {
+  const double wide = 1 - s->low;
+  const faro_noise noise = faro_release_noise(release);
+  const double sum = faro_release_statistics(release).sum[i];
+  return (faro_heard){.sum = wide * (sum + count / 2) + s->low * count,
+                      .count = count,
+                      .scale = noise.laplace > 0 ? 0 : wide * noise.scale[i],
+                      .laplace = wide * noise.laplace,
+                      .summands = noise.summands};
+}
+
+static void count_cost(stage *s, const faro_release *release, uint64_t users) {
+  s->sent += (double)users * faro_release_cost(release).bits;
+  s->users += users;
+}
+
+/* Clients report averages over all rounds of the phase. */
+static faro_status ask_clients(stage *s, const faro_plan *plan, faro_error *error) {
+  faro_release *release = NULL;
+  const faro_status status = make_release(s, plan->support, plan->clients, plan->clients, &release, error);
+  if (status != FARO_OK) return status;
+  for (uint64_t u = 0; u < plan->clients; u++) {
+    faro_env_client(s->env, plan->support, plan->arm, plan->pulls, s->value);
+    for (size_t i = 0; i < plan->support; i++) s->value[i] = to_unit(s, s->value[i]);
+    (void)faro_release_absorb(release, s->value, 0, &s->noise);
+  }
+  for (size_t i = 0; i < plan->support; i++) {
+    s->heard[i] = hear(s, release, i, (double)plan->clients);
+    advance(s, plan->arm[i], plan->pulls[i]);
+  }
+  s->asked += plan->clients;
+  count_cost(s, release, plan->clients);
+  faro_release_destroy(release);
+  return FARO_OK;
+}
+
+/* Every pull is a user: one private sum for each arm. */
+static faro_status ask_users(stage *s, const faro_plan *plan, uint64_t total, faro_error *error) {
+  for (size_t i = 0; i < plan->support; i++) {
+    faro_release *release = NULL;
+    const faro_status status = make_release(s, 1, plan->pulls[i], total, &release, error);
+    if (status != FARO_OK) return status;
+    for (uint64_t u = 0; u < plan->pulls[i]; u++) {
+      const double unit = to_unit(s, faro_env_pull(s->env, plan->arm[i]));
+      (void)faro_release_absorb(release, &unit, 0, &s->noise);
+    }
+    s->heard[i] = hear(s, release, 0, (double)plan->pulls[i]);
+    count_cost(s, release, plan->pulls[i]);
+    faro_release_destroy(release);
+  }
+  return FARO_OK;
+}
+
+/* In which order users meet the arms. A shuffler that assigns the actions (003 Alg. 3) draws a uniform order and keeps it to
+ * itself: the next arm is each with the probability of its share of the pulls left. Elsewhere one arm comes after another. */
+static void play_assigned(stage *s, const faro_plan *plan, uint64_t total) {
+  for (size_t i = 0; i < plan->support; i++) s->left[i] = plan->pulls[i];
+  for (; total > 0 && s->rounds < s->horizon; total--) {
+    double place = faro_sim_uniform(&s->order) * (double)total;
+    size_t i = 0;
+    while (i + 1 < plan->support && place >= (double)s->left[i]) place -= (double)s->left[i++];
+    while (s->left[i] == 0) i--; /* rounding at the end of the line */
+    s->left[i]--;
+    advance(s, plan->arm[i], 1);
+  }
+}
+
+static void play_in_turn(stage *s, const faro_plan *plan) {
+  for (size_t i = 0; i < plan->support; i++) advance(s, plan->arm[i], plan->pulls[i]);
+}
+
+/* One phase; `over` when there is nothing more to learn. */
+static faro_status play_phase(stage *s, bool *over, faro_error *error) {
+  const faro_plan *plan = NULL;
+  faro_status status = faro_learner_plan(s->learner, &plan, error);
+  if (status != FARO_OK) return status;
+  uint64_t total = 0;
+  for (size_t i = 0; !plan->last && i < plan->support; i++) total += plan->pulls[i];
+  const uint64_t population = (uint64_t)s->cell->settings.value[FARO_KEY_POPULATION];
+  const bool exhausted = population > 0 && plan->clients > population - s->asked;
+  if (exhausted) s->record->exhausted = (double)s->rounds;
+  *over = plan->last || exhausted || total > s->horizon - s->rounds;
+  if (*over) {
+    if (exhausted || plan->last)
+      advance(s, plan->last ? plan->arm[0] : faro_learner_best(s->learner), s->horizon);
+    else play_in_turn(s, plan); /* the last phase ends with the horizon, and nothing is learnt from it */
+    return FARO_OK;
+  }
+  if (plan->clients > 0) status = ask_clients(s, plan, error);
+  else {
+    status = ask_users(s, plan, total, error);
+    if (faro_release_kind_assigns(s->cell->release)) play_assigned(s, plan, total);
+    else play_in_turn(s, plan);
+  }
+  return status == FARO_OK ? faro_learner_hear(s->learner, s->heard, error) : status;
+}
+
+static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, uint64_t clients,
+                             faro_error *error) {
+  const faro_env_params env = faro_cell_env(s->cell);
+  const double *value = s->cell->settings.value;
+  faro_status status =
+      faro_env_create(&s->env, faro_env_kind_at((size_t)value[FARO_KEY_ENVIRONMENT]), &env, error);
+  if (status != FARO_OK) return status;
+  faro_env_begin(s->env, seed, instance);
+  faro_sim_open(&s->noise, seed, instance, FARO_ROLE_USER);
+  faro_sim_open(&s->order, seed, instance, FARO_ROLE_ORDER);
+  s->low = faro_env_low(&env);
+  s->horizon = env.horizon;
+  s->marks = faro_curve_rounds(env.horizon, s->mark);
+  faro_learner_params params = faro_cell_phased(s->cell, faro_env_arms(s->env));
+  params.clients = clients;
+  status = faro_learner_create(&s->learner, s->cell->learner, &params, error);
+  const size_t arms = faro_env_arms(s->env)->count;
+  s->heard = faro_arena_alloc(&s->arena, arms, sizeof *s->heard, error);
+  s->value = faro_arena_alloc(&s->arena, arms, sizeof *s->value, error);
+  s->left = faro_arena_alloc(&s->arena, arms, sizeof *s->left, error);
+  if (status == FARO_OK && !(s->heard && s->value && s->left)) status = FARO_MEMORY;
+  return status;
+}
+
+static void finish(stage *s) {
+  const faro_learner_diagnostics diagnostics = faro_learner_diagnose(s->learner);
+  s->record->regret = s->regret;
+  s->record->updates = (double)diagnostics.updates;
+  s->record->sent = s->sent;
+  s->record->users = (double)s->users;
+  s->record->lost = !faro_learner_holds(s->learner, faro_env_best(s->env));
+}
+
+/* The instance with `clients` in each phase, or, where 0, with as many as grow. */
+static faro_status play(const faro_cell *cell, uint64_t seed, uint64_t instance, uint64_t clients,
+                        const atomic_int *stop, faro_play_record *record, faro_error *error) {
+  stage s = {.cell = cell, .record = record};
+  faro_status status = set_stage(&s, seed, instance, clients, error);
+  for (bool over = false; status == FARO_OK && !over;) {
+    status = stop && *stop ? FARO_INTERRUPTED : play_phase(&s, &over, error);
+    if (s.rounds == s.horizon) over = true;
+  }
+  if (status == FARO_OK) finish(&s);
+  faro_learner_destroy(s.learner);
+  faro_env_destroy(s.env);
+  faro_arena_free(&s.arena);
+  return status;
+}
+
+/* DPE-FixedU (002 section 7) spends as much communication as growing clients do: those are played first, on the same
+ * instance, and their number is divided by their phases. */
+faro_status faro_play_phases(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
+                             faro_play_record *record, faro_error *error) {
+  uint64_t clients = 0;
+  if (faro_learner_kind_clients(cell->learner) &&
+      cell->settings.value[FARO_KEY_CLIENTS] == FARO_CLIENTS_FIXED) {
+    faro_play_record growing = {0};
+    const faro_status status = play(cell, seed, instance, 0, stop, &growing, error);
+    if (status != FARO_OK) return status;
+    clients = (uint64_t)ceil(growing.users / fmax(1, growing.updates));
+  }
+  return play(cell, seed, instance, clients, stop, record, error);
+}
