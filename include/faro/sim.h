@@ -68,11 +68,12 @@ typedef struct faro_outcome {
   double shifted;     /* share of updates in which V had to be shifted */
   double sent;        /* phased learners: bits that all users sent, mean over instances */
   double users;       /* who sent, likewise */
-  double lost;        /* share of instances in which the best arm was eliminated */
-  double exhausted;   /* share of instances in which the population ran out of clients */
-  double refused;     /* share of rounds whose user had contributed as often as the claim allows */
-  double seconds;     /* of computing, over all instances */
-  size_t points;      /* of the curve */
+  double blur; /* greatest standard error of arms' features that were estimated in advance (linear-known) */
+  double lost; /* share of instances in which the best arm was eliminated */
+  double exhausted; /* share of instances in which the population ran out of clients */
+  double refused;   /* share of rounds whose user had contributed as often as the claim allows */
+  double seconds;   /* of computing, over all instances */
+  size_t points;    /* of the curve */
   uint64_t round[FARO_CURVE_POINTS];
   faro_spread curve[FARO_CURVE_POINTS];
 } faro_outcome;

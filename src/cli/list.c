@@ -80,9 +80,12 @@ static void list_matrix(void) {
   for (size_t l = 0; l < faro_learner_kinds(); l++)
     for (size_t r = 0; r < faro_release_kinds(); r++) {
       const faro_release_kind *kind = faro_release_kind_at(r);
+      const bool phased = faro_learner_kind_phased(faro_learner_kind_at(l));
+      if (!faro_release_kind_takes(kind, phased)) continue;
       printf("%-12s %-20s", faro_learner_kind_name(faro_learner_kind_at(l)), faro_release_kind_name(kind));
       for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
-        if (faro_release_kind_calibrates(kind, (faro_calibration)c))
+        if (faro_release_kind_calibrates(kind, (faro_calibration)c) &&
+            !(phased && c == FARO_CALIBRATION_FIGURE))
           printf(" %s", faro_calibration_name((faro_calibration)c));
       printf("\n");
     }

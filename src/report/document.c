@@ -92,6 +92,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
     json_object_set_new(result, "communication_bits", number(outcome->sent));
     json_object_set_new(result, "best_arm_lost", number(outcome->lost));
     json_object_set_new(result, "exhausted", number(outcome->exhausted));
+    json_object_set_new(result, "features_se", number(outcome->blur));
   }
   json_object_set_new(result, "seconds", number(outcome->seconds));
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));

@@ -90,7 +90,7 @@ static void add_results(const faro_report *report, faro_text *out) {
       out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
            "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
-  faro_view_add_exhausted(report, "<p>", ".</p>\n", out);
+  faro_view_add_phases(report, "<p>", ".</p>\n", out);
 }
 
 /* The sweep points of the rows with this row's label and backing, unless all rows of the label have it. */

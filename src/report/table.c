@@ -150,7 +150,7 @@ char *faro_report_table(const faro_report *report) {
   out.failed |= !add_slopes(report, &out);
   faro_text_add(&out, "\n");
   faro_view_add_refused(report, "", "\n", &out);
-  faro_view_add_exhausted(report, "", "\n", &out);
+  faro_view_add_phases(report, "", "\n", &out);
   explain(report, &out);
   return finish(&out);
 }

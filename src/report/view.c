@@ -109,6 +109,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .communication = real_or(result, "communication_bits", 0),
                          .lost = real_or(result, "best_arm_lost", 0),
                          .exhausted = real_or(result, "exhausted", 0),
+                         .blur = real_or(result, "features_se", 0),
                          .seconds = real(json_object_get(result, "seconds"))};
   for (size_t s = 0; s < report->sweeps; s++) {
     const json_t *value = json_object_get(result, report->sweep[s]);
@@ -213,16 +214,24 @@ void faro_view_add_level(const faro_view_row *row, faro_text *out) {
   faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
 }
 
-void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after,
-                             faro_text *out) {
+void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out) {
   double most = 0;
-  for (size_t i = 0; i < report->count; i++) most = fmax(most, report->row[i].exhausted);
+  double blur = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    most = fmax(most, report->row[i].exhausted);
+    blur = fmax(blur, report->row[i].blur);
+  }
   if (most > 0)
     faro_text_add(
         out,
         "%sin up to %.3g %% of instances the population ran out of clients; then nobody was asked any more, "
         "and the arm that looked best was played on%s",
         before, 100 * most, after);
+  if (blur > 0)
+    faro_text_add(out,
+                  "%sarms stand for mean features that were found by sampling contexts; their standard error "
+                  "is at most %.2g%s",
+                  before, blur, after);
 }
 
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out) {

@@ -27,7 +27,7 @@ typedef struct faro_view_row {
   double contributions; /* of a user, that a user-level claim covers; else 1 */
   faro_spread regret;   /* or whatever the measure is */
   double bits, messages, updates, shifted, refused, seconds;
-  double communication, lost, exhausted; /* of phased learners, see faro_outcome; else 0 */
+  double communication, lost, exhausted, blur; /* of phased learners, see faro_outcome; else 0 */
   size_t points;
   faro_view_point *curve;
 } faro_view_row;
@@ -64,9 +64,8 @@ const char *faro_exponent(double value, char out[static 32]);
 /* Appends ", user level (16 rounds)" where the claim is at that level. */
 void faro_view_add_level(const faro_view_row *row, faro_text *out);
 
-/* Appends in how many instances a population ran out of clients; nothing where none did. */
-void faro_view_add_exhausted(const faro_report *report, const char *before, const char *after,
-                             faro_text *out);
+/* Appends what else there is to say of phases: populations that ran out of clients, features that were estimated. */
+void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out);
 
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing where all were. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);

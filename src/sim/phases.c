@@ -182,6 +182,7 @@ static void finish(stage *s) {
   s->record->updates = (double)diagnostics.updates;
   s->record->sent = s->sent;
   s->record->users = (double)s->users;
+  s->record->blur = faro_env_error(s->env);
   s->record->lost = !faro_learner_holds(s->learner, faro_env_best(s->env));
 }
 

@@ -175,6 +175,7 @@ static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome 
     outcome->sent += record->sent / (double)n;
     outcome->users += record->users / (double)n;
     outcome->lost += record->lost / (double)n;
+    outcome->blur = fmax(outcome->blur, record->blur);
     outcome->exhausted += (record->exhausted > 0 ? 1 : 0) / (double)n;
     outcome->seconds += record->seconds;
   }

@@ -229,7 +229,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double d = values ? LENGTH : D;
   if (strcmp(name, "concurrent-bits") == 0) { /* two levels, each with half of epsilon and delta */
     const double g = ceil(2 * sqrt(2 * BATCH));
-    const double root = g * log(4 * (d * d + 1) * 2 / delta) / (epsilon / 2);
+    const double root = (values ? sqrt(LENGTH) : 1) * g * log(4 * (d * d + 1) * 2 / delta) / (epsilon / 2);
     assert_true(s->levels == 2 && s->step == 2 * shape.entry / g);
     for (int k = 0; k < 2; k++)
       assert_true((double)s->level[k].bits == ceil(24e4 * root * root / (BATCH << k)));
