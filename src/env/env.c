@@ -32,6 +32,21 @@ static bool plain(const faro_env_params *p) {
   return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL;
 }
 
+static faro_shape shape_of(const faro_env_params *p) {
+  return p->draw == FARO_DRAW_BALL ? FARO_BALL : FARO_SPHERE;
+}
+
+static faro_status make_net(faro_points **net, const faro_env_params *p, faro_error *error) {
+  return faro_points_net(net, shape_of(p), p->dimension, p->zeta, error);
+}
+
+/* A net of too many points is refused before any is made. */
+static faro_status check_net(const faro_env_params *p, faro_error *error) {
+  faro_points *none = NULL;
+  return faro_net_size(shape_of(p), p->dimension, p->zeta) <= FARO_POINTS_MAX ? FARO_OK
+                                                                              : make_net(&none, p, error);
+}
+
 faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, faro_error *error) {
   if (kind->value && p->population > 0)
     return faro_fail(error, FARO_INVALID,
@@ -46,7 +61,7 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, 
   if (p->zeta > 0 && (kind->pull || !plain(p)))
     return faro_fail(error, FARO_INVALID,
                      "zeta must be 0 but for the draws sphere and ball of fixed arms (got %g)", p->zeta);
-  if (p->zeta > 0) return FARO_OK; /* create counts the net's points */
+  if (p->zeta > 0) return check_net(p, error);
   if (p->arms < 2 || p->arms > 1000000)
     return faro_fail(error, FARO_INVALID, "arms must be 2 .. 1000000 (got %zu)", p->arms);
   if (p->dimension * p->arms > 10000000)
@@ -78,8 +93,7 @@ faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const far
   const size_t d = kind->value ? 1 : params->dimension; /* a stream's arms are never looked at */
   faro_points *net = NULL;
   if (params->zeta > 0) {
-    const faro_shape shape = params->draw == FARO_DRAW_BALL ? FARO_BALL : FARO_SPHERE;
-    const faro_status made_net = faro_points_net(&net, shape, d, params->zeta, error);
+    const faro_status made_net = make_net(&net, params, error);
     if (made_net != FARO_OK) return made_net;
   }
   const size_t count = kind->value ? 1 : net ? faro_points_arms(net)->count : params->arms;

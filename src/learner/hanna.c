@@ -23,13 +23,15 @@ static double width(const faro_elimination *e, const faro_heard *heard) {
   const double core = p->core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
   double square = 0;
   double total = 0;
+  bool one = true; /* variable for each arm */
   for (size_t s = 0; s < e->plan.support; s++) {
     square += heard[s].scale * heard[s].scale;
     total += heard[s].count;
+    one &= heard[s].summands == 1;
   }
   const double b = heard[0].laplace;
   const double rewards = p->reward * sqrt(4 * d / e->h * logs);
-  if (b > 0 && heard[0].summands == 1) return rewards + (2 * core * d + 2 * d * logs) * b / e->h;
+  if (b > 0 && one) return rewards + (2 * core * d + 2 * d * logs) * b / e->h;
   if (b > 0) return rewards + sqrt(logs * total) * 2 * d * b / e->h;
   return rewards + 2 * d * sqrt(2 * logs * square) / e->h;
 }

@@ -135,7 +135,7 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
   for (size_t i = 0; !plan->last && i < plan->support; i++) total += plan->pulls[i];
   const uint64_t population = (uint64_t)s->cell->settings.value[FARO_KEY_POPULATION];
   const bool exhausted = population > 0 && plan->clients > population - s->asked;
-  if (exhausted) s->record->exhausted = (double)s->rounds;
+  if (exhausted) s->record->exhausted = (double)s->rounds + 1;
   *over = plan->last || exhausted || total > s->horizon - s->rounds;
   if (*over) {
     if (exhausted || plan->last)

@@ -12,7 +12,7 @@ typedef struct faro_play_record {
   double sent, users; /* bits that all users sent; users who sent */
   double lost;        /* 1: the best arm was eliminated */
   double blur;        /* standard error of the arms' features, see faro_env_error */
-  double exhausted;   /* round at which the population had no more clients; 0: never */
+  double exhausted; /* the first round, from 1, of a phase that the population had no clients for; 0: none */
   double curve[FARO_CURVE_POINTS];
 } faro_play_record;
 

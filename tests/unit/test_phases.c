@@ -1,0 +1,314 @@
+/* phases: the runner's loop for learners that eliminate arms, against a naive replay of it; what it counts; and what
+ * happens when the population has no more clients. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env/kind.h"
+#include "sim/play.h"
+#include "support/support.h"
+
+enum { ARMS = 7, SEED = 1 };
+
+static faro_experiment *parse(const char *format, ...) {
+  char text[1000];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_parse(&e, "phases.yaml", text, strlen(text), NULL, error));
+  return e;
+}
+
+static faro_env *make_env(const faro_cell *cell, uint64_t instance) {
+  const faro_env_params p = faro_cell_env(cell);
+  faro_env *env = NULL;
+  assert_ok(
+      faro_env_create(&env, faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]), &p, error));
+  faro_env_begin(env, SEED, instance);
+  return env;
+}
+
+static faro_play_record play(const faro_cell *cell, uint64_t instance) {
+  faro_play_record record = {0};
+  assert_ok(faro_play(cell, SEED, instance, NULL, &record, error));
+  return record;
+}
+
+/* ---- without privacy, written down naively: who plays what in which round */
+
+typedef struct replay {
+  size_t *played; /* arm of each round */
+  uint64_t rounds, horizon;
+  double users, updates;
+} replay;
+
+static void put(replay *r, size_t arm, uint64_t times) {
+  for (uint64_t t = 0; t < times && r->rounds < r->horizon; t++) r->played[r->rounds++] = arm;
+}
+
+static faro_heard ask(faro_env *env, const faro_plan *plan, size_t i, double *sum) {
+  if (plan->clients > 0) return (faro_heard){.sum = sum[i], .count = (double)plan->clients};
+  double rewards = 0;
+  for (uint64_t u = 0; u < plan->pulls[i]; u++) rewards += faro_env_pull(env, plan->arm[i]);
+  return (faro_heard){.sum = rewards, .count = (double)plan->pulls[i]};
+}
+
+static void replay_all(replay *r, const faro_cell *cell, faro_env *env) {
+  const faro_learner_params p = faro_cell_phased(cell, faro_env_arms(env));
+  faro_learner *learner = NULL;
+  assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
+  while (r->rounds < r->horizon) {
+    const faro_plan *plan = NULL;
+    assert_ok(faro_learner_plan(learner, &plan, error));
+    if (plan->last) {
+      put(r, plan->arm[0], r->horizon);
+      break;
+    }
+    uint64_t total = 0;
+    for (size_t i = 0; i < plan->support; i++) total += plan->pulls[i];
+    const bool fits = total <= r->horizon - r->rounds;
+    for (size_t i = 0; i < plan->support; i++) put(r, plan->arm[i], plan->pulls[i]);
+    if (!fits) break;
+    double sum[ARMS] = {0};
+    for (uint64_t u = 0; u < plan->clients; u++) {
+      double average[ARMS];
+      faro_env_client(env, plan->support, plan->arm, plan->pulls, average);
+      for (size_t i = 0; i < plan->support; i++) sum[i] += fmax(-1, fmin(1, average[i]));
+    }
+    faro_heard heard[ARMS];
+    for (size_t i = 0; i < plan->support; i++) heard[i] = ask(env, plan, i, sum);
+    assert_ok(faro_learner_hear(learner, heard, error));
+    r->users += (double)(plan->clients > 0 ? plan->clients : total);
+    r->updates++;
+  }
+  faro_learner_destroy(learner);
+}
+
+static void assert_replayed(const faro_cell *cell, uint64_t instance) {
+  faro_env *env = make_env(cell, instance);
+  replay r = {.horizon = env->params.horizon};
+  r.played = calloc(r.horizon, sizeof *r.played);
+  assert_non_null(r.played);
+  replay_all(&r, cell, env);
+  assert_int_equal(r.rounds, r.horizon);
+  const faro_play_record record = play(cell, instance);
+  uint64_t mark[FARO_CURVE_POINTS];
+  const size_t marks = faro_curve_rounds(r.horizon, mark);
+  double regret = 0;
+  for (uint64_t t = 1, m = 0; t <= r.horizon; t++) {
+    regret += faro_env_gap(env, r.played[t - 1]);
+    if (m < marks && mark[m] == t) assert_close(record.curve[m++], regret, 1e-7);
+  }
+  assert_close(record.regret, regret, 1e-7);
+  assert_true(record.curve[marks - 1] == record.regret);
+  assert_true(record.users == r.users && record.updates == r.updates);
+  assert_true(record.exhausted == 0);
+  free(r.played);
+  faro_env_destroy(env);
+}
+
+static void test_play__equals_a_naive_replay(void **state) {
+  (void)state;
+  static const int horizons[] = {2, 7, 150, 1000, 5003};
+  static const char *const pairs[][2] = {{"pe", "linear-fixed"},
+                                         {"hanna", "linear-fixed"},
+                                         {"hanna", "linear-known"},
+                                         {"dpe", "linear-population"}};
+  for (size_t h = 0; h < 5; h++)
+    for (size_t k = 0; k < 4; k++) {
+      faro_experiment *e =
+          parse("environment: {name: %s, dimension: 3, arms: %d, draw: sphere, samples: 100}\nhorizon: %d\n"
+                "algorithms: [{learner: %s, release: none}, {learner: %s, release: none, core: false, label: "
+                "all}]\n",
+                pairs[k][1], ARMS, horizons[h], pairs[k][0], pairs[k][0]);
+      for (uint64_t instance = 0; instance < 5; instance++)
+        for (size_t c = 0; c < 2; c++) assert_replayed(&e->cell[c], instance);
+      faro_experiment_destroy(e);
+    }
+}
+
+/* ---- every release */
+
+static faro_experiment *parse_all(const char *environment, const char *learner, int horizon) {
+  char list[1000] = "";
+  size_t used = 0;
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    if (faro_release_kind_takes(faro_release_kind_at(k), true))
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s{learner: %s, release: %s}",
+                               used ? ", " : "", learner, faro_release_kind_name(faro_release_kind_at(k)));
+  char text[2000];
+  snprintf(text, sizeof text,
+           "environment: {name: %s, dimension: 3, arms: 7, draw: sphere}\nhorizon: %d\ninstances: 4\n"
+           "delta: 0.01\nalgorithms: [%s]\n",
+           environment, horizon, list);
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_parse(&e, "phases.yaml", text, strlen(text), NULL, error));
+  return e;
+}
+
+static void test_play__curves_rise_and_end_at_the_regret(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {
+      {"pe", "linear-fixed"}, {"hanna", "linear-known"}, {"dpe", "linear-population"}};
+  for (size_t k = 0; k < 3; k++) {
+    faro_experiment *e = parse_all(pairs[k][1], pairs[k][0], 2000);
+    assert_true(e->count >= 9);
+    for (size_t c = 0; c < e->count; c++) {
+      const faro_play_record record = play(&e->cell[c], c);
+      for (int i = 0; i < FARO_CURVE_POINTS; i++)
+        assert_true(isfinite(record.curve[i]) && record.curve[i] >= (i > 0 ? record.curve[i - 1] : 0));
+      assert_true(record.curve[FARO_CURVE_POINTS - 1] == record.regret);
+      assert_true(record.users > 0 && record.updates > 0);
+    }
+    faro_experiment_destroy(e);
+  }
+}
+
+static void test_play__communication_is_users_times_bits(void **state) {
+  (void)state;
+  faro_experiment *e = parse_all("linear-fixed", "pe", 2000);
+  size_t checked = 0;
+  for (size_t c = 0; c < e->count; c++) { /* one number for each user; of bits, as many as the release says */
+    const faro_play_record record = play(&e->cell[c], 0);
+    const char *name = faro_release_kind_name(e->cell[c].release);
+    assert_true(record.users <= 2000);
+    assert_true(record.sent >= record.users);
+    if (strcmp(name, "local-bits") == 0 || strcmp(name, "shuffle-bits") == 0) continue;
+    assert_true(record.sent == 64 * record.users);
+    checked++;
+  }
+  assert_true(checked >= 5);
+  faro_experiment_destroy(e);
+}
+
+static void test_run__threads_change_nothing(void **state) {
+  (void)state;
+  faro_experiment *e = parse_all("linear-fixed", "hanna", 1000);
+  faro_results *results[2];
+  for (size_t i = 0; i < 2; i++)
+    assert_ok(faro_run(e, &(faro_run_options){.jobs = i + 1}, &results[i], error));
+  for (size_t c = 0; c < e->count; c++) {
+    results[0]->outcome[c].seconds = results[1]->outcome[c].seconds = 0;
+    assert_memory_equal(&results[0]->outcome[c], &results[1]->outcome[c], sizeof results[0]->outcome[c]);
+  }
+  for (size_t i = 0; i < 2; i++) faro_results_destroy(results[i]);
+  faro_experiment_destroy(e);
+}
+
+/* ---- clients */
+
+/* alpha 0.5: phases have 2, 2, 3, 4, 6, 8, 12 ... clients. */
+static void test_population__without_clients_plays_the_best_arm_on(void **state) {
+  (void)state;
+  const struct {
+    int population;
+    double users;
+  } at[] = {{1, 0}, {2, 2}, {4, 4}, {10, 7}, {11, 11}, {24, 17}};
+  for (size_t i = 0; i < 6; i++) {
+    faro_experiment *e = parse("environment: {name: linear-population, dimension: 3, arms: 7, draw: sphere, "
+                               "population: %d}\nhorizon: 3000\nalpha: 0.5\ninstances: 5\nepsilon: 0.1\n"
+                               "algorithms: [{learner: dpe, release: local}]\n",
+                               at[i].population);
+    const faro_play_record record = play(&e->cell[0], 2);
+    assert_true(record.users == at[i].users);
+    assert_true(record.exhausted >= 1 && record.exhausted <= 3000);
+    assert_true(isfinite(record.regret) && record.curve[FARO_CURVE_POINTS - 1] == record.regret);
+    double least = INFINITY; /* from then on one arm is played: the curve's steps are all alike */
+    double most = 0;
+    for (int t = 1; t < FARO_CURVE_POINTS; t++) {
+      if (15 * t < (int)record.exhausted) continue; /* a mark every 15 rounds */
+      least = fmin(least, record.curve[t] - record.curve[t - 1]);
+      most = fmax(most, record.curve[t] - record.curve[t - 1]);
+    }
+    assert_close(least, most, 1e-9);
+    faro_results *results = NULL;
+    assert_ok(faro_run(e, &(faro_run_options){.jobs = 1}, &results, error));
+    assert_true(results->outcome[0].exhausted == 1);
+    assert_int_equal(results->outcome[0].points, FARO_CURVE_POINTS);
+    faro_results_destroy(results);
+    faro_experiment_destroy(e);
+  }
+}
+
+/* DPE-FixedU spends what DPE does, but for rounding up and the phases it has. */
+static void test_clients__fixed_ones_are_as_many_as_growing_ones(void **state) {
+  (void)state;
+  faro_experiment *e =
+      parse("environment: {name: linear-population, dimension: 3, arms: 7, draw: sphere}\nhorizon: 3000\n"
+            "algorithms: [{learner: dpe, release: none}, {learner: dpe, release: none, clients: fixed, "
+            "label: f}]\n");
+  for (uint64_t instance = 0; instance < 10; instance++) {
+    const faro_play_record growing = play(&e->cell[0], instance);
+    const faro_play_record fixed = play(&e->cell[1], instance);
+    assert_true(fixed.users == fixed.updates * ceil(growing.users / growing.updates));
+  }
+  faro_experiment_destroy(e);
+}
+
+/* ---- the shuffler's order: of 003 Alg. 3's first phase, every arm comes first as often as its share of the pulls. */
+static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
+  (void)state;
+  enum { RUNS = 4000 };
+  faro_experiment *e =
+      parse("environment: {name: linear-fixed, dimension: 2, arms: 2, draw: sphere}\nhorizon: 100\n"
+            "algorithms: [{learner: hanna, release: shuffle-laplace}]\n");
+  const faro_cell *cell = &e->cell[0];
+  double observed[2] = {0};
+  double expected[2] = {0};
+  for (uint64_t run = 0; run < RUNS; run++) {
+    faro_env *env = make_env(cell, run);
+    const faro_learner_params p = faro_cell_phased(cell, faro_env_arms(env));
+    faro_learner *learner = NULL;
+    const faro_plan *plan = NULL;
+    assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
+    assert_ok(faro_learner_plan(learner, &plan, error));
+    assert_int_equal(plan->support, 2);
+    const size_t best = faro_env_best(env);
+    const double total = (double)(plan->pulls[0] + plan->pulls[1]);
+    for (size_t i = 0; i < 2; i++) expected[plan->arm[i] == best] += (double)plan->pulls[i] / total;
+    const faro_play_record record = play(cell, run);
+    observed[record.curve[0] == 0]++; /* a mark every round: nothing is regretted of the best arm */
+    faro_learner_destroy(learner);
+    faro_env_destroy(env);
+  }
+  assert_chi_square(observed, expected, 2);
+  faro_experiment_destroy(e);
+}
+
+/* ---- exhausted memory */
+
+static void test_play__survives_exhausted_memory(void **state) {
+  (void)state;
+  faro_experiment *e =
+      parse("environment: {name: linear-fixed, dimension: 3, arms: 5, draw: sphere}\nhorizon: 60\n"
+            "algorithms: [{learner: hanna, release: central-laplace}]\n");
+  size_t n = 1;
+  for (; n < 500; n++) {
+    faro_play_record record = {0};
+    faro_error error = {0};
+    alloc_fail_at(n);
+    const faro_status status = faro_play(&e->cell[0], SEED, 0, NULL, &record, &error);
+    alloc_reset();
+    if (status == FARO_OK) break;
+    assert_int_equal(status, FARO_MEMORY);
+  }
+  assert_true(n > 20 && n < 500);
+  faro_experiment_destroy(e);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_play__equals_a_naive_replay),
+      cmocka_unit_test(test_play__curves_rise_and_end_at_the_regret),
+      cmocka_unit_test(test_play__communication_is_users_times_bits),
+      cmocka_unit_test(test_run__threads_change_nothing),
+      cmocka_unit_test(test_population__without_clients_plays_the_best_arm_on),
+      cmocka_unit_test(test_clients__fixed_ones_are_as_many_as_growing_ones),
+      cmocka_unit_test(test_order__of_a_shuffler_that_assigns_is_uniform),
+      cmocka_unit_test(test_play__survives_exhausted_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
