@@ -529,3 +529,17 @@ sums() {
   local file
   for file in summary.csv curves.csv 000-fig1.svg report.html; do cmp "$T/a/$file" "$T/b/$file"; done
 }
+
+@test "a population that runs out of clients is told, and the results are whole" {
+  cat >"$T/few.yaml" <<-'YAML'
+	environment: {name: linear-population, dimension: 3, arms: 5, draw: sphere, population: 10}
+	horizon: 1000
+	instances: 2
+	algorithms:
+	  - {learner: dpe, release: central}
+	YAML
+  faro 0 run "$T/few.yaml" --out "$T/x" --quiet
+  has "$output" "in up to 100 % of instances the population ran out of clients"
+  faro 0 run "$T/few.yaml" --out "$T/y" --quiet --json
+  [ "$(jq -c '.results[0] | [.exhausted, .rounds]' <<<"$output")" = '[1,1000]' ]
+}

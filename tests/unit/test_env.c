@@ -7,7 +7,13 @@
 #include "support/support.h"
 
 static faro_env *make(const char *name, size_t d, size_t arms, uint64_t horizon, faro_draw draw) {
-  const faro_env_params p = {.dimension = d, .arms = arms, .horizon = horizon, .draw = draw};
+  const faro_env_params p = {.dimension = d,
+                             .arms = arms,
+                             .horizon = horizon,
+                             .draw = draw,
+                             .actions = 3,
+                             .samples = 200,
+                             .spread = 0.2};
   faro_env *env = NULL;
   assert_ok(faro_env_create(&env, faro_env_kind_find(name), &p, error));
   return env;
@@ -23,8 +29,11 @@ static double norm_of(const faro_arms *arms, size_t a) {
 static void test_arms__norms_means_and_gaps_are_within_bounds(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_env_kinds(); k++)
-    for (int draw = 0; draw < 2 && !faro_env_kind_streams(faro_env_kind_at(k)); draw++)
+    for (int draw = 0; draw < 4 && !faro_env_kind_streams(faro_env_kind_at(k)); draw++)
       for (size_t d = 2; d <= 7; d++) {
+        const faro_env_params p = {.dimension = d, .arms = 9, .draw = (faro_draw)draw};
+        const double low = faro_env_low(&p);
+        if (faro_env_check(faro_env_kind_at(k), &p, NULL) != FARO_OK) continue;
         faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), d, 9, 50, (faro_draw)draw);
         double x[7];
         faro_env_begin(env, 1, d);
@@ -33,14 +42,14 @@ static void test_arms__norms_means_and_gaps_are_within_bounds(void **state) {
           double least = INFINITY;
           for (size_t a = 0; a < 9; a++) {
             assert_true(norm_of(arms, a) <= faro_env_norm(&env->params) + 1e-12);
-            assert_true(env->mean[a] >= -1e-12 && env->mean[a] <= 1 + 1e-12);
+            assert_true(env->mean[a] >= low - 1e-12 && env->mean[a] <= 1 + 1e-12);
             assert_true(faro_env_gap(env, a) >= 0);
             least = fmin(least, faro_env_gap(env, a));
           }
           assert_true(least == 0);
           for (size_t a = 9; a < arms->stride; a++) assert_true(norm_of(arms, a) == 0);
           const double reward = faro_env_play(env, (size_t)t % 9, x);
-          assert_true(reward == 0 || reward == 1);
+          assert_true(reward == low || reward == 1);
         }
         faro_env_destroy(env);
       }
@@ -51,7 +60,8 @@ static void test_arms__the_same_instance_again_is_the_same(void **state) {
   for (size_t k = 0; k < faro_env_kinds(); k++) {
     if (faro_env_kind_streams(faro_env_kind_at(k))) continue;
     double seen[2][40];
-    faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), 4, 5, 40, FARO_DRAW_APPENDED);
+    faro_env *env = make(faro_env_kind_name(faro_env_kind_at(k)), 4, 5, 40,
+                         faro_env_kind_at(k)->signs ? FARO_DRAW_SPHERE : FARO_DRAW_APPENDED);
     double x[4];
     for (int run = 0; run < 2; run++) {
       faro_env_begin(env, 9, 3);
@@ -231,6 +241,207 @@ static void test_create__refuses_absurd_sizes_and_survives_exhaustion(void **sta
   assert_null(faro_env_kind_find("no such environment"));
 }
 
+/* Arms of the sphere and the ball. Uniform: the mean of an entry is 0, of its square r2 / d with r2 the mean squared
+ * length, 1 on the sphere and d / (d + 2) in the ball, whose length to the power d is uniform. */
+static void test_draws__sphere_and_ball_are_uniform(void **state) {
+  (void)state;
+  enum { N = 20000 };
+  for (int ball = 0; ball < 2; ball++)
+    for (size_t d = 2; d <= 4; d++) {
+      faro_env *env = make("linear-fixed", d, N, 10, ball ? FARO_DRAW_BALL : FARO_DRAW_SPHERE);
+      faro_env_begin(env, 6, d);
+      const faro_arms *arms = faro_env_arms(env);
+      double inside = 0;
+      double theta = 0;
+      for (size_t i = 0; i < d; i++) theta += env->theta[i] * env->theta[i];
+      assert_close(theta, 1, 1e-12);
+      for (size_t a = 0; a < N; a++) {
+        if (!ball) assert_close(norm_of(arms, a), 1, 1e-12);
+        assert_true(norm_of(arms, a) <= 1 + 1e-12);
+        inside += pow(norm_of(arms, a), (double)d);
+      }
+      if (ball) assert_mean(inside / N, 0.5, sqrt(1 / 12.0), N);
+      const double square = ball ? 1 / (double)(d + 2) : 1 / (double)d;
+      for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+          double sum = 0;
+          double product = 0;
+          for (size_t a = 0; a < N; a++) {
+            sum += arms->x[i * arms->stride + a];
+            product += arms->x[i * arms->stride + a] * arms->x[j * arms->stride + a];
+          }
+          assert_mean(sum / N, 0, sqrt(square), N);
+          assert_mean(product / N, i == j ? square : 0, 0.5, N); /* 1/2 is more than the true one */
+        }
+      faro_env_destroy(env);
+    }
+}
+
+/* pull and play, in [-1, 1]; the same luck, hence the same rewards. */
+static void test_rewards__of_pulls_are_those_of_plays(void **state) {
+  (void)state;
+  enum { N = 100000 };
+  for (int kind = 0; kind < 2; kind++) {
+    const faro_env_params p = {
+        .dimension = 3, .arms = 4, .horizon = N, .reward = (faro_reward)kind, .draw = FARO_DRAW_SPHERE};
+    faro_env *pulled = NULL;
+    faro_env *played = NULL;
+    assert_ok(faro_env_create(&pulled, faro_env_kind_find("linear-fixed"), &p, error));
+    assert_ok(faro_env_create(&played, faro_env_kind_find("linear-fixed"), &p, error));
+    faro_env_begin(pulled, 5, 1);
+    faro_env_begin(played, 5, 1);
+    for (size_t arm = 0; arm < 4; arm++) {
+      double sum = 0;
+      double x[3];
+      for (int t = 0; t < N / 4; t++) {
+        const double reward = faro_env_pull(pulled, arm);
+        assert_true(reward == faro_env_play(played, arm, x));
+        assert_true(reward >= -1 && reward <= 1);
+        if (kind == FARO_REWARD_BERNOULLI) assert_true(reward == -1 || reward == 1);
+        sum += reward;
+      }
+      const double mean = pulled->mean[arm];
+      const double sd = kind == FARO_REWARD_BERNOULLI ? sqrt(1 - mean * mean) : (1 - fabs(mean)) / sqrt(3);
+      assert_mean(sum / (N / 4), mean, sd, N / 4);
+      assert_close(faro_env_gap(pulled, arm), pulled->mean[faro_env_best(pulled)] - mean, 1e-15);
+    }
+    faro_env_destroy(pulled);
+    faro_env_destroy(played);
+  }
+}
+
+/* An average is normal: the arm's mean, with variance spread^2 |x|^2 + 1/pulls; of one client's arms x and y the
+ * parameter is the same, which gives a covariance of spread^2 <x, y>. */
+static void test_population__clients_have_the_means_and_variances_they_should(void **state) {
+  (void)state;
+  enum { N = 50000 };
+  const faro_env_params p = {.dimension = 3, .arms = 5, .horizon = 10, .draw = FARO_DRAW_BALL, .spread = 0.7};
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_env_kind_find("linear-population"), &p, error));
+  faro_env_begin(env, 7, 0);
+  const size_t arm[2] = {3, 1};
+  const uint64_t pulls[2] = {1, 25};
+  double sum[2] = {0};
+  double square[2] = {0};
+  double both = 0;
+  for (int n = 0; n < N; n++) {
+    double average[2];
+    faro_env_client(env, 2, arm, pulls, average);
+    for (int i = 0; i < 2; i++) {
+      average[i] -= env->mean[arm[i]];
+      sum[i] += average[i];
+      square[i] += average[i] * average[i];
+    }
+    both += average[0] * average[1];
+  }
+  double inner = 0;
+  double variance[2];
+  for (size_t i = 0; i < 3; i++)
+    inner += env->arms.x[i * env->arms.stride + 3] * env->arms.x[i * env->arms.stride + 1];
+  for (int i = 0; i < 2; i++) {
+    variance[i] = pow(0.7 * norm_of(&env->arms, arm[i]), 2) + 1 / (double)pulls[i];
+    assert_mean(sum[i] / N, 0, sqrt(variance[i]), N);
+    assert_variance(square[i] / N, variance[i], 3, N);
+  }
+  const double covariance = 0.49 * inner;
+  assert_true(fabs(covariance) > 0.01);
+  assert_mean(both / N, covariance, sqrt(variance[0] * variance[1] + covariance * covariance), N);
+  faro_env_destroy(env);
+}
+
+/* Arms are the net's points; the best of the sphere, or ball, is theta itself. */
+static void test_net__points_are_the_arms_and_the_best_mean_is_one(void **state) {
+  (void)state;
+  for (int ball = 0; ball < 2; ball++) {
+    const faro_env_params p = {
+        .dimension = 3, .horizon = 10, .draw = ball ? FARO_DRAW_BALL : FARO_DRAW_SPHERE, .zeta = 0.2};
+    faro_env *env = NULL;
+    faro_points *net = NULL;
+    assert_ok(faro_env_create(&env, faro_env_kind_find("linear-fixed"), &p, error));
+    assert_ok(faro_points_net(&net, ball ? FARO_BALL : FARO_SPHERE, 3, 0.2, error));
+    for (uint64_t instance = 0; instance < 3; instance++) {
+      faro_env_begin(env, 1, instance);
+      const faro_arms *arms = faro_env_arms(env);
+      assert_int_equal(arms->count, faro_points_arms(net)->count);
+      assert_memory_equal(arms->x, faro_points_arms(net)->x, 3 * arms->stride * sizeof *arms->x);
+      const size_t best = faro_env_best(env);
+      for (size_t a = 0; a < arms->count; a++) {
+        assert_close(faro_env_gap(env, a), 1 - env->mean[a], 1e-15);
+        assert_true(env->mean[a] <= env->mean[best]);
+      }
+      assert_true(faro_env_gap(env, best) <= 0.2 && faro_env_gap(env, best) >= -1e-12);
+    }
+    faro_env_destroy(env);
+    faro_points_destroy(net);
+  }
+}
+
+/* g_j, anew from other contexts; and what pulls give. */
+static void test_known__arms_are_mean_best_responses(void **state) {
+  (void)state;
+  enum { N = 40000, ACTIONS = 4, ARMS = 5 };
+  const faro_env_params p = {.dimension = 3,
+                             .arms = ARMS,
+                             .horizon = 10,
+                             .draw = FARO_DRAW_SPHERE,
+                             .actions = ACTIONS,
+                             .samples = N};
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_env_kind_find("linear-known"), &p, error));
+  faro_env_begin(env, 8, 0);
+  assert_true(faro_env_error(env) > 0 && faro_env_error(env) <= 1 / sqrt(N)); /* features have length 1 */
+  double g[ARMS][3] = {{0}};
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 99, 0, FARO_ROLE_CONTEXT);
+  for (int n = 0; n < N; n++) {
+    double phi[ACTIONS][3];
+    for (size_t a = 0; a < ACTIONS; a++) faro_linear_unit(&sim, 3, phi[a], 1);
+    for (size_t j = 0; j < ARMS; j++) {
+      size_t best = 0;
+      double value[ACTIONS] = {0};
+      for (size_t a = 0; a < ACTIONS; a++)
+        for (size_t i = 0; i < 3; i++) value[a] += phi[a][i] * env->direction[j * 3 + i];
+      for (size_t a = 1; a < ACTIONS; a++)
+        if (value[a] > value[best]) best = a;
+      for (size_t i = 0; i < 3; i++) g[j][i] += phi[best][i] / N;
+    }
+  }
+  for (size_t j = 0; j < ARMS; j++) {
+    double mean = 0;
+    double sum = 0;
+    for (size_t i = 0; i < 3; i++) { /* both estimates have this error */
+      assert_true(normal_two_sided((g[j][i] - env->arms.x[i * env->arms.stride + j]) /
+                                   (sqrt(2) * faro_env_error(env))) > FALSE_ALARM);
+      mean += env->theta[i] * env->arms.x[i * env->arms.stride + j];
+    }
+    assert_close(env->mean[j], mean, 1e-12);
+    for (int n = 0; n < N; n++) sum += faro_env_pull(env, j);
+    assert_mean(sum / N, mean, sqrt(1 + N * pow(faro_env_error(env), 2)), N); /* rewards lie in [-1, 1] */
+  }
+  faro_env_destroy(env);
+}
+
+static void test_check__refuses_nets_and_draws_that_do_not_go(void **state) {
+  (void)state;
+  const faro_env_params bad[] = {
+      {.dimension = 3, .arms = 5, .horizon = 10, .zeta = 0.5},
+      {.dimension = 6, .arms = 5, .horizon = 10, .zeta = 0.001, .draw = FARO_DRAW_SPHERE},
+      {.dimension = 6, .arms = 5, .horizon = 10, .zeta = 0.001, .draw = FARO_DRAW_BALL},
+      {.dimension = 900, .arms = 5, .horizon = 10, .zeta = 0.9, .draw = FARO_DRAW_BALL},
+  };
+  for (size_t i = 0; i < 4; i++) {
+    faro_error error = {0};
+    assert_int_equal(faro_env_check(faro_env_kind_find("linear-fixed"), &bad[i], &error), FARO_INVALID);
+    assert_int_equal(strncmp(error.message, "zeta ", 5), 0);
+  }
+  for (int draw = 0; draw < 4; draw++) {
+    const faro_env_params p = {
+        .dimension = 3, .arms = 5, .draw = (faro_draw)draw, .actions = 2, .samples = 100};
+    assert_true((faro_env_check(faro_env_kind_find("linear-known"), &p, NULL) == FARO_OK) ==
+                (draw == FARO_DRAW_SPHERE));
+  }
+}
+
 /* Streams of numbers. */
 
 static faro_env *make_stream(const char *name, uint64_t horizon, uint64_t shufflers, double epsilon) {
@@ -321,6 +532,12 @@ int main(void) {
       cmocka_unit_test(test_streams__the_same_instance_again_is_the_same),
       cmocka_unit_test(test_random__bits_are_fair_and_independent),
       cmocka_unit_test(test_hard__is_the_stream_of_the_lower_bound),
+      cmocka_unit_test(test_draws__sphere_and_ball_are_uniform),
+      cmocka_unit_test(test_rewards__of_pulls_are_those_of_plays),
+      cmocka_unit_test(test_population__clients_have_the_means_and_variances_they_should),
+      cmocka_unit_test(test_net__points_are_the_arms_and_the_best_mean_is_one),
+      cmocka_unit_test(test_known__arms_are_mean_best_responses),
+      cmocka_unit_test(test_check__refuses_nets_and_draws_that_do_not_go),
       cmocka_unit_test(test_users__come_uniformly_and_change_nothing_else),
       cmocka_unit_test(test_create__refuses_absurd_sizes_and_survives_exhaustion),
   };

@@ -248,7 +248,7 @@ static void test_clients__fixed_ones_are_as_many_as_growing_ones(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* ---- the shuffler's order: of 003 Alg. 3's first phase, every arm comes first as often as its share of the pulls. */
+/* ---- the shuffler's order: of 003 Alg. 3's first phase, which arms come first and second, as from an urn. */
 static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
   (void)state;
   enum { RUNS = 4000 };
@@ -256,8 +256,8 @@ static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
       parse("environment: {name: linear-fixed, dimension: 2, arms: 2, draw: sphere}\nhorizon: 100\n"
             "algorithms: [{learner: hanna, release: shuffle-laplace}]\n");
   const faro_cell *cell = &e->cell[0];
-  double observed[2] = {0};
-  double expected[2] = {0};
+  double observed[4] = {0};
+  double expected[4] = {0};
   for (uint64_t run = 0; run < RUNS; run++) {
     faro_env *env = make_env(cell, run);
     const faro_learner_params p = faro_cell_phased(cell, faro_env_arms(env));
@@ -266,15 +266,19 @@ static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
     assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
     assert_ok(faro_learner_plan(learner, &plan, error));
     assert_int_equal(plan->support, 2);
-    const size_t best = faro_env_best(env);
-    const double total = (double)(plan->pulls[0] + plan->pulls[1]);
-    for (size_t i = 0; i < 2; i++) expected[plan->arm[i] == best] += (double)plan->pulls[i] / total;
-    const faro_play_record record = play(cell, run);
-    observed[record.curve[0] == 0]++; /* a mark every round: nothing is regretted of the best arm */
+    const double left[2] = {(double)plan->pulls[0], (double)plan->pulls[1]};
+    const double total = left[0] + left[1];
+    for (size_t i = 0; i < 4; i++)
+      expected[i] += left[i / 2] / total * (left[i % 2] - (i / 2 == i % 2)) / (total - 1);
+    const faro_play_record record = play(cell, run); /* a mark every round, and the best arm has no regret */
+    const size_t best = plan->arm[0] == faro_env_best(env) ? 0 : 1;
+    const size_t first = record.curve[0] == 0 ? best : 1 - best;
+    const size_t second = record.curve[1] == record.curve[0] ? best : 1 - best;
+    observed[2 * first + second]++;
     faro_learner_destroy(learner);
     faro_env_destroy(env);
   }
-  assert_chi_square(observed, expected, 2);
+  assert_chi_square(observed, expected, 4);
   faro_experiment_destroy(e);
 }
 
