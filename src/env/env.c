@@ -56,6 +56,9 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, 
   if (p->dimension < 2 || p->dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 2 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      p->dimension);
+  if (kind->pull && (p->actions < 2 || p->samples < 1))
+    return faro_fail(error, FARO_INVALID, "actions must be 2 or more, samples 1 or more (got %zu, %llu)",
+                     p->actions, (unsigned long long)p->samples);
   if (kind->signs && p->draw != FARO_DRAW_SPHERE)
     return faro_fail(error, FARO_INVALID, "draw must be sphere for %s", kind->name);
   if (p->zeta > 0 && (kind->pull || !plain(p)))

@@ -65,10 +65,42 @@ static void settle(faro_env *env) {
   faro_linear_settle(env);
 }
 
+static bool same(const faro_env *env, size_t a, size_t b) {
+  for (size_t i = 0; i < env->params.dimension; i++)
+    if (env->arms.x[i * env->arms.stride + a] != env->arms.x[i * env->arms.stride + b]) return false;
+  return true;
+}
+
+static void move(faro_env *env, size_t to, size_t from) {
+  const size_t d = env->params.dimension;
+  for (size_t i = 0; i < d; i++) {
+    env->arms.x[i * env->arms.stride + to] = env->arms.x[i * env->arms.stride + from];
+    env->square[i * env->arms.stride + to] = env->square[i * env->arms.stride + from];
+    env->direction[to * d + i] = env->direction[from * d + i];
+  }
+}
+
+/* Parameters so near each other that they chose alike in every context are one arm. Columns beyond the count stay zero. */
+static void merge(faro_env *env) {
+  size_t kept = 0;
+  for (size_t j = 0; j < env->arms.count; j++) {
+    bool known = false;
+    for (size_t i = 0; i < kept && !known; i++) known = same(env, i, j);
+    if (known) continue;
+    if (kept != j) move(env, kept, j);
+    kept++;
+  }
+  for (size_t j = kept; j < env->arms.count; j++)
+    for (size_t i = 0; i < env->params.dimension; i++) env->arms.x[i * env->arms.stride + j] = 0;
+  env->arms.count = kept;
+}
+
 static void begin(faro_env *env) {
+  env->arms.count = env->params.arms;
   for (size_t j = 0; j < env->arms.count; j++)
     faro_linear_unit(&env->instance, env->params.dimension, env->direction + j * env->params.dimension, 1);
   sample(env);
+  merge(env);
   settle(env);
 }
 

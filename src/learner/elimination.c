@@ -15,6 +15,7 @@
 #include "learner/elimination.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/abort.h"
@@ -31,9 +32,44 @@ double faro_heard_sd(const faro_heard *h) {
 
 /* ---- setting up */
 
+typedef struct column {
+  const faro_arms *arms;
+  size_t arm;
+} column;
+
+static int compare(const void *one, const void *other) {
+  const column *a = one;
+  const column *b = other;
+  for (size_t i = 0; i < a->arms->dimension; i++) {
+    const double *row = a->arms->x + i * a->arms->stride;
+    if (row[a->arm] != row[b->arm]) return row[a->arm] < row[b->arm] ? -1 : 1;
+  }
+  return 0;
+}
+
+/* Neither of two arms that are the same would ever be dropped for the other. */
+static faro_status check_twins(const faro_arms *arms, faro_error *error) {
+  faro_arena arena = {0};
+  column *sorted = faro_arena_alloc(&arena, arms->count, sizeof *sorted, error);
+  if (!sorted) return FARO_MEMORY;
+  for (size_t a = 0; a < arms->count; a++) sorted[a] = (column){arms, a};
+  qsort(sorted, arms->count, sizeof *sorted, compare);
+  faro_status status = FARO_OK;
+  for (size_t a = 1; status == FARO_OK && a < arms->count; a++) {
+    if (compare(&sorted[a - 1], &sorted[a]) != 0) continue;
+    const size_t one = sorted[a - 1].arm;
+    const size_t other = sorted[a].arm;
+    status = faro_fail(error, FARO_INVALID, "arms must differ (arms %zu and %zu are the same)",
+                       one < other ? one : other, one < other ? other : one);
+  }
+  faro_arena_free(&arena);
+  return status;
+}
+
 static faro_status check_arms(const faro_arms *arms, faro_error *error) {
   if (!arms || arms->count < 2)
     return faro_fail(error, FARO_INVALID, "arms must be 2 or more (got %zu)", arms ? arms->count : 0);
+  double longest = 0;
   for (size_t a = 0; a < arms->count; a++) {
     double square = 0;
     for (size_t i = 0; i < arms->dimension; i++)
@@ -41,8 +77,11 @@ static faro_status check_arms(const faro_arms *arms, faro_error *error) {
     if (!(square <= 1 + 1e-9))
       return faro_fail(error, FARO_INVALID, "arms must lie in the unit ball (arm %zu has length %g)", a,
                        sqrt(square));
+    longest = fmax(longest, square);
   }
-  return FARO_OK;
+  if (longest == 0)
+    return faro_fail(error, FARO_INVALID, "arms must not all be zero (got %zu of them)", arms->count);
+  return check_twins(arms, error);
 }
 
 static faro_status allocate(faro_elimination *e, faro_error *error) {
@@ -197,7 +236,7 @@ static double square_length(const faro_arms *arms, size_t a) {
 }
 
 /* The width of every active arm from its noise as it is, all of them right together, in all phases, with probability
- * 1 - failure. `width` gathers the Laplace shares first, `chernoff` their largest. */
+ * 1 - failure. `width` gathers the Laplace shares first. */
 static void tight_widths(faro_elimination *e, const faro_heard *heard) {
   const faro_learner_params *p = &e->learner.params;
   const double users = e->plan.clients > 0 ? (double)e->plan.clients : 1;

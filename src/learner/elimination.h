@@ -20,7 +20,6 @@ typedef struct faro_elimination {
   double *V, *u, *theta;            /* m x m packed, m, m: in the coordinates of the span */
   double *mean, *width, *influence; /* of the active arms */
   double *variance;                 /* sub-Gaussian, of the active arms' estimates */
-  double *chernoff;                 /* scratch of Laplace tails: weights of one arm */
 } faro_elimination;
 
 /* A phased learner: its schedule, what is asked of whom, and the published width. */
