@@ -183,9 +183,10 @@ static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_
   if (status != FARO_OK) return status;
   t->batch = faro_release_batch(t->release);
   const uint64_t batches = t->params.horizon / t->batch;
-  if (t->place >= batches * t->batch)
+  const uint64_t users = batches * t->batch;
+  if (t->place >= users)
     return faro_fail(error, FARO_INVALID, "place must be below %llu, the users of all batches (got %llu)",
-                     (unsigned long long)(batches * t->batch), (unsigned long long)t->place);
+                     (unsigned long long)users, (unsigned long long)t->place);
   if (t->visits == 0) t->visits = faro_release_claim(t->release)->contributions;
   if (t->visits > batches - t->place / t->batch) t->visits = batches - t->place / t->batch;
   t->nobody = faro_arena_alloc(&t->arena, t->contribution->dimension, sizeof *t->nobody, error);

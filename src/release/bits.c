@@ -130,7 +130,8 @@ static void set_variances(faro_release *r) {
     faro_bits_level *l = &s->level[i];
     l->raw = l->fused = proxy * (double)l->noise;
     if (!s->fuse || i == 0) continue;
-    const double below = (double)(l->unit / s->level[i - 1].unit) * s->level[i - 1].fused;
+    const uint64_t children = l->unit / s->level[i - 1].unit;
+    const double below = (double)children * s->level[i - 1].fused;
     l->fused = l->raw * below / (l->raw + below);
   }
 }
@@ -138,8 +139,10 @@ static void set_variances(faro_release *r) {
 /* Variance of the sum over the first `batches` batches: its digits count the nodes of each level. */
 static double variance_at(const faro_bits *s, uint64_t batches) {
   double variance = 0;
-  for (size_t i = s->levels; i-- > 0; batches %= s->level[i].unit)
-    variance += (double)(batches / s->level[i].unit) * s->level[i].fused;
+  for (size_t i = s->levels; i-- > 0; batches %= s->level[i].unit) {
+    const uint64_t nodes = batches / s->level[i].unit;
+    variance += (double)nodes * s->level[i].fused;
+  }
   return variance;
 }
 
@@ -205,7 +208,8 @@ static faro_status choose_grid(const faro_release *r, double *grid, faro_error *
   faro_bits_plan top = plan_of(r, s->levels - 1, 0);
   const faro_status status = faro_bits_calibrate(&top, r->params.epsilon, r->params.delta, error);
   if (status != FARO_OK) return status;
-  const double nodes = (double)(r->batches / s->level[s->levels - 1].unit);
+  const uint64_t count = r->batches / s->level[s->levels - 1].unit;
+  const double nodes = (double)count;
   const double users = (double)(r->batches * r->params.batch);
   const double noise = nodes * top.noise_sd * top.noise_sd * (alone(r) ? (double)r->params.batch : 1);
   const double needed = r->contribution.binary ? 1 : sqrt(users / (0.04 * noise));

@@ -43,8 +43,9 @@ faro_status faro_shuffler_activate(faro_shuffler *s, const faro_shuffler_task *t
     return faro_fail(error, FARO_INVALID, "a shuffler must wait for a user at least (got a size of 0)");
   if (task->grid > UINT64_C(1) << 61 || task->bits > UINT64_C(1) << 61 ||
       task->grid + task->bits > (UINT64_C(1) << 62) / task->size)
-    return faro_fail(error, FARO_INVALID, "a shuffler counts up to 2^62 ones (got %llu x %llu)",
-                     (unsigned long long)task->size, (unsigned long long)(task->grid + task->bits));
+    return faro_fail(error, FARO_INVALID, "a shuffler counts up to 2^62 ones (got %llu x (%llu + %llu))",
+                     (unsigned long long)task->size, (unsigned long long)task->grid,
+                     (unsigned long long)task->bits);
   s->phase = FARO_SHUFFLER_ACTIVE;
   s->task = *task;
   s->held = 0;
