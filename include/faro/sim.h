@@ -66,6 +66,7 @@ typedef struct faro_outcome {
   faro_spread regret; /* final; where the measure is the error, that */
   double updates;     /* mean number of policy updates */
   double shifted;     /* share of updates in which V had to be shifted */
+  double posted;      /* phased learners: messages that all users handed to a shuffler, mean over instances */
   double sent;        /* phased learners: bits that all users sent, mean over instances */
   double users;       /* who sent, likewise */
   double blur; /* greatest standard error of arms' features that were estimated in advance (linear-known) */

@@ -39,6 +39,7 @@ struct faro_env {
   faro_points *net;     /* the arms, where they are a net */
   double *direction; /* linear-known: parameters that arms stand for, actions of a context, sums of squares */
   double *offer, *square, error;
+  double top;     /* linear-known: mean reward of the best response to theta */
   uint64_t round; /* from 0 */
   faro_env_bits bits;
   uint64_t user; /* who plays this round */

@@ -6,7 +6,8 @@
  *   g_j       = E_c[ phi of that action ]: the features of arm j, since its mean reward is <g_j, theta>
  *
  * g is found once from `samples` contexts drawn from the known distribution, before anybody has done anything; so no private
- * data go into it, and a user returns nothing but a reward. */
+ * data go into it, and a user returns nothing but a reward. The best of all policies responds to theta itself; what the arms
+ * fall short of it is part of the regret, and falls with their number. */
 #include <math.h>
 #include <string.h>
 
@@ -36,8 +37,11 @@ static void sample(faro_env *env) {
   const size_t d = env->params.dimension;
   memset(env->arms.x, 0, d * env->arms.stride * sizeof *env->arms.x);
   memset(env->square, 0, d * env->arms.stride * sizeof *env->square);
+  env->top = 0;
   for (uint64_t n = 0; n < env->params.samples; n++) {
     draw_context(env, &env->instance);
+    const double *best = best_response(env, env->theta);
+    for (size_t i = 0; i < d; i++) env->top += best[i] * env->theta[i] / (double)env->params.samples;
     for (size_t j = 0; j < env->arms.count; j++) {
       const double *phi = best_response(env, env->direction + j * d);
       for (size_t i = 0; i < d; i++) {
@@ -63,6 +67,8 @@ static void settle(faro_env *env) {
     env->error = fmax(env->error, sqrt(fmax(variance, 0) / n));
   }
   faro_linear_settle(env);
+  env->best = fmax(env->best,
+                   env->top); /* regret is against the best response to theta itself, which no arm may be */
 }
 
 static bool same(const faro_env *env, size_t a, size_t b) {
@@ -95,12 +101,18 @@ static void merge(faro_env *env) {
   env->arms.count = kept;
 }
 
-static void begin(faro_env *env) {
+static void draw(faro_env *env) {
   env->arms.count = env->params.arms;
   for (size_t j = 0; j < env->arms.count; j++)
     faro_linear_unit(&env->instance, env->params.dimension, env->direction + j * env->params.dimension, 1);
   sample(env);
   merge(env);
+}
+
+/* Two arms there must be. */
+static void begin(faro_env *env) {
+  do draw(env);
+  while (env->arms.count < 2);
   settle(env);
 }
 

@@ -7,10 +7,13 @@ static double length(const faro_elimination *e) { return ldexp(1, (int)e->phase)
 
 static uint64_t clients(const faro_elimination *e) {
   const faro_learner_params *p = &e->learner.params;
-  return p->clients > 0 ? p->clients : (uint64_t)ceil(pow(2, p->alpha * (double)e->phase));
+  return p->clients > 0
+             ? p->clients
+             : (uint64_t)fmax(2,
+                              ceil(pow(2, p->alpha * (double)e->phase))); /* two: a shuffler needs company */
 }
 
-/* 002 eq. (3), beta = 1/(kT); the privacy noise is 2 sd sqrt(S d) in every trust model, sd that of the mean over clients. */
+/* DEVIATION: S is cut to d (d + 1) / 2, which no design needs to exceed. 002 eq. (3), beta = 1/(kT); the privacy noise is 2 sd sqrt(S d) in every trust model, sd that of the mean over clients. */
 static double width(const faro_elimination *e, const faro_heard *heard) {
   const faro_learner_params *p = &e->learner.params;
   const double d = (double)p->arms->dimension;

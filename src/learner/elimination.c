@@ -223,9 +223,10 @@ static void influence_of(faro_elimination *e, size_t s) {
 }
 
 /* Laplace noises with weights, of which `shares` = sum n (w b)^2 and `largest` = max w b: their tail is at most that of
- * shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex. */
+ * shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex; by Chernoff's bound, not
+ * by the exact tail of one, of which that does not follow. */
 static double laplace_tail(double shares, double largest, double q) {
-  return largest > 0 ? faro_laplace_sum_quantile(fmax(1, shares / (largest * largest)), largest, q) : 0;
+  return largest > 0 ? faro_laplace_sum_quantile(fmax(1.001, shares / (largest * largest)), largest, q) : 0;
 }
 
 static double square_length(const faro_arms *arms, size_t a) {

@@ -3,7 +3,7 @@
 
 #include "learner/elimination.h"
 
-/* h_1 = S, doubled. */
+/* h_1 = S, doubled. DEVIATION: S is cut to d (d + 1) / 2, which no design needs to exceed. */
 static double length(const faro_elimination *e) {
   return (double)faro_design_bound(e->learner.params.arms->dimension) * ldexp(1, (int)e->phase - 1);
 }

@@ -59,6 +59,9 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
   if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
     return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
                      (unsigned long long)params->horizon);
+  if (params->crowd > 0 && params->crowd < params->batch)
+    return faro_fail(error, FARO_INVALID, "crowd must be at least the batch, %llu (got %llu)",
+                     (unsigned long long)params->batch, (unsigned long long)params->crowd);
   const bool company = params->crowd >= kind->least_batch; /* others of the phase, in releases of their own */
   if (!company && params->horizon < kind->least_batch)
     return faro_fail(error, FARO_INVALID, "horizon must be at least %llu for %s (got %llu)",

@@ -84,7 +84,8 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   const bool counted = outcome->users > 0; /* by phases: users differ in what they send */
   json_object_set_new(result, "bits_per_user",
                       number(counted ? outcome->sent / outcome->users : cell->cost.bits));
-  json_object_set_new(result, "messages_per_user", number(cell->cost.messages));
+  json_object_set_new(result, "messages_per_user",
+                      number(counted ? outcome->posted / outcome->users : cell->cost.messages));
   json_object_set_new(result, "updates", number(outcome->updates));
   json_object_set_new(result, "shifted", number(outcome->shifted));
   json_object_set_new(result, "refused", number(outcome->refused));

@@ -9,6 +9,7 @@ typedef struct faro_play_record {
   double regret; /* or error, see faro_measure */
   double updates, shifted, refused, seconds;
   /* phased learners */
+  double posted;      /* messages to a shuffler */
   double sent, users; /* bits that all users sent; users who sent */
   double lost;        /* 1: the best arm was eliminated */
   double blur;        /* standard error of the arms' features, see faro_env_error */

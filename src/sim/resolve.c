@@ -79,7 +79,9 @@ faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arm
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
                                    faro_error *error) {
   if (faro_cell_streams(cell)) return faro_contribution_values(contribution, 1, true, error); /* bit - 1/2 */
-  if (faro_learner_kind_phased(cell->learner)) return faro_contribution_values(contribution, 2, false, error);
+  if (faro_learner_kind_phased(cell->learner)) /* a client reports for several arms, a user for one */
+    return faro_contribution_values(contribution, faro_learner_kind_clients(cell->learner) ? 2 : 1, false,
+                                    error);
   const faro_env_params env = faro_cell_env(cell);
   const double centre = faro_cell_centre(cell);
   return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), faro_env_low(&env) - centre,
@@ -239,14 +241,31 @@ static faro_status check_phased(const faro_cell *cell, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
   if (cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE)
     return faro_fail(error, FARO_INVALID, "calibration must be tight or paper for learner %s", name);
+  const bool appended =
+      faro_env_low(&(faro_env_params){.draw = (faro_draw)cell->settings.value[FARO_KEY_DRAW]}) == 0;
+  if (appended && cell->settings.value[FARO_KEY_DIMENSION] == 2)
+    return faro_fail(
+        error, FARO_INVALID,
+        "draw must be sphere or ball for learner %s in dimension 2: the others have two arms only", name);
   return FARO_OK;
 }
 
-/* A phase of a thousand users and two arms stands for all: claims of one batch do not depend on its size. */
-static faro_release_params sample_phase(const faro_cell *cell) {
+/* What a release for a phase of so many users would be. */
+static faro_release_params sample_phase(const faro_cell *cell, double users) {
   faro_release_params params = faro_cell_release(cell);
-  params.horizon = params.batch = params.crowd = 1000;
+  params.horizon = params.batch = params.crowd = (uint64_t)users;
   return params;
+}
+
+/* The largest phase must be possible, too. */
+static faro_status check_longest(const faro_cell *cell, const faro_contribution *contribution,
+                                 faro_error *error) {
+  if (!faro_learner_kind_phased(cell->learner)) return FARO_OK;
+  faro_release *release = NULL;
+  const faro_release_params params = sample_phase(cell, cell->settings.value[FARO_KEY_HORIZON]);
+  const faro_status status = faro_release_create(&release, cell->release, contribution, &params, error);
+  faro_release_destroy(release);
+  return status;
 }
 
 /* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
@@ -256,14 +275,19 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   faro_contribution contribution;
   faro_release *release = NULL;
   const bool phased = faro_learner_kind_phased(cell->learner);
-  const faro_release_params params = phased ? sample_phase(cell) : faro_cell_release(cell);
+  const faro_release_params params = phased ? sample_phase(cell, 1000) : faro_cell_release(cell);
   const faro_env_kind *kind = faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]);
   if (check_pair(cell, kind, &inner) != FARO_OK || check_release(cell, &inner) != FARO_OK ||
       check_phased(cell, &inner) != FARO_OK || faro_env_check(kind, &env, &inner) != FARO_OK ||
       faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
+      check_longest(cell, &contribution, &inner) != FARO_OK ||
       faro_release_create(&release, cell->release, &contribution, &params, &inner) != FARO_OK)
     return blame(draft, algorithm, &inner);
   cell->claim = *faro_release_claim(release);
+  if (phased && cell->claim.trust != FARO_TRUST_NONE) { /* numbers in the text are those of one phase */
+    const size_t used = strlen(cell->claim.by);
+    snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a phase of 1000 users)");
+  }
   cell->cost = faro_release_cost(release);
   if (!params.anytime && !phased) cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
   faro_release_destroy(release);

@@ -173,6 +173,7 @@ static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome 
     shifted += record->shifted;
     outcome->refused += record->refused / (double)n;
     outcome->sent += record->sent / (double)n;
+    outcome->posted += record->posted / (double)n;
     outcome->users += record->users / (double)n;
     outcome->lost += record->lost / (double)n;
     outcome->blur = fmax(outcome->blur, record->blur);

@@ -180,7 +180,7 @@ static void naive_estimate(naive *n, const setup *s, const faro_arms *arms, cons
   for (size_t a = 0; a < arms->count; a++) {
     n->width[a] = sqrt(2 * variance[a] * log(2 / q));
     if (s->noise >= 2)
-      n->width[a] += faro_laplace_sum_quantile(fmax(1, shares[a] / (largest * largest)), largest, q);
+      n->width[a] += faro_laplace_sum_quantile(fmax(1.001, shares[a] / (largest * largest)), largest, q);
     if (s->paper) n->width[a] = published(s, n, arms, plan, heard, h);
   }
 }
