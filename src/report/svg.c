@@ -122,11 +122,18 @@ static double round_step(double value, bool down) {
   return digit[i] * power;
 }
 
-/* Both axes logarithmic, so that power laws are straight lines: where x covers a wide range and every y has a
- * place. */
+/* Both axes logarithmic, so that power laws are straight lines and small values are seen beside large ones: where x covers a
+ * wide range, or y does, and every y has a place. */
 static bool scale_log(figure *f) {
   const faro_report *report = f->report;
-  if (report->slopes == 0 || !(f->x.high / f->x.low >= 100)) return false;
+  if (report->slopes == 0) return false;
+  double least = INFINITY;
+  double most = 0;
+  for (size_t r = 0; r < report->count; r++) {
+    least = fmin(least, report->row[r].regret.mean);
+    most = fmax(most, report->row[r].regret.mean);
+  }
+  if (!(f->x.high / f->x.low >= 100 || most / least >= 20)) return false;
   axis y = {.low = INFINITY, .high = -INFINITY, .log = true};
   for (size_t r = 0; r < report->count; r++) {
     const faro_spread *s = &report->row[r].regret;
