@@ -1,0 +1,111 @@
+/* orders: what the figures of 001, 002 and 003 show, at full size where that takes seconds. Statements about these seeds;
+ * neighbours in an order lie many standard errors apart. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/experiment.h"
+#include "support/support.h"
+
+typedef struct figure {
+  faro_experiment *experiment;
+  faro_results *results;
+} figure;
+
+static figure run(const char *name, const faro_override *overrides, size_t count) {
+  figure f = {0};
+  char path[200];
+  const faro_experiment_options options = {.overrides = overrides, .override_count = count};
+  snprintf(path, sizeof path, "experiments/%s.yaml", name);
+  assert_ok(faro_experiment_load(&f.experiment, path, &options, error));
+  assert_ok(faro_run(f.experiment, &(faro_run_options){0}, &f.results, error));
+  return f;
+}
+
+static void clear(figure *f) {
+  faro_results_destroy(f->results);
+  faro_experiment_destroy(f->experiment);
+}
+
+static const faro_outcome *outcome_of(const figure *f, const char *label, double epsilon) {
+  for (size_t c = 0; c < f->experiment->count; c++)
+    if (strcmp(f->experiment->cell[c].label, label) == 0 &&
+        f->experiment->cell[c].settings.value[FARO_KEY_EPSILON] == epsilon)
+      return &f->results->outcome[c];
+  fail_msg("no cell %s at %g", label, epsilon);
+  return NULL;
+}
+
+static double regret(const figure *f, const char *label, double epsilon) {
+  return outcome_of(f, label, epsilon)->regret.mean;
+}
+
+static bool within(double a, double b, double factor) { return a < factor * b && b < factor * a; }
+
+/* SDP close to CDP, both near DPE at large epsilon, LDP far off; everything private falls with epsilon. */
+static void test_002__shuffled_is_as_good_as_central_and_local_is_far_off(void **state) {
+  (void)state;
+  const faro_override few[] = {{"epsilon", "[1, 10]"}};
+  figure f = run("002-fig2a", few, 1);
+  for (double epsilon = 1; epsilon <= 10; epsilon *= 10) {
+    assert_true(within(regret(&f, "CDP-DPE", epsilon), regret(&f, "SDP-DPE", epsilon), 1.1));
+    assert_true(regret(&f, "DPE", epsilon) < regret(&f, "CDP-DPE", epsilon));
+    assert_true(regret(&f, "LDP-DPE", epsilon) > 10 * regret(&f, "SDP-DPE", epsilon));
+  }
+  assert_true(regret(&f, "SDP-DPE", 10) < 1.3 * regret(&f, "DPE", 10));
+  assert_true(regret(&f, "CDP-DPE", 10) < regret(&f, "CDP-DPE", 1) && regret(&f, "LDP-DPE", 10) < regret(&f, "LDP-DPE", 1));
+  clear(&f);
+}
+
+static void test_002__growing_clients_beat_fixed_ones_at_equal_communication(void **state) {
+  (void)state;
+  figure f = run("002-fig2c", NULL, 0);
+  const faro_outcome *growing = outcome_of(&f, "DPE", 1);
+  const faro_outcome *fixed = outcome_of(&f, "DPE-FixedU", 1);
+  assert_true(within(growing->sent, fixed->sent, 1.1));
+  assert_true(fixed->regret.mean > 3 * growing->regret.mean);
+  clear(&f);
+}
+
+/* Where only rewards are private, trusted and shuffled privacy cost a few per cent; the best arm is never lost. */
+static void test_002__elimination_is_private_almost_for_free(void **state) {
+  (void)state;
+  const faro_override million[] = {{"horizon", "1000000"}};
+  figure f = run("002-pe", million, 1);
+  assert_true(regret(&f, "CDP-PE", 1) < 1.1 * regret(&f, "PE", 1));
+  assert_true(regret(&f, "SDP-PE", 1) < 1.15 * regret(&f, "PE", 1));
+  assert_true(regret(&f, "LDP-PE", 1) > 5 * regret(&f, "PE", 1));
+  for (size_t c = 0; c < f.experiment->count; c++) assert_true(f.results->outcome[c].lost == 0);
+  clear(&f);
+}
+
+static void test_003__order_of_the_models_at_epsilon_one(void **state) {
+  (void)state;
+  const faro_override one[] = {{"epsilon", "1"}};
+  figure f = run("003-fig2a", one, 1);
+  const double none = regret(&f, "no privacy", 1);
+  assert_true(regret(&f, "central (Alg. 1)", 1) < 1.5 * none && regret(&f, "shuffled sums (Alg. 4)", 1) < 1.5 * none);
+  assert_true(regret(&f, "shuffled (Alg. 3)", 1) < regret(&f, "local (Alg. 2)", 1) / 2);
+  clear(&f);
+}
+
+/* More shufflers, less regret, from one to three. */
+static void test_001__regret_falls_with_the_shufflers(void **state) {
+  (void)state;
+  const faro_override shorter[] = {{"horizon", "100000"}, {"instances", "10"}};
+  figure f = run("001-linucb-shufflers", shorter, 2);
+  assert_true(regret(&f, "1 shuffler", 1) > regret(&f, "2 shufflers", 1));
+  assert_true(regret(&f, "2 shufflers", 1) > regret(&f, "3 shufflers", 1));
+  assert_true(regret(&f, "log n shufflers", 1) > regret(&f, "3 shufflers", 1)); /* and there it has stopped paying */
+  clear(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_002__shuffled_is_as_good_as_central_and_local_is_far_off),
+      cmocka_unit_test(test_002__growing_clients_beat_fixed_ones_at_equal_communication),
+      cmocka_unit_test(test_002__elimination_is_private_almost_for_free),
+      cmocka_unit_test(test_003__order_of_the_models_at_epsilon_one),
+      cmocka_unit_test(test_001__regret_falls_with_the_shufflers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
