@@ -52,13 +52,6 @@ FARO_API faro_status faro_design_find(faro_designer *designer, const faro_arms *
 FARO_API size_t faro_design_bound(size_t m);
 enum { FARO_EXACT_RANK = 20 };
 
-/* Least squares from the support of the last design found: pulls[s] plays of its s-th arm with rewards that
- * sum to sum[s]. mean[a] = <theta, x_a> for the active arms (room for coordinates->stride); theta (dimension,
- * or NULL) is the shortest vector with these means. False, with both untouched, when the pulls do not span.
- */
-FARO_API bool faro_design_estimate(faro_designer *designer, const double *pulls, const double *sum,
-                                   double *mean, double *theta);
-
 /* Sets of points as arms. */
 typedef struct faro_points faro_points;
 

@@ -89,8 +89,7 @@ faro_learner_kind_clients(const faro_learner_kind *kind); /* its plans ask clien
 FARO_API faro_status faro_learner_plan(faro_learner *learner, const faro_plan **plan,
                                        faro_error *error) FARO_WARN_UNUSED;
 /* What came of it, in the order of the plan's arms. */
-FARO_API faro_status faro_learner_hear(faro_learner *learner, const faro_heard *heard,
-                                       faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_learner_hear(faro_learner *learner, const faro_heard *heard);
 /* The arm that looks best. */
 FARO_API size_t faro_learner_best(const faro_learner *learner);
 /* Whether the arm is still in. */

@@ -68,6 +68,13 @@ static bool is_victim(const target *t, uint64_t user) {
   return user >= t->place && (user - t->place) % t->batch == 0 && (user - t->place) / t->batch < t->visits;
 }
 
+/* True when that user's data made the release speak. */
+static bool play_user(const target *t, faro_release *release, uint64_t user, const double *x, double y,
+                      faro_sim_rng *sim) {
+  const bool victim = is_victim(t, user);
+  return faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim);
+}
+
 static bool is_seen(const target *t, uint64_t release) {
   return release <= EVERY || (release & (release - 1)) == 0 || release == t->releases;
 }
@@ -79,9 +86,7 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
-    const bool victim = is_victim(t, user);
-    if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
-      continue;
+    if (!play_user(t, release, user, x, y, sim)) continue;
     const faro_statistics published = faro_release_statistics(release);
     if (!is_seen(t, published.releases)) continue;
     memcpy(view, published.sum, t->contribution->length * sizeof *view);
@@ -123,9 +128,7 @@ static faro_status see_reports(void *context, const double *x, double y, faro_si
   const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
-    const bool victim = is_victim(t, user);
-    if (!faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim))
-      continue;
+    if (!play_user(t, release, user, x, y, sim)) continue;
     const uint64_t *ones = NULL;
     for (size_t level = 0; (ones = faro_release_report(release, level)); level++) {
       const window seen = window_of(t, level);

@@ -92,35 +92,3 @@ faro_status faro_design_find(faro_designer *designer, const faro_arms *arms, con
   *design = &designer->found;
   return FARO_OK;
 }
-
-/* V's pivots relative to its diagonal: nothing is left of a direction that the pulls do not reach but
- * rounding. */
-static bool spans(const faro_ascent *ascent) {
-  for (size_t i = 0; i < ascent->z->dimension; i++) {
-    const double w = ascent->w[faro_diagonal(i)];
-    if (!(ascent->v[faro_diagonal(i)] * w * w <= 1e12)) return false;
-  }
-  return true;
-}
-
-/* The ascent is over, so its memory serves: pi holds pulls, V their Gram matrix, u the estimate in
- * coordinates. */
-bool faro_design_estimate(faro_designer *designer, const double *pulls, const double *sum, double *mean,
-                          double *theta) {
-  faro_ascent *ascent = &designer->ascent;
-  const faro_arms *z = &designer->span.z;
-  if (designer->found.support == 0) return false;
-  for (size_t s = 0; s < ascent->count; s++) ascent->pi[ascent->place[s]] = pulls[s];
-  faro_ascent_gram(ascent);
-  if (!faro_spd_whiten(ascent->spd, ascent->v, ascent->w) || !spans(ascent)) return false;
-  if (!faro_spd_factor(ascent->spd, ascent->v)) return false;
-  for (size_t i = 0; i < z->dimension; i++) {
-    ascent->u[i] = 0;
-    for (size_t s = 0; s < ascent->count; s++)
-      ascent->u[i] += sum[s] * z->x[i * z->stride + ascent->place[s]];
-  }
-  faro_spd_solve(ascent->spd, ascent->u, ascent->u); /* phi = V^-1 sum */
-  (void)faro_means(z, ascent->u, mean);
-  if (theta) faro_span_parameter(&designer->span, ascent->u, theta);
-  return true;
-}

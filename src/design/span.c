@@ -164,23 +164,6 @@ faro_status faro_span_find(faro_span *span, const faro_arms *arms, const size_t 
   return FARO_OK;
 }
 
-/* <theta, x_a> = <phi, z_a> for all a means R' Q theta = phi (and x_a = unit Q' R z_a). */
-void faro_span_parameter(const faro_span *span, const double *phi, double *theta) {
-  const size_t d = span->dimension;
-  double *y = theta; /* rank <= d, so theta can hold the solution of R' y = phi */
-  double direction[FARO_DIMENSION_MAX];
-  for (size_t k = 0; k < span->rank; k++) {
-    double sum = phi[k];
-    for (size_t j = 0; j < k; j++) sum -= span->r[j * d + k] * y[j];
-    y[k] = sum / span->r[k * d + k];
-  }
-  for (size_t i = 0; i < d; i++) {
-    direction[i] = 0;
-    for (size_t k = 0; k < span->rank; k++) direction[i] += y[k] * span->q[k * d + i];
-  }
-  for (size_t i = 0; i < d; i++) theta[i] = direction[i] / span->unit;
-}
-
 double faro_span_log_volume(const faro_span *span) {
   double sum = (double)span->rank * log(span->unit);
   for (size_t k = 0; k < span->rank; k++) sum += log(fabs(span->r[k * (span->dimension + 1)]));

@@ -23,8 +23,6 @@ faro_status faro_span_create(faro_span *span, faro_arena *arena, size_t d, size_
 /* Refuses arms that are all zero or not finite. */
 faro_status faro_span_find(faro_span *span, const faro_arms *arms, const size_t *active, size_t count,
                            faro_error *error);
-/* The shortest theta with <theta, x_a> = <phi, z_a> for all arms. */
-void faro_span_parameter(const faro_span *span, const double *phi, double *theta);
 /* ln of (det of a matrix in an orthonormal basis of the span) / (its det in coordinates z). */
 double faro_span_log_volume(const faro_span *span);
 /* d stride + d d doubles that are free once the span was found. */

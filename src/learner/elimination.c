@@ -115,6 +115,7 @@ faro_status faro_elimination_init(faro_learner *learner, faro_error *error) {
   if (status == FARO_OK) status = allocate(e, error);
   if (status == FARO_OK)
     status = faro_designer_create(&e->designer, p->arms->dimension, p->arms->count, error);
+  if (status == FARO_OK) status = faro_spd_create(&e->spd, p->arms->dimension, error);
   if (status != FARO_OK) return status;
   e->actives = p->arms->count;
   for (size_t a = 0; a < e->actives; a++) e->active[a] = a;
@@ -186,12 +187,9 @@ static void coordinates_of(const faro_elimination *e, size_t place, double *z) {
 }
 
 /* V, factored. */
-static faro_status factor(faro_elimination *e, faro_error *error) {
+static void factor(faro_elimination *e) {
   const size_t m = e->design->rank;
-  faro_spd_destroy(e->spd);
-  e->spd = NULL;
-  const faro_status status = faro_spd_create(&e->spd, m, error);
-  if (status != FARO_OK) return status;
+  faro_spd_resize(e->spd, m);
   memset(e->V, 0, faro_packed(m) * sizeof *e->V);
   for (size_t s = 0; s < e->plan.support; s++) {
     coordinates_of(e, e->place[s], e->u);
@@ -199,7 +197,6 @@ static faro_status factor(faro_elimination *e, faro_error *error) {
       for (size_t j = 0; j <= i; j++) e->V[faro_packed(i) + j] += (double)e->pulls[s] * e->u[i] * e->u[j];
   }
   FARO_INVARIANT(faro_spd_factor(e->spd, e->V)); /* the support spans */
-  return FARO_OK;
 }
 
 /* theta = V^-1 sum T z (mean heard)    002 Alg. 1 l.17, 003 Alg. 1 l.9 */
@@ -280,10 +277,9 @@ static void drop(faro_elimination *e) {
   e->learner.diagnostics.active = left;
 }
 
-faro_status faro_learner_hear(faro_learner *learner, const faro_heard *heard, faro_error *error) {
+void faro_learner_hear(faro_learner *learner, const faro_heard *heard) {
   faro_elimination *e = elimination_of(learner);
-  const faro_status status = factor(e, error);
-  if (status != FARO_OK) return status;
+  factor(e);
   estimate(e, heard);
   if (learner->params.paper) {
     const double width = learner->kind->rules->width(e, heard);
@@ -291,7 +287,6 @@ faro_status faro_learner_hear(faro_learner *learner, const faro_heard *heard, fa
   } else tight_widths(e, heard);
   drop(e);
   learner->diagnostics.updates++;
-  return FARO_OK;
 }
 
 size_t faro_learner_best(const faro_learner *learner) {

@@ -45,12 +45,7 @@ const faro_release_kind faro_release_central = {
     .phases = true,
     .splits = true,
     .calibrate = {calibrate_paper, NULL, calibrate_tight},
-    .size = sizeof(faro_real),
-    .init = faro_real_init,
-    .absorb = faro_real_absorb,
     .thicken = faro_gaussian_thicken,
     .randomize = faro_plain_randomize,
-    .sound = faro_real_sound,
-    .collect = faro_real_collect,
-    .publish = faro_real_publish,
+    FARO_REAL_KIND,
 };

@@ -10,12 +10,7 @@ const faro_release_kind faro_release_central_laplace = {
     .phases = true,
     .splits = true,
     .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
-    .size = sizeof(faro_real),
-    .init = faro_real_init,
-    .absorb = faro_real_absorb,
     .thicken = faro_laplace_thicken,
     .randomize = faro_plain_randomize,
-    .sound = faro_real_sound,
-    .collect = faro_real_collect,
-    .publish = faro_real_publish,
+    FARO_REAL_KIND,
 };

@@ -102,6 +102,11 @@ void faro_real_mix(const faro_release *r, void *batch, faro_rng *rng);
 /* The batch that balances the noise of amplified messages and users not seen yet (amplified.c). */
 uint64_t faro_amplified_batch(const faro_release *r);
 
+/* What kinds of real-valued messages have in common, whose sums just add up. */
+#define FARO_REAL_KIND                                                                                       \
+  .size = sizeof(faro_real), .init = faro_real_init, .absorb = faro_real_absorb, .sound = faro_real_sound,   \
+  .collect = faro_real_collect, .publish = faro_real_publish
+
 /* Sets the Gaussian noise of a user or node: sigma for every entry of x y, and for those of the Gram
  * matrix times `on` on its diagonal and `off` beside it. */
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off);

@@ -14,11 +14,6 @@ const faro_release_kind faro_release_none = {
     .least_batch = 1,
     .phases = true,
     .calibrate = {calibrate, calibrate, calibrate},
-    .size = sizeof(faro_real),
-    .init = faro_real_init,
-    .absorb = faro_real_absorb,
     .randomize = faro_plain_randomize,
-    .sound = faro_real_sound,
-    .collect = faro_real_collect,
-    .publish = faro_real_publish,
+    FARO_REAL_KIND,
 };

@@ -156,7 +156,8 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
     if (faro_release_kind_assigns(s->cell->release)) play_assigned(s, plan, total);
     else play_in_turn(s, plan);
   }
-  return status == FARO_OK ? faro_learner_hear(s->learner, s->heard, error) : status;
+  if (status == FARO_OK) faro_learner_hear(s->learner, s->heard);
+  return status;
 }
 
 static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, uint64_t clients,

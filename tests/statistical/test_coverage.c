@@ -24,8 +24,8 @@ static struct {
   double worst;       /* |estimate - mean| / width, the greatest so far */
 } ear;
 
-faro_status __real_faro_learner_hear(faro_learner *, const faro_heard *, faro_error *);
-faro_status __wrap_faro_learner_hear(faro_learner *, const faro_heard *, faro_error *);
+void __real_faro_learner_hear(faro_learner *, const faro_heard *);
+void __wrap_faro_learner_hear(faro_learner *, const faro_heard *);
 
 /* Dropping arms leaves the widths and theta as they were. */
 static void look(const faro_elimination *e, const size_t *active, size_t actives) {
@@ -37,7 +37,7 @@ static void look(const faro_elimination *e, const size_t *active, size_t actives
   }
 }
 
-faro_status __wrap_faro_learner_hear(faro_learner *learner, const faro_heard *heard, faro_error *error) {
+void __wrap_faro_learner_hear(faro_learner *learner, const faro_heard *heard) {
   const faro_elimination *e = (const faro_elimination *)(const void *)learner;
   size_t active[ARMS];
   const size_t actives = e->actives;
@@ -51,10 +51,9 @@ faro_status __wrap_faro_learner_hear(faro_learner *learner, const faro_heard *he
   const faro_learner_params whole = learner->params;
   learner->params.reward *= ear.part;
   learner->params.spread *= ear.part;
-  const faro_status status = __real_faro_learner_hear(learner, told, error);
+  __real_faro_learner_hear(learner, told);
   learner->params = whole;
-  if (status == FARO_OK) look(e, active, actives);
-  return status;
+  look(e, active, actives);
 }
 
 /* ---- runs */

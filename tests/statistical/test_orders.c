@@ -52,7 +52,8 @@ static void test_002__shuffled_is_as_good_as_central_and_local_is_far_off(void *
     assert_true(regret(&f, "LDP-DPE", epsilon) > 10 * regret(&f, "SDP-DPE", epsilon));
   }
   assert_true(regret(&f, "SDP-DPE", 10) < 1.3 * regret(&f, "DPE", 10));
-  assert_true(regret(&f, "CDP-DPE", 10) < regret(&f, "CDP-DPE", 1) && regret(&f, "LDP-DPE", 10) < regret(&f, "LDP-DPE", 1));
+  assert_true(regret(&f, "CDP-DPE", 10) < regret(&f, "CDP-DPE", 1) &&
+              regret(&f, "LDP-DPE", 10) < regret(&f, "LDP-DPE", 1));
   clear(&f);
 }
 
@@ -83,7 +84,8 @@ static void test_003__order_of_the_models_at_epsilon_one(void **state) {
   const faro_override one[] = {{"epsilon", "1"}};
   figure f = run("003-fig2a", one, 1);
   const double none = regret(&f, "no privacy", 1);
-  assert_true(regret(&f, "central (Alg. 1)", 1) < 1.5 * none && regret(&f, "shuffled sums (Alg. 4)", 1) < 1.5 * none);
+  assert_true(regret(&f, "central (Alg. 1)", 1) < 1.5 * none &&
+              regret(&f, "shuffled sums (Alg. 4)", 1) < 1.5 * none);
   assert_true(regret(&f, "shuffled (Alg. 3)", 1) < regret(&f, "local (Alg. 2)", 1) / 2);
   clear(&f);
 }
@@ -95,7 +97,8 @@ static void test_001__regret_falls_with_the_shufflers(void **state) {
   figure f = run("001-linucb-shufflers", shorter, 2);
   assert_true(regret(&f, "1 shuffler", 1) > regret(&f, "2 shufflers", 1));
   assert_true(regret(&f, "2 shufflers", 1) > regret(&f, "3 shufflers", 1));
-  assert_true(regret(&f, "log n shufflers", 1) > regret(&f, "3 shufflers", 1)); /* and there it has stopped paying */
+  assert_true(regret(&f, "log n shufflers", 1) >
+              regret(&f, "3 shufflers", 1)); /* and there it has stopped paying */
   clear(&f);
 }
 

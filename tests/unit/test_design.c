@@ -436,46 +436,6 @@ static void test_design__active_arms_alone_count(void **state) {
   free(few.x);
 }
 
-/* Rewards without noise give back every arm's mean, and a parameter no longer than the true one. */
-static void test_estimate__gives_back_the_means_of_all_arms(void **state) {
-  (void)state;
-  enum { D = 8, COUNT = 200 };
-  void (*const fill[])(faro_arms *) = {fill_gaussian, fill_deficient, fill_duplicated, fill_exponential};
-  for (size_t f = 0; f < 4; f++) {
-    faro_arms arms = new_arms(D, COUNT);
-    fill[f](&arms);
-    double theta[D];
-    double found[D];
-    double mean[COUNT + FARO_ARM_TILE];
-    double truth[COUNT + FARO_ARM_TILE];
-    double pulls[COUNT];
-    double sum[COUNT];
-    for (size_t i = 0; i < D; i++) theta[i] = faro_sim_normal(&sim);
-    (void)faro_means(&arms, theta, truth);
-    faro_designer *designer = new_designer(D, COUNT);
-    assert_false(faro_design_estimate(designer, pulls, sum, mean, found)); /* no design yet */
-    const faro_design *design = find(designer, &arms, 2);
-    for (size_t s = 0; s < design->support; s++) {
-      pulls[s] = ceil(1000 * design->weight[s]);
-      sum[s] = pulls[s] * truth[design->arm[s]];
-    }
-    assert_true(faro_design_estimate(designer, pulls, sum, mean, found));
-    double length[2] = {0, 0};
-    for (size_t i = 0; i < D; i++) {
-      length[0] += theta[i] * theta[i];
-      length[1] += found[i] * found[i];
-    }
-    assert_true(length[1] <= length[0] * (1 + 1e-9));
-    for (size_t a = 0; a < COUNT; a++) assert_close(mean[a], truth[a], 1e-10);
-    (void)faro_means(&arms, found, mean);
-    for (size_t a = 0; a < COUNT; a++) assert_close(mean[a], truth[a], 1e-10);
-    for (size_t s = 0; s < design->support; s++) pulls[s] = s + 1 < design->rank;
-    assert_false(faro_design_estimate(designer, pulls, sum, mean, NULL));
-    faro_designer_destroy(designer);
-    free(arms.x);
-  }
-}
-
 static void assert_refused(faro_designer *designer, const faro_arms *arms, const size_t *active, size_t count,
                            double target, const char *why) {
   faro_error error = {0};
@@ -669,7 +629,6 @@ int main(void) {
       cmocka_unit_test(test_design__does_not_depend_on_where_the_span_lies_and_how_long_arms_are),
       cmocka_unit_test(test_design__known_optima),
       cmocka_unit_test(test_design__active_arms_alone_count),
-      cmocka_unit_test(test_estimate__gives_back_the_means_of_all_arms),
       cmocka_unit_test(test_design__refuses_bad_input_and_says_which_arm),
       cmocka_unit_test(test_design__survives_exhaustion_and_searches_without_allocating),
       cmocka_unit_test(test_points__closed_forms_have_certificate_d),
