@@ -6,6 +6,7 @@
 #include <faro/base.h>
 #include <faro/design.h>
 #include <faro/env.h>
+#include <faro/glm.h>
 #include <faro/learner.h>
 #include <faro/linalg.h>
 #include <faro/privacy.h>
@@ -14,5 +15,6 @@
 #include <faro/report.h>
 #include <faro/sim.h>
 #include <faro/statistics.h>
+#include <faro/study.h>
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef FARO_LEARNER_H
 #define FARO_LEARNER_H
 
-#include <faro/linalg.h>
+#include <faro/glm.h>
 #include <faro/statistics.h>
 
 /* Play argmax_a <theta, x_a> + beta ||w x_a||. `version` changes with every update. A learner of sums has no w and
@@ -54,13 +54,19 @@ typedef struct faro_learner_params {
   uint64_t clients;      /* or are always so many, when not 0 */
   double spread;         /* sub-Gaussian scale of clients' parameters about the common one */
   bool guess;            /* of sum: whoever is not covered by a release yet counts as 1/2 */
+  /* Generalised linear rewards, in [0, 1]; features of norm at most 1. */
+  faro_link link;
+  double bound;  /* S: on the parameter */
+  double kappa;  /* on 1 / slope, over all arms and parameters that there may be */
+  size_t offers; /* arms in a round, at most */
   faro_noise noise;
 } faro_learner_params;
 
 typedef struct faro_learner_diagnostics {
   uint64_t updates;
-  uint64_t active;  /* phased: arms left */
-  uint64_t shifted; /* updates in which noise had made V indefinite, so that it was shifted */
+  uint64_t active;   /* phased: arms left */
+  uint64_t shifted;  /* updates in which noise had made V indefinite, so that it was shifted */
+  uint64_t explored; /* generalised linear: rounds of part 0 */
 } faro_learner_diagnostics;
 
 typedef struct faro_learner faro_learner;
@@ -94,6 +100,50 @@ FARO_API void faro_learner_hear(faro_learner *learner, const faro_heard *heard);
 FARO_API size_t faro_learner_best(const faro_learner *learner);
 /* Whether the arm is still in. */
 FARO_API bool faro_learner_holds(const faro_learner *learner, size_t arm);
+
+/* Learners of generalised linear rewards. They work in terms, each a study of so many people (study.h): the sums
+ * W_p = sum w x x' of its two parts, and fits. A term goes
+ *
+ *   begin -> fits allowed;   for each person: pick, [observe];   when sums are out: see, and then ask, answer while it
+ *   asks;                    at the end of the term the same once more */
+enum { FARO_LEARNER_PARTS = 2 };
+
+/* What a person does, and where the person's data counts. */
+typedef struct faro_pick {
+  size_t arm;
+  unsigned part;
+  double weight; /* of x x' in the part's sum */
+} faro_pick;
+
+/* A fit: the minimiser of L (glm.h) over a part's data and a region, see faro_ask in study.h. */
+typedef struct faro_question {
+  unsigned part;
+  double ridge;
+  faro_region region;
+  const double *curvature, *start;
+} faro_question;
+
+typedef struct faro_reply {
+  const double *theta;
+  double bound; /* of its excess loss */
+  double noise; /* standard deviation of the noise in an entry of the gradient behind theta; 0: exact */
+} faro_reply;
+
+FARO_API bool faro_learner_kind_glm(const faro_learner_kind *kind);
+FARO_API bool
+faro_learner_kind_observes(const faro_learner_kind *kind); /* sees raw data: no privacy, no study */
+/* People of the next term; 0: the horizon is over. Terms that do not fill the horizon are followed by a last one. */
+FARO_API uint64_t faro_learner_term(faro_learner *learner);
+/* The term starts: what its sums' noise will be, and how many fits of each part the learner may ask for. */
+FARO_API void faro_learner_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
+                                 uint64_t fits[static FARO_LEARNER_PARTS]);
+/* `luck` is uniform in [0, 1): for learners whose people draw their arm. */
+FARO_API faro_pick faro_learner_pick(faro_learner *learner, const faro_arms *arms, double luck);
+FARO_API void faro_learner_observe(faro_learner *learner, const double *x, double y);
+FARO_API void faro_learner_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]);
+/* The learner's next question, if it has one now; pointers hold until the answer. */
+FARO_API bool faro_learner_ask(faro_learner *learner, faro_question *question);
+FARO_API void faro_learner_answer(faro_learner *learner, const faro_reply *reply);
 
 /* The user's side: chooses arms under a policy. Scores are kept, so that a user who meets the same
  * policy and the same arms again costs nothing. */

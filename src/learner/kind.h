@@ -13,6 +13,16 @@ struct faro_learner_kind {
   faro_status (*init)(faro_learner *, faro_error *);
   void (*release)(faro_learner *); /* what init made outside the arena; NULL: nothing */
   void (*update)(faro_learner *, const faro_statistics *);
+  /* Generalised linear rewards, see learner.h: pick is set for all of them, observe for those without privacy, the rest
+   * for those that work through a study. */
+  uint64_t (*term)(faro_learner *);
+  void (*begin)(faro_learner *, const faro_noise noise[static FARO_LEARNER_PARTS],
+                uint64_t fits[static FARO_LEARNER_PARTS]);
+  faro_pick (*pick)(faro_learner *, const faro_arms *, double luck);
+  void (*observe)(faro_learner *, const double *x, double y);
+  void (*see)(faro_learner *, const faro_statistics sum[static FARO_LEARNER_PARTS]);
+  bool (*ask)(faro_learner *, faro_question *);
+  void (*answer)(faro_learner *, const faro_reply *);
   const struct faro_rules *rules; /* of a phased learner, see elimination.h; NULL: it is none */
 };
 

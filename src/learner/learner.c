@@ -66,3 +66,34 @@ void faro_learner_update(faro_learner *learner, const faro_statistics *statistic
 bool faro_learner_kind_phased(const faro_learner_kind *kind) { return kind->rules != NULL; }
 const faro_policy *faro_learner_policy(const faro_learner *learner) { return &learner->policy; }
 faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner) { return learner->diagnostics; }
+
+bool faro_learner_kind_glm(const faro_learner_kind *kind) { return kind->pick != NULL; }
+bool faro_learner_kind_observes(const faro_learner_kind *kind) { return kind->observe != NULL; }
+uint64_t faro_learner_term(faro_learner *learner) { return learner->kind->term(learner); }
+
+void faro_learner_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
+                        uint64_t fits[static FARO_LEARNER_PARTS]) {
+  learner->kind->begin(learner, noise, fits);
+}
+
+faro_pick faro_learner_pick(faro_learner *learner, const faro_arms *arms, double luck) {
+  return learner->kind->pick(learner, arms, luck);
+}
+
+void faro_learner_observe(faro_learner *learner, const double *x, double y) {
+  learner->kind->observe(learner, x, y);
+}
+
+void faro_learner_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
+  learner->kind->see(learner, sum);
+}
+
+bool faro_learner_ask(faro_learner *learner, faro_question *question) {
+  return learner->kind->ask(learner, question);
+}
+
+void faro_learner_answer(faro_learner *learner, const faro_reply *reply) {
+  learner->kind->answer(learner, reply);
+  learner->policy.version++;
+  learner->diagnostics.updates++;
+}

@@ -1,0 +1,84 @@
+/* study: people whose data answers a bounded number of questions, all through releases.
+ *
+ * Each person of a study brings features x, a reward y, and belongs to one of two parts. What may be asked:
+ *
+ *   sums   running sums of w x x' over each part, published after every batch, for weights w that are known when the
+ *          person comes (two releases, one for each part; to the other one the person adds zero);
+ *   fits   the parameter of a generalised linear model on the data of a part so far, by projected gradient descent
+ *          whose gradients are sums through a release; at most so many for each part as was allowed before the first.
+ *
+ * Everything that leaves the study is covered by one claim, also when weights, parts, actions and the times of
+ * questions are chosen by what was answered before (docs/privacy.md): replacing one person, who may change part,
+ * costs what staying in a part costs at most. Numbers of people in a part are not public and are never used: a fit
+ * goes over everybody, those of the other part adding zero.
+ *
+ * Who holds the data follows from the release. For a trusted server it is the server. In the shuffle model everybody
+ * keeps their own and answers each step of a fit through the shuffler; this object is then all of them together, for
+ * simulation. Without privacy a fit is the exact minimiser. */
+#ifndef FARO_STUDY_H
+#define FARO_STUDY_H
+
+#include <faro/glm.h>
+#include <faro/release.h>
+
+enum { FARO_PARTS = 2 };
+
+typedef struct faro_study_params {
+  faro_link link;
+  size_t dimension;
+  double norm;           /* S: bound on the parameter */
+  double reward;         /* R: rewards lie in [0, R] */
+  double steepest;       /* B: bound on the weights of part 1; those of part 0 are at most 1 */
+  uint64_t people;       /* who will come at most */
+  uint64_t batch;        /* between two sums; 0: the release chooses */
+  uint64_t horizon;      /* T of the whole algorithm; the figure calibration's constants need it */
+  double failure;        /* zeta, likewise, and with which bounds of fits may fail */
+  double epsilon, delta; /* of everything together */
+  faro_calibration calibration;
+} faro_study_params;
+
+typedef struct faro_study faro_study;
+
+/* Which releases there are studies for: none, central-tree, central-factored, shuffle-bits (of one batch). */
+FARO_API bool faro_study_takes(const faro_release_kind *kind);
+
+FARO_API faro_status faro_study_create(faro_study **study, const faro_release_kind *kind,
+                                       const faro_study_params *params, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_study_destroy(faro_study *study);
+
+/* How many fits there may be of each part, once and before the first person. Then the claim is settled. */
+FARO_API faro_status faro_study_allow(faro_study *study, const uint64_t fits[static FARO_PARTS],
+                                      faro_error *error) FARO_WARN_UNUSED;
+
+/* One person. True when new sums are out. Features longer than 1 are scaled back, rewards clipped to [0, R], weights to
+ * their bound. FARO_INVALID is not possible: whoever comes after the last is not counted, and false comes back. */
+FARO_API bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight,
+                             faro_sim_rng *sim);
+FARO_API faro_statistics faro_study_sum(const faro_study *study, unsigned part); /* vech only */
+FARO_API faro_noise faro_study_noise(const faro_study *study, unsigned part);
+
+typedef struct faro_ask {
+  unsigned part;
+  double ridge;
+  faro_region region;      /* within ||theta|| <= S or not: the asker's choice, from what is public */
+  const double *curvature; /* packed, public: about the Hessian; steps are scaled by its inverse. NULL: plain steps */
+  const double *start;     /* public; within the region */
+} faro_ask;
+
+typedef struct faro_answer {
+  double *theta;    /* the caller's, `dimension` numbers */
+  double bound;     /* theta's L exceeds the least over the region by no more, with probability 1 - failure */
+  double noise;     /* standard deviation of the privacy noise in an entry of the (averaged) gradient behind theta */
+  uint64_t steps;   /* gradients that were released */
+} faro_answer;
+
+/* FARO_INVALID, and nothing spent, when the part's fits are used up. */
+FARO_API faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng *sim, faro_answer *answer,
+                                    faro_error *error) FARO_WARN_UNUSED;
+FARO_API uint64_t faro_study_left(const faro_study *study, unsigned part); /* fits */
+
+FARO_API const faro_claim *faro_study_claim(const faro_study *study);
+FARO_API faro_cost faro_study_cost(const faro_study *study); /* of one person, all steps of all fits together */
+FARO_API uint64_t faro_study_batch(const faro_study *study);
+
+#endif
