@@ -23,10 +23,11 @@ typedef enum faro_link {
 } faro_link;
 
 FARO_API const char *faro_link_name(faro_link link);
-/* Accurate in relative terms for |z| <= 40, and finite beyond wherever the value is. */
+/* Accurate in relative terms for |z| <= 40 wherever a double can hold the value (the probit's left tail ends at -37),
+ * and finite beyond wherever the value is. */
 FARO_API double faro_link_potential(faro_link link, double z); /* b */
 FARO_API double faro_link_mean(faro_link link, double z);      /* mu */
-FARO_API double faro_link_slope(faro_link link, double z);     /* mu', above 0 */
+FARO_API double faro_link_slope(faro_link link, double z);     /* mu', at least DBL_MIN */
 FARO_API double faro_link_bend(faro_link link, double z);      /* mu'' */
 /* Over |z| <= reach: the greatest and the least slope, and the greatest |mu''|. */
 FARO_API double faro_link_steepest(faro_link link, double reach);
@@ -56,13 +57,14 @@ FARO_API void faro_glm_hessian(faro_link link, const faro_rows *rows, double rid
 /* Scratch for what follows; nothing is allocated after its creation. */
 typedef struct faro_solver faro_solver;
 
-FARO_API faro_status faro_solver_create(faro_solver **solver, size_t dimension, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_solver_create(faro_solver **solver, size_t dimension,
+                                        faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_solver_destroy(faro_solver *solver);
 
 /* The point of the region nearest to y in the norm of packed positive definite `norm` (NULL: the identity). y and
  * nearest may be the same. */
-FARO_API void faro_solver_nearest(faro_solver *solver, const double *norm, const faro_region *region, const double *y,
-                                  double *nearest);
+FARO_API void faro_solver_nearest(faro_solver *solver, const double *norm, const faro_region *region,
+                                  const double *y, double *nearest);
 /* max <g, u> over the region. */
 FARO_API double faro_solver_support(faro_solver *solver, const faro_region *region, const double *g);
 /* Minimises L over the region (NULL: everywhere; then ridge > 0), from theta on, by Newton's method with line search;
@@ -72,12 +74,13 @@ FARO_API size_t faro_solver_minimise(faro_solver *solver, faro_link link, const 
 
 /* The minimiser of L, kept while rows are added. Gradient and Hessian are kept at an anchor; theta is one Newton step
  * from it, for as long as Taylor's remainder bounds the gradient's norm there by `tolerance`, and else the anchor moves.
- * So a row costs O(d^3), and a pass over all rows is rare. */
+ * So a row costs O(d^2), and a pass over all rows is rare. */
 typedef struct faro_follower faro_follower;
 
 /* rows: how many may come at most. ridge > 0. */
-FARO_API faro_status faro_follower_create(faro_follower **follower, faro_link link, size_t dimension, size_t rows,
-                                          double ridge, double tolerance, faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_follower_create(faro_follower **follower, faro_link link, size_t dimension,
+                                          size_t rows, double ridge, double tolerance,
+                                          faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_follower_destroy(faro_follower *follower);
 FARO_API void faro_follower_add(faro_follower *follower, const double *x, double y);
 FARO_API const double *faro_follower_theta(const faro_follower *follower);

@@ -1,0 +1,11 @@
+/* loss: L, its gradient and its Hessian in one pass over the rows. */
+#ifndef FARO_GLM_LOSS_H
+#define FARO_GLM_LOSS_H
+
+#include <faro/glm.h>
+
+/* What is NULL is left out. The Hessian is packed. */
+void faro_glm_pass(faro_link link, const faro_rows *rows, double ridge, const double *theta, double *loss,
+                   double *gradient, double *hessian);
+
+#endif
