@@ -19,15 +19,24 @@
 #include <faro/random.h>
 #include <faro/statistics.h>
 
-/* What one user adds: z = ( vech(x x'), x y ), packed as in linalg.h. Features longer than `norm` are scaled back to
- * it and rewards clipped to [low, high] before anything else happens; features that are not finite count as zero, and
- * a reward that is no number as `low`. Every release clips by itself: it takes x and y, never a finished z. */
+/* What z is made of; y is used by moments alone. */
+typedef enum faro_form {
+  FARO_FORM_MOMENTS, /* ( vech(x x'), x y ) */
+  FARO_FORM_GRAM,    /* vech(x x') */
+  FARO_FORM_VALUES,  /* x, every entry clipped to [low, high] on its own */
+  FARO_FORM_BALL     /* x, scaled back to `norm` */
+} faro_form;
+
+/* What one user adds: z = ( vech(x x'), x y ) or a part of it, packed as in linalg.h. Features longer than `norm` are
+ * scaled back to it and rewards clipped to [low, high] before anything else happens; features that are not finite count
+ * as zero, and a reward that is no number as `low`. Every release clips by itself: it takes x and y, never a finished
+ * z. */
 typedef struct faro_contribution {
-  bool values;      /* z = x, every entry clipped to [low, high] on its own; y is not used */
-  bool binary;      /* and every entry is one of the two ends */
+  faro_form form;
+  bool binary;      /* of values: every entry is one of the two ends */
   size_t dimension; /* d, of x */
-  size_t gram;      /* d (d+1) / 2: the entries of vech(x x') */
-  size_t length;    /* gram + d */
+  size_t gram;      /* d (d+1) / 2: the entries of vech(x x'); 0 where z is x itself */
+  size_t length;    /* of z */
   double norm, low, high;
   double entry;       /* no entry of z exceeds this in magnitude */
   double sensitivity; /* L2: replacing one user moves z by no more */
@@ -40,6 +49,12 @@ FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimensi
  * that are wanted for their own sake; `binary`: each one of -1/2 and 1/2, else rounded to the nearer one. */
 FARO_API faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary,
                                               faro_error *error) FARO_WARN_UNUSED;
+/* vech(x x') alone, for ||x|| <= norm. */
+FARO_API faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, double norm,
+                                            faro_error *error) FARO_WARN_UNUSED;
+/* A plain vector of `count` numbers with ||x|| <= radius. */
+FARO_API faro_status faro_contribution_ball(faro_contribution *c, size_t count, double radius,
+                                            faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
 
 /* Where the size of the noise comes from. */
@@ -107,6 +122,11 @@ FARO_API faro_statistics faro_release_statistics(const faro_release *release);
 /* The scale (see faro_noise) of the noise in one entry of the sum that is published now; at most that of
  * faro_release_noise. */
 FARO_API double faro_release_scale(const faro_release *release, size_t entry);
+/* The Gaussian mechanism (privacy.h) that dominates all that one user's data does to the whole release, all rounds of the
+ * user together, when each round's contribution moves by at most `move` in L2: mu, and the delta that this costs besides.
+ * False where none is known. At `move` = the sensitivity it is what the claim rests on; with it unlike releases on the
+ * same users can be added up better than by their claims (mu^2 adds, and slacks do). */
+FARO_API bool faro_release_gaussian(const faro_release *release, double move, double *mu, double *slack);
 /* All batches of the horizon are released: whatever is absorbed from now on stays unseen. */
 FARO_API bool faro_release_spent(const faro_release *release);
 

@@ -107,6 +107,8 @@ faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contrib
   if (contribution->dimension < 30 || contribution->dimension > 1000)
     return faro_fail(error, FARO_INVALID, "dimension must be 30 .. 1000 for an audit of one run (got %zu)",
                      contribution->dimension);
+  if (contribution->form == FARO_FORM_GRAM)
+    return faro_fail(error, FARO_INVALID, "an audit of one run needs contributions with x or x y in them");
   faro_release_params p = *params;
   p.horizon = contribution->dimension;
   p.batch = sees_messages(kind) ? 1 : p.horizon; /* every canary is in the one release */

@@ -240,9 +240,29 @@ faro_status faro_bits_tighten(faro_release *r, faro_error *error) {
   return faro_bits_fix(r, 2 * r->contribution.entry / grid, error);
 }
 
+/* What the levels' noise amounts to for a user who moves less: the accountant again, from grid and bits. */
+bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack) {
+  const faro_bits *s = bits_in(r);
+  double square = 0;
+  double total = 0;
+  for (size_t i = 0; s->fuse && move > 0 && i < s->levels; i++) {
+    faro_bits_plan plan = plan_of(r, i, (double)s->grid);
+    plan.sensitivity = move / (2 * r->contribution.entry);
+    plan.bits = (double)(of_server(r) ? s->level[i].noise : s->level[i].bits);
+    double epsilon = INFINITY;
+    if (faro_bits_account(&plan, r->params.delta, &epsilon, NULL) != FARO_OK || !isfinite(epsilon))
+      return false;
+    square += plan.mu * plan.mu * plan.load / (double)s->levels;
+    total += plan.slack * (double)r->repeats;
+  }
+  *mu = sqrt(square);
+  *slack = total;
+  return s->fuse; /* fair bits, of `tight` */
+}
+
 double faro_bits_stretch(const faro_release *r) {
   const faro_contribution *c = &r->contribution;
-  return c->values ? fmax(1, c->norm / c->entry) : 1;
+  return c->gram == 0 ? fmax(1, c->norm / c->entry) : 1;
 }
 
 /* Noise by the accountant, and users whom the server does not see yet. The sum of the highest level's nodes is a random
@@ -259,7 +279,8 @@ double faro_bits_predict(const faro_release *r, size_t levels, double batch, dou
                        sqrt((double)levels);
   const double walk = sigma * sqrt(n / top);
   const double below = sigma * sqrt(((double)levels - 1) * (degree - 1));
-  if (r->contribution.values) return (batch - 1) / 2 + hypot(2 * walk, below * sqrt(2 * log(2 * n / batch)));
+  if (r->contribution.gram == 0)
+    return (batch - 1) / 2 + hypot(2 * walk, below * sqrt(2 * log(2 * n / batch)));
   return 0.3 * d * batch + 0.66 * pow(d, 0.75) * sqrt(n * hypot(walk, below));
 }
 

@@ -70,12 +70,14 @@ bool faro_bits_task(const faro_release *r, size_t level, faro_shuffler_task *tas
 size_t faro_bits_due(const faro_release *r);
 const uint64_t *faro_bits_report(const faro_release *r, size_t level);
 double faro_bits_share(const faro_release *r);
+bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack);
 
 /* What all kinds made of bit sums have in common. */
 #define FARO_BITS_KIND                                                                                       \
   .exact = true, .splits = true, .size = sizeof(faro_bits), .absorb = faro_bits_absorb,                      \
   .thicken = faro_bits_thicken, .thicken_secure = faro_bits_thicken_secure, .prepare = faro_bits_prepare,    \
   .randomize = faro_bits_randomize, .sound = faro_bits_sound, .collect = faro_bits_collect,                  \
-  .publish = faro_bits_publish, .share = faro_bits_share, .report = faro_bits_report
+  .publish = faro_bits_publish, .share = faro_bits_share, .report = faro_bits_report,                        \
+  .gaussian = faro_bits_gaussian
 
 #endif

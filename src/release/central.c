@@ -19,6 +19,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   set(r, sigma);
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity / sigma;
   const double proven = faro_gaussian_epsilon(shift, r->params.delta);
+  r->mu = shift;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, proven <= r->params.epsilon,
       "Gaussian noise of 002 on each batch%s; the exact Gaussian mechanism gives epsilon %.3g",
@@ -30,7 +31,8 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
-  set(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta));
+  r->mu = faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  set(r, shift / r->mu);
   r->claim =
       faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,
                       "exact Gaussian mechanism (Balle & Wang 2018) on each batch, sensitivity %.4g", shift);

@@ -1,4 +1,4 @@
-/* contribution: clip, then z = ( vech(x x'), x y ). */
+/* contribution: clip, then z = ( vech(x x'), x y ), or one of both, or x. */
 #include <faro/linalg.h>
 #include <faro/release.h>
 
@@ -23,17 +23,24 @@ static double sensitivity_of(double norm, double low, double high) {
   return sqrt(most) * (1 + 1e-12);
 }
 
-faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
-                                   double high, faro_error *error) {
+static faro_status check_features(size_t dimension, double norm, faro_error *error) {
   if (dimension < 1 || dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      dimension);
   if (!(norm > 0 && norm < INFINITY))
     return faro_fail(error, FARO_INVALID, "the bound on feature norms must be > 0 (got %g)", norm);
+  return FARO_OK;
+}
+
+faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
+                                   double high, faro_error *error) {
+  const faro_status status = check_features(dimension, norm, error);
+  if (status != FARO_OK) return status;
   if (!(low < high && isfinite(low) && isfinite(high)))
     return faro_fail(error, FARO_INVALID, "rewards need an interval low < high (got [%g, %g])", low, high);
   const double reward = fmax(fabs(low), fabs(high));
-  *c = (faro_contribution){.dimension = dimension,
+  *c = (faro_contribution){.form = FARO_FORM_MOMENTS,
+                           .dimension = dimension,
                            .gram = faro_packed(dimension),
                            .length = faro_packed(dimension) + dimension,
                            .norm = norm,
@@ -45,11 +52,42 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
   return FARO_OK;
 }
 
+/* The first term above: a^2 + b^2 - 2 c^2 <= 2 L^4, at orthogonal x and v. */
+faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, double norm, faro_error *error) {
+  const faro_status status = check_features(dimension, norm, error);
+  if (status != FARO_OK) return status;
+  const double square = norm * norm;
+  *c = (faro_contribution){.form = FARO_FORM_GRAM,
+                           .dimension = dimension,
+                           .gram = faro_packed(dimension),
+                           .length = faro_packed(dimension),
+                           .norm = norm,
+                           .entry = square,
+                           .sensitivity = sqrt(2) * square * (1 + 1e-12)};
+  c->absolute = sqrt((double)c->length) * c->sensitivity;
+  return FARO_OK;
+}
+
+faro_status faro_contribution_ball(faro_contribution *c, size_t count, double radius, faro_error *error) {
+  if (count < 1 || count > 1000000)
+    return faro_fail(error, FARO_INVALID, "a vector must have 1 .. 10^6 entries (got %zu)", count);
+  if (!(radius > 0 && radius < INFINITY))
+    return faro_fail(error, FARO_INVALID, "radius must be > 0 (got %g)", radius);
+  *c = (faro_contribution){.form = FARO_FORM_BALL,
+                           .dimension = count,
+                           .length = count,
+                           .norm = radius,
+                           .entry = radius,
+                           .sensitivity = 2 * radius * (1 + 1e-12)};
+  c->absolute = sqrt((double)count) * c->sensitivity;
+  return FARO_OK;
+}
+
 faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary, faro_error *error) {
   if (count < 1 || count > 1000000)
     return faro_fail(error, FARO_INVALID, "a vector must have 1 .. 10^6 entries (got %zu)", count);
   const double root = sqrt((double)count);
-  *c = (faro_contribution){.values = true,
+  *c = (faro_contribution){.form = FARO_FORM_VALUES,
                            .binary = binary,
                            .dimension = count,
                            .length = count,
@@ -78,16 +116,31 @@ static void make_values(const faro_contribution *c, const double *x, double *z) 
   for (size_t i = 0; i < c->length; i++) z[i] = c->binary ? (x[i] > 0 ? c->high : c->low) : clip(c, x[i]);
 }
 
-void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {
-  if (c->values) {
-    make_values(c, x, z);
-    return;
-  }
+static void make_ball(const faro_contribution *c, const double *x, double *z) {
   const double factor = shrink(c, x);
+  for (size_t i = 0; i < c->dimension; i++) z[i] = factor > 0 ? factor * x[i] : 0;
+}
+
+static void make_gram(const faro_contribution *c, const double *x, double *z) {
+  const double factor = shrink(c, x);
+  for (size_t i = 0; i < c->dimension; i++)
+    for (size_t j = 0; j <= i; j++) *z++ = factor > 0 ? factor * x[i] * (factor * x[j]) : 0;
+}
+
+static void make_moments(const faro_contribution *c, const double *x, double y, double *z) {
   const double reward = clip(c, y);
   double *moment = z + c->gram;
-  for (size_t i = 0; i < c->dimension; i++) moment[i] = factor > 0 ? factor * x[i] : 0;
+  make_ball(c, x, moment);
   for (size_t i = 0; i < c->dimension; i++)
     for (size_t j = 0; j <= i; j++) *z++ = moment[i] * moment[j];
   for (size_t i = 0; i < c->dimension; i++) moment[i] *= reward;
+}
+
+void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {
+  switch (c->form) {
+  case FARO_FORM_MOMENTS: make_moments(c, x, y, z); break;
+  case FARO_FORM_GRAM: make_gram(c, x, z); break;
+  case FARO_FORM_VALUES: make_values(c, x, z); break;
+  case FARO_FORM_BALL: make_ball(c, x, z); break;
+  }
 }

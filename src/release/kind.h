@@ -46,6 +46,8 @@ struct faro_release_kind {
   void (*collect)(faro_release *, size_t index, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
   const uint64_t *(*report)(const faro_release *, size_t level); /* see faro_release_report; NULL: none */
+  bool (*gaussian)(const faro_release *, double move, double *mu,
+                   double *slack);       /* see faro_release_gaussian; NULL: by `mu` */
   double (*share)(const faro_release *); /* of `scale`, that the sum published now has; NULL: all of it */
 };
 
@@ -60,6 +62,7 @@ struct faro_release {
   uint64_t batches; /* M: complete batches within the horizon */
   uint64_t repeats; /* M0: batches that one user may be in, at most M */
   faro_claim claim;
+  double mu; /* all rounds of a user are a Gaussian mechanism with it; 0: they are not, or nobody asked */
   faro_cost cost;
   double gamma;
   bool gaussian;

@@ -11,7 +11,7 @@
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const faro_budget each = faro_advanced_share(r);
-  const bool values = r->contribution.values;
+  const bool values = r->contribution.gram == 0;
   const double sigma =
       values ? faro_classical_sigma(r, each) : 4 * sqrt(2 * log(2.5 / each.delta)) / each.epsilon;
   faro_set_gaussian(r, sigma, 1, 1);

@@ -89,9 +89,9 @@ void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim) {
 
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {
   double *sd = real_of(r)->sd;
-  for (size_t i = 0; !r->contribution.values && i < r->contribution.dimension; i++)
+  for (size_t i = 0; r->contribution.gram > 0 && i < r->contribution.dimension; i++)
     for (size_t j = 0; j <= i; j++) *sd++ = sigma * (i == j ? on : off);
-  for (size_t i = 0; i < r->contribution.dimension; i++) *sd++ = sigma;
+  for (size_t i = r->contribution.gram; i < r->contribution.length; i++) *sd++ = sigma;
   r->gaussian = true;
 }
 
@@ -126,7 +126,7 @@ void faro_set_scale(faro_release *r, double factor) {
  * For x y - v w with y, w in [low, high]: at most (2 L max|y|)^2. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off) {
   const faro_contribution *c = &r->contribution;
-  if (c->values) return c->sensitivity / sigma; /* plain numbers, all with the same noise */
+  if (c->gram == 0) return c->sensitivity / sigma; /* plain numbers, all with the same noise */
   const double gram = fmax(1 / (on * on), 1 / (2 * off * off)) * 2 * pow(c->norm, 4);
   const double reward = fmax(fabs(c->low), fabs(c->high));
   return sqrt(gram + 4 * c->norm * c->norm * reward * reward) / sigma;

@@ -169,6 +169,14 @@ double faro_release_scale(const faro_release *release, size_t entry) {
   return release->carried ? hypot(release->carried_scale[entry], own) : own;
 }
 
+bool faro_release_gaussian(const faro_release *release, double move, double *mu, double *slack) {
+  if (release->kind->gaussian) return release->kind->gaussian(release, move, mu, slack);
+  if (!(release->mu > 0)) return false;
+  *mu = release->mu * move / release->contribution.sensitivity;
+  *slack = 0;
+  return true;
+}
+
 bool faro_release_spent(const faro_release *release) { return release->ledger.charged == release->batches; }
 
 /* What the last release ended with goes into every sum of this one. */

@@ -47,8 +47,8 @@ static faro_status calibrate_values(faro_release *r, faro_error *error) {
         "level must be event for shuffle-bits under calibration paper on plain vectors: 002 has no "
         "theorem for users who return");
   const vector_plan p = plan_values(r);
-  const double root = sqrt((double)r->contribution.length);
-  const double steps = ceil(p.g / root); /* of an entry */
+  const double root = r->contribution.norm / r->contribution.entry; /* of values sqrt(s), of a ball 1 */
+  const double steps = ceil(p.g / root);                            /* of an entry */
   const double g = steps * root;
   const bool inside = r->params.epsilon < p.end && r->params.delta < 0.5;
   r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, inside, "%s%s", p.by,
@@ -61,7 +61,7 @@ static faro_status calibrate_values(faro_release *r, faro_error *error) {
 /* Plain vectors as above. Moments: 000 Theorem C.1; for users who return Theorem E.5, which has 10^7 ln(2/delta) M in
  * place of 24e4 and splits delta. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
-  if (r->contribution.values) return calibrate_values(r, error);
+  if (r->contribution.gram == 0) return calibrate_values(r, error);
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
   const double d = (double)r->contribution.dimension;

@@ -73,7 +73,8 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const faro_continual factors = faro_tree_factors(r->batches, r->repeats);
   const double shift = r->contribution.sensitivity * factors.sensitivity;
-  faro_set_gaussian(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), 1, 1);
+  r->mu = faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  faro_set_gaussian(r, shift / r->mu, 1, 1);
   faro_set_scale(r, factors.prefix);
   r->claim =
       faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,

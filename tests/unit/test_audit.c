@@ -413,7 +413,7 @@ static void audit_release(size_t kind, faro_calibration calibration, const faro_
 static bool no_theorem(const faro_release_kind *kind, int calibration, const faro_contribution *c) {
   return calibration == FARO_CALIBRATION_PAPER &&
          (named(kind, "concurrent-bits") || named(kind, "shuffle-laplace") ||
-          (c->values && named(kind, "shuffle-bits")));
+          (c->form == FARO_FORM_VALUES && named(kind, "shuffle-bits")));
 }
 
 static void for_all(const faro_release_params *params, faro_contribution contribution, uint64_t trials) {
@@ -497,8 +497,8 @@ static void return_four_times(const faro_release_kind *kind, const faro_contribu
   faro_audit_result result = {0};
   assert_ok(faro_audit_release(kind, c, &params, &p, &result, error));
   print_message("  %-18s %-7s noise for %d visits: %.3f (%s, %s)\n", faro_release_kind_name(kind),
-                c->values ? "number" : "moments", planted ? 1 : 4, result.epsilon_lower, result.pair,
-                result.statistic);
+                c->form == FARO_FORM_VALUES ? "number" : "moments", planted ? 1 : 4, result.epsilon_lower,
+                result.pair, result.statistic);
   assert_int_equal(result.consistent, !planted);
 }
 
@@ -508,7 +508,8 @@ static void test_releases__returning_users_are_covered_if_the_noise_is_made_for_
   for (int c = 0; c < 2; c++)
     for (size_t k = 0; k < faro_release_kinds(); k++) {
       const faro_release_kind *kind = faro_release_kind_at(k);
-      const bool loose = !both[c].values && strstr(faro_release_kind_name(kind), "laplace"); /* bound on L1 */
+      const bool loose = !(both[c].form == FARO_FORM_VALUES) &&
+                         strstr(faro_release_kind_name(kind), "laplace"); /* bound on L1 */
       if (faro_release_kind_trust(kind) == FARO_TRUST_NONE) continue;
       return_four_times(kind, &both[c], false);
       if (!loose) return_four_times(kind, &both[c], true);

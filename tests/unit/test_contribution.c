@@ -82,6 +82,86 @@ static void test_sensitivity__bounds_every_pair_of_users(void **state) {
   assert_close(c.sensitivity, sqrt(2.53125), 1e-9);
 }
 
+/* The gram form is vech(x x') alone, the ball x itself; both clip what comes. */
+static void test_make__gram_and_ball_are_the_parts(void **state) {
+  (void)state;
+  faro_contribution gram;
+  faro_contribution ball;
+  assert_ok(faro_contribution_gram(&gram, 2, 1.5, error));
+  assert_ok(faro_contribution_ball(&ball, 2, 1.5, error));
+  assert_int_equal(gram.length, 3);
+  assert_int_equal(gram.gram, 3);
+  assert_int_equal(ball.length, 2);
+  assert_int_equal(ball.gram, 0);
+  const double wild[] = {0, 1, -3, 0.25, 1e200, (double)INFINITY, -(double)INFINITY, (double)NAN, 5e-324};
+  enum { N = sizeof wild / sizeof *wild };
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      const double x[2] = {wild[i], wild[j]};
+      double z[3];
+      double v[2];
+      faro_contribution_make(&gram, x, (double)NAN, z);
+      faro_contribution_make(&ball, x, (double)NAN, v);
+      assert_close(z[0], v[0] * v[0], 1e-14);
+      assert_close(z[1], v[0] * v[1], 1e-14);
+      assert_close(z[2], v[1] * v[1], 1e-14);
+      assert_true(hypot(v[0], v[1]) <= 1.5 * (1 + 1e-12));
+      if (hypot(x[0], x[1]) <= 1.5) assert_true(v[0] == x[0] && v[1] == x[1]);
+      for (int e = 0; e < 3; e++) assert_true(fabs(z[e]) <= gram.entry * (1 + 1e-12));
+    }
+  const double far[2] = {30, 40};
+  double v[2];
+  faro_contribution_make(&ball, far, 0, v);
+  assert_close(v[0], 0.9, 1e-14);
+  assert_close(v[1], 1.2, 1e-14);
+}
+
+/* Pairs of random users, and the pair that attains it: no sensitivity is less, none is exceeded. */
+static void test_sensitivity__of_gram_and_ball(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 72, 0, FARO_ROLE_USER);
+  for (double norm = 0.5; norm <= 2; norm *= 2) {
+    faro_contribution form[2];
+    assert_ok(faro_contribution_gram(&form[0], 3, norm, error));
+    assert_ok(faro_contribution_ball(&form[1], 3, norm, error));
+    double worst[2] = {0, 0};
+    for (int trial = 0; trial < 100000; trial++) {
+      double x[2][3];
+      for (int user = 0; user < 2; user++)
+        for (int i = 0; i < 3; i++) x[user][i] = 3 * norm * (faro_sim_uniform(&sim) - 0.5);
+      for (int f = 0; f < 2; f++) {
+        double z[2][6];
+        double square = 0;
+        for (int user = 0; user < 2; user++) faro_contribution_make(&form[f], x[user], 0, z[user]);
+        for (size_t e = 0; e < form[f].length; e++) square += pow(z[0][e] - z[1][e], 2);
+        worst[f] = fmax(worst[f], sqrt(square));
+      }
+    }
+    for (int f = 0; f < 2; f++) {
+      assert_true(worst[f] <= form[f].sensitivity);
+      assert_true(worst[f] > 0.97 * form[f].sensitivity);
+    }
+    assert_close(form[0].sensitivity, sqrt(2) * norm * norm, 1e-9);
+    assert_close(form[1].sensitivity, 2 * norm, 1e-9);
+  }
+}
+
+static void test_init__gram_and_ball_refuse_bounds_that_bound_nothing(void **state) {
+  (void)state;
+  const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
+  for (int i = 0; i < 4; i++) {
+    faro_contribution c;
+    faro_error error = {0};
+    assert_int_equal(faro_contribution_gram(&c, 3, bad[i], &error), FARO_INVALID);
+    assert_int_equal(faro_contribution_ball(&c, 3, bad[i], &error), FARO_INVALID);
+  }
+  faro_contribution c;
+  faro_error error = {0};
+  assert_int_equal(faro_contribution_gram(&c, 1001, 1, &error), FARO_INVALID);
+  assert_int_equal(faro_contribution_ball(&c, 0, 1, &error), FARO_INVALID);
+}
+
 static void test_init__refuses_bounds_that_bound_nothing(void **state) {
   (void)state;
   const struct {
@@ -111,6 +191,9 @@ int main(void) {
       cmocka_unit_test(test_make__clips_everything_before_anything_else),
       cmocka_unit_test(test_make__long_features_keep_their_direction),
       cmocka_unit_test(test_sensitivity__bounds_every_pair_of_users),
+      cmocka_unit_test(test_make__gram_and_ball_are_the_parts),
+      cmocka_unit_test(test_sensitivity__of_gram_and_ball),
+      cmocka_unit_test(test_init__gram_and_ball_refuse_bounds_that_bound_nothing),
       cmocka_unit_test(test_init__refuses_bounds_that_bound_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

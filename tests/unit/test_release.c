@@ -268,6 +268,41 @@ static double kairouz(double e, double d, int k, double epsilon) {
 }
 
 /* Shares of batches: the paper's by its formula, the accountant's as large as exact composition allows. */
+/* The Gaussian behind a release is within its claim, uses most of it, and costs less for those who move less. */
+static void test_gaussian__is_what_the_claim_rests_on(void **state) {
+  (void)state;
+  faro_contribution form[3];
+  assert_ok(faro_contribution_init(&form[0], D, 1, 0, 1, error));
+  assert_ok(faro_contribution_gram(&form[1], D, 0.5, error));
+  assert_ok(faro_contribution_ball(&form[2], D, 2, error));
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int f = 0; f < 3; f++)
+      for (uint64_t times = 1; times <= 4; times += 3) {
+        const faro_release_kind *kind = faro_release_kind_at(k);
+        faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+        p.level = FARO_LEVEL_USER;
+        p.contributions = times;
+        faro_release *r = NULL;
+        if (!faro_release_kind_calibrates(kind, p.calibration)) continue;
+        assert_ok(faro_release_create(&r, kind, &form[f], &p, error));
+        double mu = 0;
+        double slack = 0;
+        const bool known = faro_release_gaussian(r, form[f].sensitivity, &mu, &slack);
+        assert_int_equal(known, strncmp(faro_release_kind_name(kind), "central", 7) == 0
+                                    ? strcmp(faro_release_kind_name(kind), "central-laplace") != 0
+                                    : strstr(faro_release_kind_name(kind), "bits") != NULL);
+        if (known) {
+          const double delta = faro_gaussian_delta(mu, p.epsilon) + slack;
+          assert_true(delta <= p.delta * (1 + 1e-9));
+          assert_true(delta > 0.9 * p.delta);
+          double half = 0;
+          assert_true(faro_release_gaussian(r, form[f].sensitivity / 2, &half, &slack));
+          assert_true(half >= mu / 2 * (1 - 1e-9) && half < 0.55 * mu);
+        }
+        faro_release_destroy(r);
+      }
+}
+
 static void test_shares__compose_to_the_claim(void **state) {
   (void)state;
   for (int k = 2; k <= 100; k *= 3) {
@@ -824,6 +859,7 @@ int main(void) {
       cmocka_unit_test(test_all__refuse_parameters_by_name),
       cmocka_unit_test(test_all__claims_are_honest),
       cmocka_unit_test(test_all__returning_users_get_the_noise_they_need),
+      cmocka_unit_test(test_gaussian__is_what_the_claim_rests_on),
       cmocka_unit_test(test_shares__compose_to_the_claim),
       cmocka_unit_test(test_amplified__returning_users_are_amplified_too),
       cmocka_unit_test(test_double__at_user_level_where_rounds_split),
