@@ -41,12 +41,15 @@ typedef struct faro_study faro_study;
 
 /* Which releases there are studies for: none, central-tree, central-factored, shuffle-bits (of one batch). */
 FARO_API bool faro_study_takes(const faro_release_kind *kind);
+/* ... and under which calibrations. */
+FARO_API bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration);
 
 FARO_API faro_status faro_study_create(faro_study **study, const faro_release_kind *kind,
                                        const faro_study_params *params, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_study_destroy(faro_study *study);
 
-/* How many fits there may be of each part, once and before the first person. Then the claim is settled. */
+/* How many fits there may be of each part, once and before the first person. Then the claim is settled.
+ * shuffle-bits under calibration paper: of one part alone, and then the sum of the other is not published. */
 FARO_API faro_status faro_study_allow(faro_study *study, const uint64_t fits[static FARO_PARTS],
                                       faro_error *error) FARO_WARN_UNUSED;
 
@@ -60,25 +63,32 @@ FARO_API faro_noise faro_study_noise(const faro_study *study, unsigned part);
 typedef struct faro_ask {
   unsigned part;
   double ridge;
-  faro_region region;      /* within ||theta|| <= S or not: the asker's choice, from what is public */
-  const double *curvature; /* packed, public: about the Hessian; steps are scaled by its inverse. NULL: plain steps */
-  const double *start;     /* public; within the region */
+  faro_region region; /* within ||theta|| <= S or not: the asker's choice, from what is public */
+  const double
+      *curvature; /* packed, public: about the Hessian; steps are scaled by its inverse. NULL: plain steps */
+  const double *start; /* public; within the region */
 } faro_ask;
 
 typedef struct faro_answer {
-  double *theta;    /* the caller's, `dimension` numbers */
-  double bound;     /* theta's L exceeds the least over the region by no more, with probability 1 - failure */
-  double noise;     /* standard deviation of the privacy noise in an entry of the (averaged) gradient behind theta */
-  uint64_t steps;   /* gradients that were released */
+  double *theta; /* the caller's, `dimension` numbers */
+  double
+      bound; /* theta's L exceeds the least over the region by no more, with probability 1 - failure; without
+                     * privacy 0, to the solver's tolerance; INFINITY under figure, where nothing is known */
+  double
+      noise; /* standard deviation of the privacy noise in an entry of the (averaged) gradient behind theta */
+  uint64_t steps; /* gradients that were released */
 } faro_answer;
 
-/* FARO_INVALID, and nothing spent, when the part's fits are used up. */
-FARO_API faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng *sim, faro_answer *answer,
-                                    faro_error *error) FARO_WARN_UNUSED;
+/* FARO_INVALID, and nothing spent, when the part's fits are used up, when the region's metric or the curvature is not
+ * positive definite, and when fewer people are there than a shuffler needs. Where nobody is there yet, the ridge alone is
+ * minimised. */
+FARO_API faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng *sim,
+                                    faro_answer *answer, faro_error *error) FARO_WARN_UNUSED;
 FARO_API uint64_t faro_study_left(const faro_study *study, unsigned part); /* fits */
 
 FARO_API const faro_claim *faro_study_claim(const faro_study *study);
-FARO_API faro_cost faro_study_cost(const faro_study *study); /* of one person, all steps of all fits together */
+FARO_API faro_cost
+faro_study_cost(const faro_study *study); /* of one person, all steps of all fits together */
 FARO_API uint64_t faro_study_batch(const faro_study *study);
 
 #endif

@@ -1,0 +1,209 @@
+/* descend: a fit by projected gradient descent, each gradient a sum through a release.
+ *
+ *   theta_{k+1} = nearest point of the region, in the norm of P, to theta_k - eta P^-1 g_k
+ *   g_k = (released sum of gradients at theta_k) + ridge theta_k = grad L(theta_k) + xi_k
+ *
+ * The answer is the mean of m of the points at which a gradient was measured, and its bound a certificate that holds
+ * however the points came about. L is convex: for every u of the region, and with c its centre,
+ *
+ *   L(mean) - L(u) <= 1/m sum_k <grad L(theta_k), theta_k - u>
+ *                   = 1/m sum_k <g_k, theta_k - u>  -  1/m sum_k <xi_k, theta_k - c>  +  1/m <sum_k xi_k, u - c>
+ *
+ * The first sum's maximum over u is known: sum <g_k, theta_k> + max <-sum g_k, u>. The second is a martingale: theta_k
+ * is known before xi_k is drawn, whose entries are independent and sub-Gaussian of scale sigma. With ||theta_k - c|| <=
+ * rho = r / sqrt(lambda_min(M)) it exceeds sigma rho sqrt(2 m ln(2/zeta)) with probability zeta / 2 at most (Azuma). The
+ * third is at most r ||sum xi_k|| in the norm of M^-1, and sum xi_k is sub-Gaussian of scale sigma sqrt(m): with
+ * probability 1 - zeta / 2 (Hsu, Kakade, Zhang 2012, Theorem 1, where tr(M^-2) <= tr(M^-1) / lambda_min(M))
+ *
+ *   ||sum xi_k||_{M^-1} <= sigma sqrt(m) ( sqrt(tr M^-1) + sqrt(2 ln(2/zeta) / lambda_min(M)) ).
+ *
+ *   M, r   metric and radius of the region    G   the greatest |mu - y|: gradients are no longer    N   steps
+ *
+ * Privacy: a person is in all N sums of a fit, those of the other part with zero, so every batch is everybody so far. */
+#include <math.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "study/state.h"
+
+/* How a fit goes. */
+typedef struct course {
+  uint64_t steps, window; /* N, and the last m of them */
+  bool scaled;            /* P is the curvature; else the identity */
+  double eta;
+} course;
+
+/* Ours. mu is shared by the steps, so the noise of the mean is that of sqrt(N / m) = sqrt(4/3) alone: steps cost time
+ * and messages, not privacy. The first quarter is for coming near, from anywhere in the region, when P is up to LOOSE
+ * times the curvature: a step shrinks the distance by 1 - 1 / LOOSE, so that its square has to come from
+ *
+ *   r^2 lambda_max(P)    down to    sigma^2 tr(P^-1),    sigma = 2 G / mu,
+ *
+ * the noise that stays. Without a curvature P is the steepest there may be, and LOOSE a guess. */
+enum { LEAST_STEPS = 8, MOST_STEPS = 400 };
+static const double LOOSE = 4;
+static const double LOOSE_PLAIN = 16;
+
+static uint64_t enough(double far, double near, double loose) {
+  const double quarter = log(fmax(far / near, 1)) / (-2 * log1p(-1 / loose));
+  return (uint64_t)fmin(MOST_STEPS, fmax(LEAST_STEPS, 4 * ceil(quarter)));
+}
+
+static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent *extent, double mu) {
+  const size_t d = s->params.dimension;
+  const double sigma = 2 * extent->residual / mu;
+  const double steepest = faro_link_steepest(s->params.link, extent->reach) * (double)s->people + ask->ridge;
+  double least = 0;
+  double greatest = steepest;
+  double trace = (double)d / steepest;
+  if (ask->curvature) {
+    faro_spd_extremes(s->spd, ask->curvature, &least, &greatest);
+    FARO_INVARIANT(faro_spd_whiten(s->spd, ask->curvature, s->packed));
+    trace = 0;
+    for (size_t i = 0; i < faro_packed(d); i++) trace += s->packed[i] * s->packed[i];
+    FARO_INVARIANT(faro_spd_factor(s->spd, ask->curvature));
+  }
+  const uint64_t steps = enough(extent->radius * extent->radius * greatest, sigma * sigma * trace,
+                                ask->curvature ? LOOSE : LOOSE_PLAIN);
+  return (course){.steps = steps,
+                  .window = steps - steps / 4,
+                  .scaled = ask->curvature != NULL,
+                  .eta = ask->curvature ? 1 : 1 / steepest};
+}
+
+/* 004 Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the mean gradient, the mean of all points.
+ * DEVIATION: N ends at 1000, beyond which a fit only takes longer. */
+static course paper_course(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit) {
+  const double n = (double)s->people;
+  const double rho = s->budget.gaussian ? fit->mu * fit->mu / 2 : faro_budget_rho(fit->spend);
+  const double wanted = n * n * rho / (2 * ((double)s->params.dimension + log(1 / s->params.failure)));
+  const double steps = floor(fmax(1, fmin(wanted, FARO_STEPS_MAX)));
+  return (course){.steps = (uint64_t)steps,
+                  .window = (uint64_t)steps,
+                  .eta = 2 * extent->radius / (extent->residual * sqrt(steps)) / n};
+}
+
+/* One batch of everybody for each step. Under Gaussian budgets all N are one mechanism on people who return N times; under
+ * shuffle-bits' own theorems each is by itself. */
+static faro_status make_release(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit,
+                                uint64_t steps, faro_release **release, faro_error *error) {
+  faro_contribution ball;
+  const bool shuffled = faro_release_kind_trust(s->kind) == FARO_TRUST_SHUFFLE;
+  const faro_release_kind *kind = faro_release_kind_find(shuffled ? "shuffle-bits" : "central");
+  const faro_spend spend = s->budget.gaussian ? fit->spend : faro_budget_step(fit->spend, steps);
+  faro_status status = faro_contribution_ball(&ball, s->params.dimension, extent->residual, error);
+  if (status != FARO_OK) return status;
+  const faro_release_params params = {.epsilon = spend.epsilon,
+                                      .delta = spend.delta,
+                                      .horizon = steps * s->people,
+                                      .batch = s->people,
+                                      .level = s->budget.gaussian ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
+                                      .contributions = s->budget.gaussian ? steps : 1,
+                                      .calibration = s->budget.gaussian ? FARO_CALIBRATION_TIGHT
+                                                                        : FARO_CALIBRATION_PAPER};
+  status = faro_release_create(release, kind, &ball, &params, error);
+  if (status != FARO_OK || !s->budget.gaussian) return status;
+  if (faro_budget_keeps(*release, &ball, fit->mu, ball.norm, FARO_MOVED_FIT)) return FARO_OK;
+  faro_release_destroy(*release); /* a grid of one step hides nothing of who changes part */
+  *release = NULL;
+  return faro_fail(error, FARO_INVALID,
+                   "epsilon leaves a fit too little for people who change part (mu %.3g)", fit->mu);
+}
+
+/* The released sum of everybody's gradients at theta. Published sums add up, so the last one is taken off. */
+static void measure_gradient(faro_study *s, unsigned part, faro_release *release, faro_sim_rng *sim) {
+  const size_t d = s->params.dimension;
+  const faro_rows rows = faro_study_rows(s, part);
+  bool out = false;
+  for (size_t i = 0; i < rows.count; i++) {
+    const double *x = rows.x + i * d;
+    double at = 0;
+    for (size_t j = 0; j < d; j++) at += x[j] * s->theta[j];
+    const double residual = faro_link_mean(s->params.link, at) - rows.y[i];
+    for (size_t j = 0; j < d; j++) s->scratch[j] = residual * x[j];
+    out = faro_release_absorb(release, s->scratch, 0, sim);
+  }
+  for (uint64_t i = rows.count; i < s->people; i++) out = faro_release_absorb(release, s->zero, 0, sim);
+  FARO_INVARIANT(out);
+  const double *sum = faro_release_statistics(release).sum;
+  for (size_t j = 0; j < d; j++) {
+    s->gradient[j] = sum[j] - s->seen[j];
+    s->seen[j] = sum[j];
+  }
+}
+
+static void step(faro_study *s, const faro_ask *ask, const course *c) {
+  const size_t d = s->params.dimension;
+  const double *metric = c->scaled ? ask->curvature : NULL;
+  memcpy(s->direction, s->gradient, d * sizeof *s->direction);
+  if (c->scaled) faro_spd_solve(s->spd, s->direction, s->direction);
+  for (size_t j = 0; j < d; j++) s->theta[j] -= c->eta * s->direction[j];
+  faro_solver_nearest(s->solver, metric, &ask->region, s->theta, s->theta);
+}
+
+/* All steps. mean: of the window's points; total: of its g; returned: the sum of its <g, theta>. */
+static double walk(faro_study *s, const faro_ask *ask, const course *c, faro_release *release,
+                   faro_sim_rng *sim) {
+  const size_t d = s->params.dimension;
+  double inner = 0;
+  memset(s->seen, 0, d * sizeof *s->seen);
+  memset(s->mean, 0, d * sizeof *s->mean);
+  memset(s->total, 0, d * sizeof *s->total);
+  faro_solver_nearest(s->solver, NULL, &ask->region, ask->start, s->theta);
+  for (uint64_t k = 0; k < c->steps; k++) {
+    measure_gradient(s, ask->part, release, sim);
+    for (size_t j = 0; j < d; j++) {
+      s->gradient[j] += ask->ridge * s->theta[j];
+      if (k + c->window < c->steps) continue;
+      inner += s->gradient[j] * s->theta[j];
+      s->total[j] += s->gradient[j];
+      s->mean[j] += s->theta[j] / (double)c->window;
+    }
+    if (k + 1 < c->steps) step(s, ask, c);
+  }
+  return inner;
+}
+
+/* The noise in one step's sum, per entry. */
+static double noise_of(const faro_release *release, const course *c) {
+  return faro_release_noise(release).scale[0] / sqrt((double)c->steps);
+}
+
+static double certify(faro_study *s, const faro_ask *ask, const faro_extent *extent, const course *c,
+                      double inner, double sigma) {
+  const double m = (double)c->window;
+  const double log_failure = log(2 / s->params.failure);
+  for (size_t j = 0; j < s->params.dimension; j++) s->direction[j] = -s->total[j];
+  const double gap = (inner + faro_solver_support(s->solver, &ask->region, s->direction)) / m;
+  const double points = extent->radius * sqrt(2 * log_failure);
+  const double whole = ask->region.radius * (sqrt(extent->trace) + sqrt(2 * log_failure / extent->least));
+  return fmax(0, gap + sigma / sqrt(m) * (points + whole));
+}
+
+faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const faro_extent *extent,
+                               faro_sim_rng *sim, faro_answer *answer, faro_error *error) {
+  const bool paper = study->params.calibration == FARO_CALIBRATION_PAPER;
+  faro_ledger *ledger = &study->fits[ask->part];
+  faro_fit_budget fit;
+  faro_status status =
+      faro_budget_fit(study->kind, &study->params, &study->budget, ask->part, ledger->charged, &fit, error);
+  if (status != FARO_OK) return status;
+  const course c = paper ? paper_course(study, extent, &fit) : tight_course(study, ask, extent, fit.mu);
+  faro_release *release = NULL;
+  status = make_release(study, extent, &fit, c.steps, &release, error);
+  if (status != FARO_OK) return status;
+  FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
+  const double sigma = noise_of(release, &c);
+  const double inner = walk(study, ask, &c, release, sim);
+  const faro_cost cost = faro_release_cost(release);
+  if (cost.messages > 0) { /* shuffled: everybody answers every step; a server has the data already */
+    study->cost.bits += (double)c.steps * cost.bits;
+    study->cost.messages += (double)c.steps * cost.messages;
+  }
+  faro_release_destroy(release);
+  answer->bound = certify(study, ask, extent, &c, inner, sigma);
+  memcpy(answer->theta, study->mean, study->params.dimension * sizeof *answer->theta);
+  answer->noise = sigma / sqrt((double)c.window);
+  answer->steps = c.steps;
+  return FARO_OK;
+}

@@ -1,0 +1,96 @@
+/* published: fits as the published program of 004 has them, under calibration figure. It proves nothing:
+ *
+ *   the noise of a step is made for a sensitivity of `clip`, where replacing a person moves it by 2 clip;
+ *   people are taken in shuffled epochs, and accounted as if every batch were drawn by itself;
+ *   how many people a part has is used.
+ *
+ * DP-SGD: batches of min(2048, n), gradients clipped to 0.2, steps of 10 / sqrt(k) on the mean gradient with a ridge of
+ * its own, projected on ||theta|| <= S; the mean of the epochs' last points, the first half left out. */
+#include <math.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "study/state.h"
+
+enum { BATCH = 2048, EPOCHS = 20, BURN_IN = 10 };
+static const double CLIP = 0.2;
+static const double RIDGE = 2e-5;
+static const double RATE = 10;
+
+static void shuffle(faro_study *s, size_t count, faro_sim_rng *sim) {
+  for (size_t i = count; i > 1; i--) {
+    const size_t j = (size_t)(faro_sim_uniform(sim) * (double)i);
+    const uint32_t last = s->order[i - 1];
+    s->order[i - 1] = s->order[j];
+    s->order[j] = last;
+  }
+}
+
+/* The release's noise is sensitivity / mu = 2 clip / mu; wanted is clip sigma, sigma = sqrt(steps / (2 rho)). */
+static faro_status make_release(const faro_study *s, unsigned part, uint64_t batch, uint64_t steps,
+                                faro_release **release, double *sigma, faro_error *error) {
+  faro_contribution ball;
+  faro_spend spend = {0};
+  *sigma = sqrt((double)steps * s->budget.fits[part]) / s->budget.fits_mu;
+  faro_status status = faro_contribution_ball(&ball, s->params.dimension, CLIP, error);
+  if (status == FARO_OK) status = faro_budget_spend(2 / *sigma, 1e-9, &spend, error);
+  if (status != FARO_OK) return status;
+  const faro_release_params params = {.epsilon = spend.epsilon,
+                                      .delta = spend.delta,
+                                      .horizon = steps * batch,
+                                      .batch = batch,
+                                      .calibration = FARO_CALIBRATION_TIGHT};
+  return faro_release_create(release, faro_release_kind_find("central"), &ball, &params, error);
+}
+
+static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batch, double rate,
+                 faro_release *release, faro_sim_rng *sim) {
+  const size_t d = s->params.dimension;
+  const faro_region ball = {.radius = s->params.norm};
+  for (size_t i = first; i < first + batch; i++) {
+    const double *x = rows->x + (size_t)s->order[i] * d;
+    double at = 0;
+    for (size_t j = 0; j < d; j++) at += x[j] * s->theta[j];
+    const double residual = faro_link_mean(s->params.link, at) - rows->y[s->order[i]];
+    for (size_t j = 0; j < d; j++) s->scratch[j] = residual * x[j];
+    (void)faro_release_absorb(release, s->scratch, 0, sim);
+  }
+  const double *sum = faro_release_statistics(release).sum;
+  for (size_t j = 0; j < d; j++) {
+    const double mean = (sum[j] - s->seen[j]) / (double)batch;
+    s->seen[j] = sum[j];
+    s->theta[j] -= rate * (mean + RIDGE * s->theta[j]);
+  }
+  faro_solver_nearest(s->solver, NULL, &ball, s->theta, s->theta);
+}
+
+faro_status faro_study_publish(faro_study *study, const faro_ask *ask, faro_sim_rng *sim, faro_answer *answer,
+                               faro_error *error) {
+  const size_t d = study->params.dimension;
+  const faro_rows rows = faro_study_rows(study, ask->part);
+  const size_t batch = rows.count < BATCH ? rows.count : BATCH;
+  const size_t each = batch > 0 ? rows.count / batch : 0; /* a rest waits for the next epoch's order */
+  faro_release *release = NULL;
+  double sigma = 0;
+  const faro_status status =
+      batch > 0 ? make_release(study, ask->part, batch, EPOCHS * each, &release, &sigma, error) : FARO_OK;
+  if (status != FARO_OK) return status;
+  FARO_INVARIANT(faro_ledger_charge(&study->fits[ask->part], NULL) == FARO_OK);
+  memcpy(study->theta, ask->start, d * sizeof *study->theta);
+  memset(study->seen, 0, d * sizeof *study->seen);
+  memset(answer->theta, 0, d * sizeof *answer->theta);
+  for (size_t i = 0; i < rows.count; i++) study->order[i] = (uint32_t)i;
+  for (size_t epoch = 0; epoch < EPOCHS; epoch++) {
+    shuffle(study, rows.count, sim);
+    for (size_t b = 0; b < each; b++)
+      step(study, &rows, b * batch, batch, RATE / sqrt((double)(epoch * each + b + 1)), release, sim);
+    for (size_t j = 0; epoch >= BURN_IN && j < d; j++)
+      answer->theta[j] += study->theta[j] / (double)(EPOCHS - BURN_IN);
+  }
+  faro_release_destroy(release);
+  answer->bound = INFINITY;
+  answer->noise =
+      batch > 0 ? CLIP * sigma * (double)rows.count / (double)batch : 0; /* of the sum, at one step */
+  answer->steps = EPOCHS * each;
+  return FARO_OK;
+}

@@ -1,0 +1,339 @@
+/* study: people and their sums. See the header, and state.h for the other files.
+ *
+ * The data of a person passes only through releases: both sums when the person comes, and one release for each fit. What
+ * is kept here is what a trusted server keeps, or what all people keep together (shuffle model). */
+#include <math.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "study/state.h"
+
+static const char *const taken[] = {"none", "central-tree", "central-factored", "shuffle-bits"};
+
+bool faro_study_takes(const faro_release_kind *kind) {
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    if (strcmp(faro_release_kind_name(kind), taken[i]) == 0) return true;
+  return false;
+}
+
+static bool is_private(const faro_release_kind *kind) {
+  return faro_release_kind_trust(kind) != FARO_TRUST_NONE;
+}
+static bool shuffled(const faro_release_kind *kind) {
+  return faro_release_kind_trust(kind) == FARO_TRUST_SHUFFLE;
+}
+
+/* The published program has a tree; there are no figures for anything else. */
+static bool published(const faro_release_kind *kind) {
+  return !is_private(kind) || strcmp(faro_release_kind_name(kind), "central-tree") == 0;
+}
+
+bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
+  return faro_study_takes(kind) && faro_release_kind_calibrates(kind, calibration) &&
+         (calibration != FARO_CALIBRATION_FIGURE || published(kind));
+}
+
+static faro_status check_calibration(const faro_release_kind *kind, const faro_study_params *p,
+                                     faro_error *error) {
+  if (p->calibration != FARO_CALIBRATION_FIGURE || !is_private(kind)) return FARO_OK;
+  if (!published(kind))
+    return faro_fail(error, FARO_INVALID,
+                     "calibration must be tight or paper for a study with %s (got figure)",
+                     faro_release_kind_name(kind));
+  if (p->people < 2)
+    return faro_fail(error, FARO_INVALID, "people must be at least 2 under calibration figure (got %llu)",
+                     (unsigned long long)p->people);
+  return FARO_OK;
+}
+
+static faro_status check_budget(const faro_release_kind *kind, const faro_study_params *p,
+                                faro_error *error) {
+  if (!is_private(kind)) return FARO_OK;
+  if (!(p->epsilon >= 1e-4 && p->epsilon <= 1000))
+    return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", p->epsilon);
+  if (!(p->delta >= 1e-12 && p->delta < 1))
+    return faro_fail(error, FARO_INVALID, "delta must be at least 1e-12 and below 1 (got %g)", p->delta);
+  return FARO_OK;
+}
+
+static faro_status check_people(const faro_release_kind *kind, const faro_study_params *p,
+                                faro_error *error) {
+  const uint64_t least = shuffled(kind) ? 2 : 1;
+  if (p->people < least || p->people > UINT32_MAX)
+    return faro_fail(error, FARO_INVALID, "people must be %llu .. 2^32 - 1 (got %llu)",
+                     (unsigned long long)least, (unsigned long long)p->people);
+  if (p->batch > p->people)
+    return faro_fail(error, FARO_INVALID, "batch must be at most the number of people, %llu (got %llu)",
+                     (unsigned long long)p->people, (unsigned long long)p->batch);
+  if (shuffled(kind) && p->batch > 0 && p->batch != p->people)
+    return faro_fail(
+        error, FARO_INVALID,
+        "batch must be 0 or the number of people, %llu, for a study with shuffle-bits (got %llu)",
+        (unsigned long long)p->people, (unsigned long long)p->batch);
+  if (p->horizon < 1)
+    return faro_fail(error, FARO_INVALID, "horizon must be 1 or more (got %llu)",
+                     (unsigned long long)p->horizon);
+  return FARO_OK;
+}
+
+static faro_status positive(double value, const char *name, faro_error *error) {
+  if (value > 0 && value < INFINITY) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must be above 0 (got %g)", name, value);
+}
+
+static faro_status validate(const faro_release_kind *kind, const faro_study_params *p, faro_error *error) {
+  if (!faro_study_takes(kind))
+    return faro_fail(
+        error, FARO_INVALID,
+        "release must be none, central-tree, central-factored or shuffle-bits for a study (got %s)",
+        faro_release_kind_name(kind));
+  if ((unsigned)p->link >= FARO_LINK_COUNT)
+    return faro_fail(error, FARO_INVALID, "link must be one of the list (got %d)", (int)p->link);
+  faro_status status = positive(p->norm, "norm", error);
+  if (status == FARO_OK) status = positive(p->reward, "reward", error);
+  if (status == FARO_OK) status = positive(p->steepest, "steepest", error);
+  if (status == FARO_OK && !(p->failure > 0 && p->failure < 1))
+    status = faro_fail(error, FARO_INVALID, "failure must be above 0 and below 1 (got %g)", p->failure);
+  if (status == FARO_OK) status = check_people(kind, p, error);
+  if (status == FARO_OK) status = check_budget(kind, p, error);
+  if (status == FARO_OK) status = check_calibration(kind, p, error);
+  return status;
+}
+
+/* Memory. */
+
+static faro_status room(faro_study *s, faro_error *error) {
+  const size_t d = s->params.dimension;
+  double **const vector[] = {&s->zero, &s->scratch,   &s->theta, &s->gradient,
+                             &s->seen, &s->direction, &s->mean,  &s->total};
+  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+    if (!(*vector[i] = faro_arena_alloc(&s->arena, d, sizeof **vector[i], error))) return FARO_MEMORY;
+  s->packed = faro_arena_alloc(&s->arena, faro_packed(d), sizeof *s->packed, error);
+  s->x = faro_arena_alloc(&s->arena, s->params.people, d * sizeof *s->x, error);
+  s->y = faro_arena_alloc(&s->arena, s->params.people, sizeof *s->y, error);
+  if (!s->packed || !s->x || !s->y) return FARO_MEMORY;
+  if (is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_FIGURE &&
+      !(s->order = faro_arena_alloc(&s->arena, s->params.people, sizeof *s->order, error)))
+    return FARO_MEMORY;
+  const faro_status status = faro_solver_create(&s->solver, d, error);
+  return status == FARO_OK ? faro_spd_create(&s->spd, d, error) : status;
+}
+
+/* Sums of x x' with ||x||^2 up to the part's greatest weight. */
+static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
+  faro_contribution gram;
+  const double most = part == 0 ? 1 : s->params.steepest;
+  faro_status status = faro_contribution_gram(&gram, s->params.dimension, sqrt(most), error);
+  if (status != FARO_OK) return status;
+  const faro_release_params params = {.epsilon = s->budget.sums[part].epsilon,
+                                      .delta = s->budget.sums[part].delta,
+                                      .horizon = s->params.people,
+                                      .batch = s->params.batch,
+                                      .calibration = s->budget.sums_calibration};
+  status = faro_release_create(&s->sum[part], s->kind, &gram, &params, error);
+  if (status == FARO_OK && s->budget.sums_mu > 0)
+    FARO_INVARIANT(faro_budget_keeps(s->sum[part], &gram, s->budget.sums_mu, most, FARO_MOVED_SUM));
+  return status;
+}
+
+/* Published trees have a leaf for each person. Ours a thousand leaves: fewer levels mean less noise, and nobody misses sums
+ * of a thousandth of the people. */
+static uint64_t choose_batch(const faro_study *s) {
+  if (shuffled(s->kind)) return s->params.people;
+  const bool tight = is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_TIGHT;
+  return tight && s->params.people > 1024 ? s->params.people / 1024 : 1;
+}
+
+static faro_status build(faro_study *s, faro_error *error) {
+  if (s->params.batch == 0) s->params.batch = choose_batch(s);
+  faro_status status = faro_contribution_ball(&s->features, s->params.dimension, 1, error);
+  if (status == FARO_OK && s->params.dimension > FARO_DIMENSION_MAX)
+    status = faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_DIMENSION_MAX,
+                       s->params.dimension);
+  if (status == FARO_OK) status = faro_budget_sums(s->kind, &s->params, &s->budget, error);
+  if (status == FARO_OK) status = room(s, error);
+  for (unsigned part = 0; status == FARO_OK && part < FARO_PARTS; part++) status = make_sum(s, part, error);
+  return status;
+}
+
+static void add_cost(faro_study *s, faro_cost cost, double times) {
+  s->cost.bits += times * cost.bits;
+  s->cost.messages += times * cost.messages;
+}
+
+faro_status faro_study_create(faro_study **study, const faro_release_kind *kind,
+                              const faro_study_params *params, faro_error *error) {
+  faro_status status = validate(kind, params, error);
+  if (status != FARO_OK) return status;
+  faro_arena arena = {0};
+  faro_study *s = faro_arena_alloc(&arena, 1, sizeof *s, error);
+  if (!s) return FARO_MEMORY;
+  *s = (faro_study){.arena = arena, .kind = kind, .params = *params};
+  status = build(s, error);
+  if (status == FARO_OK) *study = s;
+  else faro_study_destroy(s);
+  return status;
+}
+
+void faro_study_destroy(faro_study *study) {
+  if (!study) return;
+  for (unsigned part = 0; part < FARO_PARTS; part++) faro_release_destroy(study->sum[part]);
+  faro_solver_destroy(study->solver);
+  faro_spd_destroy(study->spd);
+  faro_arena arena = study->arena;
+  faro_arena_free(&arena);
+}
+
+faro_status faro_study_allow(faro_study *study, const uint64_t fits[static FARO_PARTS], faro_error *error) {
+  if (study->allowed) return faro_fail(error, FARO_INVALID, "fits are allowed once, before the first person");
+  for (unsigned part = 0; part < FARO_PARTS; part++)
+    if (fits[part] > 1000000)
+      return faro_fail(error, FARO_INVALID, "fits of part %u must be at most 10^6 (got %llu)", part,
+                       (unsigned long long)fits[part]);
+  faro_budget_plan budget = study->budget;
+  const faro_status status = faro_budget_fits(study->kind, &study->params, fits, &budget, error);
+  if (status != FARO_OK) return status;
+  study->budget = budget;
+  study->allowed = true;
+  study->claim = faro_budget_claim(study->kind, &study->params, fits, &budget, study->sum);
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    study->fits[part] = (faro_ledger){.allowed = fits[part]};
+    study->silent[part] = shuffled(study->kind) && fits[part] == 0 && fits[1 - part] > 0;
+    if (!study->silent[part]) add_cost(study, faro_release_cost(study->sum[part]), 1);
+  }
+  return FARO_OK;
+}
+
+/* People. */
+
+static double clip(double value, double most) {
+  return value > 0 ? (value < most ? value : most) : 0;
+} /* NaN: 0 */
+
+faro_rows faro_study_rows(const faro_study *study, unsigned part) {
+  const size_t first = part == 0 ? 0 : study->params.people - study->count[1];
+  return (faro_rows){.dimension = study->params.dimension,
+                     .count = study->count[part],
+                     .x = study->x + first * study->params.dimension,
+                     .y = study->y + first};
+}
+
+bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight,
+                    faro_sim_rng *sim) {
+  FARO_INVARIANT(study->allowed && part < FARO_PARTS);
+  const size_t d = study->params.dimension;
+  if (study->people == study->params.people) return false;
+  const size_t row = part == 0 ? study->count[0] : study->params.people - 1 - study->count[1];
+  double *kept = study->x + row * d;
+  faro_contribution_make(&study->features, x, 0, kept);
+  study->y[row] = clip(y, study->params.reward);
+  study->count[part]++;
+  study->people++;
+  const double root = sqrt(clip(weight, part == 0 ? 1 : study->params.steepest));
+  for (size_t i = 0; i < d; i++) study->scratch[i] = root * kept[i];
+  bool out = false;
+  for (unsigned p = 0; p < FARO_PARTS; p++)
+    if (!study->silent[p])
+      out = faro_release_absorb(study->sum[p], p == part ? study->scratch : study->zero, 0, sim);
+  return out;
+}
+
+faro_statistics faro_study_sum(const faro_study *study, unsigned part) {
+  return faro_release_statistics(study->sum[part]);
+}
+
+/* gamma: a bound on the sums' noise that the published program uses, kappa* = 1 / B. */
+faro_noise faro_study_noise(const faro_study *study, unsigned part) {
+  const faro_study_params *p = &study->params;
+  faro_noise noise = faro_release_noise(study->sum[part]);
+  if (is_private(study->kind) && p->calibration == FARO_CALIBRATION_FIGURE)
+    noise.gamma =
+        log(4 / p->delta) * pow(log(4 * (double)p->horizon / p->failure), 2) / p->epsilon * p->steepest;
+  return noise;
+}
+
+/* Fits. */
+
+static faro_status measure_metric(faro_study *s, const faro_region *region, faro_extent *extent,
+                                  faro_error *error) {
+  const size_t d = s->params.dimension;
+  extent->least = 1;
+  extent->trace = (double)d;
+  if (!region->metric) return FARO_OK;
+  double greatest = 0;
+  faro_spd_extremes(s->spd, region->metric, &extent->least, &greatest);
+  if (!(extent->least > 0) || !faro_spd_whiten(s->spd, region->metric, s->packed))
+    return faro_fail(error, FARO_INVALID,
+                     "metric of the region must be positive definite (least eigenvalue %g)", extent->least);
+  extent->trace = 0;
+  for (size_t i = 0; i < faro_packed(d); i++) extent->trace += s->packed[i] * s->packed[i];
+  return FARO_OK;
+}
+
+faro_status faro_study_measure(faro_study *study, const faro_ask *ask, faro_extent *extent,
+                               faro_error *error) {
+  const size_t d = study->params.dimension;
+  if (!(ask->ridge >= 0 && ask->ridge < INFINITY))
+    return faro_fail(error, FARO_INVALID, "ridge must not be negative (got %g)", ask->ridge);
+  faro_status status = positive(ask->region.radius, "radius of the region", error);
+  if (status == FARO_OK) status = measure_metric(study, &ask->region, extent, error);
+  if (status != FARO_OK) return status;
+  double square = 0;
+  for (size_t i = 0; ask->region.centre && i < d; i++)
+    square += ask->region.centre[i] * ask->region.centre[i];
+  extent->radius = ask->region.radius / sqrt(extent->least);
+  extent->reach = sqrt(square) + extent->radius;
+  extent->residual = fmax(faro_link_mean(study->params.link, extent->reach),
+                          study->params.reward - faro_link_mean(study->params.link, -extent->reach));
+  if (!isfinite(extent->residual))
+    return faro_fail(error, FARO_INVALID,
+                     "region reaches too far, to <x, theta> = %g, for the means to be bounded",
+                     extent->reach);
+  if (ask->curvature && !faro_spd_factor(study->spd, ask->curvature))
+    return faro_fail(error, FARO_INVALID, "curvature must be positive definite");
+  return FARO_OK;
+}
+
+/* Without privacy, or where there is no data yet. The tolerance is the solver's. */
+static void exact(faro_study *s, const faro_ask *ask, faro_answer *answer) {
+  const size_t d = s->params.dimension;
+  const faro_rows rows = faro_study_rows(s, ask->part);
+  if (rows.count == 0)
+    faro_solver_nearest(s->solver, NULL, &ask->region, s->zero, s->theta); /* the ridge alone */
+  else {
+    memcpy(s->theta, ask->start, d * sizeof *s->theta);
+    faro_solver_nearest(s->solver, NULL, &ask->region, s->theta, s->theta);
+    (void)faro_solver_minimise(s->solver, s->params.link, &rows, ask->ridge, &ask->region, s->theta);
+  }
+  memcpy(answer->theta, s->theta, d * sizeof *s->theta);
+  answer->bound = answer->noise = 0;
+  answer->steps = 0;
+}
+
+faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng *sim, faro_answer *answer,
+                           faro_error *error) {
+  FARO_INVARIANT(study->allowed && ask->part < FARO_PARTS);
+  faro_ledger *ledger = &study->fits[ask->part];
+  if (ledger->charged >= ledger->allowed)
+    return faro_fail(error, FARO_INVALID, "fits of part %u are used up (%llu allowed)", ask->part,
+                     (unsigned long long)ledger->allowed);
+  faro_extent extent = {0};
+  const faro_status status = faro_study_measure(study, ask, &extent, error);
+  if (status != FARO_OK) return status;
+  if (!is_private(study->kind) || study->people == 0) {
+    FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
+    exact(study, ask, answer);
+    return FARO_OK;
+  }
+  if (study->params.calibration == FARO_CALIBRATION_FIGURE)
+    return faro_study_publish(study, ask, sim, answer, error);
+  return faro_study_descend(study, ask, &extent, sim, answer, error);
+}
+
+uint64_t faro_study_left(const faro_study *study, unsigned part) {
+  return study->fits[part].allowed - study->fits[part].charged;
+}
+
+const faro_claim *faro_study_claim(const faro_study *study) { return &study->claim; }
+faro_cost faro_study_cost(const faro_study *study) { return study->cost; }
+uint64_t faro_study_batch(const faro_study *study) { return study->params.batch; }

@@ -1,0 +1,717 @@
+/* study: what it gives to releases, what they cost together, and what it refuses. The releases pass through the test's
+ * hands (support/watch.h). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/watch.h"
+
+enum { D = 3, GRAM = 6, PEOPLE = 256 };
+
+static const faro_study_params usual = {.link = FARO_LINK_LOGISTIC,
+                                        .dimension = D,
+                                        .norm = 2,
+                                        .reward = 1,
+                                        .steepest = 0.25,
+                                        .people = PEOPLE,
+                                        .horizon = PEOPLE,
+                                        .failure = 0.02,
+                                        .epsilon = 1,
+                                        .delta = 1e-3,
+                                        .calibration = FARO_CALIBRATION_TIGHT};
+
+static faro_study *make(const char *kind, const faro_study_params *params, uint64_t fits0, uint64_t fits1) {
+  faro_study *s = NULL;
+  const uint64_t fits[FARO_PARTS] = {fits0, fits1};
+  watch_reset();
+  assert_ok(faro_study_create(&s, faro_release_kind_find(kind), params, error));
+  assert_ok(faro_study_allow(s, fits, error));
+  return s;
+}
+
+static void draw(faro_sim_rng *sim, double *x, double *y) {
+  double square = 0;
+  for (int i = 0; i < D; i++) {
+    x[i] = faro_sim_normal(sim);
+    square += x[i] * x[i];
+  }
+  for (int i = 0; i < D; i++) x[i] *= 0.9 / sqrt(square);
+  *y = faro_sim_bernoulli(sim, faro_link_mean(FARO_LINK_LOGISTIC, 1.5 * x[0] - x[1])) ? 1 : 0;
+}
+
+/* A third of them in part 0. */
+static void fill(faro_study *s, uint64_t people, faro_sim_rng *sim) {
+  for (uint64_t i = 0; i < people; i++) {
+    double x[D];
+    double y = 0;
+    draw(sim, x, &y);
+    (void)faro_study_add(s, x, y, i % 3 == 0 ? 0 : 1, 0.2, sim);
+  }
+}
+
+static const double nowhere[D] = {0, 0, 0};
+static faro_ask ask_of(unsigned part) {
+  return (faro_ask){.part = part, .ridge = 1, .region = {.radius = 2}, .start = nowhere};
+}
+
+static void test_takes__the_kinds_of_the_header(void **state) {
+  (void)state;
+  for (size_t i = 0; i < faro_release_kinds(); i++) {
+    const char *const name = faro_release_kind_name(faro_release_kind_at(i));
+    const bool expected = !strcmp(name, "none") || !strcmp(name, "central-tree") ||
+                          !strcmp(name, "central-factored") || !strcmp(name, "shuffle-bits");
+    assert_int_equal(faro_study_takes(faro_release_kind_at(i)), expected);
+  }
+}
+
+static void refused(const char *kind, const faro_study_params *p, const char *text) {
+  faro_study *s = NULL;
+  faro_error why = {0};
+  assert_int_equal(faro_study_create(&s, faro_release_kind_find(kind), p, &why), FARO_INVALID);
+  assert_null(s);
+  if (!strstr(why.message, text)) fail_msg("\"%s\" does not say \"%s\"", why.message, text);
+}
+
+#define REFUSED(kind, text, ...)                                                                             \
+  do {                                                                                                       \
+    faro_study_params p = usual;                                                                             \
+    __VA_ARGS__;                                                                                             \
+    refused(kind, &p, text);                                                                                 \
+  } while (0)
+
+static void test_create__names_what_is_wrong(void **state) {
+  (void)state;
+  REFUSED("local", "release must be", (void)p);
+  REFUSED("central-tree", "dimension must be", p.dimension = 1001);
+  REFUSED("central-tree", "entries", p.dimension = 0);
+  REFUSED("central-tree", "norm must be", p.norm = 0);
+  REFUSED("central-tree", "reward must be", p.reward = (double)NAN);
+  REFUSED("central-tree", "steepest must be", p.steepest = (double)INFINITY);
+  REFUSED("central-tree", "people must be", p.people = 0);
+  REFUSED("shuffle-bits", "people must be 2", p.people = 1);
+  REFUSED("central-tree", "batch must be", p.batch = PEOPLE + 1);
+  REFUSED("shuffle-bits", "batch must be", p.batch = 10);
+  REFUSED("central-tree", "horizon must be", p.horizon = 0);
+  REFUSED("central-tree", "failure must be", p.failure = 1);
+  REFUSED("central-tree", "epsilon must be", p.epsilon = 0);
+  REFUSED("central-tree", "delta must be", p.delta = 0);
+  REFUSED("shuffle-bits", "calibration must be tight or paper", p.calibration = FARO_CALIBRATION_FIGURE);
+  REFUSED("central-factored", "calibration must be tight or paper", p.calibration = FARO_CALIBRATION_FIGURE);
+}
+
+/* By hand: w x x' of everybody in the part, whatever came in, clipped; nobody after the last. */
+static void test_sums__are_of_clipped_people_of_the_part(void **state) {
+  (void)state;
+  faro_study_params p = usual;
+  p.people = 6;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
+  faro_study *s = make("none", &p, 0, 0);
+  const double nan = (double)NAN;
+  const struct {
+    double x[D], y, weight;
+    unsigned part;
+    double scale; /* of the clipped x */
+    double w;
+  } person[] = {{{0.5, 0, 0.5}, 0.5, 0.5, 0, 1, 0.5},
+                {{3, 4, 0}, 7, 9, 0, 0.2, 1},
+                {{0, nan, 0}, nan, 1, 1, 0, 0.25},
+                {{0.1, 0.2, 0.3}, -1, 0.25, 1, 1, 0.25},
+                {{6, 0, 8}, 1, 77, 1, 0.1, 0.25},
+                {{0.5, 0.5, 0}, 1, nan, 0, 1, 0},
+                {{1, 0, 0}, 1, 1, 0, 0, 0} /* too late */};
+  double expected[FARO_PARTS][GRAM] = {{0}, {0}};
+  for (int k = 0; k < 7; k++) {
+    assert_int_equal(faro_study_add(s, person[k].x, person[k].y, person[k].part, person[k].weight, &sim),
+                     k < 6);
+    size_t at = 0;
+    for (int i = 0; i < D; i++)
+      for (int j = 0; j <= i; j++, at++)
+        if (person[k].scale > 0)
+          expected[person[k].part][at] +=
+              person[k].w * person[k].scale * person[k].scale * person[k].x[i] * person[k].x[j];
+  }
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    assert_int_equal(faro_study_sum(s, part).users, 6);
+    for (int i = 0; i < GRAM; i++) assert_close(faro_study_sum(s, part).sum[i], expected[part][i], 1e-14);
+    assert_true(faro_study_noise(s, part).scale[0] == 0);
+  }
+  assert_int_equal(faro_study_batch(s), 1);
+  faro_study_destroy(s);
+}
+
+static void test_sums__come_after_every_batch(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 2, 0, FARO_ROLE_USER);
+  const double x[D] = {1, 0, 0};
+  faro_study_params p = usual;
+  p.people = 25;
+  p.batch = 10;
+  faro_study *s = make("central-factored", &p, 0, 0);
+  for (int i = 1; i <= 30; i++) assert_int_equal(faro_study_add(s, x, 1, 0, 1, &sim), i == 10 || i == 20);
+  faro_study_destroy(s);
+  p.batch = 0;
+  s = make("shuffle-bits", &p, 0, 0);
+  assert_int_equal(faro_study_batch(s), 25);
+  for (int i = 1; i <= 30; i++) assert_int_equal(faro_study_add(s, x, 1, 0, 1, &sim), i == 25);
+  faro_study_destroy(s);
+}
+
+/* Rows of both parts share one array: the exact fit of each sees its own, all of them and nothing else. */
+static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_study_params p = usual;
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    faro_sim_open(&sim, 3, 0, FARO_ROLE_USER);
+    faro_study *s = make("none", &p, 1, 1);
+    double x[PEOPLE * D];
+    double y[PEOPLE];
+    size_t count = 0;
+    for (int i = 0; i < PEOPLE; i++) {
+      double row[D];
+      double reward = 0;
+      draw(&sim, row, &reward);
+      (void)faro_study_add(s, row, reward, i % 3 == 0 ? 0 : 1, 1, &sim);
+      if ((i % 3 == 0) != (part == 0)) continue;
+      memcpy(x + count * D, row, sizeof row);
+      y[count++] = reward;
+    }
+    const faro_rows rows = {.dimension = D, .count = count, .x = x, .y = y};
+    double theta[D];
+    faro_answer answer = {.theta = theta};
+    const faro_ask ask = ask_of(part);
+    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    assert_true(answer.bound == 0 && answer.noise == 0 && answer.steps == 0);
+    double square = 0;
+    for (int i = 0; i < D; i++) square += theta[i] * theta[i];
+    assert_true(square < 4); /* inside, so the gradient vanishes there */
+    double gradient[D];
+    faro_glm_gradient(FARO_LINK_LOGISTIC, &rows, 1, theta, gradient);
+    for (int i = 0; i < D; i++) assert_close(gradient[i], 0, 1e-6);
+    assert_int_equal(faro_study_left(s, part), 0);
+    assert_int_equal(faro_study_left(s, 1 - part), 1);
+    assert_true(isnan(faro_study_claim(s)->epsilon));
+    faro_study_destroy(s);
+  }
+}
+
+/* What is contributed to a fit's first step is the gradient at its start, of the part's people alone. */
+static double first_step[D];
+static void keep_first(const watched *w, const double *prefix, const double *batch) {
+  (void)prefix;
+  (void)batch;
+  if (w->contribution.form == FARO_FORM_BALL && w->batches == 1)
+    memcpy(first_step, w->truth, sizeof first_step);
+}
+
+static void test_fit__asks_the_part_for_its_gradient(void **state) {
+  (void)state;
+  const double start[D] = {0.5, -0.2, 0.1};
+  const char *const kind[] = {"central-tree", "shuffle-bits"};
+  for (int k = 0; k < 2; k++)
+    for (unsigned part = 0; part < FARO_PARTS; part++) {
+      faro_sim_rng sim;
+      faro_sim_open(&sim, 15, 0, FARO_ROLE_USER);
+      faro_study *s = make(kind[k], &usual, 1, 1);
+      double expected[D] = {0, 0, 0};
+      for (int i = 0; i < 100; i++) {
+        double x[D];
+        double y = 0;
+        draw(&sim, x, &y);
+        (void)faro_study_add(s, x, y, i % 3 == 0 ? 0 : 1, 1, &sim);
+        const double at = x[0] * start[0] + x[1] * start[1] + x[2] * start[2];
+        for (int j = 0; (i % 3 == 0) == (part == 0) && j < D; j++)
+          expected[j] += (1 / (1 + exp(-at)) - y) * x[j];
+      }
+      double theta[D];
+      faro_answer answer = {.theta = theta};
+      faro_ask ask = ask_of(part);
+      ask.start = start;
+      watch_noise = keep_first;
+      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+      watch_noise = NULL;
+      for (int j = 0; j < D; j++) assert_close(first_step[j], expected[j], 1e-12);
+      faro_study_destroy(s);
+    }
+}
+
+static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 4, 0, FARO_ROLE_USER);
+  const double centre[D] = {3, 0, 4};
+  const char *const kind[] = {"none", "central-tree", "shuffle-bits"};
+  for (int k = 0; k < 3; k++) {
+    faro_study *s = make(kind[k], &usual, 1, 0);
+    double theta[D];
+    faro_answer answer = {.theta = theta};
+    faro_ask ask = ask_of(0);
+    ask.region.centre = centre;
+    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    assert_close(theta[0], 1.8, 1e-9); /* the point of the region nearest to zero */
+    assert_close(theta[1], 0, 1e-9);
+    assert_close(theta[2], 2.4, 1e-9);
+    assert_int_equal(answer.steps, 0);
+    faro_study_destroy(s);
+  }
+}
+
+/* ---- what it all costs, recomputed from the noise that is really there */
+
+/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit, t]. */
+static double nodes_of(uint64_t leaves) {
+  double most = 0;
+  for (uint64_t leaf = 1; leaf <= leaves; leaf++) {
+    double nodes = 0;
+    for (uint64_t t = leaf; t <= leaves; t++)
+      if (leaf > t - (t & -t)) nodes++;
+    most = fmax(most, nodes);
+  }
+  return most;
+}
+
+static double sd_of(const watched *w, size_t entry) {
+  return ((const faro_real *)(const void *)w->release)->sd[entry];
+}
+
+/* The squared mu of someone whose z moves by `move` in L2, in everything that the release says. Central kinds alone. */
+static double cost_of(const watched *w, double move) {
+  double least = INFINITY;
+  for (size_t i = 0; i < w->contribution.length; i++) least = fmin(least, sd_of(w, i));
+  const uint64_t batches = w->params.horizon / w->params.batch;
+  const bool tree = !strcmp(faro_release_kind_name(w->kind), "central-tree");
+  const double vectors =
+      tree ? nodes_of(batches) : (double)w->params.contributions; /* that the person is in */
+  return vectors * move * move / (least * least);
+}
+
+typedef struct bill {
+  double stays[FARO_PARTS], moves;
+} bill;
+
+/* The first two are the sums; gradients are no longer than `length`. */
+static void charge(bill *b, const watched *w, unsigned part, bool sum, double length) {
+  const double most = part == 0 ? 1 : usual.steepest;
+  b->stays[part] += cost_of(w, sum ? sqrt(2) * most : 2 * length);
+  b->moves += cost_of(w, sum ? most : length);
+}
+
+static void test_budget__all_noise_together_is_what_the_claim_needs(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  const uint64_t allowed[][2] = {{1, 1}, {3, 2}, {0, 4}};
+  const double length = faro_link_mean(FARO_LINK_LOGISTIC, 2); /* |mean - y| over ||theta|| <= 2 */
+  for (int k = 0; k < 3; k++) {
+    faro_sim_open(&sim, 5, (uint64_t)k, FARO_ROLE_USER);
+    faro_study *s = make("central-tree", &usual, allowed[k][0], allowed[k][1]);
+    fill(s, PEOPLE, &sim);
+    bill b = {{0, 0}, 0};
+    for (unsigned part = 0; part < FARO_PARTS; part++) {
+      charge(&b, &watch[part], part, true, 0);
+      for (uint64_t i = 0; i < allowed[k][part]; i++) {
+        double theta[D];
+        faro_answer answer = {.theta = theta};
+        const faro_ask ask = ask_of(part);
+        assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+        const watched *w = &watch[watches - 1];
+        /* the release is gone: its noise comes from the answer, of which `window` steps are the mean */
+        const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
+        b.stays[part] += (double)answer.steps * pow(2 * length / sd, 2);
+        b.moves += (double)answer.steps * pow(length / sd, 2);
+        assert_int_equal(w->batches, answer.steps);
+        assert_int_equal(w->users, answer.steps * PEOPLE); /* everybody, in every step */
+        assert_true(w->longest <= length * (1 + 1e-12));
+        assert_close(w->contribution.norm, length, 1e-12);
+      }
+    }
+    const double all = pow(faro_gaussian_mu(usual.epsilon, usual.delta), 2);
+    for (unsigned part = 0; part < FARO_PARTS; part++) {
+      assert_true(b.stays[part] <= all);
+      assert_true(b.stays[part] >= (allowed[k][part] > 0 ? 0.99999 : 0.49999) * all);
+    }
+    assert_true(b.moves <= all);
+    assert_true(faro_study_claim(s)->proven);
+    assert_true(faro_study_cost(s).bits ==
+                2 * 64 * GRAM); /* the server has the data: fits ask for nothing more */
+    faro_study_destroy(s);
+  }
+}
+
+/* Bit sums: what the accountant says of every release, added up. */
+static void test_budget__of_bits_is_kept(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 6, 0, FARO_ROLE_USER);
+  faro_study *s = make("shuffle-bits", &usual, 2, 1);
+  const uint64_t allowed[FARO_PARTS] = {2, 1};
+  double stays[FARO_PARTS] = {0, 0};
+  double moves = 0;
+  double slacks = 0;
+  double mu = 0;
+  double slack = 0;
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    const double most = part == 0 ? 1 : usual.steepest;
+    assert_true(faro_release_gaussian(watch[part].release, sqrt(2) * most, &mu, &slack));
+    stays[part] += mu * mu;
+    slacks += slack;
+    assert_true(faro_release_gaussian(watch[part].release, most, &mu, &slack));
+    moves += mu * mu;
+    /* rounding aside, a Gaussian of the noise's own size */
+    const double sd = faro_study_noise(s, part).scale[0];
+    assert_true(fabs(mu * sd / most - 1) < 0.05);
+  }
+  fill(s, PEOPLE, &sim);
+  for (unsigned part = 0; part < FARO_PARTS; part++)
+    for (uint64_t i = 0; i < allowed[part]; i++) {
+      double theta[D];
+      faro_answer answer = {.theta = theta};
+      const faro_ask ask = ask_of(part);
+      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+      const watched *w = &watch[watches - 1];
+      faro_release *again = NULL;
+      assert_ok(faro_release_create(&again, w->kind, &w->contribution, &w->params, error));
+      assert_true(faro_release_gaussian(again, 2 * w->contribution.norm, &mu, &slack));
+      assert_close(answer.noise * sqrt((double)(answer.steps - answer.steps / 4)),
+                   faro_release_noise(again).scale[0] / sqrt((double)answer.steps), 1e-9);
+      stays[part] += mu * mu;
+      slacks += slack;
+      assert_true(faro_release_gaussian(again, w->contribution.norm, &mu, &slack));
+      moves += mu * mu;
+      faro_release_destroy(again);
+    }
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    const double delta = faro_gaussian_delta(sqrt(stays[part]), usual.epsilon) + slacks;
+    assert_true(delta <= usual.delta);
+    assert_true(delta > 0.8 * usual.delta);
+  }
+  assert_true(faro_gaussian_delta(sqrt(moves), usual.epsilon) + slacks <= usual.delta);
+  assert_true(faro_study_claim(s)->proven);
+  assert_true(faro_study_claim(s)->trust == FARO_TRUST_SHUFFLE);
+  assert_true(faro_study_cost(s).bits > 0 && faro_study_cost(s).messages == faro_study_cost(s).bits);
+  faro_study_destroy(s);
+}
+
+/* zCDP by thirds, from scratch. */
+static void test_paper__noise_is_that_of_the_thirds(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 7, 0, FARO_ROLE_USER);
+  faro_study_params p = usual;
+  p.calibration = FARO_CALIBRATION_PAPER;
+  const double l = log(3 / p.delta);
+  const double rho = pow(sqrt(l + p.epsilon / 3) - sqrt(l), 2);
+  const char *const kind[] = {"central-tree", "central-factored"};
+  for (int k = 0; k < 2; k++) {
+    faro_study *s = make(kind[k], &p, 0, 5);
+    const double shift = sqrt(2) * p.steepest *
+                         (k == 0 ? sqrt(nodes_of(PEOPLE)) : faro_factored_factors(PEOPLE, 1).sensitivity);
+    assert_close(sd_of(&watch[1], 0) * sqrt(2 * rho) / shift, 1, 1e-6);
+    fill(s, PEOPLE, &sim);
+    double theta[D];
+    faro_answer answer = {.theta = theta};
+    const faro_ask ask = ask_of(1);
+    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    const double n = PEOPLE;
+    const double steps = floor(n * n * rho / 5 / (2 * (D + log(1 / p.failure))));
+    assert_true(steps > 1 && answer.steps == (uint64_t)steps);
+    const double length = faro_link_mean(FARO_LINK_LOGISTIC, 2);
+    const double sigma =
+        sqrt(2 * length * length * steps / (rho / 5)); /* of the sum: n times that of the mean */
+    assert_close(answer.noise * sqrt(steps) / sigma, 1, 1e-6);
+    assert_true(faro_study_claim(s)->proven);
+    assert_non_null(strstr(faro_study_claim(s)->by, "not spent"));
+    faro_study_destroy(s);
+  }
+  p.people = p.horizon = 20000;
+  faro_study *s = make("central-tree", &p, 0, 1);
+  fill(s, 20000, &sim);
+  double theta[D];
+  faro_answer answer = {.theta = theta};
+  const faro_ask ask = ask_of(1);
+  assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+  assert_int_equal(answer.steps, 1000);
+  faro_study_destroy(s);
+}
+
+static void test_paper__of_shuffled_bits_has_one_part(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 8, 0, FARO_ROLE_USER);
+  faro_study_params p = usual;
+  p.calibration = FARO_CALIBRATION_PAPER;
+  faro_study *s = NULL;
+  faro_error why = {0};
+  assert_ok(faro_study_create(&s, faro_release_kind_find("shuffle-bits"), &p, error));
+  const uint64_t both[FARO_PARTS] = {1, 1};
+  assert_int_equal(faro_study_allow(s, both, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "one part alone"));
+  const uint64_t one[FARO_PARTS] = {0, 2}; /* and it can still be put right */
+  assert_ok(faro_study_allow(s, one, error));
+  assert_true(faro_study_claim(s)->proven);
+  watch_reset();
+  fill(s, PEOPLE, &sim);
+  assert_int_equal(faro_study_sum(s, 0).releases, 0);
+  assert_int_equal(faro_study_sum(s, 1).releases, 1);
+  double theta[D];
+  faro_answer answer = {.theta = theta};
+  const faro_ask ask = ask_of(1);
+  assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+  const faro_release_params *made = &watch[watches - 1].params;
+  const double steps = (double)answer.steps;
+  assert_close(made->epsilon, 0.25 / (2 * sqrt(2 * steps * log(2 / (p.delta / 4)))), 1e-12);
+  assert_close(made->delta, p.delta / 4 / (2 * steps), 1e-18);
+  assert_int_equal(made->level, FARO_LEVEL_EVENT);
+  faro_study_destroy(s);
+}
+
+/* ---- the published program */
+
+static void test_figure__has_the_published_constants(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
+  faro_study_params p = usual;
+  p.link = FARO_LINK_PROBIT;
+  p.steepest = 1 / sqrt(2 * acos(-1));
+  p.people = p.horizon = 5000;
+  p.epsilon = 4;
+  p.delta = p.failure = 0.02;
+  p.calibration = FARO_CALIBRATION_FIGURE;
+  faro_study *s = make("central-tree", &p, 0, 8);
+  /* lambda of the check values: 232.81 */
+  assert_close(2 * faro_study_noise(s, 1).gamma + 0.75 * 3 * log(4 * 5000 / 0.02), 232.81, 0.005);
+  const double l = log(3 / p.delta);
+  const double rho = pow(sqrt(l + p.epsilon / 3) - sqrt(l), 2);
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    const double node = (part == 0 ? 1 : p.steepest) * sqrt(13 / (2 * rho));
+    assert_close(sd_of(&watch[part], 0), node, 1e-9);           /* on the diagonal */
+    assert_close(sd_of(&watch[part], 1), node / sqrt(2), 1e-9); /* beside it */
+    assert_close(sd_of(&watch[part], 2), node, 1e-9);
+  }
+  fill(s, 5000, &sim);
+  double theta[D];
+  faro_answer answer = {.theta = theta};
+  const faro_ask ask = ask_of(1);
+  assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+  assert_int_equal(answer.steps, 20); /* 3333 people: one batch of 2048 in each of 20 epochs */
+  const watched *w = &watch[watches - 1];
+  assert_int_equal(w->params.batch, 2048);
+  assert_close(w->contribution.norm, 0.2, 1e-15);
+  const double sigma = sqrt(20 / (2 * rho / 8));
+  assert_close(0.4 / faro_gaussian_mu(w->params.epsilon, w->params.delta) / (0.2 * sigma), 1, 1e-6);
+  assert_true(isinf(answer.bound));
+  assert_false(faro_study_claim(s)->proven);
+  assert_non_null(strstr(faro_study_claim(s)->by, "2 clip"));
+  assert_non_null(strstr(faro_study_claim(s)->by, "no theorem"));
+  faro_study_destroy(s);
+}
+
+static void test_claim__says_what_it_rests_on(void **state) {
+  (void)state;
+  faro_study_params p = usual;
+  faro_study *s = make("central-factored", &p, 1, 1);
+  const faro_claim *c = faro_study_claim(s);
+  assert_true(c->proven && c->epsilon == 1 && c->delta == 1e-3 && c->trust == FARO_TRUST_JOINT);
+  assert_non_null(strstr(c->by, "Gaussian mechanisms"));
+  assert_non_null(strstr(c->by, "change part"));
+  faro_study_destroy(s);
+  p.calibration = FARO_CALIBRATION_PAPER;
+  p.epsilon = 60; /* beyond the theorems: half of it is above 15 */
+  s = make("shuffle-bits", &p, 1, 0);
+  assert_false(faro_study_claim(s)->proven);
+  assert_non_null(strstr(faro_study_claim(s)->by, "outside"));
+  faro_study_destroy(s);
+  for (int calibration = 0; calibration < FARO_CALIBRATION_COUNT; calibration++) {
+    p.calibration = (faro_calibration)calibration;
+    s = make("none", &p, 1, 1);
+    assert_true(faro_study_claim(s)->trust == FARO_TRUST_NONE);
+    faro_study_destroy(s);
+  }
+}
+
+/* ---- what it refuses */
+
+static void test_ledger__refuses_fits_beyond_those_allowed(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 10, 0, FARO_ROLE_USER);
+  const char *const kind[] = {"none", "central-tree", "shuffle-bits"};
+  for (int k = 0; k < 3; k++) {
+    faro_study *s = make(kind[k], &usual, 2, 0);
+    fill(s, 50, &sim);
+    double theta[D] = {7, 7, 7};
+    faro_answer answer = {.theta = theta};
+    faro_error why = {0};
+    faro_ask ask = ask_of(1);
+    assert_int_equal(faro_study_fit(s, &ask, &sim, &answer, &why), FARO_INVALID);
+    assert_string_equal(why.message, "fits of part 1 are used up (0 allowed)");
+    ask.part = 0;
+    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    fill(s, 50, &sim);
+    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    const size_t before = watches;
+    theta[0] = theta[1] = theta[2] = 7;
+    why = (faro_error){0};
+    assert_int_equal(faro_study_fit(s, &ask, &sim, &answer, &why), FARO_INVALID);
+    assert_string_equal(why.message, "fits of part 0 are used up (2 allowed)");
+    assert_int_equal(watches, before);
+    assert_true(theta[0] == 7 && theta[1] == 7 && theta[2] == 7);
+    assert_int_equal(faro_study_left(s, 0), 0);
+    const uint64_t more[FARO_PARTS] = {9, 9};
+    why = (faro_error){0};
+    assert_int_equal(faro_study_allow(s, more, &why), FARO_INVALID);
+    faro_study_destroy(s);
+  }
+}
+
+static void test_fit__that_cannot_be_spends_nothing(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  faro_study *s = make("central-tree", &usual, 1, 1);
+  fill(s, 50, &sim);
+  double theta[D];
+  faro_answer answer = {.theta = theta};
+  const double indefinite[GRAM] = {1, 2, 1, 0, 0, 1};
+  faro_ask bad[4];
+  for (int i = 0; i < 4; i++) bad[i] = ask_of(0);
+  bad[0].ridge = (double)NAN;
+  bad[1].region.radius = 0;
+  bad[2].region.metric = indefinite;
+  bad[3].curvature = indefinite;
+  for (int i = 0; i < 4; i++) {
+    faro_error why = {0};
+    assert_int_equal(faro_study_fit(s, &bad[i], &sim, &answer, &why), FARO_INVALID);
+    assert_true(why.message[0] != '\0');
+  }
+  assert_int_equal(faro_study_left(s, 0), 1);
+  faro_study_destroy(s);
+  s = make("shuffle-bits", &usual, 1, 0); /* one alone would not be hidden */
+  fill(s, 1, &sim);
+  faro_error why = {0};
+  const faro_ask ask = ask_of(0);
+  assert_int_equal(faro_study_fit(s, &ask, &sim, &answer, &why), FARO_INVALID);
+  assert_int_equal(faro_study_left(s, 0), 1);
+  faro_study_destroy(s);
+}
+
+static void test_allow__refuses_what_leaves_too_little(void **state) {
+  (void)state;
+  faro_study_params p = usual;
+  p.epsilon = 0.001;
+  p.delta = 1e-9;
+  faro_study *s = NULL;
+  assert_ok(faro_study_create(&s, faro_release_kind_find("central-tree"), &p, error));
+  faro_error why = {0};
+  const uint64_t many[FARO_PARTS] = {1000001, 0};
+  assert_int_equal(faro_study_allow(s, many, &why), FARO_INVALID);
+  const uint64_t thin[FARO_PARTS] = {1000000, 0};
+  why = (faro_error){0};
+  assert_int_equal(faro_study_allow(s, thin, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "fewer fits"));
+  faro_study_destroy(s);
+}
+
+/* Wild people leave everything finite, and no gradient longer than its bound. */
+static void test_add__takes_anything(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 12, 0, FARO_ROLE_USER);
+  const double wild[] = {0, 1, -3, 1e200, (double)INFINITY, -(double)INFINITY, (double)NAN, 5e-324};
+  const char *const kind[] = {"none", "central-factored", "shuffle-bits"};
+  for (int k = 0; k < 3; k++) {
+    faro_study_params p = usual;
+    p.link = FARO_LINK_POISSON;
+    p.reward = 3;
+    faro_study *s = make(kind[k], &p, 1, 1);
+    for (int i = 0; i < PEOPLE; i++) {
+      const double x[D] = {wild[i % 8], wild[i / 8 % 8], wild[i / 64 % 8]};
+      (void)faro_study_add(s, x, wild[i % 7], (unsigned)i % 2, wild[i % 5], &sim);
+    }
+    for (unsigned part = 0; part < FARO_PARTS; part++) {
+      double theta[D];
+      faro_answer answer = {.theta = theta};
+      const faro_ask ask = ask_of(part);
+      for (int i = 0; i < GRAM; i++) assert_true(isfinite(faro_study_sum(s, part).sum[i]));
+      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+      assert_true(isfinite(theta[0] + theta[1] + theta[2]) && answer.bound >= 0 && isfinite(answer.bound));
+      if (k > 0)
+        assert_close(watch[watches - 1].contribution.norm, exp(2), 1e-9); /* the mean at the far end */
+    }
+    for (size_t i = 0; i < watches; i++)
+      assert_true(watch[i].longest <= watch[i].contribution.norm * (1 + 1e-12));
+    faro_study_destroy(s);
+  }
+}
+
+static void test_memory__every_allocation_may_fail(void **state) {
+  (void)state;
+  const char *const kind[] = {"none", "central-tree", "central-tree", "shuffle-bits"};
+  for (int k = 0; k < 4; k++) {
+    faro_study_params p = usual;
+    p.people = 20;
+    if (k == 2) p.calibration = FARO_CALIBRATION_FIGURE;
+    bool done = false;
+    for (size_t n = 1; !done; n++) {
+      faro_sim_rng sim;
+      faro_sim_open(&sim, 13, 0, FARO_ROLE_USER);
+      faro_study *s = NULL;
+      faro_error why = {0};
+      const uint64_t fits[FARO_PARTS] = {1, 1};
+      double theta[D];
+      faro_answer answer = {.theta = theta};
+      const faro_ask ask = ask_of(1);
+      watch_reset();
+      alloc_fail_at(n);
+      faro_status status = faro_study_create(&s, faro_release_kind_find(kind[k]), &p, &why);
+      if (status == FARO_OK) {
+        assert_ok(faro_study_allow(s, fits, error));
+        fill(s, 20, &sim);
+        status = faro_study_fit(s, &ask, &sim, &answer, &why);
+        assert_int_equal(faro_study_left(s, 1), status == FARO_OK ? 0 : 1);
+      }
+      alloc_fail_at(0);
+      done = status == FARO_OK;
+      if (!done) assert_int_equal(status, FARO_MEMORY);
+      faro_study_destroy(s);
+    }
+  }
+}
+
+static void test_add__allocates_nothing(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 14, 0, FARO_ROLE_USER);
+  faro_study *s = make("central-tree", &usual, 1, 1);
+  alloc_reset();
+  fill(s, PEOPLE, &sim);
+  assert_int_equal(alloc_count(), 0);
+  faro_study_destroy(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_takes__the_kinds_of_the_header),
+      cmocka_unit_test(test_create__names_what_is_wrong),
+      cmocka_unit_test(test_sums__are_of_clipped_people_of_the_part),
+      cmocka_unit_test(test_sums__come_after_every_batch),
+      cmocka_unit_test(test_fit__without_privacy_is_the_minimiser_of_the_part),
+      cmocka_unit_test(test_fit__asks_the_part_for_its_gradient),
+      cmocka_unit_test(test_fit__of_nobody_is_the_ridge_alone),
+      cmocka_unit_test(test_budget__all_noise_together_is_what_the_claim_needs),
+      cmocka_unit_test(test_budget__of_bits_is_kept),
+      cmocka_unit_test(test_paper__noise_is_that_of_the_thirds),
+      cmocka_unit_test(test_paper__of_shuffled_bits_has_one_part),
+      cmocka_unit_test(test_figure__has_the_published_constants),
+      cmocka_unit_test(test_claim__says_what_it_rests_on),
+      cmocka_unit_test(test_ledger__refuses_fits_beyond_those_allowed),
+      cmocka_unit_test(test_fit__that_cannot_be_spends_nothing),
+      cmocka_unit_test(test_allow__refuses_what_leaves_too_little),
+      cmocka_unit_test(test_add__takes_anything),
+      cmocka_unit_test(test_memory__every_allocation_may_fail),
+      cmocka_unit_test(test_add__allocates_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
