@@ -129,10 +129,18 @@ typedef struct faro_reply {
   double noise; /* standard deviation of the noise in an entry of the gradient behind theta; 0: exact */
 } faro_reply;
 
+/* Which studies a learner can work through, apart from those without privacy. */
+typedef enum faro_studies {
+  FARO_STUDIES_NONE,      /* no others */
+  FARO_STUDIES_CONTINUAL, /* sums that are published all the time */
+  FARO_STUDIES_BATCHES    /* sums once, at the end of the term */
+} faro_studies;
+
 FARO_API bool faro_learner_kind_glm(const faro_learner_kind *kind);
+FARO_API faro_studies faro_learner_kind_studies(const faro_learner_kind *kind);
 FARO_API bool
 faro_learner_kind_observes(const faro_learner_kind *kind); /* sees raw data: no privacy, no study */
-/* People of the next term; 0: the horizon is over. Terms that do not fill the horizon are followed by a last one. */
+/* People of the next term; 0: nobody is asked any more, and the rest of the horizon is played as things are. */
 FARO_API uint64_t faro_learner_term(faro_learner *learner);
 /* The term starts: what its sums' noise will be, and how many fits of each part the learner may ask for. */
 FARO_API void faro_learner_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],

@@ -15,6 +15,7 @@ struct faro_learner_kind {
   void (*update)(faro_learner *, const faro_statistics *);
   /* Generalised linear rewards, see learner.h: pick is set for all of them, observe for those without privacy, the rest
    * for those that work through a study. */
+  faro_studies studies;
   uint64_t (*term)(faro_learner *);
   void (*begin)(faro_learner *, const faro_noise noise[static FARO_LEARNER_PARTS],
                 uint64_t fits[static FARO_LEARNER_PARTS]);

@@ -68,6 +68,7 @@ const faro_policy *faro_learner_policy(const faro_learner *learner) { return &le
 faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner) { return learner->diagnostics; }
 
 bool faro_learner_kind_glm(const faro_learner_kind *kind) { return kind->pick != NULL; }
+faro_studies faro_learner_kind_studies(const faro_learner_kind *kind) { return kind->studies; }
 bool faro_learner_kind_observes(const faro_learner_kind *kind) { return kind->observe != NULL; }
 uint64_t faro_learner_term(faro_learner *learner) { return learner->kind->term(learner); }
 

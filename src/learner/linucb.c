@@ -14,8 +14,8 @@
  * much, and the update is counted. */
 #include <math.h>
 
-#include "base/abort.h"
 #include "learner/kind.h"
+#include "learner/noise.h"
 
 typedef struct linucb {
   faro_learner learner;
@@ -23,37 +23,6 @@ typedef struct linucb {
   double *V, *theta, *W;
   double lambda, lambda_min, lambda_max, nu;
 } linucb;
-
-/* Tail bounds for noise with independent sub-Gaussian entries, each failing with probability q.
- *
- * Tropp 2012, Theorem 4.1 (its proof needs only the entries' sub-Gaussian moment generating functions):
- *   ||N|| <= sqrt(2 v ln(2 d / q)),  v = max_i sum_j scale_ij^2.
- * Gaussian entries, with s the off-diagonal scale and at most sqrt(2) s on the diagonal:
- *   ||N|| <= 2 s sqrt(d) + s sqrt(2) sqrt(2 ln(2 / q))  (Slepian-Fernique, and Lipschitz concentration).
- * Laplace entries, sums of n each: for A = e_i e_j' + e_j e_i' (or e_i e_i') with eigenvalues a, |a| <= 1,
- *   E exp(l N_ij A) has the eigenvalues (1 - l^2 b^2 a^2)^-n <= exp(K(l) a^2), K(l) = -n ln(1 - l^2 b^2),
- * and the squares A^2 add up to d I, so by Tropp's theorem P(||N|| > t) <= 2 d exp(-l t + d K(l)): as for a sum of d n
- * Laplace variables, with q / d. */
-static double gram_bound(const faro_learner_params *p, double q) {
-  const size_t d = p->dimension;
-  if (p->noise.laplace > 0)
-    return faro_laplace_sum_quantile((double)d * p->noise.summands, p->noise.laplace, q / (double)d);
-  const double *scale = p->noise.scale;
-  double v = 0;
-  double s = 0;
-  for (size_t i = 0; i < d; i++) {
-    double row = 0;
-    for (size_t j = 0; j < d; j++) {
-      const double entry = i >= j ? scale[faro_packed(i) + j] : scale[faro_packed(j) + i];
-      row += entry * entry;
-      s = fmax(s, i == j ? entry / sqrt(2) : entry);
-    }
-    v = fmax(v, row);
-  }
-  const double tropp = sqrt(2 * v * log(2 * (double)d / q));
-  const double gaussian = 2 * s * sqrt((double)d) + 2 * s * sqrt(log(2 / q));
-  return p->noise.gaussian ? fmin(tropp, gaussian) : tropp;
-}
 
 /* Hsu, Kakade, Zhang 2012: ||h||^2 <= s^2 (d + 2 sqrt(d t) + 2 t), t = ln(1/q). Laplace: every entry by itself. */
 static double vector_bound(const faro_learner_params *p, double q) {
@@ -71,7 +40,7 @@ static double vector_bound(const faro_learner_params *p, double q) {
 static void theorem_region(linucb *l) {
   const faro_learner_params *p = &l->learner.params;
   const double q = p->failure / (4 * (double)(p->releases > 0 ? p->releases : 1));
-  const double Sigma_N = p->optimism * gram_bound(p, q);
+  const double Sigma_N = p->optimism * faro_gram_bound(&p->noise, p->dimension, q);
   l->lambda = fmax(1, 2 * Sigma_N);
   l->lambda_min = l->lambda - Sigma_N;
   l->lambda_max = l->lambda + Sigma_N;
@@ -100,25 +69,12 @@ static double radius(const linucb *l, double users, double shift) {
          sqrt(l->lambda_max + shift) + l->nu;
 }
 
-/* W of V, after shifting V when it is not positive definite; returns the shift. */
-static double whiten(linucb *l) {
-  if (faro_spd_whiten(l->spd, l->V, l->W)) return 0;
-  const size_t d = l->learner.params.dimension;
-  double least = 0;
-  double greatest = 0;
-  faro_spd_extremes(l->spd, l->V, &least, &greatest);
-  const double shift = fmax(l->lambda_min, 1e-9 * fmax(greatest, -least)) - least;
-  for (size_t i = 0; i < d; i++) l->V[faro_diagonal(i)] += shift;
-  FARO_INVARIANT(faro_spd_whiten(l->spd, l->V, l->W));
-  l->learner.diagnostics.shifted++;
-  return shift;
-}
-
 static void set_policy(linucb *l, const double *gram, const double *u, double users) {
   const size_t d = l->learner.params.dimension;
   for (size_t i = 0; i < faro_packed(d); i++) l->V[i] = gram ? gram[i] : 0;
   for (size_t i = 0; i < d; i++) l->V[faro_diagonal(i)] += l->lambda; /* V = lambda I + sum   l.16 */
-  const double shift = whiten(l);
+  const double shift = faro_whiten_shifted(l->spd, d, l->V, l->W, l->lambda_min);
+  if (shift > 0) l->learner.diagnostics.shifted++;
   for (size_t i = 0; i < d; i++) l->theta[i] = 0;
   for (size_t i = 0; u && i < d; i++) { /* theta = V^-1 u = W' (W u)   l.17 */
     const double *row = l->W + faro_packed(i);

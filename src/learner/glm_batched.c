@@ -1,0 +1,238 @@
+/* glm-batched: generalised linear rewards for stochastic contexts, in a few batches fixed in advance. 004 Alg. 1; without
+ * noise, B-GLinCB of Sawarni et al. 2024.
+ *
+ * Every batch is a term of its own people. A person draws an arm from a near-optimal design of the arms that no earlier
+ * batch rules out, j = 1 .. k - 1:
+ *
+ *   UCB_j(x) = <x, theta_j> + r_j ||x||_{V_j^-1},   LCB_j(x) likewise with minus;   x stays if UCB_j(x) >= max LCB_j
+ *   V_1 = lambda I + sum x x'   r_1 = gamma sqrt(kappa)        the first batch: all arms
+ *   V_j = lambda I + sum w x x'   r_j = gamma                  w = slope(<x, theta_1>) / exp(min(2 S, r_1 ||x||_{V_1^-1}))
+ *
+ * where from the second batch on the design is that of sqrt(w) x, since the w's remove kappa from the widths.
+ * What comes after the last batch that teaches anything is played by the last estimate, and nobody is asked. */
+#include <math.h>
+#include <string.h>
+
+#include <faro/design.h>
+
+#include "learner/kind.h"
+#include "learner/noise.h"
+
+enum { BATCHES = 4 }; /* M; the last one learns nothing more */
+
+typedef struct estimate {
+  double *theta, *w; /* w: inverse factor of V_j */
+  double reach;      /* r_j */
+} estimate;
+
+typedef struct batched {
+  faro_learner learner;
+  faro_designer *designer;
+  faro_spd *spd;
+  estimate past[BATCHES];
+  size_t terms, finished; /* batches begun, and those with an estimate; as many: nobody is asked any more */
+  uint64_t begun;         /* people of all of them */
+  double lambda;
+  bool wants;
+  double *V;
+  faro_arms scaled;     /* sqrt(w) x of the arms at hand */
+  double *weight;       /* w */
+  double *mean, *upper; /* of arms, by one estimate */
+  double *scratch;
+  size_t *active;
+} batched;
+
+static batched *batched_of(faro_learner *learner) { return (batched *)(void *)learner; }
+
+/* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4; tau_2 = alpha, tau_k = alpha sqrt(tau_(k-1)) with
+ * alpha = T^(1/(2 (1 - 2^(1-M)))), Sawarni et al. 2024.
+ * DEVIATION: their tau_1, (sqrt(kappa) e^(3S) d^2 gamma^2 alpha / S)^(2/3), is beyond every horizon that one can run. */
+static double length_of(double t, size_t term) {
+  if (term == 0) return fmin(ceil(fmax(4 * sqrt(t), pow(t, 2.0 / 3))), floor(t / 4));
+  const double alpha = pow(t, 1 / (2 * (1 - ldexp(1, 1 - BATCHES))));
+  double length = alpha;
+  for (size_t k = 1; k < term; k++) length = alpha * sqrt(length);
+  return ceil(length);
+}
+
+/* The batch after which nothing is learned fills the horizon: it is no term. */
+static uint64_t term(faro_learner *learner) {
+  batched *b = batched_of(learner);
+  if (b->terms + 1 >= BATCHES) return 0;
+  const double left = (double)(learner->params.horizon - b->begun);
+  const double length = fmin(length_of((double)learner->params.horizon, b->terms), left);
+  return length >= 2 ? (uint64_t)length : 0;
+}
+
+static void begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
+                  uint64_t fits[static FARO_LEARNER_PARTS]) {
+  batched *b = batched_of(learner);
+  const faro_learner_params *p = &learner->params;
+  const unsigned part = b->terms == 0 ? 0 : 1;
+  b->begun += term(learner);
+  b->terms++;
+  const double bound =
+      noise[part].scale[0] > 0 ? faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * BATCHES)) : 0;
+  const double published = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure);
+  b->lambda = p->paper ? published + 2 * bound : fmax(1, 2 * p->optimism * bound);
+  fits[part] = 1;
+  fits[1 - part] = 0;
+}
+
+/* Means and upper bounds of all arms by estimate j. */
+static void judge(batched *b, const faro_arms *arms, size_t j) {
+  (void)faro_means(arms, b->past[j].theta, b->mean);
+  (void)faro_score(arms, b->past[j].theta, b->past[j].w, b->past[j].reach, b->upper, b->scratch);
+}
+
+/* Those that no finished batch rules out; returns how many, one at least. */
+static size_t survivors(batched *b, const faro_arms *arms, size_t finished) {
+  size_t count = arms->count;
+  for (size_t a = 0; a < count; a++) b->active[a] = a;
+  for (size_t j = 0; j < finished; j++) {
+    judge(b, arms, j);
+    double floor = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+      const size_t a = b->active[i];
+      floor = fmax(floor, 2 * b->mean[a] - b->upper[a]);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+      if (b->upper[b->active[i]] >= floor) b->active[kept++] = b->active[i];
+    count = kept;
+  }
+  return count;
+}
+
+/* w of all arms, and sqrt(w) x. */
+static void scale_arms(batched *b, const faro_arms *arms) {
+  const faro_learner_params *p = &b->learner.params;
+  judge(b, arms, 0);
+  for (size_t a = 0; a < arms->count; a++)
+    b->weight[a] = faro_link_slope(p->link, b->mean[a]) / exp(fmin(2 * p->bound, b->upper[a] - b->mean[a]));
+  b->scaled.count = arms->count;
+  b->scaled.stride = arms->stride;
+  for (size_t i = 0; i < p->dimension; i++)
+    for (size_t a = 0; a < arms->count; a++)
+      b->scaled.x[i * arms->stride + a] = sqrt(b->weight[a]) * arms->x[i * arms->stride + a];
+  b->scaled.version++;
+}
+
+/* An arm from the design; where there is none (all arms zero), any. */
+static size_t draw(batched *b, const faro_arms *arms, size_t count, double luck) {
+  const faro_design *design = NULL;
+  if (count == 1) return b->active[0];
+  if (faro_design_find(b->designer, arms, b->active, count, FARO_DESIGN_TARGET, &design, NULL) != FARO_OK)
+    return b->active[(size_t)(luck * (double)count)];
+  size_t i = 0;
+  while (i + 1 < design->support && luck >= design->weight[i]) luck -= design->weight[i++];
+  return design->arm[i];
+}
+
+/* The best by the last estimate, of those that no estimate rules out. */
+static size_t greedy(batched *b, const faro_arms *arms) {
+  const size_t count = survivors(b, arms, b->finished);
+  (void)faro_means(arms, b->past[b->finished - 1].theta, b->mean);
+  size_t best = b->active[0];
+  for (size_t i = 1; i < count; i++)
+    if (b->mean[b->active[i]] > b->mean[best]) best = b->active[i];
+  return best;
+}
+
+static faro_pick pick(faro_learner *learner, const faro_arms *arms, double luck) {
+  batched *b = batched_of(learner);
+  if (b->finished > 0 && b->finished == b->terms) return (faro_pick){.arm = greedy(b, arms), .part = 1};
+  const size_t count = survivors(b, arms, b->finished);
+  if (b->finished == 0) {
+    learner->diagnostics.explored++;
+    return (faro_pick){.arm = draw(b, arms, count, luck), .part = 0, .weight = 1};
+  }
+  scale_arms(b, arms);
+  const size_t arm = draw(b, &b->scaled, count, luck);
+  return (faro_pick){.arm = arm, .part = 1, .weight = b->weight[arm]};
+}
+
+static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
+  batched *b = batched_of(learner);
+  const size_t d = learner->params.dimension;
+  memcpy(b->V, sum[b->finished == 0 ? 0 : 1].sum, faro_packed(d) * sizeof *b->V);
+  for (size_t i = 0; i < d; i++) b->V[faro_diagonal(i)] += b->lambda;
+  if (faro_whiten_shifted(b->spd, d, b->V, b->past[b->finished].w, b->lambda / 2) > 0)
+    learner->diagnostics.shifted++;
+  b->wants = true;
+}
+
+/* Of the first batch V times the steepest slope is above the Hessian, later V is below it by at most the exponential. */
+static bool ask(faro_learner *learner, faro_question *question) {
+  batched *b = batched_of(learner);
+  const faro_learner_params *p = &learner->params;
+  if (!b->wants) return false;
+  b->wants = false;
+  const unsigned part = b->finished == 0 ? 0 : 1;
+  const double B = faro_link_steepest(p->link, p->bound);
+  for (size_t i = 0; part == 0 && i < faro_packed(p->dimension); i++) b->V[i] *= B;
+  *question = (faro_question){.part = part,
+                              .ridge = p->paper ? b->lambda : 1,
+                              .region = {.radius = p->bound},
+                              .curvature = b->V,
+                              .start = b->past[b->finished == 0 ? 0 : b->finished - 1].theta};
+  return true;
+}
+
+/* gamma = S sqrt(d ln(T/zeta)) and what the noise in the gradient adds (rarely.c, set_widths); in practice times optimism. */
+static void answer(faro_learner *learner, const faro_reply *reply) {
+  batched *b = batched_of(learner);
+  const faro_learner_params *p = &learner->params;
+  const double d = (double)p->dimension;
+  estimate *e = &b->past[b->finished];
+  memcpy(e->theta, reply->theta, p->dimension * sizeof *e->theta);
+  const double length = reply->noise * (sqrt(d) + sqrt(2 * log(1 / p->failure)));
+  const double gamma =
+      p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length / sqrt(b->lambda / 2);
+  e->reach = (p->paper ? 1 : p->optimism) * gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
+  b->finished++;
+}
+
+static faro_status init(faro_learner *learner, faro_error *error) {
+  batched *b = batched_of(learner);
+  const size_t d = learner->params.dimension;
+  const size_t stride = faro_arm_stride(learner->params.offers);
+  faro_arena *arena = &learner->arena;
+  b->V = faro_arena_alloc(arena, faro_packed(d), sizeof *b->V, error);
+  b->scaled = (faro_arms){.dimension = d, .x = faro_arena_alloc(arena, d * stride, sizeof(double), error)};
+  b->weight = faro_arena_alloc(arena, stride, sizeof *b->weight, error);
+  b->mean = faro_arena_alloc(arena, stride, sizeof *b->mean, error);
+  b->upper = faro_arena_alloc(arena, stride, sizeof *b->upper, error);
+  b->scratch = faro_arena_alloc(arena, faro_score_scratch(d, stride), sizeof *b->scratch, error);
+  b->active = faro_arena_alloc(arena, stride, sizeof *b->active, error);
+  if (!b->V || !b->scaled.x || !b->weight || !b->mean || !b->upper || !b->scratch || !b->active)
+    return FARO_MEMORY;
+  for (size_t j = 0; j < BATCHES; j++) {
+    b->past[j].theta = faro_arena_alloc(arena, d, sizeof(double), error);
+    b->past[j].w = faro_arena_alloc(arena, faro_packed(d), sizeof(double), error);
+    if (!b->past[j].theta || !b->past[j].w) return FARO_MEMORY;
+  }
+  faro_status status = faro_spd_create(&b->spd, d, error);
+  if (status == FARO_OK) status = faro_designer_create(&b->designer, d, learner->params.offers, error);
+  return status;
+}
+
+static void release(faro_learner *learner) {
+  faro_designer_destroy(batched_of(learner)->designer);
+  faro_spd_destroy(batched_of(learner)->spd);
+}
+
+const faro_learner_kind faro_learner_glm_batched = {
+    .name = "glm-batched",
+    .summary = "generalised linear rewards, elimination in a few batches (004 Alg. 1)",
+    .studies = FARO_STUDIES_BATCHES,
+    .size = sizeof(batched),
+    .init = init,
+    .release = release,
+    .term = term,
+    .begin = begin,
+    .pick = pick,
+    .see = see,
+    .ask = ask,
+    .answer = answer,
+};

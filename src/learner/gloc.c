@@ -1,0 +1,119 @@
+/* gloc: a confidence set out of an online learner's regret, here of the online Newton step: O(d^3) a round, no data is
+ * kept. Jun, Bhargava, Nowak, Willett 2017, Theorems 1 and 3.
+ *
+ *   m        least slope of mu, 1 / kappa;  R the sub-Gaussian scale of rewards: 1/2, they are in [0, 1]
+ *   V        lambda I + sum x_s x_s', lambda = d;  S the bound on the parameter
+ *   theta    of the online Newton step: g = mu(<x, theta>) - y, then theta - (g / m) V^-1 x with x in V already, brought
+ *            back to ||theta|| <= S in the norm of V
+ *   centre   V^-1 u,  u = sum z_s x_s,  z_s = <x_s, theta_s>, theta_s being the one before x_s
+ *   regret   B = (1 / 2m) sum g_s^2 ||x_s||^2_{V_s^-1} + (m / 2) lambda S^2
+ *   radius   beta^2 = lambda S^2 + alpha(B) - (sum z_s^2 - <u, centre>)
+ *            alpha(B) = 1 + (4 / m) B + (8 R^2 / m^2) ln((2 / failure) sqrt(1 + (2 / m) B + 4 R^4 / (m^4 failure^2)))
+ *   index    <x, centre> + beta ||x||_{V^-1}, optimism over <x, theta>: the link is increasing
+ *
+ * The losses are m-strongly convex along x, so what the step's potential ||theta_s - theta*||^2 (m / 2) loses pays for
+ * the regret; it begins with (m / 2) lambda ||theta_1 - theta*||^2, and theta_1 = 0 (the paper has 4 S^2 for any
+ * start). Strong convexity once more gives sum (z_s - <x_s, theta*>)^2 <= (2 / m) (B + sum noise_s (z_s - <x_s, theta*>)),
+ * whose last sum is self-normalised: alpha(B) bounds the left side for all rounds at once. The ellipsoid is that sum
+ * with a ridge, its square completed.
+ *
+ * Under `figure`, as in the published comparison: R is the square of the greatest slope, B starts with 2 m lambda S^2,
+ * beta^2 = alpha(B), theta is scaled to length S whatever it was, and the index is mu(<x, theta>) + beta ||x||_{V^-1}
+ * with the online learner's theta in place of the centre. */
+#include <math.h>
+
+#include "learner/observer.h"
+
+typedef struct gloc {
+  faro_observer o;
+  faro_solver *solver;
+  double *theta, *centre, *u, *step;
+  double lambda, m, R, B, squares;
+} gloc;
+
+static double alpha(const gloc *l) {
+  const double failure = l->o.learner.params.failure;
+  const double ratio = l->R * l->R / (l->m * l->m);
+  return 1 + 4 / l->m * l->B +
+         8 * ratio * log(2 / failure * sqrt(1 + 2 / l->m * l->B + 4 * ratio * ratio / (failure * failure)));
+}
+
+static double width(const gloc *l) {
+  const faro_learner_params *p = &l->o.learner.params;
+  if (p->figure) return sqrt(alpha(l));
+  const double left = fmax(0, l->squares - faro_dot(p->dimension, l->u, l->centre));
+  return l->o.scale * sqrt(fmax(0, l->lambda * p->bound * p->bound + alpha(l) - left));
+}
+
+static faro_pick pick(faro_learner *learner, const faro_arms *arms, double luck) {
+  (void)luck;
+  gloc *l = (gloc *)(void *)learner;
+  const double beta = learner->policy.beta;
+  if (learner->params.figure) return (faro_pick){.arm = faro_observer_best(&l->o, arms, l->theta, beta)};
+  return (faro_pick){.arm = faro_score(arms, l->centre, l->o.W, beta, l->o.score, l->o.scratch)};
+}
+
+/* theta back to where parameters may be. */
+static void bring_back(gloc *l) {
+  const faro_learner_params *p = &l->o.learner.params;
+  const double length = sqrt(faro_dot(p->dimension, l->theta, l->theta));
+  if (p->figure)
+    for (size_t i = 0; i < p->dimension && length > 0; i++) l->theta[i] *= p->bound / length;
+  else if (length > p->bound)
+    faro_solver_nearest(l->solver, l->o.V, &(faro_region){.radius = p->bound}, l->theta, l->theta);
+}
+
+static void observe(faro_learner *learner, const double *x, double y) {
+  gloc *l = (gloc *)(void *)learner;
+  const size_t d = learner->params.dimension;
+  const double z = faro_dot(d, x, l->theta);
+  const double g = faro_link_mean(learner->params.link, z) - y;
+  faro_observer_add(&l->o, 1, x);
+  faro_observer_solve(&l->o, x, l->step);
+  l->B += g * g * faro_dot(d, x, l->step) / (2 * l->m);
+  for (size_t i = 0; i < d; i++) {
+    l->u[i] += z * x[i];
+    l->theta[i] -= g / l->m * l->step[i];
+  }
+  l->squares += z * z;
+  faro_observer_solve(&l->o, l->u, l->centre);
+  bring_back(l);
+  faro_observer_changed(&l->o, width(l));
+}
+
+static faro_status init(faro_learner *learner, faro_error *error) {
+  gloc *l = (gloc *)(void *)learner;
+  const faro_learner_params *p = &learner->params;
+  const size_t d = p->dimension;
+  l->theta = faro_arena_alloc(&learner->arena, d, sizeof *l->theta, error);
+  l->centre = faro_arena_alloc(&learner->arena, d, sizeof *l->centre, error);
+  l->u = faro_arena_alloc(&learner->arena, d, sizeof *l->u, error);
+  l->step = faro_arena_alloc(&learner->arena, d, sizeof *l->step, error);
+  if (!l->theta || !l->centre || !l->u || !l->step) return FARO_MEMORY;
+  l->lambda = (double)d;
+  faro_status status = faro_observer_init(&l->o, l->lambda, p->figure ? l->theta : l->centre, error);
+  if (status != FARO_OK) return status;
+  status = faro_solver_create(&l->solver, d, error);
+  if (status != FARO_OK) return status;
+  const double steepest = faro_link_steepest(p->link, p->bound);
+  l->m = 1 / p->kappa;
+  l->R = p->figure ? steepest * steepest : 0.5;
+  l->B = (p->figure ? 2 : 0.5) * l->m * l->lambda * p->bound * p->bound;
+  learner->policy.beta = width(l);
+  return FARO_OK;
+}
+
+static void release(faro_learner *learner) {
+  faro_solver_destroy(((gloc *)(void *)learner)->solver);
+  faro_observer_release(learner);
+}
+
+const faro_learner_kind faro_learner_gloc = {
+    .name = "gloc",
+    .summary = "optimism over a confidence set made of an online Newton step's regret, without privacy",
+    .size = sizeof(gloc),
+    .init = init,
+    .release = release,
+    .pick = pick,
+    .observe = observe,
+};

@@ -1,0 +1,374 @@
+/* rarely: generalised linear rewards with two estimates that are seldom renewed. 004 Alg. 2 (glm-joint) and, without
+ * noise, RS-GLinCB of Sawarni et al. 2024 (rs-glm).
+ *
+ *   V, H        lambda I + released sums: of x x' over the rounds that explore (part 0), and of w x x' over the others
+ *               (part 1), w the slope of the link
+ *   theta_o     fitted to part 0; coarse: tells slopes, and drops arms that cannot be best
+ *   theta_tau   fitted to part 1; the index is <x, theta_tau> + beta ||x||_{H_tau^-1}, H_tau the H of that moment
+ *
+ *   Criterion I    ||x||^2_{V^-1} >= threshold for some arm: the person explores and plays the widest
+ *   Criterion II   H is not below f H_tau (rs-glm: its determinant has doubled): theta_tau is fitted again
+ *
+ * When fits are asked for depends on released matrices alone.
+ * DEVIATION: 004 and Sawarni et al. fit theta_o anew after every round that explores. Under privacy that would show who
+ * explored (docs/privacy.md, glm-joint). Here V's own growth decides, as Criterion II does for H: V <= f V_o keeps
+ * theta_o's widths within sqrt(f). For the same reason Criterion II is looked at when sums are released, and not only in
+ * rounds that do not explore. */
+#include "learner/rarely.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "learner/noise.h"
+
+/* Fits that are allowed for each doubling of H in all directions alike; more than one, for directions that grow apart. */
+static const double FITS_A_DOUBLING = 1;
+
+static faro_rarely *rarely_of(faro_learner *learner) { return (faro_rarely *)(void *)learner; }
+
+/* sqrt(d ln(T / zeta)), the order of all widths. */
+static double common_width(const faro_learner_params *p) {
+  return sqrt((double)p->dimension * log((double)p->horizon / p->failure));
+}
+
+static double largest(const faro_noise *noise, size_t d) {
+  double most = 0;
+  for (size_t i = 0; noise->scale && i < faro_packed(d); i++) most = fmax(most, noise->scale[i]);
+  return most;
+}
+
+/* The width of theta_o's region and Criterion I follow from Gamma and the bound on a fit's loss. R = 1. */
+static void set_gamma(faro_rarely_constants *c, const faro_learner_params *p, double nu) {
+  const double s = 2 + 2 * p->bound;
+  c->gamma = sqrt(c->lambda_max / c->lambda[0]) * (s * c->Gamma + sqrt(s * nu));
+  c->threshold = 1 / (c->gamma * c->gamma * p->kappa);
+}
+
+static void set_beta(faro_rarely_constants *c, double nu) {
+  c->beta = sqrt(c->lambda_max / c->lambda[1]) * (4 * c->Gamma + 2 * sqrt(nu));
+}
+
+/* Closed forms of 004's orders. N_I bounds how often V can outgrow f V_o, as N_II does for H.
+ * DEVIATION: 004's N_I counts rounds that explore, because each of them fits. */
+static faro_rarely_constants theorem(const faro_learner_params *p, double noise) {
+  const double d = (double)p->dimension;
+  const double t = (double)p->horizon;
+  const double B = faro_link_steepest(p->link, p->bound);
+  const double operator_norm = noise * (2 * sqrt(d) + sqrt(2 * log(2 * t / p->failure)));
+  const double lambda = d * log(t / p->failure) + 8 * operator_norm;
+  faro_rarely_constants c = {.lambda = {lambda, lambda},
+                             .lambda_max = lambda + operator_norm,
+                             .lambda_min = lambda - operator_norm,
+                             .growth = 2,
+                             .ridge = (double)NAN};
+  c.Gamma =
+      p->bound * sqrt(c.lambda_max) + sqrt(c.lambda_min) / 2 +
+      2 / sqrt(c.lambda_min) * (log(1 / p->failure) + d / 2 * log1p(t * B / (d * c.lambda_min)) + d * log(2));
+  set_gamma(&c, p, 0);
+  set_beta(&c, 0);
+  const double base = c.lambda_max / c.lambda_min;
+  c.fits[0] = (uint64_t)ceil(d * log(base + t / (d * c.lambda_min)) / log(13.0 / 8));
+  c.fits[1] = (uint64_t)ceil(d * log(base + t * B / (d * c.lambda_min)) / log(13.0 / 8));
+  return c;
+}
+
+/* The published program's. noise: its bound on the Gram noise, ln(4/delta) ln^2(4T/zeta) / (epsilon kappa*).
+ * Of rs-glm no constants are published; 1.5 for its width comes near the published regrets. */
+static faro_rarely_constants figure(const faro_learner_params *p, bool exact, double noise) {
+  const double d = (double)p->dimension;
+  const double t = (double)p->horizon;
+  const double B = faro_link_steepest(p->link, p->bound);
+  const double lambda = 2 * noise + 0.75 * d * log(4 * t / p->failure);
+  const double least = lambda - 1.5 * noise;
+  const double most = lambda + 1.5 * noise;
+  faro_rarely_constants c = {.lambda = {lambda, lambda},
+                             .lambda_max = most,
+                             .lambda_min = least,
+                             .gamma = p->bound * common_width(p),
+                             .beta = (exact ? 1.5 : 4) * common_width(p),
+                             .threshold = 100 / (p->kappa * p->bound * p->bound * d),
+                             .growth = 1.05 + 5 / (8 * sqrt(d)),
+                             .ridge = exact ? (double)NAN : 2e-5};
+  c.fits[0] = (uint64_t)fmax(1, floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000));
+  c.fits[1] = (uint64_t)fmax(1, floor(3 * log2(most / least + t * B * B / (least * d))));
+  return c;
+}
+
+/* For use. The published program's widths and threshold, times `optimism` (the threshold: through it, since it is one over a
+ * width); lambda from the noise as it is, as linucb has it. */
+static faro_rarely_constants practice(const faro_learner_params *p,
+                                      const faro_noise noise[static FARO_LEARNER_PARTS]) {
+  const double d = (double)p->dimension;
+  const double t = (double)p->horizon;
+  const double B = faro_link_steepest(p->link, p->bound);
+  const double q = p->failure / (4 * t);
+  faro_rarely_constants c = {.gamma = p->optimism * p->bound * common_width(p),
+                             .beta = p->optimism * 4 * common_width(p),
+                             .threshold = 100 / (p->optimism * p->kappa * p->bound * p->bound * d),
+                             .growth = 2,
+                             .ridge = 1};
+  for (int part = 0; part < FARO_LEARNER_PARTS; part++) {
+    const bool noisy = largest(&noise[part], p->dimension) > 0;
+    const double bound = noisy ? faro_gram_bound(&noise[part], p->dimension, q) : 0;
+    c.lambda[part] = fmax(1, 2 * p->optimism * bound);
+    if (part == 0)
+      c.doubt = bound; /* with so small a lambda noise alone can double V, and nobody has explored */
+  }
+  c.lambda_min = fmax(c.lambda[0], c.lambda[1]) / 2;
+  c.lambda_max = 3 * c.lambda_min;
+  const double explored = fmin(t / d, 1 / c.threshold); /* what V may grow to, and no further */
+  c.fits[0] = 1 + (uint64_t)ceil(FITS_A_DOUBLING * log2(1 + explored / c.lambda[0]));
+  c.fits[1] = 1 + (uint64_t)ceil(FITS_A_DOUBLING * log2(1 + t * B / (d * c.lambda[1])));
+  return c;
+}
+
+faro_rarely_constants faro_rarely_settle(const faro_learner_params *p, bool exact,
+                                         const faro_noise noise[static FARO_LEARNER_PARTS]) {
+  if (p->figure) return figure(p, exact, noise[1].gamma);
+  if (!p->paper) return practice(p, noise);
+  return theorem(p, fmax(largest(&noise[0], p->dimension), largest(&noise[1], p->dimension)));
+}
+
+static void set_diagonal(double *a, size_t d, double value) {
+  memset(a, 0, faro_packed(d) * sizeof *a);
+  for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] = value;
+}
+
+uint64_t faro_rarely_term(faro_learner *learner) { return learner->params.horizon; }
+
+void faro_rarely_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
+                       uint64_t fits[static FARO_LEARNER_PARTS]) {
+  faro_rarely *r = rarely_of(learner);
+  const size_t d = learner->params.dimension;
+  r->constant = faro_rarely_settle(&learner->params, r->exact, noise);
+  for (int part = 0; part < FARO_LEARNER_PARTS; part++)
+    r->left[part] = fits[part] = r->exact ? learner->params.horizon : r->constant.fits[part];
+  set_diagonal(r->V, d, r->constant.lambda[0]);
+  set_diagonal(r->V_o, d, r->constant.lambda[0]);
+  set_diagonal(r->H, d, r->constant.lambda[1]);
+  set_diagonal(r->H_tau, d, r->constant.lambda[1]);
+  (void)faro_whiten_shifted(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
+  (void)faro_whiten_shifted(r->spd, d, r->H_tau, r->W_H, r->constant.lambda[1] / 2);
+  r->log_det = (double)d * log(r->constant.lambda[1]);
+  r->explores = 1 / r->constant.lambda[0] >= r->constant.threshold;
+}
+
+/* The best index among the arms that theta_o does not rule out: UCB_o(x) >= max LCB_o. */
+static size_t best_left(const faro_rarely *r, const faro_arms *arms) {
+  const double reach = r->constant.gamma * sqrt(r->learner.params.kappa);
+  double *mean = r->scratch;
+  (void)faro_means(arms, r->theta_o, mean);
+  double floor = -INFINITY;
+  for (size_t a = 0; a < arms->count; a++) floor = fmax(floor, mean[a] - reach * r->width[a]);
+  size_t best = arms->count;
+  for (size_t a = 0; a < arms->count; a++)
+    if (mean[a] + reach * r->width[a] >= floor && (best == arms->count || r->score[a] > r->score[best]))
+      best = a;
+  return best;
+}
+
+/* Slope of the link at the arm, by the estimate that is at hand. 004 divides by e, which bounds how far theta_o's may be
+ * off; in practice theta_tau's, as it is. */
+static double weight_of(const faro_rarely *r, const faro_arms *arms, size_t arm) {
+  const faro_learner_params *p = &r->learner.params;
+  const bool published = p->paper || p->figure;
+  const double *theta = published ? r->theta_o : r->theta;
+  double z = 0;
+  for (size_t i = 0; i < p->dimension; i++) z += theta[i] * arms->x[i * arms->stride + arm];
+  return faro_link_slope(p->link, z) * (published ? exp(-1) : 1);
+}
+
+faro_pick faro_rarely_pick(faro_learner *learner, const faro_arms *arms, double luck) {
+  (void)luck;
+  faro_rarely *r = rarely_of(learner);
+  const bool drops = r->answered[0];
+  if (r->explores || drops) {
+    const size_t widest = faro_score(arms, r->zero, r->W_V, 1, r->width, r->scratch);
+    if (r->width[widest] * r->width[widest] >= r->constant.threshold) { /* Criterion I */
+      learner->diagnostics.explored++;
+      return (faro_pick){.arm = widest, .part = 0, .weight = 1};
+    }
+  }
+  size_t arm = faro_score(arms, r->theta, r->W_H, r->constant.beta, r->score, r->scratch);
+  if (drops) arm = best_left(r, arms);
+  return (faro_pick){.arm = arm, .part = 1, .weight = weight_of(r, arms, arm)};
+}
+
+/* Whether a <= f b + doubt I does not hold: the difference is not positive definite. */
+static bool outgrown(faro_rarely *r, const double *a, const double *b, double doubt) {
+  const size_t d = r->learner.params.dimension;
+  for (size_t i = 0; i < faro_packed(d); i++) r->curvature[i] = r->constant.growth * b[i] - a[i];
+  for (size_t i = 0; i < d; i++) r->curvature[faro_diagonal(i)] += doubt;
+  return !faro_spd_factor(r->spd, r->curvature);
+}
+
+/* ln det of packed positive definite a, whose inverse factor is w. */
+static double log_det(const double *w, size_t d) {
+  double sum = 0;
+  for (size_t i = 0; i < d; i++) sum -= 2 * log(w[faro_diagonal(i)]);
+  return sum;
+}
+
+static void take(const faro_statistics *sum, double lambda, size_t d, double *a) {
+  memcpy(a, sum->sum, faro_packed(d) * sizeof *a);
+  for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] += lambda;
+}
+
+/* Criterion I can fire for no arm when V > I / threshold, since arms are no longer than 1. */
+static void look_at_V(faro_rarely *r) {
+  const size_t d = r->learner.params.dimension;
+  memcpy(r->curvature, r->V, faro_packed(d) * sizeof *r->V);
+  for (size_t i = 0; i < d; i++) r->curvature[faro_diagonal(i)] -= 1 / r->constant.threshold;
+  r->explores = !faro_spd_factor(r->spd, r->curvature);
+  r->wants[0] = r->left[0] > 0 && outgrown(r, r->V, r->V_o, r->constant.doubt);
+  if (r->explores || r->answered[0] || r->wants[0])
+    (void)faro_whiten_shifted(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
+}
+
+/* In practice fits are kept for when they help: while so many are left, no other before the round from which on that many
+ * would follow each other at the pace of doublings that `practice` counts with. Noise alone can make H outgrow H_tau, and
+ * would spend them early. */
+static bool too_early(const faro_rarely *r, uint64_t users) {
+  const faro_learner_params *p = &r->learner.params;
+  return !p->paper && !p->figure &&
+         (double)users * exp2((double)r->left[1] / FITS_A_DOUBLING) < (double)p->horizon;
+}
+
+/* Criterion II. The published program of rs-glm lets H_tau be H itself from its first fit on: then H never outgrows it. */
+static void look_at_H(faro_rarely *r, uint64_t users) {
+  const size_t d = r->learner.params.dimension;
+  if (!r->exact) {
+    r->wants[1] = r->left[1] > 0 && !too_early(r, users) && outgrown(r, r->H, r->H_tau, 0);
+    return;
+  }
+  const bool aliased = r->learner.params.figure && r->answered[1];
+  double *w = aliased ? r->W_H : r->curvature;
+  (void)faro_whiten_shifted(r->spd, d, r->H, w, r->constant.lambda[1] / 2);
+  r->wants[1] = !aliased && log_det(w, d) > r->log_det + log(2);
+}
+
+void faro_rarely_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
+  faro_rarely *r = rarely_of(learner);
+  const size_t d = learner->params.dimension;
+  take(&sum[0], r->constant.lambda[0], d, r->V);
+  take(&sum[1], r->constant.lambda[1], d, r->H);
+  look_at_V(r);
+  look_at_H(r, sum[1].users);
+}
+
+static double ridge_of(const faro_rarely *r, unsigned part) {
+  return isnan(r->constant.ridge) ? r->constant.lambda[part] : r->constant.ridge;
+}
+
+/* theta_o: over ||theta|| <= S; V times the steepest slope is above the Hessian. */
+static void ask_coarse(faro_rarely *r, faro_question *q) {
+  const faro_learner_params *p = &r->learner.params;
+  const size_t d = p->dimension;
+  const double B = faro_link_steepest(p->link, p->bound);
+  memcpy(r->V_o, r->V, faro_packed(d) * sizeof *r->V);
+  for (size_t i = 0; i < faro_packed(d); i++) r->curvature[i] = B * r->V[i];
+  *q = (faro_question){.part = 0,
+                       .ridge = ridge_of(r, 0),
+                       .region = {.radius = p->bound},
+                       .curvature = r->curvature,
+                       .start = r->theta_o};
+}
+
+/* theta_tau: H is about the Hessian. 004 searches ||theta - theta_o||_V <= gamma sqrt(kappa), the published program
+ * ||theta|| <= S; in practice the ball, too, which lies within the ellipsoid until much was explored. */
+static void ask_fine(faro_rarely *r, faro_question *q) {
+  const faro_learner_params *p = &r->learner.params;
+  const size_t d = p->dimension;
+  memcpy(r->H_tau, r->H, faro_packed(d) * sizeof *r->H);
+  if (faro_whiten_shifted(r->spd, d, r->H_tau, r->W_H, r->constant.lambda[1] / 2) > 0)
+    r->learner.diagnostics.shifted++;
+  r->log_det = log_det(r->W_H, d);
+  *q = (faro_question){.part = 1,
+                       .ridge = ridge_of(r, 1),
+                       .region = {.radius = p->bound},
+                       .curvature = r->H_tau,
+                       .start = r->theta};
+  if (!p->paper) return;
+  q->region =
+      (faro_region){.centre = r->theta_o, .metric = r->V, .radius = r->constant.gamma * sqrt(p->kappa)};
+  q->start = r->theta_o;
+}
+
+bool faro_rarely_ask(faro_learner *learner, faro_question *question) {
+  faro_rarely *r = rarely_of(learner);
+  for (unsigned part = 0; part < FARO_LEARNER_PARTS; part++) {
+    if (!r->wants[part]) continue;
+    r->wants[part] = false;
+    r->left[part]--;
+    r->asked = part;
+    (part == 0 ? ask_coarse : ask_fine)(r, question);
+    return true;
+  }
+  return false;
+}
+
+/* The index's estimate: the published program of glm-joint takes the mean of both; in practice theta_o's until there is
+ * theta_tau. */
+static void set_index(faro_rarely *r) {
+  const faro_learner_params *p = &r->learner.params;
+  const bool coarse = !r->answered[1] && !p->paper && !p->figure;
+  for (size_t i = 0; i < p->dimension; i++) {
+    r->theta[i] = coarse ? r->theta_o[i] : r->theta_tau[i];
+    if (p->figure && !r->exact) r->theta[i] = (r->theta_o[i] + r->theta_tau[i]) / 2;
+  }
+}
+
+/* Widths that depend on how good the fit is. In practice: noise xi in the gradient moves theta by H^-1 xi, whose norm in H
+ * is ||xi||_{H^-1} <= ||xi|| / sqrt(lambda_min), by Hsu, Kakade and Zhang 2012. */
+static void set_widths(faro_rarely *r, unsigned part, const faro_reply *reply) {
+  const faro_learner_params *p = &r->learner.params;
+  faro_rarely_constants *c = &r->constant;
+  if (p->paper && part == 0) set_gamma(c, p, reply->bound);
+  if (p->paper && part == 1) set_beta(c, reply->bound);
+  if (p->paper || p->figure) return;
+  const double length = reply->noise * (sqrt((double)p->dimension) + sqrt(2 * log(1 / p->failure)));
+  double least = 0;
+  double greatest = 0;
+  faro_spd_extremes(r->spd, part == 0 ? r->V : r->H_tau, &least, &greatest);
+  const double moved = length / sqrt(fmax(least, c->lambda[part] / 2));
+  if (part == 0) c->gamma = p->optimism * (p->bound * common_width(p) + moved);
+  else c->beta = p->optimism * (4 * common_width(p) + moved);
+}
+
+void faro_rarely_answer(faro_learner *learner, const faro_reply *reply) {
+  faro_rarely *r = rarely_of(learner);
+  const unsigned part = r->asked;
+  memcpy(part == 0 ? r->theta_o : r->theta_tau, reply->theta, learner->params.dimension * sizeof(double));
+  r->answered[part] = true;
+  set_widths(r, part, reply);
+  set_index(r);
+}
+
+/* All memory in one block. */
+static faro_status allocate(faro_rarely *r, faro_error *error) {
+  const size_t d = r->learner.params.dimension;
+  const size_t packed = faro_packed(d);
+  const size_t stride = faro_arm_stride(r->learner.params.offers);
+  const size_t scratch = faro_score_scratch(d, stride) + stride;
+  double *next = faro_arena_alloc(&r->learner.arena, 7 * packed + 4 * d + 2 * stride + scratch + 16 * 14,
+                                  sizeof *next, error);
+  if (!next) return FARO_MEMORY;
+  double **const block[] = {&r->V,    &r->V_o,       &r->W_V,     &r->H,         &r->H_tau,
+                            &r->W_H,  &r->curvature, &r->theta_o, &r->theta_tau, &r->theta,
+                            &r->zero, &r->width,     &r->score,   &r->scratch};
+  const size_t length[] = {packed, packed, packed, packed, packed, packed, packed,
+                           d,      d,      d,      d,      stride, stride, scratch};
+  for (size_t i = 0; i < sizeof block / sizeof *block; i++) {
+    *block[i] = next;
+    next += (length[i] + 7) / 8 * 8; /* keeps 64-byte alignment */
+  }
+  return FARO_OK;
+}
+
+faro_status faro_rarely_init(faro_learner *learner, faro_error *error) {
+  faro_rarely *r = rarely_of(learner);
+  const faro_status status = allocate(r, error);
+  return status == FARO_OK ? faro_spd_create(&r->spd, learner->params.dimension, error) : status;
+}
+
+void faro_rarely_release(faro_learner *learner) { faro_spd_destroy(rarely_of(learner)->spd); }
