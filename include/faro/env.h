@@ -7,9 +7,9 @@
 #ifndef FARO_ENV_H
 #define FARO_ENV_H
 
-#include <faro/linalg.h>
+#include <faro/glm.h>
 
-/* Rewards lie in [0, 1], or in [-1, 1] where the draw is `sphere` or `ball`. */
+/* Rewards lie in [0, 1], or in [-1, 1] where they are linear and the draw is `sphere` or `ball`. */
 #define FARO_REWARD_LIST(X)                                                                                  \
   X(BERNOULLI, "bernoulli") /* one of the two ends */                                                        \
   X(UNIFORM, "uniform")     /* uniform on the widest interval within them around the mean */
@@ -26,7 +26,8 @@ typedef enum faro_reward {
  *   sphere-published  x = (u, 1), theta = (v, 1)/2, and the first d arms on the axes: the unscaled
  *                     features of the published script for 000 Fig. 1; ||x|| = sqrt(2)
  *   sphere            x and theta uniform on the unit sphere; means <x, theta> in [-1, 1]
- *   ball              x uniform in the unit ball, theta on the sphere */
+ *   ball              x uniform in the unit ball, theta on the sphere
+ * Generalised linear rewards have means mu(<x, theta>) with a theta of their own, and take the last two. */
 #define FARO_DRAW_LIST(X)                                                                                    \
   X(APPENDED, "sphere-appended")                                                                             \
   X(PUBLISHED, "sphere-published")                                                                           \
@@ -52,6 +53,7 @@ typedef struct faro_env_params {
   size_t actions;   /* of linear-known: offered in a context */
   uint64_t samples; /* of linear-known: contexts drawn to find the mean features of each arm */
   double spread; /* of linear-population: standard deviation of a client's parameter about the common one */
+  double norm;   /* of generalised linear rewards, S: length of the parameter */
   uint64_t population; /* how many users there are, each as likely to come; 0: nobody comes twice */
 } faro_env_params;
 
@@ -63,7 +65,9 @@ FARO_API const faro_env_kind *faro_env_kind_at(size_t index);
 FARO_API const faro_env_kind *faro_env_kind_find(const char *name);
 FARO_API const char *faro_env_kind_name(const faro_env_kind *kind);
 FARO_API const char *faro_env_kind_summary(const faro_env_kind *kind);
-FARO_API bool faro_env_kind_streams(const faro_env_kind *kind); /* a stream of numbers: there are no arms */
+FARO_API bool faro_env_kind_streams(const faro_env_kind *kind);   /* a stream of numbers: there are no arms */
+FARO_API bool faro_env_kind_glm(const faro_env_kind *kind);       /* generalised linear rewards, */
+FARO_API faro_link faro_env_kind_link(const faro_env_kind *kind); /* with this link; else linear */
 
 /* What create would refuse, without creating anything. */
 FARO_API faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *params,
@@ -92,8 +96,9 @@ FARO_API double faro_env_value(faro_env *env);
 
 /* Of linear-known: the largest standard error of an arm's mean features, in any direction; else 0. */
 FARO_API double faro_env_error(const faro_env *env);
-FARO_API double faro_env_norm(const faro_env_params *params);      /* bound on ||x|| */
-FARO_API double faro_env_low(const faro_env_params *params);       /* the least reward; the greatest is 1 */
+FARO_API double faro_env_norm(const faro_env_params *params); /* bound on ||x|| */
+FARO_API double faro_env_low(const faro_env_kind *kind,
+                             const faro_env_params *params);       /* the least reward; the greatest is 1 */
 FARO_API bool faro_env_kind_population(const faro_env_kind *kind); /* clients report averages */
 
 #endif

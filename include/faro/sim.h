@@ -7,6 +7,7 @@
 #include <faro/env.h>
 #include <faro/learner.h>
 #include <faro/release.h>
+#include <faro/study.h>
 #include <stdatomic.h>
 
 enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
@@ -25,6 +26,11 @@ typedef enum faro_measure {
 } faro_measure;
 
 FARO_API const char *faro_measure_name(faro_measure measure);
+
+/* Which learner goes with which release, and under which calibration. */
+FARO_API bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release);
+FARO_API bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_kind *release,
+                                   faro_calibration calibration);
 
 typedef struct faro_experiment faro_experiment;
 
@@ -73,6 +79,8 @@ typedef struct faro_outcome {
   double lost; /* share of instances in which the best arm was eliminated */
   double exhausted; /* share of instances in which the population ran out of clients */
   double refused;   /* share of rounds whose user had contributed as often as the claim allows */
+  double early;     /* generalised linear: mean regret until the parameter was first estimated anew */
+  double explored;  /* and share of rounds in part 0 (study.h) */
   double seconds;   /* of computing, over all instances */
   size_t points;    /* of the curve */
   uint64_t round[FARO_CURVE_POINTS];

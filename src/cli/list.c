@@ -79,13 +79,12 @@ static void list_matrix(void) {
   printf("%-12s %-20s %s\n", "learner", "release", "calibrations");
   for (size_t l = 0; l < faro_learner_kinds(); l++)
     for (size_t r = 0; r < faro_release_kinds(); r++) {
-      const faro_release_kind *kind = faro_release_kind_at(r);
-      const bool phased = faro_learner_kind_phased(faro_learner_kind_at(l));
-      if (!faro_release_kind_takes(kind, phased)) continue;
-      printf("%-12s %-20s", faro_learner_kind_name(faro_learner_kind_at(l)), faro_release_kind_name(kind));
+      const faro_learner_kind *learner = faro_learner_kind_at(l);
+      const faro_release_kind *release = faro_release_kind_at(r);
+      if (!faro_pair_takes(learner, release)) continue;
+      printf("%-12s %-20s", faro_learner_kind_name(learner), faro_release_kind_name(release));
       for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
-        if (faro_release_kind_calibrates(kind, (faro_calibration)c) &&
-            !(phased && c == FARO_CALIBRATION_FIGURE))
+        if (faro_pair_calibrates(learner, release, (faro_calibration)c))
           printf(" %s", faro_calibration_name((faro_calibration)c));
       printf("\n");
     }

@@ -21,6 +21,9 @@ const char *faro_env_kind_summary(const faro_env_kind *kind) { return kind->summ
 bool faro_env_kind_fixed(const faro_env_kind *kind) { return !kind->next && !kind->value; }
 bool faro_env_kind_population(const faro_env_kind *kind) { return kind->clients; }
 bool faro_env_kind_streams(const faro_env_kind *kind) { return kind->value != NULL; }
+bool faro_env_kind_glm(const faro_env_kind *kind) { return kind->glm; }
+
+faro_link faro_env_kind_link(const faro_env_kind *kind) { return kind->glm ? kind->link : FARO_LINK_LINEAR; }
 
 const faro_env_kind *faro_env_kind_find(const char *name) {
   for (size_t i = 0; i < faro_env_kinds(); i++)
@@ -61,7 +64,11 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *p, 
                      p->actions, (unsigned long long)p->samples);
   if (kind->signs && p->draw != FARO_DRAW_SPHERE)
     return faro_fail(error, FARO_INVALID, "draw must be sphere for %s", kind->name);
-  if (p->zeta > 0 && (kind->pull || !plain(p)))
+  if (kind->glm && !plain(p))
+    return faro_fail(error, FARO_INVALID, "draw must be ball or sphere for %s", kind->name);
+  if (kind->glm && !(p->norm > 0 && p->norm <= 40))
+    return faro_fail(error, FARO_INVALID, "norm must be above 0 and at most 40 (got %g)", p->norm);
+  if (p->zeta > 0 && (kind->pull || kind->glm || !plain(p)))
     return faro_fail(error, FARO_INVALID,
                      "zeta must be 0 but for the draws sphere and ball of fixed arms (got %g)", p->zeta);
   if (p->zeta > 0) return check_net(p, error);
@@ -153,7 +160,7 @@ void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
   faro_sim_open(&env->visitor, seed, instance, FARO_ROLE_VISITOR);
   env->round = 0;
   call_user(env);
-  if (!env->kind->value) draw_parameter(env);
+  if (!env->kind->value && !env->kind->glm) draw_parameter(env);
   env->kind->begin(env);
 }
 
@@ -161,17 +168,25 @@ double faro_env_value(faro_env *env) { return env->kind->value(env); }
 
 const faro_arms *faro_env_arms(const faro_env *env) { return &env->arms; }
 uint64_t faro_env_user(const faro_env *env) { return env->user; }
-double faro_env_gap(const faro_env *env, size_t arm) { return env->best - env->mean[arm]; }
+
+/* The mean reward of an arm. */
+static double mean_of(const faro_env *env, size_t arm) {
+  return faro_link_mean(faro_env_kind_link(env->kind), env->mean[arm]);
+}
+
+double faro_env_gap(const faro_env *env, size_t arm) { return env->best - mean_of(env, arm); }
 
 double faro_env_norm(const faro_env_params *params) {
   return params->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1;
 }
 
-double faro_env_low(const faro_env_params *params) { return plain(params) ? -1 : 0; }
+double faro_env_low(const faro_env_kind *kind, const faro_env_params *params) {
+  return !kind->glm && plain(params) ? -1 : 0;
+}
 
 double faro_linear_reward(faro_env *env, double mean) {
   const double u = faro_sim_uniform(&env->reward);
-  const double low = faro_env_low(&env->params);
+  const double low = faro_env_low(env->kind, &env->params);
   if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
   return mean + (2 * u - 1) * fmin(mean - low, 1 - mean);
 }
@@ -191,7 +206,7 @@ void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uin
 }
 
 double faro_env_pull(faro_env *env, size_t arm) {
-  return env->kind->pull ? env->kind->pull(env, arm) : faro_linear_reward(env, env->mean[arm]);
+  return env->kind->pull ? env->kind->pull(env, arm) : faro_linear_reward(env, mean_of(env, arm));
 }
 
 double faro_env_error(const faro_env *env) { return env->error; }
@@ -205,7 +220,7 @@ size_t faro_env_best(const faro_env *env) {
 
 double faro_env_play(faro_env *env, size_t arm, double *x) {
   for (size_t i = 0; i < env->params.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
-  const double reward = faro_linear_reward(env, env->mean[arm]);
+  const double reward = faro_linear_reward(env, mean_of(env, arm));
   env->round++;
   call_user(env);
   if (env->kind->next && env->round < env->params.horizon) env->kind->next(env);

@@ -13,9 +13,11 @@ struct faro_env_kind {
   bool clients;                           /* a population: clients report averages, see faro_env_client */
   double (*pull)(faro_env *, size_t arm); /* a reward; NULL: drawn about the arm's mean */
   bool signs;                             /* features as `sphere` has them, whatever `draw` says */
-  void (*begin)(faro_env *);              /* arms of the first round */
-  void (*next)(faro_env *);               /* arms of round env->round; NULL: they stay */
-  double (*value)(faro_env *);            /* of a stream: the next number; NULL: there are arms */
+  bool glm;                               /* generalised linear rewards, by `link` */
+  faro_link link;
+  void (*begin)(faro_env *);   /* arms of the first round */
+  void (*next)(faro_env *);    /* arms of round env->round; NULL: they stay */
+  double (*value)(faro_env *); /* of a stream: the next number; NULL: there are arms */
 };
 
 /* State of a stream of bits (bits.c). */
@@ -33,8 +35,8 @@ struct faro_env {
   faro_arena arena;
   faro_env_params params;
   faro_arms arms;
-  double *theta, *mean; /* mean reward of each arm in this round */
-  double best;          /* the greatest of them */
+  double *theta, *mean; /* <x, theta> of each arm in this round: its mean reward, but for a link */
+  double best;          /* the greatest mean reward */
   double *basis;        /* scratch of kinds that need d x d */
   faro_points *net;     /* the arms, where they are a net */
   double *direction; /* linear-known: parameters that arms stand for, actions of a context, sums of squares */

@@ -59,5 +59,5 @@ void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim) {
 void faro_linear_settle(faro_env *env) {
   env->arms.version++;
   const size_t best = faro_means(&env->arms, env->theta, env->mean);
-  env->best = env->mean[best];
+  env->best = faro_link_mean(faro_env_kind_link(env->kind), env->mean[best]);
 }

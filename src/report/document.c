@@ -51,16 +51,18 @@ static json_t *make_curve(const faro_outcome *outcome) {
                    "q25", column[3], "median", column[4], "q75", column[5]);
 }
 
-/* Whether a key speaks of arms, of which a stream has none. */
-static bool is_of_arms(int key) {
-  return key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS || key == FARO_KEY_REWARD || key == FARO_KEY_DRAW;
+/* Whether a key speaks of arms, of which a stream has none, or of a link that the environment has not. */
+static bool is_idle(const faro_cell *cell, int key) {
+  if (key == FARO_KEY_NORM) return !faro_env_kind_glm(faro_cell_env_kind(cell));
+  return faro_cell_streams(cell) && (key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS ||
+                                     key == FARO_KEY_REWARD || key == FARO_KEY_DRAW);
 }
 
 /* Every setting that the cell uses, with what was left to faro filled in. */
 static json_t *make_settings(const faro_cell *cell) {
   json_t *settings = json_object();
   for (int k = 0; k < FARO_KEY_COUNT; k++) {
-    if (faro_cell_streams(cell) && is_of_arms(k)) continue;
+    if (is_idle(cell, k)) continue;
     const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name((faro_key)k);
     json_object_set_new(settings, name, key_value((faro_key)k, cell->settings.value[k]));
   }
@@ -81,7 +83,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
   json_object_set_new(result, "rounds", whole(value[FARO_KEY_HORIZON]));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
-  const bool counted = outcome->users > 0; /* by phases: users differ in what they send */
+  const bool counted = outcome->users > 0; /* by phases and terms: users differ in what they send */
   json_object_set_new(result, "bits_per_user",
                       number(counted ? outcome->sent / outcome->users : cell->cost.bits));
   json_object_set_new(result, "messages_per_user",
@@ -94,6 +96,10 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
     json_object_set_new(result, "best_arm_lost", number(outcome->lost));
     json_object_set_new(result, "exhausted", number(outcome->exhausted));
     json_object_set_new(result, "features_se", number(outcome->blur));
+  }
+  if (faro_learner_kind_glm(cell->learner)) {
+    json_object_set_new(result, "early", number(outcome->early));
+    json_object_set_new(result, "explored", number(outcome->explored));
   }
   json_object_set_new(result, "seconds", number(outcome->seconds));
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));

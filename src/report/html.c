@@ -91,6 +91,7 @@ static void add_results(const faro_report *report, faro_text *out) {
            "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
   faro_view_add_phases(report, "<p>", ".</p>\n", out);
+  faro_view_add_early(report, "<p>", ".</p>\n", faro_markup_add, out);
 }
 
 /* The sweep points of the rows with this row's label and backing, unless all rows of the label have it. */

@@ -131,6 +131,8 @@ static bool add_slopes(const faro_report *report, faro_text *out) {
   return true;
 }
 
+static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
+
 static char *finish(faro_text *out) {
   if (out->failed) faro_text_release(out);
   return out->data;
@@ -151,6 +153,7 @@ char *faro_report_table(const faro_report *report) {
   faro_text_add(&out, "\n");
   faro_view_add_refused(report, "", "\n", &out);
   faro_view_add_phases(report, "", "\n", &out);
+  faro_view_add_early(report, "", "\n", add_plain, &out);
   explain(report, &out);
   return finish(&out);
 }
@@ -198,6 +201,7 @@ char *faro_report_summary_csv(const faro_report *report) {
   add_measure_head(report, spread, &out);
   faro_text_add(&out,
                 "bits_per_user,messages_per_user,updates,shifted,refused,communication_bits,best_arm_lost,"
+                "early,explored,"
                 "claim_epsilon,claim_delta,"
                 "claim_contributions,trust,%sstanding,by\n",
                 level ? "level," : "");
@@ -212,8 +216,9 @@ char *faro_report_summary_csv(const faro_report *report) {
                              row->regret.lower,  row->regret.median, row->regret.upper,
                              row->regret.most,   row->bits,          row->messages,
                              row->updates,       row->shifted,       row->refused,
-                             row->communication, row->lost,          row->epsilon,
-                             row->delta,         row->contributions};
+                             row->communication, row->lost,          row->early,
+                             row->explored,      row->epsilon,       row->delta,
+                             row->contributions};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
     add_quoted(&out, row->trust);
     if (level) add_quoted(&out, row->level);

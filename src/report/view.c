@@ -110,6 +110,8 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .lost = real_or(result, "best_arm_lost", 0),
                          .exhausted = real_or(result, "exhausted", 0),
                          .blur = real_or(result, "features_se", 0),
+                         .early = real_or(result, "early", 0),
+                         .explored = real_or(result, "explored", 0),
                          .seconds = real(json_object_get(result, "seconds"))};
   for (size_t s = 0; s < report->sweeps; s++) {
     const json_t *value = json_object_get(result, report->sweep[s]);
@@ -234,6 +236,35 @@ void faro_view_add_phases(const faro_report *report, const char *before, const c
                   before, blur, after);
 }
 
+/* The least and the greatest share over the rows of the row's label; 0 where it is not the first of them. */
+static double find_early(const faro_report *report, const faro_view_row *row, double *least) {
+  double most = 0;
+  *least = INFINITY;
+  for (const faro_view_row *other = report->row; other < report->row + report->count; other++) {
+    if (strcmp(other->label, row->label) != 0) continue;
+    if (other < row) return 0;
+    const double share = other->early > 0 ? other->early / other->regret.mean : 0;
+    *least = fmin(*least, share);
+    most = fmax(most, share);
+  }
+  return most;
+}
+
+void faro_view_add_early(const faro_report *report, const char *before, const char *after,
+                         void (*add)(faro_text *, const char *), faro_text *out) {
+  for (size_t i = 0; i < report->count; i++) {
+    double least = 0;
+    const double most = find_early(report, &report->row[i], &least);
+    if (!(most > 0)) continue;
+    faro_text_add(out, "%s", before);
+    add(out, report->row[i].label);
+    faro_text_add(out, ": ");
+    if (least < most) faro_text_add(out, "%.3g to ", 100 * least);
+    faro_text_add(out, "%.3g %% of the regret came before the parameter was first estimated anew%s",
+                  100 * most, after);
+  }
+}
+
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out) {
   double least = INFINITY;
   double most = 0;
@@ -252,9 +283,9 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
 }
 
 void faro_view_add_setting(const faro_report *report, faro_text *out) {
-  static const char *const keys[] = {"environment", "dimension",     "arms",       "horizon",
-                                     "population",  "epsilon",       "delta",      "batch",
-                                     "level",       "contributions", "calibration"};
+  static const char *const keys[] = {"environment", "dimension",  "arms",          "norm",
+                                     "horizon",     "population", "epsilon",       "delta",
+                                     "batch",       "level",      "contributions", "calibration"};
   const char *separator = "";
   char level[64];
   const bool users = shared_setting(report, "level", level) && strcmp(level, "user") == 0;

@@ -28,6 +28,7 @@ typedef struct faro_view_row {
   faro_spread regret;   /* or whatever the measure is */
   double bits, messages, updates, shifted, refused, seconds;
   double communication, lost, exhausted, blur; /* of phased learners, see faro_outcome; else 0 */
+  double early, explored;                      /* of generalised linear rewards, likewise */
   size_t points;
   faro_view_point *curve;
 } faro_view_row;
@@ -66,6 +67,11 @@ void faro_view_add_level(const faro_view_row *row, faro_text *out);
 
 /* Appends what else there is to say of phases: populations that ran out of clients, features that were estimated. */
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out);
+
+/* Appends which share of the regret came before the parameter was first estimated anew, a line for each label; `add` writes
+ * the label. */
+void faro_view_add_early(const faro_report *report, const char *before, const char *after,
+                         void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing where all were. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);

@@ -33,6 +33,7 @@ typedef struct faro_cell {
   size_t at[FARO_SWEEPS_MAX]; /* which value of each sweep */
   const faro_learner_kind *learner;
   const faro_release_kind *release;
+  size_t twin; /* the first cell with the same results, which is the one to be played */
   faro_claim claim;
   faro_cost cost;
 } faro_cell;
@@ -54,6 +55,9 @@ struct faro_experiment {
   unsigned char digest[32]; /* of everything that decides the results, the program included */
 };
 
+const faro_env_kind *faro_cell_env_kind(const faro_cell *cell);
+/* The least reward. */
+double faro_cell_low(const faro_cell *cell);
 /* Whether the environment is a stream of numbers; dimension, arms, reward and draw then mean nothing. */
 bool faro_cell_streams(const faro_cell *cell);
 /* The parameters of a phased learner on these arms; clients grow. */
@@ -67,6 +71,9 @@ faro_release_params faro_cell_release(const faro_cell *cell);
 double faro_cell_centre(const faro_cell *cell);
 faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *contribution,
                                    faro_error *error) FARO_WARN_UNUSED;
+
+/* Refuses what does not go together: learner, environment, release, level (pairs.c). */
+faro_status faro_pair_check(const faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;
 
 const char *faro_key_name(faro_key key);
 /* The value as a person writes it. */

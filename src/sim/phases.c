@@ -163,14 +163,12 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
 static faro_status set_stage(stage *s, uint64_t seed, uint64_t instance, uint64_t clients,
                              faro_error *error) {
   const faro_env_params env = faro_cell_env(s->cell);
-  const double *value = s->cell->settings.value;
-  faro_status status =
-      faro_env_create(&s->env, faro_env_kind_at((size_t)value[FARO_KEY_ENVIRONMENT]), &env, error);
+  faro_status status = faro_env_create(&s->env, faro_cell_env_kind(s->cell), &env, error);
   if (status != FARO_OK) return status;
   faro_env_begin(s->env, seed, instance);
   faro_sim_open(&s->noise, seed, instance, FARO_ROLE_USER);
   faro_sim_open(&s->order, seed, instance, FARO_ROLE_ORDER);
-  s->low = faro_env_low(&env);
+  s->low = faro_cell_low(s->cell);
   s->horizon = env.horizon;
   s->marks = faro_curve_rounds(env.horizon, s->mark);
   faro_learner_params params = faro_cell_phased(s->cell, faro_env_arms(s->env));

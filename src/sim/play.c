@@ -9,6 +9,7 @@
 #include <time.h>
 
 typedef struct table { /* who sits around it */
+  const faro_cell *cell;
   faro_env *env;
   faro_release *release;
   faro_gate *gate; /* NULL: everybody may contribute */
@@ -16,6 +17,7 @@ typedef struct table { /* who sits around it */
   faro_learner *learner;
   faro_selector *selector;
   faro_contribution contribution;
+  faro_sim_rng noise;
   double *x;
   double centre; /* subtracted from rewards, see faro_cell_centre */
   double sum;    /* of a stream's numbers so far: the truth */
@@ -36,7 +38,8 @@ static void clear_table(table *t) {
 }
 
 /* The learner, and users who follow it. The epochs share the probability of failure: sum 1/(j (j+1)) = 1. */
-static faro_status set_learner(table *t, const faro_cell *cell, faro_error *error) {
+static faro_status set_learner(table *t, faro_error *error) {
+  const faro_cell *cell = t->cell;
   const faro_env_params env = faro_cell_env(cell);
   const faro_release_params release = faro_cell_release(cell);
   const bool tight = release.calibration == FARO_CALIBRATION_TIGHT;
@@ -47,7 +50,7 @@ static faro_status set_learner(table *t, const faro_cell *cell, faro_error *erro
                                        .releases = horizon / faro_release_batch(t->release),
                                        .norm = t->contribution.norm,
                                        .failure = share * cell->settings.value[FARO_KEY_FAILURE],
-                                       .reward = tight ? (1 - faro_env_low(&env)) / 2 : 1,
+                                       .reward = tight ? (1 - faro_cell_low(cell)) / 2 : 1,
                                        .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
                                        .guess = tight,
@@ -64,18 +67,18 @@ static faro_status set_gate(table *t, const faro_env_params *env, const faro_rel
   return faro_gate_create(&t->gate, env->population, release->contributions, error);
 }
 
-static faro_status set_table(table *t, const faro_cell *cell, faro_error *error) {
+static faro_status set_table(table *t, faro_error *error) {
+  const faro_cell *cell = t->cell;
   const faro_env_params env = faro_cell_env(cell);
   const faro_release_params release = faro_cell_release(cell);
-  const size_t kind = (size_t)cell->settings.value[FARO_KEY_ENVIRONMENT];
   t->epoch = 1;
   t->streams = faro_cell_streams(cell);
-  faro_status status = faro_env_create(&t->env, faro_env_kind_at(kind), &env, error);
+  faro_status status = faro_env_create(&t->env, faro_cell_env_kind(cell), &env, error);
   if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
   if (status == FARO_OK)
     status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
   if (status == FARO_OK) status = set_gate(t, &env, &release, error);
-  if (status == FARO_OK) status = set_learner(t, cell, error);
+  if (status == FARO_OK) status = set_learner(t, error);
   if (status != FARO_OK) return status;
   t->centre = faro_cell_centre(cell);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
@@ -94,7 +97,7 @@ static void keep_diagnostics(table *t) {
 }
 
 /* The next epoch: a release with twice the horizon, and a learner that knows its noise and starts from its sums. */
-static faro_status double_horizon(table *t, const faro_cell *cell, faro_error *error) {
+static faro_status double_horizon(table *t, faro_error *error) {
   keep_diagnostics(t);
   faro_selector_destroy(t->selector);
   faro_learner_destroy(t->learner);
@@ -102,7 +105,7 @@ static faro_status double_horizon(table *t, const faro_cell *cell, faro_error *e
   t->learner = NULL;
   t->epoch++;
   faro_status status = faro_release_double(&t->release, error);
-  if (status == FARO_OK) status = set_learner(t, cell, error);
+  if (status == FARO_OK) status = set_learner(t, error);
   if (status == FARO_OK) learn(t);
   return status;
 }
@@ -116,18 +119,18 @@ static bool admit(table *t, uint64_t user) {
 }
 
 /* Hands the user's contribution on, and what is published then to the learner. */
-static inline faro_status contribute(table *t, const faro_cell *cell, double y, faro_sim_rng *noise,
-                                     faro_error *error) {
-  if (!faro_release_absorb(t->release, t->x, y, noise)) return FARO_OK;
+static inline faro_status contribute(table *t, double y, faro_error *error) {
+  if (!faro_release_absorb(t->release, t->x, y, &t->noise)) return FARO_OK;
   t->published++;
   learn(t);
-  const bool ends = cell->settings.value[FARO_KEY_ANYTIME] != 0 && faro_release_spent(t->release);
-  return ends ? double_horizon(t, cell, error) : FARO_OK;
+  const bool ends = t->cell->settings.value[FARO_KEY_ANYTIME] != 0 && faro_release_spent(t->release);
+  return ends ? double_horizon(t, error) : FARO_OK;
 }
 
 /* Plays up to round `until`, and adds the regret of those rounds. Allocates nothing, but when an epoch ends. */
-static faro_status play_rounds(table *t, const faro_cell *cell, faro_sim_rng *noise, uint64_t from,
-                               uint64_t until, double *regret, faro_error *error) {
+static faro_status play_rounds(void *seats, uint64_t from, uint64_t until, double *regret,
+                               faro_error *error) {
+  table *t = seats;
   double sum = 0;
   faro_status status = FARO_OK;
   for (uint64_t round = from; status == FARO_OK && round < until; round++) {
@@ -135,7 +138,7 @@ static faro_status play_rounds(table *t, const faro_cell *cell, faro_sim_rng *no
     sum += faro_env_gap(t->env, arm);
     const uint64_t user = faro_env_user(t->env);
     const double reward = faro_env_play(t->env, arm, t->x);
-    if (admit(t, user)) status = contribute(t, cell, reward - t->centre, noise, error);
+    if (admit(t, user)) status = contribute(t, reward - t->centre, error);
   }
   *regret += sum;
   return status;
@@ -143,13 +146,13 @@ static faro_status play_rounds(table *t, const faro_cell *cell, faro_sim_rng *no
 
 /* The same for a stream: raises `worst` to the worst error of these rounds. Estimates are compared with the truth after
  * every user, not only at releases: in between the error grows. */
-static faro_status sum_rounds(table *t, const faro_cell *cell, faro_sim_rng *noise, uint64_t from,
-                              uint64_t until, double *worst, faro_error *error) {
+static faro_status sum_rounds(void *seats, uint64_t from, uint64_t until, double *worst, faro_error *error) {
+  table *t = seats;
   for (uint64_t round = from; round < until; round++) {
     const double value = faro_env_value(t->env);
     t->sum += value;
     *t->x = value - 0.5;
-    const faro_status status = contribute(t, cell, 0, noise, error);
+    const faro_status status = contribute(t, 0, error);
     if (status != FARO_OK) return status;
     const double *theta = faro_learner_policy(t->learner)->theta;
     *worst = fmax(*worst, fabs(theta[0] + theta[1] * (double)(round + 1) - t->sum));
@@ -157,28 +160,40 @@ static faro_status sum_rounds(table *t, const faro_cell *cell, faro_sim_rng *noi
   return FARO_OK;
 }
 
-static faro_status play(table *t, const faro_cell *cell, uint64_t seed, uint64_t instance,
-                        const atomic_int *stop, faro_play_record *record, faro_error *error) {
-  faro_sim_rng noise;
-  faro_sim_open(&noise, seed, instance, FARO_ROLE_USER);
-  faro_env_begin(t->env, seed, instance);
+static void finish(table *t, faro_play_record *record) {
+  keep_diagnostics(t);
+  record->updates = (double)t->past.updates;
+  record->shifted = (double)t->past.shifted;
+  record->refused = (double)t->refused / t->cell->settings.value[FARO_KEY_HORIZON];
+}
+
+faro_status faro_play_curve(const faro_cell *cell, faro_play_rounds *rounds, void *seats,
+                            const atomic_int *stop, faro_play_record *record, faro_error *error) {
   uint64_t round[FARO_CURVE_POINTS];
   const size_t points = faro_curve_rounds((uint64_t)cell->settings.value[FARO_KEY_HORIZON], round);
   double measure = 0;
   for (size_t i = 0; i < points; i++) {
     if (stop && *stop) return FARO_INTERRUPTED;
-    const uint64_t from = i ? round[i - 1] : 0;
-    const faro_status status =
-        (t->streams ? sum_rounds : play_rounds)(t, cell, &noise, from, round[i], &measure, error);
+    const faro_status status = rounds(seats, i ? round[i - 1] : 0, round[i], &measure, error);
     if (status != FARO_OK) return status;
     record->curve[i] = measure;
   }
-  keep_diagnostics(t);
   record->regret = measure;
-  record->updates = (double)t->past.updates;
-  record->shifted = (double)t->past.shifted;
-  record->refused = (double)t->refused / cell->settings.value[FARO_KEY_HORIZON];
   return FARO_OK;
+}
+
+static faro_status play(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
+                        faro_play_record *record, faro_error *error) {
+  table t = {.cell = cell};
+  faro_status status = set_table(&t, error);
+  if (status == FARO_OK) {
+    faro_sim_open(&t.noise, seed, instance, FARO_ROLE_USER);
+    faro_env_begin(t.env, seed, instance);
+    status = faro_play_curve(cell, t.streams ? sum_rounds : play_rounds, &t, stop, record, error);
+  }
+  if (status == FARO_OK) finish(&t, record);
+  clear_table(&t);
+  return status;
 }
 
 static double now(void) {
@@ -190,13 +205,11 @@ static double now(void) {
 faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
                       faro_play_record *record, faro_error *error) {
   const double start = now();
-  table t = {0};
   *record = (faro_play_record){0};
-  const bool phased = faro_learner_kind_phased(cell->learner);
-  faro_status status =
-      phased ? faro_play_phases(cell, seed, instance, stop, record, error) : set_table(&t, cell, error);
-  if (status == FARO_OK && !phased) status = play(&t, cell, seed, instance, stop, record, error);
-  clear_table(&t);
+  const faro_status status =
+      (faro_learner_kind_phased(cell->learner) ? faro_play_phases
+       : faro_learner_kind_glm(cell->learner)  ? faro_play_glm
+                                               : play)(cell, seed, instance, stop, record, error);
   record->seconds = now() - start;
   return status;
 }

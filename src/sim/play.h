@@ -8,6 +8,7 @@
 typedef struct faro_play_record {
   double regret; /* or error, see faro_measure */
   double updates, shifted, refused, seconds;
+  double early, explored; /* generalised linear, see faro_outcome */
   /* phased learners */
   double posted;      /* messages to a shuffler */
   double sent, users; /* bits that all users sent; users who sent */
@@ -23,6 +24,19 @@ enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
 faro_status faro_play(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
                       faro_play_record *record, faro_error *error) FARO_WARN_UNUSED;
 
+/* Plays all rounds of the cell, `rounds` those from `from` up to `until`, which adds to the measure, and records the
+ * curve on the way. */
+typedef faro_status faro_play_rounds(void *table, uint64_t from, uint64_t until, double *measure,
+                                     faro_error *error);
+faro_status faro_play_curve(const faro_cell *cell, faro_play_rounds *rounds, void *table,
+                            const atomic_int *stop, faro_play_record *record,
+                            faro_error *error) FARO_WARN_UNUSED;
+
+/* The same for learners of generalised linear rewards (glm.c), and for phased ones (phases.c). */
+faro_status faro_play_glm(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
+                          faro_play_record *record, faro_error *error) FARO_WARN_UNUSED;
+/* Tries the first study of such a learner, and keeps what that tells: claim, cost, batch. */
+faro_status faro_try_glm(faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_play_phases(const faro_cell *cell, uint64_t seed, uint64_t instance, const atomic_int *stop,
                              faro_play_record *record, faro_error *error) FARO_WARN_UNUSED;
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "sim/draft.h"
+#include "sim/play.h"
 
 enum { CELLS_MAX = 10000, RUNS_MAX = 1000000, FILE_MAX = 1 << 20 };
 
@@ -17,8 +18,15 @@ static bool is_stream(double environment) {
   return faro_env_kind_streams(faro_env_kind_at((size_t)environment));
 }
 
-bool faro_cell_streams(const faro_cell *cell) {
-  return is_stream(cell->settings.value[FARO_KEY_ENVIRONMENT]);
+const faro_env_kind *faro_cell_env_kind(const faro_cell *cell) {
+  return faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]);
+}
+
+bool faro_cell_streams(const faro_cell *cell) { return faro_env_kind_streams(faro_cell_env_kind(cell)); }
+
+double faro_cell_low(const faro_cell *cell) {
+  const faro_env_params env = faro_cell_env(cell);
+  return faro_env_low(faro_cell_env_kind(cell), &env);
 }
 
 faro_env_params faro_cell_env(const faro_cell *cell) {
@@ -34,6 +42,7 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .actions = (size_t)value[FARO_KEY_ACTIONS],
                            .samples = (uint64_t)value[FARO_KEY_SAMPLES],
                            .spread = value[FARO_KEY_SPREAD],
+                           .norm = value[FARO_KEY_NORM],
                            .population = (uint64_t)value[FARO_KEY_POPULATION]};
 }
 
@@ -55,9 +64,8 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
 }
 
 double faro_cell_centre(const faro_cell *cell) {
-  const faro_env_params env = faro_cell_env(cell);
   const bool tight = cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_TIGHT;
-  return tight && faro_env_low(&env) == 0 ? 0.5 : 0;
+  return tight && faro_cell_low(cell) == 0 ? 0.5 : 0;
 }
 
 faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arms) {
@@ -68,7 +76,7 @@ faro_learner_params faro_cell_phased(const faro_cell *cell, const faro_arms *arm
       .horizon = env.horizon,
       .norm = 1,
       .failure = value[FARO_KEY_FAILURE],
-      .reward = faro_learner_kind_clients(cell->learner) ? 1 : (1 - faro_env_low(&env)) / 2,
+      .reward = faro_learner_kind_clients(cell->learner) ? 1 : (1 - faro_cell_low(cell)) / 2,
       .arms = arms,
       .paper = value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_PAPER,
       .core = value[FARO_KEY_CORE] != 0,
@@ -84,8 +92,8 @@ faro_status faro_cell_contribution(const faro_cell *cell, faro_contribution *con
                                     error);
   const faro_env_params env = faro_cell_env(cell);
   const double centre = faro_cell_centre(cell);
-  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env), faro_env_low(&env) - centre,
-                                1 - centre, error);
+  return faro_contribution_init(contribution, env.dimension, faro_env_norm(&env),
+                                faro_cell_low(cell) - centre, 1 - centre, error);
 }
 
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {
@@ -159,6 +167,12 @@ static faro_status blame(faro_draft *draft, const faro_draft_algorithm *algorith
   return faro_draft_fail(draft, line, "%s [algorithm %s]", inner->message, algorithm->label);
 }
 
+static bool is_swept(const faro_draft *draft, faro_key key) {
+  for (size_t s = 0; s < draft->sweeps; s++)
+    if (draft->sweep[s].key == key) return true;
+  return false;
+}
+
 static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algorithm, size_t point,
                      faro_cell *cell) {
   for (int k = 0; k < FARO_KEY_COUNT; k++)
@@ -172,82 +186,15 @@ static void set_cell(const faro_draft *draft, const faro_draft_algorithm *algori
   double *value = cell->settings.value;
   for (int k = 0; k < FARO_KEY_COUNT; k++)
     if (algorithm->own[k].given) value[k] = algorithm->own[k].value;
-  /* The published figures ran on unscaled features. */
-  if (value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE && value[FARO_KEY_DRAW] == FARO_DRAW_APPENDED)
+  const bool glm = faro_env_kind_glm(faro_cell_env_kind(cell));
+  if (glm && !draft->top[FARO_KEY_DRAW].given && !is_swept(draft, FARO_KEY_DRAW))
+    value[FARO_KEY_DRAW] = FARO_DRAW_BALL;
+  /* The published figures of linear rewards ran on unscaled features. */
+  if (!glm && value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE &&
+      value[FARO_KEY_DRAW] == FARO_DRAW_APPENDED)
     value[FARO_KEY_DRAW] = FARO_DRAW_PUBLISHED;
   cell->learner = faro_learner_kind_at((size_t)value[FARO_KEY_LEARNER]);
   cell->release = faro_release_kind_at((size_t)value[FARO_KEY_RELEASE]);
-}
-
-/* A learner of sums takes a stream of numbers, one that asks clients a population, one that eliminates arms that stay;
- * every other learner takes any arms. */
-static bool goes(const faro_learner_kind *learner, const faro_env_kind *env) {
-  if (faro_learner_kind_sums(learner) || faro_env_kind_streams(env))
-    return faro_learner_kind_sums(learner) == faro_env_kind_streams(env);
-  if (faro_learner_kind_clients(learner) || faro_env_kind_population(env))
-    return faro_learner_kind_clients(learner) == faro_env_kind_population(env);
-  return !faro_learner_kind_phased(learner) || faro_env_kind_fixed(env);
-}
-
-/* What goes with what, as "a, b": learners with this environment, or environments with this learner (the other NULL). */
-static const char *list_pairs(const faro_learner_kind *learner, const faro_env_kind *env,
-                              char out[static FARO_ALLOWED_SIZE]) {
-  size_t used = 0;
-  const size_t count = learner ? faro_env_kinds() : faro_learner_kinds();
-  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < count; i++) {
-    const faro_env_kind *e = learner ? faro_env_kind_at(i) : env;
-    const faro_learner_kind *l = learner ? learner : faro_learner_kind_at(i);
-    if (goes(l, e))
-      used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
-                               learner ? faro_env_kind_name(e) : faro_learner_kind_name(l));
-  }
-  return out;
-}
-
-static faro_status check_pair(const faro_cell *cell, const faro_env_kind *env, faro_error *error) {
-  if (goes(cell->learner, env)) return FARO_OK;
-  const char *learner = faro_learner_kind_name(cell->learner);
-  const char *environment = faro_env_kind_name(env);
-  char learners[FARO_ALLOWED_SIZE];
-  char environments[FARO_ALLOWED_SIZE];
-  return faro_fail(error, FARO_INVALID,
-                   "learner %s does not go with environment %s; %s goes with %s, and %s with %s", learner,
-                   environment, learner, list_pairs(cell->learner, NULL, environments), environment,
-                   list_pairs(NULL, env, learners));
-}
-
-/* Phased learners make a release for each phase, of one batch; releases that tie batches together are not for them, and
- * those of plain numbers alone not for the others. */
-static faro_status check_release(const faro_cell *cell, faro_error *error) {
-  const bool phased = faro_learner_kind_phased(cell->learner);
-  if (faro_release_kind_takes(cell->release, phased)) return FARO_OK;
-  char names[FARO_ALLOWED_SIZE];
-  size_t used = 0;
-  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < faro_release_kinds(); i++)
-    if (faro_release_kind_takes(faro_release_kind_at(i), phased))
-      used += (size_t)snprintf(names + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
-                               faro_release_kind_name(faro_release_kind_at(i)));
-  return faro_fail(error, FARO_INVALID, "release %s does not go with learner %s, which takes %s",
-                   faro_release_kind_name(cell->release), faro_learner_kind_name(cell->learner), names);
-}
-
-/* Phases are for users who come once, within a known horizon. */
-static faro_status check_phased(const faro_cell *cell, faro_error *error) {
-  const char *name = faro_learner_kind_name(cell->learner);
-  if (!faro_learner_kind_phased(cell->learner)) return FARO_OK;
-  if (cell->settings.value[FARO_KEY_LEVEL] != FARO_LEVEL_EVENT)
-    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once", name);
-  if (cell->settings.value[FARO_KEY_ANYTIME] != 0)
-    return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
-  if (cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE)
-    return faro_fail(error, FARO_INVALID, "calibration must be tight or paper for learner %s", name);
-  const bool appended =
-      faro_env_low(&(faro_env_params){.draw = (faro_draw)cell->settings.value[FARO_KEY_DRAW]}) == 0;
-  if (appended && cell->settings.value[FARO_KEY_DIMENSION] == 2)
-    return faro_fail(
-        error, FARO_INVALID,
-        "draw must be sphere or ball for learner %s in dimension 2: the others have two arms only", name);
-  return FARO_OK;
 }
 
 /* What a release for a phase of so many users would be. */
@@ -268,21 +215,16 @@ static faro_status check_longest(const faro_cell *cell, const faro_contribution 
   return status;
 }
 
-/* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
-static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
-  faro_error inner = {0};
-  faro_env_params env = faro_cell_env(cell);
+/* The release of a learner of one, or of a phase. */
+static faro_status try_release(faro_cell *cell, faro_error *error) {
   faro_contribution contribution;
   faro_release *release = NULL;
   const bool phased = faro_learner_kind_phased(cell->learner);
   const faro_release_params params = phased ? sample_phase(cell, 1000) : faro_cell_release(cell);
-  const faro_env_kind *kind = faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]);
-  if (check_pair(cell, kind, &inner) != FARO_OK || check_release(cell, &inner) != FARO_OK ||
-      check_phased(cell, &inner) != FARO_OK || faro_env_check(kind, &env, &inner) != FARO_OK ||
-      faro_cell_contribution(cell, &contribution, &inner) != FARO_OK ||
-      check_longest(cell, &contribution, &inner) != FARO_OK ||
-      faro_release_create(&release, cell->release, &contribution, &params, &inner) != FARO_OK)
-    return blame(draft, algorithm, &inner);
+  faro_status status = faro_cell_contribution(cell, &contribution, error);
+  if (status == FARO_OK) status = check_longest(cell, &contribution, error);
+  if (status == FARO_OK) status = faro_release_create(&release, cell->release, &contribution, &params, error);
+  if (status != FARO_OK) return status;
   cell->claim = *faro_release_claim(release);
   if (phased && cell->claim.trust != FARO_TRUST_NONE) { /* numbers in the text are those of one phase */
     const size_t used = strlen(cell->claim.by);
@@ -292,6 +234,17 @@ static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algor
   if (!params.anytime && !phased) cell->settings.value[FARO_KEY_BATCH] = (double)faro_release_batch(release);
   faro_release_destroy(release);
   return FARO_OK;
+}
+
+/* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
+static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
+  faro_error inner = {0};
+  const faro_env_params env = faro_cell_env(cell);
+  faro_status status = faro_pair_check(cell, &inner);
+  if (status == FARO_OK) status = faro_env_check(faro_cell_env_kind(cell), &env, &inner);
+  if (status == FARO_OK)
+    status = (faro_learner_kind_glm(cell->learner) ? faro_try_glm : try_release)(cell, &inner);
+  return status == FARO_OK ? FARO_OK : blame(draft, algorithm, &inner);
 }
 
 /* Calibration figure plays the published features, so there is nothing to sweep. */
@@ -323,9 +276,9 @@ static faro_status check_draft(const faro_draft *draft) {
     return faro_draft_fail(draft, 0, "algorithms is missing: a list of learner and release pairs");
   for (int k = 0; k < FARO_KEY_COUNT; k++) {
     const faro_key_info *info = faro_key_info_of((faro_key)k);
-    bool swept = false;
-    for (size_t i = 0; i < draft->sweeps; i++) swept |= draft->sweep[i].key == (faro_key)k;
-    if (!isnan(info->fallback) || info->scope == SCOPE_ALGORITHM || draft->top[k].given || swept) continue;
+    if (!isnan(info->fallback) || info->scope == SCOPE_ALGORITHM || draft->top[k].given ||
+        is_swept(draft, (faro_key)k))
+      continue;
     char allowed[FARO_ALLOWED_SIZE];
     return faro_draft_fail(draft, 0, "%s is missing: %s", faro_key_title((faro_key)k),
                            faro_key_allowed((faro_key)k, allowed));
@@ -402,6 +355,20 @@ static faro_status resolve_sweeps(const faro_draft *draft, faro_experiment *expe
   return FARO_OK;
 }
 
+/* Without privacy epsilon and delta change nothing, unless a stream is made for them: where they are swept, their first
+ * values are played for all. */
+static size_t find_twin(const faro_experiment *experiment, size_t index) {
+  const faro_cell *cell = &experiment->cell[index];
+  if (faro_release_kind_trust(cell->release) != FARO_TRUST_NONE || faro_cell_streams(cell)) return index;
+  size_t point = 0;
+  for (size_t s = 0; s < experiment->sweeps; s++) {
+    const faro_sweep *sweep = &experiment->sweep[s];
+    const bool idle = sweep->key == FARO_KEY_EPSILON || sweep->key == FARO_KEY_DELTA;
+    point = point * sweep->count + (idle ? 0 : cell->at[s]);
+  }
+  return point * experiment->algorithms + index % experiment->algorithms;
+}
+
 static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment) {
   size_t points = 1;
   for (size_t i = 0; i < draft->sweeps; i++) points *= draft->sweep[i].count; /* at most 100^3 */
@@ -425,6 +392,7 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
       cell->label = point == 0 ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
                                : experiment->cell[a].label;
       if (!cell->label) return FARO_MEMORY;
+      cell->twin = find_twin(experiment, c);
     }
   experiment->instances = (size_t)experiment->cell[0].settings.value[FARO_KEY_INSTANCES];
   experiment->seed = (uint64_t)experiment->cell[0].settings.value[FARO_KEY_SEED];

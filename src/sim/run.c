@@ -18,8 +18,8 @@ typedef struct crew {
   const faro_experiment *experiment;
   const faro_run_options *options;
   faro_play_record *record; /* instance-major: [instance * cells + cell] */
-  bool *done;
-  size_t total;
+  bool *done;               /* or left to the cell's twin */
+  size_t slots, total;      /* total: those to be played */
   atomic_size_t next;
   pthread_mutex_t lock; /* of everything below */
   pthread_cond_t change;
@@ -66,7 +66,7 @@ static void *work(void *context) {
   crew *c = context;
   while (!stopped(c)) {
     const size_t slot = atomic_fetch_add(&c->next, 1);
-    if (slot >= c->total) break;
+    if (slot >= c->slots) break;
     if (c->done[slot]) continue;
     faro_error error = {0};
     const size_t cells = c->experiment->count;
@@ -163,11 +163,12 @@ static faro_spread spread(double *value, size_t n) {
 static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome *outcome) {
   const size_t n = c->experiment->instances;
   const size_t cells = c->experiment->count;
+  const size_t twin = c->experiment->cell[cell].twin;
   const double horizon = c->experiment->cell[cell].settings.value[FARO_KEY_HORIZON];
   double updates = 0;
   double shifted = 0;
   for (size_t i = 0; i < n; i++) {
-    const faro_play_record *record = &c->record[i * cells + cell];
+    const faro_play_record *record = &c->record[i * cells + twin];
     scratch[i] = record->regret;
     updates += record->updates;
     shifted += record->shifted;
@@ -178,6 +179,8 @@ static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome 
     outcome->lost += record->lost / (double)n;
     outcome->blur = fmax(outcome->blur, record->blur);
     outcome->exhausted += (record->exhausted > 0 ? 1 : 0) / (double)n;
+    outcome->early += record->early / (double)n;
+    outcome->explored += record->explored / (double)n;
     outcome->seconds += record->seconds;
   }
   outcome->regret = spread(scratch, n);
@@ -185,7 +188,7 @@ static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome 
   outcome->shifted = updates > 0 ? shifted / updates : 0;
   outcome->points = faro_curve_rounds((uint64_t)horizon, outcome->round);
   for (size_t k = 0; k < outcome->points; k++) {
-    for (size_t i = 0; i < n; i++) scratch[i] = c->record[i * cells + cell].curve[k];
+    for (size_t i = 0; i < n; i++) scratch[i] = c->record[i * cells + twin].curve[k];
     outcome->curve[k] = spread(scratch, n);
   }
 }
@@ -243,16 +246,27 @@ static faro_status run(crew *c, faro_results **results) {
   return status;
 }
 
+/* What a twin will have is nobody's work. */
+static void leave_twins(crew *c) {
+  c->total = c->slots;
+  for (size_t slot = 0; slot < c->slots; slot++) {
+    const size_t cell = slot % c->experiment->count;
+    c->done[slot] = c->experiment->cell[cell].twin != cell;
+    c->total -= c->done[slot];
+  }
+}
+
 faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                      faro_results **results, faro_error *error) {
   crew c = {.experiment = experiment, .options = options, .error = error};
-  c.total = experiment->count * experiment->instances; /* at most 10^4 x 10^6 */
-  c.record = calloc(c.total, sizeof *c.record);
-  c.done = calloc(c.total, sizeof *c.done);
+  c.slots = experiment->count * experiment->instances; /* at most 10^4 x 10^6 */
+  c.record = calloc(c.slots, sizeof *c.record);
+  c.done = calloc(c.slots, sizeof *c.done);
   faro_status status = FARO_OK;
   if (!c.record || !c.done)
-    status = faro_fail(error, FARO_MEMORY, "cannot hold the curves of %zu instances", c.total);
+    status = faro_fail(error, FARO_MEMORY, "cannot hold the curves of %zu instances", c.slots);
   else {
+    leave_twins(&c);
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.change, NULL);
     status = run(&c, results);

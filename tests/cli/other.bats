@@ -110,7 +110,7 @@ teardown() { faro_teardown; }
   has "$output" "(cannot be run: experiments/broken.yaml:1: horizon must be"
 }
 
-@test "list --matrix: linucb and sum with every release, elimination with those of one batch" {
+@test "list --matrix: linucb and sum with every release, elimination with those of one batch, observers with none" {
   faro 0 list --matrix
   local learner release
   [[ ${lines[0]} =~ ^learner\ +release\ +calibrations$ ]]
@@ -120,10 +120,15 @@ teardown() { faro_teardown; }
   for learner in linucb sum; do
     for release in $releases; do grep -Eq "^$learner +$release +[a-z]" <<<"$output"; done
   done
-  for learner in $learners; do grep -Eq "^$learner +shuffle-bits +paper" <<<"$output"; done
+  for learner in $learners; do grep -Eq "^$learner +none +paper" <<<"$output"; done
   for learner in dpe pe hanna; do
     if grep -Eq "^$learner +(central-tree|central-factored|central-bits|concurrent-bits) " <<<"$output"; then false; fi
     if grep -Eq "^$learner .* figure" <<<"$output"; then false; fi
+    grep -Eq "^$learner +shuffle-bits +paper" <<<"$output"
+  done
+  for learner in glm-ucb gloc ecolog; do
+    [ "$(grep -Ec "^$learner " <<<"$output")" -eq 1 ]
+    grep -Eq "^$learner +none +paper figure tight$" <<<"$output"
   done
 }
 

@@ -102,6 +102,45 @@ static void test_csv__quotes_labels_and_reads_back(void **state) {
   faro_report_destroy(report);
 }
 
+/* Regret before the first new estimate: a line for each label that has any, over its sweep points; its markup escaped. */
+static void test_all__tell_early_regret(void **state) {
+  (void)state;
+  static const char text[] =
+      "environment: {name: glm-logistic, dimension: 2, arms: 3, norm: 1.5}\nhorizon: 50\ninstances: 1\n"
+      "sweep: {failure: [0.1, 0.2]}\n"
+      "algorithms: [{label: <a>, learner: gloc, release: none}, {label: b, learner: glm-ucb, release: "
+      "none}]\n";
+  faro_experiment *e = NULL;
+  faro_results *results = NULL;
+  faro_report *report = NULL;
+  assert_ok(faro_experiment_parse(&e, "early.yaml", text, strlen(text), NULL, error));
+  assert_ok(faro_run(e, &(faro_run_options){.jobs = 1}, &results, error));
+  results->outcome[0].early = 0.25 * results->outcome[0].regret.mean;
+  results->outcome[2].early = 0.5 * results->outcome[2].regret.mean;
+  results->outcome[2].explored = 0.125;
+  assert_ok(faro_report_make(&report, e, results, error));
+  char *table = faro_report_table(report);
+  assert_non_null(strstr(table, "glm-logistic, dimension 2, arms 3, norm 1.5, horizon 50"));
+  assert_non_null(
+      strstr(table, "\n<a>: 25 to 50 % of the regret came before the parameter was first estimated anew\n"));
+  assert_int_equal(count_of(table, "estimated anew"), 1);
+  char *html = faro_report_html(report);
+  assert_non_null(strstr(html, "<p>&lt;a&gt;: 25 to 50 % of the regret"));
+  char *csv = faro_report_summary_csv(report);
+  assert_int_equal(count_of(csv, ",0.125,,,1,\"none\""), 1);
+  assert_int_equal(count_of(csv, ",0,0,,,1,\"none\""), 2);
+  char *json = faro_report_json(report);
+  assert_int_equal(count_of(json, "\"explored\": 0.125"), 1);
+  assert_int_equal(count_of(json, "\"early\": "), 4);
+  free(table);
+  free(html);
+  free(csv);
+  free(json);
+  faro_report_destroy(report);
+  faro_results_destroy(results);
+  faro_experiment_destroy(e);
+}
+
 /* The level is the claim's, with how many rounds of a user it covers; and what was refused is said. */
 static void test_all__tell_user_level_and_refusals(void **state) {
   (void)state;
@@ -116,8 +155,9 @@ static void test_all__tell_user_level_and_refusals(void **state) {
       strstr(table, "population 10, epsilon 1, delta 1e-06, batch 5, level user, contributions 4"));
   assert_non_null(strstr(table, "% of rounds were not counted: the user had contributed as often"));
   char *csv = faro_report_summary_csv(report);
-  assert_non_null(strstr(csv, "shifted,refused,communication_bits,best_arm_lost,claim_epsilon,claim_delta,"
-                              "claim_contributions,trust,level,"));
+  assert_non_null(
+      strstr(csv, "shifted,refused,communication_bits,best_arm_lost,early,explored,claim_epsilon,claim_delta,"
+                  "claim_contributions,trust,level,"));
   assert_non_null(strstr(csv, ",1,1e-06,4,\"local\",\"user\",\"proven\","));
   char *json = faro_report_json(report);
   json_t *document = json_loads(json, 0, NULL);
@@ -533,6 +573,7 @@ int main(void) {
       cmocka_unit_test(test_table__has_a_row_for_each_result_and_says_what_is_not_proven),
       cmocka_unit_test(test_json__has_the_documented_fields),
       cmocka_unit_test(test_csv__quotes_labels_and_reads_back),
+      cmocka_unit_test(test_all__tell_early_regret),
       cmocka_unit_test(test_all__tell_user_level_and_refusals),
       cmocka_unit_test(test_csv__column_names_are_unique),
       cmocka_unit_test(test_figure__escapes_text_and_marks_what_is_not_proven),

@@ -59,6 +59,41 @@ static void test_run__threads_change_nothing(void **state) {
   faro_experiment_destroy(e);
 }
 
+static void note(void *context, size_t done, size_t total) {
+  (void)done;
+  *(size_t *)context = total;
+}
+
+/* Without privacy epsilon and delta change nothing: where they are swept one run stands for all of them, with the results
+ * of each alone. What is private, and other keys, are played as ever. */
+static void test_run__cells_without_privacy_are_played_once(void **state) {
+  (void)state;
+  static const char file[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\ninstances: 3\n"
+                             "%s\nalgorithms:\n"
+                             "  - {learner: linucb, release: none}\n"
+                             "  - {learner: linucb, release: local}\n";
+  char text[500];
+  snprintf(text, sizeof text, file, "sweep: {epsilon: [1, 2], horizon: [50, 100], delta: [0.01, 0.1]}");
+  faro_experiment *e = parse(text);
+  size_t total = 0;
+  faro_results *all = run(e, &(faro_run_options){.jobs = 2, .progress = note, .context = &total});
+  assert_int_equal(total, 3 * (2 + 8));
+  for (size_t point = 0; point < 8; point++) {
+    char fixed[100];
+    snprintf(fixed, sizeof fixed, "epsilon: %d\nhorizon: %d\ndelta: %g", point < 4 ? 1 : 2,
+             point / 2 % 2 ? 100 : 50, point % 2 ? 0.1 : 0.01);
+    snprintf(text, sizeof text, file, fixed);
+    faro_experiment *alone = parse(text);
+    faro_results *one = run(alone, &(faro_run_options){.jobs = 1});
+    const faro_results part = {.cells = 2, .outcome = all->outcome + 2 * point};
+    assert_same(&part, one);
+    faro_results_destroy(one);
+    faro_experiment_destroy(alone);
+  }
+  faro_results_destroy(all);
+  faro_experiment_destroy(e);
+}
+
 /* Ten users in batches of five, each twice at most: 20 contributions and four updates, however long it goes on. At event
  * level, and when nobody comes back, all count. */
 static void test_run__nobody_contributes_beyond_the_bound(void **state) {
@@ -314,6 +349,7 @@ static void test_journal__one_writer_at_a_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run__threads_change_nothing),
+      cmocka_unit_test(test_run__cells_without_privacy_are_played_once),
       cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
       cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),

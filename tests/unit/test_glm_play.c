@@ -1,0 +1,433 @@
+/* glm: the runner's loop for generalised linear rewards, against a naive replay of it, with a learner that does as the test
+ * says and writes down what it is told. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "env/kind.h"
+#include "learner/kind.h"
+#include "sim/play.h"
+#include "support/support.h"
+
+enum { D = 3, SEED = 1, ARMS = 6, ROUNDS = 1000 };
+
+/* ---- the learner: part 0 and part 1 in turns of three, arm by luck, a fit of each part when it sees sums */
+
+static struct {
+  uint64_t term;                   /* length of all terms; 0: the rest */
+  uint64_t fits[FARO_PARTS];       /* that are announced */
+  uint64_t asks[FARO_PARTS];       /* that are asked for in a term, at the end of it or earlier */
+  uint64_t every;                  /* questions only when so many sums were seen */
+  faro_learner_params params;      /* what it was made with */
+  uint64_t terms, begun, answered; /* what happened */
+  uint64_t picks, seen, seen_at[ROUNDS];
+  uint64_t asked_at; /* person of the first question of part 1 */
+  double luck[ROUNDS];
+  double gram[FARO_PARTS][D * (D + 1) / 2]; /* of the last sums */
+  double theta[FARO_PARTS][D];              /* last answers */
+  bool noisy;
+} probe;
+
+typedef struct probe_state {
+  faro_learner learner;
+  uint64_t left[FARO_PARTS], seen;
+  unsigned part; /* of the question at hand */
+} probe_state;
+
+static unsigned part_of(uint64_t person) { return person / 3 % 2 == 0 ? 0 : 1; }
+static double weight_of(uint64_t person) {
+  return part_of(person) == 0 ? 1 : 0.05 + 0.01 * (double)(person % 7);
+}
+static size_t arm_of(double luck) { return (size_t)(luck * ARMS); }
+
+static faro_status probe_init(faro_learner *learner, faro_error *error) {
+  (void)error;
+  probe.params = learner->params;
+  return FARO_OK;
+}
+
+static uint64_t probe_term(faro_learner *learner) {
+  (void)learner;
+  probe.terms++;
+  return probe.term;
+}
+
+static void probe_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
+                        uint64_t fits[static FARO_LEARNER_PARTS]) {
+  probe_state *s = (probe_state *)(void *)learner;
+  probe.begun++;
+  probe.noisy = noise[0].scale[0] > 0 && noise[1].scale[0] > 0;
+  for (unsigned p = 0; p < FARO_PARTS; p++) {
+    fits[p] = probe.fits[p];
+    s->left[p] = probe.asks[p];
+  }
+}
+
+static faro_pick probe_pick(faro_learner *learner, const faro_arms *arms, double luck) {
+  (void)learner;
+  assert_int_equal(arms->count, ARMS);
+  const uint64_t person = probe.picks++;
+  probe.luck[person] = luck;
+  return (faro_pick){.arm = arm_of(luck), .part = part_of(person), .weight = weight_of(person)};
+}
+
+static void probe_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
+  probe_state *s = (probe_state *)(void *)learner;
+  probe.seen_at[probe.seen++] = probe.picks;
+  for (unsigned p = 0; p < FARO_PARTS; p++) memcpy(probe.gram[p], sum[p].sum, sizeof probe.gram[p]);
+  s->seen++;
+}
+
+static bool probe_ask(faro_learner *learner, faro_question *question) {
+  probe_state *s = (probe_state *)(void *)learner;
+  static const double start[D];
+  if (s->seen % probe.every != 0) return false;
+  const unsigned part = s->left[0] > 0 ? 0 : 1;
+  if (s->left[part] == 0) return false;
+  s->left[part]--;
+  s->part = part;
+  if (part == 1 && probe.asked_at == 0) probe.asked_at = probe.picks;
+  *question = (faro_question){.part = part, .ridge = 0.5, .region = {.radius = 2}, .start = start};
+  return true;
+}
+
+static void probe_answer(faro_learner *learner, const faro_reply *reply) {
+  probe_state *s = (probe_state *)(void *)learner;
+  memcpy(probe.theta[s->part], reply->theta, sizeof probe.theta[s->part]);
+  probe.answered++;
+}
+
+static const faro_learner_kind probe_kind = {
+    .name = "probe",
+    .summary = "",
+    .size = sizeof(probe_state),
+    .studies = FARO_STUDIES_CONTINUAL,
+    .init = probe_init,
+    .term = probe_term,
+    .begin = probe_begin,
+    .pick = probe_pick,
+    .see = probe_see,
+    .ask = probe_ask,
+    .answer = probe_answer,
+};
+
+/* ---- a cell with it */
+
+static void set_probe(uint64_t term, uint64_t fits, uint64_t every) {
+  memset(&probe, 0, sizeof probe);
+  probe.term = term;
+  probe.every = every;
+  for (unsigned p = 0; p < FARO_PARTS; p++) probe.fits[p] = probe.asks[p] = fits;
+}
+
+static faro_experiment *parse(const char *learner, const char *settings, uint64_t horizon) {
+  char text[600];
+  snprintf(text, sizeof text,
+           "environment: {name: glm-logistic, dimension: %d, arms: %d}\nhorizon: %llu\n%s\n"
+           "algorithms:\n  - {learner: %s, release: none}\n",
+           D, ARMS, (unsigned long long)horizon, settings, learner);
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_parse(&e, "glm.yaml", text, strlen(text), NULL, error));
+  return e;
+}
+
+/* The cell of an experiment with glm-ucb, with the probe in its place. */
+static faro_cell *put_probe(faro_experiment *e, const char *release) {
+  faro_cell *cell = &e->cell[0];
+  cell->learner = &probe_kind;
+  cell->release = faro_release_kind_find(release);
+  cell->settings.value[FARO_KEY_BATCH] = 0;
+  assert_ok(faro_try_glm(cell, error));
+  return cell;
+}
+
+static faro_play_record play(const faro_cell *cell, uint64_t instance) {
+  faro_play_record record = {0};
+  assert_ok(faro_play(cell, SEED, instance, NULL, &record, error));
+  return record;
+}
+
+static faro_env *make_env(const faro_cell *cell, uint64_t instance) {
+  const faro_env_params p = faro_cell_env(cell);
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_cell_env_kind(cell), &p, error));
+  faro_env_begin(env, SEED, instance);
+  return env;
+}
+
+/* ---- tests */
+
+static void test_observers__regret_is_that_of_a_naive_loop(void **state) {
+  (void)state;
+  const char *const names[] = {"glm-ucb", "gloc", "ecolog"};
+  for (size_t k = 0; k < 3; k++) {
+    faro_experiment *e = parse(names[k], "", ROUNDS);
+    const faro_cell *cell = &e->cell[0];
+    const faro_play_record record = play(cell, 3);
+    faro_env *env = make_env(cell, 3);
+    faro_learner *learner = NULL;
+    const double slope = 1 / (2 + exp(2) + exp(-2)); /* of the logistic function at S = 2 */
+    const faro_learner_params p = {.dimension = D,
+                                   .horizon = ROUNDS,
+                                   .norm = 1,
+                                   .failure = 0.1,
+                                   .reward = 1,
+                                   .optimism = 0.2,
+                                   .link = FARO_LINK_LOGISTIC,
+                                   .bound = 2,
+                                   .kappa = 1 / slope,
+                                   .offers = ARMS};
+    assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
+    double regret = 0;
+    double x[D];
+    for (int t = 0; t < ROUNDS; t++) {
+      const faro_pick pick = faro_learner_pick(learner, faro_env_arms(env), 0);
+      regret += faro_env_gap(env, pick.arm);
+      const double y = faro_env_play(env, pick.arm, x);
+      faro_learner_observe(learner, x, y);
+    }
+    assert_close(record.regret, regret, 1e-9);
+    assert_true(record.curve[199] == record.regret && record.curve[0] < record.curve[199]);
+    assert_true(record.early == 0 && record.explored == 0 && record.users == 0);
+    assert_true(record.updates == (double)faro_learner_diagnose(learner).updates);
+    assert_true(isnan(cell->claim.epsilon) && cell->claim.trust == FARO_TRUST_NONE);
+    assert_true(cell->cost.bits == 64 * (D + 1) && cell->settings.value[FARO_KEY_BATCH] == 1);
+    faro_learner_destroy(learner);
+    faro_env_destroy(env);
+    faro_experiment_destroy(e);
+  }
+}
+
+/* What the learner is made with. */
+static void test_params__are_those_of_the_cell(void **state) {
+  (void)state;
+  const struct {
+    const char *settings;
+    bool figure, paper;
+    double optimism;
+  } at[] = {{"calibration: tight\noptimism: 0.5", false, false, 0.5},
+            {"calibration: paper\noptimism: 0.5", false, true, 1},
+            {"calibration: figure", true, false, 1}};
+  for (size_t i = 0; i < 3; i++) {
+    faro_experiment *e = parse("glm-ucb", at[i].settings, 50);
+    assert_int_equal((int)e->cell[0].settings.value[FARO_KEY_DRAW], FARO_DRAW_BALL);
+    e->cell[0].settings.value[FARO_KEY_NORM] = 3;
+    set_probe(0, 0, 1);
+    (void)put_probe(e, "none");
+    const faro_learner_params *p = &probe.params;
+    assert_true(p->figure == at[i].figure && p->paper == at[i].paper && p->optimism == at[i].optimism);
+    assert_true(p->dimension == D && p->horizon == 50 && p->offers == ARMS && p->bound == 3);
+    assert_true(p->link == FARO_LINK_LOGISTIC && p->reward == 1 && p->failure == 0.1);
+    assert_close(p->kappa, 2 + exp(3) + exp(-3), 1e-11);
+    faro_experiment_destroy(e);
+  }
+}
+
+static void test_draw__may_be_said(void **state) {
+  (void)state;
+  static const char text[] = "environment: {name: glm-probit, draw: sphere, norm: 0.5}\nhorizon: 10\n"
+                             "calibration: figure\nalgorithms: [{learner: gloc, release: none}]\n";
+  faro_experiment *e = NULL;
+  assert_ok(faro_experiment_parse(&e, "d.yaml", text, strlen(text), NULL, error));
+  assert_int_equal((int)e->cell[0].settings.value[FARO_KEY_DRAW], FARO_DRAW_SPHERE);
+  assert_true(faro_cell_env(&e->cell[0]).norm == 0.5);
+  faro_experiment_destroy(e);
+}
+
+/* Everything once more from the log: who played what, whose data went where, what was seen and answered, what was regretted
+ * before the first answer of part 1. Terms of 300 people: 300, 300, 300, 100. */
+static void test_studies__everything_is_that_of_a_naive_loop(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "", ROUNDS);
+  set_probe(300, 1, 200);
+  const faro_cell *cell = put_probe(e, "none");
+  assert_true(cell->settings.value[FARO_KEY_BATCH] == 1);
+  set_probe(300, 1, 200); /* forget the trial */
+  const faro_play_record record = play(cell, 5);
+  assert_int_equal(probe.picks, ROUNDS);
+  assert_int_equal(probe.terms, 4);
+  assert_int_equal(probe.begun, 4);
+  assert_int_equal(probe.seen, ROUNDS - 1); /* after every person but the last */
+  assert_int_equal(probe.answered, 6);      /* after 200, 400 and 800 sums, each in another term */
+  assert_true(record.updates == 6 && record.users == ROUNDS);
+  assert_false(probe.noisy);
+  faro_env *env = make_env(cell, 5);
+  faro_sim_rng luck;
+  faro_sim_open(&luck, SEED, 5, FARO_ROLE_LUCK);
+  double regret = 0;
+  double early = 0;
+  double explored = 0;
+  double gram[FARO_PARTS][D * (D + 1) / 2] = {0};
+  static double x[FARO_PARTS][ROUNDS * D];
+  static double y[FARO_PARTS][ROUNDS];
+  size_t count[FARO_PARTS] = {0};
+  double theta[FARO_PARTS][D] = {0};
+  faro_solver *solver = NULL;
+  assert_ok(faro_solver_create(&solver, D, error));
+  for (uint64_t t = 0; t < ROUNDS; t++) {
+    assert_true(probe.luck[t] == faro_sim_uniform(&luck));
+    const size_t arm = arm_of(probe.luck[t]);
+    const unsigned p = part_of(t);
+    if (t % 300 == 0) memset(count, 0, sizeof count), memset(gram, 0, sizeof gram);
+    regret += faro_env_gap(env, arm);
+    double *row = x[p] + count[p] * D;
+    y[p][count[p]++] = faro_env_play(env, arm, row);
+    explored += p == 0;
+    for (size_t i = 0, k = 0; i < D; i++)
+      for (size_t j = 0; j <= i; j++, k++)
+        if (t + 1 < ROUNDS) gram[p][k] += weight_of(t) * row[i] * row[j];
+    if (t + 1 == probe.asked_at) early = regret;
+    if (t + 1 != 800) continue;
+    for (unsigned q = 0; q < FARO_PARTS; q++) {
+      const faro_rows rows = {.dimension = D, .count = count[q], .x = x[q], .y = y[q]};
+      (void)faro_solver_minimise(solver, FARO_LINK_LOGISTIC, &rows, 0.5, &(faro_region){.radius = 2},
+                                 theta[q]);
+    }
+  }
+  assert_int_equal(probe.asked_at, 200);
+  assert_close(record.regret, regret, 1e-9);
+  assert_close(record.early, early, 1e-9);
+  assert_true(record.early > 0 && record.early < record.regret / 2);
+  assert_true(record.explored == explored / ROUNDS);
+  for (unsigned p = 0; p < FARO_PARTS; p++) {
+    for (size_t i = 0; i < D; i++) assert_close(probe.theta[p][i], theta[p][i], 1e-6);
+    for (size_t k = 0; k < D * (D + 1) / 2; k++) assert_close(probe.gram[p][k], gram[p][k], 1e-9);
+  }
+  faro_solver_destroy(solver);
+  faro_env_destroy(env);
+  faro_experiment_destroy(e);
+}
+
+/* Sums after every 40 people, and once more at the end of the term of 100; nothing after the last person. */
+static void test_studies__are_seen_after_batches_and_at_the_end_of_a_term(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "", 210);
+  set_probe(100, 0, 1);
+  faro_cell *cell = put_probe(e, "none");
+  cell->settings.value[FARO_KEY_BATCH] = 40;
+  set_probe(100, 0, 1);
+  (void)play(cell, 0);
+  static const uint64_t at[] = {40, 80, 100, 140, 180, 200};
+  assert_int_equal(probe.begun, 3);
+  assert_int_equal(probe.seen, 6);
+  assert_memory_equal(probe.seen_at, at, sizeof at);
+  faro_experiment_destroy(e);
+}
+
+/* A learner that never asks regrets everything early. */
+static void test_early__is_all_regret_without_an_estimate(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "", 300);
+  set_probe(0, 1, 1);
+  const faro_cell *cell = put_probe(e, "none");
+  set_probe(0, 1, 1);
+  probe.asks[1] = 0; /* part 0 alone is no new estimate of the parameter */
+  const faro_play_record record = play(cell, 0);
+  assert_int_equal(probe.answered, 1);
+  assert_true(record.early == record.regret && record.regret > 0);
+  faro_experiment_destroy(e);
+}
+
+/* Under privacy: noise is told, the trial's claim holds, and later terms must keep it. */
+static void test_claims__are_of_a_term_and_kept_by_all(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 400);
+  set_probe(200, 1, 200);
+  faro_cell *cell = put_probe(e, "central-tree");
+  assert_true(cell->claim.epsilon <= 2 && cell->claim.delta <= 1e-3 && cell->claim.proven);
+  assert_int_equal(cell->claim.trust, FARO_TRUST_JOINT);
+  assert_true(probe.noisy);
+  set_probe(200, 1, 200);
+  const faro_play_record record = play(cell, 0);
+  assert_true(record.updates == 2 && record.early < record.regret);
+  set_probe(200, 1, 200);
+  faro_play_record again = play(cell, 0);
+  again.seconds = record.seconds;
+  assert_memory_equal(&record, &again, sizeof record);
+  cell->claim.epsilon = 1;
+  faro_error error = {0};
+  set_probe(200, 1, 200);
+  assert_int_equal(faro_play(cell, SEED, 0, NULL, &again, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "a term of 200 people has a weaker claim"));
+  faro_experiment_destroy(e);
+}
+
+/* A learner that asks for more than it announced is a bug that must stop everything. */
+static void test_fits__beyond_the_announced_abort(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "", 100);
+  set_probe(0, 1, 50);
+  const faro_cell *cell = put_probe(e, "none");
+  set_probe(0, 1, 50);
+  probe.asks[0] = 2;
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGABRT, SIG_DFL);
+    if (!freopen("/dev/null", "w", stderr)) _exit(1);
+    (void)play(cell, 0);
+    _exit(0);
+  }
+  int status = 0;
+  assert_true(waitpid(child, &status, 0) == child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  faro_experiment_destroy(e);
+}
+
+static void test_play__stops_and_survives_failing_allocations(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "", 100);
+  set_probe(40, 1, 50);
+  const faro_cell *cell = put_probe(e, "none");
+  const atomic_int stop = 1;
+  faro_play_record record;
+  faro_error stopped = {0};
+  assert_int_equal(faro_play(cell, SEED, 0, &stop, &record, &stopped), FARO_INTERRUPTED);
+  faro_status status = FARO_MEMORY;
+  for (size_t n = 1; status != FARO_OK; n++) {
+    set_probe(40, 1, 50);
+    faro_error error = {0};
+    alloc_fail_at(n);
+    status = faro_play(cell, SEED, 0, NULL, &record, &error);
+    alloc_fail_at(0);
+    assert_true(status == FARO_OK || status == FARO_MEMORY);
+    assert_true(n < 1000);
+  }
+  faro_experiment_destroy(e);
+}
+
+/* Nothing is allocated in rounds: ten times the horizon needs no more allocations. */
+static void test_play__allocates_nothing_for_a_round(void **state) {
+  (void)state;
+  size_t count[2];
+  for (int longer = 0; longer < 2; longer++) {
+    faro_experiment *e = parse("glm-ucb", "", longer ? 1000 : 100);
+    set_probe(0, 1, 90);
+    const faro_cell *cell = put_probe(e, "none");
+    set_probe(0, 1, 90);
+    alloc_reset();
+    (void)play(cell, 0);
+    count[longer] = alloc_count();
+    faro_experiment_destroy(e);
+  }
+  assert_int_equal(count[0], count[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_observers__regret_is_that_of_a_naive_loop),
+      cmocka_unit_test(test_params__are_those_of_the_cell),
+      cmocka_unit_test(test_draw__may_be_said),
+      cmocka_unit_test(test_studies__everything_is_that_of_a_naive_loop),
+      cmocka_unit_test(test_studies__are_seen_after_batches_and_at_the_end_of_a_term),
+      cmocka_unit_test(test_early__is_all_regret_without_an_estimate),
+      cmocka_unit_test(test_claims__are_of_a_term_and_kept_by_all),
+      cmocka_unit_test(test_fits__beyond_the_announced_abort),
+      cmocka_unit_test(test_play__stops_and_survives_failing_allocations),
+      cmocka_unit_test(test_play__allocates_nothing_for_a_round),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
