@@ -55,6 +55,7 @@ bench: bootstrap-build
 	build/bench/bench/bench_rounds
 	build/bench/bench/bench_linalg
 	build/bench/bench/bench_random
+	build/bench/bench/bench_glm
 	bench/sum.sh build/bench/faro
 
 coverage: bootstrap-coverage
