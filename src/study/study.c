@@ -136,12 +136,12 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
   return status;
 }
 
-/* Published trees have a leaf for each person. Ours a thousand leaves: fewer levels mean less noise, and nobody misses sums
- * of a thousandth of the people. */
+/* Published trees have a leaf for each person. Ours have T^(2/3): fewer levels mean less noise, and T^(1/3) people are few
+ * beside those whom a first estimate needs. */
 static uint64_t choose_batch(const faro_study *s) {
   if (shuffled(s->kind)) return s->params.people;
   const bool tight = is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_TIGHT;
-  return tight && s->params.people > 1024 ? s->params.people / 1024 : 1;
+  return tight ? (uint64_t)cbrt((double)s->params.people) : 1;
 }
 
 static faro_status build(faro_study *s, faro_error *error) {
