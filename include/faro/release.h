@@ -81,6 +81,8 @@ typedef struct faro_release_params {
   uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
   uint64_t crowd; /* users of all releases that one shuffler serves together, as in a phase; 0: of this one */
   bool anytime;   /* the horizon is only the first one, see faro_release_double */
+  uint64_t
+      grid; /* of bit sums under tight: steps of an entry; coarser means fewer bits and more noise; 0: fine */
   faro_calibration calibration;
 } faro_release_params;
 

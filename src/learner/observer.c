@@ -11,7 +11,8 @@ static faro_status check(const faro_learner_params *p, faro_error *error) {
   if (!(p->bound > 0 && p->bound < 1e6))
     return faro_fail(error, FARO_INVALID, "bound must be above 0 and below 1e6 (got %g)", p->bound);
   if (!(p->kappa > 0 && p->kappa < 1e300))
-    return faro_fail(error, FARO_INVALID, "kappa must be above 0 and finite (got %g)", p->kappa);
+    return faro_fail(error, FARO_INVALID, "norm must be smaller: at %g the link is flat, its slope %g",
+                     p->bound, 1 / p->kappa);
   if (!(p->optimism > 0 && p->optimism < 1e300))
     return faro_fail(error, FARO_INVALID, "optimism must be above 0 and finite (got %g)", p->optimism);
   return FARO_OK;

@@ -89,7 +89,7 @@ static faro_rarely_constants figure(const faro_learner_params *p, bool exact, do
                              .threshold = 100 / (p->kappa * p->bound * p->bound * d),
                              .growth = 1.05 + 5 / (8 * sqrt(d)),
                              .ridge = exact ? (double)NAN : 2e-5};
-  c.fits[0] = (uint64_t)fmax(1, floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000));
+  c.fits[0] = (uint64_t)fmin(t, fmax(1, floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000)));
   c.fits[1] = (uint64_t)fmax(1, floor(3 * log2(most / least + t * B * B / (least * d))));
   return c;
 }

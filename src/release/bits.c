@@ -205,6 +205,8 @@ static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) 
  * the variance of the last sum. */
 static faro_status choose_grid(const faro_release *r, double *grid, faro_error *error) {
   const faro_bits *s = bits_in(r);
+  *grid = (double)r->params.grid;
+  if (*grid > 0) return FARO_OK;
   faro_bits_plan top = plan_of(r, s->levels - 1, 0);
   const faro_status status = faro_bits_calibrate(&top, r->params.epsilon, r->params.delta, error);
   if (status != FARO_OK) return status;

@@ -20,6 +20,7 @@ typedef struct desk {
   faro_sim_rng noise, luck;
   faro_play_record *record;
   uint64_t horizon, left; /* left: people of the term who are still to come */
+  double people;          /* of the term */
   uint64_t explored;
   bool estimated; /* the parameter was estimated anew: a question of part 1 was answered */
 } desk;
@@ -91,16 +92,23 @@ static faro_status check_claim(const desk *s, faro_error *error) {
                    (unsigned long long)s->left, faro_study_claim(s->study)->by);
 }
 
-static faro_status begin_term(desk *s, uint64_t rounds, faro_error *error) {
+/* The term is over: what it cost, fits included. */
+static void end_term(desk *s) {
+  if (!s->study) return;
+  const faro_cost cost = faro_study_cost(s->study);
+  s->record->sent += s->people * cost.bits;
+  s->record->posted += s->people * cost.messages;
   faro_study_destroy(s->study);
   s->study = NULL;
+}
+
+static faro_status begin_term(desk *s, uint64_t rounds, faro_error *error) {
+  end_term(s);
   faro_status status = open_study(s->cell, s->learner, rounds, &s->study, &s->left, error);
   if (status == FARO_OK && s->study) status = check_claim(s, error);
   if (status != FARO_OK || !s->study) return status;
-  const faro_cost cost = faro_study_cost(s->study);
   s->record->users += (double)s->left;
-  s->record->sent += (double)s->left * cost.bits;
-  s->record->posted += (double)s->left * cost.messages;
+  s->people = (double)s->left;
   return FARO_OK;
 }
 
@@ -140,7 +148,7 @@ static double play_arm(desk *s, faro_pick *pick, double *regret) {
   return faro_env_play(s->env, pick->arm, s->x);
 }
 
-/* Nothing is allocated but when a term begins, and nothing is asked after the last round. */
+/* Nothing is allocated but when a term begins and for a fit, and nothing is asked after the last round. */
 static faro_status study_rounds(void *seat, uint64_t from, uint64_t until, double *regret,
                                 faro_error *error) {
   desk *s = seat;
@@ -201,34 +209,54 @@ faro_status faro_play_glm(const faro_cell *cell, uint64_t seed, uint64_t instanc
   faro_status status = set_desk(&s, seed, instance, error);
   if (status == FARO_OK)
     status = faro_play_curve(cell, observes ? watch_rounds : study_rounds, &s, stop, record, error);
+  end_term(&s);
   if (status == FARO_OK) finish(&s, observes);
-  faro_study_destroy(s.study);
   faro_learner_destroy(s.learner);
   faro_env_destroy(s.env);
   faro_arena_free(&s.arena);
   return status;
 }
 
-static faro_status try_study(faro_cell *cell, faro_learner *learner, faro_error *error) {
-  faro_study *study = NULL;
-  uint64_t people = 0;
-  const uint64_t horizon = (uint64_t)cell->settings.value[FARO_KEY_HORIZON];
-  const uint64_t batch = (uint64_t)cell->settings.value[FARO_KEY_BATCH];
-  if (!is_batched(cell) && batch > horizon)
-    return faro_fail(error, FARO_INVALID, "batch must be at most the horizon, %llu (got %llu)",
-                     (unsigned long long)horizon, (unsigned long long)batch);
-  const faro_status status = open_study(cell, learner, horizon, &study, &people, error);
-  if (status == FARO_OK) {
-    cell->claim = *faro_study_claim(study);
-    cell->cost = faro_study_cost(study);
-    if (!is_batched(cell)) cell->settings.value[FARO_KEY_BATCH] = (double)faro_study_batch(study);
-    else if (cell->claim.trust != FARO_TRUST_NONE) { /* numbers in the text are those of one term */
-      const size_t used = strlen(cell->claim.by);
-      snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a term of %llu people)",
-               (unsigned long long)people);
-    }
+static faro_status check_batch(const faro_cell *cell, faro_error *error) {
+  const double batch = cell->settings.value[FARO_KEY_BATCH];
+  const double horizon = cell->settings.value[FARO_KEY_HORIZON];
+  if (is_batched(cell) && batch > 0)
+    return faro_fail(error, FARO_INVALID,
+                     "batch must be auto for learner %s, whose batches follow from the horizon (got %g)",
+                     faro_learner_kind_name(cell->learner), batch);
+  if (batch > horizon)
+    return faro_fail(error, FARO_INVALID, "batch must be at most the horizon, %g (got %g)", horizon, batch);
+  return FARO_OK;
+}
+
+/* What the first term tells stands for all; numbers in its text are its own. */
+static void keep_first(faro_cell *cell, const faro_study *study, uint64_t people) {
+  cell->claim = *faro_study_claim(study);
+  cell->cost = faro_study_cost(study);
+  if (!is_batched(cell)) cell->settings.value[FARO_KEY_BATCH] = (double)faro_study_batch(study);
+  else if (cell->claim.trust != FARO_TRUST_NONE) {
+    const size_t used = strlen(cell->claim.by);
+    snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a term of %llu people)",
+             (unsigned long long)people);
   }
-  faro_study_destroy(study);
+}
+
+/* Every term: whatever a study refuses is refused before anything runs. */
+static faro_status try_studies(faro_cell *cell, faro_learner *learner, faro_error *error) {
+  uint64_t left = (uint64_t)cell->settings.value[FARO_KEY_HORIZON];
+  faro_status status = check_batch(cell, error);
+  for (size_t term = 0; status == FARO_OK && left > 0; term++) {
+    faro_study *study = NULL;
+    uint64_t people = 0;
+    status = open_study(cell, learner, left, &study, &people, error);
+    if (status == FARO_OK && !study && term == 0)
+      status = faro_fail(error, FARO_INVALID,
+                         "horizon must be longer for learner %s (got %llu): it could ask nobody",
+                         faro_learner_kind_name(cell->learner), (unsigned long long)left);
+    if (status == FARO_OK && term == 0) keep_first(cell, study, people);
+    faro_study_destroy(study);
+    left -= people;
+  }
   return status;
 }
 
@@ -240,7 +268,7 @@ faro_status faro_try_glm(faro_cell *cell, faro_error *error) {
     cell->claim = faro_claim_none();
     cell->cost.bits = 64 * ((double)params.dimension + 1); /* x and y as they are */
     cell->settings.value[FARO_KEY_BATCH] = 1;
-  } else if (status == FARO_OK) status = try_study(cell, learner, error);
+  } else if (status == FARO_OK) status = try_studies(cell, learner, error);
   faro_learner_destroy(learner);
   return status;
 }

@@ -84,6 +84,11 @@ static faro_status check_users(const faro_cell *cell, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once", name);
   if (cell->settings.value[FARO_KEY_ANYTIME] != 0)
     return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
+  const double horizon = cell->settings.value[FARO_KEY_HORIZON];
+  if (faro_learner_kind_glm(cell->learner) && horizon > 1e9)
+    return faro_fail(error, FARO_INVALID,
+                     "horizon must be at most 10^9 for learner %s, which fits to everybody's data (got %g)",
+                     name, horizon);
   return FARO_OK;
 }
 

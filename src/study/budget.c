@@ -19,8 +19,8 @@
  *   figure   as the published program, see published.c
  *
  * shuffle-bits under `paper`: epsilon and delta by halves, for the sum and the fits, and advanced composition over the
- * steps (004 Alg. 7). Its theorems say nothing of people who change part, so only one part speaks: the other's sum is not
- * published, and a person of the other part adds zero to all, within the sensitivity. */
+ * steps (004 Alg. 7). With shuffle-bits only one part speaks, so that nobody changes it: the other's sum is not published,
+ * and a person of the other part adds zero to all, within the sensitivity. */
 #include "study/budget.h"
 
 #include <math.h>
@@ -105,13 +105,11 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
   return status;
 }
 
+/* What bit sums cost is dominated by a Gaussian fixed in advance; who changes part would choose it on the way. */
 static faro_status one_part(const uint64_t fits[static FARO_PARTS], faro_error *error) {
   if (fits[0] == 0 || fits[1] == 0) return FARO_OK;
-  return faro_fail(
-      error, FARO_INVALID,
-      "fits must be of one part alone for shuffle-bits under calibration paper (got %llu and %llu): its "
-      "theorems have no word on people who change part",
-      (unsigned long long)fits[0], (unsigned long long)fits[1]);
+  return faro_fail(error, FARO_INVALID, "fits must be of one part alone for shuffle-bits (got %llu and %llu)",
+                   (unsigned long long)fits[0], (unsigned long long)fits[1]);
 }
 
 /* mu^2 of fits falls by RATIO from one to the next: n_k people of the k-th fit let its error in theta be noise / n_k, and the
@@ -144,7 +142,7 @@ faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_par
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error) {
   if (faro_release_kind_trust(kind) == FARO_TRUST_NONE) return FARO_OK;
-  faro_status status = plan->gaussian ? FARO_OK : one_part(fits, error);
+  faro_status status = shuffled(kind) ? one_part(fits, error) : FARO_OK;
   plan->ratio = params->calibration == FARO_CALIBRATION_TIGHT ? RATIO : 1;
   for (unsigned part = 0; part < FARO_PARTS; part++) plan->fits[part] = (double)fits[part];
   for (unsigned part = 0; status == FARO_OK && part < FARO_PARTS; part++) {
@@ -159,8 +157,14 @@ bool faro_budget_keeps(const faro_release *release, const faro_contribution *con
   double stays = 0;
   double moves = 0;
   double slack = 0;
+  double moved_slack = 0;
   return faro_release_gaussian(release, contribution->sensitivity, &stays, &slack) && stays <= mu &&
-         faro_release_gaussian(release, move, &moves, &slack) && moves <= most * mu;
+         faro_release_gaussian(release, move, &moves, &moved_slack) && moves <= most * mu &&
+         fmax(slack, moved_slack) <= BITS_SLACK * faro_release_claim(release)->delta;
+}
+
+bool faro_budget_takes(faro_spend spend) {
+  return spend.epsilon >= 1e-4 && spend.epsilon <= 1000 && spend.delta >= 1e-15;
 }
 
 /* 004 Alg. 7. */

@@ -51,6 +51,8 @@ bool faro_budget_keeps(const faro_release *release, const faro_contribution *con
 static const double FARO_MOVED_SUM = 0.72;
 static const double FARO_MOVED_FIT = 0.6;
 
+/* Whether a release takes parameters like these at all. */
+bool faro_budget_takes(faro_spend spend);
 /* Of a fit of N steps through shuffle-bits under `paper`: each step's share. */
 faro_spend faro_budget_step(faro_spend fit, uint64_t steps);
 

@@ -39,14 +39,24 @@ typedef struct course {
  *
  *   r^2 lambda_max(P)    down to    sigma^2 tr(P^-1),    sigma = 2 G / mu,
  *
- * the noise that stays. Without a curvature P is the steepest there may be, and LOOSE a guess. */
-enum { LEAST_STEPS = 8, MOST_STEPS = 400 };
+ * the noise that stays. Without a curvature P is the steepest there may be, and LOOSE a guess. Through a shuffler bits are
+ * dear: noise bits go with N, and so all bits with its square. */
+enum { LEAST_STEPS = 8, MOST_STEPS = 400, MOST_SHUFFLED = 16 };
 static const double LOOSE = 4;
 static const double LOOSE_PLAIN = 16;
 
-static uint64_t enough(double far, double near, double loose) {
+static uint64_t enough(double far, double near, double loose, double most) {
   const double quarter = log(fmax(far / near, 1)) / (-2 * log1p(-1 / loose));
-  return (uint64_t)fmin(MOST_STEPS, fmax(LEAST_STEPS, 4 * ceil(quarter)));
+  return (uint64_t)fmin(most, fmax(LEAST_STEPS, 4 * ceil(quarter)));
+}
+
+static bool is_shuffled(const faro_study *s) {
+  return faro_release_kind_trust(s->kind) == FARO_TRUST_SHUFFLE;
+}
+
+static uint64_t most_steps(const faro_study *s) {
+  if (s->params.calibration == FARO_CALIBRATION_PAPER) return FARO_STEPS_MAX;
+  return is_shuffled(s) ? MOST_SHUFFLED : MOST_STEPS;
 }
 
 static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent *extent, double mu) {
@@ -64,7 +74,7 @@ static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent
     FARO_INVARIANT(faro_spd_factor(s->spd, ask->curvature));
   }
   const uint64_t steps = enough(extent->radius * extent->radius * greatest, sigma * sigma * trace,
-                                ask->curvature ? LOOSE : LOOSE_PLAIN);
+                                ask->curvature ? LOOSE : LOOSE_PLAIN, (double)most_steps(s));
   return (course){.steps = steps,
                   .window = steps - steps / 4,
                   .scaled = ask->curvature != NULL,
@@ -72,12 +82,15 @@ static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent
 }
 
 /* 004 Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the mean gradient, the mean of all points.
- * DEVIATION: N ends at 1000, beyond which a fit only takes longer. */
+ * DEVIATION: N ends at 1000, beyond which a fit only takes longer, and where a step would have next to nothing to spend. */
 static course paper_course(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit) {
   const double n = (double)s->people;
   const double rho = s->budget.gaussian ? fit->mu * fit->mu / 2 : faro_budget_rho(fit->spend);
   const double wanted = n * n * rho / (2 * ((double)s->params.dimension + log(1 / s->params.failure)));
-  const double steps = floor(fmax(1, fmin(wanted, FARO_STEPS_MAX)));
+  double steps = floor(fmax(1, fmin(wanted, FARO_STEPS_MAX)));
+  while (!s->budget.gaussian && steps > 1 &&
+         !faro_budget_takes(faro_budget_step(fit->spend, (uint64_t)steps)))
+    steps = floor(steps / 2);
   return (course){.steps = (uint64_t)steps,
                   .window = (uint64_t)steps,
                   .eta = 2 * extent->radius / (extent->residual * sqrt(steps)) / n};
@@ -85,18 +98,20 @@ static course paper_course(const faro_study *s, const faro_extent *extent, const
 
 /* One batch of everybody for each step. Under Gaussian budgets all N are one mechanism on people who return N times; under
  * shuffle-bits' own theorems each is by itself. */
-static faro_status make_release(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit,
-                                uint64_t steps, faro_release **release, faro_error *error) {
+static faro_status make_release(const faro_study *s, double residual, const faro_fit_budget *fit,
+                                uint64_t people, uint64_t steps, faro_release **release, faro_error *error) {
   faro_contribution ball;
-  const bool shuffled = faro_release_kind_trust(s->kind) == FARO_TRUST_SHUFFLE;
-  const faro_release_kind *kind = faro_release_kind_find(shuffled ? "shuffle-bits" : "central");
+  const faro_release_kind *kind = faro_release_kind_find(is_shuffled(s) ? "shuffle-bits" : "central");
   const faro_spend spend = s->budget.gaussian ? fit->spend : faro_budget_step(fit->spend, steps);
-  faro_status status = faro_contribution_ball(&ball, s->params.dimension, extent->residual, error);
+  faro_status status = faro_contribution_ball(&ball, s->params.dimension, residual, error);
   if (status != FARO_OK) return status;
+  const double grid =
+      s->budget.gaussian ? ceil(20 * sqrt((double)s->params.dimension)) : 0; /* 5 % more noise */
   const faro_release_params params = {.epsilon = spend.epsilon,
                                       .delta = spend.delta,
-                                      .horizon = steps * s->people,
-                                      .batch = s->people,
+                                      .horizon = steps * people,
+                                      .batch = people,
+                                      .grid = (uint64_t)grid,
                                       .level = s->budget.gaussian ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                                       .contributions = s->budget.gaussian ? steps : 1,
                                       .calibration = s->budget.gaussian ? FARO_CALIBRATION_TIGHT
@@ -180,6 +195,20 @@ static double certify(faro_study *s, const faro_ask *ask, const faro_extent *ext
   return fmax(0, gap + sigma / sqrt(m) * (points + whole));
 }
 
+/* The dearest fit that there may be: what it can do, all can. Fits of a shuffler are asked of everybody. */
+faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error) {
+  faro_fit_budget fit;
+  faro_release *release = NULL;
+  const faro_study_params *p = &study->params;
+  faro_status status = faro_budget_fit(study->kind, p, &study->budget, part, index, &fit, error);
+  uint64_t steps = most_steps(study);
+  while (steps > 1 && !study->budget.gaussian && !faro_budget_takes(faro_budget_step(fit.spend, steps)))
+    steps /= 2;
+  if (status == FARO_OK) status = make_release(study, p->reward, &fit, p->people, steps, &release, error);
+  faro_release_destroy(release);
+  return status;
+}
+
 faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const faro_extent *extent,
                                faro_sim_rng *sim, faro_answer *answer, faro_error *error) {
   const bool paper = study->params.calibration == FARO_CALIBRATION_PAPER;
@@ -190,7 +219,7 @@ faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const far
   if (status != FARO_OK) return status;
   const course c = paper ? paper_course(study, extent, &fit) : tight_course(study, ask, extent, fit.mu);
   faro_release *release = NULL;
-  status = make_release(study, extent, &fit, c.steps, &release, error);
+  status = make_release(study, extent->residual, &fit, study->people, c.steps, &release, error);
   if (status != FARO_OK) return status;
   FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
   const double sigma = noise_of(release, &c);

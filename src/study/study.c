@@ -131,9 +131,11 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
                                       .batch = s->params.batch,
                                       .calibration = s->budget.sums_calibration};
   status = faro_release_create(&s->sum[part], s->kind, &gram, &params, error);
-  if (status == FARO_OK && s->budget.sums_mu > 0)
-    FARO_INVARIANT(faro_budget_keeps(s->sum[part], &gram, s->budget.sums_mu, most, FARO_MOVED_SUM));
-  return status;
+  if (status != FARO_OK || s->budget.sums_mu == 0) return status;
+  if (faro_budget_keeps(s->sum[part], &gram, s->budget.sums_mu, most, FARO_MOVED_SUM)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "epsilon leaves the sums too little for people who change part (mu %.3g)",
+                   s->budget.sums_mu);
 }
 
 /* Published trees have a leaf for each person. Ours have T^(2/3): fewer levels mean less noise, and T^(1/3) people are few
@@ -194,6 +196,12 @@ faro_status faro_study_allow(faro_study *study, const uint64_t fits[static FARO_
   const faro_status status = faro_budget_fits(study->kind, &study->params, fits, &budget, error);
   if (status != FARO_OK) return status;
   study->budget = budget;
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
+    if (fits[part] == 0 || !is_private(study->kind) || study->params.calibration == FARO_CALIBRATION_FIGURE)
+      continue;
+    const faro_status possible = faro_study_rehearse(study, part, fits[part] - 1, error);
+    if (possible != FARO_OK) return possible;
+  }
   study->allowed = true;
   study->claim = faro_budget_claim(study->kind, &study->params, fits, &budget, study->sum);
   for (unsigned part = 0; part < FARO_PARTS; part++) {
@@ -270,6 +278,15 @@ static faro_status measure_metric(faro_study *s, const faro_region *region, faro
   return FARO_OK;
 }
 
+static faro_status check_curvature(faro_study *s, const double *curvature, faro_error *error) {
+  double least = 0;
+  double greatest = 0;
+  faro_spd_extremes(s->spd, curvature, &least, &greatest);
+  if (least > fmax(1e-14 * greatest, 1e-150) && faro_spd_factor(s->spd, curvature)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "curvature must be positive definite (eigenvalues %g .. %g)", least,
+                   greatest);
+}
+
 faro_status faro_study_measure(faro_study *study, const faro_ask *ask, faro_extent *extent,
                                faro_error *error) {
   const size_t d = study->params.dimension;
@@ -289,9 +306,7 @@ faro_status faro_study_measure(faro_study *study, const faro_ask *ask, faro_exte
     return faro_fail(error, FARO_INVALID,
                      "region reaches too far, to <x, theta> = %g, for the means to be bounded",
                      extent->reach);
-  if (ask->curvature && !faro_spd_factor(study->spd, ask->curvature))
-    return faro_fail(error, FARO_INVALID, "curvature must be positive definite");
-  return FARO_OK;
+  return ask->curvature ? check_curvature(study, ask->curvature, error) : FARO_OK;
 }
 
 /* Without privacy, or where there is no data yet. The tolerance is the solver's. */
