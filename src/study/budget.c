@@ -25,9 +25,10 @@
 
 #include <math.h>
 
-static const double SUMS_SHARE = 1.0 / 3;    /* of mu^2 */
-static const double INSIDE = 1 - 1e-9;       /* more than all rounding of the accountant */
-static const double BITS_SLACK = 1.0 / 2000; /* what bit sums lose of their delta, at most (privacy/bits.c) */
+static const double SUMS_SHARE = 1.0 / 3; /* of mu^2 */
+static const double INSIDE = 1 - 1e-9;    /* more than all rounding of the accountant */
+static const double BITS_SLACK =
+    1.0 / 1999; /* what bit sums lose of their delta, at most: 1/2000 (privacy/bits.c), and rounding */
 
 double faro_budget_rho(faro_spend spend) {
   const double log_delta = log(1 / spend.delta);
