@@ -33,6 +33,7 @@ typedef struct batched {
   size_t terms, finished; /* batches begun, and those with an estimate; as many: nobody is asked any more */
   uint64_t begun;         /* people of all of them */
   double lambda;
+  double longest; /* the greatest ||x||_{V_1^-1} of an arm no longer than 1 */
   bool wants;
   double *V;
   faro_arms scaled;     /* sqrt(w) x of the arms at hand */
@@ -44,26 +45,28 @@ typedef struct batched {
 
 static batched *batched_of(faro_learner *learner) { return (batched *)(void *)learner; }
 
-/* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4; tau_2 = alpha, tau_k = alpha sqrt(tau_(k-1)) with
- * alpha = T^(1/(2 (1 - 2^(1-M)))), Sawarni et al. 2024.
+/* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4 and at least 2; tau_2 = alpha, tau_k = alpha sqrt(tau_(k-1)) with
+ * alpha = T^(1/(2 (1 - 2^(1-M)))) if M <= log log T and else 2 sqrt(T), Sawarni et al. 2024.
  * DEVIATION: their tau_1, (sqrt(kappa) e^(3S) d^2 gamma^2 alpha / S)^(2/3), is beyond every horizon that one can run. */
 static double length_of(double t, size_t term) {
-  if (term == 0) return fmin(ceil(fmax(4 * sqrt(t), pow(t, 2.0 / 3))), floor(t / 4));
-  const double alpha = pow(t, 1 / (2 * (1 - ldexp(1, 1 - BATCHES))));
+  if (term == 0) return fmax(2, fmin(ceil(fmax(4 * sqrt(t), pow(t, 2.0 / 3))), floor(t / 4)));
+  const double alpha = BATCHES <= log2(log2(t)) ? pow(t, 1 / (2 * (1 - ldexp(1, 1 - BATCHES)))) : 2 * sqrt(t);
   double length = alpha;
   for (size_t k = 1; k < term; k++) length = alpha * sqrt(length);
   return ceil(length);
 }
 
-/* The batch after which nothing is learned fills the horizon: it is no term. */
+/* A batch that fills the horizon would teach nobody: it is no term. Only the first is one even so (T = 1, 2), since there is
+ * nothing to play by before it. */
 static uint64_t term(faro_learner *learner) {
-  batched *b = batched_of(learner);
-  if (b->terms + 1 >= BATCHES) return 0;
-  const double left = (double)(learner->params.horizon - b->begun);
-  const double length = fmin(length_of((double)learner->params.horizon, b->terms), left);
-  return length >= 2 ? (uint64_t)length : 0;
+  const batched *b = batched_of(learner);
+  const uint64_t horizon = learner->params.horizon;
+  if (b->terms == 0) return (uint64_t)fmin((double)horizon, length_of((double)horizon, 0));
+  const double length = length_of((double)horizon, b->terms);
+  return b->terms + 1 < BATCHES && length < (double)(horizon - b->begun) ? (uint64_t)length : 0;
 }
 
+/* One fit, of the part that this batch is. lambda in practice as rarely.c has it. */
 static void begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
                   uint64_t fits[static FARO_LEARNER_PARTS]) {
   batched *b = batched_of(learner);
@@ -73,8 +76,8 @@ static void begin(faro_learner *learner, const faro_noise noise[static FARO_LEAR
   b->terms++;
   const double bound =
       noise[part].scale[0] > 0 ? faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * BATCHES)) : 0;
-  const double published = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure);
-  b->lambda = p->paper ? published + 2 * bound : fmax(1, 2 * p->optimism * bound);
+  const double wide = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure);
+  b->lambda = p->paper ? wide + 2 * bound : fmax(1, 2 * p->optimism * bound);
   fits[part] = 1;
   fits[1 - part] = 0;
 }
@@ -159,18 +162,31 @@ static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEA
   for (size_t i = 0; i < d; i++) b->V[faro_diagonal(i)] += b->lambda;
   if (faro_whiten_shifted(b->spd, d, b->V, b->past[b->finished].w, b->lambda / 2) > 0)
     learner->diagnostics.shifted++;
+  if (b->finished == 0) {
+    double least = 0;
+    double greatest = 0;
+    faro_spd_extremes(b->spd, b->V, &least, &greatest);
+    b->longest = 1 / sqrt(fmax(least, b->lambda / 2));
+  }
   b->wants = true;
 }
 
-/* Of the first batch V times the steepest slope is above the Hessian, later V is below it by at most the exponential. */
+/* Of the first batch V times the steepest slope is above the Hessian. Later V is below it (at theta_1) by the exponentials in
+ * the weights, none of which exceeds that of the longest arm in V_1's least direction. */
+static double lift(const batched *b) {
+  const faro_learner_params *p = &b->learner.params;
+  if (b->finished == 0) return faro_link_steepest(p->link, p->bound);
+  return exp(fmin(2 * p->bound, b->past[0].reach * b->longest));
+}
+
 static bool ask(faro_learner *learner, faro_question *question) {
   batched *b = batched_of(learner);
   const faro_learner_params *p = &learner->params;
   if (!b->wants) return false;
   b->wants = false;
   const unsigned part = b->finished == 0 ? 0 : 1;
-  const double B = faro_link_steepest(p->link, p->bound);
-  for (size_t i = 0; part == 0 && i < faro_packed(p->dimension); i++) b->V[i] *= B;
+  const double factor = lift(b);
+  for (size_t i = 0; i < faro_packed(p->dimension); i++) b->V[i] *= factor;
   *question = (faro_question){.part = part,
                               .ridge = p->paper ? b->lambda : 1,
                               .region = {.radius = p->bound},
@@ -195,6 +211,8 @@ static void answer(faro_learner *learner, const faro_reply *reply) {
 
 static faro_status init(faro_learner *learner, faro_error *error) {
   batched *b = batched_of(learner);
+  faro_status status = faro_learner_check_glm(&learner->params, error);
+  if (status != FARO_OK) return status;
   const size_t d = learner->params.dimension;
   const size_t stride = faro_arm_stride(learner->params.offers);
   faro_arena *arena = &learner->arena;
@@ -212,7 +230,7 @@ static faro_status init(faro_learner *learner, faro_error *error) {
     b->past[j].w = faro_arena_alloc(arena, faro_packed(d), sizeof(double), error);
     if (!b->past[j].theta || !b->past[j].w) return FARO_MEMORY;
   }
-  faro_status status = faro_spd_create(&b->spd, d, error);
+  status = faro_spd_create(&b->spd, d, error);
   if (status == FARO_OK) status = faro_designer_create(&b->designer, d, learner->params.offers, error);
   return status;
 }

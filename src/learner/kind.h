@@ -35,4 +35,7 @@ struct faro_learner {
   faro_learner_diagnostics diagnostics;
 };
 
+/* The parameters of learners of generalised linear rewards. */
+faro_status faro_learner_check_glm(const faro_learner_params *params, faro_error *error) FARO_WARN_UNUSED;
+
 #endif

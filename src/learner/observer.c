@@ -5,22 +5,9 @@
 #include "base/abort.h"
 #include "glm/link.h"
 
-static faro_status check(const faro_learner_params *p, faro_error *error) {
-  if (p->horizon < 1) return faro_fail(error, FARO_INVALID, "horizon must be at least 1 (got 0)");
-  if (p->offers < 1) return faro_fail(error, FARO_INVALID, "arms must be at least 1 (got 0)");
-  if (!(p->bound > 0 && p->bound < 1e6))
-    return faro_fail(error, FARO_INVALID, "bound must be above 0 and below 1e6 (got %g)", p->bound);
-  if (!(p->kappa > 0 && p->kappa < 1e300))
-    return faro_fail(error, FARO_INVALID, "norm must be smaller: at %g the link is flat, its slope %g",
-                     p->bound, 1 / p->kappa);
-  if (!(p->optimism > 0 && p->optimism < 1e300))
-    return faro_fail(error, FARO_INVALID, "optimism must be above 0 and finite (got %g)", p->optimism);
-  return FARO_OK;
-}
-
 faro_status faro_observer_init(faro_observer *o, double ridge, const double *theta, faro_error *error) {
   const faro_learner_params *p = &o->learner.params;
-  faro_status status = check(p, error);
+  faro_status status = faro_learner_check_glm(p, error);
   if (status != FARO_OK) return status;
   const size_t d = p->dimension;
   const size_t stride = faro_arm_stride(p->offers);

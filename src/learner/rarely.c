@@ -21,9 +21,6 @@
 
 #include "learner/noise.h"
 
-/* Fits that are allowed for each doubling of H in all directions alike; more than one, for directions that grow apart. */
-static const double FITS_A_DOUBLING = 1;
-
 static faro_rarely *rarely_of(faro_learner *learner) { return (faro_rarely *)(void *)learner; }
 
 /* sqrt(d ln(T / zeta)), the order of all widths. */
@@ -31,10 +28,11 @@ static double common_width(const faro_learner_params *p) {
   return sqrt((double)p->dimension * log((double)p->horizon / p->failure));
 }
 
-static double largest(const faro_noise *noise, size_t d) {
-  double most = 0;
-  for (size_t i = 0; noise->scale && i < faro_packed(d); i++) most = fmax(most, noise->scale[i]);
-  return most;
+/* On the operator norm of the noise in a part's sums, for both parts and all releases together with probability
+ * 1 - zeta/2. */
+static double noise_bound(const faro_learner_params *p, const faro_noise *noise) {
+  const bool noisy = noise->scale && noise->scale[0] > 0;
+  return noisy ? faro_gram_bound(noise, p->dimension, p->failure / (4 * (double)p->horizon)) : 0;
 }
 
 /* The width of theta_o's region and Criterion I follow from Gamma and the bound on a fit's loss. R = 1. */
@@ -49,12 +47,12 @@ static void set_beta(faro_rarely_constants *c, double nu) {
 }
 
 /* Closed forms of 004's orders. N_I bounds how often V can outgrow f V_o, as N_II does for H.
- * DEVIATION: 004's N_I counts rounds that explore, because each of them fits. */
-static faro_rarely_constants theorem(const faro_learner_params *p, double noise) {
+ * DEVIATION: 004's N_I counts rounds that explore, because each of them fits; and its noise is less off the diagonal, so that
+ * the bound on its norm is less too. */
+static faro_rarely_constants theorem(const faro_learner_params *p, double operator_norm) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = faro_link_steepest(p->link, p->bound);
-  const double operator_norm = noise * (2 * sqrt(d) + sqrt(2 * log(2 * t / p->failure)));
   const double lambda = d * log(t / p->failure) + 8 * operator_norm;
   faro_rarely_constants c = {.lambda = {lambda, lambda},
                              .lambda_max = lambda + operator_norm,
@@ -89,27 +87,27 @@ static faro_rarely_constants figure(const faro_learner_params *p, bool exact, do
                              .threshold = 100 / (p->kappa * p->bound * p->bound * d),
                              .growth = 1.05 + 5 / (8 * sqrt(d)),
                              .ridge = exact ? (double)NAN : 2e-5};
-  c.fits[0] = (uint64_t)fmin(t, fmax(1, floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000)));
+  const double coarse = floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000);
+  c.fits[0] = (uint64_t)fmin(t, fmax(1, coarse)); /* kappa may be anything, and no round has two */
   c.fits[1] = (uint64_t)fmax(1, floor(3 * log2(most / least + t * B * B / (least * d))));
   return c;
 }
 
-/* For use. The published program's widths and threshold, times `optimism` (the threshold: through it, since it is one over a
- * width); lambda from the noise as it is, as linucb has it. */
+/* For use. The published program's widths, times `optimism`, and its threshold, divided by it (not by its square, as that of
+ * `theorem` would be: more is explored); lambda from the noise as it is, as linucb has it. Fits: one for each doubling in
+ * all directions alike, and one more. */
 static faro_rarely_constants practice(const faro_learner_params *p,
                                       const faro_noise noise[static FARO_LEARNER_PARTS]) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = faro_link_steepest(p->link, p->bound);
-  const double q = p->failure / (4 * t);
   faro_rarely_constants c = {.gamma = p->optimism * p->bound * common_width(p),
                              .beta = p->optimism * 4 * common_width(p),
                              .threshold = 100 / (p->optimism * p->kappa * p->bound * p->bound * d),
                              .growth = 2,
                              .ridge = 1};
   for (int part = 0; part < FARO_LEARNER_PARTS; part++) {
-    const bool noisy = largest(&noise[part], p->dimension) > 0;
-    const double bound = noisy ? faro_gram_bound(&noise[part], p->dimension, q) : 0;
+    const double bound = noise_bound(p, &noise[part]);
     c.lambda[part] = fmax(1, 2 * p->optimism * bound);
     if (part == 0)
       c.doubt = bound; /* with so small a lambda noise alone can double V, and nobody has explored */
@@ -117,16 +115,28 @@ static faro_rarely_constants practice(const faro_learner_params *p,
   c.lambda_min = fmax(c.lambda[0], c.lambda[1]) / 2;
   c.lambda_max = 3 * c.lambda_min;
   const double explored = fmin(t / d, 1 / c.threshold); /* what V may grow to, and no further */
-  c.fits[0] = 1 + (uint64_t)ceil(FITS_A_DOUBLING * log2(1 + explored / c.lambda[0]));
-  c.fits[1] = 1 + (uint64_t)ceil(FITS_A_DOUBLING * log2(1 + t * B / (d * c.lambda[1])));
+  c.fits[0] = 1 + (uint64_t)ceil(log2(1 + explored / c.lambda[0]));
+  c.fits[1] = 1 + (uint64_t)ceil(log2(1 + t * B / (d * c.lambda[1])));
   return c;
+}
+
+/* As many as there can be without noise: each fit multiplies a determinant by `growth` at least, and that of
+ * lambda I + sum w x x', w <= most, is at most (lambda + most T / d)^d. One more for rounding. */
+static uint64_t all_fits(const faro_learner_params *p, double lambda, double most, double growth) {
+  const double d = (double)p->dimension;
+  return 1 + (uint64_t)ceil(d * log1p(most * (double)p->horizon / (d * lambda)) / log(growth));
 }
 
 faro_rarely_constants faro_rarely_settle(const faro_learner_params *p, bool exact,
                                          const faro_noise noise[static FARO_LEARNER_PARTS]) {
-  if (p->figure) return figure(p, exact, noise[1].gamma);
-  if (!p->paper) return practice(p, noise);
-  return theorem(p, fmax(largest(&noise[0], p->dimension), largest(&noise[1], p->dimension)));
+  faro_rarely_constants c = p->figure ? figure(p, exact, noise[1].gamma)
+                            : p->paper
+                                ? theorem(p, fmax(noise_bound(p, &noise[0]), noise_bound(p, &noise[1])))
+                                : practice(p, noise);
+  if (!exact) return c;
+  c.fits[0] = all_fits(p, c.lambda[0], 1, c.growth);
+  c.fits[1] = all_fits(p, c.lambda[1], faro_link_steepest(p->link, p->bound), 2);
+  return c;
 }
 
 static void set_diagonal(double *a, size_t d, double value) {
@@ -141,8 +151,7 @@ void faro_rarely_begin(faro_learner *learner, const faro_noise noise[static FARO
   faro_rarely *r = rarely_of(learner);
   const size_t d = learner->params.dimension;
   r->constant = faro_rarely_settle(&learner->params, r->exact, noise);
-  for (int part = 0; part < FARO_LEARNER_PARTS; part++)
-    r->left[part] = fits[part] = r->exact ? learner->params.horizon : r->constant.fits[part];
+  for (int part = 0; part < FARO_LEARNER_PARTS; part++) r->left[part] = fits[part] = r->constant.fits[part];
   set_diagonal(r->V, d, r->constant.lambda[0]);
   set_diagonal(r->V_o, d, r->constant.lambda[0]);
   set_diagonal(r->H, d, r->constant.lambda[1]);
@@ -230,8 +239,7 @@ static void look_at_V(faro_rarely *r) {
  * would spend them early. */
 static bool too_early(const faro_rarely *r, uint64_t users) {
   const faro_learner_params *p = &r->learner.params;
-  return !p->paper && !p->figure &&
-         (double)users * exp2((double)r->left[1] / FITS_A_DOUBLING) < (double)p->horizon;
+  return !p->paper && !p->figure && (double)users * exp2((double)r->left[1]) < (double)p->horizon;
 }
 
 /* Criterion II. The published program of rs-glm lets H_tau be H itself from its first fit on: then H never outgrows it. */
@@ -244,7 +252,7 @@ static void look_at_H(faro_rarely *r, uint64_t users) {
   const bool aliased = r->learner.params.figure && r->answered[1];
   double *w = aliased ? r->W_H : r->curvature;
   (void)faro_whiten_shifted(r->spd, d, r->H, w, r->constant.lambda[1] / 2);
-  r->wants[1] = !aliased && log_det(w, d) > r->log_det + log(2);
+  r->wants[1] = r->left[1] > 0 && !aliased && log_det(w, d) > r->log_det + log(2);
 }
 
 void faro_rarely_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
@@ -319,7 +327,8 @@ static void set_index(faro_rarely *r) {
 }
 
 /* Widths that depend on how good the fit is. In practice: noise xi in the gradient moves theta by H^-1 xi, whose norm in H
- * is ||xi||_{H^-1} <= ||xi|| / sqrt(lambda_min), by Hsu, Kakade and Zhang 2012. */
+ * is ||xi||_{H^-1} <= ||xi|| / sqrt(lambda_min(H)); ||xi|| by Hsu, Kakade and Zhang 2012. For theta_o this takes V / kappa for
+ * the Hessian where it is flat, and sqrt(kappa) for what that costs, though it may cost kappa. */
 static void set_widths(faro_rarely *r, unsigned part, const faro_reply *reply) {
   const faro_learner_params *p = &r->learner.params;
   faro_rarely_constants *c = &r->constant;
@@ -367,7 +376,8 @@ static faro_status allocate(faro_rarely *r, faro_error *error) {
 
 faro_status faro_rarely_init(faro_learner *learner, faro_error *error) {
   faro_rarely *r = rarely_of(learner);
-  const faro_status status = allocate(r, error);
+  faro_status status = faro_learner_check_glm(&learner->params, error);
+  if (status == FARO_OK) status = allocate(r, error);
   return status == FARO_OK ? faro_spd_create(&r->spd, learner->params.dimension, error) : status;
 }
 

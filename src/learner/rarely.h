@@ -19,7 +19,7 @@ typedef struct faro_rarely_constants {
 
 typedef struct faro_rarely {
   faro_learner learner;
-  bool exact; /* rs-glm: no noise, no caps, determinants double */
+  bool exact; /* rs-glm: no noise, caps that are never met, determinants double */
   faro_rarely_constants constant;
   faro_spd *spd;
   double *V, *V_o, *W_V; /* packed; V_o: V when theta_o was asked for; W_V: inverse factor of V */

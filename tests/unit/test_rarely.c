@@ -1,0 +1,830 @@
+/* rarely: its constants against the published check values and against closed forms written down anew, and its loop against a
+ * naive one with full matrices, explicit inverses and eigenvalues. The study is played by the test: sums with noise of its
+ * own, and estimates near the truth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learner/rarely.h"
+#include "support/support.h"
+
+enum { D = 3, PACKED = 6, ARMS = 10, ROUNDS = 1500 };
+typedef double matrix[D][D];
+
+/* ---- naive algebra */
+
+static double dot(const double *a, const double *b) {
+  double sum = 0;
+  for (size_t i = 0; i < D; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/* Gauss-Jordan. */
+static void invert(matrix a, matrix inverse) {
+  double t[D][2 * D] = {{0}};
+  for (size_t i = 0; i < D; i++) {
+    memcpy(t[i], a[i], sizeof a[i]);
+    t[i][D + i] = 1;
+  }
+  for (size_t k = 0; k < D; k++) {
+    const double pivot = t[k][k];
+    for (size_t j = 0; j < 2 * D; j++) t[k][j] /= pivot;
+    for (size_t i = 0; i < D; i++) {
+      const double factor = i == k ? 0 : t[i][k];
+      for (size_t j = 0; j < 2 * D; j++) t[i][j] -= factor * t[k][j];
+    }
+  }
+  for (size_t i = 0; i < D; i++) memcpy(inverse[i], t[i] + D, sizeof inverse[i]);
+}
+
+static double square(matrix a, const double *x) {
+  double sum = 0;
+  for (size_t i = 0; i < D; i++) sum += x[i] * dot(a[i], x);
+  return sum;
+}
+
+static void multiply(matrix a, matrix b, matrix ab) {
+  matrix c = {{0}};
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++)
+      for (size_t k = 0; k < D; k++) c[i][j] += a[i][k] * b[k][j];
+  memcpy(ab, c, sizeof c);
+}
+
+/* Jacobi's rotations: a = Q diag(value) Q'. */
+static void eigen(matrix a, double value[D], matrix Q) {
+  matrix s;
+  memcpy(s, a, sizeof s);
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++) Q[i][j] = i == j;
+  for (int sweep = 0; sweep < 30; sweep++)
+    for (size_t p = 0; p < D; p++)
+      for (size_t q = p + 1; q < D; q++) {
+        const double angle = 0.5 * atan2(2 * s[p][q], s[p][p] - s[q][q]);
+        matrix J = {{0}};
+        matrix transposed;
+        for (size_t i = 0; i < D; i++) J[i][i] = i == p || i == q ? cos(angle) : 1;
+        J[p][q] = -sin(angle);
+        J[q][p] = sin(angle);
+        for (size_t i = 0; i < D; i++)
+          for (size_t j = 0; j < D; j++) transposed[i][j] = J[j][i];
+        multiply(transposed, s, s);
+        multiply(s, J, s);
+        multiply(Q, J, Q);
+      }
+  for (size_t i = 0; i < D; i++) value[i] = s[i][i];
+}
+
+static void extremes(matrix a, double *least, double *greatest) {
+  double value[D];
+  matrix Q;
+  eigen(a, value, Q);
+  *least = fmin(value[0], fmin(value[1], value[2]));
+  *greatest = fmax(value[0], fmax(value[1], value[2]));
+}
+
+/* lambda_max(b^-1/2 a b^-1/2). */
+static double relative_growth(matrix a, matrix b) {
+  double value[D];
+  matrix Q;
+  eigen(b, value, Q);
+  matrix root = {{0}};
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++)
+      for (size_t k = 0; k < D; k++) root[i][j] += Q[i][k] * Q[j][k] / sqrt(value[k]);
+  matrix c;
+  multiply(root, a, c);
+  multiply(c, root, c);
+  double least;
+  double greatest;
+  extremes(c, &least, &greatest);
+  return greatest;
+}
+
+static double determinant(matrix a) {
+  return a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) -
+         a[0][1] * (a[1][0] * a[2][2] - a[1][2] * a[2][0]) +
+         a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
+}
+
+static void unpack(const double *packed, double lambda, matrix a) {
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++)
+      a[i][j] = packed[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] + (i == j ? lambda : 0);
+}
+
+/* Where noise has made it indefinite, its least eigenvalue is brought to lambda / 2. */
+static void shift(matrix a, double lambda) {
+  double least;
+  double greatest;
+  extremes(a, &least, &greatest);
+  if (least > 0) return;
+  for (size_t i = 0; i < D; i++) a[i][i] += fmax(lambda / 2, 1e-9 * fmax(greatest, -least)) - least;
+}
+
+/* ---- constants */
+
+static faro_learner_params setting(faro_link link, double bound, double kappa) {
+  return (faro_learner_params){.dimension = D,
+                               .horizon = ROUNDS,
+                               .norm = 1,
+                               .failure = 0.05,
+                               .reward = 1,
+                               .optimism = 1,
+                               .link = link,
+                               .bound = bound,
+                               .kappa = kappa,
+                               .offers = ARMS};
+}
+
+typedef struct expected {
+  double lambda[2], gamma, beta, threshold, growth, doubt, ridge, Gamma, ratio;
+  double fits[2];
+} expected;
+
+static double steepest(const faro_learner_params *p) {
+  return p->link == FARO_LINK_LOGISTIC ? 0.25 : 1 / sqrt(2 * acos(-1));
+}
+
+static double logs(const faro_learner_params *p) { return log((double)p->horizon / p->failure); }
+
+/* s: the noise's scale in every entry. */
+static expected expect_paper(const faro_learner_params *p, double s) {
+  const double d = (double)p->dimension;
+  const double t = (double)p->horizon;
+  const double B = steepest(p);
+  const double S = p->bound;
+  const double q = p->failure / (4 * t); /* the lesser of Tropp's bound and Slepian's */
+  const double N_op = fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
+  const double lambda = d * logs(p) + 8 * N_op;
+  const double least = lambda - N_op;
+  const double most = lambda + N_op;
+  expected e = {.lambda = {lambda, lambda}, .growth = 2, .ridge = lambda, .ratio = sqrt(most / lambda)};
+  const double bracket = -log(p->failure) + 0.5 * d * log(1 + t * B / (d * least)) + d * log(2.0);
+  e.Gamma = S * sqrt(most) + 0.5 * sqrt(least) + 2 * bracket / sqrt(least);
+  e.gamma = e.ratio * (2 + 2 * S) * e.Gamma;
+  e.beta = e.ratio * 4 * e.Gamma;
+  e.threshold = pow(e.gamma, -2) / p->kappa;
+  e.fits[0] = ceil(d * log(most / least + t / (d * least)) / log(1.625));
+  e.fits[1] = ceil(d * log(most / least + t * B / (d * least)) / log(1.625));
+  return e;
+}
+
+static expected expect_figure(const faro_learner_params *p, double gram, bool exact) {
+  const double d = (double)p->dimension;
+  const double t = (double)p->horizon;
+  const double lambda = 2 * gram + 0.75 * d * log(4 * t / p->failure);
+  const double least = lambda - 1.5 * gram;
+  const double star = 1 / steepest(p);
+  const double width = sqrt(d * logs(p));
+  return (expected){
+      .lambda = {lambda, lambda},
+      .gamma = p->bound * width,
+      .beta = (exact ? 1.5 : 4) * width,
+      .threshold = 100 / (p->kappa * pow(p->bound, 2) * d),
+      .growth = 1.05 + 0.625 / sqrt(d),
+      .ridge = exact ? lambda : 2e-5,
+      .fits = {fmax(1, floor(d * p->kappa * pow(p->bound, 2) * d * logs(p) * log(t) / 20000)),
+               fmax(1, floor(3 * log2((lambda + 1.5 * gram) / least + t / (star * star * least * d))))}};
+}
+
+static expected expect_tight(const faro_learner_params *p, double s) {
+  const double d = (double)p->dimension;
+  const double t = (double)p->horizon;
+  const double q = p->failure / (4 * t);
+  const double bound =
+      fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q))); /* noise.c */
+  const double lambda = fmax(1, 2 * p->optimism * bound);
+  const double width = sqrt(d * logs(p));
+  expected e = {.lambda = {lambda, lambda},
+                .gamma = p->optimism * p->bound * width,
+                .beta = p->optimism * 4 * width,
+                .threshold = 100 / (p->kappa * p->optimism * pow(p->bound, 2) * d),
+                .growth = 2,
+                .doubt = bound,
+                .ridge = 1};
+  e.fits[0] = 1 + ceil(log2(1 + fmin(t / d, 1 / e.threshold) / lambda));
+  e.fits[1] = 1 + ceil(log2(1 + t * steepest(p) / (d * lambda)));
+  return e;
+}
+
+static expected expect(const faro_learner_params *p, bool exact, double s) {
+  expected e = p->figure ? expect_figure(p, s, exact) : p->paper ? expect_paper(p, s) : expect_tight(p, s);
+  if (exact) e.fits[0] = e.fits[1] = INFINITY;
+  return e;
+}
+
+static void assert_constants(const faro_rarely_constants *c, const expected *e, bool exact) {
+  for (int part = 0; part < 2; part++) {
+    assert_close(c->lambda[part], e->lambda[part], 1e-9 * e->lambda[part]);
+    if (!exact) assert_int_equal(c->fits[part], (uint64_t)e->fits[part]);
+  }
+  assert_close(c->gamma, e->gamma, 1e-9 * e->gamma);
+  assert_close(c->beta, e->beta, 1e-9 * e->beta);
+  assert_close(c->threshold, e->threshold, 1e-9 * e->threshold);
+  assert_close(c->growth, e->growth, 1e-12);
+  assert_close(c->doubt, e->doubt, 1e-9 * e->doubt);
+}
+
+/* The table of 004: d = 3, T = 5000, probit. */
+static faro_study *table_study(double S, double epsilon, faro_calibration calibration) {
+  const faro_study_params params = {.link = FARO_LINK_PROBIT,
+                                    .dimension = 3,
+                                    .norm = S,
+                                    .reward = 1,
+                                    .steepest = 1 / sqrt(2 * acos(-1)),
+                                    .people = 5000,
+                                    .horizon = 5000,
+                                    .failure = 0.02,
+                                    .epsilon = epsilon,
+                                    .delta = 0.02,
+                                    .calibration = calibration};
+  faro_study *study = NULL;
+  assert_ok(faro_study_create(&study, faro_release_kind_find("central-tree"), &params, error));
+  return study;
+}
+
+static faro_rarely_constants settle_table(double S, double kappa, double epsilon,
+                                          faro_calibration calibration, double *scale) {
+  faro_learner_params p = setting(FARO_LINK_PROBIT, S, kappa);
+  p.horizon = 5000;
+  p.failure = 0.02;
+  p.figure = calibration == FARO_CALIBRATION_FIGURE;
+  p.paper = calibration == FARO_CALIBRATION_PAPER;
+  faro_study *study = table_study(S, epsilon, calibration);
+  const faro_noise noise[2] = {faro_study_noise(study, 0), faro_study_noise(study, 1)};
+  *scale = 0;
+  for (size_t i = 0; i < PACKED; i++) *scale = fmax(*scale, fmax(noise[0].scale[i], noise[1].scale[i]));
+  const faro_rarely_constants c = faro_rarely_settle(&p, false, noise);
+  const expected e = expect(&p, false, p.figure ? noise[0].gamma : *scale);
+  assert_constants(&c, &e, false);
+  faro_study_destroy(study);
+  return c;
+}
+
+static const double kappas[] = {18.39, 56.44, 222.15};
+
+static void test_figure__has_the_published_constants(void **state) {
+  (void)state;
+  const double lambda[] = {232.81, 165.57, 131.95};
+  const uint64_t coarse[] = {3, 16, 95};
+  const uint64_t fine[] = {8, 9, 9};
+  double scale;
+  for (int e = 0; e < 3; e++)
+    for (int s = 0; s < 3; s++) {
+      const faro_rarely_constants c =
+          settle_table(2 + 0.5 * s, kappas[s], 4 + 2 * e, FARO_CALIBRATION_FIGURE, &scale);
+      assert_close(c.lambda[0], lambda[e], 0.005);
+      assert_close(c.lambda[1], lambda[e], 0.005);
+      assert_int_equal(c.fits[0], coarse[s]);
+      assert_int_equal(c.fits[1], fine[e]);
+    }
+}
+
+/* At the published scale every round explores: the widest arm of the last round is still above the threshold. */
+static void test_paper__closed_forms_explore_for_ever(void **state) {
+  (void)state;
+  double scale;
+  for (int e = 0; e < 3; e++) {
+    const faro_rarely_constants c = settle_table(2, kappas[0], 4 + 2 * e, FARO_CALIBRATION_PAPER, &scale);
+    assert_true(1 / (c.lambda[0] + 5000) > c.threshold && c.threshold < 6e-7);
+    assert_true(c.lambda_min > 0 && c.lambda_max / c.lambda_min < 9.0 / 7 + 1e-9);
+  }
+  faro_learner_params p = setting(FARO_LINK_PROBIT, 2, kappas[0]); /* without noise it is no better */
+  p.horizon = 5000;
+  p.failure = 0.02;
+  p.paper = true;
+  const faro_noise none[2] = {{0}};
+  const faro_rarely_constants c = faro_rarely_settle(&p, false, none);
+  const expected e = expect(&p, false, 0);
+  assert_constants(&c, &e, false);
+  assert_true(1 / (c.lambda[0] + 5000) > c.threshold);
+}
+
+/* kappa grows without bounds with S; counts must not. */
+static void test_figure__fits_stay_countable(void **state) {
+  (void)state;
+  faro_learner_params p = setting(FARO_LINK_PROBIT, 30, 1e299);
+  p.figure = true;
+  const faro_noise none[2] = {{0}};
+  assert_int_equal(faro_rarely_settle(&p, false, none).fits[0], ROUNDS);
+}
+
+/* ---- the loop */
+
+typedef struct world {
+  faro_sim_rng context, noise;
+  double theta[D];
+  faro_arms arms;
+  _Alignas(64) double x[D * 16];
+} world;
+
+static void world_open(world *w, double bound, uint64_t seed) {
+  *w = (world){.arms = {.dimension = D, .count = ARMS, .stride = faro_arm_stride(ARMS)}};
+  w->arms.x = w->x;
+  faro_sim_open(&w->context, seed, 0, FARO_ROLE_CONTEXT);
+  faro_sim_open(&w->noise, seed, 0, FARO_ROLE_USER);
+  for (size_t i = 0; i < D; i++) w->theta[i] = bound * (i == 0 ? 0.8 : -0.4);
+}
+
+static void world_offer(world *w) {
+  for (size_t a = 0; a < ARMS; a++) {
+    double g[D];
+    for (size_t i = 0; i < D; i++) g[i] = faro_sim_normal(&w->context);
+    const double scale = cbrt(faro_sim_uniform(&w->context)) / sqrt(dot(g, g));
+    for (size_t i = 0; i < D; i++) w->x[i * w->arms.stride + a] = scale * g[i];
+  }
+  w->arms.version++;
+}
+
+static void arm_of(const world *w, size_t a, double *x) {
+  for (size_t i = 0; i < D; i++) x[i] = w->x[i * w->arms.stride + a];
+}
+
+/* The naive learner. */
+typedef struct naive {
+  const faro_learner_params *p;
+  bool exact;
+  expected c;
+  matrix V, V_o, H, H_tau;
+  double theta_o[D], theta_tau[D], index[D];
+  double left[2];
+  bool answered[2], wants[2];
+  size_t explored, dropped, questions[2], shifted; /* what was tested */
+} naive;
+
+static void naive_open(naive *n, const faro_learner_params *p, bool exact, double s) {
+  *n = (naive){.p = p, .exact = exact, .c = expect(p, exact, s)};
+  const double zero[PACKED] = {0};
+  unpack(zero, n->c.lambda[0], n->V);
+  unpack(zero, n->c.lambda[0], n->V_o);
+  unpack(zero, n->c.lambda[1], n->H);
+  unpack(zero, n->c.lambda[1], n->H_tau);
+  memcpy(n->left, n->c.fits, sizeof n->left);
+}
+
+static double slope(faro_link link, double z) {
+  return link == FARO_LINK_LOGISTIC ? 1 / (2 + exp(z) + exp(-z)) : exp(-z * z / 2) / sqrt(2 * acos(-1));
+}
+
+static faro_pick naive_pick(naive *n, const world *w) {
+  const bool published = n->p->paper || n->p->figure;
+  matrix V_inverse;
+  matrix H_inverse;
+  invert(n->V, V_inverse);
+  invert(n->H_tau, H_inverse);
+  const double reach = n->c.gamma * sqrt(n->p->kappa);
+  double width[ARMS];
+  double mean[ARMS];
+  double score[ARMS];
+  double floor = -INFINITY;
+  size_t widest = 0;
+  for (size_t a = 0; a < ARMS; a++) {
+    double x[D];
+    arm_of(w, a, x);
+    width[a] = sqrt(square(V_inverse, x));
+    mean[a] = dot(n->theta_o, x);
+    score[a] = dot(n->index, x) + n->c.beta * sqrt(square(H_inverse, x));
+    if (width[a] > width[widest]) widest = a;
+    floor = fmax(floor, mean[a] - reach * width[a]);
+  }
+  if (width[widest] * width[widest] >= n->c.threshold) {
+    n->explored++;
+    return (faro_pick){.arm = widest, .part = 0, .weight = 1};
+  }
+  size_t best = ARMS;
+  size_t best_of_all = 0;
+  for (size_t a = 0; a < ARMS; a++) {
+    if (score[a] > score[best_of_all]) best_of_all = a;
+    const bool stays = !n->answered[0] || mean[a] + reach * width[a] >= floor;
+    if (stays && (best == ARMS || score[a] > score[best])) best = a;
+  }
+  n->dropped += best != best_of_all;
+  double x[D];
+  arm_of(w, best, x);
+  const double weight =
+      published ? slope(n->p->link, dot(n->theta_o, x)) / exp(1) : slope(n->p->link, dot(n->index, x));
+  return (faro_pick){.arm = best, .part = 1, .weight = weight};
+}
+
+static bool naive_due(naive *n, size_t users) {
+  if (n->exact) {
+    if (n->p->figure && n->answered[1]) { /* aliased: the width follows H, and nothing is asked */
+      memcpy(n->H_tau, n->H, sizeof n->H);
+      return false;
+    }
+    return determinant(n->H) > 2 * determinant(n->H_tau);
+  }
+  const bool early =
+      !n->p->paper && !n->p->figure && (double)users < (double)n->p->horizon * exp2(-n->left[1]);
+  return n->left[1] > 0 && !early && relative_growth(n->H, n->H_tau) > n->c.growth;
+}
+
+static void naive_see(naive *n, double sum[2][PACKED], size_t users) {
+  unpack(sum[0], n->c.lambda[0], n->V);
+  unpack(sum[1], n->c.lambda[1], n->H);
+  matrix room;
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++)
+      room[i][j] = n->c.growth * n->V_o[i][j] - n->V[i][j] + (i == j ? n->c.doubt : 0);
+  double least;
+  double greatest;
+  extremes(room, &least, &greatest);
+  n->wants[0] = n->left[0] > 0 && least <= 0;
+  extremes(n->V, &least, &greatest);
+  n->shifted += least <= 0;
+  shift(n->V, n->c.lambda[0]);
+  n->wants[1] = naive_due(n, users);
+}
+
+/* Asks; returns the part, or 2. */
+static unsigned naive_ask(naive *n) {
+  const unsigned part = n->wants[0] ? 0 : n->wants[1] ? 1 : 2;
+  if (part == 2) return 2;
+  n->wants[part] = false;
+  n->left[part]--;
+  n->questions[part]++;
+  if (part == 0) memcpy(n->V_o, n->V, sizeof n->V);
+  else {
+    memcpy(n->H_tau, n->H, sizeof n->H);
+    shift(n->H_tau, n->c.lambda[1]);
+  }
+  return part;
+}
+
+static void naive_answer(naive *n, unsigned part, const faro_reply *reply) {
+  const faro_learner_params *p = n->p;
+  const bool published = p->paper || p->figure;
+  memcpy(part == 0 ? n->theta_o : n->theta_tau, reply->theta, sizeof n->theta_o);
+  n->answered[part] = true;
+  for (size_t i = 0; i < D; i++) {
+    n->index[i] = n->answered[1] || published ? n->theta_tau[i] : n->theta_o[i];
+    if (p->figure && !n->exact) n->index[i] = 0.5 * n->theta_o[i] + 0.5 * n->theta_tau[i];
+  }
+  if (p->paper && part == 0) {
+    const double s = 2 + 2 * p->bound;
+    n->c.gamma = n->c.ratio * (s * n->c.Gamma + sqrt(s * reply->bound));
+    n->c.threshold = 1 / (n->c.gamma * n->c.gamma * p->kappa);
+  }
+  if (p->paper && part == 1) n->c.beta = n->c.ratio * (4 * n->c.Gamma + 2 * sqrt(reply->bound));
+  if (published) return;
+  double least;
+  double greatest;
+  extremes(part == 0 ? n->V : n->H_tau, &least, &greatest);
+  const double moved =
+      reply->noise * (sqrt(D) + sqrt(-2 * log(p->failure))) / sqrt(fmax(least, n->c.lambda[part] / 2));
+  const double width = sqrt(D * logs(p));
+  if (part == 0) n->c.gamma = p->optimism * (p->bound * width + moved);
+  else n->c.beta = p->optimism * (4 * width + moved);
+}
+
+static void assert_vector(const double *a, const double *b) {
+  for (size_t i = 0; i < D; i++) assert_close(a[i], b[i], 1e-9 * (1 + fabs(b[i])));
+}
+
+static void assert_matrix(const double *packed, matrix a, double factor) {
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j <= i; j++) {
+      const double want = factor * a[i][j];
+      assert_close(packed[i * (i + 1) / 2 + j], want, 1e-9 * (1 + fabs(want)));
+    }
+}
+
+static void assert_question(const faro_question *q, const naive *n, unsigned part) {
+  naive m = *n; /* matrices are not const */
+  const double zero[D] = {0};
+  assert_int_equal(q->part, part);
+  assert_close(q->ridge, m.c.ridge, 1e-9 * m.c.ridge);
+  assert_matrix(q->curvature, part == 0 ? m.V : m.H_tau, part == 0 ? steepest(m.p) : 1);
+  if (part == 1 && m.p->paper) { /* ||theta - theta_o||_V <= gamma sqrt(kappa) */
+    assert_vector(q->region.centre, m.theta_o);
+    assert_matrix(q->region.metric, m.V, 1);
+    assert_close(q->region.radius, m.c.gamma * sqrt(m.p->kappa), 1e-9 * m.c.gamma * sqrt(m.p->kappa));
+    assert_vector(q->start, m.theta_o);
+    return;
+  }
+  assert_vector(q->region.centre ? q->region.centre : zero, zero);
+  assert_null(q->region.metric);
+  assert_close(q->region.radius, m.p->bound, 0);
+  assert_vector(q->start, part == 0 ? m.theta_o : m.index);
+}
+
+static void add(double sum[PACKED], const double *x, double weight) {
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j <= i; j++) sum[i * (i + 1) / 2 + j] += weight * x[i] * x[j];
+}
+
+static faro_learner *make(const char *name, const faro_learner_params *p) {
+  faro_learner *l = NULL;
+  assert_ok(faro_learner_create(&l, faro_learner_kind_find(name), p, error));
+  return l;
+}
+
+/* Something near the truth, of part 1 less near, and within the bound. */
+static void estimate(world *w, const faro_learner_params *p, unsigned part, double *theta) {
+  for (size_t i = 0; i < D; i++) theta[i] = w->theta[i] + (part == 0 ? 0.1 : 1) * faro_sim_normal(&w->noise);
+  const double length = sqrt(dot(theta, theta));
+  for (size_t i = 0; i < D && length > p->bound; i++) theta[i] *= p->bound / length;
+}
+
+/* Both learners on the same rounds; sums come every `batch` rounds with Gaussian noise of scale s (under figure, of which
+ * gram is the bound that is told). */
+static naive side_by_side(const char *name, const faro_learner_params *p, double s, double gram,
+                          size_t batch) {
+  const bool exact = strcmp(name, "rs-glm") == 0;
+  naive n;
+  naive_open(&n, p, exact, p->figure ? gram : s);
+  world w;
+  world_open(&w, p->bound, 11);
+  faro_learner *l = make(name, p);
+  double scale[PACKED];
+  for (size_t i = 0; i < PACKED; i++) scale[i] = s;
+  const faro_noise noise = {.scale = scale, .gaussian = true, .gamma = gram};
+  uint64_t fits[2] = {0};
+  assert_int_equal(faro_learner_term(l), ROUNDS);
+  faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+  double sum[2][PACKED] = {{0}};
+  for (size_t t = 1; t <= ROUNDS; t++) {
+    world_offer(&w);
+    const faro_pick pick = faro_learner_pick(l, &w.arms, 0.5);
+    const faro_pick other = naive_pick(&n, &w);
+    assert_int_equal(pick.part, other.part);
+    assert_int_equal(pick.arm, other.arm);
+    assert_close(pick.weight, other.weight, 1e-9);
+    double x[D];
+    arm_of(&w, pick.arm, x);
+    add(sum[pick.part], x, pick.weight);
+    if (t % batch != 0) continue;
+    double told[2][PACKED];
+    for (int part = 0; part < 2; part++)
+      for (size_t i = 0; i < PACKED; i++) told[part][i] = sum[part][i] + s * faro_sim_normal(&w.noise);
+    faro_learner_see(l, (const faro_statistics[]){{.sum = told[0], .users = t, .releases = t / batch},
+                                                  {.sum = told[1], .users = t, .releases = t / batch}});
+    naive_see(&n, told, t);
+    faro_question question;
+    while (faro_learner_ask(l, &question)) {
+      const unsigned part = naive_ask(&n);
+      assert_question(&question, &n, part);
+      double theta[D];
+      estimate(&w, p, part, theta);
+      const faro_reply reply = {.theta = theta, .bound = exact ? 0 : 0.3, .noise = exact ? 0 : 0.5};
+      faro_learner_answer(l, &reply);
+      naive_answer(&n, part, &reply);
+    }
+    assert_int_equal(naive_ask(&n), 2);
+  }
+  for (int part = 0; part < 2; part++) assert_true(n.questions[part] <= fits[part]);
+  assert_int_equal(faro_learner_diagnose(l).updates, n.questions[0] + n.questions[1]);
+  assert_int_equal(faro_learner_diagnose(l).explored, n.explored);
+  faro_learner_destroy(l);
+  return n;
+}
+
+/* Each of these has to reach what it is there for: exploration, both questions, arms that theta_o alone drops. */
+static void test_joint__tight_equals_the_naive_loop(void **state) {
+  (void)state;
+  faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
+  naive n = side_by_side("glm-joint", &p, 0.3, 0, 4);
+  assert_true(n.explored > 50 && n.questions[0] > 1 && n.questions[1] > 2);
+  p = setting(FARO_LINK_PROBIT, 2, 2e5); /* narrow: theta_o drops arms */
+  p.optimism = 0.001;
+  n = side_by_side("glm-joint", &p, 0.02, 0, 1);
+  assert_true(n.explored > 50 && n.dropped > 20 && n.left[0] == 0 && n.left[1] == 0);
+  n = side_by_side("glm-joint", &p, 2, 0, 1); /* noise far above lambda */
+  assert_true(n.shifted > 5 && n.questions[0] > 0 && n.left[1] == 0);
+}
+
+static void test_joint__paper_equals_the_naive_loop(void **state) {
+  (void)state;
+  faro_learner_params p =
+      setting(FARO_LINK_PROBIT, 2, 0.01); /* no link is so steep, but then it stops exploring */
+  p.paper = true;
+  naive n = side_by_side("glm-joint", &p, 0.05, 0, 1);
+  assert_true(n.explored > 100 && n.explored < ROUNDS / 2 && n.dropped > 100);
+  assert_true(n.questions[0] > 0 && n.questions[1] > 0);
+  p.kappa = 20;
+  n = side_by_side("glm-joint", &p, 1, 0, 1);
+  assert_true(n.explored == ROUNDS && n.questions[0] > 1);
+}
+
+static void test_joint__figure_equals_the_naive_loop(void **state) {
+  (void)state;
+  faro_learner_params p = setting(FARO_LINK_PROBIT, 2, 400);
+  p.figure = true;
+  const naive n = side_by_side("glm-joint", &p, 0.3, 0.2, 1);
+  assert_true(n.explored > 50 && n.questions[0] > 1 && n.questions[1] > 1);
+}
+
+/* Under figure, and only there, the estimate is renewed once. */
+static void test_rs_glm__equals_the_naive_loop(void **state) {
+  (void)state;
+  for (int mode = 0; mode < 3; mode++) {
+    faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, mode == 1 ? 0.01 : 300);
+    p.paper = mode == 1;
+    p.figure = mode == 2;
+    const naive n = side_by_side("rs-glm", &p, 0, 0, 1);
+    assert_true(n.explored > 20 && n.explored < ROUNDS / 2 && n.questions[0] > 0);
+    if (mode == 2) assert_int_equal(n.questions[1], 1);
+    else assert_true(n.questions[1] > 1);
+  }
+}
+
+/* ---- who explores is nobody's business */
+
+/* Arms of one person: all short, so that Criterion I cannot fire, or one long, so that it does. */
+static void lone_arms(world *w, double length) {
+  memset(w->x, 0, sizeof w->x);
+  for (size_t a = 0; a < ARMS; a++) w->x[a % D * w->arms.stride + a] = (a == 0 ? 1 : 0.9) * length;
+  w->arms.version++;
+}
+
+typedef struct trace {
+  size_t count;
+  size_t round[100];
+  unsigned part[100];
+  double curvature[100][PACKED];
+} trace;
+
+/* Person 20 alone differs; the sums that are told are fixed in advance, the same for both. */
+static unsigned follow(const faro_learner_params *p, double length, trace *asked, size_t arm[ROUNDS]) {
+  world w;
+  world_open(&w, p->bound, 23);
+  faro_learner *l = make("glm-joint", p);
+  double scale[PACKED] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+  const faro_noise noise = {.scale = scale, .gaussian = true, .gamma = 0.5};
+  uint64_t fits[2] = {0};
+  faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+  double sum[2][PACKED] = {{0}};
+  unsigned part = 0;
+  *asked = (trace){0};
+  for (size_t t = 1; t <= ROUNDS; t++) {
+    world_offer(&w);
+    double x[D];
+    arm_of(&w, 0, x); /* what is told does not follow the picks */
+    if (t == 20) lone_arms(&w, length);
+    const faro_pick pick = faro_learner_pick(l, &w.arms, 0.5);
+    arm[t - 1] = t == 20 ? 0 : pick.arm + ARMS * pick.part;
+    if (t == 20) part = pick.part;
+    add(sum[t % 2], x, t % 2 == 0 ? 1 : 0.2);
+    faro_learner_see(l, (const faro_statistics[]){{.sum = sum[0], .users = t, .releases = t},
+                                                  {.sum = sum[1], .users = t, .releases = t}});
+    faro_question q;
+    while (faro_learner_ask(l, &q)) {
+      assert_in_range(asked->count, 0, 99);
+      asked->round[asked->count] = t;
+      asked->part[asked->count] = q.part;
+      memcpy(asked->curvature[asked->count++], q.curvature, sizeof asked->curvature[0]);
+      double theta[D];
+      estimate(&w, p, q.part, theta);
+      faro_learner_answer(l, &(faro_reply){.theta = theta, .bound = 0.3, .noise = 0.1});
+    }
+  }
+  faro_learner_destroy(l);
+  return part;
+}
+
+static void test_questions__do_not_tell_who_explored(void **state) {
+  (void)state;
+  for (int mode = 0; mode < 3; mode++) {
+    faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, mode == 1 ? 0.05 : 400);
+    p.paper = mode == 1;
+    p.figure = mode == 2;
+    trace asked[2];
+    size_t arm[2][ROUNDS];
+    assert_int_equal(follow(&p, 1, &asked[0], arm[0]), 0);
+    assert_int_equal(follow(&p, 0.001, &asked[1], arm[1]), 1);
+    assert_in_range(asked[0].count, 2, 99);
+    assert_memory_equal(&asked[0], &asked[1], sizeof asked[0]);
+    assert_memory_equal(arm[0], arm[1], sizeof arm[0]);
+  }
+}
+
+/* ---- caps, memory */
+
+/* Sums that outgrow everything, every time. */
+static void test_fits__end_with_what_was_announced(void **state) {
+  (void)state;
+  for (int mode = 0; mode < 3; mode++) {
+    faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 50);
+    p.paper = mode == 1;
+    p.figure = mode == 2;
+    faro_learner *l = make("glm-joint", &p);
+    double scale[PACKED] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+    const faro_noise noise = {.scale = scale, .gaussian = true, .gamma = 0.5};
+    uint64_t fits[2] = {0};
+    uint64_t asked[2] = {0};
+    faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+    double sum[PACKED] = {0};
+    for (size_t t = 1; t <= 300; t++) {
+      for (size_t i = 0; i < D; i++) sum[faro_diagonal(i)] = exp((double)t * (i == t % D ? 1.5 : 1));
+      faro_learner_see(l, (const faro_statistics[]){{.sum = sum, .users = ROUNDS, .releases = t},
+                                                    {.sum = sum, .users = ROUNDS, .releases = t}});
+      faro_question q;
+      const double theta[D] = {0};
+      while (faro_learner_ask(l, &q)) {
+        asked[q.part]++;
+        faro_learner_answer(l, &(faro_reply){.theta = theta, .bound = 1, .noise = 1});
+      }
+    }
+    for (int part = 0; part < 2; part++) {
+      assert_true(fits[part] < 300);
+      assert_int_equal(asked[part], fits[part]); /* all of them, in so wild a world */
+    }
+    faro_learner_destroy(l);
+  }
+}
+
+/* A study takes no more than a million. */
+static void test_rs_glm__announces_few_fits_at_any_horizon(void **state) {
+  (void)state;
+  faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 20);
+  p.horizon = UINT64_C(4000000000);
+  const double scale[PACKED] = {0};
+  const faro_noise none[2] = {{.scale = scale}, {.scale = scale}};
+  for (int figure = 0; figure < 2; figure++) {
+    p.figure = figure == 1;
+    faro_learner *l = make("rs-glm", &p);
+    uint64_t fits[2] = {0};
+    faro_learner_begin(l, none, fits);
+    assert_in_range(fits[0], 50, 1000);
+    assert_in_range(fits[1], 50, 1000);
+    faro_learner_destroy(l);
+  }
+}
+
+static void test_both__refuse_bad_parameters_and_survive_exhaustion(void **state) {
+  (void)state;
+  const char *const names[] = {"glm-joint", "rs-glm"};
+  for (size_t k = 0; k < 2; k++) {
+    const faro_learner_kind *kind = faro_learner_kind_find(names[k]);
+    assert_true(faro_learner_kind_glm(kind) && !faro_learner_kind_observes(kind));
+    const faro_learner_params good = setting(FARO_LINK_LOGISTIC, 2, 10);
+    faro_learner_params bad[5] = {good, good, good, good, good};
+    bad[0].bound = 0;
+    bad[1].kappa = (double)INFINITY;
+    bad[2].offers = 0;
+    bad[3].horizon = 0;
+    bad[4].optimism = (double)NAN;
+    const char *const word[] = {"bound", "kappa", "arms", "horizon", "optimism"};
+    faro_learner *l = NULL;
+    for (size_t i = 0; i < 5; i++) {
+      faro_error error = {0};
+      assert_int_equal(faro_learner_create(&l, kind, &bad[i], &error), FARO_INVALID);
+      assert_memory_equal(error.message, word[i], strlen(word[i]));
+    }
+    bool made = false;
+    for (size_t n = 1; !made; n++) {
+      faro_error error = {0};
+      alloc_fail_at(n);
+      const faro_status status = faro_learner_create(&l, kind, &good, &error);
+      alloc_reset();
+      made = status == FARO_OK;
+      if (!made) assert_int_equal(status, FARO_MEMORY);
+    }
+    faro_learner_destroy(l);
+  }
+}
+
+static void test_both__rounds_allocate_nothing(void **state) {
+  (void)state;
+  faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
+  world w;
+  world_open(&w, 2, 5);
+  faro_learner *l = make("glm-joint", &p);
+  double scale[PACKED] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+  const faro_noise noise = {.scale = scale, .gaussian = true};
+  uint64_t fits[2] = {0};
+  double sum[2][PACKED] = {{0}};
+  alloc_reset();
+  faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+  for (size_t t = 1; t <= ROUNDS; t++) {
+    world_offer(&w);
+    const faro_pick pick = faro_learner_pick(l, &w.arms, 0.5);
+    double x[D];
+    arm_of(&w, pick.arm, x);
+    add(sum[pick.part], x, pick.weight);
+    faro_learner_see(l, (const faro_statistics[]){{.sum = sum[0], .users = t}, {.sum = sum[1], .users = t}});
+    faro_question q;
+    while (faro_learner_ask(l, &q)) faro_learner_answer(l, &(faro_reply){.theta = w.theta});
+  }
+  assert_int_equal(alloc_count(), 0);
+  faro_learner_destroy(l);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_figure__has_the_published_constants),
+      cmocka_unit_test(test_paper__closed_forms_explore_for_ever),
+      cmocka_unit_test(test_figure__fits_stay_countable),
+      cmocka_unit_test(test_joint__tight_equals_the_naive_loop),
+      cmocka_unit_test(test_joint__paper_equals_the_naive_loop),
+      cmocka_unit_test(test_joint__figure_equals_the_naive_loop),
+      cmocka_unit_test(test_rs_glm__equals_the_naive_loop),
+      cmocka_unit_test(test_questions__do_not_tell_who_explored),
+      cmocka_unit_test(test_fits__end_with_what_was_announced),
+      cmocka_unit_test(test_rs_glm__announces_few_fits_at_any_horizon),
+      cmocka_unit_test(test_both__refuse_bad_parameters_and_survive_exhaustion),
+      cmocka_unit_test(test_both__rounds_allocate_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
