@@ -116,13 +116,19 @@ static faro_status one_part(const uint64_t fits[static FARO_PARTS], faro_error *
 /* mu^2 of fits falls by RATIO from one to the next: n_k people of the k-th fit let its error in theta be noise / n_k, and the
  * regret until the next about n_k times its square. So sum noise_k^2 / n_k is to be small, while sum 1 / noise_k^2 is
  * given: 1 / noise_k^2 goes as n_k^(-1/2), and the n_k double. The first fits, whose data is small, have most, and a longer
- * horizon takes next to nothing from them. */
+ * horizon takes next to nothing from them. After FALLS fits all are alike: whoever allows hundreds does not double. */
 static const double RATIO = 0.70710678118654752; /* sqrt(1/2) */
+static const double FALLS = 12;
+
+static double weight_of(const faro_budget_plan *plan, double index) {
+  return pow(plan->ratio, fmin(index, FALLS));
+}
 
 static double share_of(const faro_budget_plan *plan, unsigned part, uint64_t index) {
-  const double q = plan->ratio;
   const double count = plan->fits[part];
-  return q < 1 ? pow(q, (double)index) * (1 - q) / (1 - pow(q, count)) : 1 / count;
+  double sum = fmax(0, count - FALLS) * weight_of(plan, FALLS);
+  for (double k = 0; k < fmin(count, FALLS); k++) sum += weight_of(plan, k);
+  return weight_of(plan, (double)index) / sum;
 }
 
 faro_status faro_budget_fit(const faro_release_kind *kind, const faro_study_params *params,
