@@ -359,7 +359,7 @@ static void weigh_node(const watched *w, unsigned part, const double *prefix) {
   const uint64_t before = t - (t & -t);
   const uint64_t leaf = trial.story->victim + 1;
   memcpy(trial.error[part][t], prefix, sizeof trial.error[part][t]);
-  if (leaf <= before || leaf > t) return;
+  if (!trial.met || leaf <= before || leaf > t) return;
   size_t at = 0;
   for (int i = 0; i < D; i++)
     for (int j = 0; j <= i; j++, at++) {
@@ -419,14 +419,20 @@ static deed act(const faro_arms *arms, double reward, size_t *arm) {
                 .part = pick.part};
 }
 
-/* The victim's arm is nobody's business. */
+static deed act_as(int which) {
+  size_t arm = 0; /* the victim's arm is nobody's business */
+  const faro_arms arms = offer(&trial.story->candidate[which]);
+  return act(&arms, trial.story->candidate[which].reward, &arm);
+}
+
+/* What the other candidate would have done must leave no trace in the learner. */
 static deed act_victim(void) {
-  size_t arm = 0;
-  for (int k = 0; k < 2; k++) {
-    const faro_arms arms = offer(&trial.story->candidate[k]);
-    trial.deed[k] = act(&arms, trial.story->candidate[k].reward, &arm);
-  }
-  trial.met = true;
+  const faro_learner_diagnostics before = trial.learner->diagnostics;
+  const int other = 1 - trial.input;
+  if (trial.story->watched) trial.deed[other] = act_as(other);
+  trial.learner->diagnostics = before;
+  trial.deed[trial.input] = act_as(trial.input);
+  trial.met = trial.story->watched;
   return trial.deed[trial.input];
 }
 
@@ -610,7 +616,6 @@ static void test_bug__fits_at_the_time_of_exploring(void **state) {
   const faro_audit_result r = audit_story(t, TRIALS);
   assert_true(r.epsilon_lower > 2 * EPSILON);
   assert_true(r.false_hits == 0 && r.hits > 0.95);
-  assert_true(most <= pow(faro_gaussian_mu(EPSILON, DELTA), 2));
 }
 
 int main(int argc, char **argv) {
