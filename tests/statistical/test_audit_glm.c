@@ -321,10 +321,9 @@ typedef struct story {
   candidate candidate[2];
   size_t arms;   /* of each of the others, on a circle: */
   double length; /* of this radius; 0: in turns some that explore and some that do not */
-  bool
-      warned; /* the learner is told of the noise; else it takes noise for data, and has all its fits at once */
-  bool leaks;   /* fits theta_o exactly when somebody explored, as 004 Alg. 2 does */
-  bool watched; /* all is seen; else the arms alone that are played just before the victim and just after */
+  bool warned;   /* the learner is told of the noise; else it takes noise for data, and fits at once */
+  bool leaks;    /* fits theta_o exactly when somebody explored, as 004 Alg. 2 does */
+  bool watched;  /* all is seen; else the arms alone that are played just before the victim and just after */
 } story;
 
 /* What one candidate comes to, as the policy is when it is the victim's turn. */
@@ -342,8 +341,8 @@ static struct {
   bool met;                                   /* the victim has come */
   unsigned fitted;                            /* part of the fit at hand */
   double error[FARO_PARTS][ROUNDS + 1][GRAM]; /* of published sums */
-  double arms[D * STRIDE];
-  double ratio, square; /* logarithm of the likelihood ratio; sum of |a_i|^2 / sd_i^2 */
+  _Alignas(64) double arms[D * STRIDE];       /* vectors are loaded from it */
+  double ratio, square;                       /* logarithm of the likelihood ratio; sum of |a_i|^2 / sd_i^2 */
 } trial;
 static double most; /* the greatest `square` of an audit's trials */
 
@@ -618,8 +617,7 @@ static void test_bug__fits_at_the_time_of_exploring(void **state) {
   assert_true(r.false_hits == 0 && r.hits > 0.95);
 }
 
-int main(int argc, char **argv) {
-  if (argc > 1) cmocka_set_test_filter(argv[1]);
+int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_sums__keep_to_their_third, set_up),
       cmocka_unit_test_setup(test_bug__a_tree_for_a_sensitivity_of_one, set_up),
