@@ -1,0 +1,634 @@
+/* Attacks on studies and on the whole of glm-joint: honest ones are consistent with their claims, planted bugs are
+ * caught. The broken ones live here, not in the library.
+ *
+ * Releases pass through the test's hands (support/watch.h): the adversary reads every sum that any of them publishes,
+ * the gradients of each step of a fit too, which a study itself keeps to itself. Noise that is too small is planted
+ * into a release before its first person.
+ *
+ * False alarms: an honest mechanism is called broken with probability FALSE_ALARM at most, in each audit. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "learner/rarely.h"
+#include "release/bits.h"
+#include "study/state.h"
+#include "support/watch.h"
+
+static const double EPSILON = 2;
+static const double DELTA = 0.1;
+static const double CONFIDENCE = 1 - FALSE_ALARM;
+
+enum { D = 2, GRAM = 3, VIEW = 256, TRIALS = 40000 };
+
+/* Small S: then |mean - y| is near its bound wherever a fit goes, and gradients move by nearly all that they may. */
+static const double S = 0.2;
+
+static faro_audit_result attack(const char *name, const faro_audit_mechanism *mechanism, double epsilon,
+                                uint64_t trials) {
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  const faro_audit_plan plan = {
+      .epsilon = epsilon, .delta = DELTA, .trials = trials, .confidence = CONFIDENCE, .seed = 1};
+  faro_audit_result result = {0};
+  assert_ok(faro_audit(mechanism, &c, &plan, &result, error));
+  print_message("  %-44s %.3f against %.3f (%s)\n", name, result.epsilon_lower, epsilon, result.pair);
+  return result;
+}
+
+/* ---- the accountant's answers, remembered */
+
+typedef struct remembered {
+  double (*function)(double, double);
+  double first, second, answer;
+} remembered;
+
+static double remember(double (*function)(double, double), double first, double second) {
+  enum { SLOTS = 256 };
+  static remembered memory[SLOTS];
+  static size_t next;
+  for (size_t i = 0; i < SLOTS; i++)
+    if (memory[i].function == function && memory[i].first == first && memory[i].second == second)
+      return memory[i].answer;
+  remembered *const slot = &memory[next++ % SLOTS];
+  *slot = (remembered){function, first, second, function(first, second)};
+  return slot->answer;
+}
+
+double __real_faro_gaussian_mu(double epsilon, double delta);
+double __real_faro_gaussian_epsilon(double mu, double delta);
+double __wrap_faro_gaussian_mu(double epsilon, double delta);
+double __wrap_faro_gaussian_epsilon(double mu, double delta);
+
+double __wrap_faro_gaussian_mu(double epsilon, double delta) {
+  return remember(__real_faro_gaussian_mu, epsilon, delta);
+}
+double __wrap_faro_gaussian_epsilon(double mu, double delta) {
+  return remember(__real_faro_gaussian_epsilon, mu, delta);
+}
+
+/* ---- planted noise */
+
+static struct { double sums, gradients; /* factors on standard deviations; 0: as it is */ } planted;
+
+static void plant(const watched *w) {
+  const double factor = w->contribution.form == FARO_FORM_GRAM ? planted.sums : planted.gradients;
+  if (factor == 0) return;
+  if (faro_release_kind_trust(w->kind) == FARO_TRUST_SHUFFLE) {
+    faro_bits *b = (faro_bits *)(void *)w->release;
+    const double bits = factor * factor * (double)b->level[0].bits;
+    assert_ok(faro_bits_set(w->release, 0, floor(bits), error));
+    assert_ok(faro_bits_fix(w->release, b->step, error));
+    return;
+  }
+  faro_real *real = (faro_real *)(void *)w->release;
+  for (size_t i = 0; i < w->contribution.length; i++) real->sd[i] *= factor;
+}
+
+static int set_up(void **state) {
+  (void)state;
+  watch_open = plant;
+  watch_noise = NULL;
+  planted.sums = planted.gradients = 0;
+  return 0;
+}
+
+/* ---- studies: the victim comes first, then others, and both parts are fitted when all are there */
+
+enum { PEOPLE = 4 };
+
+typedef enum place { IN_0, IN_1, MOVES } place;
+static const char *const place_name[] = {"in part 0", "in part 1", "from part 0 to part 1"};
+
+typedef struct survey {
+  const char *kind;
+  place victim;
+  uint64_t fits;     /* of each part; 0: sums alone */
+  uint64_t uncapped; /* so many more, each with the budget of the first */
+  bool sums_unseen;
+} survey;
+
+static double transcript[VIEW];
+static size_t written;
+static bool sums_unseen;
+
+static void write_down(double value) {
+  if (written < VIEW) transcript[written] = value;
+  written++;
+}
+
+static void read_sums(const watched *w, const double *prefix, const double *batch) {
+  (void)batch;
+  if (w->contribution.form == FARO_FORM_GRAM && sums_unseen) return;
+  for (size_t i = 0; i < w->contribution.length; i++) write_down(w->truth[i] + prefix[i]);
+}
+
+static faro_study_params study_params(uint64_t people) {
+  return (faro_study_params){.link = FARO_LINK_LOGISTIC,
+                             .dimension = D,
+                             .norm = S,
+                             .reward = 1,
+                             .steepest = 0.25,
+                             .people = people,
+                             .horizon = people,
+                             .failure = 0.02,
+                             .epsilon = EPSILON,
+                             .delta = DELTA,
+                             .calibration = FARO_CALIBRATION_TIGHT};
+}
+
+/* Past the number that is allowed the study refuses, unless its ledger is set back. */
+static faro_status fit(faro_study *s, const survey *v, unsigned part, faro_sim_rng *sim, faro_error *error) {
+  const double start[D] = {0, 0};
+  const faro_ask ask = {.part = part, .ridge = 1, .region = {.radius = S}, .start = start};
+  double theta[D] = {0};
+  faro_answer answer = {.theta = theta};
+  faro_status status = FARO_OK;
+  for (uint64_t i = 0; status == FARO_OK && i < v->fits + v->uncapped; i++) {
+    if (v->uncapped > 0) s->fits[part].charged = 0;
+    status = faro_study_fit(s, &ask, sim, &answer, error);
+    for (int j = 0; j < D; j++) write_down(theta[j]);
+    write_down(answer.bound);
+  }
+  return status;
+}
+
+/* In the pairs of an audit the first victim's x_1 is above 1/2, the second's is not. */
+static unsigned part_of(place victim, const double *x) {
+  if (victim == MOVES) return x[0] <= 0.5;
+  return victim == IN_1;
+}
+
+static faro_status take_part(faro_study *s, const survey *v, const double *x, double y, faro_sim_rng *sim,
+                             faro_error *error) {
+  const uint64_t fits[FARO_PARTS] = {v->fits, v->fits};
+  faro_status status = faro_study_allow(s, fits, error);
+  if (status != FARO_OK) return status;
+  (void)faro_study_add(s, x, y, part_of(v->victim, x), 1, sim);
+  for (unsigned i = 1; i < PEOPLE; i++) {
+    const double other[D] = {cos(i), sin(i)};
+    (void)faro_study_add(s, other, i % 2, i / 2 % 2, 1, sim);
+  }
+  for (unsigned part = 0; status == FARO_OK && part < FARO_PARTS; part++)
+    status = fit(s, v, part, sim, error);
+  return status;
+}
+
+static faro_status conduct(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                           faro_error *error) {
+  const survey *v = context;
+  const faro_study_params params = study_params(PEOPLE);
+  faro_study *s = NULL;
+  watch_reset();
+  written = 0;
+  faro_status status = faro_study_create(&s, faro_release_kind_find(v->kind), &params, error);
+  if (status == FARO_OK) status = take_part(s, v, x, y, sim, error);
+  faro_study_destroy(s);
+  if (view) memcpy(view, transcript, written * sizeof *view);
+  return status;
+}
+
+static faro_audit_result audit_survey(const char *what, survey v, double epsilon) {
+  char name[80];
+  faro_sim_rng sim;
+  const double x[D] = {0, 0};
+  faro_sim_open(&sim, 1, 0, FARO_ROLE_LUCK);
+  watch_noise = read_sums;
+  sums_unseen = v.sums_unseen;
+  assert_ok(conduct(&v, x, 0, &sim, NULL, error)); /* to see how long a view is: the same in every run */
+  assert_true(written <= VIEW);
+  const faro_audit_mechanism m = {.messages = 1, .width = written, .context = &v, .run = conduct};
+  snprintf(name, sizeof name, "%s, %s, %s", v.kind, what, place_name[v.victim]);
+  return attack(name, &m, epsilon, TRIALS);
+}
+
+/* What sums alone may cost, and fits alone: a third of mu^2, and the rest. */
+static double epsilon_of(double share) {
+  return faro_gaussian_epsilon(faro_gaussian_mu(EPSILON, DELTA) * sqrt(share), DELTA);
+}
+
+static void test_sums__keep_to_their_third(void **state) {
+  (void)state;
+  const char *const kind[] = {"central-tree", "central-factored"};
+  for (int k = 0; k < 2; k++)
+    for (place at = IN_0; at <= MOVES; at++) {
+      const survey v = {.kind = kind[k], .victim = at};
+      const faro_audit_result r = audit_survey("sums", v, epsilon_of(1.0 / 3));
+      assert_true(r.consistent);
+      assert_true(r.epsilon_lower > 0.5 * r.epsilon); /* not for want of trying */
+    }
+}
+
+static void test_bug__a_tree_for_a_sensitivity_of_one(void **state) {
+  (void)state;
+  planted.sums = 1 / sqrt(2);
+  for (place at = IN_0; at <= MOVES; at++) {
+    const survey v = {.kind = "central-tree", .victim = at};
+    assert_false(audit_survey("sensitivity 1", v, epsilon_of(1.0 / 3)).consistent);
+  }
+}
+
+static void test_fits__keep_to_their_share(void **state) {
+  (void)state;
+  const char *const kind[] = {"central-tree", "shuffle-bits"};
+  for (int k = 0; k < 2; k++) {
+    const survey v = {.kind = kind[k], .victim = IN_0, .fits = 2, .sums_unseen = true};
+    const faro_audit_result r = audit_survey("fits", v, epsilon_of(2.0 / 3));
+    assert_true(r.consistent);
+    assert_true(r.epsilon_lower > 0.35 * r.epsilon);
+  }
+}
+
+static void test_studies__keep_to_the_claim(void **state) {
+  (void)state;
+  const char *const kind[] = {"central-tree", "central-factored", "shuffle-bits"};
+  for (int k = 0; k < 3; k++)
+    for (place at = IN_0; at <= MOVES; at++) {
+      const survey v = {.kind = kind[k], .victim = at, .fits = 1};
+      const faro_audit_result r = audit_survey("all", v, EPSILON);
+      assert_true(r.consistent);
+      assert_true(r.epsilon_lower > 0.35 * r.epsilon);
+    }
+}
+
+static void test_bug__gradients_for_one_clip(void **state) {
+  (void)state;
+  const char *const kind[] = {"central-tree", "shuffle-bits"};
+  planted.gradients = 0.5;
+  for (int k = 0; k < 2; k++) {
+    const survey v = {.kind = kind[k], .victim = IN_0, .fits = 1};
+    assert_false(audit_survey("noise for clip", v, EPSILON).consistent);
+  }
+}
+
+static void test_bug__a_ledger_that_is_set_back(void **state) {
+  (void)state;
+  const survey v = {.kind = "central-tree", .victim = IN_0, .fits = 1, .uncapped = 5};
+  assert_false(audit_survey("6 fits for 1", v, EPSILON).consistent);
+}
+
+/* Calibration figure uses how many people a part has: where the victim is the only one of part 0 its estimate is noise,
+ * and where nobody is there it is where it started. Its claim is not called proven. */
+static faro_status publish(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                           faro_error *error) {
+  const uint64_t fits[FARO_PARTS] = {1, 1};
+  const double start[D] = {0, 0};
+  const faro_ask ask = {.part = 0, .ridge = 1, .region = {.radius = S}, .start = start};
+  faro_answer answer = {.theta = view};
+  faro_study_params params = study_params(PEOPLE);
+  faro_study *s = NULL;
+  watch_reset();
+  params.calibration = FARO_CALIBRATION_FIGURE;
+  faro_status status = faro_study_create(&s, faro_release_kind_find("central-tree"), &params, error);
+  if (status == FARO_OK) status = faro_study_allow(s, fits, error);
+  for (unsigned i = 0; status == FARO_OK && i < PEOPLE; i++)
+    (void)faro_study_add(s, x, y, i == 0 ? part_of(MOVES, x) : 1, 1, sim);
+  if (status == FARO_OK) status = faro_study_fit(s, &ask, sim, &answer, error);
+  if (status == FARO_OK) *(bool *)context = faro_study_claim(s)->proven;
+  faro_study_destroy(s);
+  for (int i = 0; i < D; i++) view[i] = fabs(view[i]);
+  return status;
+}
+
+static void test_figure__shows_who_is_alone_in_a_part(void **state) {
+  (void)state;
+  bool proven = true;
+  const faro_audit_mechanism m = {.messages = 1, .width = D, .context = &proven, .run = publish};
+  assert_true(attack("calibration figure, an estimate", &m, EPSILON, TRIALS / 4).epsilon_lower > 2 * EPSILON);
+  assert_false(proven);
+}
+
+/* ---- the whole of glm-joint
+ *
+ * One person's arms and reward are replaced. The adversary knows what everybody else brings, and both candidates for the
+ * one; so each published number is noise about one of two means that the adversary can compute, and the logarithm of the
+ * likelihood ratio is
+ *
+ *   sum_i <a_i, Y_i - (m_i + m'_i) / 2> / sd_i^2,    a_i = m_i - m'_i,
+ *
+ * over the nodes of both trees and the gradients of all fits (docs/privacy.md, Lemma S1). No test beats it. */
+
+enum { ROUNDS = 16, ARMS = 64, FEW = 4, STRIDE = 64, PLAYED = 1 + 2 * D + 2 * ROUNDS };
+
+/* What the victim may bring: one arm of this length and direction, a shorter one across, and a reward. */
+typedef struct candidate {
+  double length, degrees, reward;
+} candidate;
+
+typedef struct story {
+  const char *name;
+  uint64_t victim; /* round, from 0 */
+  candidate candidate[2];
+  size_t arms;   /* of each of the others, on a circle: */
+  double length; /* of this radius; 0: in turns some that explore and some that do not */
+  bool warned;   /* the learner is told of the noise; else it takes noise for data, and fits at once */
+  bool leaks;    /* fits theta_o exactly when somebody explored, as 004 Alg. 2 does */
+  bool watched;  /* all is seen; else the arms alone that are played just before the victim and just after */
+} story;
+
+/* What one candidate comes to, as the policy is when it is the victim's turn. */
+typedef struct deed {
+  double x[D], y, weight;
+  unsigned part;
+} deed;
+
+static struct {
+  faro_study *study;
+  faro_learner *learner;
+  const story *story;
+  int input;                                  /* which candidate it really is */
+  deed deed[2];                               /* of both */
+  bool met;                                   /* the victim has come */
+  unsigned fitted;                            /* part of the fit at hand */
+  double error[FARO_PARTS][ROUNDS + 1][GRAM]; /* of published sums */
+  _Alignas(64) double arms[D * STRIDE];       /* vectors are loaded from it */
+  double ratio, square;                       /* logarithm of the likelihood ratio; sum of |a_i|^2 / sd_i^2 */
+} trial;
+static double most; /* the greatest `square` of an audit's trials */
+
+/* A published number whose mean is a greater for the first candidate than for the second. */
+static void weigh(double a, double noise, double sd) {
+  trial.ratio += a * (noise + (trial.input == 0 ? a : -a) / 2) / (sd * sd);
+  trial.square += a * a / (sd * sd);
+}
+
+/* Node t of the tree covers the rounds (t - lowest digit of t, t], and is the difference of two sums. */
+static void weigh_node(const watched *w, unsigned part, const double *prefix) {
+  const uint64_t t = w->batches;
+  const uint64_t before = t - (t & -t);
+  const uint64_t leaf = trial.story->victim + 1;
+  memcpy(trial.error[part][t], prefix, sizeof trial.error[part][t]);
+  if (!trial.met || leaf <= before || leaf > t) return;
+  size_t at = 0;
+  for (int i = 0; i < D; i++)
+    for (int j = 0; j <= i; j++, at++) {
+      double z[2] = {0, 0};
+      for (int k = 0; k < 2; k++)
+        if (trial.deed[k].part == part) z[k] = trial.deed[k].weight * trial.deed[k].x[i] * trial.deed[k].x[j];
+      weigh(z[0] - z[1], prefix[at] - trial.error[part][before][at],
+            ((const faro_real *)(const void *)w->release)->sd[at]);
+    }
+}
+
+static void weigh_gradient(const watched *w, const double *noise) {
+  double residual[2] = {0, 0};
+  for (int k = 0; k < 2; k++) {
+    const deed *d = &trial.deed[k];
+    double at = 0;
+    for (int i = 0; i < D; i++) at += d->x[i] * trial.study->theta[i];
+    if (d->part == trial.fitted) residual[k] = 1 / (1 + exp(-at)) - d->y;
+  }
+  for (int i = 0; i < D; i++)
+    weigh(residual[0] * trial.deed[0].x[i] - residual[1] * trial.deed[1].x[i], noise[i],
+          ((const faro_real *)(const void *)w->release)->sd[i]);
+}
+
+static void weigh_all(const watched *w, const double *prefix, const double *batch) {
+  if (w->contribution.form == FARO_FORM_GRAM) weigh_node(w, w == &watch[0] ? 0 : 1, prefix);
+  else if (trial.met) weigh_gradient(w, batch);
+}
+
+static faro_arms offer(const candidate *c) {
+  const double angle = c->degrees * acos(-1) / 180;
+  memset(trial.arms, 0, sizeof trial.arms);
+  trial.arms[0] = c->length * cos(angle);
+  trial.arms[STRIDE] = c->length * sin(angle);
+  trial.arms[1] = -c->length / 2 * sin(angle);
+  trial.arms[STRIDE + 1] = c->length / 2 * cos(angle);
+  return (faro_arms){.dimension = D, .count = 2, .stride = STRIDE, .x = trial.arms};
+}
+
+static faro_arms offer_other(const story *t, uint64_t round) {
+  const double length = t->length > 0 ? t->length : (round % 3 == 0 ? 0.3 : 1);
+  memset(trial.arms, 0, sizeof trial.arms);
+  for (size_t a = 0; a < t->arms; a++) {
+    const double angle = 2 * acos(-1) * (double)a / (double)t->arms;
+    trial.arms[a] = length * cos(angle);
+    trial.arms[STRIDE + a] = length * sin(angle);
+  }
+  return (faro_arms){.dimension = D, .count = t->arms, .stride = STRIDE, .x = trial.arms};
+}
+
+static deed act(const faro_arms *arms, double reward, size_t *arm) {
+  const faro_pick pick = faro_learner_pick(trial.learner, arms, 0);
+  *arm = pick.arm;
+  return (deed){.x = {arms->x[pick.arm], arms->x[STRIDE + pick.arm]},
+                .y = reward,
+                .weight = pick.weight,
+                .part = pick.part};
+}
+
+static deed act_as(int which) {
+  size_t arm = 0; /* the victim's arm is nobody's business */
+  const faro_arms arms = offer(&trial.story->candidate[which]);
+  return act(&arms, trial.story->candidate[which].reward, &arm);
+}
+
+/* What the other candidate would have done must leave no trace in the learner. */
+static deed act_victim(void) {
+  const faro_learner_diagnostics before = trial.learner->diagnostics;
+  const int other = 1 - trial.input;
+  if (trial.story->watched) trial.deed[other] = act_as(other);
+  trial.learner->diagnostics = before;
+  trial.deed[trial.input] = act_as(trial.input);
+  trial.met = trial.story->watched;
+  return trial.deed[trial.input];
+}
+
+static deed act_other(uint64_t round, size_t *arm) {
+  const faro_arms arms = offer_other(trial.story, round);
+  deed d = act(&arms, 0, arm);
+  d.y = (double)((round + *arm) % 2);
+  return d;
+}
+
+static faro_status ask(const faro_question *q, faro_sim_rng *sim, faro_error *error) {
+  const faro_ask wanted = {
+      .part = q->part, .ridge = q->ridge, .region = q->region, .curvature = q->curvature, .start = q->start};
+  double theta[D];
+  faro_answer answer = {.theta = theta};
+  trial.fitted = q->part;
+  const faro_status status = faro_study_fit(trial.study, &wanted, sim, &answer, error);
+  if (status != FARO_OK) return status;
+  const faro_reply reply = {.theta = theta, .bound = answer.bound, .noise = answer.noise};
+  faro_learner_answer(trial.learner, &reply);
+  return FARO_OK;
+}
+
+/* As the simulator does (sim/glm.c). fits: made now. */
+static faro_status confer(bool explored, faro_sim_rng *sim, uint64_t *fits, faro_error *error) {
+  faro_rarely *r = (faro_rarely *)(void *)trial.learner;
+  const faro_statistics sum[FARO_PARTS] = {faro_study_sum(trial.study, 0), faro_study_sum(trial.study, 1)};
+  faro_question question;
+  faro_status status = FARO_OK;
+  faro_learner_see(trial.learner, sum);
+  if (trial.story->leaks) r->wants[0] = explored && r->left[0] > 0;
+  for (*fits = 0; status == FARO_OK && faro_learner_ask(trial.learner, &question); ++*fits)
+    status = ask(&question, sim, error);
+  return status;
+}
+
+static faro_status play_rounds(faro_sim_rng *sim, size_t arm[static ROUNDS], uint64_t fits[static ROUNDS],
+                               faro_error *error) {
+  faro_status status = FARO_OK;
+  for (uint64_t round = 0; status == FARO_OK && round < ROUNDS; round++) {
+    arm[round] = fits[round] = 0;
+    const deed d = round == trial.story->victim ? act_victim() : act_other(round, &arm[round]);
+    if (faro_study_add(trial.study, d.x, d.y, d.part, d.weight, sim))
+      status = confer(d.part == 0, sim, &fits[round], error);
+  }
+  return status;
+}
+
+/* kappa sets Criterion I: unit arms are to explore, short ones not, and whether the noise is known or not. */
+static faro_status begin(faro_error *error) {
+  static const double silence[GRAM] = {0};
+  const bool warned = trial.story->warned;
+  const faro_noise noise[FARO_PARTS] = {
+      warned ? faro_study_noise(trial.study, 0) : (faro_noise){.scale = silence},
+      warned ? faro_study_noise(trial.study, 1) : (faro_noise){.scale = silence}};
+  faro_learner_params params = {.dimension = D,
+                                .horizon = ROUNDS,
+                                .norm = 1,
+                                .failure = 0.02,
+                                .reward = 1,
+                                .optimism = 1,
+                                .link = FARO_LINK_LOGISTIC,
+                                .bound = S,
+                                .kappa = 1,
+                                .offers = ARMS};
+  const double threshold = warned ? 0.5 : 0.95; /* over lambda */
+  params.kappa = 100 * faro_rarely_settle(&params, false, noise).lambda[0] / (threshold * S * S * D);
+  faro_status status =
+      faro_learner_create(&trial.learner, faro_learner_kind_find("glm-joint"), &params, error);
+  if (status != FARO_OK) return status;
+  uint64_t fits[FARO_PARTS] = {0};
+  faro_learner_begin(trial.learner, noise, fits);
+  return faro_study_allow(trial.study, fits, error);
+}
+
+static void show(const size_t arm[static ROUNDS], const uint64_t fits[static ROUNDS], double *view) {
+  const faro_rarely *r = (const faro_rarely *)(const void *)trial.learner;
+  const uint64_t victim = trial.story->victim;
+  if (!trial.story->watched) {
+    *view = arm[victim + 1] != arm[victim - 1];
+    return;
+  }
+  *view++ = trial.ratio;
+  for (int i = 0; i < D; i++) {
+    *view++ = r->theta_o[i];
+    *view++ = r->theta_tau[i];
+  }
+  for (int i = 0; i < ROUNDS; i++) {
+    *view++ = (double)fits[i];
+    *view++ = (double)arm[i];
+  }
+}
+
+static faro_status play(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                        faro_error *error) {
+  const faro_study_params params = study_params(ROUNDS);
+  size_t arm[ROUNDS];
+  uint64_t fits[ROUNDS];
+  (void)y;
+  watch_reset();
+  trial.story = context;
+  trial.input = x[0] > 0.5 ? 0 : 1; /* as in part_of */
+  trial.met = false;
+  trial.ratio = trial.square = 0;
+  trial.learner = NULL;
+  trial.study = NULL;
+  faro_status status =
+      faro_study_create(&trial.study, faro_release_kind_find("central-tree"), &params, error);
+  if (status == FARO_OK) status = begin(error);
+  if (status == FARO_OK) status = play_rounds(sim, arm, fits, error);
+  if (status == FARO_OK) show(arm, fits, view);
+  most = fmax(most, trial.square);
+  faro_learner_destroy(trial.learner);
+  faro_study_destroy(trial.study);
+  return status;
+}
+
+static faro_audit_result audit_story(story t, uint64_t trials) {
+  const faro_audit_mechanism m = {.messages = 1, .width = t.watched ? PLAYED : 1, .context = &t, .run = play};
+  watch_noise = weigh_all;
+  most = 0;
+  return attack(t.name, &m, EPSILON, trials);
+}
+
+/* Against the claim, and against what the trial that cost most has cost (Lemma S1). Victims who come first are in every
+ * fit; later ones come when most fits have been made, and there is little left to find. */
+static void test_joint__keeps_to_the_claim(void **state) {
+  (void)state;
+  const struct {
+    const char *name;
+    uint64_t victim;
+    candidate candidate[2];
+  } pair[] = {{"glm-joint, both explore, 120 degrees", 0, {{1, -15, 1}, {1, 105, 1}}},
+              {"glm-joint, both explore, opposite", 0, {{1, 0, 1}, {1, 180, 1}}},
+              {"glm-joint, both explore, rewards", 0, {{1, 30, 1}, {1, 30, 0}}},
+              {"glm-joint, one explores, opposite", 0, {{1, 0, 1}, {0.97, 180, 1}}},
+              {"glm-joint, one explores, across", 0, {{1, 0, 1}, {0.97, 90, 0}}},
+              {"glm-joint, none explores, 120 degrees", 0, {{0.97, -15, 1}, {0.97, 105, 1}}},
+              {"glm-joint, one explores, later", 5, {{1, 0, 1}, {0.3, 90, 0}}}};
+  const double all = pow(faro_gaussian_mu(EPSILON, DELTA), 2);
+  for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+    const story t = {.name = pair[i].name,
+                     .victim = pair[i].victim,
+                     .candidate = {pair[i].candidate[0], pair[i].candidate[1]},
+                     .arms = FEW,
+                     .watched = true};
+    const faro_audit_result r = audit_story(t, TRIALS / 2);
+    const double spent = faro_gaussian_epsilon(sqrt(most), DELTA);
+    print_message("      spent at most %.2f of mu^2, epsilon %.3f\n", most / all, spent);
+    assert_true(most <= all);
+    assert_true(r.epsilon_lower <= spent && spent <= EPSILON);
+    if (t.victim == 0) assert_true(most > 0.5 * all && r.epsilon_lower > 0.25 * EPSILON);
+  }
+}
+
+static void test_bug__gradients_for_one_clip_in_the_whole(void **state) {
+  (void)state;
+  const story t = {.name = "glm-joint, noise for clip",
+                   .candidate = {{1, -15, 1}, {1, 105, 1}},
+                   .arms = FEW,
+                   .watched = true};
+  planted.gradients = 0.5;
+  assert_false(audit_story(t, TRIALS).consistent);
+  assert_true(most > pow(faro_gaussian_mu(EPSILON, DELTA), 2));
+}
+
+/* 004 Alg. 2 fits theta_o when somebody explores. All noise is there, and the ledger is kept. The victim explores or
+ * does not; the persons just before and just after have the same arms, none of them long enough to explore, and it is
+ * only seen whether they play the same one. */
+static void test_bug__fits_at_the_time_of_exploring(void **state) {
+  (void)state;
+  story t = {.name = "glm-joint, two arms seen",
+             .victim = 8,
+             .candidate = {{1, 0, 1}, {0.3, 0, 1}},
+             .arms = ARMS,
+             .length = 0.3,
+             .warned = true};
+  assert_true(audit_story(t, TRIALS).consistent);
+  t.leaks = true;
+  t.name = "004 Alg. 2, two arms seen";
+  const faro_audit_result r = audit_story(t, TRIALS);
+  assert_true(r.epsilon_lower > 2 * EPSILON);
+  assert_true(r.false_hits == 0 && r.hits > 0.95);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(test_sums__keep_to_their_third, set_up),
+      cmocka_unit_test_setup(test_bug__a_tree_for_a_sensitivity_of_one, set_up),
+      cmocka_unit_test_setup(test_fits__keep_to_their_share, set_up),
+      cmocka_unit_test_setup(test_studies__keep_to_the_claim, set_up),
+      cmocka_unit_test_setup(test_bug__gradients_for_one_clip, set_up),
+      cmocka_unit_test_setup(test_bug__a_ledger_that_is_set_back, set_up),
+      cmocka_unit_test_setup(test_figure__shows_who_is_alone_in_a_part, set_up),
+      cmocka_unit_test_setup(test_joint__keeps_to_the_claim, set_up),
+      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_in_the_whole, set_up),
+      cmocka_unit_test_setup(test_bug__fits_at_the_time_of_exploring, set_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
