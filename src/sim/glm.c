@@ -219,6 +219,7 @@ static faro_status try_study(faro_cell *cell, faro_learner *learner, faro_error 
                      (unsigned long long)horizon, (unsigned long long)batch);
   const faro_status status = open_study(cell, learner, horizon, &study, &people, error);
   if (status == FARO_OK) {
+    FARO_INVARIANT(study); /* a first term has people */
     cell->claim = *faro_study_claim(study);
     cell->cost = faro_study_cost(study);
     if (!is_batched(cell)) cell->settings.value[FARO_KEY_BATCH] = (double)faro_study_batch(study);

@@ -329,7 +329,7 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
     const double all = pow(faro_gaussian_mu(usual.epsilon, usual.delta), 2);
     for (unsigned part = 0; part < FARO_PARTS; part++) {
       assert_true(b.stays[part] <= all);
-      assert_true(b.stays[part] >= (allowed[k][part] > 0 ? 0.99999 : 0.49999) * all);
+      assert_true(b.stays[part] >= (allowed[k][part] > 0 ? 0.99999 : 0.33333) * all);
     }
     assert_true(b.moves <= all);
     assert_true(faro_study_claim(s)->proven);
