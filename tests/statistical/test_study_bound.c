@@ -6,7 +6,7 @@
 
 #include "support/watch.h"
 
-enum { D = 3, GRAM = 6, PEOPLE = 64, FITS = 100, STUDIES = 10, RUNS = FITS * STUDIES };
+enum { D = 3, GRAM = 6, PEOPLE = 64, FITS = 4, STUDIES = 250, RUNS = FITS * STUDIES };
 
 static faro_study_params params = {.link = FARO_LINK_LOGISTIC,
                                    .dimension = D,
@@ -19,11 +19,11 @@ static faro_study_params params = {.link = FARO_LINK_LOGISTIC,
                                    .delta = 1e-3,
                                    .calibration = FARO_CALIBRATION_TIGHT};
 
-/* So that sums and all fits of a part have mu = `all` each. */
-static faro_study *make(const char *kind, double all, uint64_t fits) {
+/* So that all fits of a part have mu together, and its sums mu / sqrt(2). */
+static faro_study *make(const char *kind, double mu, uint64_t fits) {
   faro_study *s = NULL;
   const uint64_t allowed[FARO_PARTS] = {0, fits};
-  params.epsilon = faro_gaussian_epsilon(sqrt(2) * all, params.delta);
+  params.epsilon = faro_gaussian_epsilon(sqrt(1.5) * mu, params.delta);
   watch_reset();
   assert_ok(faro_study_create(&s, faro_release_kind_find(kind), &params, error));
   assert_ok(faro_study_allow(s, allowed, error));
@@ -53,22 +53,27 @@ static faro_rows fill(faro_study *s, faro_sim_rng *sim) {
 static struct {
   double square, sum, count;
   double total[D]; /* of the window's steps of a fit */
-  uint64_t first;  /* step of the window */
+  double mu;       /* of the fit, by which its gradients' noise is measured */
 } noise;
 
-static void note(const double *draw, size_t length) {
+static void note(const double *draw, size_t length, double unit) {
   for (size_t i = 0; i < length; i++) {
-    noise.square += draw[i] * draw[i];
-    noise.sum += draw[i];
+    noise.square += draw[i] * draw[i] / (unit * unit);
+    noise.sum += draw[i] / unit;
     noise.count++;
   }
+}
+
+/* Replacing a person moves a gradient sum by 2 G: N of them with mu in all need a noise of 2 G sqrt(N) / mu each. */
+static double needed(double mu, uint64_t steps) {
+  return 2 * faro_link_mean(FARO_LINK_LOGISTIC, 2) * sqrt((double)steps) / mu;
 }
 
 static void note_gradient(const watched *w, const double *prefix, const double *batch) {
   (void)prefix;
   if (w->contribution.form != FARO_FORM_BALL) return;
-  note(batch, D);
   const uint64_t steps = w->params.horizon / w->params.batch;
+  if (noise.mu > 0) note(batch, D, needed(noise.mu, steps));
   if (w->batches == 1) memset(noise.total, 0, sizeof noise.total);
   for (int i = 0; w->batches > steps / 4 && i < D; i++) noise.total[i] += batch[i];
 }
@@ -76,7 +81,7 @@ static void note_gradient(const watched *w, const double *prefix, const double *
 /* The first 2^k people of a tree are one node. */
 static void note_node(const watched *w, const double *prefix, const double *batch) {
   (void)batch;
-  if (w == &watch[1] && (w->batches & (w->batches - 1)) == 0) note(prefix, GRAM);
+  if (w == &watch[1] && (w->batches & (w->batches - 1)) == 0) note(prefix, GRAM, 1);
 }
 
 static void clear(void) { memset(&noise, 0, sizeof noise); }
@@ -122,7 +127,7 @@ static void check_bound(const char *kind, const faro_region *region, bool curved
   for (uint64_t study = 0; study < STUDIES; study++) {
     faro_sim_rng sim;
     faro_sim_open(&sim, 21, study, FARO_ROLE_USER);
-    faro_study *s = make(kind, 12, FITS);
+    faro_study *s = make(kind, 2.4, FITS);
     const faro_rows rows = fill(s, &sim);
     double least[D] = {1.5, 0, 0};
     faro_solver_nearest(solver, NULL, region, least, least);
@@ -175,40 +180,46 @@ static void test_bound__holds_as_often_as_it_says(void **state) {
     }
 }
 
-/* Replacing a person moves a gradient sum by 2 G: N of them with mu in all need a noise of 2 G sqrt(N) / mu each. */
+/* All fits of one study; returns the gradients that were published. */
+static uint64_t fit_all(const char *kind, double mu, uint64_t study) {
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 22, study, FARO_ROLE_USER);
+  faro_study *s = make(kind, mu, FITS);
+  (void)fill(s, &sim);
+  watch_noise = note_gradient;
+  uint64_t steps = 0;
+  double share = 1 - sqrt(0.5); /* of mu^2, which falls by sqrt(1/2) from fit to fit */
+  for (int fit = 0; fit < FITS; fit++, share *= sqrt(0.5)) {
+    double theta[D];
+    faro_answer answer = {.theta = theta};
+    const faro_ask ask = {.part = 1, .ridge = 1, .region = {.radius = 2}, .start = zero};
+    watches = 2;
+    noise.mu = mu * sqrt(share / (1 - pow(0.5, FITS / 2.0)));
+    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    steps += answer.steps;
+  }
+  watch_noise = NULL;
+  faro_study_destroy(s);
+  return steps;
+}
+
 static void test_noise__of_gradients_is_what_the_claim_needs(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   for (int k = 0; k < 2; k++) {
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 22, 0, FARO_ROLE_USER);
-    faro_study *s = make(kind[k], 10, FITS);
-    (void)fill(s, &sim);
     clear();
-    watch_noise = note_gradient;
     uint64_t steps = 0;
-    for (int fit = 0; fit < FITS; fit++) {
-      double theta[D];
-      faro_answer answer = {.theta = theta};
-      const faro_ask ask = {.part = 1, .ridge = 1, .region = {.radius = 2}, .start = zero};
-      watches = 2;
-      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
-      steps = answer.steps;
-    }
-    watch_noise = NULL;
-    const double needed =
-        2 * faro_link_mean(FARO_LINK_LOGISTIC, 2) * sqrt((double)steps) / 1; /* mu 10 / sqrt(100) */
-    const double variance = noise.square / noise.count;
-    print_message("  %-13s noise of a gradient %.4f of what is needed (%g draws)\n", kind[k],
-                  sqrt(variance) / needed, noise.count);
-    assert_true(noise.count == (double)steps * FITS * D);
-    assert_mean(noise.sum / noise.count, 0, needed, noise.count);
-    if (k == 0) assert_variance(variance, needed * needed, 3, noise.count);
+    for (uint64_t study = 0; study < 25; study++) steps += fit_all(kind[k], 2, study);
+    const double variance = noise.square / noise.count; /* in units of what is needed */
+    print_message("  %-13s noise of a gradient %.4f of what is needed (%g draws)\n", kind[k], sqrt(variance),
+                  noise.count);
+    assert_true(noise.count == (double)steps * D);
+    assert_mean(noise.sum / noise.count, 0, 1, noise.count);
+    if (k == 0) assert_variance(variance, 1, 3, noise.count);
     else {
       const double sd = sqrt(2 / noise.count); /* of the relative variance */
-      assert_true(variance / (needed * needed) > 1 - 5 * sd && variance / (needed * needed) < 1.1 + 5 * sd);
+      assert_true(variance > 1 - 5 * sd && variance < 1.1 + 5 * sd);
     }
-    faro_study_destroy(s);
   }
 }
 
@@ -219,16 +230,16 @@ static void test_noise__of_sums_is_what_the_claim_needs(void **state) {
   for (uint64_t study = 0; study < 400; study++) {
     faro_sim_rng sim;
     faro_sim_open(&sim, 23, study, FARO_ROLE_USER);
-    faro_study *s = make("central-tree", 1.5, 1);
+    faro_study *s = make("central-tree", sqrt(2) * 1.5, 1);
     watch_noise = note_node;
     (void)fill(s, &sim);
     watch_noise = NULL;
     faro_study_destroy(s);
   }
-  const double needed = sqrt(2) * params.steepest * sqrt(7) / 1.5;
+  const double sd = sqrt(2) * params.steepest * sqrt(7) / 1.5;
   assert_true(noise.count == 400 * 7 * GRAM);
-  assert_mean(noise.sum / noise.count, 0, needed, noise.count);
-  assert_variance(noise.square / noise.count, needed * needed, 3, noise.count);
+  assert_mean(noise.sum / noise.count, 0, sd, noise.count);
+  assert_variance(noise.square / noise.count, sd * sd, 3, noise.count);
 }
 
 int main(void) {

@@ -18,7 +18,7 @@ enum { D = 3, SEED = 1, ARMS = 6, ROUNDS = 1000 };
 /* ---- the learner: part 0 and part 1 in turns of three, arm by luck, a fit of each part when it sees sums */
 
 static struct {
-  uint64_t term;                   /* length of all terms; 0: the rest */
+  uint64_t term;                   /* length of all terms; 0: the horizon */
   uint64_t fits[FARO_PARTS];       /* that are announced */
   uint64_t asks[FARO_PARTS];       /* that are asked for in a term, at the end of it or earlier */
   uint64_t every;                  /* questions only when so many sums were seen */
@@ -51,9 +51,8 @@ static faro_status probe_init(faro_learner *learner, faro_error *error) {
 }
 
 static uint64_t probe_term(faro_learner *learner) {
-  (void)learner;
   probe.terms++;
-  return probe.term;
+  return probe.term > 0 ? probe.term : learner->params.horizon;
 }
 
 static void probe_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
