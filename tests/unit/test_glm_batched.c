@@ -470,7 +470,8 @@ static void test_learner__refuses_bad_parameters_and_survives_exhaustion(void **
   bad[1].kappa = (double)INFINITY;
   bad[2].offers = 0;
   bad[3].optimism = 0;
-  const char *const word[] = {"bound", "norm must be smaller: at 2 the link is flat, its slope 0", "arms", "optimism"};
+  const char *const word[] = {"bound", "norm must be smaller: at 2 the link is flat, its slope 0", "arms",
+                              "optimism"};
   faro_learner *l = NULL;
   for (size_t i = 0; i < 4; i++) {
     faro_error error = {0};
