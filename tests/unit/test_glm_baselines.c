@@ -474,12 +474,14 @@ static void test_baselines__refuse_bad_parameters_and_survive_exhaustion(void **
     faro_learner_params bad[6];
     for (size_t i = 0; i < 6; i++) bad[i] = good;
     bad[0].bound = 0;
-    bad[1].kappa = 0;
+    bad[1].kappa = (double)INFINITY;
     bad[2].offers = 0;
     bad[3].horizon = 0;
     bad[4].optimism = (double)NAN;
     bad[5].dimension = 0;
-    const char *const word[] = {"bound", "kappa", "arms", "horizon", "optimism", "dimension"};
+    const char *const word[] = {"bound",    "norm must be smaller: at 2 the link is flat, its slope 0",
+                                "arms",     "horizon",
+                                "optimism", "dimension"};
     faro_learner *l = NULL;
     for (size_t i = 0; i < 6; i++) {
       faro_error error = {0};

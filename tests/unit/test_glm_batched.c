@@ -173,6 +173,32 @@ static double weight_of(const naive *n, const double *x) {
   return slope(n->p->link, dot(n->theta[0], x)) / exp(fmin(2 * n->p->bound, width(n, 0, x)));
 }
 
+/* The least eigenvalue of a symmetric 3 x 3 matrix: the roots of its characteristic polynomial by cosines. */
+static double least_eigenvalue(const matrix a) {
+  const double middle = (a[0][0] + a[1][1] + a[2][2]) / 3;
+  double spread = 0;
+  matrix b;
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++) {
+      b[i][j] = a[i][j] - (i == j ? middle : 0);
+      spread += b[i][j] * b[i][j] / 6;
+    }
+  const double p = sqrt(spread);
+  if (p == 0) return middle;
+  const double det = b[0][0] * (b[1][1] * b[2][2] - b[1][2] * b[2][1]) -
+                     b[0][1] * (b[1][0] * b[2][2] - b[1][2] * b[2][0]) +
+                     b[0][2] * (b[1][0] * b[2][1] - b[1][1] * b[2][0]);
+  const double cosine = fmax(-1, fmin(1, det / (2 * p * p * p)));
+  return middle + 2 * p * cos(acos(cosine) / 3 + 2 * acos(-1) / 3);
+}
+
+/* What V is to be multiplied by, so that it is above the Hessian at theta_1: the weights leave out exp(width), which is
+ * largest for an arm of length 1 in V_1's least direction. */
+static double lift(const naive *n) {
+  if (n->finished == 0) return steepest(n->p->link);
+  return exp(fmin(2 * n->p->bound, n->reach[0] / sqrt(least_eigenvalue(n->V[0]))));
+}
+
 /* UCB and LCB, one estimate after the other. */
 static void survivors(const naive *n, const world *w, bool alive[ARMS]) {
   for (size_t a = 0; a < ARMS; a++) alive[a] = true;
@@ -284,6 +310,15 @@ static void assert_pick(faro_learner *l, faro_designer *designer, naive *n, worl
     assert_int_equal(pick->arm, design->arm[i]);
 }
 
+/* Without noise the curvature is above the rows' Hessian at theta_1, in the first batch at every theta. */
+static void assert_above(const double curvature[PACKED], const matrix hessian) {
+  matrix gap;
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++)
+      gap[i][j] = curvature[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] - hessian[i][j];
+  assert_true(least_eigenvalue(gap) > 0);
+}
+
 static void play_term(faro_learner *l, faro_designer *designer, naive *n, world *w, double s) {
   const faro_learner_params *p = n->p;
   const uint64_t people = faro_learner_term(l);
@@ -295,6 +330,7 @@ static void play_term(faro_learner *l, faro_designer *designer, naive *n, world 
   naive_begin(n, s);
   assert_drawing(l, designer, n, w);
   double sum[PACKED] = {0};
+  matrix hessian = {{0}};
   for (uint64_t t = 0; t < people; t++) {
     faro_pick pick;
     world_offer(w);
@@ -303,6 +339,9 @@ static void play_term(faro_learner *l, faro_designer *designer, naive *n, world 
     arm_of(w, pick.arm, x);
     for (size_t i = 0; i < D; i++)
       for (size_t j = 0; j <= i; j++) sum[i * (i + 1) / 2 + j] += pick.weight * x[i] * x[j];
+    const double steep = slope(p->link, dot(n->finished == 0 ? w->theta : n->theta[0], x));
+    for (size_t i = 0; i < D; i++)
+      for (size_t j = 0; j < D; j++) hessian[i][j] += steep * x[i] * x[j];
   }
   for (size_t i = 0; i < PACKED; i++) sum[i] += s * faro_sim_normal(&w->noise);
   const unsigned part = n->finished == 0 ? 0 : 1;
@@ -318,8 +357,9 @@ static void play_term(faro_learner *l, faro_designer *designer, naive *n, world 
   for (size_t i = 0; i < PACKED; i++) {
     const bool diagonal = i == 0 || i == 2 || i == 5;
     const double V = sum[i] + (diagonal ? n->lambda : 0);
-    assert_close(q.curvature[i], part == 0 ? steepest(p->link) * V : V, 1e-9 * (1 + fabs(V)));
+    assert_close(q.curvature[i], lift(n) * V, 1e-9 * lift(n) * (1 + fabs(V)));
   }
+  if (s == 0) assert_above(q.curvature, hessian);
   for (size_t i = 0; i < D; i++)
     assert_close(q.start[i], n->finished == 0 ? 0 : n->theta[n->finished - 1][i], 0);
   double theta[D];
@@ -427,10 +467,11 @@ static void test_learner__refuses_bad_parameters_and_survives_exhaustion(void **
   const faro_learner_params good = setting(FARO_LINK_LOGISTIC, 1000);
   faro_learner_params bad[4] = {good, good, good, good};
   bad[0].bound = -1;
-  bad[1].kappa = 0;
+  bad[1].kappa = (double)INFINITY;
   bad[2].offers = 0;
   bad[3].optimism = 0;
-  const char *const word[] = {"bound", "kappa", "arms", "optimism"};
+  const char *const word[] = {"bound", "norm must be smaller: at 2 the link is flat, its slope 0", "arms",
+                              "optimism"};
   faro_learner *l = NULL;
   for (size_t i = 0; i < 4; i++) {
     faro_error error = {0};

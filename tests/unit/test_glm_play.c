@@ -18,7 +18,8 @@ enum { D = 3, SEED = 1, ARMS = 6, ROUNDS = 1000 };
 /* ---- the learner: part 0 and part 1 in turns of three, arm by luck, a fit of each part when it sees sums */
 
 static struct {
-  uint64_t term;                   /* length of all terms; 0: the horizon */
+  uint64_t term;                   /* length of all terms */
+  uint64_t quiet_after;            /* so many of them; then nobody is asked. 0: for ever */
   uint64_t fits[FARO_PARTS];       /* that are announced */
   uint64_t asks[FARO_PARTS];       /* that are asked for in a term, at the end of it or earlier */
   uint64_t every;                  /* questions only when so many sums were seen */
@@ -51,8 +52,9 @@ static faro_status probe_init(faro_learner *learner, faro_error *error) {
 }
 
 static uint64_t probe_term(faro_learner *learner) {
+  (void)learner;
   probe.terms++;
-  return probe.term > 0 ? probe.term : learner->params.horizon;
+  return probe.quiet_after > 0 && probe.terms > probe.quiet_after ? 0 : probe.term;
 }
 
 static void probe_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
@@ -215,7 +217,7 @@ static void test_params__are_those_of_the_cell(void **state) {
     faro_experiment *e = parse("glm-ucb", at[i].settings, 50);
     assert_int_equal((int)e->cell[0].settings.value[FARO_KEY_DRAW], FARO_DRAW_BALL);
     e->cell[0].settings.value[FARO_KEY_NORM] = 3;
-    set_probe(0, 0, 1);
+    set_probe(50, 0, 1);
     (void)put_probe(e, "none");
     const faro_learner_params *p = &probe.params;
     assert_true(p->figure == at[i].figure && p->paper == at[i].paper && p->optimism == at[i].optimism);
@@ -321,9 +323,9 @@ static void test_studies__are_seen_after_batches_and_at_the_end_of_a_term(void *
 static void test_early__is_all_regret_without_an_estimate(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", 300);
-  set_probe(0, 1, 1);
+  set_probe(300, 1, 1);
   const faro_cell *cell = put_probe(e, "none");
-  set_probe(0, 1, 1);
+  set_probe(300, 1, 1);
   probe.asks[1] = 0; /* part 0 alone is no new estimate of the parameter */
   const faro_play_record record = play(cell, 0);
   assert_int_equal(probe.answered, 1);
@@ -335,23 +337,134 @@ static void test_early__is_all_regret_without_an_estimate(void **state) {
 static void test_claims__are_of_a_term_and_kept_by_all(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 400);
-  set_probe(200, 1, 200);
+  set_probe(200, 1, 40);
   faro_cell *cell = put_probe(e, "central-tree");
   assert_true(cell->claim.epsilon <= 2 && cell->claim.delta <= 1e-3 && cell->claim.proven);
   assert_int_equal(cell->claim.trust, FARO_TRUST_JOINT);
   assert_true(probe.noisy);
-  set_probe(200, 1, 200);
+  assert_true(cell->settings.value[FARO_KEY_BATCH] == 5); /* the cube root of 200 is 5.8: 40 sums in a term */
+  set_probe(200, 1, 40);
   const faro_play_record record = play(cell, 0);
   assert_true(record.updates == 2 && record.early < record.regret);
-  set_probe(200, 1, 200);
+  set_probe(200, 1, 40);
   faro_play_record again = play(cell, 0);
   again.seconds = record.seconds;
   assert_memory_equal(&record, &again, sizeof record);
   cell->claim.epsilon = 1;
   faro_error error = {0};
-  set_probe(200, 1, 200);
+  set_probe(200, 1, 40);
   assert_int_equal(faro_play(cell, SEED, 0, NULL, &again, &error), FARO_INVALID);
   assert_non_null(strstr(error.message, "a term of 200 people has a weaker claim"));
+  faro_experiment_destroy(e);
+}
+
+/* No more terms: the rest of the horizon is played and regretted, but nobody is asked, and nobody pays. */
+static void test_terms__of_nobody_are_played_without_a_study(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 300);
+  set_probe(100, 1, 25);
+  probe.quiet_after = 1;
+  const faro_cell *cell = put_probe(e, "central-tree");
+  assert_int_equal(probe.begun, 1);
+  set_probe(100, 1, 25);
+  probe.quiet_after = 1;
+  const faro_play_record record = play(cell, 7);
+  assert_int_equal(probe.picks, 300);
+  assert_int_equal(probe.terms, 2);
+  assert_int_equal(probe.begun, 1);
+  assert_int_equal(probe.seen, 25); /* the cube root of 100 is 4.6: batches of 4 */
+  assert_int_equal(probe.seen_at[24], 100);
+  assert_int_equal(probe.answered, 2);
+  assert_true(record.users == 100 && record.posted == 0);
+  assert_true(record.sent == 100 * 2 * 64 * D * (D + 1) / 2); /* two sums of 64-bit numbers */
+  faro_env *env = make_env(cell, 7);
+  double regret = 0;
+  double early = 0;
+  double x[D];
+  for (uint64_t t = 0; t < 300; t++) {
+    regret += faro_env_gap(env, arm_of(probe.luck[t]));
+    (void)faro_env_play(env, arm_of(probe.luck[t]), x);
+    if (t + 1 == 100) early = regret;
+  }
+  assert_close(record.regret, regret, 1e-9);
+  assert_close(record.early, early, 1e-9);
+  assert_true(early < regret);
+  assert_close(record.explored, 0.5, 1e-15); /* all of them choose, turns of three end with 300 */
+  faro_env_destroy(env);
+  faro_experiment_destroy(e);
+}
+
+static void assert_refused(faro_experiment *e, const char *release, const char *text) {
+  faro_cell *cell = &e->cell[0];
+  faro_error why = {0};
+  cell->learner = &probe_kind;
+  cell->release = faro_release_kind_find(release);
+  cell->settings.value[FARO_KEY_BATCH] = 0;
+  assert_int_equal(faro_try_glm(cell, &why), FARO_INVALID);
+  assert_memory_equal(why.message, text, strlen(text));
+}
+
+/* A learner that would ask nobody, and one whose second term, of one person, no shuffler can hide. */
+static void test_try__refuses_what_any_term_would(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 101);
+  set_probe(0, 0, 1);
+  assert_refused(e, "none", "horizon must be longer for learner probe (got 101): it could ask nobody");
+  set_probe(100, 0, 1);
+  assert_refused(e, "shuffle-bits", "people must be 2");
+  assert_int_equal(probe.terms, 2);
+  assert_int_equal(probe.begun, 1);
+  faro_experiment_destroy(e);
+}
+
+/* Of one person who answers a sum and, if asked, a fit: as a study by itself tells. */
+static faro_cost cost_alone(const faro_cell *cell, bool fitted) {
+  const faro_study_params p = {.link = FARO_LINK_LOGISTIC,
+                               .dimension = D,
+                               .norm = 2,
+                               .reward = 1,
+                               .steepest = 0.25,
+                               .people = 100,
+                               .batch = 100,
+                               .horizon = 200,
+                               .failure = 0.1,
+                               .epsilon = 2,
+                               .delta = 1e-3,
+                               .calibration = FARO_CALIBRATION_TIGHT};
+  const uint64_t fits[FARO_PARTS] = {0, 1};
+  const double x[D] = {0.5, 0.5, 0};
+  double theta[D] = {0};
+  faro_answer answer = {.theta = theta};
+  const faro_ask ask = {.part = 1, .ridge = 0.5, .region = {.radius = 2}, .start = x};
+  faro_study *study = NULL;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 99, 0, FARO_ROLE_USER);
+  assert_ok(faro_study_create(&study, cell->release, &p, error));
+  assert_ok(faro_study_allow(study, fits, error));
+  for (int i = 0; i < 100; i++) (void)faro_study_add(study, x, 1, 1, 0.1, &sim);
+  if (fitted) assert_ok(faro_study_fit(study, &ask, &sim, &answer, error));
+  const faro_cost cost = faro_study_cost(study);
+  faro_study_destroy(study);
+  return cost;
+}
+
+/* Two terms of 100 people through a shuffler; a fit at the end of the first, none after the last person. */
+static void test_cost__is_of_a_term_with_its_fits(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 200);
+  set_probe(100, 1, 1);
+  probe.fits[0] = probe.asks[0] = 0;
+  const faro_cell *cell = put_probe(e, "shuffle-bits");
+  set_probe(100, 1, 1);
+  probe.fits[0] = probe.asks[0] = 0;
+  const faro_play_record record = play(cell, 0);
+  const faro_cost with = cost_alone(cell, true);
+  const faro_cost without = cost_alone(cell, false);
+  assert_int_equal(probe.answered, 1);
+  assert_true(with.bits > without.bits && without.bits > 0 && without.messages > 0);
+  assert_true(record.users == 200 && cell->cost.bits == without.bits);
+  assert_close(record.sent / (100 * (with.bits + without.bits)), 1, 1e-12);
+  assert_close(record.posted / (100 * (with.messages + without.messages)), 1, 1e-12);
   faro_experiment_destroy(e);
 }
 
@@ -359,9 +472,9 @@ static void test_claims__are_of_a_term_and_kept_by_all(void **state) {
 static void test_fits__beyond_the_announced_abort(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", 100);
-  set_probe(0, 1, 50);
+  set_probe(100, 1, 50);
   const faro_cell *cell = put_probe(e, "none");
-  set_probe(0, 1, 50);
+  set_probe(100, 1, 50);
   probe.asks[0] = 2;
   const pid_t child = fork();
   if (child == 0) {
@@ -404,9 +517,9 @@ static void test_play__allocates_nothing_for_a_round(void **state) {
   size_t count[2];
   for (int longer = 0; longer < 2; longer++) {
     faro_experiment *e = parse("glm-ucb", "", longer ? 1000 : 100);
-    set_probe(0, 1, 90);
+    set_probe(longer ? 1000 : 100, 1, 90);
     const faro_cell *cell = put_probe(e, "none");
-    set_probe(0, 1, 90);
+    set_probe(longer ? 1000 : 100, 1, 90);
     alloc_reset();
     (void)play(cell, 0);
     count[longer] = alloc_count();
@@ -424,6 +537,9 @@ int main(void) {
       cmocka_unit_test(test_studies__are_seen_after_batches_and_at_the_end_of_a_term),
       cmocka_unit_test(test_early__is_all_regret_without_an_estimate),
       cmocka_unit_test(test_claims__are_of_a_term_and_kept_by_all),
+      cmocka_unit_test(test_terms__of_nobody_are_played_without_a_study),
+      cmocka_unit_test(test_try__refuses_what_any_term_would),
+      cmocka_unit_test(test_cost__is_of_a_term_with_its_fits),
       cmocka_unit_test(test_fits__beyond_the_announced_abort),
       cmocka_unit_test(test_play__stops_and_survives_failing_allocations),
       cmocka_unit_test(test_play__allocates_nothing_for_a_round),

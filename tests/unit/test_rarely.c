@@ -765,7 +765,8 @@ static void test_both__refuse_bad_parameters_and_survive_exhaustion(void **state
     bad[2].offers = 0;
     bad[3].horizon = 0;
     bad[4].optimism = (double)NAN;
-    const char *const word[] = {"bound", "kappa", "arms", "horizon", "optimism"};
+    const char *const word[] = {"bound", "norm must be smaller: at 2 the link is flat, its slope 0", "arms",
+                                "horizon", "optimism"};
     faro_learner *l = NULL;
     for (size_t i = 0; i < 5; i++) {
       faro_error error = {0};
