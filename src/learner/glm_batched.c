@@ -33,7 +33,7 @@ typedef struct batched {
   size_t terms, finished; /* batches begun, and those with an estimate; as many: nobody is asked any more */
   uint64_t begun;         /* people of all of them */
   double lambda;
-  double longest; /* the greatest ||x||_{V_1^-1} of an arm no longer than 1 */
+  double longest, first; /* the greatest ||x||_{V_j^-1} of an arm no longer than 1; and of j = 1 */
   bool wants;
   double *V;
   faro_arms scaled;     /* sqrt(w) x of the arms at hand */
@@ -162,12 +162,11 @@ static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEA
   for (size_t i = 0; i < d; i++) b->V[faro_diagonal(i)] += b->lambda;
   if (faro_whiten_shifted(b->spd, d, b->V, b->past[b->finished].w, b->lambda / 2) > 0)
     learner->diagnostics.shifted++;
-  if (b->finished == 0) {
-    double least = 0;
-    double greatest = 0;
-    faro_spd_extremes(b->spd, b->V, &least, &greatest);
-    b->longest = 1 / sqrt(fmax(least, b->lambda / 2));
-  }
+  double least = 0;
+  double greatest = 0;
+  faro_spd_extremes(b->spd, b->V, &least, &greatest);
+  b->longest = 1 / sqrt(fmax(least, b->lambda / 2));
+  if (b->finished == 0) b->first = b->longest;
   b->wants = true;
 }
 
@@ -176,7 +175,7 @@ static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEA
 static double lift(const batched *b) {
   const faro_learner_params *p = &b->learner.params;
   if (b->finished == 0) return faro_link_steepest(p->link, p->bound);
-  return exp(fmin(2 * p->bound, b->past[0].reach * b->longest));
+  return exp(fmin(2 * p->bound, b->past[0].reach * b->first));
 }
 
 static bool ask(faro_learner *learner, faro_question *question) {
@@ -203,8 +202,7 @@ static void answer(faro_learner *learner, const faro_reply *reply) {
   estimate *e = &b->past[b->finished];
   memcpy(e->theta, reply->theta, p->dimension * sizeof *e->theta);
   const double length = reply->noise * (sqrt(d) + sqrt(2 * log(1 / p->failure)));
-  const double gamma =
-      p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length / sqrt(b->lambda / 2);
+  const double gamma = p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length * b->longest;
   e->reach = (p->paper ? 1 : p->optimism) * gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
   b->finished++;
 }

@@ -224,7 +224,8 @@ static void naive_answer(naive *n, const double told[PACKED], const faro_reply *
           told[i >= k ? i * (i + 1) / 2 + k : k * (k + 1) / 2 + i] + (i == k ? n->lambda : 0);
   memcpy(n->theta[n->finished], reply->theta, sizeof n->theta[0]);
   const double gamma = p->bound * sqrt(D * log((double)p->horizon / p->failure)) +
-                       reply->noise * (sqrt(D) + sqrt(2 * log(1 / p->failure))) / sqrt(n->lambda / 2);
+                       reply->noise * (sqrt(D) + sqrt(2 * log(1 / p->failure))) /
+                           sqrt(fmax(least_eigenvalue(n->V[n->finished]), n->lambda / 2));
   n->reach[n->finished] = (p->paper ? 1 : p->optimism) * gamma * (n->finished == 0 ? sqrt(p->kappa) : 1);
   n->finished++;
 }
