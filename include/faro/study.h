@@ -49,7 +49,7 @@ FARO_API faro_status faro_study_create(faro_study **study, const faro_release_ki
 FARO_API void faro_study_destroy(faro_study *study);
 
 /* How many fits there may be of each part, once and before the first person. Then the claim is settled.
- * shuffle-bits under calibration paper: of one part alone, and then the sum of the other is not published. */
+ * shuffle-bits: of one part alone, and then the sum of the other is not published. */
 FARO_API faro_status faro_study_allow(faro_study *study, const uint64_t fits[static FARO_PARTS],
                                       faro_error *error) FARO_WARN_UNUSED;
 

@@ -20,6 +20,8 @@
 
 enum { BATCHES = 4 }; /* M; the last one learns nothing more */
 
+static const double RIDGE = 1; /* of the fits, in practice */
+
 typedef struct estimate {
   double *theta, *w; /* w: inverse factor of V_j */
   double reach;      /* r_j */
@@ -170,11 +172,11 @@ static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEA
   b->wants = true;
 }
 
-/* Of the first batch V times the steepest slope is above the Hessian. Later V is below it (at theta_1) by the exponentials in
+/* Of the first batch V times the steepest slope, or as much as the ridge needs, is above the Hessian. Later V is below it (at theta_1) by the exponentials in
  * the weights, none of which exceeds that of the longest arm in V_1's least direction. */
 static double lift(const batched *b) {
   const faro_learner_params *p = &b->learner.params;
-  if (b->finished == 0) return faro_link_steepest(p->link, p->bound);
+  if (b->finished == 0) return fmax(faro_link_steepest(p->link, p->bound), RIDGE / b->lambda);
   return exp(fmin(2 * p->bound, b->past[0].reach * b->first));
 }
 
@@ -187,7 +189,7 @@ static bool ask(faro_learner *learner, faro_question *question) {
   const double factor = lift(b);
   for (size_t i = 0; i < faro_packed(p->dimension); i++) b->V[i] *= factor;
   *question = (faro_question){.part = part,
-                              .ridge = p->paper ? b->lambda : 1,
+                              .ridge = p->paper ? b->lambda : RIDGE,
                               .region = {.radius = p->bound},
                               .curvature = b->V,
                               .start = b->past[b->finished == 0 ? 0 : b->finished - 1].theta};

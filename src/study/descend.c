@@ -54,10 +54,7 @@ static bool is_shuffled(const faro_study *s) {
   return faro_release_kind_trust(s->kind) == FARO_TRUST_SHUFFLE;
 }
 
-static uint64_t most_steps(const faro_study *s) {
-  if (s->params.calibration == FARO_CALIBRATION_PAPER) return FARO_STEPS_MAX;
-  return is_shuffled(s) ? MOST_SHUFFLED : MOST_STEPS;
-}
+static uint64_t most_steps(const faro_study *s) { return is_shuffled(s) ? MOST_SHUFFLED : MOST_STEPS; }
 
 static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent *extent, double mu) {
   const size_t d = s->params.dimension;
@@ -83,8 +80,8 @@ static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent
 
 /* 004 Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the mean gradient, the mean of all points.
  * DEVIATION: N ends at 1000, beyond which a fit only takes longer, and where a step would have next to nothing to spend. */
-static course paper_course(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit) {
-  const double n = (double)s->people;
+static course paper_course(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit,
+                           double n) {
   const double rho = s->budget.gaussian ? fit->mu * fit->mu / 2 : faro_budget_rho(fit->spend);
   const double wanted = n * n * rho / (2 * ((double)s->params.dimension + log(1 / s->params.failure)));
   double steps = floor(fmax(1, fmin(wanted, FARO_STEPS_MAX)));
@@ -195,16 +192,18 @@ static double certify(faro_study *s, const faro_ask *ask, const faro_extent *ext
   return fmax(0, gap + sigma / sqrt(m) * (points + whole));
 }
 
-/* The dearest fit that there may be: what it can do, all can. Fits of a shuffler are asked of everybody. */
+/* A fit of everybody. Through a shuffler that is the only one there is. */
 faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error) {
   faro_fit_budget fit;
   faro_release *release = NULL;
   const faro_study_params *p = &study->params;
   faro_status status = faro_budget_fit(study->kind, p, &study->budget, part, index, &fit, error);
-  uint64_t steps = most_steps(study);
-  while (steps > 1 && !study->budget.gaussian && !faro_budget_takes(faro_budget_step(fit.spend, steps)))
-    steps /= 2;
-  if (status == FARO_OK) status = make_release(study, p->reward, &fit, p->people, steps, &release, error);
+  if (status != FARO_OK) return status;
+  const faro_extent extent = {.radius = p->norm, .residual = p->reward};
+  const bool paper = p->calibration == FARO_CALIBRATION_PAPER;
+  const uint64_t steps =
+      paper ? paper_course(study, &extent, &fit, (double)p->people).steps : most_steps(study);
+  status = make_release(study, p->reward, &fit, p->people, steps, &release, error);
   faro_release_destroy(release);
   return status;
 }
@@ -217,7 +216,8 @@ faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const far
   faro_status status =
       faro_budget_fit(study->kind, &study->params, &study->budget, ask->part, ledger->charged, &fit, error);
   if (status != FARO_OK) return status;
-  const course c = paper ? paper_course(study, extent, &fit) : tight_course(study, ask, extent, fit.mu);
+  const course c = paper ? paper_course(study, extent, &fit, (double)study->people)
+                         : tight_course(study, ask, extent, fit.mu);
   faro_release *release = NULL;
   status = make_release(study, extent->residual, &fit, study->people, c.steps, &release, error);
   if (status != FARO_OK) return status;

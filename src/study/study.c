@@ -143,7 +143,9 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
 static uint64_t choose_batch(const faro_study *s) {
   if (shuffled(s->kind)) return s->params.people;
   const bool tight = is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_TIGHT;
-  return tight ? (uint64_t)cbrt((double)s->params.people) : 1;
+  if (!tight) return 1;
+  const uint64_t root = (uint64_t)cbrt((double)s->params.people);
+  return (root + 1) * (root + 1) * (root + 1) <= s->params.people ? root + 1 : root; /* cbrt may round down */
 }
 
 static faro_status build(faro_study *s, faro_error *error) {

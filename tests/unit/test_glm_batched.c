@@ -195,7 +195,7 @@ static double least_eigenvalue(const matrix a) {
 /* What V is to be multiplied by, so that it is above the Hessian at theta_1: the weights leave out exp(width), which is
  * largest for an arm of length 1 in V_1's least direction. */
 static double lift(const naive *n) {
-  if (n->finished == 0) return steepest(n->p->link);
+  if (n->finished == 0) return fmax(steepest(n->p->link), 1 / n->lambda); /* with the ridge, 1, in it */
   return exp(fmin(2 * n->p->bound, n->reach[0] / sqrt(least_eigenvalue(n->V[0]))));
 }
 

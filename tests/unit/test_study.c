@@ -168,7 +168,7 @@ static void test_sums__come_after_every_batch(void **state) {
  * the published trees have them. */
 static void test_batch__of_nobody_s_choice(void **state) {
   (void)state;
-  const uint64_t people[] = {1, 2, 7, 8, 9, 255, 256, 1000, 20000};
+  const uint64_t people[] = {1, 2, 7, 8, 9, 255, 256, 1000, 3374, 3375, 20000};
   const char *const kind[] = {"central-tree", "central-factored", "none"};
   for (size_t i = 0; i < sizeof people / sizeof *people; i++) {
     uint64_t root = 1;
