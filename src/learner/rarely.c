@@ -11,7 +11,7 @@
  *
  * When fits are asked for depends on released matrices alone.
  * DEVIATION: 004 and Sawarni et al. fit theta_o anew after every round that explores. Under privacy that would show who
- * explored (docs/privacy.md, glm-joint). Here V's own growth decides, as Criterion II does for H: V <= f V_o keeps
+ * explored (docs/privacy.md, Studies). Here V's own growth decides, as Criterion II does for H: V <= f V_o keeps
  * theta_o's widths within sqrt(f). For the same reason Criterion II is looked at when sums are released, and not only in
  * rounds that do not explore. */
 #include "learner/rarely.h"
@@ -112,8 +112,6 @@ static faro_rarely_constants practice(const faro_learner_params *p,
     if (part == 0)
       c.doubt = bound; /* with so small a lambda noise alone can double V, and nobody has explored */
   }
-  c.lambda_min = fmax(c.lambda[0], c.lambda[1]) / 2;
-  c.lambda_max = 3 * c.lambda_min;
   const double explored = fmin(t / d, 1 / c.threshold); /* what V may grow to, and no further */
   c.fits[0] = 1 + (uint64_t)ceil(log2(1 + explored / c.lambda[0]));
   c.fits[1] = 1 + (uint64_t)ceil(log2(1 + t * B / (d * c.lambda[1])));

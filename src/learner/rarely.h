@@ -7,7 +7,7 @@
 /* What is fixed when the horizon and the noise are known. */
 typedef struct faro_rarely_constants {
   double lambda[FARO_LEARNER_PARTS]; /* of V and of H */
-  double lambda_max, lambda_min;     /* bounds on the eigenvalues of lambda I + noise, the greater lambda's */
+  double lambda_max, lambda_min;     /* as published: bounds on the eigenvalues of lambda I + noise */
   double Gamma;                      /* paper: from which gamma and beta follow with the fits' bounds */
   double gamma, beta;                /* widths: of theta_o's region (times sqrt(kappa)), of theta_tau's */
   double threshold;                  /* Criterion I */
