@@ -351,25 +351,30 @@ void faro_rarely_answer(faro_learner *learner, const faro_reply *reply) {
   set_index(r);
 }
 
-/* All memory in one block. */
+/* All memory in one block, its parts aligned to 64 bytes. */
 static faro_status allocate(faro_rarely *r, faro_error *error) {
   const size_t d = r->learner.params.dimension;
   const size_t packed = faro_packed(d);
   const size_t stride = faro_arm_stride(r->learner.params.offers);
-  const size_t scratch = faro_score_scratch(d, stride) + stride;
-  double *next = faro_arena_alloc(&r->learner.arena, 7 * packed + 4 * d + 2 * stride + scratch + 16 * 14,
-                                  sizeof *next, error);
-  if (!next) return FARO_MEMORY;
-  double **const block[] = {&r->V,    &r->V_o,       &r->W_V,     &r->H,         &r->H_tau,
-                            &r->W_H,  &r->curvature, &r->theta_o, &r->theta_tau, &r->theta,
-                            &r->zero, &r->width,     &r->score,   &r->scratch};
-  const size_t length[] = {packed, packed, packed, packed, packed, packed, packed,
-                           d,      d,      d,      d,      stride, stride, scratch};
-  for (size_t i = 0; i < sizeof block / sizeof *block; i++) {
-    *block[i] = next;
-    next += (length[i] + 7) / 8 * 8; /* keeps 64-byte alignment */
+  const struct {
+    double **to;
+    size_t length;
+  } part[] = {{&r->V, packed},         {&r->V_o, packed},
+              {&r->W_V, packed},       {&r->H, packed},
+              {&r->H_tau, packed},     {&r->W_H, packed},
+              {&r->curvature, packed}, {&r->theta_o, d},
+              {&r->theta_tau, d},      {&r->theta, d},
+              {&r->zero, d},           {&r->width, stride},
+              {&r->score, stride},     {&r->scratch, faro_score_scratch(d, stride) + stride}};
+  const size_t parts = sizeof part / sizeof *part;
+  size_t total = 0;
+  for (size_t i = 0; i < parts; i++) total += (part[i].length + 7) / 8 * 8;
+  double *next = faro_arena_alloc(&r->learner.arena, total, sizeof *next, error);
+  for (size_t i = 0; next && i < parts; i++) {
+    *part[i].to = next;
+    next += (part[i].length + 7) / 8 * 8;
   }
-  return FARO_OK;
+  return next ? FARO_OK : FARO_MEMORY;
 }
 
 faro_status faro_rarely_init(faro_learner *learner, faro_error *error) {
