@@ -25,6 +25,7 @@ static const double RIDGE = 1; /* of the fits, in practice */
 typedef struct estimate {
   double *theta, *w; /* w: inverse factor of V_j */
   double reach;      /* r_j */
+  double longest;    /* the greatest ||x||_{V_j^-1} of an arm no longer than 1 */
 } estimate;
 
 typedef struct batched {
@@ -35,7 +36,6 @@ typedef struct batched {
   size_t terms, finished; /* batches begun, and those with an estimate; as many: nobody is asked any more */
   uint64_t begun;         /* people of all of them */
   double lambda;
-  double longest, first; /* the greatest ||x||_{V_j^-1} of an arm no longer than 1; and of j = 1 */
   bool wants;
   double *V;
   faro_arms scaled;     /* sqrt(w) x of the arms at hand */
@@ -76,8 +76,7 @@ static void begin(faro_learner *learner, const faro_noise noise[static FARO_LEAR
   const unsigned part = b->terms == 0 ? 0 : 1;
   b->begun += term(learner);
   b->terms++;
-  const double bound =
-      noise[part].scale[0] > 0 ? faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * BATCHES)) : 0;
+  const double bound = faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * BATCHES));
   const double wide = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure);
   b->lambda = p->paper ? wide + 2 * bound : fmax(1, 2 * p->optimism * bound);
   fits[part] = 1;
@@ -167,17 +166,17 @@ static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEA
   double least = 0;
   double greatest = 0;
   faro_spd_extremes(b->spd, b->V, &least, &greatest);
-  b->longest = 1 / sqrt(fmax(least, b->lambda / 2));
-  if (b->finished == 0) b->first = b->longest;
+  b->past[b->finished].longest = 1 / sqrt(fmax(least, b->lambda / 2));
   b->wants = true;
 }
 
-/* Of the first batch V times the steepest slope, or as much as the ridge needs, is above the Hessian. Later V is below it (at theta_1) by the exponentials in
- * the weights, none of which exceeds that of the longest arm in V_1's least direction. */
+/* What brings V above the Hessian. Of the first batch it is the steepest slope, or as much as the ridge needs. Later V is
+ * below the Hessian at theta_1 by the exponentials in the weights, none of which exceeds that of an arm of length 1 in V_1's
+ * least direction. */
 static double lift(const batched *b) {
   const faro_learner_params *p = &b->learner.params;
   if (b->finished == 0) return fmax(faro_link_steepest(p->link, p->bound), RIDGE / b->lambda);
-  return exp(fmin(2 * p->bound, b->past[0].reach * b->first));
+  return exp(fmin(2 * p->bound, b->past[0].reach * b->past[0].longest));
 }
 
 static bool ask(faro_learner *learner, faro_question *question) {
@@ -204,7 +203,7 @@ static void answer(faro_learner *learner, const faro_reply *reply) {
   estimate *e = &b->past[b->finished];
   memcpy(e->theta, reply->theta, p->dimension * sizeof *e->theta);
   const double length = reply->noise * (sqrt(d) + sqrt(2 * log(1 / p->failure)));
-  const double gamma = p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length * b->longest;
+  const double gamma = p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length * e->longest;
   e->reach = (p->paper ? 1 : p->optimism) * gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
   b->finished++;
 }

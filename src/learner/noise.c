@@ -16,6 +16,7 @@
  * and the squares A^2 add up to d I, so by Tropp's theorem P(||N|| > t) <= 2 d exp(-l t + d K(l)): as for a sum of d n
  * Laplace variables, with q / d. */
 double faro_gram_bound(const faro_noise *noise, size_t d, double q) {
+  if (!noise->scale) return 0;
   if (noise->laplace > 0)
     return faro_laplace_sum_quantile((double)d * noise->summands, noise->laplace, q / (double)d);
   const double *scale = noise->scale;

@@ -31,8 +31,7 @@ static double common_width(const faro_learner_params *p) {
 /* On the operator norm of the noise in a part's sums, for both parts and all releases together with probability
  * 1 - zeta/2. */
 static double noise_bound(const faro_learner_params *p, const faro_noise *noise) {
-  const bool noisy = noise->scale && noise->scale[0] > 0;
-  return noisy ? faro_gram_bound(noise, p->dimension, p->failure / (4 * (double)p->horizon)) : 0;
+  return faro_gram_bound(noise, p->dimension, p->failure / (4 * (double)p->horizon));
 }
 
 /* The width of theta_o's region and Criterion I follow from Gamma and the bound on a fit's loss. R = 1. */

@@ -14,7 +14,7 @@
  * share. A grid makes the second case a little worse, which is checked for each release (faro_budget_keeps).
  *
  *   tight    a third of mu^2 for sums, two for fits, of which the first have most
- *   paper    004 Theorem 5.1: thirds of epsilon and delta for sums, switches and fits, each turned into rho; the third of
+ *   paper    004 section 6.3: thirds of epsilon and delta for sums, switches and fits, each turned into rho; the third of
  *            the switches is not spent here, because whatever decides on them is published sums
  *   figure   as the published program, see published.c
  *
