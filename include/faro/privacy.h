@@ -168,7 +168,7 @@ typedef struct faro_bits_plan {
 } faro_bits_plan;
 
 /* Fills grid (where 0), bits, noise_sd, mu and slack so that all releases with a user in them are together
- * (epsilon, delta)-private: (sqrt(load) mu, touched slack). */
+ * (epsilon, delta)-private: (sqrt(load) mu, touched slack). 2e-4 of delta is left over. */
 FARO_API faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta,
                                          faro_error *error) FARO_WARN_UNUSED;
 /* From grid and bits: noise_sd, mu and slack (for a target delta), and the least epsilon. */

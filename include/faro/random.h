@@ -44,6 +44,8 @@ FARO_API void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance,
 FARO_API faro_status faro_secure_open(faro_secure_rng **secure, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_secure_close(faro_secure_rng *secure);
 FARO_API faro_rng *faro_secure_face(faro_secure_rng *secure);
+/* Permutes `count` items of `size` bytes; all orders are equally likely. */
+FARO_API void faro_secure_shuffle(faro_secure_rng *secure, void *items, size_t count, size_t size);
 
 FARO_API void faro_rng_refill(faro_rng *rng);
 

@@ -80,9 +80,12 @@ typedef struct faro_release_params {
   faro_level level;
   uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
   uint64_t crowd; /* users of all releases that one shuffler serves together, as in a phase; 0: of this one */
-  bool anytime;   /* the horizon is only the first one, see faro_release_double */
   uint64_t
       grid; /* of bit sums under tight: steps of an entry; coarser means fewer bits and more noise; 0: fine */
+  /* Share of a batch's users who are sure to be people and to add their noise; 0: 1. Where users hide among each other, the
+   * claim counts on so many of each batch, rounded down, and no more; under `tight` only. */
+  double honest;
+  bool anytime; /* the horizon is only the first one, see faro_release_double */
   faro_calibration calibration;
 } faro_release_params;
 
@@ -108,6 +111,9 @@ FARO_API bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_c
 FARO_API bool faro_release_kind_takes(const faro_release_kind *kind, bool phased);
 /* Whether its shuffler assigns the actions, and so knows who plays what, while the server does not (003 Alg. 3). */
 FARO_API bool faro_release_kind_assigns(const faro_release_kind *kind);
+
+/* Whether its messages are numbers of ones, which shufflers add up (faro_shuffler); else they are passed on whole. */
+FARO_API bool faro_release_kind_counts(const faro_release_kind *kind);
 
 /* FARO_INVALID names the parameter, its value and what is allowed. */
 FARO_API faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
@@ -154,8 +160,12 @@ FARO_API faro_status faro_gate_admit(faro_gate *gate, uint64_t user, uint64_t ba
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim);
 
 /* The same for deployment: all noise in integers, from a secure stream. Prepare comes first; it refuses a release whose
- * noise is a floating-point number. */
+ * noise is a floating-point number, and one whose claim was not shown to hold in whole numbers (Gaussian noise: other
+ * calibrations than `tight`). Gaussian noise on a grid has a standard deviation larger than faro_release_noise says by
+ * a millionth, or by what rounding to the grid costs where noise is very large (at most one per cent). */
 FARO_API bool faro_release_kind_exact(const faro_release_kind *kind);
+FARO_API faro_status faro_release_vouch(faro_release *release, faro_error *error)
+    FARO_WARN_UNUSED; /* only what prepare would refuse */
 FARO_API faro_status faro_release_prepare(faro_release *release, faro_error *error) FARO_WARN_UNUSED;
 FARO_API bool faro_release_absorb_secure(faro_release *release, const double *x, double y,
                                          faro_secure_rng *secure);
@@ -205,16 +215,23 @@ FARO_API const uint64_t *faro_release_report(const faro_release *release, size_t
 FARO_API size_t faro_release_due(const faro_release *release);
 
 /* Messages. All are of one size; `batch` holds B of them one after another.
- * For deployment R and S take a secure stream, and R refuses a release whose noise is a floating-point number. The
- * same R and S in a simulation are _rehearse and _rehearse_shuffle. */
+ * For deployment R and S take a secure stream, and R refuses what prepare refuses. The same R and S in a simulation are
+ * _rehearse and _rehearse_shuffle. */
 FARO_API size_t faro_release_message_size(const faro_release *release);
-/* A message is message_size / 8 numbers: whole ones where R may be deployed, doubles elsewhere. As doubles: */
+/* The most by which one message, whatever a client puts into it, can move an entry of the published sum away from what it
+ * would be with a message of zero; what exceeds it is refused or cut. INFINITY where messages are not bounded. */
+FARO_API double faro_release_influence(const faro_release *release);
+/* A message is message_size / 8 numbers: whole ones (unsigned ones of bits; signed steps of a grid) where R may be
+ * deployed, doubles elsewhere. As doubles: */
 FARO_API void faro_release_numbers(const faro_release *release, const void *message, double *numbers);
 FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y,
                                             faro_secure_rng *secure, void *message,
                                             faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_release_rehearse(faro_release *release, const double *x, double y, faro_sim_rng *sim,
                                     void *message);
+/* What an entry of the part for shuffler `level` (0 where there is none) can be, in a message that R made; analyze refuses,
+ * or S cuts, what is beyond. */
+FARO_API void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most);
 /* S: turns the batch of B messages into what the analyzer may see, and returns how many messages those are. A message
  * beyond its range is cut to it. 0, and nothing done, where there are several shufflers: see faro_shuffler. */
 FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure);
@@ -225,8 +242,21 @@ FARO_API size_t faro_release_rehearse_shuffle(const faro_release *release, void 
 FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
                                           faro_sim_rng *sim, faro_error *error) FARO_WARN_UNUSED;
 
-/* The same for deployment, after prepare: noise that the server adds comes from the secure stream. */
+/* The same for deployment, after prepare (or vouch, where the server adds no noise): that noise comes from the secure
+ * stream. */
 FARO_API faro_status faro_release_analyze_secure(faro_release *release, const void *batch, size_t count,
                                                  faro_secure_rng *secure, faro_error *error) FARO_WARN_UNUSED;
+
+/* State: all that the server must remember of a release to go on after a restart, at the border of two batches. Loaded into
+ * a release that was just made from the same contribution and parameters, it does bit by bit what the old one would have
+ * done. Not for every kind: state_size is 0, and save refuses, where it is not offered, and for a release that has doubled
+ * its horizon. Save refuses while a batch is open. Load refuses, with nothing changed, whatever save cannot have written for
+ * such a release: another size, version, kind or parameter, more batches than are allowed, numbers out of range.
+ * Where the server is trusted (joint) a state holds raw sums: it is to be kept as the data are. */
+FARO_API size_t faro_release_state_size(const faro_release *release);
+FARO_API faro_status faro_release_save(const faro_release *release, void *state,
+                                       faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_release_load(faro_release *release, const void *state, size_t size,
+                                       faro_error *error) FARO_WARN_UNUSED;
 
 #endif

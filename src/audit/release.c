@@ -169,8 +169,8 @@ static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, far
                                       .context = t,
                                       .run = see_messages};
   const double users = shuffled ? (double)t->batch : 1;
-  const bool many =
-      faro_release_kind_exact(t->kind) && users * faro_release_cost(t->release).bits > MESSAGE_BITS_MAX;
+  const bool by_bits = faro_release_kind_exact(t->kind) && !faro_release_noise(t->release).gaussian;
+  const bool many = by_bits && users * faro_release_cost(t->release).bits > MESSAGE_BITS_MAX;
   if (!shuffled && many) t->batch = t->params.batch = 1; /* the sum of one user is the message */
   if (many) *mechanism = sums(t, t->visits);
   if (!shuffled || many) return FARO_OK;

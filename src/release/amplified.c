@@ -2,7 +2,7 @@
  * noise may be smaller than in the local model by about sqrt(B). P_Amp, 000 Alg. 2-4. */
 #include <math.h>
 
-#include "release/kind.h"
+#include "release/grid.h"
 
 /* What the paper's own lemma says of the noise: a batch is (epsilon_m, delta_m)-private, and M0 of them compose by its
  * Theorem E.2 (or as a plain sum), with what their deltas leave of delta as slack. */
@@ -60,21 +60,24 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
 }
 
 /* The largest mu of a user's message with which a shuffled batch spends no more than `each`, over a few ways to split
- * delta. */
-static double amplified_mu(faro_budget each, double batch) {
-  double mu = 0;
+ * delta. `batch` counts honest users: the others' messages, mixed in, are no more than what an adversary could add. */
+static faro_grid_basis amplified(faro_budget each, double batch) {
+  faro_grid_basis best = {0};
   for (double share = 0.5; share > 1e-3; share /= 4) { /* of delta, for the local randomizers' own deltas */
     const double delta0 =
         share * each.delta / (2 * (exp(each.epsilon) + 1) * batch); /* (1 + e^-epsilon0 / 2) < 2 */
     const double epsilon0 = faro_shuffle_local_epsilon(each.epsilon, each.delta, batch, delta0);
-    mu = fmax(mu, faro_gaussian_mu(epsilon0, delta0));
+    const double mu = faro_gaussian_mu(epsilon0, delta0);
+    if (mu > best.mu) best = (faro_grid_basis){.mu = mu, .epsilon = epsilon0, .delta = delta0};
   }
-  return mu;
+  return best;
 }
 
-static double amplified_mu_of(const faro_release *r) {
-  return amplified_mu(faro_composed_share(r), (double)r->params.batch);
+static faro_grid_basis amplified_of(const faro_release *r) {
+  return amplified(faro_composed_share(r), faro_honest(r, 1, (double)r->params.batch));
 }
+
+static double amplified_mu(const faro_release *r) { return amplified_of(r).mu; }
 
 /* The least noise with amplification, or without when that is less: a local randomizer is private whatever the shuffler
  * does, and M0 messages of one user are a Gaussian mechanism with mu^2 M0. */
@@ -83,18 +86,31 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
   const double plain = faro_gaussian_mu(epsilon, delta) / sqrt((double)r->repeats);
-  const double amplified = faro_kept(r, amplified_mu_of);
-  faro_set_gaussian(r, r->contribution.sensitivity / fmax(plain, amplified), 1, 1);
+  const double shuffled = faro_kept(r, amplified_mu);
+  faro_set_gaussian(r, r->contribution.sensitivity / fmax(plain, shuffled), 1, 1);
   faro_set_scale(r, sqrt((double)r->params.horizon));
   r->claim = faro_claim_make(
       epsilon, delta, FARO_TRUST_SHUFFLE, true, "%s%s",
-      amplified > plain ? "exact Gaussian mechanism, amplified by shuffling (Feldman, McMillan, Talwar 2021, "
-                          "numerically)"
-                        : "exact Gaussian mechanism (Balle & Wang 2018); this batch amplifies nothing",
-      r->repeats == 1     ? ""
-      : amplified > plain ? "; the batches of a user composed by privacy-loss distributions"
-                          : "; mu^2 adds over the batches of a user");
+      shuffled > plain ? "exact Gaussian mechanism, amplified by shuffling (Feldman, McMillan, Talwar 2021, "
+                         "numerically)"
+                       : "exact Gaussian mechanism (Balle & Wang 2018); this batch amplifies nothing",
+      r->repeats == 1    ? ""
+      : shuffled > plain ? "; the batches of a user composed by privacy-loss distributions"
+                         : "; mu^2 adds over the batches of a user");
   return FARO_OK;
+}
+
+/* Amplification is of a message that is (epsilon0, delta0)-private by itself; without it a user has M0 messages. */
+static faro_status vouch(const faro_release *r, faro_error *error) {
+  const faro_release_params *p = &r->params;
+  const double length = (double)r->contribution.length;
+  const double repeats = (double)r->repeats;
+  const double plain = faro_gaussian_mu(p->epsilon, p->delta);
+  faro_grid_basis basis = amplified_of(r);
+  basis.draws = length;
+  if (!(basis.mu > plain / sqrt(repeats)))
+    basis = (faro_grid_basis){plain, p->epsilon, p->delta, repeats * length};
+  return faro_grid_vouch(r, basis, error);
 }
 
 /* 000 Cor. B.2, without its unknown constant. */
@@ -113,8 +129,7 @@ const faro_release_kind faro_release_shuffle_amplified = {
     .phases = true,
     .choose_batch = faro_amplified_batch,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
-    .thicken = faro_gaussian_thicken,
-    .randomize = faro_gaussian_randomize,
+    .vouch = vouch,
     .mix = faro_real_mix,
-    FARO_REAL_KIND,
+    FARO_GRID_KIND,
 };

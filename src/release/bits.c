@@ -155,6 +155,17 @@ static double worst_variance(const faro_bits *s, uint64_t batches) {
   return worst;
 }
 
+/* A user's noise is within sqrt(b L / 2) of its mean but for 2 e^-L of the cases (Hoeffding). L is such that over all
+ * draws of all users cutting it there costs a billionth of delta (docs/privacy.md): nobody can lie by more than that. */
+static void set_cut(const faro_release *r, faro_bits_level *l, bool fair) {
+  const double draws = (double)r->params.horizon * (double)(r->contribution.length * bits_in(r)->levels);
+  const double often = log(2 * draws) + r->params.epsilon + log(2e9 / r->params.delta);
+  const uint64_t reach = (uint64_t)ceil(sqrt((double)l->bits * often / 2));
+  const uint64_t half = l->bits / 2;
+  l->low = fair && reach < half ? half - reach : 0;
+  l->high = fair && reach < half ? l->bits - l->low : l->bits;
+}
+
 faro_status faro_bits_fix(faro_release *r, double step, faro_error *error) {
   faro_bits *s = bits_of(r);
   const double grid = ceil(2 * r->contribution.entry / step - 1e-9);
@@ -165,7 +176,11 @@ faro_status faro_bits_fix(faro_release *r, double step, faro_error *error) {
   s->grid = (uint64_t)grid;
   s->rounding = r->contribution.binary ? 0 : step * step / 4;
   for (size_t i = 0; i < s->levels; i++) {
+    set_cut(r, &s->level[i], s->fair);
     faro_binomial_plan(&s->level[i].plan, s->level[i].noise, bias_of(s));
+    const faro_status status =
+        faro_coins_init(&s->level[i].coins, &r->arena, s->fair ? s->level[i].bits : 0, error);
+    if (status != FARO_OK) return status;
     r->cost.bits += (double)r->contribution.length * (double)(s->grid + s->level[i].bits);
   }
   for (size_t i = 0; i < s->levels; i++)
@@ -190,9 +205,11 @@ static double load_at(uint64_t unit, uint64_t repeats) {
 static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) {
   const faro_bits *s = bits_in(r);
   const double levels = (double)s->levels;
+  const bool one = of_server(r) || alone(r);
   const uint64_t unit = s->level[level].unit;
-  return (faro_bits_plan){.users = of_server(r) || alone(r) ? 1 : (double)size_of(r, level),
-                          .honest = 1,
+  const double users = one ? 1 : (double)size_of(r, level);
+  return (faro_bits_plan){.users = users,
+                          .honest = one ? 1 : faro_honest(r, unit, (double)r->params.batch) / users,
                           .dimension = (double)r->contribution.length,
                           .sensitivity = r->contribution.sensitivity / (2 * r->contribution.entry),
                           .grid = grid,
@@ -311,6 +328,10 @@ static inline uint64_t fixed_point(double z, double entry, double scale, double 
 /* Random rounding: up with exactly the probability of the fraction. */
 static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
 
+static inline uint64_t cut(const faro_bits_level *l, uint64_t noise) {
+  return noise < l->low ? l->low : noise > l->high ? l->high : noise;
+}
+
 /* add: to what is there, else in its place. One random word serves two entries; a binary entry is on the grid. */
 static void round_all(const faro_release *r, const double *z, faro_rng *rng, uint64_t *ones, bool add) {
   const faro_bits *s = bits_in(r);
@@ -340,14 +361,16 @@ void faro_bits_randomize(const faro_release *r, const double *z, faro_rng *rng, 
   const size_t parts = r->message_size / r->report_size;
   uint64_t *ones = message;
   round_all(r, z, rng, ones, false);
-  for (size_t level = parts; level-- > 0;) /* the lowest part last: it holds the rounded numbers until then */
+  for (size_t level = parts;
+       level-- > 0;) { /* the lowest part last: it holds the rounded numbers until then */
+    const faro_bits_level *l = &s->level[level];
     for (size_t i = 0; i < length; i++) {
-      const uint64_t bits = s->level[level].bits;
       const uint64_t noise =
-          s->fair ? faro_exact_binomial_half(rng, bits) : faro_exact_binomial_quarter(rng, bits);
+          s->fair ? faro_coins_draw(&l->coins, rng) : faro_exact_binomial_quarter(rng, l->bits);
       ones[level * length + i] =
-          faro_release_spent(r) || active(r, level, r->ledger.charged) ? ones[i] + noise : 0;
+          faro_release_spent(r) || active(r, level, r->ledger.charged) ? ones[i] + cut(l, noise) : 0;
     }
+  }
 }
 
 /* The shufflers' side, when they are all in one process: a whole batch comes in at once. */
@@ -405,19 +428,22 @@ faro_status faro_bits_prepare(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* Only the totals leave: the messages of the users are wiped. A message that claims more ones than it has bits is
- * cut to them, so no client moves a total by more. */
+/* Only the totals leave: the messages of the users are wiped. A message with more or fewer ones than an honest one can
+ * have is cut to them, so no client moves a total by more. */
 void faro_bits_mix(const faro_release *r, void *batch, faro_rng *rng) {
   (void)rng;
   const faro_bits *s = bits_in(r);
   const size_t length = r->contribution.length;
-  const uint64_t most = s->grid + s->level[0].bits;
+  const uint64_t least = s->level[0].low;
+  const uint64_t most = s->grid + s->level[0].high;
   uint64_t *total = batch;
-  for (size_t i = 0; i < length; i++) total[i] = total[i] < most ? total[i] : most;
-  for (uint64_t user = 1; user < r->params.batch; user++) {
+  for (uint64_t user = 0; user < r->params.batch; user++) {
     uint64_t *ones = total + user * length;
-    for (size_t i = 0; i < length; i++) total[i] += ones[i] < most ? ones[i] : most;
-    memset(ones, 0, length * sizeof *ones);
+    for (size_t i = 0; i < length; i++) {
+      const uint64_t counts = ones[i] < least ? least : ones[i] > most ? most : ones[i];
+      if (user > 0) ones[i] = 0;
+      total[i] = user > 0 ? total[i] + counts : counts;
+    }
   }
 }
 
@@ -427,11 +453,16 @@ bool faro_bits_sound(const faro_release *r, size_t index, const void *message) {
   const faro_bits *s = bits_in(r);
   const bool report = !alone(r) && !of_server(r);
   const uint64_t users = report ? size_of(r, index) : 1;
-  const uint64_t most = users * (s->grid + s->level[report ? index : 0].bits);
+  const faro_bits_level *l = &s->level[report ? index : 0];
   const uint64_t *total = message;
   for (size_t i = 0; i < r->contribution.length; i++)
-    if (total[i] > most) return false;
+    if (total[i] < users * l->low || total[i] > users * (s->grid + l->high)) return false;
   return true;
+}
+
+void faro_bits_range(const faro_release *r, size_t level, int64_t *least, int64_t *most) {
+  *least = (int64_t)bits_in(r)->level[level].low;
+  *most = (int64_t)(bits_in(r)->grid + bits_in(r)->level[level].high);
 }
 
 void faro_bits_collect(faro_release *r, size_t index, const void *message) {
@@ -487,4 +518,54 @@ double faro_bits_share(const faro_release *r) {
   const faro_bits *s = bits_in(r);
   const uint64_t users = r->ledger.charged * r->params.batch;
   return sqrt(fmin(1, (variance_at(s, r->ledger.charged) + s->rounding * (double)users) / s->worst));
+}
+
+/* A part of a message counts for its ones less the expected noise and the shift; estimates weigh the levels' parts, with
+ * weights that add up to 1. */
+double faro_bits_influence(const faro_release *r) {
+  const faro_bits *s = bits_in(r);
+  const double entry = r->contribution.entry;
+  double most = 0;
+  for (size_t i = 0; i < s->levels; i++) {
+    const faro_bits_level *l = &s->level[i];
+    const double mean = bias_of(s) * (double)l->bits;
+    const double up = ((double)(s->grid + l->high) - mean) * s->step - entry;
+    most = fmax(most, fmax(up, entry + (mean - (double)l->low) * s->step));
+  }
+  return most;
+}
+
+/* State: of each level its last report, its estimates, and what its shuffler holds, which is nothing where users send to
+ * shufflers of their own. */
+
+bool faro_bits_span(const faro_release *r, size_t index, faro_span *span) {
+  const faro_bits *s = bits_in(r);
+  if (index >= 3 * s->levels) return false;
+  const faro_bits_level *l = &s->level[index / 3];
+  const uint64_t users = size_of(r, index / 3);
+  *span = (faro_span){.count = r->contribution.length, .most = users * s->grid + l->noise};
+  if (index % 3 == 0) span->ones = l->node;
+  else if (index % 3 == 1) span->real = l->base;
+  else span->ones = l->shuffler.total;
+  return true;
+}
+
+/* A node that is under way has all batches since its begin; its complete children are those of the batches after the last
+ * complete one of its level. */
+void faro_bits_resume(faro_release *r) {
+  const faro_bits *s = bits_in(r);
+  const uint64_t charged = r->ledger.charged;
+  for (size_t i = 0; i < s->levels; i++) {
+    const uint64_t open = i + 1 < s->levels ? charged % s->level[i + 1].unit : charged;
+    s->level[i].nodes = open / s->level[i].unit;
+    const uint64_t batches = charged % s->level[i].unit;
+    if (batches == 0 || !active(r, i, charged)) continue;
+    faro_shuffler *shuffler = &s->level[i].shuffler;
+    shuffler->phase = FARO_SHUFFLER_ACTIVE;
+    shuffler->task = task_of(r, i);
+    shuffler->held = batches * r->params.batch;
+  }
+  bits_of(r)->reported = 0;
+  while (charged > 0 && bits_in(r)->reported < s->levels && ends(r, bits_in(r)->reported, charged - 1))
+    bits_of(r)->reported++;
 }

@@ -3,6 +3,7 @@
 #ifndef FARO_RELEASE_BITS_H
 #define FARO_RELEASE_BITS_H
 
+#include "random/coins.h"
 #include "random/table.h"
 #include "release/kind.h"
 #include "release/shuffler.h"
@@ -12,7 +13,9 @@ typedef struct faro_bits_level {
   uint64_t unit;      /* batches of a node; users: unit * batch */
   uint64_t bits;      /* noise bits of a user and entry */
   uint64_t noise;     /* noise bits of a node and entry: of all its users, or of the server */
-  faro_binomial plan; /* draws them in simulations */
+  uint64_t low, high; /* ones among a user's noise bits: others are cut to these */
+  faro_coins coins;   /* draws a user's, fair ones */
+  faro_binomial plan; /* draws a node's in simulations */
   faro_table *table;  /* and exactly, once prepared */
   faro_shuffler shuffler;
   uint64_t *node; /* the ones of its last node */
@@ -63,6 +66,7 @@ void faro_bits_thicken_secure(faro_release *r, faro_rng *rng);
 faro_status faro_bits_prepare(faro_release *r, faro_error *error);
 void faro_bits_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 bool faro_bits_sound(const faro_release *r, size_t index, const void *message);
+void faro_bits_range(const faro_release *r, size_t level, int64_t *least, int64_t *most);
 void faro_bits_collect(faro_release *r, size_t index, const void *message);
 void faro_bits_mix(const faro_release *r, void *batch, faro_rng *rng); /* for one shuffler */
 void faro_bits_publish(faro_release *r, faro_sim_rng *sim);
@@ -71,13 +75,17 @@ size_t faro_bits_due(const faro_release *r);
 const uint64_t *faro_bits_report(const faro_release *r, size_t level);
 double faro_bits_share(const faro_release *r);
 bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack);
+double faro_bits_influence(const faro_release *r);
+bool faro_bits_span(const faro_release *r, size_t index, faro_span *span);
+void faro_bits_resume(faro_release *r);
 
 /* What all kinds made of bit sums have in common. */
 #define FARO_BITS_KIND                                                                                       \
   .exact = true, .splits = true, .size = sizeof(faro_bits), .absorb = faro_bits_absorb,                      \
   .thicken = faro_bits_thicken, .thicken_secure = faro_bits_thicken_secure, .prepare = faro_bits_prepare,    \
-  .randomize = faro_bits_randomize, .sound = faro_bits_sound, .collect = faro_bits_collect,                  \
-  .publish = faro_bits_publish, .share = faro_bits_share, .report = faro_bits_report,                        \
-  .gaussian = faro_bits_gaussian
+  .randomize = faro_bits_randomize, .sound = faro_bits_sound, .range = faro_bits_range,                      \
+  .collect = faro_bits_collect, .publish = faro_bits_publish, .share = faro_bits_share,                      \
+  .report = faro_bits_report, .gaussian = faro_bits_gaussian, .influence = faro_bits_influence,              \
+  .saves = true, .span = faro_bits_span, .resume = faro_bits_resume
 
 #endif

@@ -6,14 +6,15 @@ enum { KEPT = 64 };
 
 typedef struct answer {
   double (*compute)(const faro_release *);
-  double epsilon, delta;
+  double epsilon, delta, honest;
   uint64_t batch, crowd, repeats;
   double value;
 } answer;
 
 static bool fits(const answer *a, const faro_release *r, double (*compute)(const faro_release *)) {
   return a->compute == compute && a->epsilon == r->params.epsilon && a->delta == r->params.delta &&
-         a->batch == r->params.batch && a->crowd == r->params.crowd && a->repeats == r->repeats;
+         a->batch == r->params.batch && a->crowd == r->params.crowd && a->repeats == r->repeats &&
+         a->honest == r->params.honest;
 }
 
 double faro_kept(const faro_release *r, double (*compute)(const faro_release *)) {
@@ -24,6 +25,7 @@ double faro_kept(const faro_release *r, double (*compute)(const faro_release *))
   const answer made = {.compute = compute,
                        .epsilon = r->params.epsilon,
                        .delta = r->params.delta,
+                       .honest = r->params.honest,
                        .batch = r->params.batch,
                        .crowd = r->params.crowd,
                        .repeats = r->repeats,

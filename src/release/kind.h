@@ -19,6 +19,15 @@
 #include "base/arena.h"
 #include "random/samplers.h"
 
+/* A vector of a release's state: one of the three kinds of numbers. */
+typedef struct faro_span {
+  double *real;   /* finite */
+  uint64_t *ones; /* at most `most` */
+  int64_t *whole; /* at most `most` in magnitude */
+  size_t count;
+  uint64_t most;
+} faro_span;
+
 struct faro_release_kind {
   const char *name, *summary;
   faro_trust trust;
@@ -32,10 +41,14 @@ struct faro_release_kind {
   uint64_t (*choose_batch)(const faro_release *); /* NULL: 1 */
   faro_status (*init)(faro_release *, faro_error *);
   faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *, faro_error *); /* NULL: not offered */
+  void (*finish)(faro_release *); /* after calibration: what follows from it. NULL: nothing does */
   void (*absorb)(faro_release *, const double *z, faro_rng *);
-  void (*thicken)(faro_release *, faro_sim_rng *);      /* NULL: no noise is added to a batch */
-  void (*thicken_secure)(faro_release *, faro_rng *);   /* the same, exactly; where `exact` */
-  faro_status (*prepare)(faro_release *, faro_error *); /* what thicken_secure needs */
+  void (*absorb_secure)(faro_release *, const double *z, faro_rng *); /* in deployment; NULL: absorb */
+  void (*thicken)(faro_release *, faro_sim_rng *);                    /* NULL: no noise is added to a batch */
+  void (*thicken_secure)(faro_release *, faro_rng *);                 /* the same, exactly; where `exact` */
+  faro_status (*vouch)(const faro_release *,
+                       faro_error *); /* that the claim is for what is deployed; NULL: it is */
+  faro_status (*prepare)(faro_release *, faro_error *); /* what thicken_secure needs; NULL: nothing */
   void (*randomize)(const faro_release *, const double *z, faro_rng *, void *message);
   void (*mix)(const faro_release *, void *batch, faro_rng *); /* NULL: no shuffler */
   bool (*task)(const faro_release *, size_t level,
@@ -43,12 +56,21 @@ struct faro_release_kind {
   size_t (*due)(
       const faro_release *); /* reports of the open batch that the server waits for; NULL: every message */
   bool (*sound)(const faro_release *, size_t index, const void *message); /* within what R and S can send */
+  void (*range)(const faro_release *, size_t level, int64_t *least,
+                int64_t *most); /* see faro_release_range; NULL: whatever fits */
   void (*collect)(faro_release *, size_t index, const void *message);
   void (*publish)(faro_release *, faro_sim_rng *);
   const uint64_t *(*report)(const faro_release *, size_t level); /* see faro_release_report; NULL: none */
   bool (*gaussian)(const faro_release *, double move, double *mu,
-                   double *slack);       /* see faro_release_gaussian; NULL: by `mu` */
-  double (*share)(const faro_release *); /* of `scale`, that the sum published now has; NULL: all of it */
+                   double *slack);           /* see faro_release_gaussian; NULL: by `mu` */
+  double (*share)(const faro_release *);     /* of `scale`, that the sum published now has; NULL: all of it */
+  double (*influence)(const faro_release *); /* see faro_release_influence; NULL: no bound */
+  bool saves;                                /* see faro_release_save */
+  bool (*span)(const faro_release *, size_t index,
+               faro_span *); /* of the state, between batches, besides sum and
+                                                                    ledger; false: no more. NULL: none */
+  void (*resume)(
+      faro_release *); /* after these were loaded: all that follows from them. NULL: nothing does */
 };
 
 struct faro_release {
@@ -58,6 +80,7 @@ struct faro_release {
   faro_release_params params; /* batch resolved */
   faro_release_params asked;  /* as given, for the successor */
   faro_contribution asked_contribution;
+  bool vouched;     /* for, once */
   bool prepared;    /* for absorb_secure */
   uint64_t batches; /* M: complete batches within the horizon */
   uint64_t repeats; /* M0: batches that one user may be in, at most M */
@@ -96,7 +119,6 @@ bool faro_real_sound(const faro_release *r, size_t index, const void *message);
 void faro_real_collect(faro_release *r, size_t index, const void *message);
 void faro_real_publish(faro_release *r, faro_sim_rng *sim);
 void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
-void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 void faro_gaussian_thicken(faro_release *r, faro_sim_rng *sim);
 void faro_laplace_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message);
 void faro_laplace_thicken(faro_release *r, faro_sim_rng *sim);
@@ -139,7 +161,10 @@ faro_budget faro_composed_share(const faro_release *r); /* by the accountant */
  * whoever uses it asks the exact mechanism what it proves. */
 double faro_classical_sigma(const faro_release *r, faro_budget each);
 
-/* compute(r), which depends on epsilon, delta, batch and repeats alone: the last answers are kept (kept.c). */
+/* Of `batches` batches of so many users, those whose noise the claim counts on: whole ones, and one at least. */
+double faro_honest(const faro_release *r, uint64_t batches, double users);
+
+/* compute(r), which depends on epsilon, delta, batch, crowd, repeats and honest alone: the last answers are kept (kept.c). */
 double faro_kept(const faro_release *r, double (*compute)(const faro_release *));
 
 #endif

@@ -2,7 +2,7 @@
  * Zheng et al. 2020 (B = 1), and 000 App. F, Batched-Local-LinUCB (B > 1). */
 #include <math.h>
 
-#include "release/kind.h"
+#include "release/grid.h"
 
 /* Moments, 000 after Zheng et al. 2020: half the budget for x x', half for x y, L2 sensitivity 2 each. Plain vectors:
  * sigma_nl of 002 section 4.2.
@@ -49,6 +49,14 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+/* A user has M0 messages. */
+static faro_status vouch(const faro_release *r, faro_error *error) {
+  const faro_release_params *p = &r->params;
+  const double draws = (double)r->repeats * (double)r->contribution.length;
+  const faro_grid_basis basis = {faro_gaussian_mu(p->epsilon, p->delta), p->epsilon, p->delta, draws};
+  return faro_grid_vouch(r, basis, error);
+}
+
 const faro_release_kind faro_release_local = {
     .name = "local",
     .summary = "Gaussian noise at every user; nobody is trusted",
@@ -57,7 +65,6 @@ const faro_release_kind faro_release_local = {
     .phases = true,
     .splits = true,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
-    .thicken = faro_gaussian_thicken,
-    .randomize = faro_gaussian_randomize,
-    FARO_REAL_KIND,
+    .vouch = vouch,
+    FARO_GRID_KIND,
 };

@@ -1,5 +1,5 @@
 /* real: what releases of real-valued messages share. A message is z as doubles, with or without one
- * user's Gaussian or Laplace noise.
+ * user's Laplace noise; of Gaussian noise see grid.c.
  *
  * The noise of n users in one draw: sums of independent N(0, sd^2) are N(0, n sd^2), and sums of Laplace variables
  * differences of two gamma variables. A trusted server adds the noise of one to a batch. */
@@ -9,7 +9,6 @@
 #include "release/kind.h"
 
 static faro_real *real_of(faro_release *r) { return (faro_real *)(void *)r; }
-static const faro_real *real_in(const faro_release *r) { return (const faro_real *)(const void *)r; }
 
 faro_status faro_real_init(faro_release *r, faro_error *error) {
   faro_real *real = real_of(r);
@@ -55,13 +54,6 @@ void faro_plain_randomize(const faro_release *r, const double *z, faro_rng *rng,
 }
 
 /* Floating-point noise: for rehearsals only, so the stream behind `rng` is a simulation's. */
-void faro_gaussian_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
-  faro_sim_rng *sim = (faro_sim_rng *)(void *)rng;
-  const double *sd = real_in(r)->sd;
-  double *noisy = message;
-  for (size_t i = 0; i < r->contribution.length; i++) noisy[i] = z[i] + sd[i] * faro_sim_normal(sim);
-}
-
 void faro_laplace_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
   faro_sim_rng *sim = (faro_sim_rng *)(void *)rng;
   double *noisy = message;

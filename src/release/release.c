@@ -22,6 +22,7 @@ const char *faro_release_kind_name(const faro_release_kind *kind) { return kind-
 const char *faro_release_kind_summary(const faro_release_kind *kind) { return kind->summary; }
 bool faro_release_kind_takes(const faro_release_kind *kind, bool phased) { return !phased || kind->phases; }
 bool faro_release_kind_assigns(const faro_release_kind *kind) { return kind->assigns; }
+bool faro_release_kind_counts(const faro_release_kind *kind) { return kind->task != NULL; }
 faro_trust faro_release_kind_trust(const faro_release_kind *kind) { return kind->trust; }
 
 bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
@@ -54,6 +55,23 @@ static faro_status no_calibration(const faro_release_kind *kind, faro_calibratio
                    offered, faro_calibration_name(got));
 }
 
+static faro_status validate_honest(const faro_release_kind *kind, const faro_release_params *params,
+                                   faro_error *error) {
+  if (!(params->honest >= 0 && params->honest <= 1))
+    return faro_fail(error, FARO_INVALID, "honest must be above 0 and at most 1 (got %g)", params->honest);
+  const bool crowd = kind->trust == FARO_TRUST_SHUFFLE || kind->trust == FARO_TRUST_CONCURRENT;
+  if (crowd && params->honest > 0 && params->honest < 1 && params->calibration != FARO_CALIBRATION_TIGHT)
+    return faro_fail(error, FARO_INVALID,
+                     "honest must be 1 under calibration %s (got %g): its theorems count on every user",
+                     faro_calibration_name(params->calibration), params->honest);
+  return FARO_OK;
+}
+
+/* Who is protected keeps to the protocol, so there is one at least. */
+double faro_honest(const faro_release *r, uint64_t batches, double users) {
+  return fmax(1, (double)batches * floor(r->params.honest * users));
+}
+
 static faro_status validate(const faro_release_kind *kind, const faro_release_params *params,
                             faro_error *error) {
   if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
@@ -83,7 +101,8 @@ static faro_status validate(const faro_release_kind *kind, const faro_release_pa
   if (params->level == FARO_LEVEL_USER && params->calibration == FARO_CALIBRATION_FIGURE)
     return faro_fail(error, FARO_INVALID,
                      "level must be event under calibration figure (got user): nothing was published for it");
-  if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
+  const faro_status status = validate_honest(kind, params, error);
+  if (status != FARO_OK || kind->trust == FARO_TRUST_NONE) return status;
   if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);
   if (!(params->delta >= 1e-15 && params->delta < 1))
@@ -103,6 +122,7 @@ static faro_status build(faro_release *r, faro_error *error) {
   r->sum = faro_arena_alloc(&r->arena, length, sizeof *r->sum, error);
   r->scale = faro_arena_alloc(&r->arena, length, sizeof *r->scale, error);
   if (!r->z || !r->sum || !r->scale) return FARO_MEMORY;
+  if (r->params.honest == 0) r->params.honest = 1;
   if (r->params.batch == 0) r->params.batch = choose_batch(r);
   r->batches = r->params.horizon / r->params.batch;
   r->ledger = (faro_ledger){.allowed = r->batches};
@@ -112,6 +132,7 @@ static faro_status build(faro_release *r, faro_error *error) {
   faro_status status = r->kind->init(r, error);
   if (r->report_size == 0) r->report_size = r->message_size;
   if (status == FARO_OK) status = r->kind->calibrate[r->params.calibration](r, error);
+  if (status == FARO_OK && r->kind->finish) r->kind->finish(r);
   r->claim.level = r->params.level;
   r->claim.contributions = r->params.contributions > 0 ? r->params.contributions : 1;
   return status;
@@ -232,18 +253,20 @@ static void publish(faro_release *r, faro_sim_rng *sim) {
   r->waiting = 0;
 }
 
+typedef void absorber(faro_release *, const double *z, faro_rng *);
+
 /* Adds one user; true when the batch is whole, and charged. */
-static bool take(faro_release *r, const double *x, double y, faro_rng *rng) {
+static bool take(faro_release *r, const double *x, double y, absorber *absorb, faro_rng *rng) {
   if (faro_release_spent(r)) return false; /* the last, incomplete batch stays unseen */
   faro_contribution_make(&r->contribution, x, y, r->z);
-  r->kind->absorb(r, r->z, rng);
+  absorb(r, r->z, rng);
   if (++r->waiting < r->params.batch) return false;
   FARO_INVARIANT(faro_ledger_charge(&r->ledger, NULL) == FARO_OK);
   return true;
 }
 
 bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim) {
-  if (!take(release, x, y, &sim->rng)) return false;
+  if (!take(release, x, y, release->kind->absorb, &sim->rng)) return false;
   if (release->kind->thicken) release->kind->thicken(release, sim);
   publish(release, sim);
   return true;
@@ -251,10 +274,19 @@ bool faro_release_absorb(faro_release *release, const double *x, double y, faro_
 
 bool faro_release_kind_exact(const faro_release_kind *kind) { return kind->exact; }
 
+/* Whether what is deployed has the claim. */
+faro_status faro_release_vouch(faro_release *r, faro_error *error) {
+  if (!r->kind->exact) return floating(r, error);
+  if (r->vouched) return FARO_OK;
+  const faro_status status = r->kind->vouch ? r->kind->vouch(r, error) : FARO_OK;
+  r->vouched = status == FARO_OK;
+  return status;
+}
+
 faro_status faro_release_prepare(faro_release *release, faro_error *error) {
-  if (!release->kind->exact) return floating(release, error);
-  if (release->prepared) return FARO_OK;
-  const faro_status status = release->kind->prepare(release, error);
+  faro_status status = faro_release_vouch(release, error);
+  if (status != FARO_OK || release->prepared) return status;
+  if (release->kind->prepare) status = release->kind->prepare(release, error);
   release->prepared = status == FARO_OK;
   return status;
 }
@@ -262,10 +294,15 @@ faro_status faro_release_prepare(faro_release *release, faro_error *error) {
 bool faro_release_absorb_secure(faro_release *release, const double *x, double y, faro_secure_rng *secure) {
   FARO_INVARIANT(release->prepared);
   faro_rng *rng = faro_secure_face(secure);
-  if (!take(release, x, y, rng)) return false;
+  const faro_release_kind *kind = release->kind;
+  if (!take(release, x, y, kind->absorb_secure ? kind->absorb_secure : kind->absorb, rng)) return false;
   release->kind->thicken_secure(release, rng);
   publish(release, NULL);
   return true;
+}
+
+double faro_release_influence(const faro_release *release) {
+  return release->kind->influence ? release->kind->influence(release) : INFINITY;
 }
 
 size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
@@ -280,9 +317,12 @@ void faro_release_numbers(const faro_release *release, const void *message, doub
 
 faro_status faro_release_randomize(faro_release *release, const double *x, double y, faro_secure_rng *secure,
                                    void *message, faro_error *error) {
-  if (!release->kind->exact) return floating(release, error);
+  const faro_status status = faro_release_vouch(release, error);
+  if (status != FARO_OK) return status;
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->randomize(release, release->z, faro_secure_face(secure), message);
+  memset(release->z, 0,
+         release->contribution.length * sizeof *release->z); /* the user's own: nobody needs it now */
   return FARO_OK;
 }
 
@@ -290,6 +330,13 @@ void faro_release_rehearse(faro_release *release, const double *x, double y, far
                            void *message) {
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->randomize(release, release->z, &sim->rng, message);
+}
+
+/* Without a bound of the kind's own: sums of 2^40 such numbers still fit. */
+void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most) {
+  *least = -(INT64_C(1) << 22);
+  *most = INT64_C(1) << 22;
+  if (release->kind->range) release->kind->range(release, level, least, most);
 }
 
 size_t faro_release_shufflers(const faro_release *release) { return release->shufflers; }
@@ -357,7 +404,7 @@ faro_status faro_release_analyze(faro_release *release, const void *batch, size_
 
 faro_status faro_release_analyze_secure(faro_release *release, const void *batch, size_t count,
                                         faro_secure_rng *secure, faro_error *error) {
-  if (!release->prepared)
+  if (!(release->kind->trust == FARO_TRUST_JOINT ? release->prepared : release->vouched))
     return faro_fail(error, FARO_INVALID, "%s is not prepared for deployment", release->kind->name);
   return analyze(release, batch, count, NULL, secure, error);
 }

@@ -6,7 +6,7 @@
 
 /* Users who are mixed with each other: the batch, or, where one shuffler serves several releases of a phase, all of them. */
 static double crowd_of(const faro_release *r) {
-  return (double)(r->params.crowd > 0 ? r->params.crowd : r->params.batch);
+  return faro_honest(r, 1, (double)(r->params.crowd > 0 ? r->params.crowd : r->params.batch));
 }
 
 /* Whether the closed form lets epsilon0 pass. */

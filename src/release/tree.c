@@ -12,12 +12,13 @@
  * depth, and log2(M) + 1 vectors are all that is kept. */
 #include <math.h>
 
-#include "release/kind.h"
+#include "random/noise.h"
+#include "release/grid.h"
 
 typedef struct tree {
-  faro_real real;
-  double
-      *noise; /* (levels + 1) x length: the noise of the prefix made of the c highest ones, c = 0, 1, ... */
+  faro_grid grid;
+  double *noise;   /* (levels + 1) x length: of the prefix made of the c highest ones, c = 0, 1, ... */
+  int64_t *exact;  /* the same in deployment, in steps of the grid: one of both is zero */
   uint64_t levels; /* m = 1 + ceil(log2 M): nodes that one user touches, and the most a prefix adds */
 } tree;
 
@@ -25,12 +26,13 @@ static tree *tree_of(faro_release *r) { return (tree *)(void *)r; }
 
 static faro_status init(faro_release *r, faro_error *error) {
   tree *t = tree_of(r);
-  const faro_status status = faro_real_init(r, error);
+  const faro_status status = faro_grid_init(r, error);
   if (status != FARO_OK) return status;
   t->levels = 1;
   while ((UINT64_C(1) << (t->levels - 1)) < r->batches) t->levels++;
   t->noise = faro_arena_alloc(&r->arena, (t->levels + 1) * r->contribution.length, sizeof *t->noise, error);
-  return t->noise ? FARO_OK : FARO_MEMORY;
+  t->exact = faro_arena_alloc(&r->arena, (t->levels + 1) * r->contribution.length, sizeof *t->exact, error);
+  return t->noise && t->exact ? FARO_OK : FARO_MEMORY;
 }
 
 /* Shariff and Sheffet 2018, section 4.2: sigma^2 = 16 m (L^2 + R^2)^2 ln(4/delta)^2 / epsilon^2 for the
@@ -84,31 +86,90 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* sum = raw + noise(prefix). The raw sum of everything stays in `open`: it never leaves. */
+/* A user is in M0 nodes of each level at most. */
+static faro_status vouch(const faro_release *r, faro_error *error) {
+  const double nodes = (double)((const tree *)(const void *)r)->levels * (double)r->repeats;
+  const faro_grid_basis basis = {.mu = r->mu,
+                                 .epsilon = r->params.epsilon,
+                                 .delta = r->params.delta,
+                                 .draws = nodes * (double)r->contribution.length};
+  return faro_grid_vouch(r, basis, error);
+}
+
+static size_t prefix_of(const faro_release *r) {
+  return (size_t)__builtin_popcountll(r->ledger.charged) * r->contribution.length;
+}
+
+/* In deployment the new node's noise is drawn here, in whole numbers, and nothing is added by publish. */
+static void thicken_secure(faro_release *r, faro_rng *rng) {
+  const tree *t = tree_of(r);
+  const size_t length = r->contribution.length;
+  int64_t *exact = t->exact + prefix_of(r);
+  const int64_t *above = exact - length;
+  for (size_t i = 0; i < length; i++)
+    exact[i] = above[i] + faro_exact_discrete_gaussian(rng, t->grid.variance[i], 1);
+}
+
+/* What came on the grid, and its noise; a node whose noise is a simulation's has none there. */
+static void publish_whole(faro_release *r, bool simulated) {
+  const tree *t = tree_of(r);
+  const size_t length = r->contribution.length;
+  int64_t *exact = t->exact + prefix_of(r);
+  const int64_t *above = exact - length;
+  for (size_t i = 0; i < length; i++) {
+    if (simulated) exact[i] = above[i];
+    r->sum[i] += t->grid.unit * (double)(t->grid.whole[i] + exact[i]);
+  }
+}
+
+/* sum = raw + noise(prefix). The raw sum of everything stays in `open` and `whole`: it never leaves. */
 static void publish(faro_release *r, faro_sim_rng *sim) {
   const tree *t = tree_of(r);
   const size_t length = r->contribution.length;
-  const size_t ones = (size_t)__builtin_popcountll(r->ledger.charged);
-  double *noise = t->noise + ones * length;
+  double *noise = t->noise + prefix_of(r);
   const double *above = noise - length;
   for (size_t i = 0; i < length; i++) {
-    noise[i] = above[i] + t->real.sd[i] * faro_sim_normal(sim);
-    r->sum[i] = t->real.open[i] + noise[i];
+    noise[i] = above[i] + (sim ? t->grid.real.sd[i] * faro_sim_normal(sim) : 0);
+    r->sum[i] = t->grid.real.open[i] + noise[i];
   }
+  if (t->grid.counted) publish_whole(r, sim != NULL);
 }
+
+static bool span_of(const faro_release *r, size_t index, faro_span *span) {
+  const tree *t = (const tree *)(const void *)r;
+  const size_t length = r->contribution.length;
+  const uint64_t most = UINT64_C(1) << 61;
+  if (index == 0) *span = (faro_span){.real = t->grid.real.open, .count = length};
+  if (index == 1) *span = (faro_span){.real = t->noise, .count = (t->levels + 1) * length};
+  if (index == 2) *span = (faro_span){.whole = t->grid.whole, .count = length, .most = most};
+  if (index == 3) *span = (faro_span){.whole = t->exact, .count = (t->levels + 1) * length, .most = most};
+  return index < 4;
+}
+
+static void resume(faro_release *r) { tree_of(r)->grid.counted = true; }
 
 const faro_release_kind faro_release_central_tree = {
     .name = "central-tree",
     .summary = "Gaussian noise at the nodes of a binary tree; the server is trusted",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
+    .exact = true,
     .splits = true,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
     .size = sizeof(tree),
     .init = init,
+    .finish = faro_grid_finish,
     .absorb = faro_real_absorb,
-    .randomize = faro_plain_randomize,
-    .sound = faro_real_sound,
-    .collect = faro_real_collect,
+    .absorb_secure = faro_grid_absorb,
+    .thicken_secure = thicken_secure,
+    .vouch = vouch,
+    .randomize = faro_grid_plain,
+    .sound = faro_grid_sound,
+    .range = faro_grid_range,
+    .collect = faro_grid_collect,
     .publish = publish,
+    .influence = faro_grid_influence,
+    .saves = true,
+    .span = span_of,
+    .resume = resume,
 };

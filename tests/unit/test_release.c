@@ -501,7 +501,9 @@ static void test_randomize__deployment_takes_exact_noise_only(void **state) {
     void *message = calloc(1, faro_release_message_size(r));
     faro_error error = {0};
     const faro_status status = faro_release_randomize(r, x, 0, secure, message, &error);
-    const bool exact = strstr(faro_release_kind_name(faro_release_kind_at(k)), "-bits") != NULL;
+    const char *name = faro_release_kind_name(faro_release_kind_at(k));
+    const bool exact = strstr(name, "-bits") || strcmp(name, "local") == 0 ||
+                       strcmp(name, "central-tree") == 0 || strcmp(name, "shuffle-amplified") == 0;
     assert_int_equal(faro_release_kind_exact(faro_release_kind_at(k)), exact);
     assert_int_equal(status, exact ? FARO_OK : FARO_INVALID);
     assert_int_equal(faro_release_prepare(r, &error), exact ? FARO_OK : FARO_INVALID);
@@ -588,6 +590,11 @@ static void refuse_batches(size_t kind, faro_calibration calibration) {
   faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
   uint64_t batch[10][LENGTH] = {{0}};
   const size_t whole = faro_release_rehearse_shuffle(r, batch, &sim);
+  int64_t least = 0;
+  int64_t most = 0;
+  faro_release_range(r, 0, &least, &most);
+  const uint64_t fewest =
+      least > 0 ? (uint64_t)least * (whole == 10 ? 1 : 10) : 0; /* of counts; else zeros */
   for (int turn = 0; turn < 2; turn++) {
     const size_t wrong[] = {0, whole + 1, whole == 1 ? 10 : 1};
     for (size_t i = 0; i < 3; i++) {
@@ -595,10 +602,11 @@ static void refuse_batches(size_t kind, faro_calibration calibration) {
       assert_int_equal(faro_release_analyze(r, batch, wrong[i], &sim, &error), FARO_INVALID);
     }
     faro_error error = {0};
-    memset(batch, 0xFF, sizeof batch); /* NaN, or more ones than there are bits */
+    for (int i = 0; i < 10 * LENGTH; i++)
+      batch[i / LENGTH][i % LENGTH] = INT64_MAX; /* NaN, or beyond all counts */
     assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_INVALID);
     assert_int_equal(faro_release_statistics(r).releases, turn);
-    memset(batch, 0, sizeof batch);
+    for (int i = 0; i < 10 * LENGTH; i++) batch[i / LENGTH][i % LENGTH] = fewest;
     error = (faro_error){0};
     assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_OK);
     assert_int_equal(faro_release_statistics(r).users, 10 * (turn + 1));
@@ -850,6 +858,103 @@ static void test_paper__002_ends_where_it_says(void **state) {
   }
 }
 
+/* Noise that one user must add, as a variance of the whole batch's: bits of a user, or the squared scale. */
+static double noise_of(const char *name, uint64_t batch, double honest) {
+  const faro_release_params p = {.epsilon = 1,
+                                 .delta = 1e-6,
+                                 .horizon = 4 * batch,
+                                 .batch = batch,
+                                 .shufflers = strcmp(name, "concurrent-bits") == 0 ? 2 : 0,
+                                 .honest = honest,
+                                 .calibration = FARO_CALIBRATION_TIGHT};
+  faro_release *r = make_named(name, &p);
+  assert_true(faro_release_claim(r)->proven);
+  const double scale = faro_release_noise(r).scale[0];
+  faro_release_destroy(r);
+  return scale * scale;
+}
+
+/* Only the honest share of a batch hides a user: bits rise by 1 / h, amplification is that of h B users. */
+static void test_honest__noise_rises_where_users_hide_among_each_other(void **state) {
+  (void)state;
+  const char *const bits[] = {"shuffle-bits", "concurrent-bits"};
+  for (int i = 0; i < 2; i++) {
+    const double all = noise_of(bits[i], 1000, 0);
+    assert_true(noise_of(bits[i], 1000, 1) == all);
+    assert_close(noise_of(bits[i], 1000, 0.8) / all, 1 / 0.8, 0.02);
+    assert_close(noise_of(bits[i], 1000, 0.1) / all, 10, 0.5);
+  }
+  const double whole = noise_of("shuffle-amplified", 20000, 0) / 20000; /* of a user */
+  const double half = noise_of("shuffle-amplified", 20000, 0.5) / 20000;
+  assert_close(noise_of("shuffle-amplified", 10000, 0) / 10000, half, 1e-12 * half);
+  assert_true(half > 1.1 * whole);
+  assert_true(noise_of("shuffle-laplace", 20000, 0.5) > 1.05 * noise_of("shuffle-laplace", 20000, 1));
+  const char *const alone[] = {"local",   "local-bits",   "local-laplace",
+                               "central", "central-tree", "central-bits"};
+  for (int i = 0; i < 6; i++) assert_true(noise_of(alone[i], 100, 0.3) == noise_of(alone[i], 100, 0));
+}
+
+/* What the honest users' bits alone prove is what is claimed: the accountant, asked again with them and nobody else. */
+static void test_honest__the_rest_alone_keeps_the_claim(void **state) {
+  (void)state;
+  for (uint64_t batch = 7; batch < 3000; batch = batch * 3 + 1)
+    for (double h = 0.05; h < 1; h += 0.2) {
+      const faro_release_params p = {.epsilon = 1,
+                                     .delta = 1e-6,
+                                     .horizon = 8 * batch,
+                                     .batch = batch,
+                                     .shufflers = 3,
+                                     .honest = h,
+                                     .calibration = FARO_CALIBRATION_TIGHT};
+      faro_release *r = make_named("concurrent-bits", &p);
+      const faro_bits *s = (const faro_bits *)(const void *)r;
+      double square = 0;
+      double slack = 0;
+      for (size_t i = 0; i < s->levels; i++) {
+        faro_bits_plan plan = {.users = fmax(1, (double)s->level[i].unit * floor(h * (double)batch)),
+                               .honest = 1,
+                               .dimension = LENGTH,
+                               .sensitivity = r->contribution.sensitivity / (2 * r->contribution.entry),
+                               .grid = (double)s->grid,
+                               .touched = (double)s->levels,
+                               .bits = (double)s->level[i].bits};
+        double epsilon = 0;
+        assert_ok(faro_bits_account(&plan, p.delta, &epsilon, error));
+        square += plan.mu * plan.mu;
+        slack += plan.slack;
+      }
+      const double delta = faro_gaussian_delta(sqrt(square), p.epsilon) + slack;
+      assert_true(delta <= p.delta && delta > 0.5 * p.delta);
+      double mu = 0;
+      double cost = 0;
+      assert_true(faro_release_gaussian(r, r->contribution.sensitivity, &mu, &cost));
+      assert_close(mu, sqrt(square), 1e-3 * mu); /* at most one user fewer in a node */
+      faro_release_destroy(r);
+    }
+}
+
+static void test_honest__is_refused_by_name(void **state) {
+  (void)state;
+  const double bad[] = {-0.1, 1.1, (double)NAN};
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  for (int i = 0; i < 3; i++) {
+    faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+    p.honest = bad[i];
+    faro_error error = {0};
+    assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
+                     FARO_INVALID);
+    assert_non_null(strstr(error.message, "honest must be above 0 and at most 1 (got "));
+  }
+  faro_release_params p = params(FARO_CALIBRATION_PAPER);
+  p.honest = 0.9;
+  faro_error error = {0};
+  assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
+                   FARO_INVALID);
+  assert_non_null(strstr(error.message, "honest must be 1 under calibration paper (got 0.9)"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all__deterministic_in_the_seed),
@@ -881,6 +986,9 @@ int main(void) {
       cmocka_unit_test(test_shuffle_laplace__spends_what_amplification_leaves),
       cmocka_unit_test(test_paper__bits_of_002_are_its_and_are_enough),
       cmocka_unit_test(test_paper__002_ends_where_it_says),
+      cmocka_unit_test(test_honest__noise_rises_where_users_hide_among_each_other),
+      cmocka_unit_test(test_honest__the_rest_alone_keeps_the_claim),
+      cmocka_unit_test(test_honest__is_refused_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,172 @@
+/* state: what a release must remember to go on after a restart, at the border of two batches.
+ *
+ *   head     what the release was made from; compared byte by byte with that of the release that loads
+ *   charged  batches released
+ *   sum      as published
+ *   spans    the kind's own: vectors of reals, counts or whole numbers (kind.h)
+ *
+ * All of it 8-byte numbers in the order of the machine; a machine of another order finds no magic. What follows from
+ * these (users, phases of shufflers) is made again, so that a state cannot contradict itself. A state is private where the
+ * trust is joint: it has raw sums. */
+#include <math.h>
+#include <string.h>
+
+#include "release/kind.h"
+
+static const char MAGIC[8] = {'f', 'a', 'r', 'o', 's', 't', 'a', 't'};
+
+enum { VERSION = 1, WORD = 8 };
+
+typedef struct head {
+  char magic[8];
+  uint64_t version, size;
+  char kind[24];
+  double epsilon, delta;
+  uint64_t horizon, batch, shufflers, level, contributions, crowd, anytime, calibration;
+  uint64_t form, binary, dimension;
+  double norm, low, high, honest;
+} head;
+
+_Static_assert(sizeof(head) % WORD == 0, "the head has no padding");
+
+static bool span_at(const faro_release *r, size_t index, faro_span *span) {
+  if (index == 0) *span = (faro_span){.real = r->sum, .count = r->contribution.length};
+  return index == 0 || (r->kind->span && r->kind->span(r, index - 1, span));
+}
+
+size_t faro_release_state_size(const faro_release *release) {
+  if (!release->kind->saves) return 0;
+  size_t words = sizeof(head) / WORD + 1;
+  faro_span span;
+  for (size_t i = 0; span_at(release, i, &span); i++) words += span.count;
+  return words * WORD;
+}
+
+static head head_of(const faro_release *r) {
+  const faro_release_params *p = &r->params;
+  const faro_contribution *c = &r->contribution;
+  head h = {.version = VERSION,
+            .size = faro_release_state_size(r),
+            .epsilon = p->epsilon,
+            .delta = p->delta,
+            .horizon = p->horizon,
+            .batch = p->batch,
+            .shufflers = r->shufflers,
+            .level = p->level,
+            .contributions = r->repeats,
+            .crowd = p->crowd,
+            .anytime = p->anytime,
+            .calibration = p->calibration,
+            .form = c->form,
+            .binary = c->binary,
+            .dimension = c->dimension,
+            .norm = c->norm,
+            .low = c->low,
+            .high = c->high,
+            .honest = p->honest};
+  memcpy(h.magic, MAGIC, sizeof h.magic);
+  for (size_t i = 0; i + 1 < sizeof h.kind && r->kind->name[i]; i++) h.kind[i] = r->kind->name[i];
+  return h;
+}
+
+/* Whether a release can be saved, or loaded, as it is. */
+static faro_status ready(const faro_release *r, faro_error *error) {
+  if (!r->kind->saves) return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
+  if (r->carried)
+    return faro_fail(error, FARO_INVALID, "a release whose horizon was doubled cannot be saved");
+  if (r->waiting > 0)
+    return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
+                     (unsigned long long)r->waiting);
+  return FARO_OK;
+}
+
+static void *data_of(const faro_span *span) {
+  if (span->real) return span->real;
+  return span->ones ? (void *)span->ones : (void *)span->whole;
+}
+
+faro_status faro_release_save(const faro_release *release, void *state, faro_error *error) {
+  const faro_status status = ready(release, error);
+  if (status != FARO_OK) return status;
+  const head h = head_of(release);
+  unsigned char *at = state;
+  memcpy(at, &h, sizeof h);
+  at += sizeof h;
+  memcpy(at, &release->ledger.charged, WORD);
+  at += WORD;
+  faro_span span;
+  for (size_t i = 0; span_at(release, i, &span); i++, at += span.count * WORD)
+    memcpy(at, data_of(&span), span.count * WORD);
+  return FARO_OK;
+}
+
+/* Which part of the head differs: the first that has a name of its own. */
+static faro_status compare(const head *own, const head *got, size_t size, faro_error *error) {
+  if (memcmp(own->magic, got->magic, sizeof own->magic) != 0)
+    return faro_fail(error, FARO_INVALID, "this is no state of a release");
+  if (own->version != got->version)
+    return faro_fail(error, FARO_INVALID, "the state's version must be %llu (got %llu)",
+                     (unsigned long long)own->version, (unsigned long long)got->version);
+  if (memcmp(own->kind, got->kind, sizeof own->kind) != 0)
+    return faro_fail(error, FARO_INVALID, "the state is of another release than %s", own->kind);
+  if (own->size != size || got->size != size)
+    return faro_fail(error, FARO_INVALID, "the state of this release has %llu bytes (got %zu)",
+                     (unsigned long long)own->size, size);
+  const unsigned char *const bytes = (const unsigned char *)own; /* there is no padding in it */
+  const unsigned char *const others = (const unsigned char *)got;
+  if (memcmp(bytes, others, sizeof *own) != 0)
+    return faro_fail(error, FARO_INVALID, "the state is of a %s with other parameters", own->kind);
+  return FARO_OK;
+}
+
+static bool sane(const faro_span *span, const unsigned char *at) {
+  for (size_t i = 0; i < span->count; i++) {
+    double real = 0;
+    uint64_t ones = 0;
+    int64_t whole = 0;
+    memcpy(&real, at + i * WORD, WORD);
+    memcpy(&ones, at + i * WORD, WORD);
+    memcpy(&whole, at + i * WORD, WORD);
+    if (span->real && !isfinite(real)) return false;
+    if (span->ones && ones > span->most) return false;
+    if (span->whole && (whole < -(int64_t)span->most || whole > (int64_t)span->most)) return false;
+  }
+  return true;
+}
+
+/* All of a state is looked at before anything is changed. */
+static faro_status check(const faro_release *r, const unsigned char *state, size_t size, faro_error *error) {
+  const head own = head_of(r);
+  head got = {0};
+  memcpy(&got, state, size < sizeof got ? size : sizeof got);
+  const faro_status status = compare(&own, &got, size, error);
+  if (status != FARO_OK) return status;
+  uint64_t charged = 0;
+  memcpy(&charged, state + sizeof got, WORD);
+  if (charged > r->ledger.allowed)
+    return faro_fail(error, FARO_INVALID, "the state has %llu releases; at most %llu are allowed",
+                     (unsigned long long)charged, (unsigned long long)r->ledger.allowed);
+  const unsigned char *at = state + sizeof got + WORD;
+  faro_span span;
+  for (size_t i = 0; span_at(r, i, &span); i++, at += span.count * WORD)
+    if (!sane(&span, at))
+      return faro_fail(error, FARO_INVALID, "the state has a number that no release of this kind can have");
+  return FARO_OK;
+}
+
+faro_status faro_release_load(faro_release *release, const void *state, size_t size, faro_error *error) {
+  faro_status status = ready(release, error);
+  if (status == FARO_OK && release->ledger.charged > 0)
+    status = faro_fail(error, FARO_INVALID, "a state is for a release that has released nothing yet");
+  if (status == FARO_OK) status = check(release, state, size, error);
+  if (status != FARO_OK) return status;
+  const unsigned char *at = (const unsigned char *)state + sizeof(head);
+  memcpy(&release->ledger.charged, at, WORD);
+  release->users = release->ledger.charged * release->params.batch;
+  at += WORD;
+  faro_span span;
+  for (size_t i = 0; span_at(release, i, &span); i++, at += span.count * WORD)
+    memcpy(data_of(&span), at, span.count * WORD);
+  if (release->kind->resume) release->kind->resume(release);
+  return FARO_OK;
+}

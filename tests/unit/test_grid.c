@@ -1,0 +1,617 @@
+/* grid: Gaussian noise in whole numbers is what it is called, in deployment as in rehearsal; messages are bounded; and the
+ * claim carries over. False-alarm rate of each statistical check: 1e-6. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "release/bits.h"
+#include "release/grid.h"
+#include "support/support.h"
+
+enum { D = 2, LENGTH = 5, BATCH = 4 };
+
+static const char *const names[] = {"local", "shuffle-amplified", "central-tree"};
+
+static faro_release_params tight(double epsilon, double delta) {
+  return (faro_release_params){.epsilon = epsilon,
+                               .delta = delta,
+                               .horizon = 7 * BATCH,
+                               .batch = BATCH,
+                               .calibration = FARO_CALIBRATION_TIGHT};
+}
+
+static faro_release *make_with(const char *name, const faro_contribution *c, const faro_release_params *p) {
+  faro_release *r = NULL;
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), c, p, error));
+  return r;
+}
+
+static faro_release *make(const char *name, double epsilon, double delta) {
+  const faro_release_params p = tight(epsilon, delta);
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  return make_with(name, &c, &p);
+}
+
+static const double feature[D] = {0.6, -0.3};
+static const double reward = 0.7;
+
+/* ---- the noise of a message */
+
+/* P(k) of the discrete Gaussian, summed by itself. */
+static double pmf(int64_t k, double variance) {
+  double total = 0;
+  for (int j = -400; j <= 400; j++) total += exp(-j * j / (2 * variance));
+  return exp(-(double)(k * k) / (2 * variance)) / total;
+}
+
+static void test_message__small_noise_has_the_discrete_gaussian_distribution(void **state) {
+  (void)state;
+  enum { MESSAGES = 20000, SPAN = 60 };
+  static const uint64_t variances[] = {1, 7, 100};
+  faro_release *r = make("local", 1, 1e-3);
+  const faro_grid *g = faro_grid_in(r);
+  faro_sim_rng sim;
+  double z[LENGTH];
+  int64_t message[LENGTH];
+  faro_contribution_make(&r->contribution, feature, reward, z);
+  for (uint64_t v = 0; v < 3; v++) {
+    double seen[2 * SPAN + 1] = {0};
+    double expected[2 * SPAN + 1];
+    faro_sim_open(&sim, 1, v, FARO_ROLE_USER);
+    for (int i = 0; i < LENGTH; i++) g->variance[i] = variances[v];
+    for (int n = 0; n < MESSAGES; n++) {
+      faro_release_rehearse(r, feature, reward, &sim, message);
+      for (int i = 0; i < LENGTH; i++) {
+        const double noise = (double)message[i] - nearbyint(z[i] / g->unit);
+        assert_true(fabs(noise) <= SPAN);
+        seen[SPAN + (int)noise]++;
+      }
+    }
+    for (int k = -SPAN; k <= SPAN; k++) expected[SPAN + k] = MESSAGES * LENGTH * pmf(k, (double)variances[v]);
+    assert_chi_square(seen, expected, 2 * SPAN + 1);
+  }
+  faro_release_destroy(r);
+}
+
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a;
+  const double y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* At its real size: on the grid, unbiased, of the variance that the accountant asks for and a millionth more, normal in
+ * shape, entries uncorrelated. Rehearsed from a fixed seed, and as deployed. */
+static void noise_of_messages(const char *name, faro_secure_rng *secure) {
+  enum { MESSAGES = 20000 };
+  faro_release *r = make(name, 1, 1e-3);
+  const faro_grid *g = faro_grid_in(r);
+  const double sd = g->real.sd[0];
+  static double noise[LENGTH][MESSAGES];
+  double z[LENGTH];
+  int64_t message[LENGTH];
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 2, 0, FARO_ROLE_USER);
+  faro_contribution_make(&r->contribution, feature, reward, z);
+  for (int n = 0; n < MESSAGES; n++) {
+    if (secure) assert_ok(faro_release_randomize(r, feature, reward, secure, message, error));
+    else faro_release_rehearse(r, feature, reward, &sim, message);
+    for (int i = 0; i < LENGTH; i++) noise[i][n] = ((double)message[i] * g->unit - z[i]) / sd;
+  }
+  for (int i = 0; i < LENGTH; i++) {
+    double mean = 0;
+    double square = 0;
+    double product = 0;
+    for (int n = 0; n < MESSAGES; n++) {
+      mean += noise[i][n] / MESSAGES;
+      square += noise[i][n] * noise[i][n] / MESSAGES;
+      product += noise[i][n] * noise[(i + 1) % LENGTH][n] / MESSAGES;
+    }
+    assert_mean(mean, 0, 1, MESSAGES);
+    assert_mean(product, 0, 1, MESSAGES);
+    assert_variance(square, 1, 3, MESSAGES);
+  }
+  for (int i = 0; i < LENGTH; i++) { /* after all products */
+    qsort(noise[i], MESSAGES, sizeof noise[i][0], compare);
+    assert_ks(noise[i], MESSAGES, normal_cdf);
+  }
+  faro_release_destroy(r);
+}
+
+static void test_message__real_noise_is_normal_in_shape_and_of_the_right_size(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  for (int k = 0; k < 2; k++) {
+    noise_of_messages(names[k], NULL);
+    noise_of_messages(names[k], secure);
+  }
+  faro_secure_close(secure);
+}
+
+static void test_grid__is_fine_and_the_noise_no_less_than_asked_for(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++)
+    for (double epsilon = 0.05; epsilon < 200; epsilon *= 3) {
+      faro_release *r = make(names[k], epsilon, 1e-6);
+      const faro_grid *g = faro_grid_in(r);
+      int exponent = 0;
+      assert_true(frexp(g->unit, &exponent) == 0.5);
+      assert_true(r->contribution.sensitivity / g->unit >= (epsilon > 1 ? 0x1p22 : 0x1p17));
+      for (int i = 0; i < LENGTH; i++) {
+        const double sd = g->unit * sqrt((double)g->variance[i]);
+        assert_true(sd >= g->real.sd[i] * g->spread * (1 + 0x1p-21));
+        assert_true(sd <= g->real.sd[i] * g->spread * (1 + 3e-6));
+        assert_true(g->variance[i] <= UINT64_C(1) << 55);
+      }
+      faro_release_destroy(r);
+    }
+}
+
+/* ---- the lemmas */
+
+/* ln of P(rounded Gaussian = k) / P(discrete Gaussian = k), by quadrature of the integral and summing the normaliser. */
+static long double log_ratio(long double k, long double s) {
+  enum { STEPS = 400 };
+  long double integral = 0; /* Simpson's rule over e^(-(k t + t^2/2) / s^2), t = -1/2 .. 1/2 */
+  for (int i = 0; i <= STEPS; i++) {
+    const long double t = (long double)i / STEPS - 0.5L;
+    const long double weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
+    integral += weight * expl(-(k * t + t * t / 2) / (s * s)) / (3 * STEPS);
+  }
+  long double total = 0;
+  for (long double j = -ceill(14 * s); j <= 14 * s; j++) total += expl(-j * j / (2 * s * s));
+  return logl(total / (s * sqrtl(2 * acosl(-1)))) + logl(integral);
+}
+
+static void test_lemma__rounded_and_discrete_gaussians_differ_by_what_it_says(void **state) {
+  (void)state;
+  for (long double s = 100; s < 3000; s *= 2.7L)
+    for (long double c = 0; c <= 60; c += 2.5L) {
+      const long double k = roundl(c * s);
+      const long double ratio = log_ratio(k, s);
+      assert_true(ratio >= -1 / (23 * s * s));
+      assert_true(ratio <= k * k / (24 * s * s * s * s) + 1e-17L);
+      if (c >= 12 && c <= s)
+        assert_true(ratio >= 0.9L * k * k / (24 * s * s * s * s)); /* and it is near that */
+    }
+}
+
+/* One number, at event level: the exact accountant of the discrete Gaussian says what the deployed noise gives. */
+static void test_claim__holds_for_one_number_exactly(void **state) {
+  (void)state;
+  static const double epsilons[] = {0.01, 0.3, 1, 5, 40};
+  static const double deltas[] = {1e-12, 1e-6, 1e-2, 0.3};
+  static const uint64_t horizons[] = {100, UINT64_C(1) << 38}; /* the grid is coarser for sums of so many */
+  faro_contribution c;
+  assert_ok(faro_contribution_values(&c, 1, false, error));
+  for (int i = 0; i < 5 * 4 * 2; i++) {
+    faro_release_params p = tight(epsilons[i % 5], deltas[i / 5 % 4]);
+    p.horizon = p.batch = horizons[i / 20];
+    faro_release *r = make_with("local", &c, &p);
+    assert_ok(faro_release_prepare(r, error));
+    const faro_grid *g = faro_grid_in(r);
+    const uint64_t shift = (uint64_t)ceil(1 / g->unit); /* both ends lie on the grid */
+    const double delta = faro_discrete_gaussian_delta(sqrt((double)g->variance[0]), shift, p.epsilon);
+    assert_true(delta <= p.delta);
+    assert_true(delta >= 0.999 * p.delta || g->spread > 1 + 1e-6);
+    faro_release_destroy(r);
+  }
+}
+
+/* Two contributions anywhere are no further apart on the grid than the sensitivity and the spread allow. */
+static void test_claim__rounding_adds_no_more_than_is_counted(void **state) {
+  (void)state;
+  faro_release *r = make("local", 1, 1e-3);
+  faro_grid *g = faro_grid_of(r);
+  g->unit = 0x1p-3; /* coarse, so that it matters */
+  g->spread = 1 + g->unit * sqrt(LENGTH) / r->contribution.sensitivity;
+  g->most = UINT64_C(1) << 40;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 3, 0, FARO_ROLE_CONTEXT);
+  double worst = 0;
+  double z[2][LENGTH];
+  int64_t message[2][LENGTH];
+  for (int n = 0; n < 200000; n++) {
+    double gap = 0;
+    double real = 0;
+    for (int side = 0; side < 2; side++) {
+      const double angle = 6.3 * faro_sim_uniform(&sim);
+      const double x[D] = {cos(angle), sin(angle)};
+      faro_contribution_make(&r->contribution, x, faro_sim_uniform(&sim) < 0.5, z[side]);
+      faro_grid_plain(r, z[side], NULL, message[side]);
+    }
+    for (int i = 0; i < LENGTH; i++) {
+      gap += pow(g->unit * (double)(message[0][i] - message[1][i]), 2);
+      real += pow(z[0][i] - z[1][i], 2);
+    }
+    assert_true(sqrt(gap) <= sqrt(real) + g->unit * sqrt(LENGTH) * (1 + 1e-12));
+    worst = fmax(worst, sqrt(gap) / (r->contribution.sensitivity * g->spread));
+  }
+  assert_true(worst <= 1 && worst > 0.8);
+  faro_release_destroy(r);
+}
+
+/* ---- what may be deployed */
+
+static void test_deploy__other_calibrations_are_refused(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  for (int k = 0; k < 3; k++)
+    for (int c = FARO_CALIBRATION_PAPER; c <= FARO_CALIBRATION_FIGURE; c++) {
+      faro_release_params p = tight(1, 1e-3);
+      faro_contribution moments;
+      p.calibration = (faro_calibration)c;
+      assert_ok(faro_contribution_init(&moments, D, 1, 0, 1, error));
+      faro_release *r = make_with(names[k], &moments, &p);
+      int64_t message[LENGTH] = {7, 7, 7, 7, 7};
+      faro_error error = {0};
+      assert_int_equal(faro_release_randomize(r, feature, reward, secure, message, &error), FARO_INVALID);
+      assert_non_null(strstr(error.message, "calibration must be tight"));
+      error = (faro_error){0};
+      assert_int_equal(faro_release_prepare(r, &error), FARO_INVALID);
+      assert_int_equal(message[0], 7);
+      faro_release_destroy(r);
+    }
+  faro_secure_close(secure);
+}
+
+/* Whatever can be asked for is vouched for or refused with a reason; what people ask for is vouched for. */
+static void test_deploy__extremes_are_vouched_for_or_refused(void **state) {
+  (void)state;
+  static const double epsilons[] = {1e-4, 0.01, 1, 10, 1000};
+  static const double deltas[] = {1e-15, 1e-6, 0.5, 0.99};
+  static const uint64_t horizons[] = {64, 1000000, UINT64_C(1) << 40};
+  static const uint64_t visits[] = {1, 50};
+  int made = 0;
+  for (int i = 0; i < 5 * 4 * 3 * 2 * 3; i++) {
+    int rest = i;
+    faro_release_params p = {.epsilon = epsilons[rest % 5], .calibration = FARO_CALIBRATION_TIGHT};
+    p.delta = deltas[(rest /= 5) % 4];
+    p.horizon = horizons[(rest /= 4) % 3];
+    p.contributions = visits[(rest /= 3) % 2];
+    p.level = FARO_LEVEL_USER;
+    p.batch = p.horizon < 1000 ? 2 : 1000;
+    faro_contribution c;
+    assert_ok(faro_contribution_init(&c, 10, 1, 0, 1, error));
+    faro_release *r = make_with(names[rest / 2], &c, &p);
+    faro_error refusal = {0};
+    const faro_status status = faro_release_prepare(r, &refusal);
+    made += status == FARO_OK;
+    if (status != FARO_OK) assert_non_null(strstr(refusal.message, "cannot be deployed"));
+    const bool usual = p.epsilon >= 0.01 && p.horizon <= 1000000 && p.contributions == 1;
+    if (usual && status != FARO_OK) fail_msg("%s", refusal.message);
+    faro_release_destroy(r);
+  }
+  print_message("  %d of 360 may be deployed\n", made);
+  assert_true(made >= 180);
+}
+
+/* ---- messages and sums */
+
+static void test_messages__are_bounded_and_so_is_what_one_can_do(void **state) {
+  (void)state;
+  const double wild[] = {-1e300, -1, 0, 0.37, 1, 1e300, (double)NAN, (double)INFINITY};
+  for (int k = 0; k < 3; k++) {
+    faro_release *r = make(names[k], 1, 1e-3);
+    const faro_grid *g = faro_grid_in(r);
+    const int64_t most = (int64_t)g->most;
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 4, 0, FARO_ROLE_USER);
+    int64_t batch[BATCH][LENGTH] = {{0}};
+    for (int n = 0; n < 512; n++) {
+      const double x[D] = {wild[n % 8], wild[n / 8 % 8]};
+      faro_release_rehearse(r, x, wild[n / 64], &sim, batch[0]);
+      assert_true(faro_grid_sound(r, 0, batch[0]));
+    }
+    faro_grid_of(r)->most /= 100; /* so that noise, or a contribution, meets the bound */
+    double wide = 0;
+    for (int n = 0; n < 200; n++) {
+      faro_release_rehearse(r, feature, reward, &sim, batch[0]);
+      assert_true(faro_grid_sound(r, 0, batch[0]));
+      for (int i = 0; i < LENGTH; i++) wide += (uint64_t)llabs(batch[0][i]) == g->most;
+    }
+    assert_true(wide > 100);
+    faro_grid_of(r)->most = (uint64_t)most;
+    faro_error error = {0};
+    for (int sign = -1; sign <= 1; sign += 2) {
+      memset(batch, 0, sizeof batch);
+      batch[1][3] = sign * (most + 1);
+      assert_int_equal(faro_release_analyze(r, batch, BATCH, &sim, &error), FARO_INVALID);
+      batch[1][3] = INT64_MIN;
+      assert_int_equal(faro_release_analyze(r, batch, BATCH, &sim, &error), FARO_INVALID);
+      assert_int_equal(faro_release_statistics(r).releases, 0);
+    }
+    const double bound = k < 2 ? r->contribution.entry + 12 * g->real.sd[0] : r->contribution.entry;
+    assert_close(faro_release_influence(r), bound, 1e-5 * bound);
+    faro_release_destroy(r);
+  }
+}
+
+static void test_influence__is_reached_and_not_exceeded(void **state) {
+  (void)state;
+  for (int shuffled = 0; shuffled < 2; shuffled++) {
+    const char *name = shuffled ? "shuffle-bits" : "local";
+    double sum[3];
+    for (int what = 0; what < 3; what++) { /* nothing, the most, the least */
+      faro_release *r = make(name, 1, 1e-3);
+      int64_t batch[BATCH][LENGTH] = {{0}};
+      int64_t least = 0;
+      int64_t most = 0;
+      faro_release_range(r, 0, &least, &most);
+      const int64_t mean = (least + most) / 2; /* a sum of about zero */
+      if (shuffled) {
+        for (int i = 0; i < LENGTH; i++) batch[0][i] = BATCH * mean;
+        if (what > 0) batch[0][0] += (what == 1 ? most : least) - mean;
+      } else batch[0][0] = what == 0 ? 0 : (what == 1 ? 1 : -1) * (int64_t)faro_grid_in(r)->most;
+      assert_ok(faro_release_analyze(r, batch, shuffled ? 1 : BATCH, NULL, error));
+      sum[what] = faro_release_statistics(r).sum[0];
+      const double influence = faro_release_influence(r);
+      if (what > 0) {
+        assert_true(fabs(sum[what] - sum[0]) <= influence * (1 + (shuffled ? 1e-3 : 1e-9))); /* half a step */
+        assert_true(fabs(sum[what] - sum[0]) >= influence * 0.99);
+      }
+      faro_release_destroy(r);
+    }
+  }
+  faro_release *r = make("central", 1, 1e-3);
+  assert_true(isinf(faro_release_influence(r)));
+  faro_release_destroy(r);
+}
+
+/* log2 of P(Bin(n, 1/2) < k). */
+static double log_tail(uint64_t n, uint64_t k) {
+  double sum = 0; /* of terms, in units of the largest */
+  const double top = lgamma((double)n + 1) - lgamma((double)k) - lgamma((double)(n - k) + 2);
+  const uint64_t width = 10 * (uint64_t)sqrt((double)n) + 10; /* the others are nothing */
+  for (uint64_t i = k > width ? k - width : 0; i < k; i++)
+    sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) - lgamma((double)(n - i) + 1) - top);
+  return (top + log(sum)) / log(2) - (double)n;
+}
+
+/* Honest noise is never cut: over all draws, and seen through e^epsilon, less than a billionth of delta. Lies are: to a few
+ * standard deviations. */
+static void test_counts__are_cut_where_honest_ones_never_are(void **state) {
+  (void)state;
+  static const char *const counted[] = {"shuffle-bits", "concurrent-bits", "local-bits"};
+  static const double epsilons[] = {0.5, 2, 30};
+  for (size_t i = 0; i < 9; i++) {
+    faro_release *r = make(counted[i / 3], epsilons[i % 3], 1e-6);
+    const faro_bits *s = (const faro_bits *)(const void *)r;
+    for (size_t level = 0; level < s->levels; level++) {
+      const faro_bits_level *l = &s->level[level];
+      const double draws = (double)(r->params.horizon * r->contribution.length * s->levels);
+      const double log_loss = log2(2 * draws * (1 + exp(epsilons[i % 3])) / 1e-6);
+      assert_int_equal(l->low + l->high, l->bits);
+      if (l->low > 0) assert_true(log_tail(l->bits, l->low) + log_loss < log2(1e-9));
+      if (epsilons[i % 3] < 3)
+        assert_in_range(l->bits / 2 - l->low, 1, (uint64_t)(8 * sqrt((double)l->bits)));
+      int64_t least = 0;
+      int64_t most = 0;
+      faro_release_range(r, level, &least, &most);
+      assert_int_equal(least, l->low);
+      assert_int_equal(most, s->grid + l->high);
+    }
+    faro_release_destroy(r);
+  }
+}
+
+/* What stands for a report that cannot be read. */
+static void test_range__its_middle_is_zero(void **state) {
+  (void)state;
+  static const char *const direct[] = {"local", "local-bits", "shuffle-amplified"};
+  for (size_t k = 0; k < 3; k++) {
+    faro_release *r = make(direct[k], 1, 1e-3);
+    int64_t least = 0;
+    int64_t most = 0;
+    faro_release_range(r, 0, &least, &most);
+    int64_t batch[BATCH][LENGTH];
+    for (int i = 0; i < BATCH * LENGTH; i++) batch[i / LENGTH][i % LENGTH] = least + (most - least) / 2;
+    assert_ok(faro_release_analyze(r, batch, BATCH, NULL, error));
+    for (int i = 0; i < LENGTH; i++)
+      assert_true(fabs(faro_release_statistics(r).sum[i]) <= 1e-3 * BATCH * r->contribution.entry);
+    faro_release_destroy(r);
+  }
+}
+
+/* A randomizer keeps to the range that others will check. */
+static void test_counts__of_a_client_are_within_the_range(void **state) {
+  (void)state;
+  faro_release *r = make("shuffle-bits", 1, 1e-3);
+  faro_bits_level *l = ((faro_bits *)(void *)r)->level;
+  const uint64_t grid = ((faro_bits *)(void *)r)->grid;
+  l->low = l->bits / 2 - 1; /* so that most noise meets it */
+  l->high = l->bits / 2 + 1;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 4, 0, FARO_ROLE_USER);
+  for (int n = 0; n < 100; n++) {
+    uint64_t ones[LENGTH];
+    const double x[D] = {0};
+    faro_release_rehearse(r, x, 0, &sim, ones);
+    for (int i = 0; i < LENGTH; i++)
+      assert_in_range(ones[i], grid / 2 + l->low, (grid + 1) / 2 + l->high); /* zero is in the middle */
+  }
+  faro_release_destroy(r);
+}
+
+/* The published sum is u times the total of the messages, whatever their order. */
+static void test_messages__add_up_exactly(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    faro_release *r = make(names[k], 1, 1e-3);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 5, 0, FARO_ROLE_USER);
+    int64_t total[LENGTH] = {0};
+    for (int b = 0; b < 7; b++) {
+      int64_t batch[BATCH][LENGTH];
+      for (int u = 0; u < BATCH; u++) {
+        faro_release_rehearse(r, feature, reward, &sim, batch[u]);
+        for (int i = 0; i < LENGTH; i++) total[i] += batch[u][i];
+      }
+      assert_int_equal(faro_release_rehearse_shuffle(r, batch, &sim), BATCH);
+      assert_ok(faro_release_analyze(r, batch, BATCH, NULL, error));
+      for (int i = 0; i < LENGTH; i++)
+        assert_true(faro_release_statistics(r).sum[i] == faro_grid_in(r)->unit * (double)total[i]);
+    }
+    faro_release_destroy(r);
+  }
+}
+
+/* ---- whole batches in deployment, and the tree; with the secure steps on a seeded stream */
+
+static void secure_batch(faro_release *r, faro_rng *rng) {
+  double z[LENGTH];
+  faro_contribution_make(&r->contribution, feature, reward, z);
+  for (int u = 0; u < BATCH; u++) r->kind->absorb_secure(r, z, rng);
+  assert_ok(faro_ledger_charge(&r->ledger, error));
+  r->kind->thicken_secure(r, rng);
+  r->kind->publish(r, NULL);
+}
+
+/* Variance of the noise in the sum after m batches, in nodes or users: B m of users, of a tree the ones in m's digits. */
+static void test_secure__sums_have_the_noise_of_their_kind(void **state) {
+  (void)state;
+  enum { RUNS = 4000, BATCHES = 7 };
+  static double noise[BATCHES][RUNS];
+  static const int ones[BATCHES] = {1, 1, 2, 1, 2, 2, 3};
+  for (int k = 0; k < 3; k++) {
+    faro_release *r = make(names[k], 1, 1e-3);
+    const faro_grid *g = faro_grid_in(r);
+    double z[LENGTH];
+    faro_contribution_make(&r->contribution, feature, reward, z);
+    for (uint64_t run = 0; run < RUNS; run++) {
+      faro_sim_rng sim;
+      faro_sim_open(&sim, 6, run, FARO_ROLE_USER);
+      faro_release *next = make(names[k], 1, 1e-3);
+      for (int b = 0; b < BATCHES; b++) {
+        secure_batch(next, &sim.rng);
+        noise[b][run] = (next->sum[2] - (b + 1) * BATCH * z[2]) / g->real.sd[2];
+      }
+      faro_release_destroy(next);
+    }
+    for (int b = 0; b < BATCHES; b++) {
+      double mean = 0;
+      double square = 0;
+      double same = 0; /* with what the sums of 4 and 6 batches share, and those of 3 and 4 do not */
+      for (int run = 0; run < RUNS; run++) {
+        mean += noise[b][run] / RUNS;
+        square += noise[b][run] * noise[b][run] / RUNS;
+        same += noise[3][run] * noise[b][run] / RUNS;
+      }
+      const double variance = k == 2 ? ones[b] : BATCH * (b + 1);
+      assert_mean(mean, 0, sqrt(variance), RUNS);
+      assert_variance(square, variance, 3, RUNS);
+      if (k == 2) assert_mean(same, b >= 3 ? 1 : 0, sqrt(variance + (b >= 3)), RUNS);
+    }
+    faro_release_destroy(r);
+  }
+}
+
+/* By messages to a trusted server, in deployment: on the grid, near the truth, and never the truth itself. */
+static void test_secure__tree_by_messages(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  faro_release *r = make("central-tree", 1, 1e-3);
+  const faro_grid *g = faro_grid_in(r);
+  assert_ok(faro_release_prepare(r, error));
+  double z[LENGTH];
+  faro_contribution_make(&r->contribution, feature, reward, z);
+  for (int b = 1; b <= 7; b++) {
+    int64_t batch[BATCH][LENGTH];
+    for (int u = 0; u < BATCH; u++) {
+      assert_ok(faro_release_randomize(r, feature, reward, secure, batch[u], error));
+      for (int i = 0; i < LENGTH; i++) assert_true(batch[u][i] == llrint(z[i] / g->unit));
+    }
+    assert_ok(faro_release_analyze_secure(r, batch, BATCH, secure, error));
+    for (int i = 0; i < LENGTH; i++) {
+      const double sum = faro_release_statistics(r).sum[i];
+      assert_true(sum / g->unit == nearbyint(sum / g->unit));
+      assert_true(sum != BATCH * b * (double)batch[0][i] * g->unit); /* one in 10^8 */
+      assert_true(fabs(sum - BATCH * b * z[i]) <= 10 * faro_release_scale(r, (size_t)i));
+    }
+  }
+  faro_release_destroy(r);
+  faro_secure_close(secure);
+}
+
+/* A release that is saved in deployment goes on with the prefix noise it had, and its state is on the grid. */
+static void test_secure__a_loaded_tree_goes_on(void **state) {
+  (void)state;
+  for (int stop = 0; stop <= 7; stop++) {
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 7, 0, FARO_ROLE_USER);
+    faro_release *r = make("central-tree", 1, 1e-3);
+    for (int b = 0; b < stop; b++) secure_batch(r, &sim.rng);
+    const size_t size = faro_release_state_size(r);
+    void *bytes = malloc(size);
+    assert_ok(faro_release_save(r, bytes, error));
+    faro_release *next = make("central-tree", 1, 1e-3);
+    assert_ok(faro_release_load(next, bytes, size, error));
+    faro_sim_rng same = sim;
+    for (int b = stop; b < 7; b++) {
+      secure_batch(r, &sim.rng);
+      secure_batch(next, &same.rng);
+      assert_memory_equal(r->sum, next->sum, LENGTH * sizeof *r->sum);
+    }
+    free(bytes);
+    faro_release_destroy(r);
+    faro_release_destroy(next);
+  }
+}
+
+/* ---- audits: messages as they are, and with half of their noise */
+
+static faro_status see_message(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
+                               faro_error *error) {
+  faro_release *r = context;
+  int64_t message[LENGTH];
+  (void)error;
+  faro_release_rehearse(r, x, y, sim, message);
+  faro_release_numbers(r, message, view);
+  return FARO_OK;
+}
+
+static void test_audit__finds_half_noise_and_no_noise_but_not_the_right_one(void **state) {
+  (void)state;
+  const faro_audit_plan plan = {
+      .epsilon = 1, .delta = 0.05, .trials = 20000, .confidence = 0.999999, .seed = 1};
+  for (int divisor = 1; divisor <= 3; divisor++) {
+    faro_release *r = make("local", plan.epsilon, plan.delta);
+    const faro_grid *g = faro_grid_in(r);
+    for (int i = 0; i < LENGTH; i++)
+      g->variance[i] = divisor == 3 ? 1 : g->variance[i] / (uint64_t)(divisor * divisor);
+    const faro_audit_mechanism mechanism = {.messages = 1, .width = LENGTH, .context = r, .run = see_message};
+    faro_audit_result result = {0};
+    assert_ok(faro_audit(&mechanism, &r->contribution, &plan, &result, error));
+    print_message("  %.3f against %g\n", result.epsilon_lower, plan.epsilon);
+    assert_int_equal(result.consistent, divisor == 1);
+    if (divisor == 1) assert_true(result.epsilon_lower > 0.5 * plan.epsilon);
+    faro_release_destroy(r);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_message__small_noise_has_the_discrete_gaussian_distribution),
+      cmocka_unit_test(test_message__real_noise_is_normal_in_shape_and_of_the_right_size),
+      cmocka_unit_test(test_grid__is_fine_and_the_noise_no_less_than_asked_for),
+      cmocka_unit_test(test_lemma__rounded_and_discrete_gaussians_differ_by_what_it_says),
+      cmocka_unit_test(test_claim__holds_for_one_number_exactly),
+      cmocka_unit_test(test_claim__rounding_adds_no_more_than_is_counted),
+      cmocka_unit_test(test_deploy__other_calibrations_are_refused),
+      cmocka_unit_test(test_deploy__extremes_are_vouched_for_or_refused),
+      cmocka_unit_test(test_messages__are_bounded_and_so_is_what_one_can_do),
+      cmocka_unit_test(test_influence__is_reached_and_not_exceeded),
+      cmocka_unit_test(test_counts__are_cut_where_honest_ones_never_are),
+      cmocka_unit_test(test_counts__of_a_client_are_within_the_range),
+      cmocka_unit_test(test_range__its_middle_is_zero),
+      cmocka_unit_test(test_messages__add_up_exactly),
+      cmocka_unit_test(test_secure__sums_have_the_noise_of_their_kind),
+      cmocka_unit_test(test_secure__tree_by_messages),
+      cmocka_unit_test(test_secure__a_loaded_tree_goes_on),
+      cmocka_unit_test(test_audit__finds_half_noise_and_no_noise_but_not_the_right_one),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
