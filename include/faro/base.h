@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FARO_API __attribute__((visibility("default")))
 #define FARO_WARN_UNUSED __attribute__((warn_unused_result))
 #define FARO_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -45,5 +49,9 @@ FARO_API const char *faro_status_text(faro_status status);
 FARO_API const char *faro_version(void);
 FARO_API const char *faro_commit(void);
 FARO_API const char *faro_compiler(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,7 @@
  * and would give the same double. */
 #include "base/decimal.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,18 @@ static bool read_plain(const char *at, const char *end, double *value) {
   return true;
 }
 
-/* Everything else that is a decimal number. strtod wants a zero byte at the end; the command keeps the C locale. */
+/* strtod with a point, whatever the program's locale has instead. */
+static double read_c(const char *text, char **end) {
+  const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!plain) return NAN;
+  const locale_t saved = uselocale(plain);
+  const double value = strtod(text, end);
+  uselocale(saved);
+  freelocale(plain);
+  return value;
+}
+
+/* Everything else that is a decimal number. strtod wants a zero byte at the end. */
 static bool read_any(const char *text, size_t length, double *value) {
   char copy[FARO_DECIMAL_MAX + 1];
   if (length == 0 || length > FARO_DECIMAL_MAX) return false;
@@ -71,7 +83,7 @@ static bool read_any(const char *text, size_t length, double *value) {
   copy[length] = '\0';
   if (strspn(copy, "+-.0123456789eE") != length) return false; /* no inf, nan, 0x1, nor a zero byte */
   char *end = NULL;
-  const double number = strtod(copy, &end);
+  const double number = read_c(copy, &end);
   if (end != copy + length || !isfinite(number)) return false;
   *value = number;
   return true;

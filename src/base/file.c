@@ -2,9 +2,12 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -42,4 +45,17 @@ faro_status faro_read_file(const char *path, size_t limit, char **text, size_t *
     return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(path), strerror(reason));
   return faro_fail(error, FARO_INVALID, "%s: too large: at most %zu bytes are allowed", faro_path_end(path),
                    limit);
+}
+
+bool faro_flush_folder(const char *path) {
+  char *copy = strdup(path);
+  if (!copy) return false;
+  const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  free(copy);
+  if (folder < 0) return errno == EACCES; /* who may write there, but not read, cannot ask for it */
+  const bool good = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP; /* nor of some file systems */
+  const int reason = errno;
+  close(folder);
+  errno = reason;
+  return good;
 }

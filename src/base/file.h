@@ -1,4 +1,4 @@
-/* file: whole files in memory. */
+/* file: whole files in memory; and new ones that stay. */
 #ifndef FARO_BASE_FILE_H
 #define FARO_BASE_FILE_H
 
@@ -8,5 +8,9 @@
  * FARO_INVALID. */
 faro_status faro_read_file(const char *path, size_t limit, char **text, size_t *length,
                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Puts the folder that `path` is in on the disk: a new file, flushed itself, is found there after a power cut only then. false:
+ * errno says why. */
+bool faro_flush_folder(const char *path) FARO_WARN_UNUSED;
 
 #endif

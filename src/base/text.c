@@ -58,6 +58,14 @@ const char *faro_path_end(const char *path) {
   return length > SHOWN ? path + length - SHOWN : path;
 }
 
+const char *faro_printable(const char *text, char *out, size_t size) {
+  size_t length = 0;
+  for (; length + 1 < size && text[length]; length++)
+    out[length] = (char)(text[length] >= ' ' && text[length] <= '~' ? text[length] : '?');
+  out[length] = '\0';
+  return out;
+}
+
 static bool reserve(faro_text *text, size_t extra) {
   if (text->length + extra < text->capacity) return true;
   const size_t capacity = (text->length + extra + 64) * 2;

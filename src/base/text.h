@@ -16,6 +16,11 @@ const char *faro_nearest(const char *word, const char *const *names, size_t coun
 /* The path, or its last 120 bytes: of a long path the end tells most, and a message must fit. */
 const char *faro_path_end(const char *path);
 
+/* What somebody else wrote, for a log or a terminal: as much of it as fits into `size` bytes, with ? for all but ASCII that
+ * prints. */
+enum { FARO_SHOWN = 200 + 1 };
+const char *faro_printable(const char *text, char *out, size_t size);
+
 /* A string that grows. A failed allocation is remembered in `failed` and later calls do nothing, so
  * that a writer checks once, at the end. */
 typedef struct faro_text {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "support/support.h"
 
@@ -101,6 +102,16 @@ static void test_text__grows_and_remembers_failure(void **state) {
   assert_null(text.data);
 }
 
+static void test_file__the_folder_of_a_path_is_flushed(void **state) {
+  (void)state;
+  assert_true(faro_flush_folder("/tmp/new"));
+  assert_true(faro_flush_folder("new")); /* in this one */
+  assert_false(faro_flush_folder("/tmp/faro-no-such-folder/new"));
+  alloc_fail_at(1);
+  assert_false(faro_flush_folder("new"));
+  alloc_reset();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_error__innermost_message_wins),
@@ -110,6 +121,7 @@ int main(void) {
       cmocka_unit_test(test_number__reads_back_exactly),
       cmocka_unit_test(test_nearest__finds_slips_of_the_keyboard),
       cmocka_unit_test(test_text__grows_and_remembers_failure),
+      cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
