@@ -9,8 +9,20 @@
 static const struct {
   const char *name;
   int (*run)(const uint8_t *, size_t);
-} targets[] = {{"experiment", fuzz_experiment}, {"override", fuzz_override}, {"run", fuzz_run},
-               {"compose", fuzz_compose},       {"journal", fuzz_journal},   {"sum", fuzz_sum}};
+} targets[] = {{"experiment", fuzz_experiment},
+               {"override", fuzz_override},
+               {"run", fuzz_run},
+               {"compose", fuzz_compose},
+               {"journal", fuzz_journal},
+               {"sum", fuzz_sum},
+               {"json", fuzz_json},
+               {"campaign", fuzz_campaign},
+               {"policy", fuzz_policy},
+               {"report", fuzz_report},
+               {"batch", fuzz_batch},
+               {"unseal", fuzz_unseal},
+               {"key", fuzz_key},
+               {"settings", fuzz_settings}};
 
 enum { INPUT_MAX = 1 << 18 };
 static uint8_t input[INPUT_MAX];

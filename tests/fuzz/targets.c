@@ -1,4 +1,5 @@
 /* targets: see the header. */
+#include "service/config.h"
 #include "targets.h"
 
 #include <faro/faro.h>
@@ -166,5 +167,50 @@ int fuzz_sum(const uint8_t *data, size_t size) {
   bytes pieces = whole;
   pieces.chunk = 1 + data[1] % 40;
   if (digest_lines(&format, whole) != digest_lines(&format, pieces)) abort();
+  return 0;
+}
+
+/* Every type of key, in a section and in a list. */
+int fuzz_settings(const uint8_t *data, size_t size) {
+  typedef struct settings {
+    char text[8];
+    uint64_t count;
+    double real;
+    bool flag;
+    size_t choice, parts;
+    unsigned char key[4];
+    struct part {
+      char url[8];
+    } part[2];
+  } settings;
+  static const char *const words[] = {"one", "two", NULL};
+  static const faro_config_key keys[] = {
+      {.name = "text",
+       .type = FARO_CONFIG_TEXT,
+       .offset = offsetof(settings, text),
+       .size = 8,
+       .required = true},
+      {.name = "count",
+       .type = FARO_CONFIG_COUNT,
+       .offset = offsetof(settings, count),
+       .least = 1,
+       .most = 9},
+      {.name = "in.real", .type = FARO_CONFIG_REAL, .offset = offsetof(settings, real), .above = true},
+      {.name = "in.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
+      {.name = "choice", .type = FARO_CONFIG_CHOICE, .offset = offsetof(settings, choice), .words = words},
+      {.name = "key", .type = FARO_CONFIG_HEX, .offset = offsetof(settings, key), .size = 4},
+      {.name = "parts",
+       .type = FARO_CONFIG_LIST,
+       .offset = offsetof(settings, parts),
+       .size = sizeof(struct part),
+       .most = 2},
+      {.name = "parts[].url", .type = FARO_CONFIG_TEXT, .offset = offsetof(settings, part[0].url), .size = 8},
+  };
+  settings out = {0};
+  faro_error error = {0};
+  const faro_status status = faro_config_parse("settings.yaml", (const char *)data, size, keys,
+                                               sizeof keys / sizeof *keys, &out, &error);
+  if (status == FARO_OK && (out.count > 9 || out.choice > 1 || out.parts > 2 || !(out.real >= 0))) abort();
+  if (status != FARO_OK && *error.message == '\0') abort();
   return 0;
 }

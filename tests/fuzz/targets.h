@@ -13,4 +13,15 @@ int fuzz_compose(const uint8_t *data, size_t size);    /* the list of faro accou
 int fuzz_journal(const uint8_t *data, size_t size);    /* instances.journal */
 int fuzz_sum(const uint8_t *data, size_t size); /* the lines of faro sum; two bytes choose the format */
 
+int fuzz_settings(const uint8_t *data, size_t size); /* a role's settings */
+
+/* wire.c: what strangers send to the service. */
+int fuzz_json(const uint8_t *data, size_t size);
+int fuzz_campaign(const uint8_t *data, size_t size);
+int fuzz_policy(const uint8_t *data, size_t size);
+int fuzz_report(const uint8_t *data, size_t size);
+int fuzz_batch(const uint8_t *data, size_t size);
+int fuzz_unseal(const uint8_t *data, size_t size);
+int fuzz_key(const uint8_t *data, size_t size);
+
 #endif

@@ -1,0 +1,257 @@
+/* frame: reports and batches as bytes; wire.h draws them. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "wire/wire.h"
+
+enum { MAGIC = 4, TAG = 16 }; /* bytes of a head: its kind, and the first ones of the digest */
+static const char report_magic[MAGIC] = {'F', 'R', 'R', '1'};
+static const char batch_magic[MAGIC] = {'F', 'R', 'B', '1'};
+static const char notice_magic[MAGIC] = {'F', 'R', 'H',
+                                         '1'}; /* of what is signed before a batch; never sent */
+
+static size_t entry_count(const faro_campaign *c) { return c->contribution.length; }
+static size_t sealed_size(const faro_campaign *c) { return FARO_DIGEST_BYTES + 8 * entry_count(c); }
+static bool counts(const faro_campaign *c) { return faro_campaign_form(c) == FARO_WIRE_BITS; }
+
+static size_t body_size(const faro_campaign *c) {
+  return counts(c) ? 4 * entry_count(c) : sealed_size(c) + FARO_SEAL_BYTES;
+}
+
+size_t faro_wire_report_entries(const faro_campaign *campaign) { return entry_count(campaign); }
+size_t faro_wire_report_size(const faro_campaign *campaign) { return FARO_REPORT_HEAD + body_size(campaign); }
+
+/* Where reports go: to so many, the analyzer itself being one. */
+static size_t targets(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
+
+static bool allowed(const faro_campaign *c, size_t shuffler, int64_t number) {
+  return number >= c->least[shuffler] && number <= c->most[shuffler];
+}
+
+static bool in_range(const faro_campaign *c, size_t shuffler, const uint64_t *numbers) {
+  for (size_t i = 0; i < entry_count(c); i++)
+    if (!allowed(c, shuffler, (int64_t)numbers[i])) return false;
+  return true;
+}
+
+/* Seals without keeping what was sealed. Nothing goes in that tells one client's box from another's: what opens it sees
+ * them shuffled, and a policy's version would say who may have sent it. */
+static faro_status seal(const faro_campaign *c, const uint64_t *numbers, unsigned char *body,
+                        faro_error *error) {
+  const size_t size = sealed_size(c);
+  unsigned char *plain = body + FARO_SEAL_BYTES; /* crypto_box_easy, which does the work, may work in place */
+  memcpy(plain, c->digest, FARO_DIGEST_BYTES);
+  for (size_t i = 0; i < entry_count(c); i++) faro_store64(plain + FARO_DIGEST_BYTES + 8 * i, numbers[i]);
+  if (crypto_box_seal(body, plain, size, c->seal) == 0) return FARO_OK;
+  sodium_memzero(body, size + FARO_SEAL_BYTES);
+  return faro_fail(error, FARO_SYSTEM,
+                   "libsodium cannot seal"); /* a campaign with a bad key was refused before */
+}
+
+faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
+                                   const uint64_t *numbers, unsigned char *out, faro_error *error) {
+  FARO_INVARIANT(report->shuffler < targets(campaign));
+  FARO_INVARIANT(in_range(campaign, report->shuffler, numbers));
+  memcpy(out, report_magic, MAGIC);
+  memcpy(out + MAGIC, campaign->digest, TAG);
+  faro_store64(out + 20, report->version);
+  faro_store64(out + 28, report->sequence);
+  faro_store32(out + 36, report->shuffler);
+  memcpy(out + 40, report->token, FARO_TOKEN_BYTES);
+  if (!counts(campaign)) return seal(campaign, numbers, out + FARO_REPORT_HEAD, error);
+  for (size_t i = 0; i < entry_count(campaign); i++)
+    faro_store32(out + FARO_REPORT_HEAD + 4 * i, (uint32_t)numbers[i]);
+  return FARO_OK;
+}
+
+static faro_status check_head(const faro_campaign *c, const char *magic, const char *what,
+                              const unsigned char *bytes, faro_error *error) {
+  if (memcmp(bytes, magic, MAGIC) != 0)
+    return faro_fail(error, FARO_INVALID, "%s must begin with %.4s", what, magic);
+  if (memcmp(bytes + MAGIC, c->digest, TAG) != 0)
+    return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
+  return FARO_OK;
+}
+
+faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
+                                  faro_wire_report *report, faro_error *error) {
+  const size_t size = faro_wire_report_size(campaign);
+  if (length != size)
+    return faro_fail(error, FARO_INVALID, "a report must have %zu bytes (got %zu)", size, length);
+  const faro_status status = check_head(campaign, report_magic, "a report", bytes, error);
+  if (status != FARO_OK) return status;
+  faro_wire_report read = {.version = faro_load64(bytes + 20),
+                           .sequence = faro_load64(bytes + 28),
+                           .shuffler = faro_load32(bytes + 36),
+                           .body = bytes + FARO_REPORT_HEAD};
+  memcpy(read.token, bytes + 40, FARO_TOKEN_BYTES);
+  if (read.version < 1 || read.sequence < 1 || read.version > INT64_MAX || read.sequence > INT64_MAX)
+    return faro_fail(error, FARO_INVALID, "version and sequence number of a report must be 1 .. 2^63 - 1");
+  if (read.shuffler >= targets(campaign))
+    return faro_fail(error, FARO_INVALID, "shuffler of a report must be below %zu (got %lu)",
+                     targets(campaign), (unsigned long)read.shuffler);
+  if (counts(campaign))
+    for (size_t i = 0; i < entry_count(campaign); i++)
+      if (!allowed(campaign, read.shuffler, faro_load32(read.body + 4 * i)))
+        return faro_fail(error, FARO_INVALID, "entry %zu of a report must be %lld .. %lld (got %lu)", i,
+                         (long long)campaign->least[read.shuffler], (long long)campaign->most[read.shuffler],
+                         (unsigned long)faro_load32(read.body + 4 * i));
+  *report = read;
+  return FARO_OK;
+}
+
+static faro_status read_sealed(const faro_campaign *c, const unsigned char *plain, int64_t *numbers,
+                               faro_error *error) {
+  if (memcmp(plain, c->digest, FARO_DIGEST_BYTES) != 0)
+    return faro_fail(error, FARO_INVALID, "a sealed report is of another campaign");
+  const unsigned char *entry = plain + FARO_DIGEST_BYTES;
+  for (size_t i = 0; i < entry_count(c); i++) {
+    const int64_t number = (int64_t)faro_load64(entry + 8 * i);
+    if (!allowed(c, 0, number))
+      return faro_fail(error, FARO_INVALID, "entry %zu of a sealed report must be %lld .. %lld", i,
+                       (long long)c->least[0],
+                       (long long)c->most[0]); /* not which one it was: it is somebody's */
+  }
+  for (size_t i = 0; i < entry_count(c); i++) numbers[i] = (int64_t)faro_load64(entry + 8 * i);
+  return FARO_OK;
+}
+
+faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key,
+                                    const unsigned char *body, int64_t *numbers, faro_error *error) {
+  const size_t size = sealed_size(campaign);
+  unsigned char *plain = malloc(size);
+  if (!plain) return faro_fail(error, FARO_MEMORY, "out of memory");
+  faro_status status = FARO_OK;
+  if (crypto_box_seal_open(plain, body, size + FARO_SEAL_BYTES, key->public_key, key->secret) != 0)
+    status =
+        faro_fail(error, FARO_INVALID, "a sealed report cannot be opened: damaged, or sealed to another key");
+  else status = read_sealed(campaign, plain, numbers, error);
+  sodium_memzero(plain, size);
+  free(plain);
+  return status;
+}
+
+/* Batches. */
+
+static size_t batch_body(const faro_campaign *c, uint64_t count) {
+  return counts(c) ? 8 * entry_count(c) : (size_t)count * body_size(c);
+}
+
+size_t faro_batch_size(const faro_campaign *campaign, uint64_t count) {
+  return FARO_BATCH_HEAD + batch_body(campaign, count) + FARO_SIGNATURE_BYTES;
+}
+
+static void put_head(const faro_campaign *c, const faro_batch *batch, unsigned char *out) {
+  memcpy(out, batch_magic, MAGIC);
+  memcpy(out + MAGIC, c->digest, TAG);
+  faro_store32(out + 20, batch->shuffler);
+  faro_store64(out + 24, batch->number);
+  faro_store64(out + 32, batch->count);
+}
+
+void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
+                      unsigned char *out) {
+  const size_t size = faro_batch_size(campaign, batch->count) - FARO_SIGNATURE_BYTES;
+  put_head(campaign, batch, out);
+  memcpy(out + FARO_BATCH_HEAD, batch->body, size - FARO_BATCH_HEAD);
+  crypto_sign_detached(out + size, NULL, out, size, key->secret);
+}
+
+/* Whether the campaign's shuffler could have sent it. */
+static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
+  if (batch->shuffler >= c->shufflers)
+    return faro_fail(error, FARO_INVALID, "shuffler of a batch must be below %zu (got %lu)", c->shufflers,
+                     (unsigned long)batch->shuffler);
+  const faro_shuffler_task *task = &c->task[batch->shuffler];
+  if (batch->count != task->size)
+    return faro_fail(error, FARO_INVALID, "a batch of shuffler %lu must have %llu reports (got %llu)",
+                     (unsigned long)batch->shuffler, (unsigned long long)task->size,
+                     (unsigned long long)batch->count);
+  const uint64_t batches = c->batches / (task->size / c->params.batch);
+  if (batch->number >= batches)
+    return faro_fail(error, FARO_INVALID, "batches of shuffler %lu must be below %llu (got %llu)",
+                     (unsigned long)batch->shuffler, (unsigned long long)batches,
+                     (unsigned long long)batch->number);
+  return FARO_OK;
+}
+
+static faro_status check_totals(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
+  const uint64_t least = batch->count * (uint64_t)c->least[batch->shuffler];
+  const uint64_t most =
+      batch->count * (uint64_t)c->most[batch->shuffler]; /* below 2^62: the release saw to it */
+  for (size_t i = 0; i < entry_count(c); i++)
+    if (faro_load64(batch->body + 8 * i) < least || faro_load64(batch->body + 8 * i) > most)
+      return faro_fail(error, FARO_INVALID, "total %zu of a batch must be %llu .. %llu", i,
+                       (unsigned long long)least, (unsigned long long)most);
+  return FARO_OK;
+}
+
+/* Of FARO_BATCH_HEAD bytes; the body is left to the caller. */
+static faro_status read_head(const faro_campaign *c, const unsigned char *bytes, faro_batch *batch,
+                             faro_error *error) {
+  const faro_status status = check_head(c, batch_magic, "a batch", bytes, error);
+  if (status != FARO_OK) return status;
+  *batch = (faro_batch){.shuffler = faro_load32(bytes + 20),
+                        .number = faro_load64(bytes + 24),
+                        .count = faro_load64(bytes + 32)};
+  return check_batch(c, batch, error);
+}
+
+faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
+                            faro_batch *batch, faro_error *error) {
+  faro_batch read;
+  if (length < FARO_BATCH_HEAD)
+    return faro_fail(error, FARO_INVALID, "a batch must have %d bytes at least (got %zu)", FARO_BATCH_HEAD,
+                     length);
+  faro_status status = read_head(campaign, bytes, &read, error);
+  if (status != FARO_OK) return status;
+  read.body = bytes + FARO_BATCH_HEAD;
+  const size_t size = faro_batch_size(campaign, read.count);
+  if (length != size)
+    return faro_fail(error, FARO_INVALID, "a batch must have %zu bytes (got %zu)", size, length);
+  if (crypto_sign_verify_detached(bytes + size - FARO_SIGNATURE_BYTES, bytes, size - FARO_SIGNATURE_BYTES,
+                                  campaign->shuffler_key[read.shuffler]) != 0)
+    return faro_fail(error, FARO_INVALID, "the signature of a batch is not that of shuffler %lu",
+                     (unsigned long)read.shuffler);
+  if (counts(campaign)) status = check_totals(campaign, &read, error);
+  if (status == FARO_OK) *batch = read;
+  return status;
+}
+
+/* Before a batch. */
+
+static void signed_part(const unsigned char *head, unsigned char out[static FARO_BATCH_HEAD]) {
+  memcpy(out, head, FARO_BATCH_HEAD);
+  memcpy(out, notice_magic, MAGIC);
+}
+
+void faro_notice_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
+                       char out[static FARO_NOTICE_DIGITS + 1]) {
+  unsigned char bytes[FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES];
+  unsigned char part[FARO_BATCH_HEAD];
+  put_head(campaign, batch, bytes);
+  signed_part(bytes, part);
+  crypto_sign_detached(bytes + FARO_BATCH_HEAD, NULL, part, sizeof part, key->secret);
+  faro_hex_write(bytes, sizeof bytes, out);
+}
+
+faro_status faro_notice_read(const faro_campaign *campaign, const char *text, size_t length,
+                             faro_batch *batch, faro_error *error) {
+  unsigned char bytes[FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES];
+  unsigned char part[FARO_BATCH_HEAD];
+  faro_batch read;
+  if (!faro_hex_read(text, length, bytes, sizeof bytes))
+    return faro_fail(error, FARO_INVALID, "the notice of a batch must be %d hexadecimal digits",
+                     FARO_NOTICE_DIGITS);
+  const faro_status status = read_head(campaign, bytes, &read, error);
+  if (status != FARO_OK) return status;
+  signed_part(bytes, part);
+  if (crypto_sign_verify_detached(bytes + FARO_BATCH_HEAD, part, sizeof part,
+                                  campaign->shuffler_key[read.shuffler]) != 0)
+    return faro_fail(error, FARO_INVALID, "the signature of the notice is not that of shuffler %lu",
+                     (unsigned long)read.shuffler);
+  *batch = read;
+  return FARO_OK;
+}

@@ -1,0 +1,269 @@
+/* wire: targets for what strangers send to the service. Documents and batches are signed here, so that the fuzzer is not
+ * stopped at the signature; the keys are fixed. What is accepted must come back from a writer as the same bytes. */
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "targets.h"
+#include "wire/json.h"
+#include "wire/wire.h"
+
+static faro_sign_key signer;
+static faro_seal_key box;
+static faro_campaign campaigns[2]; /* bits, and sealed */
+
+static void must(bool condition) {
+  if (!condition) abort();
+}
+
+static void start(void) {
+  static bool started;
+  static const char *const kind[2] = {"shuffle-bits", "local"};
+  if (started) return;
+  started = true;
+  unsigned char seed[32] = "the same seed for every fuzzing!";
+  must(sodium_init() >= 0);
+  crypto_sign_seed_keypair(signer.public_key, signer.secret, seed);
+  crypto_box_seed_keypair(box.public_key, box.secret, seed);
+  for (size_t i = 0; i < 2; i++) {
+    faro_campaign *c = &campaigns[i];
+    *c = (faro_campaign){.id = "fuzz",
+                         .release = faro_release_kind_find(kind[i]),
+                         .arms = 2,
+                         .failure = 0.1,
+                         .optimism = 0.2,
+                         .analyzer = "http://a",
+                         .shuffler = {"http://s"},
+                         .shufflers = i == 0};
+    c->params = (faro_release_params){
+        .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
+    memcpy(c->seal, box.public_key, FARO_KEY_BYTES);
+    memcpy(c->shuffler_key[0], signer.public_key, FARO_KEY_BYTES);
+    must(faro_contribution_init(&c->contribution, 2, 1, -1, 1, NULL) == FARO_OK);
+    char *text = NULL;
+    size_t length = 0;
+    must(faro_campaign_write(c, &signer, &text, &length, NULL) == FARO_OK);
+    free(text);
+  }
+}
+
+/* The JSON as a signed document; free() it. */
+static char *sign(const char *word, const uint8_t *data, size_t size, size_t *length) {
+  const size_t head = strlen(word) + 1;
+  const size_t line = head + 2 * FARO_SIGNATURE_BYTES + 1;
+  unsigned char signature[FARO_SIGNATURE_BYTES];
+  unsigned char *bytes = malloc(head + size);
+  char *text = malloc(line + size + 1);
+  must(bytes && text);
+  memcpy(bytes, word, head - 1);
+  bytes[head - 1] = '\n';
+  if (size > 0) memcpy(bytes + head, data, size);
+  crypto_sign_detached(signature, NULL, bytes, head + size, signer.secret);
+  memcpy(text, word, head - 1);
+  text[head - 1] = ' ';
+  faro_hex_write(signature, sizeof signature, text + head);
+  text[line - 1] = '\n';
+  if (size > 0) memcpy(text + line, data, size);
+  free(bytes);
+  *length = line + size;
+  return text;
+}
+
+int fuzz_campaign(const uint8_t *data, size_t size) {
+  start();
+  faro_error error = {0};
+  faro_campaign c = {0};
+  faro_campaign again = {0};
+  size_t length = 0;
+  must(faro_campaign_open(&c, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-campaign-1", data, size, &length);
+  const faro_status status = faro_campaign_open(&c, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_campaign_write(&c, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_campaign_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  must(memcmp(c.digest, again.digest, sizeof c.digest) == 0 && c.claim.proven);
+  must(faro_wire_report_size(&c) == faro_wire_report_size(&again));
+  free(text);
+  return 0;
+}
+
+int fuzz_policy(const uint8_t *data, size_t size) {
+  start();
+  faro_error error = {0};
+  faro_wire_policy policy = {0};
+  faro_wire_policy again = {0};
+  size_t length = 0;
+  must(faro_policy_open(&policy, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-policy-1", data, size, &length);
+  const faro_status status = faro_policy_open(&policy, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_policy_write(&policy, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_policy_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  const size_t d = policy.dimension;
+  must(again.version == policy.version &&
+       memcmp(again.theta, policy.theta, (d + d * (d + 1) / 2) * sizeof(double)) == 0);
+  free(text);
+  free(policy.theta);
+  free(again.theta);
+  return 0;
+}
+
+/* What follows the first byte, in memory of its own size; bit 1 of that byte: with a head that fits. */
+static unsigned char *frame(const faro_campaign *c, const char *magic, const uint8_t *data, size_t size) {
+  unsigned char *bytes = malloc(size);
+  must(bytes != NULL);
+  memcpy(bytes, data + 1, size - 1);
+  if (!(data[0] & 2) || size - 1 < 20) return bytes;
+  memcpy(bytes, magic, 4);
+  memcpy(bytes + 4, c->digest, 16);
+  return bytes;
+}
+
+int fuzz_report(const uint8_t *data, size_t size) {
+  start();
+  if (size < 1) return 0;
+  const faro_campaign *c = &campaigns[data[0] & 1];
+  unsigned char *bytes = frame(c, "FRR1", data, size);
+  unsigned char out[512];
+  uint64_t numbers[5];
+  int64_t opened[5];
+  faro_error error = {0};
+  faro_wire_report report = {0};
+  if (faro_wire_report_read(c, bytes, size - 1, &report, &error) != FARO_OK) must(error.message[0] != '\0');
+  else if (c->shufflers > 0) {
+    for (size_t i = 0; i < 5; i++) numbers[i] = faro_load32(report.body + 4 * i);
+    must(faro_wire_report_write(c, &report, numbers, out, NULL) == FARO_OK);
+    must(memcmp(out, bytes, size - 1) == 0);
+  } else must(faro_wire_report_unseal(c, &box, report.body, opened, NULL) != FARO_OK);
+  free(bytes);
+  return 0;
+}
+
+/* The text before a batch: the fuzzer's bytes as they are, and their digits; bit 3 of the first byte: with a signature that
+ * fits. */
+static void read_notices(const faro_campaign *c, const uint8_t *data, const unsigned char *bytes,
+                         size_t length) {
+  enum { SIZE = FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES };
+  unsigned char notice[SIZE] = {0}, part[FARO_BATCH_HEAD];
+  char text[FARO_NOTICE_DIGITS + 1], again[FARO_NOTICE_DIGITS + 1];
+  faro_batch batch = {0};
+  faro_error error = {0};
+  must(faro_notice_read(c, (const char *)bytes, length, &batch, NULL) != FARO_OK || length == 2 * SIZE);
+  memcpy(notice, bytes, length < SIZE ? length : SIZE);
+  memcpy(part, notice, sizeof part);
+  memcpy(part, "FRH1", 4);
+  if (data[0] & 8) crypto_sign_detached(notice + FARO_BATCH_HEAD, NULL, part, sizeof part, signer.secret);
+  faro_hex_write(notice, SIZE, text);
+  if (faro_notice_read(c, text, 2 * SIZE, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
+  else {
+    must(batch.count == 10 && batch.number < 10 && batch.shuffler == 0);
+    faro_notice_write(c, &batch, &signer, again);
+    must(memcmp(text, again, sizeof text) == 0);
+  }
+}
+
+int fuzz_batch(const uint8_t *data, size_t size) {
+  start();
+  if (size < 1) return 0;
+  const faro_campaign *c = &campaigns[0];
+  unsigned char *bytes = frame(c, "FRB1", data, size);
+  unsigned char out[512];
+  faro_error error = {0};
+  faro_batch batch = {0};
+  const size_t length = size - 1;
+  if (data[0] & 4 && length > FARO_SIGNATURE_BYTES)
+    crypto_sign_detached(bytes + length - FARO_SIGNATURE_BYTES, NULL, bytes, length - FARO_SIGNATURE_BYTES,
+                         signer.secret);
+  if (faro_batch_read(c, bytes, length, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
+  else {
+    must(batch.count == 10 && length == faro_batch_size(c, 10));
+    faro_batch_write(c, &batch, &signer, out);
+    must(memcmp(out, bytes, length) == 0);
+  }
+  read_notices(c, data, bytes, length);
+  free(bytes);
+  return 0;
+}
+
+/* What is in the box is the fuzzer's; bit 0 of the first byte: with the campaign's digest. */
+int fuzz_unseal(const uint8_t *data, size_t size) {
+  start();
+  enum { PLAIN = FARO_DIGEST_BYTES + 8 * 5 };
+  if (size != 1 + PLAIN) return 0;
+  const faro_campaign *c = &campaigns[1];
+  unsigned char plain[PLAIN];
+  unsigned char sealed[PLAIN + FARO_SEAL_BYTES];
+  int64_t numbers[5] = {0};
+  faro_error error = {0};
+  memcpy(plain, data + 1, PLAIN);
+  if (data[0] & 1) memcpy(plain, c->digest, FARO_DIGEST_BYTES);
+  must(crypto_box_seal(sealed, plain, PLAIN, c->seal) == 0);
+  if (faro_wire_report_unseal(c, &box, sealed, numbers, &error) != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(memcmp(plain, c->digest, FARO_DIGEST_BYTES) == 0);
+  for (size_t i = 0; i < 5; i++) {
+    must(numbers[i] >= c->least[0] && numbers[i] <= c->most[0]);
+    must((uint64_t)numbers[i] == faro_load64(plain + FARO_DIGEST_BYTES + 8 * i));
+  }
+  return 0;
+}
+
+int fuzz_key(const uint8_t *data, size_t size) {
+  start();
+  char path[] = "/tmp/faro-fuzz-XXXXXX"; /* mkstemp makes it for its owner alone */
+  const int fd = mkstemp(path);
+  if (fd < 0) return 0;
+  const bool written = size == 0 || write(fd, data, size) == (ssize_t)size;
+  close(fd);
+  faro_sign_key sign_key;
+  faro_seal_key seal_key;
+  unsigned char public_key[FARO_KEY_BYTES];
+  unsigned char *lines = NULL;
+  size_t count = 0;
+  faro_error error = {0};
+  if (written) {
+    if (faro_sign_key_load(path, &sign_key, &error) != FARO_OK) must(error.message[0] != '\0');
+    if (faro_seal_key_load(path, &seal_key, NULL) == FARO_OK) must(size >= 2 * FARO_KEY_BYTES);
+    if (faro_key_load(path, FARO_SIGN_PUBLIC, public_key, sizeof public_key, NULL) == FARO_OK)
+      must(size < 100);
+    if (faro_tokens_load(path, &lines, &count, NULL) == FARO_OK) free(lines);
+    if (faro_hashes_load(path, &lines, &count, NULL) == FARO_OK) free(lines);
+  }
+  (void)remove(path);
+  return 0;
+}
+
+/* Any JSON: the nodes must be whole. */
+int fuzz_json(const uint8_t *data, size_t size) {
+  faro_error error = {0};
+  faro_json json = {0};
+  if (faro_json_parse(&json, (const char *)data, size, FARO_DOCUMENT_MAX, &error) != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(json.count > 0 && json.node[0].next == json.count);
+  for (uint32_t i = 0; i < json.count; i++) {
+    const faro_json_node *node = &json.node[i];
+    must(node->next > i && node->next <= json.count && node->type <= FARO_JSON_OBJECT);
+    must(node->type != FARO_JSON_STRING || (node->text && strlen(node->text) <= size));
+    must(node->type != FARO_JSON_NUMBER || node->number - node->number == 0);
+    uint32_t child = i + 1;
+    for (uint32_t k = 0; k < node->count; k++) child = json.node[child].next;
+    must(child == node->next);
+  }
+  faro_json_release(&json);
+  return 0;
+}

@@ -1,0 +1,587 @@
+/* client: what it refuses (weak campaigns, old policies, what is not finite), that it chooses as the learner's own selector
+ * does, and that what it reports is what the release's user would have sent. */
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <faro/client.h>
+
+#include "support/support.h"
+#include "wire/wire.h"
+
+static faro_sign_key analyzer, shuffler;
+static faro_seal_key seal;
+static const unsigned char token[FARO_TOKEN_BYTES] = "a token of thirty-two bytes, yes";
+
+static int make_keys(void **state) {
+  (void)state;
+  assert_ok(faro_sign_key_make(&analyzer, error));
+  assert_ok(faro_sign_key_make(&shuffler, error));
+  assert_ok(faro_seal_key_make(&seal, error));
+  return 0;
+}
+
+typedef struct document {
+  char *text;
+  size_t length;
+} document;
+
+static uint64_t horizon = 2000; /* of the next campaigns: batches of 100 */
+
+static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shufflers, document *out) {
+  faro_campaign c = {.id = "test",
+                     .release = faro_release_kind_find(kind),
+                     .arms = 40,
+                     .centre = 0.25,
+                     .failure = 0.1,
+                     .optimism = 0.2};
+  assert_non_null(c.release);
+  assert_ok(faro_contribution_init(&c.contribution, dimension, 1, -1, 1, error));
+  c.params = (faro_release_params){.epsilon = 2,
+                                   .delta = 1e-6,
+                                   .horizon = horizon,
+                                   .batch = 100,
+                                   .shufflers = shufflers > 1 ? shufflers : 0,
+                                   .level = FARO_LEVEL_USER,
+                                   .contributions = 3,
+                                   .calibration = FARO_CALIBRATION_TIGHT};
+  memcpy(c.seal, seal.public_key, sizeof c.seal);
+  snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1:8000");
+  c.shufflers = shufflers;
+  for (size_t i = 0; i < shufflers; i++) {
+    snprintf(c.shuffler[i], sizeof c.shuffler[i], "http://127.0.0.1:%zu", 8001 + i);
+    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+  }
+  assert_ok(faro_campaign_write(&c, &analyzer, &out->text, &out->length, error));
+  return c;
+}
+
+static document policy_of(const faro_campaign *c, uint64_t version, double *theta, double *w, double beta) {
+  faro_wire_policy policy = {
+      .version = version, .dimension = c->contribution.dimension, .beta = beta, .theta = theta, .w = w};
+  memcpy(policy.campaign, c->digest, FARO_DIGEST_BYTES);
+  document out = {0};
+  assert_ok(faro_policy_write(&policy, &analyzer, &out.text, &out.length, error));
+  return out;
+}
+
+static faro_client_settings settings_of(void) {
+  return (faro_client_settings){.signer = analyzer.public_key,
+                                .token = token,
+                                .epsilon = 2,
+                                .delta = 1e-6,
+                                .trust = "joint",
+                                .user_level = true};
+}
+
+static faro_client *joined(const document *campaign) {
+  const faro_client_settings settings = settings_of();
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_campaign(client, campaign->text, campaign->length, error));
+  return client;
+}
+
+static void give_policy(faro_client *client, const faro_campaign *c, uint64_t version) {
+  double zero[FARO_WIRE_DIMENSION_MAX * 3] = {0};
+  const document policy = policy_of(c, version, zero, zero + 16, 1);
+  assert_ok(faro_client_policy(client, policy.text, policy.length, error));
+  free(policy.text);
+}
+
+/* The refusal of a campaign under some settings; "" when it is taken. */
+static const char *refusal(const document *campaign, const faro_client_settings *settings) {
+  static faro_error e;
+  e = (faro_error){0};
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, settings, error));
+  const faro_status status = faro_client_campaign(client, campaign->text, campaign->length, &e);
+  assert_int_equal(faro_client_dimension(client), status == FARO_OK ? 2 : 0);
+  faro_client_close(client);
+  return e.message;
+}
+
+static void test_client__refuses_what_is_below_its_floor(void **state) {
+  (void)state;
+  document campaign = {0};
+  (void)campaign_of("concurrent-bits", 2, 2, &campaign);
+  faro_client_settings settings = settings_of();
+  assert_string_equal(refusal(&campaign, &settings), "");
+  settings.epsilon = 1.5;
+  assert_string_equal(refusal(&campaign, &settings),
+                      "epsilon of the campaign is 2, and this client accepts at most 1.5");
+  settings = settings_of();
+  settings.delta = 1e-7;
+  assert_string_equal(refusal(&campaign, &settings),
+                      "delta of the campaign is 1e-06, and this client accepts at most 1e-07");
+  settings = settings_of();
+  settings.trust = "concurrent";
+  assert_string_equal(refusal(&campaign, &settings), "");
+  settings.trust = "shuffle";
+  assert_string_equal(refusal(&campaign, &settings),
+                      "trust of the campaign is concurrent, and this client accepts at least shuffle");
+  settings = settings_of();
+  settings.signer = shuffler.public_key;
+  assert_non_null(strstr(refusal(&campaign, &settings), "signature"));
+  free(campaign.text);
+}
+
+/* A campaign written once more, after a change. */
+static void rewrite(faro_campaign *c, document *out) {
+  free(out->text);
+  assert_ok(faro_campaign_write(c, &analyzer, &out->text, &out->length, error));
+}
+
+static void test_client__counts_on_no_more_honest_others_than_it_believes_in(void **state) {
+  (void)state;
+  document campaign = {0};
+  faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  faro_client_settings settings = settings_of();
+  settings.honest = 1;
+  assert_string_equal(refusal(&campaign, &settings), "");
+  settings.honest = 0.8;
+  assert_string_equal(refusal(&campaign, &settings),
+                      "honest of the campaign is 1, and this client accepts at most 0.8");
+  c.params.honest = 0.8;
+  rewrite(&c, &campaign);
+  assert_string_equal(refusal(&campaign, &settings), "");
+  settings.honest = 0.79;
+  assert_string_equal(refusal(&campaign, &settings),
+                      "honest of the campaign is 0.8, and this client accepts at most 0.79");
+  free(campaign.text);
+  (void)campaign_of("local-bits", 2, 0, &campaign); /* the noise is its own: others do not matter */
+  assert_string_equal(refusal(&campaign, &settings), "");
+  free(campaign.text);
+}
+
+static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
+  (void)state;
+  document campaign = {0};
+  faro_campaign c = campaign_of("concurrent-bits", 2, 2, &campaign);
+  faro_client_settings settings = settings_of();
+  snprintf(c.shuffler[1], sizeof c.shuffler[1], "http://shuffler.example.org");
+  rewrite(&c, &campaign);
+  assert_string_equal(refusal(&campaign, &settings),
+                      "url of a shuffler is http://shuffler.example.org, and this client accepts https:// "
+                      "beyond its own machine (or insecure)");
+  settings.insecure = true;
+  assert_string_equal(refusal(&campaign, &settings), "");
+  settings.insecure = false;
+  snprintf(c.shuffler[1], sizeof c.shuffler[1], "https://shuffler.example.org");
+  rewrite(&c, &campaign);
+  assert_string_equal(refusal(&campaign, &settings), "");
+  snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1.example.org:80");
+  rewrite(&c, &campaign);
+  assert_non_null(
+      strstr(refusal(&campaign, &settings), "url of the campaign's analyzer is http://127.0.0.1.example"));
+  free(campaign.text);
+}
+
+/* Its signer may publish others, or its application may start again: one client spends one budget. */
+static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
+  (void)state;
+  document first = {0};
+  document second = {0};
+  const faro_campaign c = campaign_of("local-bits", 2, 0, &first);
+  faro_campaign other = campaign_of("local-bits", 2, 0, &second);
+  snprintf(other.id, sizeof other.id, "second");
+  rewrite(&other, &second);
+  faro_client_settings settings = settings_of();
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, &settings, error));
+  assert_null(faro_client_digest(client));
+  assert_ok(faro_client_campaign(client, first.text, first.length, error));
+  assert_memory_equal(faro_client_digest(client), c.digest, FARO_DIGEST_BYTES);
+  unsigned char kept[FARO_DIGEST_BYTES];
+  memcpy(kept, faro_client_digest(client), sizeof kept);
+  faro_client_close(client);
+
+  settings.campaign = kept;
+  settings.sequence = 3; /* all that it may send */
+  settings.version = 1;
+  assert_ok(faro_client_open(&client, &settings, error));
+  assert_memory_equal(faro_client_digest(client), kept, sizeof kept); /* also where the analyzer is away */
+  faro_error e = {0};
+  assert_int_equal(faro_client_campaign(client, second.text, second.length, &e), FARO_INVALID);
+  assert_string_equal(e.message,
+                      "campaign second is not the one that this client took part in before: it would spend a "
+                      "new privacy budget beside the old one (whoever wants that starts anew for it, without "
+                      "the campaign, sequence and version that were kept)");
+  assert_int_equal(faro_client_dimension(client), 0);
+  assert_ok(faro_client_campaign(client, first.text, first.length, error));
+  give_policy(client, &c, 1);
+  unsigned char *bytes = malloc(faro_wire_report_size(&c));
+  size_t parts = 0;
+  assert_int_equal(faro_client_report(client, (const double[2]){1, 0}, 1, bytes, &parts, NULL), FARO_INVALID);
+  faro_client_close(client);
+  client = NULL;
+
+  settings.campaign = NULL; /* numbers of a campaign that nobody remembers */
+  e = (faro_error){0};
+  assert_int_equal(faro_client_open(&client, &settings, &e), FARO_INVALID);
+  assert_string_equal(e.message,
+                      "campaign must be given with its sequence and version (got sequence 3, version 1)");
+  assert_null(client);
+  settings.sequence = settings.version = 0; /* a decision: to start anew */
+  assert_string_equal(refusal(&second, &settings), "");
+  free(bytes);
+  free(first.text);
+  free(second.text);
+}
+
+static void test_client__checks_its_settings(void **state) {
+  (void)state;
+  faro_client *client = NULL;
+  faro_client_settings settings = settings_of();
+  settings.trust = "none";
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings.trust = NULL;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings = settings_of();
+  settings.epsilon = NAN;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings = settings_of();
+  settings.delta = -1;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings = settings_of();
+  settings.honest = 1.5;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings.honest = NAN;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings = settings_of();
+  settings.version = 1;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  settings = settings_of();
+  settings.token = NULL;
+  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  assert_null(client);
+}
+
+static void test_client__never_goes_back_to_an_older_policy(void **state) {
+  (void)state;
+  document campaign = {0};
+  document other = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  faro_campaign d = campaign_of("shuffle-bits", 2, 1, &other);
+  d.digest[0] ^= 1;
+  faro_client_settings settings = settings_of();
+  settings.version = 4; /* kept over a restart */
+  settings.campaign = c.digest;
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, &settings, error));
+  double zero[5] = {0};
+  document policy = policy_of(&c, 5, zero, zero + 2, 1);
+  assert_int_equal(faro_client_policy(client, policy.text, policy.length, NULL),
+                   FARO_INVALID); /* no campaign yet */
+  assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
+  assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error)); /* the same again */
+  assert_ok(faro_client_policy(client, policy.text, policy.length, error));
+  assert_ok(faro_client_policy(client, policy.text, policy.length, error));
+  assert_int_equal(faro_client_version(client), 5);
+  free(policy.text);
+  policy = policy_of(&c, 4, zero, zero + 2, 1);
+  faro_error e = {0};
+  assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_INVALID);
+  assert_non_null(strstr(e.message, "the policy is of version 4, and version 5 was seen before ("));
+  free(policy.text);
+  policy = policy_of(&d, 6, zero, zero + 2, 1);
+  e = (faro_error){0};
+  assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_INVALID);
+  assert_string_equal(e.message, "the policy is of another campaign than test");
+  free(policy.text);
+  policy = policy_of(&c, c.batches + 2, zero, zero + 2, 1);
+  assert_int_equal(faro_client_policy(client, policy.text, policy.length, NULL), FARO_INVALID);
+  assert_int_equal(faro_client_version(client), 5);
+  free(policy.text);
+  faro_client_close(client);
+  free(campaign.text);
+  free(other.text);
+}
+
+/* Against faro_select, whose sums are the same in another order: the score of the chosen arm is the best one. */
+static void test_client__chooses_as_the_selector_does(void **state) {
+  (void)state;
+  enum { D = 7, K = 40, W = D * (D + 1) / 2 };
+  document campaign = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", D, 1, &campaign);
+  faro_client *client = joined(&campaign);
+  faro_selector *selector = NULL;
+  assert_ok(faro_selector_create(&selector, D, K, error));
+  static double columns[D * 48] __attribute__((aligned(64)));
+  faro_arms arms = {.dimension = D, .count = K, .stride = faro_arm_stride(K), .x = columns};
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 1, 0, FARO_ROLE_CONTEXT);
+  size_t same = 0;
+  for (uint64_t v = 1; v <= 20; v++) {
+    double theta[D], w[W], rows[K * D];
+    for (size_t i = 0; i < D; i++) theta[i] = faro_sim_normal(&sim);
+    for (size_t i = 0; i < W; i++) w[i] = faro_sim_normal(&sim);
+    const document policy = policy_of(&c, v, theta, w, 0.5);
+    assert_ok(faro_client_policy(client, policy.text, policy.length, error));
+    free(policy.text);
+    const faro_policy learned = {.dimension = D, .theta = theta, .w = w, .beta = 0.5, .version = v};
+    for (int repeat = 0; repeat < 20; repeat++) {
+      arms.version++;
+      for (size_t a = 0; a < K; a++)
+        for (size_t i = 0; i < D; i++) rows[a * D + i] = columns[i * arms.stride + a] = faro_sim_normal(&sim);
+      size_t arm = K;
+      assert_ok(faro_client_choose(client, rows, K, &arm, error));
+      same += arm == faro_select(selector, &learned, &arms);
+    }
+  }
+  assert_int_equal(same, 400);
+  double bad[2 * D] = {0};
+  bad[D + 1] = INFINITY;
+  size_t arm = 0;
+  assert_int_equal(faro_client_choose(client, bad, 2, &arm, NULL), FARO_INVALID);
+  assert_int_equal(faro_client_choose(client, bad, K + 1, &arm, NULL), FARO_INVALID);
+  assert_int_equal(faro_client_choose(client, bad, 0, &arm, NULL), FARO_INVALID);
+  assert_ok(faro_client_choose(client, bad, 1, &arm, error));
+  faro_selector_destroy(selector);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
+/* A whole campaign's batch through the wire, with every form: what the analyzer publishes is near the truth, as far as the
+ * noise allows. */
+static void sum_up(const faro_campaign *c, const unsigned char *bytes, size_t parts, size_t size,
+                   uint64_t *total, void *batch, size_t user) {
+  const size_t entries = faro_wire_report_entries(c);
+  for (size_t p = 0; p < parts; p++) {
+    faro_wire_report report;
+    assert_ok(faro_wire_report_read(c, bytes + p * size, size, &report, error));
+    assert_memory_equal(report.token, token, sizeof token);
+    if (faro_campaign_form(c) != FARO_WIRE_BITS)
+      assert_ok(faro_wire_report_unseal(c, &seal, report.body, (int64_t *)batch + user * entries, error));
+    else if (report.shuffler == 0)
+      for (size_t i = 0; i < entries; i++) total[i] += faro_load32(report.body + 4 * i);
+  }
+}
+
+static void check_learning(const char *kind, size_t shufflers) {
+  enum { D = 2, ENTRIES = 5 };
+  document campaign = {0};
+  const faro_campaign c = campaign_of(kind, D, shufflers, &campaign);
+  const size_t size = faro_wire_report_size(&c);
+  unsigned char *bytes = malloc(size * (shufflers + 1));
+  uint64_t total[ENTRIES] = {0};
+  int64_t *batch = calloc(c.params.batch * ENTRIES, sizeof *batch);
+  const double x[D] = {0.6, -0.8};
+  for (size_t user = 0; user < c.params.batch; user++) {
+    faro_client *client = joined(&campaign);
+    give_policy(client, &c, 1);
+    size_t parts = 0;
+    assert_ok(faro_client_report(client, x, 0.75, bytes, &parts, error));
+    assert_int_equal(faro_client_sequence(client), 1);
+    assert_int_equal(parts, shufflers ? shufflers : 1);
+    assert_int_equal(faro_client_part_size(client), size);
+    sum_up(&c, bytes, parts, size, total, batch, user);
+    faro_client_close(client);
+  }
+  faro_release *release = NULL;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params, error));
+  assert_ok(faro_release_prepare(release, error));
+  assert_ok(faro_secure_open(&secure, error));
+  const bool counts = faro_campaign_form(&c) == FARO_WIRE_BITS;
+  assert_ok(faro_release_analyze_secure(release, counts ? (void *)total : (void *)batch,
+                                        counts ? 1 : c.params.batch, secure, error));
+  const faro_statistics statistics = faro_release_statistics(release);
+  const double truth[ENTRIES] = {0.36, -0.48, 0.64, 0.3, -0.4};
+  for (size_t i = 0; i < ENTRIES; i++) /* P(|Z| > 6) = 2e-9 for sub-Gaussian noise */
+    assert_close(statistics.sum[i], 100 * truth[i], 6 * faro_release_scale(release, i));
+  faro_secure_close(secure);
+  faro_release_destroy(release);
+  free(batch);
+  free(bytes);
+  free(campaign.text);
+}
+
+static void test_client__reports_what_the_release_expects(void **state) {
+  (void)state;
+  check_learning("shuffle-bits", 1);
+  check_learning("concurrent-bits", 2);
+  check_learning("local-bits", 0);
+  check_learning("central-bits", 0);
+  check_learning("shuffle-amplified", 1);
+  check_learning("local", 0);
+  check_learning("central-tree", 0);
+}
+
+/* The whole address, to post to as it is. */
+static void assert_target(const faro_client *client, size_t part, const char *place) {
+  char url[FARO_URL_MAX + 16];
+  snprintf(url, sizeof url, "%s/v1/reports", place);
+  assert_string_equal(faro_client_target(client, part), url);
+}
+
+static void test_client__reports_to_shufflers_that_can_still_fill(void **state) {
+  (void)state;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("concurrent-bits", 2, 3, &campaign);
+  faro_client *client = joined(&campaign);
+  unsigned char *bytes = malloc(3 * faro_wire_report_size(&c));
+  assert_int_equal(faro_client_parts(client), 3);
+  const double x[2] = {1, 0};
+  bool fewer = false;
+  for (uint64_t b = 0; b < c.batches; b++) {
+    give_policy(client, &c, b + 1);
+    size_t parts = 0;
+    size_t wanted = 0;
+    assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
+    for (size_t s = 0; s < 3; s++)
+      if (faro_campaign_active(&c, s, b)) assert_target(client, wanted++, c.shuffler[s]);
+    assert_int_equal(parts, wanted);
+    fewer = fewer || parts < 3;
+  }
+  assert_true(fewer);
+  give_policy(client, &c, c.batches + 1); /* the last: to choose by, not to report on */
+  size_t parts = 0;
+  faro_error e = {0};
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
+  assert_string_equal(e.message, "the campaign is over: all its 20 batches are released");
+  assert_int_equal(faro_client_sequence(client), c.batches);
+  free(bytes);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
+static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **state) {
+  (void)state;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("local-bits", 2, 0, &campaign);
+  faro_client_settings settings = settings_of();
+  settings.sequence = 1; /* of the life before a restart */
+  settings.campaign = c.digest;
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
+  unsigned char *bytes = malloc(faro_wire_report_size(&c));
+  const double x[2] = {1, 0};
+  size_t parts = 0;
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, NULL), FARO_INVALID); /* no policy */
+  give_policy(client, &c, 1);
+  const double nowhere[2] = {NAN, 0};
+  assert_int_equal(faro_client_report(client, nowhere, 1, bytes, &parts, NULL), FARO_INVALID);
+  assert_int_equal(faro_client_report(client, x, INFINITY, bytes, &parts, NULL), FARO_INVALID);
+  assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
+  assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
+  assert_target(client, 0, c.analyzer);
+  faro_error e = {0};
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
+  assert_string_equal(e.message, "this client has made all the 3 reports that its privacy covers");
+  free(bytes);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
+/* The noise is made for as many reports as there are batches, if these are fewer. That no two are in a batch is the
+ * analyzer's rule, and it has seen those that it refuses. */
+static void test_client__sends_no_more_reports_than_there_are_batches(void **state) {
+  (void)state;
+  document campaign = {0};
+  horizon = 200;
+  const faro_campaign c = campaign_of("local", 2, 0, &campaign);
+  horizon = 2000;
+  const faro_client_settings settings = settings_of();
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
+  give_policy(client, &c, 1);
+  unsigned char *bytes = malloc(faro_wire_report_size(&c));
+  const double x[2] = {1, 0};
+  size_t parts = 0;
+  for (int i = 0; i < 2; i++) assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
+  faro_error e = {0};
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
+  assert_string_equal(e.message, "this client has made all the 2 reports that its privacy covers");
+  free(bytes);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
+/* Nothing of a sealed report can be read on its way, not even that two are alike. */
+static void test_client__sealed_reports_look_random(void **state) {
+  (void)state;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("central-bits", 2, 0, &campaign);
+  faro_client *client = joined(&campaign);
+  give_policy(client, &c, 1);
+  const size_t size = faro_wire_report_size(&c);
+  unsigned char *a = malloc(2 * size);
+  unsigned char *b = a + size;
+  const double x[2] = {1, 0};
+  size_t parts = 0;
+  size_t equal = 0;
+  assert_ok(faro_client_report(client, x, 1, a, &parts, error));
+  assert_ok(faro_client_report(client, x, 1, b, &parts, error));
+  for (size_t i = FARO_REPORT_HEAD; i < size; i++) equal += a[i] == b[i];
+  assert_true(equal < 12); /* of 128; Binomial(128, 1/256) exceeds 11 with probability below 1e-12 */
+  free(a);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
+static void test_client__nothing_is_allocated_in_a_report_or_choice(void **state) {
+  (void)state;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 10, 1, &campaign);
+  faro_client *client = joined(&campaign);
+  give_policy(client, &c, 1);
+  unsigned char *bytes = malloc(faro_wire_report_size(&c));
+  const double x[10] = {0.1, 0.2};
+  size_t parts = 0;
+  size_t arm = 0;
+  alloc_reset();
+  assert_ok(faro_client_choose(client, x, 1, &arm, error));
+  assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
+  assert_int_equal(alloc_count(), 0);
+  free(bytes);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
+static void test_client__out_of_memory_is_said_and_nothing_leaks(void **state) {
+  (void)state;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  double zero[5] = {0};
+  const document policy = policy_of(&c, 1, zero, zero + 2, 1);
+  const faro_client_settings settings = settings_of();
+  for (size_t n = 1;; n++) {
+    faro_client *client = NULL;
+    alloc_fail_at(n);
+    faro_status status = faro_client_open(&client, &settings, NULL);
+    if (status == FARO_OK) status = faro_client_campaign(client, campaign.text, campaign.length, NULL);
+    if (status == FARO_OK) status = faro_client_policy(client, policy.text, policy.length, NULL);
+    alloc_fail_at(0);
+    faro_client_close(client);
+    if (status == FARO_OK) break;
+    assert_int_equal(status, FARO_MEMORY);
+  }
+  free(policy.text);
+  free(campaign.text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_client__refuses_what_is_below_its_floor),
+      cmocka_unit_test(test_client__counts_on_no_more_honest_others_than_it_believes_in),
+      cmocka_unit_test(test_client__sends_nobody_a_token_in_the_clear),
+      cmocka_unit_test(test_client__stays_with_the_campaign_it_took_part_in),
+      cmocka_unit_test(test_client__checks_its_settings),
+      cmocka_unit_test(test_client__never_goes_back_to_an_older_policy),
+      cmocka_unit_test(test_client__chooses_as_the_selector_does),
+      cmocka_unit_test(test_client__reports_what_the_release_expects),
+      cmocka_unit_test(test_client__reports_to_shufflers_that_can_still_fill),
+      cmocka_unit_test(test_client__keeps_to_its_own_bound_where_nobody_is_trusted),
+      cmocka_unit_test(test_client__sends_no_more_reports_than_there_are_batches),
+      cmocka_unit_test(test_client__sealed_reports_look_random),
+      cmocka_unit_test(test_client__nothing_is_allocated_in_a_report_or_choice),
+      cmocka_unit_test(test_client__out_of_memory_is_said_and_nothing_leaks),
+  };
+  return cmocka_run_group_tests(tests, make_keys, NULL);
+}

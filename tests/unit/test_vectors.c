@@ -1,0 +1,761 @@
+/* vectors: files that every implementation of the protocol must read, or refuse, as tests/service/vectors/manifest says.
+ * A line of it has five fields with tabs between: file, check, the campaign it is read with, what it is, what comes of it.
+ *
+ * FARO_BLESS=1 writes all of them anew, from fixed keys, with what came of them; to be read before they are committed. The
+ * keys in there are known to everybody: they are for tests alone. */
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "support/support.h"
+#include "wire/wire.h"
+
+#define FOLDER "tests/service/vectors/"
+enum { D = 2, ENTRIES = 5, LIMIT = 1 << 21 };
+
+static faro_sign_key analyzer, shuffler, stranger;
+static faro_seal_key box, other_box;
+
+static void sign_key(faro_sign_key *key, unsigned char seed_byte) {
+  unsigned char seed[crypto_sign_SEEDBYTES];
+  memset(seed, seed_byte, sizeof seed);
+  crypto_sign_seed_keypair(key->public_key, key->secret, seed);
+}
+
+static void seal_key(faro_seal_key *key, unsigned char seed_byte) {
+  unsigned char seed[crypto_box_SEEDBYTES];
+  memset(seed, seed_byte, sizeof seed);
+  crypto_box_seed_keypair(key->public_key, key->secret, seed);
+}
+
+static int make_keys(void **state) {
+  (void)state;
+  if (sodium_init() < 0) return 1;
+  sign_key(&analyzer, 1);
+  sign_key(&shuffler, 2);
+  sign_key(&stranger, 3);
+  seal_key(&box, 4);
+  seal_key(&other_box, 5);
+  return 0;
+}
+
+/* What comes of a file. */
+
+typedef struct loaded {
+  char *bytes;
+  size_t length;
+} loaded;
+
+static loaded load(const char *file) {
+  char path[512];
+  loaded l = {0};
+  snprintf(path, sizeof path, FOLDER "%s", file);
+  assert_ok(faro_read_file(path, LIMIT, &l.bytes, &l.length, error));
+  return l;
+}
+
+static void describe_campaign(faro_text *out, const loaded *l) {
+  faro_campaign c = {0};
+  faro_error e = {0};
+  char digest[2 * FARO_DIGEST_BYTES + 1];
+  if (faro_campaign_open(&c, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_text_add(out, "ok: id %s, release %s, %zu bytes a report, digest %s", c.id,
+                faro_release_kind_name(c.release), faro_wire_report_size(&c),
+                faro_hex_write(c.digest, FARO_DIGEST_BYTES, digest));
+}
+
+static void describe_policy(faro_text *out, const loaded *l) {
+  faro_wire_policy p = {0};
+  faro_error e = {0};
+  if (faro_policy_open(&p, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_text_add(out, "ok: version %llu, beta %.17g, theta", (unsigned long long)p.version, p.beta);
+  for (size_t i = 0; i < p.dimension; i++) faro_text_add(out, " %.17g", p.theta[i]);
+  faro_text_add(out, ", w");
+  for (size_t i = 0; i < p.dimension * (p.dimension + 1) / 2; i++) faro_text_add(out, " %.17g", p.w[i]);
+  free(p.theta);
+}
+
+static void describe_body(faro_text *out, const faro_campaign *c, const unsigned char *body) {
+  int64_t numbers[ENTRIES] = {0};
+  faro_error e = {0};
+  if (faro_campaign_form(c) == FARO_WIRE_BITS)
+    for (size_t i = 0; i < ENTRIES; i++) numbers[i] = faro_load32(body + 4 * i);
+  else if (faro_wire_report_unseal(c, &box, body, numbers, &e) != FARO_OK)
+    return faro_text_add(out, ", refused when opened: %s", e.message);
+  faro_text_add(out, ", numbers");
+  for (size_t i = 0; i < ENTRIES; i++) faro_text_add(out, " %lld", (long long)numbers[i]);
+}
+
+static void describe_report(faro_text *out, const faro_campaign *c, const loaded *l) {
+  faro_wire_report r = {0};
+  faro_error e = {0};
+  char token[2 * FARO_TOKEN_BYTES + 1];
+  if (faro_wire_report_read(c, (unsigned char *)l->bytes, l->length, &r, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_text_add(out, "ok: version %llu, sequence %llu, shuffler %u, token %s", (unsigned long long)r.version,
+                (unsigned long long)r.sequence, r.shuffler, faro_hex_write(r.token, FARO_TOKEN_BYTES, token));
+  describe_body(out, c, r.body);
+}
+
+static void describe_batch(faro_text *out, const faro_campaign *c, const loaded *l) {
+  faro_batch b = {0};
+  faro_error e = {0};
+  if (faro_batch_read(c, (unsigned char *)l->bytes, l->length, &b, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_text_add(out, "ok: shuffler %u, batch %llu, reports %llu", b.shuffler, (unsigned long long)b.number,
+                (unsigned long long)b.count);
+  if (faro_campaign_form(c) != FARO_WIRE_BITS) return describe_body(out, c, b.body);
+  faro_text_add(out, ", totals");
+  for (size_t i = 0; i < ENTRIES; i++)
+    faro_text_add(out, " %llu", (unsigned long long)faro_load64(b.body + 8 * i));
+}
+
+static void describe_notice(faro_text *out, const faro_campaign *c, const loaded *l) {
+  faro_batch b = {0};
+  faro_error e = {0};
+  if (faro_notice_read(c, l->bytes, l->length, &b, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_text_add(out, "ok: shuffler %u, batch %llu, reports %llu", b.shuffler, (unsigned long long)b.number,
+                (unsigned long long)b.count);
+}
+
+/* A checkout has its own modes, so a key is looked at in a file of its own. Its name must not be part of what comes. */
+static void describe_key(faro_text *out, const char *kind, const loaded *l) {
+  faro_error e = {0};
+  faro_sign_key sign;
+  faro_seal_key seal;
+  unsigned char public_key[FARO_KEY_BYTES];
+  char digits[2 * FARO_KEY_BYTES + 1];
+  char before[4096];
+  char folder[] = "/tmp/faro-vector-XXXXXX";
+  assert_non_null(getcwd(before, sizeof before));
+  assert_non_null(mkdtemp(folder));
+  assert_int_equal(chdir(folder), 0);
+  const int fd = open("key", O_WRONLY | O_CREAT | O_EXCL, 0600);
+  assert_true(fd >= 0 && write(fd, l->bytes, l->length) == (ssize_t)l->length);
+  close(fd);
+  faro_status status = FARO_OK;
+  if (strcmp(kind, FARO_SIGN_SECRET) == 0) {
+    status = faro_sign_key_load("key", &sign, &e);
+    if (status == FARO_OK) memcpy(public_key, sign.public_key, sizeof public_key);
+  } else if (strcmp(kind, FARO_SEAL_SECRET) == 0) {
+    status = faro_seal_key_load("key", &seal, &e);
+    if (status == FARO_OK) memcpy(public_key, seal.public_key, sizeof public_key);
+  } else status = faro_key_load("key", kind, public_key, sizeof public_key, &e);
+  assert_int_equal(unlink("key"), 0);
+  assert_int_equal(chdir(before), 0);
+  assert_int_equal(rmdir(folder), 0);
+  if (status != FARO_OK) faro_text_add(out, "refused: %s", e.message);
+  else faro_text_add(out, "ok: public key %s", faro_hex_write(public_key, FARO_KEY_BYTES, digits));
+}
+
+static void describe(faro_text *out, const char *file, const char *check, const char *with) {
+  const loaded l = load(file);
+  faro_campaign c = {0};
+  if (strcmp(with, "-") != 0) {
+    const loaded document = load(with);
+    assert_ok(faro_campaign_open(&c, document.bytes, document.length, analyzer.public_key, error));
+    free(document.bytes);
+  }
+  if (strcmp(check, "campaign") == 0) describe_campaign(out, &l);
+  else if (strcmp(check, "policy") == 0) describe_policy(out, &l);
+  else if (strcmp(check, "report") == 0) describe_report(out, &c, &l);
+  else if (strcmp(check, "batch") == 0) describe_batch(out, &c, &l);
+  else if (strcmp(check, "notice") == 0) describe_notice(out, &c, &l);
+  else describe_key(out, check, &l);
+  free(l.bytes);
+  assert_false(out->failed);
+  /* How large entries may be is the accountant's: not the same to the last digit on every machine. */
+  char *limit = strstr(out->data, " must be ");
+  const bool theirs =
+      strstr(out->data, "entry ") || strstr(out->data, "total ") || strstr(out->data, "encoding 0");
+  if (limit && theirs) strcpy(limit + 9, "...");
+}
+
+/* Making them. */
+
+static FILE *manifest;
+
+static void emit(const char *file, const char *check, const char *with, const char *what, const void *bytes,
+                 size_t length) {
+  char path[512];
+  snprintf(path, sizeof path, FOLDER "%s", file);
+  FILE *out = fopen(path, "wb");
+  assert_non_null(out);
+  assert_int_equal(fwrite(bytes, 1, length, out), length);
+  assert_int_equal(fclose(out), 0);
+  faro_text result = FARO_TEXT_INIT;
+  describe(&result, file, check, with);
+  fprintf(manifest, "%s\t%s\t%s\t%s\t%s\n", file, check, with, what, result.data);
+  faro_text_release(&result);
+}
+
+static faro_campaign campaign_of(const char *kind, size_t shufflers) {
+  faro_campaign c = {
+      .release = faro_release_kind_find(kind), .arms = 10, .centre = 0.5, .failure = 0.1, .optimism = 0.2};
+  snprintf(c.id, sizeof c.id, "vector-%s", kind);
+  assert_ok(faro_contribution_init(&c.contribution, D, 1, -1, 1, error));
+  c.params = (faro_release_params){.epsilon = 1,
+                                   .delta = 1e-6,
+                                   .horizon = 1000,
+                                   .batch = 50,
+                                   .shufflers = shufflers > 1 ? shufflers : 0,
+                                   .level = FARO_LEVEL_USER,
+                                   .contributions = 2,
+                                   .honest = shufflers > 0 ? 0.9 : 1,
+                                   .calibration = FARO_CALIBRATION_TIGHT};
+  memcpy(c.seal, box.public_key, sizeof c.seal);
+  snprintf(c.analyzer, sizeof c.analyzer, "https://analyzer.example");
+  c.shufflers = shufflers;
+  for (size_t i = 0; i < shufflers; i++) {
+    snprintf(c.shuffler[i], sizeof c.shuffler[i], "https://shuffler-%zu.example:8443", i);
+    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+  }
+  return c;
+}
+
+/* A document as docs/protocol.md has it, apart from the library's own writer. */
+static loaded sign(const char *word, const char *json, size_t length, const faro_sign_key *key) {
+  const size_t head = strlen(word) + 1;
+  unsigned char *bytes = malloc(head + length);
+  unsigned char signature[FARO_SIGNATURE_BYTES];
+  char digits[2 * FARO_SIGNATURE_BYTES + 1];
+  snprintf((char *)bytes, head, "%s", word);
+  bytes[head - 1] = '\n';
+  memcpy(bytes + head, json, length);
+  crypto_sign_detached(signature, NULL, bytes, head + length, key->secret);
+  free(bytes);
+  loaded l = {.length = strlen(word) + 1 + 2 * FARO_SIGNATURE_BYTES + 1 + length};
+  l.bytes = malloc(l.length + 1);
+  const int line = sprintf(l.bytes, "%s %s\n", word, faro_hex_write(signature, sizeof signature, digits));
+  memcpy(l.bytes + line, json, length);
+  return l;
+}
+
+/* The text with `from`, which must be there, replaced once. */
+static char *edited(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  if (!at) fail_msg("\"%s\" is not in: %s", from, text);
+  char *out = malloc(strlen(text) + strlen(to) + 1);
+  sprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  return out;
+}
+
+typedef struct edit {
+  const char *name, *what, *from, *to;
+} edit;
+
+static void emit_edits(const char *word, const char *check, const char *json, const edit *edits,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    char file[128];
+    snprintf(file, sizeof file, "%s-%s", check, edits[i].name);
+    char *text = edited(json, edits[i].from, edits[i].to);
+    const loaded l = sign(word, text, strlen(text), &analyzer);
+    emit(file, check, "-", edits[i].what, l.bytes, l.length);
+    free(l.bytes);
+    free(text);
+  }
+}
+
+/* What is wrong before the JSON is looked at, and JSON that is none. */
+static void emit_damage(const char *word, const char *check, const char *json) {
+  char file[128];
+  loaded l = sign(word, json, strlen(json), &analyzer);
+  l.bytes[l.length] = '\0';
+#define NAME(end) (snprintf(file, sizeof file, "%s-" end, check), file)
+  emit(NAME("empty"), check, "-", "nothing at all", "", 0);
+  emit(NAME("cut"), check, "-", "the last byte is missing", l.bytes, l.length - 1);
+  emit(NAME("longer"), check, "-", "a byte more than was signed", l.bytes, l.length + 1);
+  char *text = edited(l.bytes, "-1 ", "-2 ");
+  emit(NAME("word"), check, "-", "another version of the protocol", text, strlen(text));
+  free(text);
+  text = edited(l.bytes, "\n", " ");
+  emit(NAME("line"), check, "-", "the first line does not end", text, strlen(text));
+  free(text);
+  text = strdup(l.bytes);
+  for (char *c = text; *c != '\n'; c++)
+    if (*c >= 'a' && *c <= 'f' && c > text + strlen(word)) *c = (char)(*c - 'a' + 'A');
+  emit(NAME("capitals"), check, "-", "a signature in capitals", text, strlen(text));
+  free(text);
+  l.bytes[l.length - 3] ^= 1;
+  emit(NAME("changed"), check, "-", "a byte was changed", l.bytes, l.length);
+  free(l.bytes);
+  l = sign(word, json, strlen(json), &stranger);
+  emit(NAME("stranger"), check, "-", "signed by another key", l.bytes, l.length);
+  free(l.bytes);
+  static const struct {
+    const char *end, *what, *json;
+  } bad[] = {{"array", "an array for an object", "[]"},
+             {"null", "null for an object", "null"},
+             {"nothing", "signed, and empty", ""},
+             {"blank", "signed, and blank", " \n"},
+             {"open", "an object that does not end", "{\"id\":"},
+             {"deep", "nested too deeply", "[[[[[[[[[1]]]]]]]]]"},
+             {"literal", "a word that JSON does not have", "{\"id\":NaN}"},
+             {"zero-first", "a number with a zero before it", "{\"id\":01}"},
+             {"point", "a number that ends with its point", "{\"id\":1.}"},
+             {"huge", "a number beyond the doubles", "{\"id\":1e999}"},
+             {"plus", "a number with a plus", "{\"id\":+1}"},
+             {"comma", "a comma before the end", "{\"id\":1,}"},
+             {"single", "single quotes", "{'id':1}"},
+             {"comment", "a comment", "{} // no"},
+             {"twice", "two documents", "{} {}"},
+             {"duplicate", "a key that is there twice", "{\"id\":1,\"id\":2}"},
+             {"duplicate-escaped", "the same, one with an escape", "{\"id\":1,\"\\u0069d\":2}"},
+             {"control", "a control character in a string", "{\"id\":\"a\tb\"}"},
+             {"zero-character", "the character U+0000", "{\"id\":\"\\u0000\"}"},
+             {"surrogate", "half of a surrogate pair", "{\"id\":\"\\ud800\"}"},
+             {"escape", "an escape that JSON does not have", "{\"id\":\"\\x41\"}"},
+             {"utf8-overlong", "an overlong character", "{\"id\":\"\xC0\xAF\"}"},
+             {"utf8-cut", "a character that is cut off", "{\"id\":\"\xE2\x82\"}"},
+             {"latin1", "a string that is not UTF-8", "{\"id\":\"\xE9\"}"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    l = sign(word, bad[i].json, strlen(bad[i].json), &analyzer);
+    snprintf(file, sizeof file, "%s-json-%s", check, bad[i].end);
+    emit(file, check, "-", bad[i].what, l.bytes, l.length);
+    free(l.bytes);
+  }
+#undef NAME
+}
+
+static void emit_campaigns(const char *json) {
+  static const edit edits[] = {
+      {"unknown", "a key that is not known", "\"learner\":", "\"extra\":1,\"learner\":"},
+      {"slip", "a key with a slip of the keyboard", "\"norm\":", "\"nrom\":"},
+      {"missing", "a key that is missing", "\"failure\":0.1,", ""},
+      {"type", "a string for a number", "\"horizon\":1000", "\"horizon\":\"1000\""},
+      {"fraction", "a fraction for a whole number", "\"horizon\":1000", "\"horizon\":1000.5"},
+      {"negative", "epsilon below 0", "\"epsilon\":1,", "\"epsilon\":-1,"},
+      {"delta-zero", "delta is 0", "\"delta\":1e-06,\"horizon\"", "\"delta\":0,\"horizon\""},
+      {"dimension", "more dimensions than there may be", "\"dimension\":2", "\"dimension\":257"},
+      {"arms", "no arms", "\"arms\":10", "\"arms\":0"},
+      {"learner", "a learner that is not deployed", "\"linucb\"", "\"rs-glm\""},
+      {"failure", "a region that always fails", "\"failure\":0.1", "\"failure\":1"},
+      {"bounds", "an interval that is none", "\"low\":-1", "\"low\":1"},
+      {"centre", "rewards from far away", "\"centre\":0.5", "\"centre\":1e7"},
+      {"kind", "a release that does not exist", "\"kind\":\"shuffle-bits\"", "\"kind\":\"shuffle-bit\""},
+      {"no-privacy", "a release without privacy", "\"kind\":\"shuffle-bits\"", "\"kind\":\"none\""},
+      {"floating", "a release whose noise is no integer", "\"kind\":\"shuffle-bits\"",
+       "\"kind\":\"central\""},
+      {"batch", "a batch of one", "\"batch\":50", "\"batch\":1"},
+      {"batch-zero", "a batch that is left open", "\"batch\":50", "\"batch\":0"},
+      {"batch-large", "a batch above the horizon", "\"batch\":50", "\"batch\":1001"},
+      {"honest", "nobody is honest", "\"honest\":0.9", "\"honest\":0"},
+      {"honest-more", "more than all are honest", "\"honest\":0.9", "\"honest\":1.1"},
+      {"level", "a level that does not exist", "\"level\":\"user\"", "\"level\":\"household\""},
+      {"claim-epsilon", "the claim says less than the release gives", "\"claim\":{\"epsilon\":1",
+       "\"claim\":{\"epsilon\":0.5"},
+      {"claim-delta", "the claim's delta is too small", "\"delta\":1e-06,\"trust\"",
+       "\"delta\":1e-07,\"trust\""},
+      {"claim-trust", "the claim says that nobody is trusted", "\"trust\":\"shuffle\"",
+       "\"trust\":\"local\""},
+      {"claim-contributions", "the claim covers more rounds than the noise", "\"contributions\":2,\"by\"",
+       "\"contributions\":3,\"by\""},
+      {"claim-trust-weaker", "the claim says that somebody is trusted who need not be",
+       "\"trust\":\"shuffle\"", "\"trust\":\"joint\""},
+      {"claim-level", "the claim is for one report of a user",
+       "\"level\":\"user\",\"contributions\":2,\"by\"", "\"level\":\"event\",\"contributions\":2,\"by\""},
+      {"claim-fewer", "the claim covers fewer rounds than the noise", "\"contributions\":2,\"by\"",
+       "\"contributions\":1,\"by\""},
+      {"nonce", "a nonce that is too short", "\"nonce\":\"00", "\"nonce\":\""},
+      {"claim-weaker", "a claim that says less than is true may be stated", "\"claim\":{\"epsilon\":1",
+       "\"claim\":{\"epsilon\":2"},
+      {"encoding", "another encoder than the parameters give", "\"most\":", "\"most\":1"},
+      {"encoding-bits", "fewer bits of noise than the parameters give", "\"bits\":", "\"bits\":1"},
+      {"encoding-size", "batches of another size", "\"size\":50", "\"size\":49"},
+      {"encoding-more", "an encoder too many", "\"encoding\":[{", "\"encoding\":[{},{"},
+      {"url", "an address that is none", "\"https://analyzer.example\"", "\"ftp://analyzer.example\""},
+      {"url-slash", "an address with a slash at the end", "analyzer.example\"", "analyzer.example/\""},
+      {"url-query", "an address with a query", "analyzer.example\"", "analyzer.example?a=b\""},
+      {"id", "an id with a blank", "\"vector-shuffle-bits\"", "\"vector shuffle bits\""},
+      {"id-long", "an id that is too long", "\"vector-shuffle-bits\"",
+       "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""},
+      {"blanks", "blanks between, where JSON allows them", "{\"id\":", " {\n\t\"id\" : "},
+      {"escapes", "letters as escapes", "\"vector-shuffle-bits\"", "\"\\u0076ector-shuffle-bits\""}};
+  emit_damage("faro-campaign-1", "campaign", json);
+  emit_edits("faro-campaign-1", "campaign", json, edits, sizeof edits / sizeof *edits);
+  char zero[2 * FARO_KEY_BYTES + 1];
+  char good[2 * FARO_KEY_BYTES + 1];
+  char party[FARO_URL_MAX + 2 * FARO_KEY_BYTES];
+  char signs[2 * FARO_KEY_BYTES + 1];
+  const unsigned char zeroes[FARO_KEY_BYTES] = {0};
+  faro_hex_write(zeroes, FARO_KEY_BYTES, zero);
+  faro_hex_write(box.public_key, FARO_KEY_BYTES, good);
+  snprintf(party, sizeof party, "{\"url\":\"https://shuffler-0.example:8443\",\"key\":\"%s\"}",
+           faro_hex_write(shuffler.public_key, FARO_KEY_BYTES, signs));
+  const edit keys[] = {{"key-order", "a key that every seal to is the same", good, zero},
+                       {"key-short", "a key that is too short", good, "00"},
+                       {"shufflers-none", "no shuffler", party, ""},
+                       {"shufflers-type", "a number for a shuffler", party, "1"}};
+  emit_edits("faro-campaign-1", "campaign", json, keys, sizeof keys / sizeof *keys);
+}
+
+static void emit_policies(const faro_campaign *c) {
+  double theta[D] = {0.1, -2.5};
+  double w[3] = {1, 0.25, 0.3333333333333333};
+  faro_wire_policy policy = {.version = 3, .dimension = D, .beta = 1.5, .theta = theta, .w = w};
+  memcpy(policy.campaign, c->digest, FARO_DIGEST_BYTES);
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_policy_write(&policy, &analyzer, &text, &length, error));
+  emit("policy-good", "policy", "-", "as an analyzer makes it", text, length);
+  const char *json = strchr(text, '\n') + 1;
+  static const edit edits[] = {
+      {"unknown", "a key that is not known", "\"beta\":", "\"gamma\":1,\"beta\":"},
+      {"missing", "a key that is missing", "\"beta\":1.5,", ""},
+      {"version", "version 0", "\"version\":3", "\"version\":0"},
+      {"version-huge", "a version beyond 2^53", "\"version\":3", "\"version\":9007199254740994"},
+      {"version-fraction", "a version and a half", "\"version\":3", "\"version\":3.5"},
+      {"dimension", "more dimensions than numbers", "\"dimension\":2", "\"dimension\":3"},
+      {"dimension-huge", "too many dimensions", "\"dimension\":2", "\"dimension\":100000"},
+      {"beta", "a radius below 0", "\"beta\":1.5", "\"beta\":-1.5"},
+      {"theta-string", "a string for a number", "\"theta\":[0.1,", "\"theta\":[\"0.1\","},
+      {"theta-null", "null for a number", "\"theta\":[0.1,", "\"theta\":[null,"},
+      {"w-short", "a number too few", "\"w\":[1,", "\"w\":["},
+      {"w-long", "a number too many", "\"w\":[1,", "\"w\":[1,1,"},
+      {"w-nested", "an array within the array", "\"w\":[1,", "\"w\":[[1],"}};
+  emit_damage("faro-policy-1", "policy", json);
+  emit_edits("faro-policy-1", "policy", json, edits, sizeof edits / sizeof *edits);
+  char digest[2 * FARO_DIGEST_BYTES + 1];
+  const edit cut = {"campaign-short", "a digest that is too short",
+                    faro_hex_write(c->digest, FARO_DIGEST_BYTES, digest), "00"};
+  emit_edits("faro-policy-1", "policy", json, &cut, 1);
+  const loaded l = sign("faro-campaign-1", json, strlen(json), &analyzer);
+  emit("policy-as-campaign", "policy", "-", "signed as a campaign", l.bytes, l.length);
+  free(l.bytes);
+  free(text);
+}
+
+/* A sealed box with a sender's key that is always the same, from libsodium's description of it: the key, then a box with
+ * the nonce BLAKE2b-192(sender's key, receiver's key). */
+static void seal(const unsigned char *plain, size_t size, const unsigned char *to, unsigned char *out) {
+  faro_seal_key sender;
+  unsigned char nonce[crypto_box_NONCEBYTES];
+  crypto_generichash_state hash;
+  seal_key(&sender, 6);
+  crypto_generichash_init(&hash, NULL, 0, sizeof nonce);
+  crypto_generichash_update(&hash, sender.public_key, FARO_KEY_BYTES);
+  crypto_generichash_update(&hash, to, FARO_KEY_BYTES);
+  crypto_generichash_final(&hash, nonce, sizeof nonce);
+  memcpy(out, sender.public_key, FARO_KEY_BYTES);
+  assert_int_equal(crypto_box_easy(out + FARO_KEY_BYTES, plain, size, nonce, to, sender.secret), 0);
+}
+
+typedef struct bytes {
+  unsigned char data[4096 + 64 * 1024];
+  size_t length;
+} bytes;
+
+static void put(bytes *b, const void *data, size_t length) {
+  memcpy(b->data + b->length, data, length);
+  b->length += length;
+}
+static void put32(bytes *b, uint32_t value) { faro_store32(b->data + b->length, value), b->length += 4; }
+static void put64(bytes *b, uint64_t value) { faro_store64(b->data + b->length, value), b->length += 8; }
+
+static const int64_t values[ENTRIES] = {0, 1, 2, 3, 5}; /* counts: so many above the least */
+
+static void put_sealed(bytes *b, const faro_campaign *c, const int64_t *numbers, const unsigned char *to) {
+  bytes plain = {.length = 0};
+  put(&plain, c->digest, FARO_DIGEST_BYTES);
+  for (size_t i = 0; i < ENTRIES; i++) put64(&plain, (uint64_t)numbers[i]);
+  seal(plain.data, plain.length, to, b->data + b->length);
+  b->length += plain.length + FARO_SEAL_BYTES;
+}
+
+static bytes report_of(const faro_campaign *c, uint64_t version, uint64_t sequence, uint32_t to,
+                       const int64_t *numbers) {
+  bytes b = {.length = 0};
+  put(&b, "FRR1", 4);
+  put(&b, c->digest, 16);
+  put64(&b, version);
+  put64(&b, sequence);
+  put32(&b, to);
+  for (int i = 0; i < FARO_TOKEN_BYTES; i++) b.data[b.length++] = (unsigned char)(0xA0 + i);
+  if (faro_campaign_form(c) != FARO_WIRE_BITS) put_sealed(&b, c, numbers, box.public_key);
+  else
+    for (size_t i = 0; i < ENTRIES; i++) put32(&b, (uint32_t)(c->least[0] + numbers[i]));
+  return b;
+}
+
+static void emit_report(const char *kind, const char *end, const char *what, const bytes *b) {
+  char file[128], with[128];
+  snprintf(file, sizeof file, "report-%s-%s", kind, end);
+  snprintf(with, sizeof with, "campaign-%s", kind);
+  emit(file, "report", with, what, b->data, b->length);
+}
+
+static void emit_heads(const char *kind, const faro_campaign *c) {
+  bytes b = report_of(c, 1, 1, 0, values);
+  emit_report(kind, "good", "as a client makes it", &b);
+  b.length--;
+  emit_report(kind, "cut", "the last byte is missing", &b);
+  b.length += 2;
+  emit_report(kind, "longer", "a byte too many", &b);
+  b.length = FARO_REPORT_HEAD;
+  emit_report(kind, "head", "a head alone", &b);
+  b.length = 0;
+  emit_report(kind, "empty", "nothing", &b);
+  b = report_of(c, 1, 1, 0, values);
+  b.data[3] = '2';
+  emit_report(kind, "magic", "another version of the protocol", &b);
+  b = report_of(c, 1, 1, 0, values);
+  b.data[4] ^= 1;
+  emit_report(kind, "campaign", "of another campaign", &b);
+  b = report_of(c, 0, 1, 0, values);
+  emit_report(kind, "version", "version 0", &b);
+  b = report_of(c, 1, 0, 0, values);
+  emit_report(kind, "sequence", "sequence number 0", &b);
+  b = report_of(c, INT64_MAX, INT64_MAX, 0, values);
+  emit_report(kind, "greatest", "the greatest numbers; it is for the receiver to find the version unknown",
+              &b);
+  b = report_of(c, 1, UINT64_C(1) << 63, 0, values);
+  emit_report(kind, "beyond", "a sequence number that is too great", &b);
+  b = report_of(c, 1, 1, (uint32_t)(c->shufflers ? c->shufflers : 1), values);
+  emit_report(kind, "shuffler", "a shuffler that the campaign does not have", &b);
+}
+
+static void emit_counts(const char *kind, const faro_campaign *c) {
+  const int64_t range = c->most[0] - c->least[0];
+  const int64_t all[ENTRIES] = {0, 0, 0, 0, range};
+  const int64_t more[ENTRIES] = {0, 0, 0, 0, range + 1};
+  const int64_t less[ENTRIES] = {0, 0, 0, 0, -1};
+  bytes b = report_of(c, 1, 1, 0, all);
+  emit_report(kind, "most", "as many ones as a report may have", &b);
+  b = report_of(c, 1, 1, 0, more);
+  emit_report(kind, "more", "more ones than an honest report has", &b);
+  b = report_of(c, 1, 1, 0, less);
+  emit_report(kind, "less", "fewer ones than an honest report has", &b);
+}
+
+static void emit_boxes(const char *kind, const faro_campaign *c) {
+  bytes b = report_of(c, 1, 1, 0, values);
+  b.data[FARO_REPORT_HEAD + 40] ^= 1;
+  emit_report(kind, "box-changed", "a byte of the box was changed", &b);
+  b = report_of(c, 1, 1, 0, values);
+  b.length = FARO_REPORT_HEAD;
+  put_sealed(&b, c, values, other_box.public_key);
+  emit_report(kind, "box-key", "sealed to another key", &b);
+  faro_campaign other = *c;
+  other.digest[31] ^= 1;
+  b.length = FARO_REPORT_HEAD;
+  put_sealed(&b, &other, values, box.public_key);
+  emit_report(kind, "box-campaign", "a box of another campaign, in a head of this one", &b);
+  const int64_t large[ENTRIES] = {0, 0, 0, 0, INT64_MAX};
+  b = report_of(c, 1, 1, 0, large);
+  emit_report(kind, "more", "a number that is too great", &b);
+  const int64_t small[ENTRIES] = {INT64_MIN};
+  b = report_of(c, 1, 1, 0, small);
+  emit_report(kind, "less", "a number that is too small", &b);
+}
+
+static bytes batch_of(const faro_campaign *c, uint32_t from, uint64_t number, uint64_t count,
+                      const faro_sign_key *key, uint64_t total) {
+  bytes b = {.length = 0};
+  put(&b, "FRB1", 4);
+  put(&b, c->digest, 16);
+  put32(&b, from);
+  put64(&b, number);
+  put64(&b, count);
+  if (faro_campaign_form(c) == FARO_WIRE_BITS)
+    for (size_t i = 0; i < ENTRIES; i++) put64(&b, count * (uint64_t)c->least[0] + (i == 0 ? total : i));
+  else
+    for (uint64_t i = 0; i < count; i++) put_sealed(&b, c, values, box.public_key);
+  crypto_sign_detached(b.data + b.length, NULL, b.data, b.length, key->secret);
+  b.length += FARO_SIGNATURE_BYTES;
+  return b;
+}
+
+static void emit_batch(const char *kind, const char *end, const char *what, const bytes *b) {
+  char file[128], with[128];
+  snprintf(file, sizeof file, "batch-%s-%s", kind, end);
+  snprintf(with, sizeof with, "campaign-%s", kind);
+  emit(file, "batch", with, what, b->data, b->length);
+}
+
+static void emit_batches(const char *kind, const faro_campaign *c) {
+  const uint64_t size = c->task[0].size;
+  bytes b = batch_of(c, 0, 0, size, &shuffler, 7);
+  emit_batch(kind, "good", "as a shuffler makes it", &b);
+  b.length--;
+  emit_batch(kind, "cut", "the last byte is missing", &b);
+  b.length = FARO_BATCH_HEAD;
+  emit_batch(kind, "head", "a head alone", &b);
+  b.length = FARO_BATCH_HEAD - 1;
+  emit_batch(kind, "short", "less than a head", &b);
+  b = batch_of(c, 0, 0, size, &shuffler, 7);
+  b.data[FARO_BATCH_HEAD] ^= 1;
+  emit_batch(kind, "changed", "a byte was changed", &b);
+  b = batch_of(c, 0, 0, size, &shuffler, 7);
+  b.data[0] = 'G';
+  emit_batch(kind, "magic", "no batch", &b);
+  b = batch_of(c, 0, 0, size, &shuffler, 7);
+  b.data[19] ^= 1;
+  emit_batch(kind, "campaign", "of another campaign", &b);
+  b = batch_of(c, 0, 0, size, &stranger, 7);
+  emit_batch(kind, "stranger", "signed by another key", &b);
+  b = batch_of(c, 0, 0, size - 1, &shuffler, 7);
+  emit_batch(kind, "fewer", "a report too few", &b);
+  b = batch_of(c, 0, 0, size + 1, &shuffler, 7);
+  emit_batch(kind, "more", "a report too many", &b);
+  b = batch_of(c, (uint32_t)c->shufflers, 0, size, &shuffler, 7);
+  emit_batch(kind, "shuffler", "a shuffler that the campaign does not have", &b);
+  b = batch_of(c, 0, c->batches - 1, size, &shuffler, 7);
+  emit_batch(kind, "last", "the last batch", &b);
+  b = batch_of(c, 0, c->batches, size, &shuffler, 7);
+  emit_batch(kind, "beyond", "a batch beyond the horizon", &b);
+  if (faro_campaign_form(c) != FARO_WIRE_BITS) return;
+  b = batch_of(c, 0, 0, size, &shuffler, size * (uint64_t)(c->most[0] - c->least[0]) + 1);
+  emit_batch(kind, "excess", "more ones than so many reports can have", &b);
+  b = batch_of(c, 0, 0, size, &shuffler, UINT64_MAX); /* -1 */
+  emit_batch(kind, "lack", "fewer ones than so many reports can have", &b);
+}
+
+/* What is said before a batch; `magic` is that of what is signed. */
+static void emit_notice(const faro_campaign *c, const char *end, const char *what, const bytes *batch,
+                        const char *magic, const faro_sign_key *key) {
+  unsigned char notice[FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES], part[FARO_BATCH_HEAD];
+  char file[128], with[128], digits[2 * sizeof notice + 1];
+  memcpy(notice, batch->data, FARO_BATCH_HEAD);
+  memcpy(part, magic, 4);
+  memcpy(part + 4, notice + 4, sizeof part - 4);
+  crypto_sign_detached(notice + FARO_BATCH_HEAD, NULL, part, sizeof part, key->secret);
+  faro_hex_write(notice, sizeof notice, digits);
+  snprintf(file, sizeof file, "notice-%s-%s", faro_release_kind_name(c->release), end);
+  snprintf(with, sizeof with, "campaign-%s", faro_release_kind_name(c->release));
+  emit(file, "notice", with, what, digits,
+       strcmp(end, "cut") == 0 ? 2 * sizeof notice - 1 : 2 * sizeof notice);
+}
+
+static void emit_notices(const faro_campaign *c) {
+  const uint64_t size = c->task[0].size;
+  bytes b = batch_of(c, 0, 0, size, &shuffler, 7);
+  emit_notice(c, "good", "as a shuffler says it", &b, "FRH1", &shuffler);
+  emit_notice(c, "cut", "the last digit is missing", &b, "FRH1", &shuffler);
+  emit_notice(c, "stranger", "signed by another key", &b, "FRH1", &stranger);
+  emit_notice(c, "batch", "signed as a batch is", &b, "FRB1", &shuffler);
+  b.data[0] = 'G';
+  emit_notice(c, "magic", "the head of no batch", &b, "FRH1", &shuffler);
+  b = batch_of(c, 0, c->batches, size, &shuffler, 7);
+  emit_notice(c, "beyond", "a batch beyond the horizon", &b, "FRH1", &shuffler);
+}
+
+static void emit_key(const char *file, const char *kind, const char *what, const char *text) {
+  emit(file, kind, "-", what, text, strlen(text));
+}
+
+static void emit_keys(void) {
+  char digits[2 * FARO_SECRET_BYTES + 1];
+  char text[512];
+  faro_hex_write(analyzer.secret, FARO_SECRET_BYTES, digits);
+  snprintf(text, sizeof text, FARO_SIGN_SECRET " %s\n", digits);
+  emit_key("key-analyzer.secret", FARO_SIGN_SECRET, "of the analyzer, that signs documents", text);
+  emit_key("key-kind", FARO_SEAL_SECRET, "a key of another kind", text);
+  text[strlen(text) - 1] = '\0';
+  emit_key("key-no-newline", FARO_SIGN_SECRET, "without a newline at the end", text);
+  text[strlen(text) - 1] ^= 1;
+  emit_key("key-halves", FARO_SIGN_SECRET, "halves that do not belong together", text);
+  text[strlen(text) - 1] = '\0';
+  emit_key("key-short", FARO_SIGN_SECRET, "a digit is missing", text);
+  snprintf(text, sizeof text, FARO_SIGN_SECRET " %s\n\n", digits);
+  emit_key("key-two-lines", FARO_SIGN_SECRET, "an empty line more", text);
+  snprintf(text, sizeof text, " " FARO_SIGN_SECRET " %s\n", digits);
+  emit_key("key-blank", FARO_SIGN_SECRET, "a blank before it", text);
+  digits[0] = 'g';
+  snprintf(text, sizeof text, FARO_SIGN_SECRET " %s\n", digits);
+  emit_key("key-digit", FARO_SIGN_SECRET, "a letter that is no digit", text);
+  emit_key("key-empty", FARO_SIGN_SECRET, "nothing", "");
+  memset(text, 'a', 300);
+  text[300] = '\0';
+  emit_key("key-long", FARO_SIGN_SECRET, "more than a line can have", text);
+  snprintf(text, sizeof text, FARO_SIGN_SECRET " %s\n",
+           faro_hex_write(shuffler.secret, FARO_SECRET_BYTES, digits));
+  emit_key("key-shuffler.secret", FARO_SIGN_SECRET, "of all shufflers, that signs batches", text);
+  snprintf(text, sizeof text, FARO_SEAL_SECRET " %s\n", faro_hex_write(box.secret, FARO_KEY_BYTES, digits));
+  emit_key("key-seal.secret", FARO_SEAL_SECRET, "of the analyzer, that opens reports", text);
+  snprintf(text, sizeof text, FARO_SIGN_PUBLIC " %s\n",
+           faro_hex_write(analyzer.public_key, FARO_KEY_BYTES, digits));
+  emit_key("key-analyzer.public", FARO_SIGN_PUBLIC, "what clients pin", text);
+  for (char *c = digits; *c; c++)
+    if (*c >= 'a' && *c <= 'f') *c = (char)(*c - 'a' + 'A');
+  snprintf(text, sizeof text, FARO_SIGN_PUBLIC " %s\n", digits);
+  emit_key("key-capitals", FARO_SIGN_PUBLIC, "digits in capitals", text);
+}
+
+static const struct {
+  const char *kind;
+  size_t shufflers;
+} kinds[] = {
+    {"shuffle-bits", 1}, {"concurrent-bits", 2}, {"shuffle-amplified", 1}, {"local", 0}, {"central-tree", 0}};
+
+static void bless(void) {
+  manifest = fopen(FOLDER "manifest", "w");
+  assert_non_null(manifest);
+  emit_keys();
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    faro_campaign c = campaign_of(kinds[k].kind, kinds[k].shufflers);
+    char *text = NULL;
+    size_t length = 0;
+    char file[128];
+    assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+    snprintf(file, sizeof file, "campaign-%s", kinds[k].kind);
+    emit(file, "campaign", "-", "as an analyzer makes it", text, length);
+    if (k == 0) emit_campaigns(strchr(text, '\n') + 1);
+    if (k == 0) emit_policies(&c);
+    free(text);
+    emit_heads(kinds[k].kind, &c);
+    if (faro_campaign_form(&c) == FARO_WIRE_BITS) emit_counts(kinds[k].kind, &c);
+    else emit_boxes(kinds[k].kind, &c);
+    if (c.shufflers > 0) emit_batches(kinds[k].kind, &c);
+    if (c.shufflers > 0) emit_notices(&c);
+  }
+  assert_int_equal(fclose(manifest), 0);
+}
+
+/* Checking them. */
+
+static void check_line(char *line) {
+  char *field[5];
+  for (int i = 0; i < 5; i++) {
+    field[i] = line;
+    line = i < 4 ? strchr(line, '\t') : NULL;
+    if (i < 4 && !line) fail_msg("a line of the manifest has fewer than five fields: %s", field[0]);
+    if (line) *line++ = '\0';
+  }
+  faro_text result = FARO_TEXT_INIT;
+  describe(&result, field[0], field[1], field[2]);
+  if (strcmp(result.data, field[4]) != 0)
+    fail_msg("%s (%s)\n  should be: %s\n  but it is: %s", field[0], field[3], field[4], result.data);
+  faro_text_release(&result);
+}
+
+static void test_vectors__are_read_and_refused_as_the_manifest_says(void **state) {
+  (void)state;
+  if (getenv("FARO_BLESS")) bless();
+  loaded all = load("manifest");
+  size_t lines = 0;
+  for (char *line = all.bytes; line < all.bytes + all.length; lines++) {
+    char *end = memchr(line, '\n', (size_t)(all.bytes + all.length - line));
+    assert_non_null(end);
+    *end = '\0';
+    check_line(line);
+    line = end + 1;
+  }
+  assert_true(lines > 150);
+  free(all.bytes);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_vectors__are_read_and_refused_as_the_manifest_says)};
+  return cmocka_run_group_tests(tests, make_keys, NULL);
+}
