@@ -1,0 +1,963 @@
+/* analyzer, as a process: batches are applied once and in order whatever is killed when, and what is published is what an
+ * in-process release and learner make of the same batches, to the bit. */
+#include "support/support.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sodium.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "service/applier.h"
+#include "service/send.h"
+#include "support/stage.h"
+#include "wire/bytes.h"
+
+enum { DIMENSION = 3, BATCH = 50, TEXT = 4096 };
+
+/* A trial: a folder with keys and settings, a process, and the same computation in this one. */
+typedef struct trial {
+  char folder[64], config[128];
+  faro_applier_keys keys;
+  faro_sign_key shuffler[2];
+  size_t shufflers;
+  pid_t pid;
+  int port;
+  faro_sender *sender;
+  faro_campaign campaign;
+  faro_release *client, *release; /* R, and A */
+  faro_learner *learner;
+  faro_secure_rng *secure;
+  faro_sim_rng sim;
+} trial;
+
+static void write_text(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void make_keys(trial *t) {
+  char path[128];
+  assert_ok(faro_sign_key_make(&t->keys.sign, error));
+  assert_ok(faro_seal_key_make(&t->keys.seal, error));
+  snprintf(path, sizeof path, "%s/sign", t->folder);
+  assert_ok(faro_key_save(path, FARO_SIGN_SECRET, t->keys.sign.secret, FARO_SECRET_BYTES, error));
+  snprintf(path, sizeof path, "%s/seal", t->folder);
+  assert_ok(faro_key_save(path, FARO_SEAL_SECRET, t->keys.seal.secret, FARO_KEY_BYTES, error));
+  for (size_t i = 0; i < 2; i++) assert_ok(faro_sign_key_make(&t->shuffler[i], error));
+}
+
+static void write_config(const trial *t, const char *release, const char *more) {
+  char text[TEXT];
+  char key[2 * FARO_KEY_BYTES + 1];
+  size_t used = (size_t)snprintf(
+      text, sizeof text,
+      "listen: 127.0.0.1:0\nurl: http://127.0.0.1:8400\ndatabase: %s/db\nsign: %s/sign\nseal: %s/seal\n"
+      "campaign:\n  id: trial\n  dimension: %d\n  arms: 4\n  release: %s\n  delta: 1e-6\n  batch: %d\n%s",
+      t->folder, t->folder, t->folder, DIMENSION, release, BATCH, more);
+  if (t->shufflers > 0) used += (size_t)snprintf(text + used, sizeof text - used, "shufflers:\n");
+  for (size_t i = 0; i < t->shufflers; i++) {
+    sodium_bin2hex(key, sizeof key, t->shuffler[i].public_key, FARO_KEY_BYTES);
+    used += (size_t)snprintf(text + used, sizeof text - used, "  - {url: 'http://127.0.0.1:%d', key: '%s'}\n",
+                             9001 + (int)i, key);
+  }
+  write_text(t->config, text);
+}
+
+/* The process. */
+
+/* Its log is a file; the port is in the line that says that it is ready. */
+static void await_ready(trial *t, const char *path) {
+  for (int i = 0; i < 3000; i++) {
+    char *text = NULL;
+    size_t length = 0;
+    assert_ok(faro_read_file(path, (1 << 16) - 1, &text, &length, error));
+    text[length] = '\0'; /* there is room: faro_read_file reads 2^16 bytes at once */
+    const char *ready = strstr(text, "\"event\":\"ready\"");
+    const char *port = ready ? strstr(ready - 100 < text ? text : ready - 100, "\"port\":") : NULL;
+    if (port) t->port = atoi(port + 7);
+    const bool ended = !port && waitpid(t->pid, NULL, WNOHANG) != 0;
+    if (ended) print_error("%s", text);
+    free(text);
+    if (port) return;
+    if (ended) break;
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
+  fail_msg("the analyzer did not start");
+}
+
+static void start(trial *t) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/log", t->folder);
+  const int log = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+  assert_true(log >= 0);
+  const pid_t parent = getpid();
+  t->pid = fork();
+  assert_true(t->pid >= 0);
+  if (t->pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing running */
+    if (getppid() != parent) _exit(127);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execl(FARO_COMMAND, "faro", "analyzer", "--config", t->config, (char *)NULL);
+    _exit(127);
+  }
+  close(log);
+  await_ready(t, path);
+}
+
+static int stop(trial *t, int with) {
+  int status = 0;
+  assert_int_equal(kill(t->pid, with), 0);
+  assert_int_equal(waitpid(t->pid, &status, 0), t->pid);
+  t->pid = 0;
+  return status;
+}
+
+/* What a start that must fail says. */
+static void refused_with(const trial *t, const char *words, int code) {
+  char command[TEXT];
+  char said[TEXT];
+  snprintf(command, sizeof command, "'%s' analyzer --config '%s' 2>&1", FARO_COMMAND, t->config);
+  FILE *pipe = popen(command, "r");
+  assert_non_null(pipe);
+  const size_t length = fread(said, 1, sizeof said - 1, pipe);
+  said[length] = '\0';
+  const int status = pclose(pipe);
+  if (!strstr(said, words)) fail_msg("\"%s\" is not in: %s", words, said);
+  assert_int_equal(WEXITSTATUS(status), code);
+}
+
+static void refused(const trial *t, const char *words) { refused_with(t, words, 3); }
+
+static faro_sent get(trial *t, const char *path) {
+  char url[256];
+  faro_sent sent = {0};
+  snprintf(url, sizeof url, "http://127.0.0.1:%d%s", t->port, path);
+  assert_ok(faro_send_get(t->sender, url, &sent, error));
+  return sent;
+}
+
+/* 0: nothing came back. */
+static long post(faro_sender *sender, int port, const char *path, const void *bytes, size_t length) {
+  char url[256];
+  faro_sent sent = {0};
+  snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
+  return faro_send_post(sender, url, bytes, length, &sent, NULL) == FARO_OK ? sent.status : 0;
+}
+
+/* A batch with what is said before it: of the numbers in its head, by the key of its shuffler. */
+static faro_status try_batch(const trial *t, faro_sender *sender, const unsigned char *frame, size_t length,
+                             faro_sent *sent) {
+  char url[128], notice[FARO_NOTICE_DIGITS + 1], header[32 + FARO_NOTICE_DIGITS];
+  const faro_batch head = {.shuffler = faro_load32(frame + 20),
+                           .number = faro_load64(frame + 24),
+                           .count = faro_load64(frame + 32)};
+  snprintf(url, sizeof url, "http://127.0.0.1:%d/v1/batches", t->port);
+  faro_notice_write(&t->campaign, &head, &t->shuffler[head.shuffler], notice);
+  snprintf(header, sizeof header, "Faro-Batch: %s", notice);
+  return faro_send_post_with(sender, url, header, frame, length, sent, NULL);
+}
+
+static long post_batch(const trial *t, const unsigned char *frame, size_t length) {
+  faro_sent sent = {0};
+  return try_batch(t, t->sender, frame, length, &sent) == FARO_OK ? sent.status : 0;
+}
+
+/* The same here. */
+
+static void join(trial *t) {
+  const faro_sent sent = get(t, "/v1/campaign");
+  assert_int_equal(sent.status, 200);
+  faro_campaign *c = &t->campaign;
+  assert_ok(faro_campaign_open(c, sent.bytes, sent.length, t->keys.sign.public_key, error));
+  assert_ok(faro_release_create(&t->client, c->release, &c->contribution, &c->params, error));
+  assert_ok(faro_release_create(&t->release, c->release, &c->contribution, &c->params, error));
+  assert_ok(faro_release_prepare(t->release, error));
+  const faro_learner_params params = {.dimension = DIMENSION,
+                                      .horizon = c->params.horizon,
+                                      .releases = c->params.horizon / BATCH,
+                                      .norm = 1,
+                                      .failure = 0.1,
+                                      .reward = 0.5, /* rewards in [0, 1] */
+                                      .optimism = 0.2,
+                                      .guess = true,
+                                      .noise = faro_release_noise(t->release)};
+  assert_ok(faro_learner_create(&t->learner, faro_learner_kind_find("linucb"), &params, error));
+}
+
+static void open_trial(trial *t, const char *release, size_t shufflers, const char *more) {
+  const faro_send_settings settings = {.timeout = 40};
+  *t = (trial){.shufflers = shufflers};
+  snprintf(t->folder, sizeof t->folder, "/tmp/faro-analyzer-XXXXXX");
+  assert_non_null(mkdtemp(t->folder));
+  snprintf(t->config, sizeof t->config, "%s/analyzer.yaml", t->folder);
+  make_keys(t);
+  write_config(t, release, more);
+  assert_ok(faro_sender_create(&t->sender, &settings, error));
+  assert_ok(faro_secure_open(&t->secure, error));
+  faro_sim_open(&t->sim, 7, 1, FARO_ROLE_CONTEXT);
+  start(t);
+  join(t);
+}
+
+static void close_trial(trial *t) {
+  char command[256];
+  if (t->pid > 0) assert_int_equal(stop(t, SIGTERM), 0);
+  faro_learner_destroy(t->learner);
+  faro_release_destroy(t->release);
+  faro_release_destroy(t->client);
+  faro_secure_close(t->secure);
+  faro_sender_destroy(t->sender);
+  snprintf(command, sizeof command, "rm -r '%s'", t->folder);
+  assert_int_equal(system(command), 0);
+}
+
+/* What a client's randomizer makes of a random context; a reward in [0, 1], centred. */
+static void randomize(trial *t, uint64_t *message) {
+  double x[DIMENSION];
+  for (size_t i = 0; i < DIMENSION; i++) x[i] = faro_sim_uniform(&t->sim) - 0.5;
+  const double reward = faro_sim_bernoulli(&t->sim, 0.7) ? 1 : 0;
+  assert_ok(faro_release_randomize(t->client, x, reward - t->campaign.centre, t->secure, message, error));
+}
+
+/* The policy that comes after `version` must be that of the release and learner here. */
+static void assert_same_policy(trial *t, uint64_t version) {
+  char path[64];
+  faro_wire_policy got = {0};
+  snprintf(path, sizeof path, "/v1/policy?after=%llu", (unsigned long long)version - 1);
+  const faro_sent sent = get(t, path);
+  assert_int_equal(sent.status, 200);
+  assert_ok(faro_policy_open(&got, sent.bytes, sent.length, t->keys.sign.public_key, error));
+  const faro_policy *want = faro_learner_policy(t->learner);
+  assert_int_equal(got.version, version);
+  assert_memory_equal(got.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
+  assert_int_equal(got.dimension, DIMENSION);
+  assert_memory_equal(&got.beta, &want->beta, sizeof got.beta);
+  assert_memory_equal(got.theta, want->theta, DIMENSION * sizeof *got.theta);
+  assert_memory_equal(got.w, want->w, DIMENSION * (DIMENSION + 1) / 2 * sizeof *got.w);
+  free(got.theta);
+}
+
+static void learn(trial *t, const void *messages, size_t count) {
+  assert_ok(faro_release_analyze_secure(t->release, messages, count, t->secure, error));
+  const faro_statistics statistics = faro_release_statistics(t->release);
+  faro_learner_update(t->learner, &statistics);
+}
+
+static json_t *get_json(trial *t, const char *path) {
+  const faro_sent sent = get(t, path);
+  assert_int_equal(sent.status, 200);
+  json_t *json = json_loadb(sent.bytes, sent.length, 0, NULL);
+  assert_non_null(json);
+  return json;
+}
+
+/* So many batches are charged, each once. */
+static void assert_ledger(trial *t, uint64_t batches) {
+  json_t *json = get_json(t, "/v1/ledger");
+  json_int_t charged = 0;
+  json_int_t allowed = 0;
+  const json_t *rows = json_object_get(json, "rows");
+  assert_int_equal(json_unpack(json, "{s{sI sI}}", "batches", "charged", &charged, "allowed", &allowed), 0);
+  assert_int_equal(charged, batches);
+  assert_int_equal(allowed, t->campaign.batches);
+  assert_int_equal(json_array_size(rows), batches);
+  for (size_t i = 0; i < batches; i++) {
+    const json_t *row = json_array_get(rows, i);
+    assert_int_equal(json_integer_value(json_object_get(row, "batch")), i);
+    assert_int_equal(json_integer_value(json_object_get(row, "version")), i + 2);
+    assert_true(json_number_value(json_object_get(row, "epsilon")) <= t->campaign.claim.epsilon);
+  }
+  json_decref(json);
+}
+
+/* Frames of bit sums. */
+
+/* One user's message has a part for each shuffler; `part` of it goes into the totals. */
+static void add_up(trial *t, const uint64_t *message, uint64_t *total) {
+  const size_t entries = faro_wire_report_entries(&t->campaign);
+  for (size_t i = 0; i < entries; i++) total[i] += message[i];
+}
+
+static size_t frame_totals(const trial *t, uint32_t shuffler, uint64_t number, const uint64_t *total,
+                           unsigned char *out) {
+  unsigned char body[TEXT];
+  const size_t entries = faro_wire_report_entries(&t->campaign);
+  for (size_t i = 0; i < entries; i++) faro_store64(body + 8 * i, total[i]);
+  const faro_batch batch = {
+      .shuffler = shuffler, .number = number, .count = t->campaign.task[shuffler].size, .body = body};
+  faro_batch_write(&t->campaign, &batch, &t->shuffler[shuffler], out);
+  return faro_batch_size(&t->campaign, batch.count);
+}
+
+static size_t make_batch(trial *t, uint64_t number, uint64_t *total, unsigned char *out) {
+  uint64_t message[64];
+  memset(total, 0, 64 * sizeof *total);
+  for (size_t i = 0; i < BATCH; i++) {
+    randomize(t, message);
+    add_up(t, message, total);
+  }
+  return frame_totals(t, 0, number, total, out);
+}
+
+/* A post that goes on while the process is killed. */
+typedef struct bold_post {
+  const trial *trial;
+  const unsigned char *frame;
+  size_t length;
+} bold_post;
+
+static void *post_boldly(void *context) {
+  const bold_post *p = context;
+  const faro_send_settings settings = {.timeout = 5};
+  faro_sender *sender = NULL;
+  assert_ok(faro_sender_create(&sender, &settings, error));
+  faro_sent sent = {0};
+  (void)try_batch(p->trial, sender, p->frame, p->length, &sent);
+  faro_sender_destroy(sender);
+  return NULL;
+}
+
+static void kill_amid(trial *t, const unsigned char *frame, size_t length, double seconds) {
+  bold_post p = {t, frame, length};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, post_boldly, &p), 0);
+  nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
+  stop(t, SIGKILL);
+  pthread_join(thread, NULL);
+  start(t);
+}
+
+static const char EVENT[] = "  level: event\n  epsilon: 2\n  horizon: 1000\n";
+
+static void test_analyzer__killed_at_any_moment_it_publishes_what_the_simulator_would(void **state) {
+  (void)state;
+  trial t;
+  unsigned char frame[TEXT];
+  uint64_t total[64];
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  assert_same_policy(&t, 1);
+  assert_ledger(&t, 0);
+  for (uint64_t b = 0; b < t.campaign.batches; b++) {
+    const size_t length = make_batch(&t, b, total, frame);
+    if (b % 2 == 1)
+      kill_amid(&t, frame, length, 0.002 * (double)(b % 10)); /* about as long as a post takes */
+    assert_int_equal(post_batch(&t, frame, length), 200);
+    if (b % 5 == 3) {
+      stop(&t, SIGKILL); /* acknowledged, applied or not */
+      start(&t);
+    }
+    assert_int_equal(post_batch(&t, frame, length), 200); /* known */
+    learn(&t, total, 1);
+    assert_same_policy(&t, b + 2);
+    assert_ledger(&t, b + 1);
+  }
+  const size_t length = make_batch(&t, t.campaign.batches, total, frame); /* beyond the budget */
+  assert_int_equal(post_batch(&t, frame, length), 401);
+  assert_ledger(&t, t.campaign.batches);
+  close_trial(&t);
+}
+
+static void test_analyzer__several_shufflers_are_waited_for_and_put_together_as_due(void **state) {
+  (void)state;
+  trial t;
+  unsigned char frame[TEXT];
+  uint64_t message[128], low[64], high[64] = {0}, reports[128];
+  open_trial(&t, "concurrent-bits", 2, EVENT);
+  const size_t entries = faro_wire_report_entries(&t.campaign);
+  const uint64_t unit = t.campaign.task[1].size / BATCH;
+  assert_true(unit >= 2);
+  for (uint64_t b = 0; b < t.campaign.batches; b++) {
+    memset(low, 0, sizeof low);
+    const bool active = faro_campaign_active(&t.campaign, 1, b);
+    for (size_t i = 0; i < BATCH; i++) {
+      randomize(&t, message);
+      add_up(&t, message, low);
+      if (active) add_up(&t, message + entries, high);
+    }
+    const size_t due = faro_release_due(t.release);
+    const bool both = due == 2;
+    memcpy(reports, low, entries * sizeof *low);
+    memcpy(reports + entries, high, entries * sizeof *high);
+    learn(&t, reports, due);
+    size_t length = frame_totals(&t, 0, b, low, frame);
+    assert_int_equal(post_batch(&t, frame, length), 200);
+    if (both) { /* nothing is published before the other one has come */
+      json_t *json = get_json(&t, "/v1/status.json");
+      assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "policy"), "version")),
+                       b + 1);
+      json_decref(json);
+      if (b > unit) {
+        stop(&t, SIGKILL);
+        start(&t);
+      }
+      length = frame_totals(&t, 1, b / unit, high, frame);
+      assert_int_equal(post_batch(&t, frame, length), 200);
+      memset(high, 0, sizeof high);
+    }
+    assert_same_policy(&t, b + 2);
+  }
+  assert_ledger(&t, t.campaign.batches);
+  close_trial(&t);
+}
+
+static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
+  (void)state;
+  trial t;
+  unsigned char frame[TEXT];
+  unsigned char *large = calloc(1, 3 << 20);
+  uint64_t total[64];
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  size_t length = make_batch(&t, 0, total, frame);
+  frame[length - 1] ^= 1; /* signature */
+  assert_int_equal(post_batch(&t, frame, length), 400);
+  frame[length - 1] ^= 1;
+  assert_int_equal(post_batch(&t, frame, length - 1), 400);
+  frame[4] ^= 1; /* campaign */
+  assert_int_equal(post_batch(&t, frame, length), 400);
+  length = frame_totals(&t, 0, 1, total, frame); /* not the next one: as after an old copy was restored */
+  faro_sent sent = {0};
+  assert_int_equal(try_batch(&t, t.sender, frame, length, &sent), FARO_OK);
+  assert_int_equal(sent.status, 409);
+  assert_non_null(strstr(sent.bytes, "was an old copy of the analyzer's database restored?"));
+  total[0] = (uint64_t)t.campaign.most[0] * BATCH + 1;
+  length = frame_totals(&t, 0, 0, total, frame);
+  assert_int_equal(post_batch(&t, frame, length), 400);
+  const long told = post(t.sender, t.port, "/v1/batches", large, 3 << 20);
+  assert_true(told == 413 || told == 0); /* 0: the server had hung up before all of it was sent */
+  assert_int_equal(post(t.sender, t.port, "/v1/reports", frame, length), 404); /* they go to the shuffler */
+  length = make_batch(&t, 0, total, frame);
+  assert_int_equal(post_batch(&t, frame, length), 200);
+  total[0] ^= 1;
+  length = frame_totals(&t, 0, 0, total, frame); /* the same number, but another batch */
+  assert_int_equal(post_batch(&t, frame, length), 409);
+  assert_int_equal(get(&t, "/v1/policy?after=x").status, 400);
+  free(large);
+  close_trial(&t);
+}
+
+/* What one connection hears that sends a batch's headers, with `line` among them, and nothing more. */
+static void hear_before_body(const trial *t, const char *line, size_t length, char *answer, size_t size) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t->port)};
+  const struct timeval most = {5, 0};
+  char text[1024];
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  const int to = socket(AF_INET, SOCK_STREAM, 0);
+  setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  assert_int_equal(connect(to, (const struct sockaddr *)&address, sizeof address), 0);
+  snprintf(text, sizeof text, "POST /v1/batches HTTP/1.1\r\nHost: x\r\n%sContent-Length: %zu\r\n\r\n", line,
+           length);
+  assert_int_equal(send(to, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+  const ssize_t got = recv(to, answer, size - 1, 0);
+  answer[got > 0 ? got : 0] = '\0';
+  close(to);
+}
+
+/* Nobody but a shuffler of the campaign may send what is large: no byte of it is waited for. */
+static void test_analyzer__strangers_are_refused_before_they_send(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  const size_t length = faro_batch_size(&t.campaign, BATCH);
+  faro_batch head = {.count = BATCH};
+  char notice[FARO_NOTICE_DIGITS + 1], line[64 + FARO_NOTICE_DIGITS], answer[1024];
+  hear_before_body(&t, "", length, answer, sizeof answer);
+  assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
+  assert_non_null(strstr(answer, "a batch must come with the header Faro-Batch"));
+  faro_notice_write(&t.campaign, &head, &t.shuffler[1], notice); /* not one of the campaign's */
+  snprintf(line, sizeof line, "Faro-Batch: %s\r\n", notice);
+  hear_before_body(&t, line, length, answer, sizeof answer);
+  assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
+  assert_non_null(strstr(answer, "is not that of shuffler 0"));
+  faro_notice_write(&t.campaign, &head, &t.shuffler[0], notice);
+  snprintf(line, sizeof line, "Faro-Batch: %s\r\n", notice);
+  hear_before_body(&t, line, length, answer, sizeof answer);
+  assert_string_equal(answer, ""); /* it may go on */
+  const faro_sent sent = get(&t, "/metrics");
+  assert_non_null(strstr(sent.bytes, "faro_analyzer_batches_total{result=\"bad\"} 2\n"));
+  close_trial(&t);
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void *stop_soon(void *context) {
+  trial *t = context;
+  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+  assert_int_equal(kill(t->pid, SIGTERM), 0);
+  return NULL;
+}
+
+static void test_analyzer__who_waits_for_a_policy_is_answered_at_the_end(void **state) {
+  (void)state;
+  trial t;
+  pthread_t thread;
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  assert_int_equal(get(&t, "/v1/policy").status, 200);
+  const double begun = now();
+  assert_int_equal(pthread_create(&thread, NULL, stop_soon, &t), 0);
+  assert_int_equal(get(&t, "/v1/policy?after=1").status, 304);
+  assert_true(now() - begun >= 0.25 && now() - begun < 10);
+  pthread_join(thread, NULL);
+  int status = 0;
+  assert_int_equal(waitpid(t.pid, &status, 0), t.pid);
+  assert_int_equal(status, 0);
+  t.pid = 0;
+  close_trial(&t);
+}
+
+static void test_analyzer__the_first_campaign_stays(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  assert_int_equal(stop(&t, SIGTERM), 0);
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 3\n  horizon: 1000\n");
+  refused(&t, "campaign.epsilon differs");
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 2000\n");
+  refused(&t, "campaign.horizon differs");
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  high: 2\n");
+  refused(&t, "campaign.high differs");
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  honest: 0.9\n");
+  refused(&t, "campaign.honest differs");
+  const faro_sign_key other = t.shuffler[0];
+  t.shuffler[0] = t.shuffler[1];
+  write_config(&t, "shuffle-bits", EVENT);
+  refused(&t, "shufflers differs");
+  t.shuffler[0] = other;
+  t.shufflers = 0;
+  write_config(&t, "shuffle-bits", EVENT);
+  refused(&t, "shufflers must be 1");
+  t.shufflers = 1;
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: -1\n  horizon: 1000\n");
+  refused(&t, "analyzer.yaml:14: campaign.epsilon must be");
+  write_config(&t, "shuffle-bits", "  epsilon: 2\n  horizon: 1000\n");
+  refused(&t, "analyzer.yaml:6: campaign.level is missing: user (all reports of a client together) or event");
+  write_config(&t, "shuffle-bits", EVENT);
+  start(&t);
+  close_trial(&t);
+}
+
+/* The file, the value and the limit. */
+static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  assert_int_equal(stop(&t, SIGTERM), 0);
+  static const struct {
+    const char *release, *more, *words;
+  } cases[] = {
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 9\n",
+       "analyzer.yaml: batch must be at most the horizon, 9 (got 50)"},
+      {"shuffle-bits", "  level: event\n  contributions: 2\n  epsilon: 2\n  horizon: 1000\n",
+       "analyzer.yaml: contributions must be 1 under level event (got 2)"},
+      {"shuffle-bits", "  level: event\n  low: 2\n  epsilon: 2\n  horizon: 1000\n",
+       "analyzer.yaml: campaign.low must be below campaign.high (got 2 and 1)"},
+      {"local", "  level: event\n  epsilon: 2\n  horizon: 1000\n",
+       "analyzer.yaml: shufflers must be 0 for local (got 1)"},
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\nconstant: -1\n",
+       "analyzer.yaml: constant must not be 0, and smaller than campaign.norm, which is 1 (got -1)"},
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\ntokens: some.hashes\n",
+       "analyzer.yaml: tokens must not be set for shuffle-bits: reports come to shufflers, which have them "
+       "(got some.hashes)"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_config(&t, cases[i].release, cases[i].more);
+    refused(&t, cases[i].words);
+  }
+  t.shufflers = 0;
+  write_config(&t, "local", EVENT);
+  refused(&t, "analyzer.yaml: tokens must be set for local: reports come to the analyzer itself (got none)");
+  close_trial(&t);
+}
+
+/* What was spent in the first is not in the ledger of the second: clients must be able to tell them apart. */
+static void test_analyzer__a_campaign_that_is_founded_again_is_another_one(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  assert_int_equal(stop(&t, SIGTERM), 0);
+  start(&t);
+  faro_campaign again;
+  faro_sent sent = get(&t, "/v1/campaign");
+  assert_ok(faro_campaign_open(&again, sent.bytes, sent.length, t.keys.sign.public_key, error));
+  assert_memory_equal(again.digest, t.campaign.digest, FARO_DIGEST_BYTES);
+  assert_int_equal(stop(&t, SIGKILL), SIGKILL);
+  char command[256];
+  snprintf(command, sizeof command, "rm '%s'/db*", t.folder);
+  assert_int_equal(system(command), 0);
+  start(&t);
+  sent = get(&t, "/v1/campaign");
+  assert_ok(faro_campaign_open(&again, sent.bytes, sent.length, t.keys.sign.public_key, error));
+  assert_true(memcmp(again.digest, t.campaign.digest, FARO_DIGEST_BYTES) != 0);
+  assert_memory_equal(&again.params, &t.campaign.params, sizeof again.params);
+  close_trial(&t);
+}
+
+/* Nothing is signed that could not be served; and who has only tried is told that nothing is lost. */
+static void test_analyzer__what_cannot_be_served_is_not_signed(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  const int port = t.port;
+  char after[128];
+  /* Of another campaign, elsewhere. */
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 3\n  horizon: 1000\n");
+  char command[TEXT];
+  snprintf(command, sizeof command,
+           "sed -i 's|^listen: .*|listen: 127.0.0.1:%d|; s|^database: .*|database: %s/second|' '%s'", port,
+           t.folder, t.config);
+  assert_int_equal(system(command), 0);
+  refused_with(&t, "cannot listen on 127.0.0.1:", 4);
+  snprintf(after, sizeof after, "%s/second", t.folder);
+  assert_int_equal(access(after, F_OK), -1);
+  assert_int_equal(stop(&t, SIGTERM), 0);
+  write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 3\n  horizon: 1000\n");
+  refused(&t, "nothing has been released from it yet");
+  snprintf(command, sizeof command,
+           "'%s' analyzer --check-config --config '%s' 2>&1 | grep -q 'epsilon differs'", FARO_COMMAND,
+           t.config);
+  assert_int_equal(system(command), 0);
+  write_config(&t, "shuffle-bits", EVENT);
+  snprintf(command, sizeof command,
+           "'%s' analyzer --check-config --config '%s' | grep -q 'the database has it'", FARO_COMMAND,
+           t.config);
+  assert_int_equal(system(command), 0);
+  start(&t);
+  close_trial(&t);
+}
+
+/* Sealed messages. */
+
+/* What the client sends: its body, sealed. */
+static void seal(trial *t, const uint64_t *message, unsigned char *body) {
+  unsigned char report[TEXT];
+  const faro_wire_report head = {.version = 1, .sequence = 1};
+  assert_ok(faro_wire_report_write(&t->campaign, &head, message, report, error));
+  memcpy(body, report + FARO_REPORT_HEAD, faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD);
+}
+
+/* A body that opens, and holds a number that no randomizer makes. */
+static void seal_monster(trial *t, unsigned char *body) {
+  unsigned char plain[TEXT] = {0};
+  const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD - FARO_SEAL_BYTES;
+  memcpy(plain, t->campaign.digest, FARO_DIGEST_BYTES);
+  faro_store64(plain + FARO_DIGEST_BYTES, (uint64_t)t->campaign.most[0] + 1);
+  assert_int_equal(crypto_box_seal(body, plain, size, t->keys.seal.public_key), 0);
+}
+
+static uint64_t spoiled(trial *t) {
+  json_t *json = get_json(t, "/v1/status.json");
+  const uint64_t count = (uint64_t)json_integer_value(json_object_get(json, "spoiled"));
+  json_decref(json);
+  return count;
+}
+
+/* Spoils the first bodies and messages, in every way there is; the copy is of message 4, or of one of the last batch. */
+static void spoil_some(trial *t, const unsigned char *last, unsigned char *body, uint64_t *message) {
+  const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD;
+  const size_t entries = faro_wire_report_entries(&t->campaign);
+  body[3] ^= 1; /* does not open */
+  t->campaign.digest[0] ^= 1;
+  seal(t, message + entries, body + size);
+  t->campaign.digest[0] ^= 1;
+  seal_monster(t, body + 2 * size);
+  memcpy(body + 3 * size, last ? last + 6 * size : body + 4 * size, size);
+  memset(message, 0, 4 * entries * sizeof *message);
+}
+
+static void test_analyzer__spoiled_reports_count_as_zero_and_stop_nothing(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  const size_t size = faro_wire_report_size(&t.campaign) - FARO_REPORT_HEAD;
+  const size_t entries = faro_wire_report_entries(&t.campaign);
+  unsigned char *body = calloc(BATCH, size);
+  unsigned char *last = calloc(BATCH, size);
+  unsigned char *frame = malloc(faro_batch_size(&t.campaign, BATCH));
+  uint64_t *message = calloc(BATCH * entries, sizeof *message);
+  for (uint64_t b = 0; b < 4; b++) {
+    for (size_t i = 0; i < BATCH; i++) {
+      randomize(&t, message + i * entries);
+      seal(&t, message + i * entries, body + i * size);
+    }
+    spoil_some(&t, b > 0 ? last : NULL, body, message);
+    const faro_batch batch = {.number = b, .count = BATCH, .body = body};
+    faro_batch_write(&t.campaign, &batch, &t.shuffler[0], frame);
+    assert_int_equal(post_batch(&t, frame, faro_batch_size(&t.campaign, BATCH)), 200);
+    learn(&t, message, BATCH);
+    assert_same_policy(&t, b + 2);
+    assert_int_equal(spoiled(&t), 4 * (b + 1));
+    if (b == 1) {
+      stop(&t, SIGKILL);
+      start(&t);
+    }
+    memcpy(last, body, BATCH * size);
+  }
+  assert_ledger(&t, 4);
+  free(message);
+  free(frame);
+  free(last);
+  free(body);
+  close_trial(&t);
+}
+
+/* A batch of good ones: their bodies (free() them), in a frame that is sent. */
+static unsigned char *send_sealed(trial *t, uint64_t number) {
+  const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD;
+  const size_t length = faro_batch_size(&t->campaign, BATCH);
+  unsigned char *body = calloc(BATCH, size);
+  unsigned char *frame = malloc(length);
+  uint64_t message[64];
+  for (size_t i = 0; i < BATCH; i++) {
+    randomize(t, message);
+    seal(t, message, body + i * size);
+  }
+  const faro_batch batch = {.number = number, .count = BATCH, .body = body};
+  faro_batch_write(&t->campaign, &batch, &t->shuffler[0], frame);
+  assert_int_equal(post_batch(t, frame, length), 200);
+  free(frame);
+  return body;
+}
+
+/* What applied reports leave behind. */
+
+static off_t log_size(const trial *t) {
+  char path[128];
+  struct stat about = {0};
+  snprintf(path, sizeof path, "%s/db-wal", t->folder);
+  return stat(path, &about) == 0 ? about.st_size : 0;
+}
+
+static bool becomes(trial *t, long health, double seconds) {
+  const double end = now() + seconds;
+  while (now() < end && get(t, "/healthz").status != health)
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+  return get(t, "/healthz").status == health;
+}
+
+/* Somebody who reads the database, and so holds its log, until it is closed. */
+static sqlite3 *read_database(const trial *t) {
+  char path[128];
+  sqlite3 *reader = NULL;
+  snprintf(path, sizeof path, "%s/db", t->folder);
+  assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM inbox", NULL, NULL, NULL), SQLITE_OK);
+  return reader;
+}
+
+/* The batch that somebody's reading keeps in the log is the last one: no other comes after which it would be emptied. */
+static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  assert_int_equal(get(&t, "/healthz").status, 200);
+  sqlite3 *reader = read_database(&t);
+  free(send_sealed(&t, 0));
+  assert_int_equal(get(&t, "/v1/policy?after=1").status, 200);
+  assert_true(becomes(&t, 503, 20));
+  assert_true(log_size(&t) > 0);
+  sqlite3_close(reader);
+  assert_true(becomes(&t, 200, 20));
+  assert_int_equal(log_size(&t), 0);
+  reader = read_database(&t);
+  free(send_sealed(&t, 1));
+  assert_int_equal(get(&t, "/v1/policy?after=2").status, 200);
+  stop(&t, SIGKILL);
+  start(&t); /* it serves, but is unwell still */
+  assert_true(becomes(&t, 503, 5));
+  assert_int_equal(get(&t, "/v1/policy?after=2").status, 200);
+  assert_true(log_size(&t) > 0);
+  sqlite3_close(reader);
+  assert_true(becomes(&t, 200, 20));
+  assert_int_equal(log_size(&t), 0);
+  close_trial(&t);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have heaps of their own */
+/* The key is there, and opens them. */
+static void test_analyzer__memory_holds_no_report_that_was_applied(void **state) {
+  (void)state;
+  trial t;
+  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  int found = 0;
+  for (uint64_t b = 0; b < 3 && found == 0; b++) {
+    char path[64];
+    unsigned char *body = send_sealed(&t, b);
+    snprintf(path, sizeof path, "/v1/policy?after=%d", (int)b + 1);
+    assert_int_equal(get(&t, path).status, 200);
+    found = stage_remembers(t.pid, body, BATCH, faro_wire_report_size(&t.campaign) - FARO_REPORT_HEAD);
+    free(body);
+  }
+  close_trial(&t);
+  if (found < 0) skip(); /* that needs root */
+  assert_int_equal(found, 0);
+}
+#endif
+
+/* Reports without a shuffler. */
+
+static const char USER[] = "  epsilon: 4\n  horizon: 200\n  level: user\n  contributions: 3\n";
+
+/* Settings need the hashes of the clients' tokens. */
+static unsigned char *open_direct(trial *t, const char *release) {
+  char tokens[64];
+  char hashes[64];
+  char more[TEXT];
+  unsigned char *loaded = NULL;
+  size_t count = 0;
+  snprintf(tokens, sizeof tokens, "/tmp/faro-tokens-%d", (int)getpid());
+  snprintf(hashes, sizeof hashes, "/tmp/faro-hashes-%d", (int)getpid());
+  unlink(tokens);
+  unlink(hashes);
+  assert_ok(faro_tokens_make(tokens, hashes, BATCH, error));
+  assert_ok(faro_tokens_load(tokens, &loaded, &count, error));
+  assert_int_equal(count, BATCH);
+  unlink(tokens);
+  snprintf(more, sizeof more, "%stokens: %s\n", USER, hashes);
+  open_trial(t, release, 0, more);
+  return loaded;
+}
+
+/* One of them is damaged on its way, and counts as one of zeros. */
+static void report_all(trial *t, uint64_t batch, const unsigned char *tokens, uint64_t *message) {
+  unsigned char report[TEXT];
+  const size_t entries = faro_wire_report_entries(&t->campaign);
+  const size_t size = faro_wire_report_size(&t->campaign);
+  const int64_t zero = (t->campaign.least[0] + t->campaign.most[0]) / 2;
+  for (size_t i = 0; i < BATCH; i++) {
+    faro_wire_report head = {.version = batch + 1, .sequence = batch + 1};
+    memcpy(head.token, tokens + i * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
+    randomize(t, message + i * entries);
+    assert_ok(faro_wire_report_write(&t->campaign, &head, message + i * entries, report, error));
+    if (i == 3) report[size - 1] ^= 1;
+    for (size_t j = 0; i == 3 && j < entries; j++) message[i * entries + j] = (uint64_t)zero;
+    assert_int_equal(post(t->sender, t->port, "/v1/reports", report, size), 200);
+    if (i % 20 == 7) {
+      stop(t, SIGKILL);
+      start(t);
+    }
+  }
+}
+
+static void reports_are_collected_and_applied(const char *release) {
+  trial t;
+  uint64_t message[BATCH * 64];
+  unsigned char *tokens = open_direct(&t, release);
+  assert_int_equal(post(t.sender, t.port, "/v1/batches", "x", 1), 404);
+  for (uint64_t b = 0; b < 3; b++) {
+    report_all(&t, b, tokens, message);
+    learn(&t, message, BATCH); /* in another order; sums on a grid do not mind */
+    assert_same_policy(&t, b + 2);
+    assert_ledger(&t, b + 1);
+  }
+  assert_int_equal(spoiled(&t), 3);
+  free(tokens);
+  close_trial(&t);
+}
+
+static void test_analyzer__reports_without_a_shuffler_are_collected_and_applied(void **state) {
+  (void)state;
+  reports_are_collected_and_applied("local-bits");
+  reports_are_collected_and_applied("local");
+}
+
+/* The noise is the analyzer's own, so nobody else knows the policy; it is drawn once, and stays over a restart. */
+static void noise_is_drawn_once(const char *release) {
+  trial t;
+  uint64_t message[BATCH * 64];
+  unsigned char *tokens = open_direct(&t, release);
+  for (uint64_t b = 0; b < 3; b++) {
+    char path[64];
+    report_all(&t, b, tokens, message);
+    snprintf(path, sizeof path, "/v1/policy?after=%d", (int)b + 1);
+    faro_sent sent = get(&t, path);
+    assert_int_equal(sent.status, 200);
+    char *first = strndup(sent.bytes, sent.length);
+    stop(&t, SIGKILL);
+    start(&t);
+    sent = get(&t, path);
+    assert_string_equal(sent.bytes, first);
+    assert_ledger(&t, b + 1);
+    free(first);
+  }
+  free(tokens);
+  close_trial(&t);
+}
+
+static void test_analyzer__a_trusted_analyzer_does_not_draw_its_noise_again(void **state) {
+  (void)state;
+  noise_is_drawn_once("central-tree");
+  noise_is_drawn_once("central-bits");
+}
+
+/* The page and what it asks for. */
+static void test_analyzer__the_page_is_served_with_a_policy_of_its_own(void **state) {
+  (void)state;
+  trial t;
+  unsigned char frame[TEXT];
+  uint64_t total[64];
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  const size_t length = make_batch(&t, 0, total, frame);
+  assert_int_equal(post_batch(&t, frame, length), 200);
+  learn(&t, total, 1);
+  assert_same_policy(&t, 2);
+  faro_sent sent = get(&t, "/");
+  assert_int_equal(sent.status, 200);
+  assert_non_null(strstr(sent.bytes, "/v1/status.json"));
+  assert_null(strstr(sent.bytes, "https://")); /* nothing from elsewhere */
+  json_t *json = get_json(&t, "/v1/status.json");
+  double reward = 0;
+  double width = 0;
+  json_int_t users = 0;
+  assert_int_equal(json_unpack(json, "{s{s[[IFF]]}}", "curve", "points", &users, &reward, &width), 0);
+  assert_int_equal(users, BATCH);
+  assert_true(width > 0);
+  json_decref(json);
+  sent = get(&t, "/metrics");
+  assert_non_null(strstr(sent.bytes, "faro_analyzer_ledger_charged 1"));
+  assert_int_equal(get(&t, "/healthz").status, 200);
+  close_trial(&t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_analyzer__killed_at_any_moment_it_publishes_what_the_simulator_would),
+    cmocka_unit_test(test_analyzer__several_shufflers_are_waited_for_and_put_together_as_due),
+    cmocka_unit_test(test_analyzer__bad_batches_are_refused_with_a_reason),
+    cmocka_unit_test(test_analyzer__strangers_are_refused_before_they_send),
+    cmocka_unit_test(test_analyzer__who_waits_for_a_policy_is_answered_at_the_end),
+    cmocka_unit_test(test_analyzer__the_first_campaign_stays),
+    cmocka_unit_test(test_analyzer__a_campaign_is_refused_by_the_name_of_its_file),
+    cmocka_unit_test(test_analyzer__a_campaign_that_is_founded_again_is_another_one),
+    cmocka_unit_test(test_analyzer__what_cannot_be_served_is_not_signed),
+    cmocka_unit_test(test_analyzer__spoiled_reports_count_as_zero_and_stop_nothing),
+    cmocka_unit_test(test_analyzer__is_unwell_until_the_log_is_empty),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    cmocka_unit_test(test_analyzer__memory_holds_no_report_that_was_applied),
+#endif
+    cmocka_unit_test(test_analyzer__reports_without_a_shuffler_are_collected_and_applied),
+    cmocka_unit_test(test_analyzer__a_trusted_analyzer_does_not_draw_its_noise_again),
+    cmocka_unit_test(test_analyzer__the_page_is_served_with_a_policy_of_its_own),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,552 @@
+/* applier, store, ledger, standing: in one process, with files that cannot grow at the wrong moment. */
+#define _GNU_SOURCE /* memmem */
+#include "support/support.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "service/applier.h"
+#include "service/ledger.h"
+#include "service/standing.h"
+#include "wire/bytes.h"
+
+enum { DIMENSION = 2, BATCH = 20, ENTRIES = 5 };
+
+typedef struct scene {
+  char folder[64], path[96];
+  faro_applier_keys keys;
+  faro_sign_key shuffler;
+  faro_campaign campaign;
+  faro_store *store;
+  faro_applier *applier;
+  faro_learning *twin; /* gets the same batches, and fails at nothing */
+  faro_secure_rng *secure;
+} scene;
+
+static void open_kind(scene *s, const char *kind, uint64_t batches, faro_level level,
+                      uint64_t contributions) {
+  char *text = NULL;
+  size_t length = 0;
+  *s = (scene){0};
+  snprintf(s->folder, sizeof s->folder, "/tmp/faro-applier-XXXXXX");
+  assert_non_null(mkdtemp(s->folder));
+  snprintf(s->path, sizeof s->path, "%s/db", s->folder);
+  assert_ok(faro_sign_key_make(&s->keys.sign, error));
+  assert_ok(faro_seal_key_make(&s->keys.seal, error));
+  assert_ok(faro_sign_key_make(&s->shuffler, error));
+  faro_campaign *c = &s->campaign;
+  *c = (faro_campaign){.id = "scene",
+                       .release = faro_release_kind_find(kind),
+                       .params = {.epsilon = 2,
+                                  .delta = 1e-6,
+                                  .horizon = batches * BATCH,
+                                  .batch = BATCH,
+                                  .level = level,
+                                  .contributions = contributions,
+                                  .calibration = FARO_CALIBRATION_TIGHT},
+                       .centre = 0.5,
+                       .arms = 3,
+                       .failure = 0.1,
+                       .optimism = 1,
+                       .analyzer = "http://127.0.0.1:1",
+                       .shufflers = strncmp(kind, "shuffle", 7) == 0,
+                       .shuffler = {"http://127.0.0.1:2"}};
+  memcpy(c->seal, s->keys.seal.public_key, sizeof c->seal);
+  memcpy(c->shuffler_key[0], s->shuffler.public_key, FARO_KEY_BYTES);
+  assert_ok(faro_contribution_init(&c->contribution, DIMENSION, 1, -0.5, 0.5, error));
+  assert_ok(faro_campaign_write(c, &s->keys.sign, &text, &length, error));
+  free(text);
+  assert_ok(faro_secure_open(&s->secure, error));
+  assert_ok(faro_store_open(&s->store, s->path, error));
+  assert_ok(faro_applier_create(&s->applier, s->store, c, &s->keys, error));
+  assert_ok(faro_learning_create(&s->twin, c, NULL, 0, error));
+}
+
+static void open_scene(scene *s, faro_level level, uint64_t contributions) {
+  open_kind(s, "shuffle-bits", 10, level, contributions);
+}
+
+static void close_scene(scene *s) {
+  char command[128];
+  faro_learning_destroy(s->twin);
+  faro_applier_destroy(s->applier);
+  faro_store_close(s->store);
+  faro_secure_close(s->secure);
+  snprintf(command, sizeof command, "rm -r '%s'", s->folder);
+  assert_int_equal(system(command), 0);
+}
+
+/* A batch that is kept, and given to the twin. */
+static void receive(scene *s, uint64_t number) {
+  unsigned char body[8 * ENTRIES];
+  unsigned char frame[400];
+  uint64_t total[ENTRIES];
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  const uint64_t mean = (uint64_t)(s->campaign.least[0] + s->campaign.most[0]) / 2;
+  for (size_t i = 0; i < ENTRIES; i++) {
+    total[i] = mean * BATCH + (number * 7 + i * 3) % 11;
+    faro_store64(body + 8 * i, total[i]);
+  }
+  const faro_batch batch = {.number = number, .count = BATCH, .body = body};
+  faro_batch_write(&s->campaign, &batch, &s->shuffler, frame);
+  assert_ok(faro_applier_receive(s->applier, frame, faro_batch_size(&s->campaign, BATCH), &receipt, error));
+  assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
+  assert_ok(faro_learning_apply(s->twin, total, 1, s->secure, error));
+}
+
+static void assert_twins(const scene *s) {
+  const faro_wire_policy a = faro_learning_policy(faro_applier_learning(s->applier));
+  const faro_wire_policy b = faro_learning_policy(s->twin);
+  const faro_statistics p = faro_release_statistics(faro_learning_release(faro_applier_learning(s->applier)));
+  const faro_statistics q = faro_release_statistics(faro_learning_release(s->twin));
+  assert_int_equal(a.version, b.version);
+  assert_memory_equal(a.theta, b.theta, DIMENSION * sizeof *a.theta);
+  assert_memory_equal(&a.beta, &b.beta, sizeof a.beta);
+  assert_memory_equal(p.sum, q.sum, ENTRIES * sizeof *p.sum);
+  assert_int_equal(p.users, q.users);
+}
+
+static size_t charged(scene *s) {
+  faro_debit debits[16];
+  size_t count = 16;
+  assert_ok(faro_store_debits(s->store, 0, debits, &count, error));
+  return count;
+}
+
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* The debit and the computation happen in memory and in the cache; the commit has to write. */
+static void test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again(void **state) {
+  (void)state;
+  scene s;
+  signal(SIGXFSZ, SIG_IGN);
+  open_scene(&s, FARO_LEVEL_EVENT, 1);
+  for (uint64_t b = 0; b < 4; b++) {
+    bool applied = false;
+    receive(&s, b);
+    for (int i = 0; b > 0 && i < 2; i++) {
+      const faro_applier_view before = faro_applier_look(s.applier);
+      faro_error why = {0};
+      limit_files(100); /* the files cannot grow */
+      const faro_status status = faro_applier_step(s.applier, &applied, &why);
+      limit_files(RLIM_INFINITY);
+      assert_int_equal(status, FARO_SYSTEM);
+      assert_false(applied);
+      assert_int_equal(faro_applier_look(s.applier).version, before.version);
+      assert_int_equal(charged(&s), b);
+    }
+    assert_ok(faro_applier_step(s.applier, &applied, error));
+    assert_true(applied);
+    assert_twins(&s);
+    assert_int_equal(charged(&s), b + 1);
+    assert_ok(faro_applier_step(s.applier, &applied, error));
+    assert_false(applied);
+  }
+  close_scene(&s);
+}
+
+/* Without memory there is not even a way back to what is durable; the next step finds it. */
+static void test_applier__comes_back_when_going_back_failed(void **state) {
+  (void)state;
+  scene s;
+  bool applied = false;
+  signal(SIGXFSZ, SIG_IGN);
+  open_scene(&s, FARO_LEVEL_EVENT, 1);
+  receive(&s, 0);
+  for (size_t n = 1; n < 80; n++) {
+    limit_files(100);
+    alloc_fail_at(n);
+    const faro_status status = faro_applier_step(s.applier, &applied, NULL);
+    alloc_fail_at(0);
+    limit_files(RLIM_INFINITY);
+    assert_true(status == FARO_SYSTEM || status == FARO_MEMORY);
+    assert_false(applied);
+    assert_int_equal(faro_applier_look(s.applier).version, 1);
+  }
+  assert_ok(faro_applier_step(s.applier, &applied, error));
+  assert_true(applied);
+  assert_twins(&s);
+  assert_int_equal(charged(&s), 1);
+  close_scene(&s);
+}
+
+/* Batches that wait are applied by whoever opens the state next; those that were are not. */
+static void test_applier__goes_on_where_it_was(void **state) {
+  (void)state;
+  scene s;
+  open_scene(&s, FARO_LEVEL_EVENT, 1);
+  for (uint64_t b = 0; b < s.campaign.batches; b++) {
+    bool applied = false;
+    receive(&s, b);
+    if (b % 2 == 0) assert_ok(faro_applier_step(s.applier, &applied, error));
+    faro_applier_destroy(s.applier);
+    faro_store_close(s.store);
+    assert_ok(faro_store_open(&s.store, s.path, error));
+    assert_ok(faro_applier_create(&s.applier, s.store, &s.campaign, &s.keys, error));
+    assert_ok(faro_applier_step(s.applier, &applied, error));
+    assert_int_equal(applied, b % 2 == 1);
+    assert_twins(&s);
+    assert_int_equal(charged(&s), b + 1);
+  }
+  assert_true(faro_applier_look(s.applier).done);
+  close_scene(&s);
+}
+
+/* Sealed reports. */
+
+typedef struct sealed_batch {
+  int64_t message[BATCH * ENTRIES];
+  unsigned char body[BATCH * 200];
+  size_t size; /* of a body */
+} sealed_batch;
+
+/* Kept, not applied. */
+static void receive_sealed(scene *s, uint64_t number, sealed_batch *made) {
+  const size_t size = faro_wire_report_size(&s->campaign) - FARO_REPORT_HEAD;
+  unsigned char frame[sizeof made->body + 256];
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  assert_true(size <= 200);
+  made->size = size;
+  for (size_t i = 0; i < BATCH; i++) {
+    int64_t *message = made->message + i * ENTRIES;
+    for (size_t j = 0; j < ENTRIES; j++)
+      message[j] = s->campaign.least[0] + (int64_t)((number * 7 + i * 3 + j) % 11);
+    const faro_wire_report head = {.version = number + 1, .sequence = number + 1};
+    assert_ok(faro_wire_report_write(&s->campaign, &head, (const uint64_t *)message, frame, error));
+    memcpy(made->body + i * size, frame + FARO_REPORT_HEAD, size);
+  }
+  const faro_batch batch = {.number = number, .count = BATCH, .body = made->body};
+  faro_batch_write(&s->campaign, &batch, &s->shuffler, frame);
+  assert_ok(faro_applier_receive(s->applier, frame, faro_batch_size(&s->campaign, BATCH), &receipt, error));
+  assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
+}
+
+/* A report that was acknowledged counts: want of memory is no fault of its box. */
+static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **state) {
+  (void)state;
+  scene s;
+  sealed_batch batch;
+  bool applied = false;
+  size_t failures = 0;
+  open_kind(&s, "shuffle-amplified", 2, FARO_LEVEL_EVENT, 1);
+  receive_sealed(&s, 0, &batch);
+  while (!applied) {
+    alloc_fail_at(failures + 1);
+    const faro_status status = faro_applier_step(s.applier, &applied, NULL);
+    alloc_fail_at(0);
+    assert_int_equal(status, applied ? FARO_OK : FARO_MEMORY);
+    failures += !applied;
+  }
+  assert_true(failures > BATCH); /* one at least was in each box */
+  assert_int_equal(faro_applier_look(s.applier).spoiled, 0);
+  assert_ok(faro_learning_apply(s.twin, batch.message, BATCH, s.secure, error));
+  assert_twins(&s);
+  assert_int_equal(charged(&s), 1);
+  close_scene(&s);
+}
+
+/* Files as they are, and as a killed process leaves them. */
+
+static size_t read_bytes(const char *path, const char *end, char **bytes) {
+  char name[128];
+  size_t length = 0;
+  snprintf(name, sizeof name, "%s%s", path, end);
+  *bytes = NULL;
+  if (access(name, F_OK) == 0) assert_ok(faro_read_file(name, 1 << 24, bytes, &length, error));
+  return length;
+}
+
+/* How many of the batch's bodies can be read in the files of a database. */
+static size_t bodies_in(const char *path, const sealed_batch *batch) {
+  static const char *const ends[] = {"", "-wal"};
+  size_t found = 0;
+  for (size_t e = 0; e < 2; e++) {
+    char *bytes = NULL;
+    const size_t length = read_bytes(path, ends[e], &bytes);
+    for (size_t i = 0; bytes && i < BATCH; i++)
+      found += memmem(bytes, length, batch->body + i * batch->size, batch->size) != NULL;
+    free(bytes);
+  }
+  return found;
+}
+
+static void copy_files(const char *from, const char *to) {
+  char command[512];
+  snprintf(command, sizeof command, "cp '%s' '%s' && cp '%s-wal' '%s-wal'", from, to, from, to);
+  assert_int_equal(system(command), 0);
+}
+
+/* Killed after the commit and before the log was emptied; and then somebody reads the file when it is opened again. */
+static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state) {
+  (void)state;
+  scene s;
+  sealed_batch batch;
+  bool applied = false;
+  char copy[128];
+  faro_store *second = NULL;
+  sqlite3 *reader = NULL;
+  open_kind(&s, "shuffle-amplified", 2, FARO_LEVEL_EVENT, 1);
+  receive_sealed(&s, 0, &batch);
+  assert_ok(faro_applier_step(s.applier, &applied, error));
+  assert_true(applied);
+  snprintf(copy, sizeof copy, "%s-copy", s.path);
+  copy_files(s.path, copy);
+  assert_true(bodies_in(copy, &batch) > 0);
+  assert_ok(faro_store_open(&second, copy, error));
+  assert_false(faro_store_untidy(second));
+  assert_int_equal(bodies_in(copy, &batch), 0);
+  faro_store_close(second);
+  copy_files(s.path, copy);
+  assert_int_equal(sqlite3_open(copy, &reader), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM inbox", NULL, NULL, NULL), SQLITE_OK);
+  assert_ok(faro_store_open(&second, copy, error));
+  assert_true(faro_store_untidy(second));
+  assert_true(bodies_in(copy, &batch) > 0);
+  sqlite3_close(reader);
+  assert_ok(faro_store_tidy(second, error)); /* too early */
+  assert_true(faro_store_untidy(second));
+  sleep(5);
+  assert_ok(faro_store_tidy(second, error));
+  assert_false(faro_store_untidy(second));
+  assert_int_equal(bodies_in(copy, &batch), 0);
+  faro_store_close(second);
+  close_scene(&s);
+}
+
+/* Of somebody else, with its log where there is one, as a killed process leaves it. */
+static void make_foreign(const char *path, const char *sql, bool log) {
+  char there[128];
+  char command[300];
+  sqlite3 *handle = NULL;
+  snprintf(there, sizeof there, "%s-made", path);
+  assert_int_equal(sqlite3_open(there, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+  if (log) copy_files(there, path);
+  sqlite3_close(handle);
+  snprintf(command, sizeof command, "cp '%s' '%s'", there, path);
+  if (!log) assert_int_equal(system(command), 0);
+  unlink(there);
+}
+
+static void assert_no_lock(const char *path) {
+  char lock[128];
+  snprintf(lock, sizeof lock, "%s.lock", path);
+  assert_int_equal(access(lock, F_OK), -1);
+}
+
+/* Nor is anything made beside it. */
+static void test_store__what_is_no_database_is_left_alone(void **state) {
+  (void)state;
+  char folder[] = "/tmp/faro-foreign-XXXXXX";
+  char command[128];
+  char path[64];
+  faro_store *store = NULL;
+  faro_error text = {0}, looked = {0}, directory = {0};
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/notes", folder);
+  snprintf(command, sizeof command, "echo 'analyzer: https://example.org' >'%s'", path);
+  assert_int_equal(system(command), 0);
+  assert_int_equal(faro_store_open(&store, path, &text), FARO_INVALID);
+  assert_non_null(strstr(text.message, "is no database of an analyzer"));
+  assert_int_equal(faro_store_look(&store, path, &looked), FARO_INVALID);
+  assert_no_lock(path);
+  assert_int_equal(faro_store_open(&store, folder, &directory), FARO_INVALID);
+  assert_non_null(strstr(directory.message, "is a folder, and a database is a file"));
+  directory = (faro_error){0};
+  assert_int_equal(faro_store_look(&store, folder, &directory), FARO_INVALID);
+  assert_non_null(strstr(directory.message, "is a folder"));
+  assert_no_lock(folder);
+  snprintf(command, sizeof command, ": >'%s'", path); /* an empty one becomes ours */
+  assert_int_equal(system(command), 0);
+  assert_ok(faro_store_open(&store, path, error));
+  faro_store_close(store);
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  assert_int_equal(system(command), 0);
+}
+
+static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
+  (void)state;
+  static const struct {
+    const char *sql, *words;
+    bool log;
+  } foreign[] = {
+      {"CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')", "is no database of an analyzer", false},
+      {"PRAGMA journal_mode = WAL; CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')",
+       "is no database of an analyzer", true},
+      {"CREATE TABLE later(x); PRAGMA application_id = 0x66614101; PRAGMA user_version = 99",
+       "a state of version 99", false},
+  };
+  char folder[] = "/tmp/faro-foreign-XXXXXX";
+  char command[64];
+  assert_non_null(mkdtemp(folder));
+  for (size_t i = 0; i < 3; i++) {
+    char path[64];
+    char *before[2] = {NULL};
+    char *after[2] = {NULL};
+    faro_store *store = NULL;
+    faro_error why = {0};
+    snprintf(path, sizeof path, "%s/db%zu", folder, i);
+    make_foreign(path, foreign[i].sql, foreign[i].log);
+    const size_t length = read_bytes(path, "", &before[0]);
+    const size_t log = read_bytes(path, "-wal", &before[1]);
+    assert_int_equal(log > 0, foreign[i].log);
+    assert_int_equal(faro_store_open(&store, path, &why), FARO_INVALID);
+    assert_non_null(strstr(why.message, foreign[i].words));
+    assert_int_equal(read_bytes(path, "", &after[0]), length);
+    assert_memory_equal(before[0], after[0], length);
+    assert_int_equal(read_bytes(path, "-wal", &after[1]), log);
+    if (log > 0) assert_memory_equal(before[1], after[1], log);
+    if (i == 0) assert_no_lock(path);
+    for (size_t j = 0; j < 2; j++) {
+      free(before[j]);
+      free(after[j]);
+    }
+  }
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  assert_int_equal(system(command), 0);
+}
+
+static void test_store__has_one_writer(void **state) {
+  (void)state;
+  scene s;
+  faro_store *second = NULL;
+  faro_error why = {0};
+  open_scene(&s, FARO_LEVEL_EVENT, 1);
+  assert_int_equal(faro_store_open(&second, s.path, &why), FARO_SYSTEM);
+  assert_non_null(strstr(why.message, "another process has this state open"));
+  assert_ok(faro_store_look(&second, s.path, error));
+  faro_store_close(second);
+  close_scene(&s);
+}
+
+/* Of one release with M0 rounds of a client: the bound rises with every round, is the exact one of m / M0 of mu^2, and
+ * ends at the claim. */
+static void test_ledger__a_clients_spending_rises_to_the_claim(void **state) {
+  (void)state;
+  enum { M0 = 4 };
+  scene s;
+  open_scene(&s, FARO_LEVEL_USER, M0);
+  const faro_release *release = faro_learning_release(s.twin);
+  double mu = 0;
+  double slack = 0;
+  double last = 0;
+  assert_true(faro_release_gaussian(release, s.campaign.contribution.sensitivity, &mu, &slack));
+  for (uint64_t b = 0; b < 8; b++) {
+    const faro_debit debit = faro_ledger_debit(&s.campaign, release, b);
+    const double m = b + 1 < M0 ? (double)b + 1 : M0;
+    assert_int_equal(debit.rounds, (uint64_t)m);
+    assert_int_equal(debit.charged, b + 1);
+    assert_int_equal(debit.version, b + 2);
+    assert_true(debit.epsilon > last || (b >= M0 && debit.epsilon == last));
+    assert_true(debit.epsilon <= s.campaign.claim.epsilon);
+    if (m < M0) assert_close(faro_gaussian_delta(mu * sqrt(m / M0), debit.epsilon), 1e-6 - slack, 1e-9);
+    last = debit.epsilon;
+  }
+  assert_true(last == s.campaign.claim.epsilon);
+  close_scene(&s);
+  open_scene(&s, FARO_LEVEL_EVENT, 1); /* each report by itself: all with the first batch, and no more */
+  for (uint64_t b = 0; b < 8; b++)
+    assert_true(faro_ledger_debit(&s.campaign, faro_learning_release(s.twin), b).epsilon ==
+                s.campaign.claim.epsilon);
+  close_scene(&s);
+}
+
+/* Nobody can be in more batches than there are: the noise of 2 batches is the same for 2 rounds of a client and for 200,
+ * and so is every row; the last is the claim. */
+static void test_ledger__ends_at_the_claim_with_more_rounds_than_batches(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"central-tree", "shuffle-bits"};
+  static const uint64_t rounds[] = {1, 2, 20, 200};
+  for (size_t k = 0; k < 2; k++) {
+    double first = 0;
+    for (size_t i = 0; i < 4; i++) {
+      scene s;
+      open_kind(&s, kinds[k], 2, FARO_LEVEL_USER, rounds[i]);
+      const faro_release *release = faro_learning_release(s.twin);
+      const double all = s.campaign.claim.epsilon;
+      const double one = faro_ledger_debit(&s.campaign, release, 0).epsilon;
+      assert_true(faro_ledger_debit(&s.campaign, release, 1).epsilon == all);
+      if (rounds[i] == 1) assert_true(one == all);
+      else assert_true(one > all / 2 && one < all);
+      if (rounds[i] > 2) assert_close(one, first, 1e-12);
+      first = one;
+      close_scene(&s);
+    }
+  }
+}
+
+static void test_ledger__is_explained_and_other_json_refused(void **state) {
+  (void)state;
+  scene s;
+  bool applied = false;
+  json_t *json = NULL;
+  faro_text out = FARO_TEXT_INIT;
+  faro_error why = {0};
+  open_scene(&s, FARO_LEVEL_USER, 2);
+  receive(&s, 0);
+  assert_ok(faro_applier_step(s.applier, &applied, error));
+  assert_ok(faro_ledger_json(s.store, &s.campaign, 0, &json, error));
+  assert_ok(faro_ledger_explain_head(json, &out, error));
+  assert_ok(faro_ledger_explain_rows(json, &out, error));
+  faro_ledger_explain_end(json, &out);
+  assert_non_null(strstr(out.data, "charged: 1 of the 10 releases"));
+  assert_non_null(strstr(out.data, "at most 2, no two in a batch"));
+  assert_non_null(strstr(out.data, "1 of 10"));
+  assert_int_equal(json_object_set_new(json, "campaign", json_string("a\033[2Jb\xC2\x9B")), 0);
+  faro_text_release(&out);
+  out = (faro_text)FARO_TEXT_INIT;
+  assert_ok(faro_ledger_explain_head(json, &out, error)); /* whoever answers says nothing to the terminal */
+  assert_non_null(strstr(out.data, "campaign a?[2Jb??: "));
+  json_decref(json);
+  faro_text_release(&out);
+  json = json_pack("{s[i]}", "rows", 1);
+  assert_int_equal(faro_ledger_explain_head(json, &out, &why), FARO_INVALID);
+  assert_int_equal(faro_ledger_explain_rows(json, &out, &why), FARO_INVALID);
+  json_decref(json);
+  faro_text_release(&out);
+  close_scene(&s);
+}
+
+static void test_standing__rates_are_of_the_last_minute(void **state) {
+  (void)state;
+  faro_pace pace = {.start = 100};
+  assert_true(faro_pace_rate(&pace, 200) == 0);
+  for (int i = 0; i < 30; i++) faro_pace_mark(&pace, 200 + i);
+  assert_close(faro_pace_rate(&pace, 230), 0.5, 1e-9); /* 30 in 60 s */
+  assert_close(faro_pace_rate(&pace, 280), 9.0 / 60, 1e-9);
+  for (int i = 0; i < 1000; i++) faro_pace_mark(&pace, 300 + 0.01 * i); /* more than are kept */
+  assert_close(faro_pace_rate(&pace, 310), 100, 1);
+  faro_pace young = {.start = 100};
+  for (int i = 0; i < 10; i++) faro_pace_mark(&young, 101 + i);
+  assert_close(faro_pace_rate(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again),
+      cmocka_unit_test(test_applier__comes_back_when_going_back_failed),
+      cmocka_unit_test(test_applier__goes_on_where_it_was),
+      cmocka_unit_test(test_applier__without_memory_no_report_is_taken_for_spoiled),
+      cmocka_unit_test(test_store__a_log_that_was_left_is_emptied_at_the_start),
+      cmocka_unit_test(test_store__a_file_that_is_refused_stays_as_it_is),
+      cmocka_unit_test(test_store__what_is_no_database_is_left_alone),
+      cmocka_unit_test(test_store__has_one_writer),
+      cmocka_unit_test(test_ledger__a_clients_spending_rises_to_the_claim),
+      cmocka_unit_test(test_ledger__ends_at_the_claim_with_more_rounds_than_batches),
+      cmocka_unit_test(test_ledger__is_explained_and_other_json_refused),
+      cmocka_unit_test(test_standing__rates_are_of_the_last_minute),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

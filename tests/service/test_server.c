@@ -1,0 +1,939 @@
+/* The parts under the roles: waiting and parked requests, settings, metrics. */
+#define _GNU_SOURCE /* unshare */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "service/config.h"
+#include "service/dump.h"
+#include "service/http.h"
+#include "service/listen.h"
+#include "service/process.h"
+#include "service/send.h"
+#include "support/support.h"
+#include "wire/wire.h"
+
+/* A server with a number that grows, a handler that waits for it, and one that another thread answers. */
+typedef struct world {
+  faro_http *http;
+  faro_metrics *metrics;
+  pthread_mutex_t mutex;
+  int version, asked;
+  double patience; /* of those who wait */
+  faro_http_request *parked;
+  char url[64];
+} world;
+
+static void on_version(void *context, faro_http_request *request) {
+  world *w = context;
+  char text[16];
+  const char *after = faro_http_query(request, "after");
+  pthread_mutex_lock(&w->mutex);
+  const int version = w->version;
+  w->asked++;
+  pthread_mutex_unlock(&w->mutex);
+  if (after && version <= atoi(after) && !request->expired) {
+    faro_http_wait(request, w->patience);
+    return;
+  }
+  snprintf(text, sizeof text, "%d", version);
+  const faro_http_answer answer = {
+      .status = request->expired ? 304 : 200, .bytes = text, .length = strlen(text), .etag = "\"x\""};
+  faro_http_reply(request, &answer);
+}
+
+static void on_parked(void *context, faro_http_request *request) {
+  world *w = context;
+  faro_http_park(request);
+  pthread_mutex_lock(&w->mutex);
+  w->parked = request;
+  pthread_mutex_unlock(&w->mutex);
+}
+
+static void on_large(void *context, faro_http_request *request) {
+  (void)context;
+  const faro_http_answer answer = {.status = 200, .bytes = "all", .length = 3};
+  faro_http_reply(request, &answer);
+}
+
+static void on_slow(void *context, faro_http_request *request) {
+  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+  on_large(context, request);
+}
+
+static void on_length(void *context, faro_http_request *request) {
+  (void)context;
+  char text[16];
+  snprintf(text, sizeof text, "%zu", request->length);
+  const faro_http_answer answer = {.status = 200, .bytes = text, .length = strlen(text)};
+  faro_http_reply(request, &answer);
+}
+
+/* Who has the word. */
+static faro_status admit(void *context, const faro_http_request *request, faro_error *error) {
+  (void)context;
+  const char *word = faro_http_header(request, "Word");
+  return word && strcmp(word, "swordfish") == 0 ? FARO_OK
+                                                : faro_fail(error, FARO_INVALID, "a word must be said");
+}
+
+static size_t room = 64 << 10; /* for bodies */
+
+static void begin_with(world *w, const faro_http_settings *settings) {
+  static const faro_http_route routes[] = {
+      {"GET", "/version", on_version, 0, NULL}, {"POST", "/parked", on_parked, 10, NULL},
+      {"POST", "/length", on_length, 0, NULL},  {"POST", "/guarded", on_length, 0, admit},
+      {"GET", "/slow", on_slow, 0, NULL},       {"POST", "/large", on_large, 4000000, NULL}};
+  *w = (world){.version = 1, .patience = 0.4};
+  pthread_mutex_init(&w->mutex, NULL);
+  assert_ok(faro_metrics_create(&w->metrics, error));
+  const faro_http_service service = {
+      .routes = routes, .count = 6, .context = w, .metrics = w->metrics, .room = room};
+  assert_ok(faro_http_start(&w->http, settings, &service, error));
+  snprintf(w->url, sizeof w->url, "http%s://127.0.0.1:%u", *settings->certificate ? "s" : "",
+           faro_http_port(w->http));
+}
+
+static void begin(world *w) {
+  const faro_http_settings settings = {.listen = "127.0.0.1:0"};
+  begin_with(w, &settings);
+}
+
+static void end(world *w) {
+  faro_http_stop(w->http);
+  faro_metrics_destroy(w->metrics);
+}
+
+typedef struct asking {
+  pthread_t thread;
+  char url[96];
+  const char *body;
+  long status;
+  char answer[64];
+  double took;
+} asking;
+
+static void *ask(void *context) {
+  asking *a = context;
+  faro_sender *sender = NULL;
+  faro_sent sent = {0};
+  faro_error error = {0};
+  const faro_send_settings settings = {.timeout = 20};
+  const double began = faro_process_clock();
+  if (faro_sender_create(&sender, &settings, &error) != FARO_OK) return NULL;
+  const faro_status status = a->body ? faro_send_post(sender, a->url, a->body, strlen(a->body), &sent, &error)
+                                     : faro_send_get(sender, a->url, &sent, &error);
+  if (status == FARO_OK) {
+    a->status = sent.status;
+    snprintf(a->answer, sizeof a->answer, "%s", sent.bytes);
+  }
+  a->took = faro_process_clock() - began;
+  faro_sender_destroy(sender);
+  return NULL;
+}
+
+static void start_asking(asking *a, const world *w, const char *path, const char *body) {
+  *a = (asking){.body = body};
+  snprintf(a->url, sizeof a->url, "%s%s", w->url, path);
+  pthread_create(&a->thread, NULL, ask, a);
+}
+
+static void test_http__those_who_wait_hear_news_at_once(void **state) {
+  (void)state;
+  world w;
+  begin(&w);
+  asking a[30];
+  for (size_t i = 0; i < 30; i++) start_asking(&a[i], &w, "/version?after=1", NULL);
+  usleep(150000);
+  pthread_mutex_lock(&w.mutex);
+  assert_int_equal(w.asked, 30); /* all wait, and cost no threads */
+  w.version = 2;
+  pthread_mutex_unlock(&w.mutex);
+  faro_http_wake(w.http);
+  for (size_t i = 0; i < 30; i++) {
+    pthread_join(a[i].thread, NULL);
+    assert_int_equal(a[i].status, 200);
+    assert_string_equal(a[i].answer, "2");
+    assert_true(a[i].took < 0.35);
+  }
+  end(&w);
+}
+
+static void test_http__waiting_ends_in_time_and_with_the_server(void **state) {
+  (void)state;
+  world w;
+  begin(&w);
+  asking a;
+  start_asking(&a, &w, "/version?after=1", NULL);
+  pthread_join(a.thread, NULL);
+  assert_int_equal(a.status, 304);
+  assert_true(a.took > 0.35 && a.took < 2);
+  start_asking(&a, &w, "/version?after=1", NULL);
+  usleep(100000);
+  end(&w);
+  pthread_join(a.thread, NULL);
+  assert_int_equal(a.status, 304);
+}
+
+static void test_http__another_thread_answers(void **state) {
+  (void)state;
+  world w;
+  begin(&w);
+  asking a;
+  for (int i = 0; i < 20; i++) {
+    start_asking(&a, &w, "/parked", "hello");
+    faro_http_request *request = NULL;
+    while (!request) {
+      pthread_mutex_lock(&w.mutex);
+      request = w.parked;
+      w.parked = NULL;
+      pthread_mutex_unlock(&w.mutex);
+    }
+    const faro_http_answer answer = {.status = 200, .bytes = request->body, .length = request->length};
+    faro_http_reply(request, &answer);
+    pthread_join(a.thread, NULL);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.answer, "hello");
+  }
+  start_asking(&a, &w, "/parked", "more than ten");
+  pthread_join(a.thread, NULL);
+  assert_int_equal(a.status, 413);
+  end(&w);
+}
+
+/* By hand, on a socket of its own. */
+static int connect_to(const world *w) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(faro_http_port(w->http))};
+  const struct timeval most = {5, 0};
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  const int to = socket(AF_INET, SOCK_STREAM, 0);
+  setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  assert_int_equal(connect(to, (const struct sockaddr *)&address, sizeof address), 0);
+  return to;
+}
+
+static void say(int to, const char *text) {
+  assert_int_equal(send(to, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+/* What came at once, in `milliseconds` at most; "" where nothing did. */
+static const char *hear(int from, int milliseconds, char answer[static 1024]) {
+  struct pollfd waits = {.fd = from, .events = POLLIN};
+  answer[0] = '\0';
+  if (poll(&waits, 1, milliseconds) <= 0) return answer;
+  const ssize_t got = recv(from, answer, 1023, 0);
+  answer[got > 0 ? got : 0] = '\0';
+  return answer;
+}
+
+/* With half of the connections waiting, later ones are answered at once and let go, and all else works. */
+static void test_http__those_who_wait_leave_room_for_others(void **state) {
+  (void)state;
+  enum { LIMIT = 16, IDLE = 60 };
+  world w;
+  const faro_http_settings settings = {.listen = "127.0.0.1:0", .connections = LIMIT};
+  begin_with(&w, &settings);
+  w.patience = 30;
+  int idle[IDLE];
+  size_t sent_away = 0;
+  char answer[1024];
+  for (size_t i = 0; i < IDLE; i++) {
+    idle[i] = connect_to(&w);
+    say(idle[i], "GET /version?after=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(idle[i], i < LIMIT / 2 ? 20 : 2000, answer);
+    if (*answer == '\0') continue;
+    sent_away++;
+    assert_memory_equal(answer, "HTTP/1.1 304 ", 13);
+    assert_non_null(strstr(answer, "Retry-After: 5"));
+    assert_non_null(strstr(answer, "Connection: close"));
+  }
+  assert_int_equal(sent_away, IDLE - LIMIT / 2);
+  asking a;
+  for (int i = 0; i < 10; i++) {
+    start_asking(&a, &w, "/healthz", NULL);
+    pthread_join(a.thread, NULL);
+    assert_int_equal(a.status, 200);
+    start_asking(&a, &w, "/length", "abc");
+    pthread_join(a.thread, NULL);
+    assert_string_equal(a.answer, "3");
+    assert_true(a.took < 1);
+  }
+  for (size_t i = 0; i < IDLE; i++) close(idle[i]);
+  end(&w);
+}
+
+/* As many at once as the library takes events of, and some more or less: nobody waits for somebody else to come. */
+static void test_http__a_crowd_that_asks_at_once_is_answered_at_once(void **state) {
+  (void)state;
+  enum { MANY = 130 };
+  static const char ask_length[] = "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx";
+  world w;
+  const faro_http_settings settings = {.listen = "127.0.0.1:0", .threads = 1};
+  begin_with(&w, &settings);
+  int to[MANY];
+  char answer[1024];
+  for (size_t i = 0; i < MANY; i++) {
+    to[i] = connect_to(&w);
+    say(to[i], ask_length);
+    assert_memory_equal(hear(to[i], 5000, answer), "HTTP/1.1 200 ", 13);
+  }
+  for (size_t count = MANY - 5; count <= MANY; count++) {
+    say(to[0], "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    usleep(100000); /* meanwhile one thread alone would have no ear for the others */
+    for (size_t i = 1; i < count; i++) say(to[i], ask_length);
+    for (size_t i = 0; i < count; i++) assert_memory_equal(hear(to[i], 8000, answer), "HTTP/1.1 200 ", 13);
+  }
+  for (size_t i = 0; i < MANY; i++) close(to[i]);
+  end(&w);
+}
+
+/* Beyond loopback one address has a quarter of the connections. */
+static void test_http__one_address_cannot_take_all_connections(void **state) {
+  (void)state;
+  world w;
+  const faro_http_settings settings = {.listen = "0.0.0.0:0", .insecure = true, .connections = 16};
+  begin_with(&w, &settings);
+  static const char ask_health[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  int to[8];
+  size_t served = 0;
+  char answer[1024];
+  for (size_t i = 0; i < 8; i++) {
+    to[i] = connect_to(&w);
+    (void)send(to[i], ask_health, sizeof ask_health - 1, MSG_NOSIGNAL); /* refused ones may be closed */
+    served += strncmp(hear(to[i], 1000, answer), "HTTP/1.1 200 ", 13) == 0;
+  }
+  assert_int_equal(served, 4);
+  for (size_t i = 0; i < 8; i++) close(to[i]);
+  end(&w);
+}
+
+/* Bodies share 64 KiB here. Who finds no room is told so; small ones always pass; what was taken comes back. */
+static void test_http__bodies_share_a_room(void **state) {
+  (void)state;
+  static char bytes[50000];
+  world w;
+  begin(&w);
+  memset(bytes, 'x', sizeof bytes - 1);
+  const int slow = connect_to(&w);
+  say(slow, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n");
+  asking a;
+  start_asking(&a, &w, "/length", bytes + 9999); /* 40000: what is only announced takes no room */
+  pthread_join(a.thread, NULL);
+  assert_string_equal(a.answer, "40000");
+  say(slow, bytes); /* all but one byte */
+  usleep(1000000);  /* it has arrived; who asked earlier could take the room from it */
+  start_asking(&a, &w, "/length", bytes + 9999);
+  pthread_join(a.thread, NULL);
+  assert_int_equal(a.status, 503);
+  start_asking(&a, &w, "/length", bytes + sizeof bytes - 1 - 4096);
+  pthread_join(a.thread, NULL);
+  assert_string_equal(a.answer, "4096");
+  say(slow, "x");
+  char answer[1024];
+  if (!strstr(hear(slow, 2000, answer), "50000")) fail_msg("%s", answer);
+  start_asking(&a, &w, "/length", bytes + 9999);
+  pthread_join(a.thread, NULL);
+  assert_string_equal(a.answer, "40000");
+  close(slow);
+  end(&w);
+}
+
+/* A post of so many bytes beside one that holds the room; its answer. */
+static void ask_beside(const world *w, size_t length, asking *a) {
+  static char bytes[70000];
+  memset(bytes, 'x', sizeof bytes - 1);
+  start_asking(a, w, "/length", bytes + sizeof bytes - 1 - length);
+  pthread_join(a->thread, NULL);
+}
+
+/* How large they may be can change while bodies come: what was counted is what is given back. */
+static void test_http__small_bodies_take_no_room(void **state) {
+  (void)state;
+  static char bytes[60000];
+  world w;
+  begin(&w);
+  memset(bytes, 'x', sizeof bytes - 1);
+  for (int i = 0; i < 3; i++) {
+    const int slow = connect_to(&w);
+    say(slow, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
+    say(slow, bytes);
+    usleep(500000);
+    asking a;
+    ask_beside(&w, 10001, &a);
+    assert_int_equal(a.status, 503);
+    faro_http_spare(w.http, 10000);
+    ask_beside(&w, 10000, &a);
+    assert_string_equal(a.answer, "10000");
+    ask_beside(&w, 10001, &a);
+    assert_int_equal(a.status, 503);
+    faro_http_spare(w.http, 1 << 20); /* as much as there may be, 64 KiB */
+    ask_beside(&w, 65536, &a);
+    assert_string_equal(a.answer, "65536");
+    ask_beside(&w, 65537, &a);
+    assert_int_equal(a.status, 503);
+    say(slow, "x");
+    char answer[1024];
+    if (!strstr(hear(slow, 2000, answer), "60000")) fail_msg("%s", answer);
+    close(slow);
+    faro_http_spare(w.http, 0); /* 4096 */
+  }
+  end(&w);
+}
+
+/* Before the body, whatever is announced; nothing of it is taken. */
+static void test_http__who_may_not_send_hears_it_at_once(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"", "Word: sesame\r\n"};
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < 2; i++) {
+    char text[256], answer[1024];
+    const int to = connect_to(&w);
+    snprintf(text, sizeof text, "POST /guarded HTTP/1.1\r\nHost: x\r\n%sContent-Length: 50000\r\n\r\n",
+             wrong[i]);
+    say(to, text);
+    hear(to, 2000, answer);
+    assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
+    assert_non_null(strstr(answer, "{\"error\": \"a word must be said\"}"));
+    while (recv(to, answer, sizeof answer, 0) > 0) continue;
+    close(to); /* by the server's hand: it waits for no body */
+  }
+  char answer[1024];
+  const int to = connect_to(&w);
+  say(to, "POST /guarded HTTP/1.1\r\nHost: x\r\nWord: swordfish\r\nContent-Length: 3\r\n\r\nabc");
+  if (!strstr(hear(to, 2000, answer), "\r\n\r\n3")) fail_msg("%s", answer);
+  close(to);
+  end(&w);
+}
+
+/* Pieces of a body of `length` bytes, one every fifth of a second, so that all takes about `seconds`; the status. */
+static int trickle(const world *w, size_t length, double seconds) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(faro_http_port(w->http))};
+  char text[512] = "";
+  char *bytes = calloc(1, length);
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  const int to = socket(AF_INET, SOCK_STREAM, 0);
+  assert_int_equal(connect(to, (const struct sockaddr *)&address, sizeof address), 0);
+  snprintf(text, sizeof text, "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", length);
+  assert_int_equal(send(to, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+  const size_t pieces = (size_t)(5 * seconds);
+  for (size_t i = 0, at = 0; i < pieces; i++) {
+    const size_t end = (i + 1) * length / pieces;
+    usleep(200000);
+    if (send(to, bytes + at, end - at, MSG_NOSIGNAL) < 0) break;
+    at = end;
+  }
+  const ssize_t got = recv(to, text, sizeof text - 1, 0);
+  close(to);
+  free(bytes);
+  return got > 12 ? atoi(text + 9) : 0;
+}
+
+/* Cut off after 2 s, or after as much more as a megabyte a second takes. */
+static void test_http__large_bodies_have_more_time(void **state) {
+  (void)state;
+  world w;
+  const faro_http_settings settings = {.listen = "127.0.0.1:0", .timeout = 1};
+  room = 8 << 20;
+  begin_with(&w, &settings);
+  room = 64 << 10;
+  assert_int_equal(trickle(&w, 100, 3), 408);
+  assert_int_equal(trickle(&w, 4000000, 3), 200);
+  end(&w);
+}
+
+/* A server with a key pair made for these tests alone; nobody else trusts it. A checkout has its own modes, so the key is
+ * copied. */
+static void begin_with_tls(world *w, faro_http_settings *settings) {
+  *settings = (faro_http_settings){.listen = "127.0.0.1:0",
+                                   .certificate = "tests/service/tls/certificate.pem",
+                                   .private_key = "/tmp/faro-tls-XXXXXX"};
+  const int copy = mkstemp(settings->private_key);
+  char *key = NULL;
+  size_t length = 0;
+  faro_error open_to_all = {0};
+  assert_ok(faro_read_file("tests/service/tls/key.pem", 4096, &key, &length, error));
+  assert_true(copy >= 0 && write(copy, key, length) == (ssize_t)length);
+  free(key);
+  assert_int_equal(fchmod(copy, 0640), 0);
+  assert_int_equal(faro_http_check(settings, &open_to_all), FARO_INVALID);
+  assert_non_null(strstr(open_to_all.message, "chmod 600"));
+  assert_int_equal(fchmod(copy, 0600), 0);
+  close(copy);
+  begin_with(w, settings);
+  (void)unlink(settings->private_key);
+}
+
+/* Whether who trusts this authority (NULL: those of the system) gets an answer. */
+static faro_status asked_by(const world *w, const char *authority) {
+  char url[96];
+  faro_sender *sender = NULL;
+  faro_sent sent = {0};
+  faro_error refused = {0};
+  const faro_send_settings how = {.authority = authority, .timeout = 10};
+  snprintf(url, sizeof url, "%s/version", w->url);
+  assert_ok(faro_sender_create(&sender, &how, error));
+  const faro_status status = faro_send_get(sender, url, &sent, &refused);
+  if (status == FARO_OK) assert_string_equal(sent.bytes, "1");
+  else assert_non_null(strstr(refused.message, "must be named: authority)"));
+  assert_false(faro_sender_refused(sender)); /* somebody is there */
+  faro_sender_destroy(sender);
+  return status;
+}
+
+static void test_http__speaks_tls_to_those_who_trust_its_certificate(void **state) {
+  (void)state;
+  world w;
+  faro_http_settings settings;
+  begin_with_tls(&w, &settings);
+  assert_int_equal(asked_by(&w, settings.certificate), FARO_OK);
+  assert_int_equal(asked_by(&w, NULL), FARO_SYSTEM);
+  assert_int_equal(asked_by(&w, "tests/service/tls/other.pem"), FARO_SYSTEM); /* has not signed it */
+  end(&w);
+}
+
+static void test_authority__must_hold_a_certificate(void **state) {
+  (void)state;
+  static const char *const bad[] = {
+      "",
+      "listen: 127.0.0.1:0\n",
+      "-----BEGIN CERTIFICATE-----\nMIIB\n",
+      "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
+      "-----BEGIN CERTIFICATE-----\n%%%%\n-----END CERTIFICATE-----\n",
+      "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n", /* hello */
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char path[] = "/tmp/faro-authority-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, bad[i], strlen(bad[i])), (ssize_t)strlen(bad[i]));
+    close(file);
+    faro_error refused = {0};
+    faro_sender *sender = NULL;
+    const faro_send_settings how = {.authority = path};
+    assert_int_equal(faro_sender_create(&sender, &how, &refused), FARO_INVALID);
+    assert_non_null(strstr(refused.message, "must hold certificates in PEM"));
+    (void)unlink(path);
+  }
+  faro_error refused = {0};
+  assert_ok(faro_authority_check("tests/service/tls/other.pem", error));
+  assert_int_equal(faro_authority_check("tests/service/tls/key.pem", &refused), FARO_INVALID);
+  refused = (faro_error){0};
+  assert_int_equal(faro_authority_check("tests/service/tls/none.pem", &refused), FARO_INVALID);
+  assert_non_null(strstr(refused.message, "No such file"));
+}
+
+/* In a child of one thread: the system trusts the server's certificate, and nothing else; false: we may not do that. */
+static bool set_system(const char *certificate) {
+  char *pem = NULL;
+  size_t length = 0;
+  assert_ok(faro_read_file(certificate, 4096, &pem, &length, error));
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return false;
+  if (mount("none", "/etc/ssl/certs", "tmpfs", 0, NULL) != 0) return false;
+  const int file = open("/etc/ssl/certs/ca-certificates.crt", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  const bool written = file >= 0 && write(file, pem, length) == (ssize_t)length;
+  if (file >= 0) close(file);
+  free(pem);
+  return written;
+}
+
+static void test_http__an_authority_stands_instead_of_the_systems(void **state) {
+  (void)state;
+  enum { CANNOT = 77 };
+  world w;
+  faro_http_settings settings;
+  begin_with_tls(&w, &settings);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (!set_system(settings.certificate) || asked_by(&w, NULL) != FARO_OK) _exit(CANNOT);
+    _exit(asked_by(&w, "tests/service/tls/other.pem") == FARO_SYSTEM ? 0 : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  end(&w);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) skip();
+  assert_int_equal(status, 0);
+}
+
+/* A connection, a request, and all that comes back. */
+static void exchange(const world *w, const char *request, char *answer, size_t size) {
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                .sin_port = htons(faro_http_port(w->http))};
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  size_t length = 0;
+  assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+  assert_int_equal(send(fd, request, strlen(request), 0), (ssize_t)strlen(request));
+  for (ssize_t got; (got = recv(fd, answer + length, size - 1 - length, 0)) > 0;) length += (size_t)got;
+  answer[length] = '\0';
+  close(fd);
+}
+
+static void test_http__says_what_is_allowed_and_answers_heads(void **state) {
+  (void)state;
+  static const struct {
+    const char *request, *line, *header, *body;
+  } cases[] = {
+      {"GET /parked", " 405 ", "\r\nAllow: POST\r\n", "\r\n\r\n{\"error\""},
+      {"DELETE /version", " 405 ", "\r\nAllow: GET, HEAD\r\n", "\r\n\r\n{\"error\""},
+      {"DELETE /healthz", " 405 ", "\r\nAllow: GET, HEAD\r\n", NULL},
+      {"HEAD /healthz", " 200 ", "\r\nContent-Length: 3\r\n", NULL},
+      {"HEAD /version", " 200 ", "\r\nContent-Length: 1\r\n", NULL},
+      {"HEAD /parked", " 405 ", "\r\nAllow: POST\r\n", NULL},
+      {"HEAD /nothing", " 404 ", "\r\n", NULL},
+  };
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char request[128], answer[2048];
+    snprintf(request, sizeof request, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+             cases[i].request);
+    exchange(&w, request, answer, sizeof answer);
+    assert_non_null(strstr(answer, cases[i].line));
+    assert_non_null(strstr(answer, cases[i].header));
+    if (cases[i].body) assert_non_null(strstr(answer, cases[i].body));
+    if (strncmp(cases[i].request, "HEAD", 4) == 0)
+      assert_string_equal(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
+  }
+  end(&w);
+}
+
+/* They would take the room of those that are of use. */
+static void test_http__what_asks_brings_no_body(void **state) {
+  (void)state;
+  static const char *const methods[] = {"GET", "HEAD"};
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < 2; i++) {
+    char request[128], answer[2048];
+    snprintf(request, sizeof request, "%s /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n",
+             methods[i]);
+    exchange(&w, request, answer, sizeof answer);
+    assert_non_null(strstr(answer, " 413 "));
+  }
+  end(&w);
+}
+
+/* Of no certificate at all. */
+static const char OTHER_KEY[] = "-----BEGIN PRIVATE KEY-----\n"
+                                "MC4CAQAwBQYDK2VwBCIEILCDAIbzXOrOq4Yh4cgUCqQ0Feg2AamkRX1aMVlatD+F\n"
+                                "-----END PRIVATE KEY-----\n";
+
+/* Each has a message of its own. */
+static void test_http__what_cannot_be_served_is_told_apart(void **state) {
+  (void)state;
+  world w;
+  begin(&w);
+  faro_http_settings settings = {.listen = ""};
+  faro_http *second = NULL;
+  faro_error refused = {0};
+  snprintf(settings.listen, sizeof settings.listen, "127.0.0.1:%u", faro_http_port(w.http));
+  assert_int_equal(faro_http_bind(&second, &settings, &refused), FARO_SYSTEM);
+  assert_non_null(strstr(refused.message, "cannot listen on 127.0.0.1:"));
+  assert_non_null(strstr(refused.message, "in use"));
+  refused = (faro_error){0};
+  assert_int_equal(faro_http_check(&settings, &refused), FARO_OK); /* takes nothing */
+  end(&w);
+  snprintf(settings.certificate, sizeof settings.certificate, "tests/service/tls/certificate.pem");
+  snprintf(settings.private_key, sizeof settings.private_key, "/tmp/faro-tls-XXXXXX");
+  const int copy = mkstemp(settings.private_key); /* 600 */
+  assert_true(copy >= 0 && write(copy, OTHER_KEY, strlen(OTHER_KEY)) == (ssize_t)strlen(OTHER_KEY));
+  close(copy);
+  assert_int_equal(faro_http_check(&settings, &refused), FARO_INVALID);
+  assert_non_null(strstr(refused.message, "cannot be used together"));
+  (void)unlink(settings.private_key);
+}
+
+static void test_http__listens_beyond_loopback_only_when_told(void **state) {
+  (void)state;
+  static const struct {
+    const char *listen;
+    bool insecure, good;
+  } cases[] = {
+      {"127.0.0.1:0", false, true},     {"[::1]:0", false, true},          {"0.0.0.0:0", false, false},
+      {"0.0.0.0:0", true, true},        {"[::]:80", false, false},         {"localhost:80", false, false},
+      {"127.0.0.1", false, false},      {"::1:80", false, false},          {"127.0.0.1:x", false, false},
+      {"127.0.0.1:65535", false, true}, {"127.0.0.1:65536", false, false}, {"127.0.0.1:99999", false, false},
+      {"127.0.0.1:-1", false, false},   {"127.0.0.1:", false, false},      {"127.0.0.1: 80", false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    faro_http_settings settings = {.insecure = cases[i].insecure};
+    faro_error refused = {0};
+    snprintf(settings.listen, sizeof settings.listen, "%s", cases[i].listen);
+    assert_int_equal(faro_http_check(&settings, &refused) == FARO_OK, cases[i].good);
+  }
+  faro_error refused = {0};
+  assert_int_equal(faro_url_check("analyzer", "http://127.0.0.1:80", false, &refused), FARO_OK);
+  assert_int_equal(faro_url_check("analyzer", "http://127.0.0.1.example.org", false, &refused), FARO_INVALID);
+  assert_int_equal(faro_url_check("analyzer", "https://example.org", false, &refused), FARO_OK);
+}
+
+static void test_url__has_a_scheme_and_a_host(void **state) {
+  (void)state;
+  static const char *const bad[] = {"https://",  "https:///v1", "https://:8400", "http://?x",
+                                    "https://#", "http://@x",   "ftp://x",       "example.org:8400"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    faro_error refused = {0};
+    assert_int_equal(faro_url_check("analyzer", bad[i], true, &refused), FARO_INVALID);
+    assert_non_null(strstr(refused.message, "analyzer must be https:// or http:// and a host (got "));
+    assert_non_null(strstr(refused.message, bad[i]));
+  }
+  assert_true(faro_url_whole("http://[::1]:80/v1") && faro_url_whole("https://x"));
+}
+
+/* Settings. */
+
+typedef struct settings {
+  char name[8];
+  uint64_t count;
+  double real;
+  bool flag;
+  size_t choice;
+  unsigned char key[4], point[32];
+  size_t parts;
+  struct part {
+    char url[32];
+    uint64_t weight;
+  } part[2];
+} settings;
+
+static const char *const words[] = {"apple", "pear", NULL};
+static const faro_config_key keys[] = {
+    {.name = "name",
+     .type = FARO_CONFIG_TEXT,
+     .offset = offsetof(settings, name),
+     .size = 8,
+     .required = true},
+    {.name = "count", .type = FARO_CONFIG_COUNT, .offset = offsetof(settings, count), .least = 1, .most = 10},
+    {.name = "inner.real",
+     .type = FARO_CONFIG_REAL,
+     .offset = offsetof(settings, real),
+     .above = true,
+     .most = 1},
+    {.name = "inner.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
+    {.name = "choice", .type = FARO_CONFIG_CHOICE, .offset = offsetof(settings, choice), .words = words},
+    {.name = "key", .type = FARO_CONFIG_HEX, .offset = offsetof(settings, key), .size = 4},
+    {.name = "point", .type = FARO_CONFIG_KEY, .offset = offsetof(settings, point), .size = 32},
+    {.name = "parts",
+     .type = FARO_CONFIG_LIST,
+     .offset = offsetof(settings, parts),
+     .size = sizeof(struct part),
+     .most = 2},
+    {.name = "parts[].url",
+     .type = FARO_CONFIG_TEXT,
+     .offset = offsetof(settings, part[0].url),
+     .size = 32,
+     .required = true},
+    {.name = "parts[].weight", .type = FARO_CONFIG_COUNT, .offset = offsetof(settings, part[0].weight)},
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static void test_config__reads_what_the_table_says(void **state) {
+  (void)state;
+  static const char text[] =
+      "name: abc\ncount: 7\ninner:\n  real: 0.5\n  flag: true\nchoice: pear\nkey: 0102fffe\n"
+      "parts:\n  - url: one\n    weight: 3\n  - url: two\n";
+  settings s = {.part[1].weight = 9};
+  assert_ok(faro_config_parse("x.yaml", text, strlen(text), keys, KEYS, &s, error));
+  assert_string_equal(s.name, "abc");
+  assert_int_equal(s.count, 7);
+  assert_true(s.real == 0.5 && s.flag && s.choice == 1);
+  assert_memory_equal(s.key, "\x01\x02\xff\xfe", 4);
+  assert_int_equal(s.parts, 2);
+  assert_string_equal(s.part[0].url, "one");
+  assert_string_equal(s.part[1].url, "two");
+  assert_true(s.part[0].weight == 3 && s.part[1].weight == 9); /* what is not given stays */
+}
+
+static void test_config__messages_name_line_key_value_and_what_is_allowed(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"name: abc\ncuont: 7\n",
+       "x.yaml:2: unknown key \"cuont\" (did you mean count?); allowed: name, count, inner, "
+       "choice, key, point, parts"},
+      {"name: abc\ncount: 11\n", "x.yaml:2: count must be a whole number, 1 .. 10 (got 11)"},
+      {"name: abc\ncount: 1.5\n", "x.yaml:2: count must be a whole number, 1 .. 10 (got 1.5)"},
+      {"name: abcdefgh\n", "x.yaml:1: name must be a text of 1 to 7 printable characters (got abcdefgh)"},
+      {"name: \"\"\n", "x.yaml:1: name must be a text of 1 to 7 printable characters (got nothing)"},
+      {"count: 1\n", "x.yaml:1: name is missing: a text of 1 to 7 printable characters"},
+      {"name: a\nname: b\n", "x.yaml:2: name is given twice"},
+      {"name: a\ninner: 3\n", "x.yaml:2: inner must be a mapping of keys to values (got 3)"},
+      {"name: a\ninner:\n  real: 0\n", "x.yaml:3: inner.real must be a number, above 0 .. 1 (got 0)"},
+      {"name: a\ninner:\n  flag: yes\n", "x.yaml:3: inner.flag must be true or false (got yes)"},
+      {"name: a\ninner:\n  real: nan\n", "x.yaml:3: inner.real must be a number, above 0 .. 1 (got nan)"},
+      {"name: a\nchoice: aple\n",
+       "x.yaml:2: choice must be one of apple, pear (got aple; did you mean apple?)"},
+      {"name: a\nkey: 0102fg00\n", "x.yaml:2: key must be 8 hexadecimal digits (got 0102fg00)"},
+      {"name: a\nparts:\n  - weight: 1\n",
+       "x.yaml:3: parts[].url is missing: a text of 1 to 31 printable characters"},
+      {"name: a\nparts:\n  - urll: 1\n",
+       "x.yaml:3: unknown key \"parts[].urll\" (did you mean url?); allowed: url, weight"},
+      {"name: a\nparts: [{url: a}, {url: b}, {url: c}]\n",
+       "x.yaml:2: parts must be a list of at most 2 (got a list)"},
+      {"name: a\ninner.real: 1\n",
+       "x.yaml:2: unknown key \"inner.real\"; allowed: name, count, inner, choice, key, point, parts"},
+      {"name: a\nparts[].url: 1\n",
+       "x.yaml:2: unknown key \"parts[].url\"; allowed: name, count, inner, choice, key, point, parts"},
+      {"name: [a]\n", "x.yaml:1: name must be a text of 1 to 7 printable characters (got a list)"},
+      {"- a\n", "x.yaml:1: the file must be a mapping of keys to values (got a list)"},
+      {"", "x.yaml:1: the file must be a mapping of keys to values (got nothing)"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    settings s = {0};
+    faro_error refused = {0};
+    assert_int_equal(
+        faro_config_parse("x.yaml", cases[i].text, strlen(cases[i].text), keys, KEYS, &s, &refused),
+        FARO_INVALID);
+    assert_string_equal(refused.message, cases[i].message);
+  }
+}
+
+/* What was left as a placeholder is nobody's key. */
+static void test_config__public_keys_are_points_of_the_curve(void **state) {
+  (void)state;
+  static const struct {
+    const char *digits;
+    bool good;
+  } cases[] = {
+      {"5866666666666666666666666666666666666666666666666666666666666666", true}, /* the base point */
+      {"0000000000000000000000000000000000000000000000000000000000000000", false},
+      {"0100000000000000000000000000000000000000000000000000000000000000", false}, /* of order 1 */
+      {"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", false}, /* 2 */
+      {"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a", false}, /* 8 */
+      {"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", false},
+      {"58666666", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    settings s = {0};
+    faro_error refused = {0};
+    char text[128];
+    snprintf(text, sizeof text, "name: a\npoint: \"%s\"\n", cases[i].digits);
+    const faro_status status = faro_config_parse("x.yaml", text, strlen(text), keys, KEYS, &s, &refused);
+    assert_int_equal(status == FARO_OK, cases[i].good);
+    const char *why =
+        strlen(cases[i].digits) == 64
+            ? "x.yaml:2: point is a placeholder, or damaged: put the key that `faro keys show` prints"
+            : "x.yaml:2: point must be a public signing key, 64 hexadecimal digits that";
+    if (!cases[i].good) assert_non_null(strstr(refused.message, why));
+  }
+}
+
+static void test_config__a_missing_key_is_missed_in_its_section(void **state) {
+  (void)state;
+  static const faro_config_key few[] = {
+      {.name = "name", .type = FARO_CONFIG_TEXT, .offset = offsetof(settings, name), .size = 8},
+      {.name = "inner.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
+      {.name = "inner.count",
+       .type = FARO_CONFIG_COUNT,
+       .offset = offsetof(settings, count),
+       .required = true,
+       .help = "how many"}};
+  static const struct {
+    const char *text, *message;
+  } cases[] = {{"name: a\n\ninner:\n  flag: true\n", "x.yaml:3: inner.count is missing: how many"},
+               {"\nname: a\n", "x.yaml: the section inner is missing"}};
+  for (size_t i = 0; i < 2; i++) {
+    settings s = {0};
+    faro_error refused = {0};
+    const char *text = cases[i].text;
+    assert_int_equal(faro_config_parse("x.yaml", text, strlen(text), few, 3, &s, &refused), FARO_INVALID);
+    assert_string_equal(refused.message, cases[i].message);
+  }
+}
+
+static void test_dump__numbers_are_short_and_read_back(void **state) {
+  (void)state;
+  json_t *json = json_pack("{s[f,f,f,i] s{} s[] sn sb ss}", "a", 0.1, 1e-6, 1.0 / 3, 7, "b", "c", "d", "e", 1,
+                           "f\n", "\"\xc3\xa9");
+  char *text = faro_dump(json);
+  assert_string_equal(text, "{\"a\":[0.1,1e-06,0.3333333333333333,7],\"b\":{},\"c\":[],\"d\":null,\"e\":true,"
+                            "\"f\\n\":\"\\\"\\u00E9\"}");
+  json_t *back = json_loads(text, 0, NULL);
+  assert_true(json_equal(json, back));
+  assert_null(faro_dump(NULL));
+  json_decref(back);
+  json_decref(json);
+  free(text);
+}
+
+static void test_metrics__are_as_prometheus_reads_them(void **state) {
+  (void)state;
+  faro_metrics *m = NULL;
+  assert_ok(faro_metrics_create(&m, error));
+  faro_metric *a = faro_metrics_counter(m, "things_total", "kind=\"a\"", "Things.");
+  faro_metric *b = faro_metrics_counter(m, "things_total", "kind=\"b\"", "Things.");
+  faro_metric *level = faro_metrics_gauge(m, "level", "", "A level.");
+  faro_metric *seconds = faro_metrics_seconds(m, "wait_seconds", "", "Waits.");
+  faro_metric_add(a, 2);
+  faro_metric_add(b, 3);
+  faro_metric_set(level, 0.25);
+  faro_metric *quiet = faro_metrics_counter(m, "quiet_total", "", "Shown when it is time.");
+  faro_metric_later(quiet);
+  faro_metric_add(quiet, 4);
+  faro_metric_observe(seconds, 0.002);
+  faro_metric_observe(seconds, 100);
+  faro_text text = FARO_TEXT_INIT;
+  faro_metrics_write(m, &text);
+  static const char begin_with[] =
+      "# HELP things_total Things.\n# TYPE things_total counter\nthings_total{kind=\"a\"} 2\n"
+      "things_total{kind=\"b\"} 3\n# HELP level A level.\n# TYPE level gauge\nlevel 0.25\n"
+      "# HELP wait_seconds Waits.\n# TYPE wait_seconds histogram\n"
+      "wait_seconds_bucket{le=\"0.001\"} 0\nwait_seconds_bucket{le=\"0.0025\"} 1\n";
+  assert_memory_equal(text.data, begin_with, strlen(begin_with));
+  assert_non_null(strstr(text.data, "wait_seconds_bucket{le=\"10\"} 1\nwait_seconds_bucket{le=\"+Inf\"} 2\n"
+                                    "wait_seconds_sum 100.002000\nwait_seconds_count 2\n"));
+  assert_non_null(strstr(text.data, "\nquiet_total 0\n"));
+  faro_text_release(&text);
+  faro_metrics_show(m);
+  faro_metric_add(quiet, 1);
+  faro_metrics_write(m, &text);
+  assert_non_null(strstr(text.data, "\nquiet_total 4\n"));
+  faro_text_release(&text);
+  faro_metrics_destroy(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_http__those_who_wait_hear_news_at_once),
+      cmocka_unit_test(test_http__waiting_ends_in_time_and_with_the_server),
+      cmocka_unit_test(test_http__another_thread_answers),
+      cmocka_unit_test(test_http__large_bodies_have_more_time),
+      cmocka_unit_test(test_http__those_who_wait_leave_room_for_others),
+      cmocka_unit_test(test_http__a_crowd_that_asks_at_once_is_answered_at_once),
+      cmocka_unit_test(test_http__one_address_cannot_take_all_connections),
+      cmocka_unit_test(test_http__bodies_share_a_room),
+      cmocka_unit_test(test_http__small_bodies_take_no_room),
+      cmocka_unit_test(test_http__who_may_not_send_hears_it_at_once),
+      cmocka_unit_test(test_http__speaks_tls_to_those_who_trust_its_certificate),
+      cmocka_unit_test(test_http__an_authority_stands_instead_of_the_systems),
+      cmocka_unit_test(test_http__says_what_is_allowed_and_answers_heads),
+      cmocka_unit_test(test_http__what_asks_brings_no_body),
+      cmocka_unit_test(test_http__what_cannot_be_served_is_told_apart),
+      cmocka_unit_test(test_http__listens_beyond_loopback_only_when_told),
+      cmocka_unit_test(test_config__reads_what_the_table_says),
+      cmocka_unit_test(test_config__messages_name_line_key_value_and_what_is_allowed),
+      cmocka_unit_test(test_config__public_keys_are_points_of_the_curve),
+      cmocka_unit_test(test_config__a_missing_key_is_missed_in_its_section),
+      cmocka_unit_test(test_url__has_a_scheme_and_a_host),
+      cmocka_unit_test(test_authority__must_hold_a_certificate),
+      cmocka_unit_test(test_dump__numbers_are_short_and_read_back),
+      cmocka_unit_test(test_metrics__are_as_prometheus_reads_them),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,408 @@
+/* The spool without a process: the order in which reports leave, what a campaign's end does, tokens that come and go. */
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "service/spool.h"
+#include "support/support.h"
+
+typedef struct world {
+  char folder[64], state[96], hashes[96];
+  faro_campaign campaign;
+  unsigned char *tokens;
+  faro_spool *spool;
+} world;
+
+/* A campaign of whole messages, by hand: nothing here depends on its noise. */
+static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
+  *w = (world){0};
+  strcpy(w->folder, "/dev/shm/faro-spool-XXXXXX");
+  assert_non_null(mkdtemp(w->folder));
+  snprintf(w->state, sizeof w->state, "%s/state", w->folder);
+  snprintf(w->hashes, sizeof w->hashes, "%s/hashes", w->folder);
+  char path[96];
+  size_t count = 0;
+  snprintf(path, sizeof path, "%s/tokens", w->folder);
+  assert_ok(faro_tokens_make(path, w->hashes, clients, error));
+  assert_ok(faro_tokens_load(path, &w->tokens, &count, error));
+  faro_campaign *c = &w->campaign;
+  c->release = faro_release_kind_find("shuffle-amplified");
+  assert_ok(faro_contribution_init(&c->contribution, 1, 1, 0, 1, error));
+  c->params.batch = batch;
+  c->batches = batches;
+  c->shufflers = 1;
+  c->task[0].size = batch;
+}
+
+static void open_spool(world *w) {
+  const faro_spool_settings settings = {w->state, w->hashes, &w->campaign, 0};
+  assert_ok(faro_spool_open(&w->spool, &settings, error));
+}
+
+static void end(world *w) {
+  faro_spool_close(w->spool);
+  free(w->tokens);
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf %s", w->folder);
+  assert_int_equal(system(command), 0);
+}
+
+/* Of BITS, where nothing is kept but totals. */
+static void begin_bits(world *w, size_t clients, uint64_t batch) {
+  begin(w, clients, batch, 10);
+  w->campaign.release = faro_release_kind_find("shuffle-bits");
+}
+
+static faro_verdict accept_body(world *w, size_t client, uint64_t version, uint64_t sequence, uint64_t mark) {
+  unsigned char body[512] = {0};
+  assert_true(faro_wire_report_size(&w->campaign) - FARO_REPORT_HEAD <= sizeof body);
+  faro_store64(body, mark);
+  faro_spool_entry entry = {.version = version, .sequence = sequence, .body = body};
+  faro_token_hash(w->tokens + client * FARO_TOKEN_BYTES, entry.hash);
+  assert_ok(faro_spool_accept(w->spool, &entry, error));
+  return entry.verdict;
+}
+
+static faro_verdict accept_one(world *w, size_t client, uint64_t version, uint64_t sequence) {
+  return accept_body(w, client, version, sequence, client);
+}
+
+/* Four clients send in the same order every time; each of the 24 orders of a batch must be as likely. */
+static void test_spool__all_orders_are_equally_likely(void **state) {
+  (void)state;
+  enum { RUNS = 4800, ORDERS = 24 };
+  world w;
+  begin(&w, 4, 4, RUNS);
+  open_spool(&w);
+  const size_t size = faro_wire_report_size(&w.campaign) - FARO_REPORT_HEAD;
+  double observed[ORDERS] = {0};
+  double expected[ORDERS];
+  for (uint64_t run = 0; run < RUNS; run++) {
+    assert_ok(faro_spool_begin(w.spool, error));
+    for (size_t i = 0; i < 4; i++)
+      assert_int_equal(accept_one(&w, i, run + 1, run + 1), FARO_VERDICT_ACCEPTED);
+    assert_ok(faro_spool_commit(w.spool, error));
+    faro_batch batch;
+    assert_ok(faro_spool_next(w.spool, &batch, error));
+    assert_int_equal(batch.number, run);
+    assert_int_equal(batch.count, 4);
+    size_t order = 0; /* Lehmer code */
+    for (size_t i = 0; i < 4; i++) {
+      size_t smaller = 0;
+      for (size_t j = i + 1; j < 4; j++)
+        smaller += faro_load64(batch.body + j * size) < faro_load64(batch.body + i * size);
+      order = order * (4 - i) + smaller;
+    }
+    observed[order]++;
+    faro_spool_wipe(w.spool, &batch);
+    assert_ok(faro_spool_forget(w.spool, run, error));
+  }
+  for (size_t i = 0; i < ORDERS; i++) expected[i] = (double)RUNS / ORDERS;
+  assert_chi_square(observed, expected, ORDERS);
+  end(&w);
+}
+
+static int64_t query(const world *w, const char *sql) {
+  sqlite3 *handle = NULL;
+  sqlite3_stmt *statement = NULL;
+  assert_int_equal(sqlite3_open(w->state, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &statement, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+  const int64_t value = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  sqlite3_close(handle);
+  return value;
+}
+
+/* In the open batch bodies stand under random numbers: of 64 that came in order, half are above their neighbour. */
+static void test_spool__the_file_tells_no_order_of_arrival(void **state) {
+  (void)state;
+  world w;
+  begin(&w, 1000, 1001, 1);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 0; i < 1000; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  /* marks are little-endian below 1000: order them by both bytes */
+  const double rising = (double)query(&w, "SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY "
+                                          "substr(body, 2, 1), substr(body, 1, 1)) AS before "
+                                          "FROM bodies) WHERE id > before");
+  assert_mean(rising, 999 / 2.0, sqrt(1001 / 12.0), 1); /* descents of a random permutation */
+  assert_int_equal(query(&w, "SELECT count(*) FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'"), 0);
+  end(&w);
+}
+
+static void test_spool__a_group_that_fails_leaves_nothing(void **state) {
+  (void)state;
+  world w;
+  begin(&w, 10, 4, 10);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 0, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 1; i < 6; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_look(w.spool).number, 1);
+  faro_spool_close(w.spool); /* before the commit */
+  open_spool(&w);
+  const faro_spool_state seen = faro_spool_look(w.spool);
+  assert_int_equal(seen.number, 0);
+  assert_int_equal(seen.held, 1);
+  assert_int_equal(seen.waiting, 0);
+  end(&w);
+}
+
+static void test_spool__ends_with_its_campaign(void **state) {
+  (void)state;
+  world w;
+  begin(&w, 10, 2, 2);
+  open_spool(&w);
+  for (uint64_t batch = 0; batch < 2; batch++) {
+    assert_ok(faro_spool_begin(w.spool, error));
+    for (size_t i = 0; i < 2; i++)
+      assert_int_equal(accept_one(&w, i, batch + 1, batch + 1), FARO_VERDICT_ACCEPTED);
+    assert_ok(faro_spool_commit(w.spool, error));
+    assert_ok(faro_spool_forget(w.spool, batch, error));
+  }
+  assert_true(faro_spool_look(w.spool).over);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 5, 3, 1), FARO_VERDICT_CLOSED);
+  assert_int_equal(accept_one(&w, 1, 3, 2), FARO_VERDICT_KNOWN);
+  assert_ok(faro_spool_commit(w.spool, error));
+  end(&w);
+}
+
+/* Who is taken off the list is refused, and comes back with the numbers of before. */
+static void test_spool__tokens_come_and_go(void **state) {
+  (void)state;
+  world w;
+  begin(&w, 5, 100, 10);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  faro_spool_close(w.spool);
+  char other[96];
+  char tokens[96];
+  snprintf(other, sizeof other, "%s/other", w.folder);
+  snprintf(tokens, sizeof tokens, "%s/other-tokens", w.folder);
+  assert_ok(faro_tokens_make(tokens, other, 3, error));
+  const faro_spool_settings settings = {w.state, other, &w.campaign, 0};
+  assert_ok(faro_spool_open(&w.spool, &settings, error));
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_TOKEN);
+  assert_int_equal(accept_one(&w, 1, 1, 7), FARO_VERDICT_TOKEN);
+  assert_ok(faro_spool_commit(w.spool, error));
+  faro_spool_close(w.spool);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_KNOWN);
+  assert_int_equal(accept_one(&w, 0, 1, 6), FARO_VERDICT_REPLAY);
+  assert_int_equal(accept_one(&w, 1, 1, 7), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  end(&w);
+}
+
+/* In the open batch a number that comes again is known by its bytes, also after a restart; others under it are not
+ * acknowledged. When the batch is closed nothing is left to compare with, and the number alone is known. */
+static void knows_bytes(world *w) {
+  open_spool(w);
+  assert_ok(faro_spool_begin(w->spool, error));
+  assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN);
+  assert_int_equal(accept_body(w, 0, 1, 7, 2), FARO_VERDICT_REPLAY);
+  assert_ok(faro_spool_commit(w->spool, error));
+  faro_spool_close(w->spool);
+  open_spool(w);
+  assert_ok(faro_spool_begin(w->spool, error));
+  assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN);
+  assert_int_equal(accept_body(w, 0, 1, 7, 2), FARO_VERDICT_REPLAY);
+  assert_int_equal(accept_body(w, 0, 2, 7, 1), FARO_VERDICT_REPLAY); /* the version is part of a report */
+  assert_int_equal(accept_body(w, 1, 1, 1, 3), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN); /* closed by now */
+  assert_int_equal(accept_body(w, 0, 1, 6, 1), FARO_VERDICT_REPLAY);
+  assert_ok(faro_spool_commit(w->spool, error));
+  assert_int_equal(query(w, "SELECT count(*) FROM open"), 0);
+  assert_int_equal(query(w, "SELECT sum(length(body)) > 0 FROM outbox"), 1);
+  end(w);
+}
+
+static void test_spool__the_same_number_needs_the_same_bytes(void **state) {
+  (void)state;
+  world w;
+  begin(&w, 4, 2, 10);
+  knows_bytes(&w);
+  begin_bits(&w, 4, 2);
+  knows_bytes(&w);
+}
+
+static void read_key(const world *w, unsigned char key[32]) {
+  sqlite3 *handle = NULL;
+  sqlite3_stmt *statement = NULL;
+  assert_int_equal(sqlite3_open(w->state, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(handle, "SELECT key FROM meta", -1, &statement, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+  assert_int_equal(sqlite3_column_bytes(statement, 0), 32);
+  memcpy(key, sqlite3_column_blob(statement, 0), 32);
+  sqlite3_finalize(statement);
+  sqlite3_close(handle);
+}
+
+/* A mark is of no use when its batch is over: the key has changed. */
+static void test_spool__every_batch_has_a_key_of_its_own(void **state) {
+  (void)state;
+  world w;
+  begin_bits(&w, 4, 2);
+  open_spool(&w);
+  unsigned char key[3][32];
+  for (uint64_t batch = 0; batch < 3; batch++) {
+    read_key(&w, key[batch]);
+    for (uint64_t i = 0; i < batch; i++) assert_memory_not_equal(key[i], key[batch], 32);
+    assert_ok(faro_spool_begin(w.spool, error));
+    for (size_t i = 0; i < 2; i++)
+      assert_int_equal(accept_one(&w, i, batch + 1, batch + 1), FARO_VERDICT_ACCEPTED);
+    assert_ok(faro_spool_commit(w.spool, error));
+    assert_ok(faro_spool_forget(w.spool, batch, error));
+  }
+  end(&w);
+}
+
+static void change(const world *w, const char *sql) {
+  sqlite3 *handle = NULL;
+  assert_int_equal(sqlite3_open(w->state, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(handle);
+}
+
+/* Acknowledged reports without their content: better no start than a batch without them. */
+static void test_spool__refuses_a_state_without_its_reports(void **state) {
+  (void)state;
+  static const struct {
+    bool bits;
+    const char *sql, *message;
+  } cases[] = {{true, "DELETE FROM totals", "totals are missing"},
+               {true, "UPDATE totals SET ones = zeroblob(8)", "another length"},
+               {false, "DELETE FROM bodies", "not as many bodies"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    world w;
+    if (cases[i].bits) begin_bits(&w, 5, 4);
+    else begin(&w, 5, 4, 10);
+    open_spool(&w);
+    faro_spool_close(w.spool);
+    if (cases[i].bits) change(&w, cases[i].sql); /* with nothing held it does not matter */
+    open_spool(&w);
+    assert_ok(faro_spool_begin(w.spool, error));
+    assert_int_equal(accept_one(&w, 1, 1, 1), FARO_VERDICT_ACCEPTED);
+    assert_ok(faro_spool_commit(w.spool, error));
+    faro_spool_close(w.spool);
+    change(&w, cases[i].sql);
+    const faro_spool_settings settings = {w.state, w.hashes, &w.campaign, 0};
+    faro_error refused = {0};
+    w.spool = NULL;
+    assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
+    if (!strstr(refused.message, cases[i].message)) fail_msg("%s", refused.message);
+    end(&w);
+  }
+}
+
+static off_t log_size(const world *w) {
+  char path[112];
+  struct stat found;
+  snprintf(path, sizeof path, "%s-wal", w->state);
+  return stat(path, &found) == 0 ? found.st_size : 0;
+}
+
+static void test_spool__refusals_alone_write_nothing(void **state) {
+  (void)state;
+  world w;
+  begin_bits(&w, 5, 4);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 0, 1, 5), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  const off_t before = log_size(&w);
+  assert_true(before > 0);
+  for (int i = 0; i < 5; i++) {
+    assert_ok(faro_spool_begin(w.spool, error));
+    assert_int_equal(accept_one(&w, 0, 1, 5), FARO_VERDICT_KNOWN);
+    assert_int_equal(accept_one(&w, 0, 1, 4), FARO_VERDICT_REPLAY);
+    assert_ok(faro_spool_commit(w.spool, error));
+  }
+  assert_int_equal(log_size(&w), before);
+  assert_int_equal(faro_spool_look(w.spool).held, 1);
+  uint64_t held = 0;
+  assert_ok(faro_spool_count_open(w.state, &held, error));
+  assert_int_equal(held, 1);
+  end(&w);
+}
+
+/* Somebody reads while a batch is forgotten, and at the next start: the log keeps it, that is told, and made good later. */
+static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **state) {
+  (void)state;
+  world w;
+  begin_bits(&w, 5, 2);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 0; i < 2; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  sqlite3 *reader = NULL;
+  assert_int_equal(sqlite3_open(w.state, &reader), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM outbox", NULL, NULL, NULL), SQLITE_OK);
+  assert_ok(faro_spool_forget(w.spool, 0, error));
+  assert_true(faro_spool_look(w.spool).untidy);
+  assert_int_equal(faro_spool_look(w.spool).waiting, 0);
+  assert_true(log_size(&w) > 0);
+  faro_spool_close(w.spool);
+  open_spool(&w);
+  assert_true(faro_spool_look(w.spool).untidy);
+  assert_true(log_size(&w) > 0);
+  sqlite3_close(reader);
+  assert_ok(faro_spool_tidy(w.spool, error)); /* too early */
+  assert_true(faro_spool_look(w.spool).untidy);
+  sleep(5);
+  assert_ok(faro_spool_tidy(w.spool, error));
+  assert_false(faro_spool_look(w.spool).untidy);
+  assert_int_equal(log_size(&w), 0);
+  end(&w);
+}
+
+static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **state) {
+  (void)state;
+  world w;
+  begin(&w, 5, 100, 10);
+  open_spool(&w);
+  const faro_spool_settings settings = {w.state, w.hashes, &w.campaign, 0};
+  faro_spool *second = NULL;
+  faro_error refused = {0};
+  assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_SYSTEM);
+  assert_non_null(strstr(refused.message, "another process"));
+  faro_spool_close(w.spool);
+  w.campaign.digest[0] ^= 1;
+  refused = (faro_error){0};
+  assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_INVALID);
+  assert_non_null(strstr(refused.message, "another campaign"));
+  w.campaign.digest[0] ^= 1;
+  open_spool(&w);
+  end(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_spool__all_orders_are_equally_likely),
+      cmocka_unit_test(test_spool__the_file_tells_no_order_of_arrival),
+      cmocka_unit_test(test_spool__a_group_that_fails_leaves_nothing),
+      cmocka_unit_test(test_spool__ends_with_its_campaign),
+      cmocka_unit_test(test_spool__tokens_come_and_go),
+      cmocka_unit_test(test_spool__the_same_number_needs_the_same_bytes),
+      cmocka_unit_test(test_spool__every_batch_has_a_key_of_its_own),
+      cmocka_unit_test(test_spool__refuses_a_state_without_its_reports),
+      cmocka_unit_test(test_spool__refusals_alone_write_nothing),
+      cmocka_unit_test(test_spool__a_log_that_could_not_be_emptied_is_emptied_later),
+      cmocka_unit_test(test_spool__a_state_belongs_to_one_campaign_and_one_process),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
