@@ -14,7 +14,8 @@ typedef struct cli_command {
   const char *help; /* options and examples, for --help */
 } cli_command;
 
-extern const cli_command cli_run, cli_account, cli_audit, cli_sum, cli_list, cli_report;
+extern const cli_command cli_run, cli_account, cli_audit, cli_sum, cli_list, cli_report, cli_keys,
+    cli_analyzer, cli_shuffler, cli_client, cli_demo, cli_ledger;
 
 /* An option of a subcommand: `--name` or `--name VALUE`. */
 typedef struct cli_option {

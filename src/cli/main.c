@@ -4,8 +4,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const cli_command *const commands[] = {&cli_run, &cli_account, &cli_audit,
-                                              &cli_sum, &cli_list,    &cli_report};
+static const cli_command *const commands[] = {
+    &cli_run,  &cli_account,  &cli_audit,    &cli_sum,    &cli_list, &cli_report,
+    &cli_keys, &cli_analyzer, &cli_shuffler, &cli_client, &cli_demo, &cli_ledger,
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *out) {

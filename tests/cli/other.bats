@@ -17,7 +17,7 @@ teardown() { faro_teardown; }
   faro 0 --help
   has "$output" "usage: faro COMMAND"
   local command
-  for command in run account audit sum list report; do grep -q "^  $command " <<<"$output"; done
+  for command in run account audit sum list report keys; do grep -q "^  $command " <<<"$output"; done
   [ -z "$stderr" ]
   local help=$output
   faro 0 help
@@ -42,7 +42,7 @@ teardown() { faro_teardown; }
 
 @test "every command has --help" {
   local command
-  for command in run account audit sum list report; do
+  for command in run account audit sum list report keys; do
     faro 0 $command --help
     has "$output" "usage: faro $command"
     [ -z "$stderr" ]

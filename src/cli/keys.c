@@ -1,0 +1,215 @@
+/* keys: faro keys sign|seal|tokens|show: what the parties of a campaign know each other by. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "wire/wire.h"
+
+/* PREFIX.secret and the like. */
+static bool with_end(const char *prefix, const char *end, char out[static CLI_PATH]) {
+  return snprintf(out, CLI_PATH, "%s%s", prefix, end) < CLI_PATH;
+}
+
+static int too_long(const char *prefix) {
+  return cli_usage(&cli_keys, "--out must be shorter (got %.40s...)", prefix);
+}
+
+static void print_public(const unsigned char key[static FARO_KEY_BYTES]) {
+  char digits[2 * FARO_KEY_BYTES + 1];
+  char fingerprint[FARO_FINGERPRINT_SIZE];
+  printf("public key:  %s\nfingerprint: %s\n", faro_hex_write(key, FARO_KEY_BYTES, digits),
+         faro_fingerprint(key, fingerprint));
+}
+
+/* Each file is on the disk; that it is there is not, before its folder is. Both files or none. */
+static int settle(const char *first, const char *second) {
+  faro_error error = {0};
+  if (faro_flush_folder(first)) return EXIT_DONE;
+  (void)faro_fail(&error, FARO_SYSTEM, "%.300s: its folder cannot be flushed: %s", first, strerror(errno));
+  (void)unlink(first);
+  (void)unlink(second);
+  return cli_fail(&error);
+}
+
+/* Both halves or none. */
+static int save_pair(const char *prefix, const char *const kind[2], const unsigned char *secret, size_t size,
+                     const unsigned char *public_key) {
+  char secret_path[CLI_PATH];
+  char public_path[CLI_PATH];
+  faro_error error = {0};
+  if (!with_end(prefix, ".secret", secret_path) || !with_end(prefix, ".public", public_path))
+    return too_long(prefix);
+  faro_status status = faro_key_save(secret_path, kind[0], secret, size, &error);
+  if (status != FARO_OK) return cli_fail(&error);
+  status = faro_key_save(public_path, kind[1], public_key, FARO_KEY_BYTES, &error);
+  if (status != FARO_OK) {
+    (void)unlink(secret_path);
+    return cli_fail(&error);
+  }
+  const int settled = settle(secret_path, public_path);
+  if (settled != EXIT_DONE) return settled;
+  printf("secret:      %s\npublic:      %s\n", secret_path, public_path);
+  print_public(public_key);
+  return EXIT_DONE;
+}
+
+static int make_sign(const char *prefix) {
+  static const char *const kind[] = {FARO_SIGN_SECRET, FARO_SIGN_PUBLIC};
+  faro_error error = {0};
+  faro_sign_key key;
+  if (faro_sign_key_make(&key, &error) != FARO_OK) return cli_fail(&error);
+  const int status = save_pair(prefix, kind, key.secret, sizeof key.secret, key.public_key);
+  faro_key_wipe(&key, sizeof key);
+  return status;
+}
+
+static int make_seal(const char *prefix) {
+  static const char *const kind[] = {FARO_SEAL_SECRET, FARO_SEAL_PUBLIC};
+  faro_error error = {0};
+  faro_seal_key key;
+  if (faro_seal_key_make(&key, &error) != FARO_OK) return cli_fail(&error);
+  const int status = save_pair(prefix, kind, key.secret, sizeof key.secret, key.public_key);
+  faro_key_wipe(&key, sizeof key);
+  return status;
+}
+
+static int make_tokens(const char *prefix, size_t count) {
+  char tokens[CLI_PATH];
+  char hashes[CLI_PATH];
+  faro_error error = {0};
+  if (!with_end(prefix, ".tokens", tokens) || !with_end(prefix, ".hashes", hashes)) return too_long(prefix);
+  if (faro_tokens_make(tokens, hashes, count, &error) != FARO_OK) return cli_fail(&error);
+  const int settled = settle(tokens, hashes);
+  if (settled != EXIT_DONE) return settled;
+  printf("tokens:      %s (%zu, for clients, one each)\nhashes:      %s (for every shuffler)\n", tokens,
+         count, hashes);
+  return EXIT_DONE;
+}
+
+enum { WORD = 2 * FARO_TOKEN_BYTES + 2 }; /* one more than a token has: longer words are no tokens */
+
+/* The first word of a file, "" where there is none. */
+static faro_status first_word(const char *path, char out[static WORD], faro_error *error) {
+  FILE *file = fopen(path, "r");
+  if (!file) return faro_fail(error, FARO_INVALID, "%.200s: cannot be read: %s", path, strerror(errno));
+  setvbuf(file, NULL, _IONBF, 0); /* it may be a secret: no copy of it stays behind */
+  if (fscanf(file, "%65s", out) != 1) out[0] = '\0';
+  fclose(file);
+  return FARO_OK;
+}
+
+static bool is_token(const char *word) {
+  const size_t digits = (size_t)2 * FARO_TOKEN_BYTES;
+  return strlen(word) == digits && strspn(word, "0123456789abcdef") == digits;
+}
+
+/* By these a shuffler knows the tokens: in their order, so that each can be told. */
+static int show_tokens(const char *path) {
+  unsigned char *tokens = NULL;
+  size_t count = 0;
+  faro_error error = {0};
+  if (faro_tokens_load(path, &tokens, &count, &error) != FARO_OK) return cli_fail(&error);
+  for (size_t i = 0; i < count; i++) {
+    unsigned char hash[FARO_HASH_BYTES];
+    char digits[2 * FARO_HASH_BYTES + 1];
+    faro_token_hash(tokens + i * FARO_TOKEN_BYTES, hash);
+    puts(faro_hex_write(hash, sizeof hash, digits));
+  }
+  faro_key_wipe(tokens, count * FARO_TOKEN_BYTES);
+  free(tokens);
+  return EXIT_DONE;
+}
+
+static int show_key(const char *path, const char *kind) {
+  faro_error error = {0};
+  unsigned char public_key[FARO_KEY_BYTES];
+  faro_sign_key sign = {0};
+  faro_seal_key seal = {0};
+  faro_status status = FARO_OK;
+  if (strcmp(kind, FARO_SIGN_SECRET) == 0) {
+    status = faro_sign_key_load(path, &sign, &error);
+    memcpy(public_key, sign.public_key, sizeof public_key);
+    faro_key_wipe(&sign, sizeof sign);
+  } else if (strcmp(kind, FARO_SEAL_SECRET) == 0) {
+    status = faro_seal_key_load(path, &seal, &error);
+    memcpy(public_key, seal.public_key, sizeof public_key);
+    faro_key_wipe(&seal, sizeof seal);
+  } else if (strcmp(kind, FARO_SIGN_PUBLIC) == 0 || strcmp(kind, FARO_SEAL_PUBLIC) == 0)
+    status = faro_key_load(path, kind, public_key, sizeof public_key, &error);
+  else status = faro_fail(&error, FARO_INVALID, "%.200s is no file of a key or of tokens", path);
+  if (status != FARO_OK) return cli_fail(&error);
+  printf("kind:        %s\n", kind);
+  print_public(public_key);
+  return EXIT_DONE;
+}
+
+static int show(const char *path) {
+  char word[WORD] = "";
+  faro_error error = {0};
+  if (first_word(path, word, &error) != FARO_OK) return cli_fail(&error);
+  const bool tokens = is_token(word);
+  if (tokens) faro_key_wipe(word, sizeof word);
+  return tokens ? show_tokens(path) : show_key(path, word);
+}
+
+typedef struct request {
+  const char *words[2], *prefix;
+  size_t count;
+  uint64_t tokens;
+} request;
+
+static int obey(const request *r) {
+  static const char *const names[] = {"sign", "seal", "tokens", "show"};
+  size_t what = 0;
+  if (r->count == 0) return cli_usage(&cli_keys, "what shall be done: sign, seal, tokens or show?");
+  while (what < 4 && strcmp(names[what], r->words[0]) != 0) what++;
+  if (what == 4) return cli_usage(&cli_keys, "sign, seal, tokens or show (got %s)", r->words[0]);
+  if (what == 3) return r->count == 2 ? show(r->words[1]) : cli_usage(&cli_keys, "which file?");
+  if (r->count > 1) return cli_usage(&cli_keys, "one word is enough (got %s)", r->words[1]);
+  if (!r->prefix) return cli_usage(&cli_keys, "where to: --out PREFIX?");
+  if (what == 2 && r->tokens == 0) return cli_usage(&cli_keys, "how many tokens: --count N?");
+  if (what == 2) return make_tokens(r->prefix, (size_t)r->tokens);
+  return what == 0 ? make_sign(r->prefix) : make_seal(r->prefix);
+}
+
+static int run(int argc, char **argv) {
+  static const cli_option options[] = {{"out", true}, {"count", true}};
+  request r = {0};
+  int place = 0;
+  int status = EXIT_DONE;
+  const char *value = NULL;
+  for (;;) {
+    switch (cli_next(&cli_keys, options, 2, argc, argv, &place, &value)) {
+    case 0: r.prefix = value; continue;
+    case 1:
+      status = cli_take_count(&cli_keys, "count", value, 1, 10000000, &r.tokens);
+      if (status != EXIT_DONE) return status;
+      continue;
+    case CLI_WORD:
+      if (r.count == 2) return cli_usage(&cli_keys, "too many words (got %s)", value);
+      r.words[r.count++] = value;
+      continue;
+    case CLI_HELP: return EXIT_DONE;
+    case CLI_END: return obey(&r);
+    default: return EXIT_USAGE;
+    }
+  }
+}
+
+const cli_command cli_keys = {
+    .name = "keys",
+    .usage = "keys sign|seal --out PREFIX | keys tokens --count N --out PREFIX | keys show FILE",
+    .summary = "keys and tokens for the service",
+    .run = run,
+    .help =
+        "  sign         an Ed25519 key that signs: one for the analyzer, one for each shuffler\n"
+        "  seal         an X25519 key that reports are sealed to: the analyzer's\n"
+        "  tokens       what clients are known by (PREFIX.tokens), and their hashes for shufflers "
+        "(PREFIX.hashes)\n"
+        "  show         the public key in a file, and its fingerprint; of a file of tokens the hash of each\n"
+        "  --out PREFIX keys are PREFIX.secret (mode 600) and PREFIX.public; no file is ever overwritten\n"
+        "  --count N    how many tokens, at most 10000000\n",
+};

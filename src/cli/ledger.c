@@ -1,0 +1,151 @@
+/* ledger: faro ledger explain: what privacy a campaign has spent, batch by batch. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "service/dump.h"
+#include "service/ledger.h"
+#include "service/listen.h"
+#include "service/send.h"
+
+enum { OPTION_URL, OPTION_DATABASE, OPTION_AUTHORITY, OPTION_JSON, OPTION_COUNT };
+static const cli_option options[OPTION_COUNT] = {
+    [OPTION_URL] = {"url", true},
+    [OPTION_DATABASE] = {"database", true},
+    [OPTION_AUTHORITY] = {"authority", true},
+    [OPTION_JSON] = {"json", false},
+};
+
+typedef struct request {
+  const char *verb, *url, *database, *authority;
+  bool json;
+} request;
+
+/* Where ledgers come from. */
+typedef struct source {
+  faro_sender *sender;
+  const char *url;
+  faro_store *store;
+  faro_campaign campaign;
+} source;
+
+static faro_status fetch(source *s, uint64_t from, json_t **json, faro_error *error) {
+  char url[FARO_URL_MAX + 64];
+  faro_sent sent = {0};
+  size_t length = strlen(s->url);
+  while (length > 0 && s->url[length - 1] == '/') length--; /* as it is copied from a browser */
+  if (length > FARO_URL_MAX || snprintf(url, sizeof url, "%.*s/v1/ledger?from=%llu", (int)length, s->url,
+                                        (unsigned long long)from) >= (int)sizeof url)
+    return faro_fail(error, FARO_INVALID, "the URL is too long");
+  const faro_status status = faro_send_get(s->sender, url, &sent, error);
+  if (status != FARO_OK) return status;
+  if (sent.status == 404)
+    return faro_fail(error, FARO_INVALID, "%s has no ledger: is it the analyzer's address, without a path?",
+                     s->url);
+  if (sent.status != 200)
+    return faro_fail(error, FARO_SYSTEM, "%s answers with status %ld", s->url, sent.status);
+  json_error_t where;
+  *json = json_loadb(sent.bytes, sent.length, JSON_REJECT_DUPLICATES, &where);
+  char reason[FARO_SHOWN];
+  return *json ? FARO_OK
+               : faro_fail(error, FARO_INVALID, "this is no ledger of faro: %s",
+                           faro_printable(where.text, reason, sizeof reason));
+}
+
+static faro_status next(source *s, uint64_t from, json_t **json, faro_error *error) {
+  return s->store ? faro_ledger_json(s->store, &s->campaign, from, json, error) : fetch(s, from, json, error);
+}
+
+static faro_status open_store(source *s, const char *path, faro_error *error) {
+  faro_blob document = {0};
+  unsigned char signer[FARO_KEY_BYTES];
+  faro_status status = faro_store_look(&s->store, path, error);
+  if (status == FARO_OK) status = faro_store_campaign(s->store, &document, signer, error);
+  if (status == FARO_OK && !document.bytes)
+    status = faro_fail(error, FARO_INVALID, "%s: there is no campaign in it yet", path);
+  if (status == FARO_OK)
+    status = faro_campaign_open(&s->campaign, (const char *)document.bytes, document.length, signer, error);
+  free(document.bytes);
+  return status;
+}
+
+static faro_status open_source(source *s, const request *r, faro_error *error) {
+  if (r->database) return open_store(s, r->database, error);
+  const faro_send_settings settings = {.authority = r->authority, .limit = 4 << 20};
+  const faro_status status = faro_url_check("--url", r->url, true, error); /* a ledger is public */
+  if (status != FARO_OK) return status;
+  s->url = r->url;
+  return faro_sender_create(&s->sender, &settings, error);
+}
+
+/* All pages of the ledger, one after another: words, or a line of JSON a page. */
+static faro_status tell(source *s, const request *r, faro_text *out, faro_error *error) {
+  faro_status status = FARO_OK;
+  size_t rows = FARO_LEDGER_ROWS;
+  json_t *json = NULL;
+  for (uint64_t from = 0; status == FARO_OK && rows == FARO_LEDGER_ROWS; from += rows) {
+    json_decref(json);
+    json = NULL;
+    status = next(s, from, &json, error);
+    if (status != FARO_OK) break;
+    rows = json_array_size(json_object_get(json, "rows"));
+    char *text = r->json ? faro_dump(json) : NULL;
+    if (text) faro_text_add(out, "%s\n", text);
+    free(text);
+    if (!r->json && from == 0) status = faro_ledger_explain_head(json, out, error);
+    if (!r->json && status == FARO_OK) status = faro_ledger_explain_rows(json, out, error);
+  }
+  if (status == FARO_OK && !r->json) faro_ledger_explain_end(json, out);
+  json_decref(json);
+  return status;
+}
+
+static int explain(const request *r) {
+  faro_error error = {0};
+  source s = {0};
+  faro_text out = FARO_TEXT_INIT;
+  faro_status status = open_source(&s, r, &error);
+  if (status == FARO_OK) status = tell(&s, r, &out, &error);
+  faro_sender_destroy(s.sender);
+  faro_store_close(s.store);
+  if (status == FARO_OK && !out.failed) return cli_print(stdout, out.data);
+  faro_text_release(&out);
+  return status == FARO_OK ? cli_print(stdout, NULL) : cli_fail(&error);
+}
+
+static int run_ledger(int argc, char **argv) {
+  request r = {0};
+  const char *value = NULL;
+  int place = 0;
+  for (int option = 0;
+       (option = cli_next(&cli_ledger, options, OPTION_COUNT, argc, argv, &place, &value)) != CLI_END;) {
+    switch (option) {
+    case CLI_HELP: return EXIT_DONE;
+    case CLI_BAD: return EXIT_USAGE;
+    case CLI_WORD:
+      if (r.verb || strcmp(value, "explain") != 0)
+        return cli_usage(&cli_ledger, "the word must be explain (got %s)", value);
+      r.verb = value;
+      break;
+    case OPTION_URL: r.url = value; break;
+    case OPTION_DATABASE: r.database = value; break;
+    case OPTION_AUTHORITY: r.authority = value; break;
+    default: r.json = true;
+    }
+  }
+  if (!r.verb) return cli_usage(&cli_ledger, "what to do with it: explain");
+  if (!r.url == !r.database) return cli_usage(&cli_ledger, "exactly one of --url and --database is needed");
+  return explain(&r);
+}
+
+const cli_command cli_ledger = {
+    .name = "ledger",
+    .usage = "ledger explain (--url URL | --database FILE) [--authority FILE] [--json]",
+    .summary = "say which batch of a campaign spent what privacy",
+    .run = run_ledger,
+    .help = "  --url URL         of an analyzer that runs\n"
+            "  --database FILE   of an analyzer, whether it runs or not\n"
+            "  --authority FILE  certificates to trust, for https (PEM); else those of the system\n"
+            "  --json            the ledger as the analyzer gives it, at most 1000 batches a line\n",
+};

@@ -1,0 +1,42 @@
+# libfaro_client: what an application embeds.
+
+load support
+
+setup() {
+  faro_setup
+  BUILD=$(dirname "$FARO")
+}
+teardown() { faro_teardown; }
+
+program='#include <faro/client.h>
+#include <stdio.h>
+int main() {
+  const unsigned char key[32] = {0};
+  faro_client_settings settings = {};
+  settings.signer = key, settings.token = key, settings.epsilon = 1, settings.trust = "shuffle";
+  faro_client *client = nullptr;
+  faro_error error = {};
+  if (faro_client_open(&client, &settings, &error) != FARO_OK) return 1;
+  if (faro_client_campaign(client, "nonsense", 8, &error) != FARO_INVALID) return 2;
+  std::puts(error.message);
+  faro_client_close(client);
+  return std::puts(faro_status_text(error.status)) < 0;
+}'
+
+@test "libfaro_client needs libsodium and the C library alone" {
+  ldd "$BUILD/libfaro_client.so" | awk '{print $1}' | grep -vE '^(linux-vdso|/lib|libsodium\.so|libm\.so|libc\.so)' >"$T/others" || true
+  # whoever instruments the build brings these along
+  sed -i -E '/^lib(asan|ubsan|tsan|gcov|dl|rt|pthread|gcc_s|stdc\+\+)\.so/d' "$T/others"
+  [ ! -s "$T/others" ] || { cat "$T/others" && false; }
+}
+
+@test "the client's header is C++ too" {
+  command -v g++ >/dev/null || skip "no g++ here"
+  if nm -D "$BUILD/libfaro_client.so" | grep -qE '__(asan|tsan)_init'; then skip "an instrumented library"; fi
+  echo "$program" | sed 's/<stdio.h>/<cstdio>/' >"$T/embed.cc"
+  g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$T/embed" "$T/embed.cc" -L"$BUILD" -lfaro_client -Wl,-rpath,"$BUILD"
+  run "$T/embed"
+  [ "$status" -eq 0 ]
+  has "$output" 'the document must begin with "faro-campaign-1 "'
+  has "$output" "bad input"
+}

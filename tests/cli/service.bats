@@ -1,0 +1,545 @@
+# The service as docs/service.md tells it: keys, configurations, roles, a client, the ledger; faro demo; what is deployed.
+
+load support
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+# The 64 digits of a public key: key FILE
+key() { "$FARO" keys show "$1" | sed -n 's/^public key: *//p'; }
+
+# A role in the background, on a port of its own choice: role NAME ROLE FILE; sets url
+role() {
+  : >"$T/$1.log"
+  "$FARO" "$2" --config "$3" >/dev/null 2>"$T/$1.log" 3>&- &
+  started+=("$!")
+  local i port
+  for ((i = 0; i < 3000; i++)); do
+    port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\)[,}].*/\1/p' "$T/$1.log") # the line may be half there
+    [ -n "$port" ] && break
+    kill -0 "$!" 2>/dev/null || break
+    sleep 0.01
+  done
+  url="http://127.0.0.1:$port"
+  [ -n "$port" ] || {
+    cat "$T/$1.log"
+    return 1
+  }
+}
+
+# A free port; nothing else is started in between.
+free_port() {
+  local port
+  for (( ; ; )); do
+    port=$((20000 + (RANDOM << 3 ^ RANDOM) % 12000)) # below those that the system gives out
+    (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}
+
+# What a server answers: get URL PATH
+get() {
+  local place=${1#http://}
+  exec 9<>"/dev/tcp/${place%:*}/${place#*:}"
+  printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$2" "$place" >&9
+  cat <&9
+  exec 9>&-
+}
+
+# Keys, tokens and configurations of a campaign with batches of two.
+campaign() {
+  "$FARO" keys sign --out "$T/analyzer.sign" && "$FARO" keys seal --out "$T/analyzer.seal"
+  "$FARO" keys sign --out "$T/shuffler-0.sign" && "$FARO" keys tokens --count 3 --out "$T/clients"
+  local analyzer=$(free_port) shuffler=$(free_port)
+  cat >"$T/analyzer.yaml" <<EOF
+listen: 127.0.0.1:$analyzer
+url: http://127.0.0.1:$analyzer
+database: $T/analyzer.db
+sign: $T/analyzer.sign.secret
+seal: $T/analyzer.seal.secret
+campaign: {id: walk, dimension: 2, arms: 3, release: shuffle-bits, epsilon: 4, delta: 1e-3, level: user,
+  contributions: 2, batch: 2, horizon: 6}
+shufflers:
+  - {url: "http://127.0.0.1:$shuffler", key: $(key "$T/shuffler-0.sign.public")}
+EOF
+  cat >"$T/shuffler.yaml" <<EOF
+listen: 127.0.0.1:$shuffler
+state: $T/shuffler.db
+key: $T/shuffler-0.sign.secret
+tokens: $T/clients.hashes
+analyzer: http://127.0.0.1:$analyzer
+analyzer-key: $(key "$T/analyzer.sign.public")
+EOF
+  analyzer_url="http://127.0.0.1:$analyzer"
+  local i
+  for i in 1 2 3; do
+    sed -n "${i}p" "$T/clients.tokens" >"$T/$i.token"
+    chmod 600 "$T/$i.token"
+    cat >"$T/$i.yaml" <<EOF
+analyzer: $analyzer_url
+key: $(key "$T/analyzer.sign.public")
+token: $T/$i.token
+state: $T/$i.state
+epsilon: 4
+delta: 1e-3
+EOF
+  done
+}
+
+# A round of client I: round I REWARD
+round() { run --separate-stderr "$FARO" client --config "$T/$1.yaml" <<<"$(printf '1 0; 0 1\n%s\n' "$2")"; }
+
+# Waits until the analyzer publishes a version: version V
+version() {
+  local i
+  for ((i = 0; i < 1000; i++)); do
+    "$FARO" client --config "$T/3.yaml" --show | grep -q "^policy: *version $1\$" && return 0
+    sleep 0.02
+  done
+  return 1
+}
+
+@test "service: the walk of the guide" {
+  campaign
+  faro 0 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$output" "contributions: at most 2 reports of a client, no two in a batch"
+  has "$output" "honest: the noise counts on 2 of the 2 reports of a batch"
+  has "$output" "noise: standard deviation "
+  has "$output" "in an entry of a batch's sum, to which a report adds at most 1"
+  has "$output" "influence: a client that lies moves an entry by at most "
+  has "$output" "report: 92 bytes; "
+  faro 0 shuffler --check-config --config "$T/shuffler.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  faro 0 client --analyzer "$analyzer_url" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --show
+  has "$output" "campaign:  walk"
+  has "$output" "trust shuffle, proven"
+  has "$output" "$("$FARO" keys show "$T/shuffler-0.sign.public" | sed -n 's/^fingerprint: *//p')"
+
+  round 1 0.5
+  [ "$status" -eq 0 ] && [[ $output =~ ^[01]$ ]]
+  [ -z "$stderr" ]
+  [[ $(cat "$T/1.state") =~ " 1 1"$ ]]
+  round 1 0.5 # once a batch
+  [ "$status" -eq 1 ]
+  has "$stderr" "in the open batch already"
+  round 2 -   # nothing is reported
+  [[ $(cat "$T/2.state") =~ " 0 1"$ ]]
+  round 2 1
+  version 2
+  round 1 0 && round 3 0 # number 2 of client 1 was used up by the refusal
+  [ -z "$stderr" ]
+  version 3
+  round 1 0
+  [ "$status" -eq 1 ]
+  has "$stderr" "as many reports as the campaign allows"
+  faro 0 shuffler --check-config --config "$T/shuffler.yaml" # with its state, which is in use
+
+  faro 0 ledger explain --url "$analyzer_url"
+  has "$output" "2 of 3"
+  run get "$analyzer_url" /
+  has "$output" "<html"
+  run get "$analyzer_url" /metrics
+  has "$output" "faro_analyzer_store_failures_total 0"
+  local pid
+  for pid in "${started[@]}"; do kill -TERM "$pid"; done
+  for pid in "${started[@]}"; do wait "$pid"; done
+  started=()
+  grep -q '"event":"stopped"' "$T/analyzer.log" && grep -q '"event":"stopped"' "$T/shuffler.log"
+  faro 0 ledger explain --database "$T/analyzer.db"
+  faro 0 ledger explain --json --database "$T/analyzer.db"
+  has "$output" '"delta":0.001,'
+  faro 3 ledger explain --database "$T/shuffler.db"
+  has "$stderr" "shuffler.db is no database of an analyzer"
+  faro 3 ledger explain --database "$T/1.yaml"
+  faro 3 ledger explain --database "$T"
+  has "$stderr" "$T is a folder"
+  faro 3 ledger explain --url https://
+  has "$stderr" "--url must be https:// or http:// and a host (got https://)"
+  faro 2 ledger explain --url "$analyzer_url" --database "$T/analyzer.db"
+  has "$stderr" "exactly one of --url and --database"
+  local token
+  while read -r token; do not grep -qi "$token" "$T/analyzer.log" "$T/shuffler.log"; done <"$T/clients.tokens"
+}
+
+@test "shuffler: waits for its analyzer, listening and unwell" {
+  campaign
+  local place=$(sed -n 's/^listen: //p' "$T/shuffler.yaml") i
+  "$FARO" shuffler --config "$T/shuffler.yaml" >/dev/null 2>"$T/shuffler.log" 3>&- &
+  started+=("$!")
+  for ((i = 0; i < 1000; i++)); do
+    get "http://$place" /healthz >"$T/health" 2>/dev/null && [ -s "$T/health" ] && break
+    sleep 0.02
+  done
+  has "$(head -1 "$T/health")" " 503 "
+  role analyzer analyzer "$T/analyzer.yaml"
+  for ((i = 0; i < 1500; i++)); do
+    get "http://$place" /healthz >"$T/health" && grep -q ' 200 ' "$T/health" && break
+    sleep 0.02
+  done
+  has "$(head -1 "$T/health")" " 200 "
+  grep -q '"event":"ready"' "$T/shuffler.log"
+}
+
+@test "client: waits some seconds for an analyzer that was just started" {
+  campaign
+  "$FARO" client --config "$T/1.yaml" --show >"$T/shown" 2>&1 3>&- &
+  local pid=$!
+  started+=("$pid")
+  sleep 1
+  kill -0 "$pid"
+  role analyzer analyzer "$T/analyzer.yaml"
+  wait "$pid"
+  has "$(cat "$T/shown")" "campaign:  walk"
+}
+
+# --check-config of the shuffler and a start refuse alike, at once and with the words: shuffler_refused SED WORDS
+shuffler_refused() {
+  sed "$1" "$T/shuffler.yaml" >"$T/bad.yaml"
+  faro 3 shuffler --check-config --config "$T/bad.yaml"
+  has "$stderr" "$2"
+  run --separate-stderr timeout 20 "$FARO" shuffler --config "$T/bad.yaml"
+  [ "$status" -eq 3 ]
+  has "$stderr" "$2"
+}
+
+@test "settings: a shuffler refuses files of others before it has a campaign, and leaves nothing beside them" {
+  campaign
+  echo "not a database" >"$T/notes"
+  shuffler_refused "s|^state: .*|state: $T/notes|" "notes is no database of those who collect reports"
+  gone "$T/notes.lock" && gone "$T/notes.campaign"
+  role analyzer analyzer "$T/analyzer.yaml"
+  shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is no database of those who collect reports"
+  gone "$T/analyzer.db.campaign"
+  shuffler_refused "s|^state: .*|state: $T|" "$T is a folder"
+  shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be made in $T/nowhere: No such file"
+  shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must hold certificates in PEM"
+  shuffler_refused "s|^analyzer: .*|analyzer: https://|" "analyzer must be https:// or http:// and a host (got https://)"
+  : >"$T/empty" # becomes a state
+  sed "s|^state: .*|state: $T/empty|" "$T/shuffler.yaml" >"$T/bad.yaml"
+  faro 0 shuffler --check-config --config "$T/bad.yaml"
+}
+
+@test "settings: a client's are refused as its run would refuse them" {
+  campaign
+  echo "no certificate" >"$T/notes"
+  faro 3 client --config "$T/1.yaml" --authority "$T/notes" --check-config
+  has "$stderr" "authority $T/notes must hold certificates in PEM"
+  faro 3 client --config "$T/1.yaml" --state "$T/nowhere/state" --check-config
+  has "$stderr" "state cannot be made in $T/nowhere: No such file"
+  faro 0 client --config "$T/1.yaml" --state "$T/nowhere/state" --show --check-config
+  faro 3 client --config "$T/1.yaml" --analyzer https:// --check-config
+  has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
+}
+
+@test "settings: what a start would refuse, --check-config refuses" {
+  campaign
+  cp "$T/analyzer.yaml" "$T/good.yaml"
+  sed -i "s/key: [0-9a-f]\{64\}/key: $(printf '0%.0s' {1..64})/" "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" 'shufflers[].key is a placeholder, or damaged: put the key that `faro keys show` prints'
+  sed "s/analyzer.sign.secret/analyzer.sign.public/" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "holds a public signing key, and a secret signing one is needed"
+  sed "s|^database: .*|database: $T/nowhere/analyzer.db|" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "database cannot be made in $T/nowhere"
+  sed "s|^database: .*|database: $T|" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "$T is a folder, and a database is a file"
+  sed "/^campaign:/,/^  contributions/d" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: the section campaign is missing"
+  sed "s/ level: user,//" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "campaign.level is missing"
+  sed "s/id: walk/id: a walk/" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: id must be 1 .. 63 letters, digits, or any of -_. (got a walk)"
+  sed "s|^url: .*|&/|" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: url of the analyzer must be http:// or https:// and a host"
+  sed "s/^listen: .*/listen: 127.0.0.1:99999/" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: listen must be"
+  sed "s/epsilon: 4, delta: 1e-3/epsilon: 0.01, delta: 1e-12/" "$T/good.yaml" >"$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "bits"
+  cp "$T/good.yaml" "$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  "$FARO" keys sign --out "$T/another"
+  sed -i "s|^key: .*|key: $T/another.secret|" "$T/shuffler.yaml"
+  faro 3 shuffler --check-config --config "$T/shuffler.yaml"
+  has "$stderr" "no shuffler of campaign walk has this key"
+  faro 3 ledger explain --url "$url" # the shuffler's
+  has "$stderr" "is it the analyzer's address"
+  rm "$T/1.token"
+  faro 3 client --config "$T/1.yaml" --check-config
+  has "$stderr" "1.token"
+}
+
+@test "example: an application of the library takes part" {
+  campaign
+  [ -x "$(dirname "$FARO")/example_client" ] || skip "the example is not built"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  get "$analyzer_url" /v1/campaign | sed '1,/^\r$/d' >"$T/campaign"
+  get "$analyzer_url" /v1/policy | sed '1,/^\r$/d' >"$T/policy"
+  local application=("$(dirname "$FARO")/example_client" "$(key "$T/analyzer.sign.public")" "$(cat "$T/1.token")"
+    "$T/campaign" "$T/policy" "$T/report")
+  run "${application[@]}" # its floor is 1 and 1e-6
+  [ "$status" -eq 1 ]
+  has "$output" "epsilon"
+  gone "$T/report"
+  run "${application[@]}" 4 1e-3
+  [ "$status" -eq 0 ]
+  has "$output" "sequence 1, policy 1, arm "
+  has "$output" "POST $url/v1/reports"
+  local place=${url#http://}
+  exec 9<>"/dev/tcp/${place%:*}/${place#*:}"
+  printf 'POST /v1/reports HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n' \
+    "$(stat -c %s "$T/report")" >&9
+  cat "$T/report" >&9
+  tr '\0' 0 <&9 >"$T/answer"
+  exec 9>&-
+  has "$(head -1 "$T/answer")" " 200 "
+  [ "$(tail -c 1 "$T/answer")" = 0 ]
+}
+
+@test "client: a floor, a pinned key, and what it says of bad input" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  faro 3 client --config "$T/1.yaml" --epsilon 3 --show
+  has "$stderr" "epsilon"
+  faro 3 client --config "$T/1.yaml" --trust local --show
+  faro 3 client --analyzer "$analyzer_url" --key "$T/shuffler-0.sign.public" --epsilon 4 --delta 1e-3 --show
+  has "$stderr" "signature"
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1,0;0,1\n0.5\n')"
+  [ "$status" -eq 0 ]
+  has "$stderr" "bytes would go to"
+  gone "$T/1.state"
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0 0; 0 1"
+  [ "$status" -eq 3 ]
+  has "$stderr" "line 1: arm 0 must have 2 features (got 3)"
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0; 0"
+  has "$stderr" "line 1: arm 1 must have 2 features (got 1)"
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0; 0 1; 1 0; 0 1"
+  [ "$status" -eq 3 ]
+  has "$stderr" "line 1: more arms than the campaign allows, which are 3"
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 x; 0 1"
+  has "$stderr" "not a number"
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"$(printf '1 0; 0 1\nhigh\n')"
+  has "$stderr" "line 2: the reward must be a number"
+  cp "$T/clients.tokens" "$T/all.token"
+  chmod 600 "$T/all.token"
+  faro 3 client --config "$T/1.yaml" --token "$T/all.token"
+  has "$stderr" "must hold one token"
+  faro 2 client --analyzer "$analyzer_url"
+  faro 4 client --config "$T/1.yaml" --analyzer http://127.0.0.1:1 --show # after five seconds
+}
+
+# Waits for a line in a file: line FILE
+line() {
+  local i
+  for ((i = 0; i < 1000; i++)); do
+    [ -s "$1" ] && return 0
+    sleep 0.01
+  done
+  return 1
+}
+
+@test "client: a state is needed to send, kept to itself, and used by one run at a time" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  sed -i '/^state:/d' "$T/1.yaml"
+  faro 2 client --config "$T/1.yaml"
+  has "$stderr" "where to keep what was reported: --state FILE"
+  faro 2 client --config "$T/1.yaml" --check-config
+  faro 0 client --config "$T/1.yaml" --show
+  run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1 0; 0 1\n0.5\n')"
+  [ "$status" -eq 0 ]
+
+  mkfifo "$T/rounds"
+  "$FARO" client --config "$T/2.yaml" <"$T/rounds" >"$T/chosen" 2>"$T/2.log" 3>&- &
+  local pid=$!
+  started+=("$pid")
+  exec 8>"$T/rounds"
+  printf '1 0; 0 1\n' >&8
+  line "$T/chosen"
+  grep -qE '^Max core file size +0 +0 ' "/proc/$pid/limits"
+  faro 4 client --config "$T/2.yaml"
+  has "$stderr" "state $T/2.state is in use"
+  faro 0 client --config "$T/2.yaml" --show # changes nothing
+  printf -- '-\n' >&8
+  exec 8>&-
+  wait "$pid"
+  [ "$(stat -c %a "$T/2.state")" = 600 ]
+  faro 0 client --config "$T/2.yaml" </dev/null
+}
+
+@test "client: another campaign of the same signer is refused" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  round 1 -
+  kill -TERM "${started[@]}" && wait "${started[@]}"
+  started=()
+  rm "$T"/analyzer.db*
+  sed -i 's/id: walk/id: second/' "$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  cp "$T/1.state" "$T/before"
+  round 1 0.5
+  [ "$status" -eq 3 ]
+  has "$stderr" "campaign second is not the one that this client took part in before"
+  cmp "$T/1.state" "$T/before"
+  rm "$T/1.state" # a decision
+  round 1 -
+  [ "$status" -eq 0 ]
+}
+
+@test "client: where nobody is trusted it counts its reports itself, over restarts" {
+  campaign
+  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5
+  [ "$status" -eq 0 ] && [ -z "$stderr" ]
+  round 1 0.5 # refused by the analyzer, but it was seen
+  has "$stderr" "in the open batch already"
+  round 1 0.5
+  has "$stderr" "this client has made all the 2 reports that its privacy covers"
+  [[ $(cat "$T/1.state") =~ " 2 1"$ ]]
+}
+
+@test "client: plain addresses beyond this machine, and shares of honest others, are asked about" {
+  campaign
+  faro 3 client --config "$T/1.yaml" --analyzer http://analyzer.example.org --check-config
+  has "$stderr" "analyzer must begin with https://, or be on this machine, or insecure must be true"
+  faro 0 client --config "$T/1.yaml" --analyzer http://analyzer.example.org --insecure --check-config
+  faro 0 client --config "$T/1.yaml" --analyzer https://analyzer.example.org --check-config
+  role analyzer analyzer "$T/analyzer.yaml"
+  faro 3 client --config "$T/1.yaml" --honest 0.9 --show
+  has "$stderr" "honest of the campaign is 1, and this client accepts at most 0.9"
+  printf 'honest: 1\ninsecure: true\n' >>"$T/1.yaml"
+  faro 0 client --config "$T/1.yaml" --show
+  echo "honest: 2" >>"$T/2.yaml"
+  faro 3 client --config "$T/2.yaml" --show
+  has "$stderr" "honest"
+}
+
+@test "demo: promises are kept, and nothing stays" {
+  faro 0 demo --clients 60 --rounds 3 --threads 4
+  has "$output" "dashboard: http://127.0.0.1:"
+  not grep -q BROKEN <<<"$output"
+  has "$output" "24 of 24 kept"
+  gone "$(sed -n 's/.*files in //p' <<<"$output")"
+  local letters=$(sed -n 's/^  kept    (\([a-z]\)).*/\1/p' <<<"$output")
+  [ "$letters" = "$(sort <<<"$letters")" ]
+}
+
+@test "demo: a policy that is no better than blind choice is not passed over" {
+  faro 0 demo --clients 60 --rounds 2 --threads 4 --release shuffle-amplified --directory "$T/files"
+  local share=$(awk '$1 == 2 {print $6 + 0; exit}' <<<"$output") # by chance: its noise cannot be seeded
+  if awk "BEGIN {exit !($share > 100)}"; then has "$output" "no better than blind choice"; fi
+  if awk "BEGIN {exit !($share < 99.9)}"; then not grep -q "blind choice" <<<"$output"; fi
+  has "$output" "files are in $T/files"
+  [ -z "$(find "$T/files" -name '*.seen' -not -perm 600)" ]
+  [ -n "$(find "$T/files" -name '*.seen')" ]
+  faro 0 demo --clients 2000 --rounds 4 --threads 4 --post 50 --epsilon 4
+  not grep -q "blind choice" <<<"$output"
+}
+
+@test "demo: a folder that cannot be made has no files in it" {
+  faro 4 demo --clients 60 --rounds 2 --directory "$T/nowhere/files"
+  has "$stderr" "cannot make $T/nowhere/files"
+  not grep -q "files are in" <<<"$output"
+}
+
+@test "demo: settings that no client could follow are refused at once" {
+  faro 3 demo --clients 8 --rounds 1000
+  has "$stderr" "bits for an entry"
+  [ -z "$output" ]
+  faro 2 demo --clients 60 --shufflers 2
+  has "$stderr" "--shufflers is for --release concurrent-bits"
+  faro 2 demo --environment linear-known
+  has "$stderr" "must be one of linear-iid, linear-fixed, linear-adversarial, linear-population (got linear-known"
+}
+
+@test "demo: every environment that it lists works" {
+  local environment
+  for environment in linear-fixed linear-adversarial linear-population; do
+    has "$("$FARO" demo --help)" "$environment"
+    faro 0 demo --clients 60 --rounds 2 --threads 4 --environment "$environment"
+    not grep -q BROKEN <<<"$output"
+  done
+}
+
+@test "demo: holds until it is told to end" {
+  "$FARO" demo --clients 60 --rounds 2 --threads 4 --hold >"$T/out" 2>"$T/err" </dev/null 3>&- &
+  local pid=$! i ended=0 place
+  started+=("$pid")
+  for ((i = 0; i < 3000; i++)); do
+    grep -q '^they run until' "$T/out" && break
+    sleep 0.02
+  done
+  place=$(sed -n 's/^analyzer: //p' "$T/out")
+  run get "$place" /healthz
+  has "$output" " 200 "
+  kill -TERM "$pid"
+  wait "$pid" || ended=$?
+  started=()
+  [ "$ended" -eq 0 ]
+  grep -q '^24 of 24 kept' "$T/out"
+}
+
+@test "demo: every release without a shuffler can be deployed" {
+  for release in local local-bits central-tree central-bits; do
+    faro 0 demo --clients 60 --rounds 2 --threads 4 --release "$release"
+    has "$output" "60 clients, $release, batches of 30; 1 process;"
+    not grep -q BROKEN <<<"$output"
+  done
+}
+
+@test "demo: concurrent shufflers" {
+  faro 0 demo --clients 60 --rounds 4 --threads 4 --release concurrent-bits --shufflers 2 --epsilon 4 --post 3
+  not grep -q BROKEN <<<"$output"
+  has "$output" "3 processes"
+}
+
+@test "deploy: examples are read by the roles that they are for" {
+  "$FARO" keys sign --out "$T/s" && "$FARO" keys seal --out "$T/x" && "$FARO" keys tokens --count 2 --out "$T/c"
+  head -1 "$T/c.tokens" >"$T/one.token" && chmod 600 "$T/one.token"
+  local file role
+  for file in analyzer shuffler-0 client; do
+    sed -e "s|0\{64\}|$(key "$T/s.public")|" \
+      -e "s|^\(sign\): /etc.*|\1: $T/s.secret|; s|^\(key\): /etc.*|\1: $T/s.secret|; s|^seal: .*|seal: $T/x.secret|" \
+      -e "s|^tokens: .*|tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
+      -e "s|/var/lib/[^ ]*/|$T/|; /^certificate/d; /^private-key/d; s|^listen: 0.0.0.0|listen: 127.0.0.1|" \
+      "deploy/$file.yaml" >"$T/$file.yaml"
+    role=${file%-0}
+    faro 0 "$role" --check-config --config "$T/$file.yaml"
+  done
+}
+
+@test "deploy: systemd takes the units, and finds little to complain of" {
+  command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
+  local unit level
+  for unit in faro-analyzer.service faro-shuffler@.service; do
+    sed "s|/usr/bin/faro|$FARO|; /^Documentation/d" "deploy/systemd/$unit" >"$T/$unit"
+    run systemd-analyze verify "$T/$unit"
+    [ "$status" -eq 0 ] || {
+      echo "$output"
+      return 1
+    }
+    level=$(systemd-analyze security --offline=yes "$T/$unit" | sed -n 's/.*exposure level.*: \([0-9.]*\).*/\1/p')
+    [ "${level%.*}" -le 1 ]
+  done
+}
+
+@test "deploy: manual pages are well made, and every command has one" {
+  local page
+  for page in analyzer shuffler client demo keys ledger; do
+    [ -f "docs/faro-$page.1" ]
+    if command -v groff >/dev/null; then [ -z "$(groff -man -ww -Tutf8 "docs/faro-$page.1" 2>&1 >/dev/null)" ]; fi
+  done
+}
