@@ -1,0 +1,198 @@
+/* How many reports a second one durable shuffler takes, on a real disk: a real process, a stand-in analyzer and a crowd of
+ * clients in this one, all on the same machine. Reports are of d = 5, shuffle-bits, encoded before.
+ *
+ *   bench_service [SECONDS] [posts of 100 frames: batched | posts of one: single | both]
+ *
+ * FARO_BENCH_FOLDER: where the state lies (/var/tmp). */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "service/process.h"
+#include "service/spool.h"
+#include "support/stage.h"
+
+enum { B = 10000, CLIENTS = 50000, LATENCIES = 1 << 20, MAX_FRAMES = 100, MAX_CONNECTIONS = 512 };
+
+typedef struct wire {
+  int socket;
+  double began;  /* the post under way */
+  double resume; /* not before, after a 503 */
+  char answer[4096];
+  size_t got;
+} wire;
+
+typedef struct load {
+  stage *stage;
+  size_t frames, connections;
+  unsigned char *ready; /* all clients' reports */
+  size_t cursor;
+  uint64_t accepted, refused, busy, posts;
+  uint64_t *sequence;
+  double *latency;
+  size_t latencies;
+  wire wire[MAX_CONNECTIONS];
+  unsigned char *post;
+} load;
+
+static void fail(const char *what) {
+  perror(what);
+  exit(4);
+}
+
+static int connect_to(uint16_t port) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  const int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  if (connect(to, (const struct sockaddr *)&address, sizeof address) != 0) fail("connect");
+  setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return to;
+}
+
+/* The next clients' reports, under the policy of the batch that is open, as far as it is known here. */
+static void send_post(load *l, wire *w) {
+  const size_t frame = l->stage->frame;
+  const uint64_t version = l->accepted / B + 1;
+  char *at = (char *)l->post;
+  at += sprintf(at, "POST /v1/reports HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
+                l->frames * frame);
+  for (size_t i = 0; i < l->frames; i++, at += frame) {
+    unsigned char *report = l->ready + l->cursor * frame;
+    faro_store64(report + 20, version);
+    faro_store64(report + 28, ++l->sequence[l->cursor]);
+    memcpy(at, report, frame);
+    l->cursor = (l->cursor + 1) % CLIENTS;
+  }
+  const size_t length = (size_t)(at - (char *)l->post);
+  w->got = 0;
+  w->began = faro_process_clock();
+  w->resume = 0;
+  if (send(w->socket, l->post, length, MSG_NOSIGNAL) != (ssize_t)length) fail("send");
+}
+
+/* Whether the answer is whole; counts it. */
+static bool take(load *l, wire *w) {
+  const ssize_t got = recv(w->socket, w->answer + w->got, sizeof w->answer - 1 - w->got, 0);
+  if (got <= 0) fail("recv");
+  w->got += (size_t)got;
+  w->answer[w->got] = '\0';
+  const char *end = strstr(w->answer, "\r\n\r\n");
+  const char *told = strcasestr(w->answer, "content-length:");
+  if (!end || !told) return false;
+  const size_t length = strtoull(told + 15, NULL, 10);
+  const size_t head = (size_t)(end + 4 - w->answer);
+  if (w->got < head + length) return false;
+  l->posts++;
+  const int status = atoi(w->answer + 9);
+  const double now = faro_process_clock();
+  if (status == 200) {
+    if (l->latencies < LATENCIES) l->latency[l->latencies++] = now - w->began;
+    for (size_t i = 0; i < length; i++)
+      (w->answer[head + i] <= FARO_VERDICT_KNOWN ? &l->accepted : &l->refused)[0]++;
+  } else if (status == 503) {
+    l->busy++;
+    w->resume = now + 0.01;
+  } else l->refused += l->frames;
+  return true;
+}
+
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a;
+  const double y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double memory(const load *l) {
+  return stage_metric(l->stage, 0, "process_resident_memory_bytes") / (1 << 20);
+}
+
+static void play(load *l, double seconds) {
+  const int poll = epoll_create1(EPOLL_CLOEXEC);
+  for (size_t i = 0; i < l->connections; i++) {
+    l->wire[i] = (wire){.socket = connect_to(l->stage->port[0])};
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &l->wire[i]};
+    epoll_ctl(poll, EPOLL_CTL_ADD, l->wire[i].socket, &event);
+    send_post(l, &l->wire[i]);
+  }
+  const double began = faro_process_clock();
+  double told = began;
+  size_t under_way = l->connections;
+  for (double now = began; under_way > 0; now = faro_process_clock()) {
+    struct epoll_event events[64];
+    const bool over = now - began > seconds;
+    const int count = epoll_wait(poll, events, 64, 5);
+    for (int i = 0; i < count; i++) {
+      wire *w = events[i].data.ptr;
+      if (!take(l, w)) continue;
+      if (over) under_way--;
+      else if (w->resume == 0) send_post(l, w);
+    }
+    for (size_t i = 0; i < l->connections; i++)
+      if (l->wire[i].resume > 0 && now > l->wire[i].resume) {
+        if (!over) send_post(l, &l->wire[i]);
+        else under_way--, l->wire[i].resume = 0;
+      }
+    if (now - told < seconds / 5 || over) continue;
+    told = now;
+    printf("  %5.0f s  %9llu reports  %6.1f MiB\n", now - began, (unsigned long long)l->accepted, memory(l));
+  }
+  for (size_t i = 0; i < l->connections; i++) close(l->wire[i].socket);
+  close(poll);
+}
+
+static void run(stage *s, const char *name, size_t frames, size_t connections, double seconds, load *l) {
+  l->stage = s;
+  l->frames = frames;
+  l->connections = connections;
+  l->latencies = 0;
+  const uint64_t accepted = l->accepted;
+  l->refused = l->busy = l->posts = 0;
+  printf("%s: posts of %zu, %zu connections\n", name, frames, connections);
+  const double began = faro_process_clock();
+  play(l, seconds);
+  const double took = faro_process_clock() - began;
+  qsort(l->latency, l->latencies, sizeof *l->latency, by_size);
+  printf("%s: %.0f reports/s accepted (%.0f posts/s), %llu refused, %llu busy; acknowledged p50 %.1f ms, p99 "
+         "%.1f ms; "
+         "%.1f MiB; %zu batches\n",
+         name, (double)(l->accepted - accepted) / took, (double)l->posts / took,
+         (unsigned long long)l->refused, (unsigned long long)l->busy, 1e3 * l->latency[l->latencies / 2],
+         1e3 * l->latency[l->latencies * 99 / 100], memory(l), s->batches);
+}
+
+int main(int argc, char **argv) {
+  const double seconds = argc > 1 ? atof(argv[1]) : 10;
+  const char *mode = argc > 2 ? argv[2] : "both";
+  const char *folder = getenv("FARO_BENCH_FOLDER");
+  static stage s;
+  static load l;
+  const stage_plan plan = {.release = "shuffle-bits",
+                           .epsilon = 1,
+                           .batch = B,
+                           .horizon = 1000000000,
+                           .dimension = 5,
+                           .clients = CLIENTS,
+                           .memory = folder ? folder : "/var/tmp"};
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  stage_open(&s, &plan);
+  s.forgetful = true;
+  stage_start(&s, 0, NULL);
+  l.ready = malloc(CLIENTS * s.frame);
+  l.sequence = calloc(CLIENTS, sizeof *l.sequence);
+  l.latency = malloc(LATENCIES * sizeof *l.latency);
+  l.post = malloc(MAX_FRAMES * s.frame + 1024);
+  for (size_t i = 0; i < CLIENTS; i++) stage_report(&s, 0, i, 1, 1, i, l.ready + i * s.frame);
+  if (strcmp(mode, "single") != 0) run(&s, "batched", MAX_FRAMES, 16, seconds, &l);
+  if (strcmp(mode, "batched") != 0) run(&s, "single", 1, 256, seconds, &l);
+  stage_close(&s);
+  return 0;
+}
