@@ -1,6 +1,6 @@
 # Everything a person types. CMake does the work under it (CMakePresets.json).
 #
-#   make          builds build/faro            make bench      nanoseconds a round, beside a textbook version
+#   make          the command and libraries    make bench      nanoseconds a round, beside a textbook version
 #   make run      a first experiment           make lint       layers, formatting, clang-tidy
 #   make test     all tests                    make format     formats the code
 #   make asan     tests under address and undefined-behaviour sanitizers
@@ -18,7 +18,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 all: bootstrap-build
 	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF >/dev/null
-	@cmake --build build -j $(JOBS) --target faro faro_shared $(if $(VERBOSE),-v)
+	@cmake --build build -j $(JOBS) --target faro faro_shared faro_client faro_client_shared $(if $(VERBOSE),-v)
 
 bootstrap-%:
 	@scripts/bootstrap $*
@@ -56,6 +56,8 @@ bench: bootstrap-build
 	build/bench/bench/bench_linalg
 	build/bench/bench/bench_random
 	build/bench/bench/bench_glm
+	build/bench/bench/bench_service
+	build/bench/bench/bench_client
 	bench/sum.sh build/bench/faro
 
 coverage: bootstrap-coverage
