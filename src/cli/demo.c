@@ -242,11 +242,15 @@ static int run(int argc, char **argv) {
   if (status == CLI_HELP) return EXIT_DONE;
   if (status == EXIT_DONE) status = complete(&r);
   if (status != EXIT_DONE) return status;
-  char command[CLI_PATH], directory[] = "/tmp/faro-demo-XXXXXX";
+  const char *place = getenv("TMPDIR");
+  char command[CLI_PATH], directory[CLI_PATH];
+  if (!place || !*place) place = "/tmp";
+  const bool fits =
+      snprintf(directory, sizeof directory, "%s/faro-demo-XXXXXX", place) < (int)sizeof directory;
   r.demo.trial.command = self(command);
-  r.demo.trial.directory = r.directory ? r.directory : mkdtemp(directory);
+  r.demo.trial.directory = r.directory ? r.directory : fits ? mkdtemp(directory) : NULL;
   if (!r.demo.trial.directory) {
-    fprintf(stderr, "faro: cannot make a folder in /tmp\n");
+    fprintf(stderr, "faro: cannot make a folder in %.200s\n", place);
     return EXIT_SYSTEM;
   }
   status = play(&r);

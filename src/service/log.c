@@ -3,17 +3,12 @@
 
 #include <jansson.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
-
-static atomic_int least_level = FARO_LOG_INFO;
-
-void faro_log_least(faro_log_level least) { atomic_store(&least_level, (int)least); }
 
 static void write_whole(const char *bytes, size_t length) {
   while (length > 0) {
@@ -40,8 +35,7 @@ static json_t *pack(const char *fields, va_list args) {
 }
 
 void faro_log(faro_log_level level, const char *event, const char *fields, ...) {
-  static const char *const name[] = {"debug", "info", "warning", "error"};
-  if ((int)level < atomic_load(&least_level)) return;
+  static const char *const name[] = {"info", "warning", "error"};
   char time[40];
   now(time);
   va_list args;

@@ -6,15 +6,7 @@
 
 #include <faro/base.h>
 
-typedef enum faro_log_level {
-  FARO_LOG_DEBUG,
-  FARO_LOG_INFO,
-  FARO_LOG_WARNING,
-  FARO_LOG_ERROR
-} faro_log_level;
-
-/* What is below `least` is not written; FARO_LOG_INFO at first. */
-void faro_log_least(faro_log_level least);
+typedef enum faro_log_level { FARO_LOG_INFO, FARO_LOG_WARNING, FARO_LOG_ERROR } faro_log_level;
 
 /* `fields`: NULL, or a format of jansson's json_pack without braces: faro_log(FARO_LOG_INFO, "batch-closed",
  * "sI ss", "batch", (json_int_t)3, "form", "bits"). */

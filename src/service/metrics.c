@@ -68,7 +68,6 @@ faro_metric *faro_metrics_seconds(faro_metrics *metrics, const char *name, const
 
 void faro_metric_add(faro_metric *counter, uint64_t count) { atomic_fetch_add(&counter->now.count, count); }
 void faro_metric_set(faro_metric *gauge, double value) { atomic_store(&gauge->value, value); }
-uint64_t faro_metric_count(const faro_metric *counter) { return atomic_load(&counter->now.count); }
 void faro_metric_later(faro_metric *metric) { metric->later = true; }
 
 static void show(counts *to, const counts *from) {

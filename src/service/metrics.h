@@ -30,7 +30,6 @@ void faro_metric_observe(faro_metric *histogram, double seconds);
  * another, who is in an open batch. */
 void faro_metric_later(faro_metric *metric);
 void faro_metrics_show(faro_metrics *metrics);
-uint64_t faro_metric_count(const faro_metric *counter);
 
 /* All of them as text (exposition format 0.0.4), and the process's memory with them. */
 void faro_metrics_write(const faro_metrics *metrics, faro_text *out);

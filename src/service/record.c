@@ -17,7 +17,6 @@ struct faro_record {
   size_t shufflers;
   uint64_t room; /* batches of a shuffler */
   heard *heard;  /* by shuffler and number */
-  uint64_t sent;
 };
 
 static heard *slot(const faro_record *record, size_t shuffler, uint64_t number) {
@@ -39,7 +38,6 @@ static faro_status note(faro_record *record, const faro_request *request, faro_e
     return faro_fail(error, FARO_INVALID, "two different batches have number %llu of shuffler %u",
                      (unsigned long long)batch.number, batch.shuffler);
   if (!h->frame) *h = (heard){.batch = batch, .frame = request->body, .length = request->length};
-  record->sent++;
   return FARO_OK;
 }
 
@@ -108,8 +106,6 @@ uint64_t faro_record_smallest(const faro_record *record) {
     if (record->heard[i].frame && record->heard[i].batch.count < least) least = record->heard[i].batch.count;
   return least;
 }
-
-uint64_t faro_record_sent(const faro_record *record) { return record->sent; }
 
 void faro_record_totals(const faro_record *record, size_t shuffler, uint64_t from, uint64_t to,
                         uint64_t *ones) {

@@ -18,7 +18,6 @@ const faro_batch *faro_record_batch(const faro_record *record, size_t shuffler, 
 uint64_t faro_record_batches(const faro_record *record, size_t shuffler);
 uint64_t faro_record_smallest(
     const faro_record *record); /* reports of the smallest batch; UINT64_MAX: there was none */
-uint64_t faro_record_sent(const faro_record *record); /* posts of batches that came whole, repetitions too */
 
 /* The totals of all batches of a shuffler that lie in [from, to), added up. Of BITS. */
 void faro_record_totals(const faro_record *record, size_t shuffler, uint64_t from, uint64_t to,
