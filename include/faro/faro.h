@@ -2,19 +2,29 @@
 #ifndef FARO_FARO_H
 #define FARO_FARO_H
 
+#include <faro/agent.h>
+#include <faro/asker.h>
 #include <faro/audit.h>
 #include <faro/base.h>
+#include <faro/client.h>
 #include <faro/design.h>
+#include <faro/eliminator.h>
 #include <faro/env.h>
+#include <faro/estimator.h>
 #include <faro/glm.h>
 #include <faro/learner.h>
 #include <faro/linalg.h>
+#include <faro/policy.h>
 #include <faro/privacy.h>
 #include <faro/random.h>
 #include <faro/release.h>
 #include <faro/report.h>
+#include <faro/selector.h>
+#include <faro/setting.h>
 #include <faro/sim.h>
 #include <faro/statistics.h>
 #include <faro/study.h>
+#include <faro/updater.h>
+#include <faro/watcher.h>
 
 #endif

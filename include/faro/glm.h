@@ -10,9 +10,9 @@
 #include <faro/linalg.h>
 
 #define FARO_LINK_LIST(X)                                                                                    \
+  X(LINEAR, "linear")     /* z */                                                                            \
   X(LOGISTIC, "logistic") /* 1 / (1 + e^-z) */                                                               \
   X(PROBIT, "probit")     /* the normal distribution function */                                             \
-  X(LINEAR, "linear")     /* z */                                                                            \
   X(POISSON, "poisson")   /* e^z */
 
 typedef enum faro_link {
@@ -46,6 +46,25 @@ typedef struct faro_region {
   const double *centre, *metric;
   double radius;
 } faro_region;
+
+/* Data comes in two parts (study.h). */
+enum { FARO_PARTS = 2 };
+
+/* A fit: the minimiser of L over a part's data and a region. */
+typedef struct faro_question {
+  unsigned part;
+  double ridge;
+  faro_region region;
+  const double *curvature; /* packed: about the Hessian; steps are scaled by its inverse. NULL: plain steps */
+  const double *start;     /* within the region */
+} faro_question;
+
+typedef struct faro_answer {
+  double *theta; /* the caller's, `dimension` numbers */
+  double bound;  /* on how much L exceeds its least value over the region; 0: exact, INFINITY: not known */
+  double noise;  /* standard deviation of the privacy noise in an entry of the gradient behind theta; 0: exact */
+  uint64_t steps; /* gradients that were released */
+} faro_answer;
 
 FARO_API double faro_glm_loss(faro_link link, const faro_rows *rows, double ridge, const double *theta);
 FARO_API void faro_glm_gradient(faro_link link, const faro_rows *rows, double ridge, const double *theta,

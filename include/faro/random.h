@@ -57,6 +57,10 @@ static inline uint64_t faro_rng_next(faro_rng *rng) {
   return word;
 }
 
+/* Draws for choices on a device, from either family: in floating point, never noise of a deployed release. */
+FARO_API double faro_draw_uniform(faro_rng *rng); /* [0, 1), a multiple of 2^-53 */
+FARO_API double faro_draw_normal(faro_rng *rng);  /* N(0, 1) */
+
 /* Draws for simulated worlds: fast, in floating point, never part of a deployed release. */
 FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^-53 */
 FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */

@@ -57,21 +57,6 @@ FARO_API faro_status faro_contribution_ball(faro_contribution *c, size_t count, 
                                             faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
 
-/* Where the size of the noise comes from. */
-#define FARO_CALIBRATION_LIST(X)                                                                             \
-  X(PAPER, "paper")   /* the constants of the published theorems */                                          \
-  X(FIGURE, "figure") /* the smaller ones behind the published figures; they prove nothing */                \
-  X(TIGHT, "tight")   /* the least noise that the accountant proves */
-
-typedef enum faro_calibration {
-#define X(name, text) FARO_CALIBRATION_##name,
-  FARO_CALIBRATION_LIST(X)
-#undef X
-      FARO_CALIBRATION_COUNT
-} faro_calibration;
-
-FARO_API const char *faro_calibration_name(faro_calibration calibration);
-
 typedef struct faro_release_params {
   double epsilon, delta;
   uint64_t horizon;   /* T: users in all */

@@ -7,8 +7,10 @@
 #include <faro/env.h>
 #include <faro/learner.h>
 #include <faro/release.h>
-#include <faro/study.h>
-#include <stdatomic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
 
@@ -56,9 +58,6 @@ FARO_API void faro_experiment_destroy(faro_experiment *experiment);
 
 FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
 FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
-FARO_API faro_measure faro_experiment_measure(const faro_experiment *experiment);
-FARO_API size_t faro_experiment_cells(const faro_experiment *experiment);
-FARO_API size_t faro_experiment_instances(const faro_experiment *experiment);
 
 /* The table of settings as text, for `faro list settings` and the docs. Caller frees. */
 FARO_API char *faro_settings_table(void);
@@ -70,46 +69,42 @@ typedef struct faro_spread {
 
 typedef struct faro_outcome {
   faro_spread regret; /* final; where the measure is the error, that */
-  double updates;     /* mean number of policy updates */
-  double shifted;     /* share of updates in which V had to be shifted */
-  double posted;      /* phased learners: messages that all users handed to a shuffler, mean over instances */
-  double sent;        /* phased learners: bits that all users sent, mean over instances */
-  double users;       /* who sent, likewise */
-  double blur; /* greatest standard error of arms' features that were estimated in advance (linear-known) */
-  double lost; /* share of instances in which the best arm was eliminated */
-  double exhausted; /* share of instances in which the population ran out of clients */
-  double refused;   /* share of rounds whose user had contributed as often as the claim allows */
-  double early;     /* generalised linear: mean regret until the parameter was first estimated anew */
-  double explored;  /* and share of rounds in part 0 (study.h) */
-  double seconds;   /* of computing, over all instances */
-  size_t points;    /* of the curve */
+#define OUTCOME(member, ...) double member;
+#include <faro/outcomes.def>
+#undef OUTCOME
+  size_t points; /* of the curve */
   uint64_t round[FARO_CURVE_POINTS];
   faro_spread curve[FARO_CURVE_POINTS];
 } faro_outcome;
 
 typedef struct faro_results {
   size_t cells;
-  faro_outcome *outcome;        /* one a cell */
-  size_t resumed;               /* instances that an earlier run had finished */
-  double seconds;               /* wall time of this run */
-  struct faro_journal *journal; /* locked until the results are destroyed */
+  faro_outcome *outcome; /* one for each cell */
+  size_t resumed;        /* instances that an earlier run had finished */
+  double seconds;        /* wall time of this run */
 } faro_results;
 
 typedef struct faro_run_options {
   size_t jobs;            /* threads; 0: one a processor */
   const char *journal;    /* file that keeps finished instances, or NULL */
   bool fresh;             /* what the journal holds already is thrown away */
-  const atomic_int *stop; /* non-zero: finish nothing more; may be NULL. Safe to set in a signal handler */
-  void (*progress)(void *context, size_t done, size_t total); /* about five times a second; may be NULL */
+  /* Asked often, from any thread; true: finish nothing more. May be NULL. */
+  bool (*stopped)(void *context);
+  /* Called about five times a second, from the thread that called faro_run. May be NULL. */
+  void (*progress)(void *context, size_t done, size_t total);
   void *context;
 } faro_run_options;
 
 /* FARO_INTERRUPTED when stopped: finished instances are in the journal, and the next run with the
  * same experiment takes them from there. The journal stays, and stays locked, until the caller has put
- * the results in a safe place, removed it, and destroyed the results. OpenBLAS is set to one thread for the whole
- * process: the instances are the parallel work. */
+ * the results in a safe place, removed it, and destroyed the results. While it runs OpenBLAS has one thread: the
+ * instances are the parallel work. */
 FARO_API faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                               faro_results **results, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_results_destroy(faro_results *results);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

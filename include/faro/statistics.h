@@ -4,6 +4,21 @@
 
 #include <faro/base.h>
 
+/* Where the size of the noise comes from. */
+#define FARO_CALIBRATION_LIST(X)                                                                             \
+  X(PAPER, "paper")   /* the constants of the published theorems */                                          \
+  X(FIGURE, "figure") /* the smaller ones behind the published figures; they prove nothing */                \
+  X(TIGHT, "tight")   /* the least noise that the accountant proves */
+
+typedef enum faro_calibration {
+#define X(name, text) FARO_CALIBRATION_##name,
+  FARO_CALIBRATION_LIST(X)
+#undef X
+      FARO_CALIBRATION_COUNT
+} faro_calibration;
+
+FARO_API const char *faro_calibration_name(faro_calibration calibration);
+
 /* What was published last: sums over the first `users` users, packed as in linalg.h. */
 typedef struct faro_statistics {
   const double *sum; /* vech(x x'), then x y */

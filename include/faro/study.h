@@ -21,8 +21,6 @@
 #include <faro/glm.h>
 #include <faro/release.h>
 
-enum { FARO_PARTS = 2 };
-
 typedef struct faro_study_params {
   faro_link link;
   size_t dimension;
@@ -60,29 +58,10 @@ FARO_API bool faro_study_add(faro_study *study, const double *x, double y, unsig
 FARO_API faro_statistics faro_study_sum(const faro_study *study, unsigned part); /* vech only */
 FARO_API faro_noise faro_study_noise(const faro_study *study, unsigned part);
 
-typedef struct faro_ask {
-  unsigned part;
-  double ridge;
-  faro_region region; /* within ||theta|| <= S or not: the asker's choice, from what is public */
-  const double
-      *curvature; /* packed, public: about the Hessian; steps are scaled by its inverse. NULL: plain steps */
-  const double *start; /* public; within the region */
-} faro_ask;
-
-typedef struct faro_answer {
-  double *theta; /* the caller's, `dimension` numbers */
-  double
-      bound; /* theta's L exceeds the least over the region by no more, with probability 1 - failure; without
-                     * privacy 0, to the solver's tolerance; INFINITY under figure, where nothing is known */
-  double
-      noise; /* standard deviation of the privacy noise in an entry of the (averaged) gradient behind theta */
-  uint64_t steps; /* gradients that were released */
-} faro_answer;
-
 /* FARO_INVALID, and nothing spent, when the part's fits are used up, when the region's metric or the curvature is not
  * positive definite, and when fewer people are there than a shuffler needs. Where nobody is there yet, the ridge alone is
  * minimised. */
-FARO_API faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng *sim,
+FARO_API faro_status faro_study_fit(faro_study *study, const faro_question *question, faro_sim_rng *sim,
                                     faro_answer *answer, faro_error *error) FARO_WARN_UNUSED;
 FARO_API uint64_t faro_study_left(const faro_study *study, unsigned part); /* fits */
 

@@ -7,9 +7,11 @@
 #include "cli/cli.h"
 
 static void list_learners(void) {
-  for (size_t i = 0; i < faro_learner_kinds(); i++) {
-    const faro_learner_kind *kind = faro_learner_kind_at(i);
-    printf("  %-20s %s\n", faro_learner_kind_name(kind), faro_learner_kind_summary(kind));
+  for (size_t i = 0; i < faro_learner_count(); i++) {
+    const faro_learner_kind *kind = faro_learner_at(i);
+    printf("  %-20s %s", kind->name, kind->summary);
+    if (kind->cite) printf(" (%s)", kind->cite);
+    printf("\n");
   }
 }
 
@@ -22,10 +24,8 @@ static void list_releases(void) {
 }
 
 static void list_environments(void) {
-  for (size_t i = 0; i < faro_env_kinds(); i++) {
-    const faro_env_kind *kind = faro_env_kind_at(i);
-    printf("  %-20s %s\n", faro_env_kind_name(kind), faro_env_kind_summary(kind));
-  }
+  for (size_t i = 0; i < faro_env_count(); i++)
+    printf("  %-20s %s\n", faro_env_at(i)->name, faro_env_at(i)->summary);
 }
 
 static void list_experiment(const char *folder, const char *file) {
@@ -77,12 +77,12 @@ enum { LISTS = sizeof lists / sizeof *lists };
 /* Which learner takes which release under which calibration. */
 static void list_matrix(void) {
   printf("%-12s %-20s %s\n", "learner", "release", "calibrations");
-  for (size_t l = 0; l < faro_learner_kinds(); l++)
+  for (size_t l = 0; l < faro_learner_count(); l++)
     for (size_t r = 0; r < faro_release_kinds(); r++) {
-      const faro_learner_kind *learner = faro_learner_kind_at(l);
+      const faro_learner_kind *learner = faro_learner_at(l);
       const faro_release_kind *release = faro_release_kind_at(r);
       if (!faro_pair_takes(learner, release)) continue;
-      printf("%-12s %-20s", faro_learner_kind_name(learner), faro_release_kind_name(release));
+      printf("%-12s %-20s", learner->name, faro_release_kind_name(release));
       for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
         if (faro_pair_calibrates(learner, release, (faro_calibration)c))
           printf(" %s", faro_calibration_name((faro_calibration)c));

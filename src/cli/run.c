@@ -1,6 +1,7 @@
 /* run: faro run EXPERIMENT */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +38,11 @@ typedef struct request {
 } request;
 
 static atomic_int stop;
+
+static bool is_stopped(void *context) {
+  (void)context;
+  return atomic_load(&stop) != 0;
+}
 
 static void on_signal(int number) {
   (void)number;
@@ -163,7 +169,7 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   const faro_run_options run = {.jobs = r->jobs,
                                 .journal = journal,
                                 .fresh = r->fresh,
-                                .stop = &stop,
+                                .stopped = is_stopped,
                                 .progress = cli_progress_show,
                                 .context = &progress};
   faro_results *results = NULL;
@@ -175,8 +181,7 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   if (status == FARO_OK) status = faro_report_write(report, out, error);
   if (status == FARO_OK) (void)remove(journal);
   const int result = status == FARO_OK ? show(r, report, out) : cli_fail(error);
-  if (status == FARO_INTERRUPTED)
-    fprintf(stderr, "faro: the same command goes on from there (kept in %s)\n", out);
+  if (status == FARO_INTERRUPTED) fprintf(stderr, "faro: the same command continues it (saved in %s)\n", out);
   faro_report_destroy(report);
   faro_results_destroy(results);
   return result;

@@ -1,5 +1,5 @@
-/* linear-adversarial: an oblivious adversary that rotates the arms so that old information is least
- * useful.
+/* linear-adversarial: an oblivious adversary that rotates the arms so that old information is of least
+ * use.
  *
  * A random orthonormal basis q_1 .. q_n of the first n = d - 1 coordinates is cut into planes
  * (q_1, q_2), (q_3, q_4), ... (the last takes q_{n-1} again when n is odd; n = 1 leaves a line). The
@@ -14,11 +14,18 @@
 
 #include "env/kind.h"
 
+typedef struct adversary {
+  faro_env env;
+  double *basis; /* row i is q_i */
+} adversary;
+
+static double *basis_of(faro_env *env) { return ((adversary *)(void *)env)->basis; }
+
 static const double TURN = 2.399963229728653; /* pi (3 - sqrt 5) */
 
-/* Gram-Schmidt on random directions: row i of basis is q_i. */
+/* Gram-Schmidt on random directions. */
 static void draw_basis(faro_env *env, size_t n) {
-  double *q = env->basis;
+  double *q = basis_of(env);
   for (size_t i = 0; i < n; i++) {
     faro_linear_unit(&env->instance, n, q + i * n, 1);
     double square = 0;
@@ -38,7 +45,7 @@ static void turn(faro_env *env) {
   const size_t planes = (n + 1) / 2;
   const size_t plane = (size_t)((double)env->round * (double)planes / (double)env->params.horizon);
   const size_t first = 2 * plane + 1 < n ? 2 * plane : (n > 1 ? n - 2 : 0);
-  const double *q = env->basis + first * n;
+  const double *q = basis_of(env) + first * n;
   const double *r = n > 1 ? q + n : q;
   const double scale = env->params.draw == FARO_DRAW_PUBLISHED ? 1 : sqrt(0.5);
   for (size_t a = 0; a < env->arms.count; a++) {
@@ -51,14 +58,24 @@ static void turn(faro_env *env) {
   faro_linear_settle(env);
 }
 
+static faro_status init(faro_env *env, faro_error *error) {
+  adversary *a = (adversary *)(void *)env;
+  const size_t n = env->params.dimension;
+  a->basis = faro_arena_alloc(&env->arena, n * n, sizeof *a->basis, error);
+  return a->basis ? faro_env_make_arms(env, env->params.arms, error) : FARO_MEMORY;
+}
+
 static void begin(faro_env *env) {
+  faro_linear_draw_parameter(env);
   draw_basis(env, env->arms.dimension - 1);
   turn(env);
 }
 
-const faro_env_kind faro_env_linear_adversarial = {
-    .name = "linear-adversarial",
-    .summary = "linear rewards, arms rotated so that old information is least useful",
+const faro_env_rules faro_env_linear_adversarial = {
+    .about = {.name = "linear-adversarial",
+              .summary = "linear rewards, arms rotated so that old information is of least use"},
+    .size = sizeof(adversary),
+    .init = init,
     .begin = begin,
     .next = turn,
 };

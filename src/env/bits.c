@@ -1,19 +1,31 @@
 /* bits-random, bits-hard: streams of bits, for private running sums.
  *
- * bits-hard is the stream behind the lower bound of 001 section 4, Delta_{n,k} without a prefix: one fair bit, then
- * `rep` copies of another fair bit, and again, until n users have come. Whoever has k shufflers cannot tell the runs
- * in time. With log n shufflers rep is 1, and the stream the same as bits-random.
+ * bits-hard is the stream behind the lower bound of Tenenbaum et al. 2023, section 4, Delta_{n,k} without a
+ * prefix: one fair bit, then `rep` copies of another fair bit, and again, until n users have come. A server
+ * with k shufflers cannot tell the runs in time. With log n shufflers rep is 1, and the stream is the same
+ * as bits-random.
  *
  *   n  horizon   k  shufflers   c = e^epsilon / (e^(2 epsilon) + 1)   rep = 1/2 n^(1/(2k+1)) c^(2k/(2k+1)) */
 #include <math.h>
 
 #include "env/kind.h"
 
+typedef struct bits {
+  faro_env env;
+  uint64_t word; /* fair bits that were drawn already: the lowest `left` of it */
+  unsigned left;
+  uint64_t repeats; /* bits-hard only: the length of every other run */
+  uint64_t run;     /* users left in this run */
+  bool repeated;    /* it is one of the long ones */
+  bool bit;         /* its value */
+} bits;
+
+static bits *bits_of(faro_env *env) { return (bits *)(void *)env; }
+
 /* 64 bits for each word drawn: a user costs a shift. */
-static inline bool fair_bit(faro_env *env) {
-  faro_env_bits *b = &env->bits;
+static inline bool fair_bit(bits *b) {
   if (b->left == 0) {
-    b->word = faro_rng_next(&env->context.rng);
+    b->word = faro_rng_next(&b->env.context.rng);
     b->left = 64;
   }
   const bool bit = b->word & 1;
@@ -22,8 +34,8 @@ static inline bool fair_bit(faro_env *env) {
   return bit;
 }
 
-static void begin_random(faro_env *env) { env->bits = (faro_env_bits){0}; }
-static double next_random(faro_env *env) { return fair_bit(env); }
+static void begin_random(faro_env *env) { bits_of(env)->left = 0; }
+static double next_random(faro_env *env) { return fair_bit(bits_of(env)); }
 
 static double shufflers_of(const faro_env_params *p) {
   if (p->shufflers > 0) return (double)p->shufflers;
@@ -38,30 +50,38 @@ static uint64_t repeats_of(const faro_env_params *p) {
 }
 
 static void begin_hard(faro_env *env) {
-  env->bits = (faro_env_bits){.repeats = repeats_of(&env->params), .repeated = true};
+  bits *b = bits_of(env);
+  b->left = 0;
+  b->run = 0;
+  b->repeats = repeats_of(&env->params);
+  b->repeated = true;
 }
 
 static double next_hard(faro_env *env) {
-  faro_env_bits *b = &env->bits;
+  bits *b = bits_of(env);
   if (b->run == 0) {
     b->repeated = !b->repeated;
     b->run = b->repeated ? b->repeats : 1;
-    b->bit = fair_bit(env);
+    b->bit = fair_bit(b);
   }
   b->run--;
   return b->bit;
 }
 
-const faro_env_kind faro_env_bits_random = {
-    .name = "bits-random",
-    .summary = "a stream of independent fair bits, for learner sum",
+const faro_env_rules faro_env_bits_random = {
+    .about = {.name = "bits-random",
+              .summary = "a stream of independent fair bits, for learner sum",
+              .traits = FARO_ENV_STREAM},
+    .size = sizeof(bits),
     .begin = begin_random,
     .value = next_random,
 };
 
-const faro_env_kind faro_env_bits_hard = {
-    .name = "bits-hard",
-    .summary = "a stream of single and repeated fair bits: 001's lower bound, for learner sum",
+const faro_env_rules faro_env_bits_hard = {
+    .about = {.name = "bits-hard",
+              .summary = "a stream of single and repeated fair bits, hard to sum with few shufflers, for learner sum",
+              .traits = FARO_ENV_STREAM},
+    .size = sizeof(bits),
     .begin = begin_hard,
     .value = next_hard,
 };

@@ -1,57 +1,76 @@
-/* kind: what an environment is made of, for the files that implement one. */
+/* kind: what an environment is made of, for the files that implement one.
+ *
+ * An environment is a struct of its own whose first member is a faro_env. What init cannot put into the
+ * struct it allocates from the environment's arena. */
 #ifndef FARO_ENV_KIND_H
 #define FARO_ENV_KIND_H
 
-#include <faro/design.h>
 #include <faro/env.h>
 #include <faro/random.h>
 
 #include "base/arena.h"
 
-struct faro_env_kind {
-  const char *name, *summary;
-  bool clients;                           /* a population: clients report averages, see faro_env_client */
-  double (*pull)(faro_env *, size_t arm); /* a reward; NULL: drawn about the arm's mean */
-  bool signs;                             /* features as `sphere` has them, whatever `draw` says */
-  bool glm;                               /* generalised linear rewards, by `link` */
-  faro_link link;
-  void (*begin)(faro_env *);   /* arms of the first round */
-  void (*next)(faro_env *);    /* arms of round env->round; NULL: they stay */
-  double (*value)(faro_env *); /* of a stream: the next number; NULL: there are arms */
+typedef struct faro_env_rules faro_env_rules;
+
+struct faro_env_rules {
+  faro_env_kind about;
+  size_t size; /* of the state, whose first member is a faro_env */
+
+  /* Optional. What init would refuse, without making anything: arms, draw and settings. NULL: the number of arms. */
+  faro_status (*check)(const faro_env_rules *, const faro_env_params *, faro_error *);
+  /* Optional. Changes what the framework says of linear rewards with these draws. */
+  void (*describe)(const faro_env_params *, faro_env_facts *);
+  /* Optional. Makes the arms (faro_env_make_arms) and what else is needed; NULL: params.arms arms. */
+  faro_status (*init)(faro_env *, faro_error *);
+  /* Required. Draws an instance: the parameter, and the arms of the first round. */
+  void (*begin)(faro_env *);
+  /* Optional. Arms of round env->round; NULL: they stay. */
+  void (*next)(faro_env *);
+  /* Optional. A reward of an arm; NULL: drawn about the arm's mean. */
+  double (*pull)(faro_env *, size_t arm);
+  /* Streams only, required there: the next number. */
+  double (*value)(faro_env *);
+  /* Populations only, required there: see faro_env_client. */
+  void (*client)(faro_env *, size_t support, const size_t *arm, const uint64_t *pulls, double *average);
+  /* Optional. Frees what init made outside the arena. */
+  void (*destroy)(faro_env *);
 };
 
-/* State of a stream of bits (bits.c). */
-typedef struct faro_env_bits {
-  uint64_t word; /* fair bits that were drawn already: the lowest `left` of it */
-  unsigned left;
-  uint64_t repeats; /* of bits-hard: the length of every other run */
-  uint64_t run;     /* users that the run at hand still has */
-  bool repeated;    /* it is one of the long ones */
-  bool bit;         /* its value */
-} faro_env_bits;
-
 struct faro_env {
-  const faro_env_kind *kind;
+  const faro_env_rules *rules;
   faro_arena arena;
-  faro_env_params params;
+  faro_env_params params; /* settings are there, and the environment's own */
+  double low;             /* the least reward */
   faro_arms arms;
-  double *theta, *mean; /* <x, theta> of each arm in this round: its mean reward, but for a link */
-  double best;          /* the greatest mean reward */
-  double *basis;        /* scratch of kinds that need d x d */
-  faro_points *net;     /* the arms, where they are a net */
-  double *direction; /* linear-known: parameters that arms stand for, actions of a context, sums of squares */
-  double *offer, *square, error;
-  double top;     /* linear-known: mean reward of the best response to theta */
+  double *theta;
+  double *mean;   /* <x, theta> of each arm in this round; the mean reward is its link */
+  double best;    /* the greatest mean reward */
+  double error;   /* see faro_env_error */
   uint64_t round; /* from 0 */
-  faro_env_bits bits;
-  uint64_t user; /* who plays this round */
+  uint64_t user;  /* who plays this round */
   faro_sim_rng instance, context, reward, visitor;
 };
 
-/* Pieces for linear environments (linear.c). */
+/* Whether params.arms is in range. */
+faro_status faro_env_check_arms(const faro_env_params *params, faro_error *error) FARO_WARN_UNUSED;
+/* Room for `count` arms, their means and the parameter. */
+faro_status faro_env_make_arms(faro_env *env, size_t count, faro_error *error) FARO_WARN_UNUSED;
+
+/* Pieces of linear environments (linear.c). */
 void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride); /* uniform on the sphere */
+void faro_linear_draw_parameter(faro_env *env);
 void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
 double faro_linear_reward(faro_env *env, double mean); /* drawn about the mean */
 void faro_linear_settle(faro_env *env);                /* arms have changed: new version, means, best */
+
+/* Linear environments whose arms may be a net of the sphere or ball (linear.c): a setting, check and init. */
+#define FARO_LINEAR_ZETA                                                                                     \
+  {"zeta", FARO_SETTING_REAL, offsetof(faro_env_settings, zeta), 0, 1, 0, NULL,                              \
+   "continuous arms: all of the sphere or ball that draw names, by a net of this radius; 0: finite arms"}
+extern const faro_setting faro_linear_settings[];
+faro_status faro_linear_check(const faro_env_rules *rules, const faro_env_params *params, faro_error *error);
+faro_status faro_linear_init(faro_env *env, faro_error *error);
+
+bool faro_draws_plainly(const faro_env_params *params); /* sphere or ball: no constant feature */
 
 #endif

@@ -1,74 +1,119 @@
-/* linear-known: contextual bandits whose contexts come from a known distribution, as linear bandits without contexts. 003
- * III-A (after Hanna, Yang, Fragouli 2022).
+/* linear-known: contextual bandits whose contexts come from a known distribution, as linear bandits
+ * without contexts. Hanna et al. 2022, III-A (after Hanna, Yang, Fragouli 2022).
  *
  *   c         a context: `actions` actions with features phi(a, c), independent and uniform on the unit sphere
- *   theta_j   a parameter that arm j stands for: whoever is told j plays the action that is best under theta_j
+ *   theta_j   a parameter that arm j stands for: a user who is told j plays the action that is best under theta_j
  *   g_j       = E_c[ phi of that action ]: the features of arm j, since its mean reward is <g_j, theta>
  *
- * g is found once from `samples` contexts drawn from the known distribution, before anybody has done anything; so no private
- * data go into it, and a user returns nothing but a reward. The best of all policies responds to theta itself; what the arms
- * fall short of it is part of the regret, and falls with their number. */
+ * g is found once from `samples` contexts drawn from the known distribution, before anybody has done
+ * anything. So no private data go into it, and a user returns nothing but a reward. The best of all
+ * policies responds to theta itself; what the arms fall short of it is part of the regret, and falls with
+ * their number. */
 #include <math.h>
 #include <string.h>
 
 #include "env/kind.h"
 
-static const double *best_response(const faro_env *env, const double *theta) {
+typedef struct known {
+  faro_env env;
+  size_t actions;
+  uint64_t samples;
+  double *direction; /* theta_j of each arm */
+  double *offer;     /* the actions of a context */
+  double *square;    /* sums of squares of the arms' features over the samples */
+  double top;        /* mean reward of the best response to theta */
+} known;
+
+static known *known_of(faro_env *env) { return (known *)(void *)env; }
+
+static const faro_setting settings[] = {
+    {"actions", FARO_SETTING_COUNT, offsetof(faro_env_settings, actions), 2, 1000, 10, NULL,
+     "linear-known only: actions offered in a context"},
+    {"samples", FARO_SETTING_COUNT, offsetof(faro_env_settings, samples), 100, 1e7, 10000, NULL,
+     "linear-known only: contexts drawn in advance, to find what each arm means"},
+    {0}};
+
+static faro_status check(const faro_env_rules *rules, const faro_env_params *p, faro_error *error) {
+  const faro_env_settings *own = p->settings;
+  if (own->actions < 2 || own->samples < 1)
+    return faro_fail(error, FARO_INVALID, "actions must be 2 or more, samples 1 or more (got %llu, %llu)",
+                     (unsigned long long)own->actions, (unsigned long long)own->samples);
+  if (p->draw != FARO_DRAW_SPHERE)
+    return faro_fail(error, FARO_INVALID, "draw must be sphere for %s", rules->about.name);
+  return faro_env_check_arms(p, error);
+}
+
+static faro_status init(faro_env *env, faro_error *error) {
+  known *k = known_of(env);
+  const faro_env_settings *own = env->params.settings;
   const size_t d = env->params.dimension;
+  k->actions = (size_t)own->actions;
+  k->samples = own->samples;
+  const faro_status status = faro_env_make_arms(env, env->params.arms, error);
+  if (status != FARO_OK) return status;
+  k->direction = faro_arena_alloc(&env->arena, d * env->arms.count, sizeof *k->direction, error);
+  k->offer = faro_arena_alloc(&env->arena, d * k->actions, sizeof *k->offer, error);
+  k->square = faro_arena_alloc(&env->arena, d * env->arms.stride, sizeof *k->square, error);
+  return k->direction && k->offer && k->square ? FARO_OK : FARO_MEMORY;
+}
+
+static const double *best_response(const known *k, const double *theta) {
+  const size_t d = k->env.params.dimension;
   size_t best = 0;
   double most = -INFINITY;
-  for (size_t a = 0; a < env->params.actions; a++) {
+  for (size_t a = 0; a < k->actions; a++) {
     double value = 0;
-    for (size_t i = 0; i < d; i++) value += env->offer[a * d + i] * theta[i];
+    for (size_t i = 0; i < d; i++) value += k->offer[a * d + i] * theta[i];
     if (value <= most) continue;
     most = value;
     best = a;
   }
-  return env->offer + best * d;
+  return k->offer + best * d;
 }
 
-static void draw_context(faro_env *env, faro_sim_rng *sim) {
-  for (size_t a = 0; a < env->params.actions; a++)
-    faro_linear_unit(sim, env->params.dimension, env->offer + a * env->params.dimension, 1);
+static void draw_context(known *k, faro_sim_rng *sim) {
+  const size_t d = k->env.params.dimension;
+  for (size_t a = 0; a < k->actions; a++) faro_linear_unit(sim, d, k->offer + a * d, 1);
 }
 
 /* Sums and sums of squares of every arm's features over the samples. */
-static void sample(faro_env *env) {
+static void sample(known *k) {
+  faro_env *env = &k->env;
   const size_t d = env->params.dimension;
   memset(env->arms.x, 0, d * env->arms.stride * sizeof *env->arms.x);
-  memset(env->square, 0, d * env->arms.stride * sizeof *env->square);
-  env->top = 0;
-  for (uint64_t n = 0; n < env->params.samples; n++) {
-    draw_context(env, &env->instance);
-    const double *best = best_response(env, env->theta);
-    for (size_t i = 0; i < d; i++) env->top += best[i] * env->theta[i] / (double)env->params.samples;
+  memset(k->square, 0, d * env->arms.stride * sizeof *k->square);
+  k->top = 0;
+  for (uint64_t n = 0; n < k->samples; n++) {
+    draw_context(k, &env->instance);
+    const double *best = best_response(k, env->theta);
+    for (size_t i = 0; i < d; i++) k->top += best[i] * env->theta[i] / (double)k->samples;
     for (size_t j = 0; j < env->arms.count; j++) {
-      const double *phi = best_response(env, env->direction + j * d);
+      const double *phi = best_response(k, k->direction + j * d);
       for (size_t i = 0; i < d; i++) {
         env->arms.x[i * env->arms.stride + j] += phi[i];
-        env->square[i * env->arms.stride + j] += phi[i] * phi[i];
+        k->square[i * env->arms.stride + j] += phi[i] * phi[i];
       }
     }
   }
 }
 
 /* Means, and the largest standard error: at most the root of the summed variances, whatever the direction. */
-static void settle(faro_env *env) {
+static void settle(known *k) {
+  faro_env *env = &k->env;
   const size_t d = env->params.dimension;
-  const double n = (double)env->params.samples;
+  const double n = (double)k->samples;
   env->error = 0;
   for (size_t j = 0; j < env->arms.count; j++) {
     double variance = 0;
     for (size_t i = 0; i < d; i++) {
       double *x = &env->arms.x[i * env->arms.stride + j];
       *x /= n;
-      variance += env->square[i * env->arms.stride + j] / n - *x * *x;
+      variance += k->square[i * env->arms.stride + j] / n - *x * *x;
     }
     env->error = fmax(env->error, sqrt(fmax(variance, 0) / n));
   }
   faro_linear_settle(env);
-  env->best = fmax(env->best,
-                   env->top); /* regret is against the best response to theta itself, which no arm may be */
+  env->best = fmax(env->best, k->top); /* of all policies: perhaps no arm is as good */
 }
 
 static bool same(const faro_env *env, size_t a, size_t b) {
@@ -77,23 +122,25 @@ static bool same(const faro_env *env, size_t a, size_t b) {
   return true;
 }
 
-static void move(faro_env *env, size_t to, size_t from) {
+static void move(known *k, size_t to, size_t from) {
+  faro_env *env = &k->env;
   const size_t d = env->params.dimension;
   for (size_t i = 0; i < d; i++) {
     env->arms.x[i * env->arms.stride + to] = env->arms.x[i * env->arms.stride + from];
-    env->square[i * env->arms.stride + to] = env->square[i * env->arms.stride + from];
-    env->direction[to * d + i] = env->direction[from * d + i];
+    k->square[i * env->arms.stride + to] = k->square[i * env->arms.stride + from];
+    k->direction[to * d + i] = k->direction[from * d + i];
   }
 }
 
 /* Parameters so near each other that they chose alike in every context are one arm. Columns beyond the count stay zero. */
-static void merge(faro_env *env) {
+static void merge(known *k) {
+  faro_env *env = &k->env;
   size_t kept = 0;
   for (size_t j = 0; j < env->arms.count; j++) {
-    bool known = false;
-    for (size_t i = 0; i < kept && !known; i++) known = same(env, i, j);
-    if (known) continue;
-    if (kept != j) move(env, kept, j);
+    bool seen = false;
+    for (size_t i = 0; i < kept && !seen; i++) seen = same(env, i, j);
+    if (seen) continue;
+    if (kept != j) move(k, kept, j);
     kept++;
   }
   for (size_t j = kept; j < env->arms.count; j++)
@@ -101,34 +148,44 @@ static void merge(faro_env *env) {
   env->arms.count = kept;
 }
 
-static void draw(faro_env *env) {
+static void draw(known *k) {
+  faro_env *env = &k->env;
   env->arms.count = env->params.arms;
   for (size_t j = 0; j < env->arms.count; j++)
-    faro_linear_unit(&env->instance, env->params.dimension, env->direction + j * env->params.dimension, 1);
-  sample(env);
-  merge(env);
+    faro_linear_unit(&env->instance, env->params.dimension, k->direction + j * env->params.dimension, 1);
+  sample(k);
+  merge(k);
 }
 
-/* Two arms there must be. */
+/* An instance has two arms at least. */
 static void begin(faro_env *env) {
-  do draw(env);
+  known *k = known_of(env);
+  faro_linear_draw_parameter(env);
+  do draw(k);
   while (env->arms.count < 2);
-  settle(env);
+  settle(k);
 }
 
 /* The user sees a context, plays the best response to what it was told, and gets that action's reward. */
 static double pull(faro_env *env, size_t arm) {
-  draw_context(env, &env->context);
-  const double *phi = best_response(env, env->direction + arm * env->params.dimension);
+  known *k = known_of(env);
+  const size_t d = env->params.dimension;
+  draw_context(k, &env->context);
+  const double *phi = best_response(k, k->direction + arm * d);
   double mean = 0;
-  for (size_t i = 0; i < env->params.dimension; i++) mean += phi[i] * env->theta[i];
+  for (size_t i = 0; i < d; i++) mean += phi[i] * env->theta[i];
   return faro_linear_reward(env, mean);
 }
 
-const faro_env_kind faro_env_linear_known = {
-    .name = "linear-known",
-    .summary = "contexts from a known distribution: arms are parameters to respond to",
-    .signs = true,
+const faro_env_rules faro_env_linear_known = {
+    .about = {.name = "linear-known",
+              .summary = "contexts from a known distribution: arms are parameters to respond to",
+              .traits = FARO_ENV_STAYS,
+              .settings = settings,
+              .settings_size = sizeof(faro_env_settings)},
+    .size = sizeof(known),
+    .check = check,
+    .init = init,
     .begin = begin,
     .pull = pull,
 };

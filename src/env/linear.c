@@ -1,7 +1,47 @@
-/* linear: drawing arms on the sphere, and what follows from them. */
+/* linear: drawing parameters and arms on the sphere, nets of it, and what follows from them. */
+#include <faro/design.h>
+
 #include <math.h>
+#include <string.h>
 
 #include "env/kind.h"
+
+const faro_setting faro_linear_settings[] = {FARO_LINEAR_ZETA, {0}};
+
+static double zeta_of(const faro_env_params *p) { return ((const faro_env_settings *)p->settings)->zeta; }
+
+static faro_shape shape_of(const faro_env_params *p) {
+  return p->draw == FARO_DRAW_BALL ? FARO_BALL : FARO_SPHERE;
+}
+
+static faro_status make_net(faro_points **net, const faro_env_params *p, faro_error *error) {
+  return faro_points_net(net, shape_of(p), p->dimension, zeta_of(p), error);
+}
+
+/* A net of too many points is refused before any is made. */
+faro_status faro_linear_check(const faro_env_rules *rules, const faro_env_params *p, faro_error *error) {
+  (void)rules;
+  const double zeta = zeta_of(p);
+  if (zeta == 0) return faro_env_check_arms(p, error);
+  if (!faro_draws_plainly(p))
+    return faro_fail(error, FARO_INVALID, "zeta must be 0 unless draw is sphere or ball (got %g)", zeta);
+  faro_points *none = NULL;
+  return faro_net_size(shape_of(p), p->dimension, zeta) <= FARO_POINTS_MAX ? FARO_OK
+                                                                           : make_net(&none, p, error);
+}
+
+faro_status faro_linear_init(faro_env *env, faro_error *error) {
+  if (zeta_of(&env->params) == 0) return faro_env_make_arms(env, env->params.arms, error);
+  faro_points *net = NULL;
+  faro_status status = make_net(&net, &env->params, error);
+  if (status != FARO_OK) return status;
+  const faro_arms *points = faro_points_arms(net);
+  status = faro_env_make_arms(env, points->count, error);
+  if (status == FARO_OK)
+    memcpy(env->arms.x, points->x, points->dimension * points->stride * sizeof *points->x);
+  faro_points_destroy(net);
+  return status;
+}
 
 void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride) {
   double square = 0;
@@ -13,6 +53,18 @@ void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride) {
   for (size_t i = 0; i < n; i++) u[i * stride] *= scale;
 }
 
+void faro_linear_draw_parameter(faro_env *env) {
+  const size_t d = env->params.dimension;
+  if (faro_draws_plainly(&env->params)) {
+    faro_linear_unit(&env->instance, d, env->theta, 1);
+    return;
+  }
+  const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
+  faro_linear_unit(&env->instance, d - 1, env->theta, 1);
+  for (size_t i = 0; i + 1 < d; i++) env->theta[i] *= last;
+  env->theta[d - 1] = last;
+}
+
 /* The published script replaces its first d arms by the axes: (e_i, 1), and (0, 1) as the last. */
 static void put_axes(faro_env *env) {
   const size_t d = env->arms.dimension;
@@ -22,11 +74,6 @@ static void put_axes(faro_env *env) {
 
 /* On the sphere, or at a distance U^(1/d) from the centre, which is uniform in the ball. */
 static void draw_plain(faro_env *env, faro_sim_rng *sim) {
-  if (env->net) { /* theta has length 1: the best of the whole set is theta itself */
-    faro_linear_settle(env);
-    env->best = 1;
-    return;
-  }
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   for (size_t a = 0; a < env->arms.count; a++) {
@@ -38,14 +85,11 @@ static void draw_plain(faro_env *env, faro_sim_rng *sim) {
   faro_linear_settle(env);
 }
 
-void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim) {
+/* The published and the appended draw: the last feature is constant. */
+static void draw_appended(faro_env *env, faro_sim_rng *sim) {
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   const bool published = env->params.draw == FARO_DRAW_PUBLISHED;
-  if (env->params.draw == FARO_DRAW_SPHERE || env->params.draw == FARO_DRAW_BALL) {
-    draw_plain(env, sim);
-    return;
-  }
   for (size_t a = 0; a < env->arms.count; a++) faro_linear_unit(sim, d - 1, env->arms.x + a, stride);
   if (published) put_axes(env);
   const double scale = published ? 1 : sqrt(0.5);
@@ -56,8 +100,24 @@ void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim) {
   faro_linear_settle(env);
 }
 
+/* On a net theta itself is the best of the whole set, and has length 1. */
+void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim) {
+  if (env->rules->check == faro_linear_check && zeta_of(&env->params) > 0) {
+    faro_linear_settle(env);
+    env->best = 1;
+  } else if (faro_draws_plainly(&env->params)) draw_plain(env, sim);
+  else draw_appended(env, sim);
+}
+
 void faro_linear_settle(faro_env *env) {
   env->arms.version++;
   const size_t best = faro_means(&env->arms, env->theta, env->mean);
-  env->best = faro_link_mean(faro_env_kind_link(env->kind), env->mean[best]);
+  env->best = faro_link_mean(env->rules->about.link, env->mean[best]);
+}
+
+double faro_linear_reward(faro_env *env, double mean) {
+  const double u = faro_sim_uniform(&env->reward);
+  const double low = env->low;
+  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
+  return mean + (2 * u - 1) * fmin(mean - low, 1 - mean);
 }

@@ -1,12 +1,61 @@
-/* linear-population: one action for everybody, feedback from clients whose own parameters scatter about the common one.
- * 002 section 2. */
+/* linear-population: one action for everybody, feedback from clients whose own parameters scatter about
+ * the common one. Li, Zhou & Ji 2022, section 2. */
+#include <math.h>
+
 #include "env/kind.h"
 
-static void begin(faro_env *env) { faro_linear_draw_arms(env, &env->instance); }
+typedef struct population {
+  faro_env env;
+  double *own; /* a client's parameter less the common one */
+} population;
 
-const faro_env_kind faro_env_linear_population = {
-    .name = "linear-population",
-    .summary = "linear rewards of a population: clients with parameters of their own report averages",
-    .clients = true,
+static const faro_setting settings[] = {
+    FARO_LINEAR_ZETA,
+    {"spread", FARO_SETTING_REAL, offsetof(faro_env_settings, spread), 0, 10, 0.1, NULL,
+     "linear-population only: standard deviation of clients' parameters about the common one"},
+    {0}};
+
+static double spread_of(const faro_env_params *p) { return ((const faro_env_settings *)p->settings)->spread; }
+
+static void describe(const faro_env_params *params, faro_env_facts *facts) {
+  facts->spread = spread_of(params);
+}
+
+static faro_status init(faro_env *env, faro_error *error) {
+  population *p = (population *)(void *)env;
+  p->own = faro_arena_alloc(&env->arena, env->params.dimension, sizeof *p->own, error);
+  return p->own ? faro_linear_init(env, error) : FARO_MEMORY;
+}
+
+static void begin(faro_env *env) {
+  faro_linear_draw_parameter(env);
+  faro_linear_draw_arms(env, &env->instance);
+}
+
+/* theta_u = theta + noise: only its products with the arms matter. */
+static void client(faro_env *env, size_t support, const size_t *arm, const uint64_t *pulls, double *average) {
+  const size_t d = env->params.dimension;
+  const double spread = spread_of(&env->params);
+  double *own = ((population *)(void *)env)->own;
+  for (size_t i = 0; i < d; i++) own[i] = spread * faro_sim_normal(&env->context);
+  for (size_t k = 0; k < support; k++) {
+    const double *x = env->arms.x + arm[k];
+    double mean = env->mean[arm[k]];
+    for (size_t i = 0; i < d; i++) mean += own[i] * x[i * env->arms.stride];
+    average[k] = mean + faro_sim_normal(&env->reward) / sqrt((double)pulls[k]);
+  }
+}
+
+const faro_env_rules faro_env_linear_population = {
+    .about = {.name = "linear-population",
+              .summary = "linear rewards of a population: clients with parameters of their own report averages",
+              .traits = FARO_ENV_STAYS | FARO_ENV_POPULATION,
+              .settings = settings,
+              .settings_size = sizeof(faro_env_settings)},
+    .size = sizeof(population),
+    .check = faro_linear_check,
+    .describe = describe,
+    .init = init,
     .begin = begin,
+    .client = client,
 };

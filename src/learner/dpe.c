@@ -1,21 +1,20 @@
-/* dpe: one action for a population, private averages from sampled clients. DP-DPE, 002 Alg. 1. */
+/* dpe: one action for a population, private averages from sampled clients. DP-DPE, Li, Zhou & Ji 2022, Alg. 1. */
 #include <math.h>
 
-#include "learner/elimination.h"
+#include "learner/eliminator.h"
 
-static double length(const faro_elimination *e) { return ldexp(1, (int)e->phase); } /* h_1 = 2, doubled */
+static double length(const faro_eliminator *e) { return ldexp(1, (int)e->phase); } /* h_1 = 2, doubled */
 
-static uint64_t clients(const faro_elimination *e) {
-  const faro_learner_params *p = &e->learner.params;
-  return p->clients > 0
-             ? p->clients
-             : (uint64_t)fmax(2,
-                              ceil(pow(2, p->alpha * (double)e->phase))); /* two: a shuffler needs company */
+/* Two at least: a shuffler needs company. */
+static uint64_t clients(const faro_eliminator *e) {
+  if (e->params.clients > 0) return e->params.clients;
+  return (uint64_t)fmax(2, ceil(pow(2, e->settings.alpha * (double)e->phase)));
 }
 
-/* DEVIATION: S is cut to d (d + 1) / 2, which no design needs to exceed. 002 eq. (3), beta = 1/(kT); the privacy noise is 2 sd sqrt(S d) in every trust model, sd that of the mean over clients. */
-static double width(const faro_elimination *e, const faro_heard *heard) {
-  const faro_learner_params *p = &e->learner.params;
+/* Eq. (3), beta = 1/(kT). The privacy noise is 2 sd sqrt(S d) in every trust model, sd that of the mean over clients.
+ * DEVIATION: S is cut to d (d + 1) / 2, which no design needs to exceed. */
+static double width(const faro_eliminator *e, const faro_heard *heard) {
+  const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;
   const double users = (double)e->plan.clients;
   double sd = 0;
@@ -25,11 +24,15 @@ static double width(const faro_elimination *e, const faro_heard *heard) {
          sqrt(2 * log((double)p->arms->count * (double)p->horizon));
 }
 
-static const faro_rules rules = {.length = length, .clients = clients, .width = width};
-
-const faro_learner_kind faro_learner_dpe = {
-    .name = "dpe",
-    .summary = "elimination for a population, from private averages of sampled clients (002)",
-    FARO_ELIMINATION_KIND,
-    .rules = &rules,
+const faro_eliminator_kind faro_eliminator_dpe = {
+    .about = {.name = "dpe",
+              .summary = "elimination for a population, from private averages of sampled clients",
+              .cite = "Li, Zhou & Ji 2022",
+              .protocol = FARO_PROTOCOL_ELIMINATOR,
+              .refuses = 1U << FARO_CALIBRATION_FIGURE,
+              .settings = faro_eliminator_of_clients,
+              .settings_size = sizeof(faro_eliminator_settings)},
+    .length = length,
+    .clients = clients,
+    .width = width,
 };

@@ -33,13 +33,15 @@
 
 #include "base/abort.h"
 #include "glm/link.h"
-#include "learner/observer.h"
+#include "learner/optimism.h"
+#include "learner/watching.h"
 
 #define LAMBDA 10.0
 enum { STEPS = 100 };
 
 typedef struct ecolog {
-  faro_observer o;
+  faro_watching w;
+  bool figure;
   double *theta, *next, *bar;
   double *A, *pull, *h, *k; /* scratch of minimise: packed, and vectors */
   double weight;            /* (2 + D) / 2 of the steps */
@@ -74,12 +76,12 @@ static void settle(double z0, double q, const term *t, double *mean, double *slo
  * theta = A^-1 V from - weight g A^-1 x with A = V + nu I and g the loss's derivative at <x, theta>. Returns
  * d ||theta|| / d nu, which is below 0. */
 static double penalised(ecolog *l, double nu, const double *from, const term *t, double *theta) {
-  const size_t d = l->o.learner.params.dimension;
-  memcpy(l->A, l->o.V, faro_packed(d) * sizeof *l->A);
+  const size_t d = l->w.params.dimension;
+  memcpy(l->A, l->w.V, faro_packed(d) * sizeof *l->A);
   for (size_t i = 0; i < d; i++) l->A[faro_diagonal(i)] += nu;
-  FARO_INVARIANT(faro_spd_factor(l->o.spd, l->A));
-  faro_spd_solve(l->o.spd, from, l->pull); /* A^-1 V from = from - nu A^-1 from */
-  faro_spd_solve(l->o.spd, t->x, l->h);
+  FARO_INVARIANT(faro_spd_factor(l->w.spd, l->A));
+  faro_spd_solve(l->w.spd, from, l->pull); /* A^-1 V from = from - nu A^-1 from */
+  faro_spd_solve(l->w.spd, t->x, l->h);
   for (size_t i = 0; i < d; i++) theta[i] = from[i] - nu * l->pull[i];
   const double q = l->weight * faro_dot(d, t->x, l->h);
   double mean;
@@ -87,7 +89,7 @@ static double penalised(ecolog *l, double nu, const double *from, const term *t,
   settle(faro_dot(d, t->x, theta), q, t, &mean, &slope);
   for (size_t i = 0; i < d; i++) theta[i] -= l->weight * (t->count * mean - t->y) * l->h[i];
   slope *= l->weight * t->count;
-  faro_spd_solve(l->o.spd, theta, l->k); /* theta' = -(A + slope x x')^-1 theta, by Sherman and Morrison */
+  faro_spd_solve(l->w.spd, theta, l->k); /* theta' = -(A + slope x x')^-1 theta, by Sherman and Morrison */
   const double along = faro_dot(d, l->h, theta);
   const double square =
       faro_dot(d, theta, l->k) - slope * along * along / (1 + slope * faro_dot(d, t->x, l->h));
@@ -97,8 +99,8 @@ static double penalised(ecolog *l, double nu, const double *from, const term *t,
 /* ... over ||theta|| <= S: its length falls as nu grows. Newton's method on 1 / length, which is nearly straight in nu
  * (More and Sorensen 1983), within a bracket. */
 static void minimise(ecolog *l, const double *from, const term *t, double *theta) {
-  const size_t d = l->o.learner.params.dimension;
-  const double S = l->o.learner.params.bound;
+  const size_t d = l->w.params.dimension;
+  const double S = l->w.params.bound;
   double low = 0;
   double high = INFINITY;
   double nu = 0;
@@ -121,9 +123,9 @@ static double loss(size_t d, const double *x, double y, const double *theta) {
 
 /* ||a - b||^2 in the norm of V. */
 static double distance(const ecolog *l, const double *a, const double *b) {
-  const double *entry = l->o.V;
+  const double *entry = l->w.V;
   double sum = 0;
-  for (size_t i = 0; i < l->o.learner.params.dimension; i++) {
+  for (size_t i = 0; i < l->w.params.dimension; i++) {
     const double diagonal = a[i] - b[i];
     for (size_t j = 0; j < i; j++) sum += 2 * *entry++ * diagonal * (a[j] - b[j]);
     sum += *entry++ * diagonal * diagonal;
@@ -133,63 +135,64 @@ static double distance(const ecolog *l, const double *a, const double *b) {
 
 /* t: the round that comes, from 1 on. */
 static double width(const ecolog *l, uint64_t t) {
-  const faro_learner_params *p = &l->o.learner.params;
+  const faro_watcher_params *p = &l->w.params;
   const double S = p->bound;
-  if (!p->figure)
-    return l->o.scale * sqrt(fmax(0, LAMBDA * S * S + 2 * (1 + S) * log(1 / p->failure) + l->sum));
+  if (!l->figure)
+    return l->w.scale * sqrt(fmax(0, LAMBDA * S * S + 2 * (1 + S) * log(1 / p->failure) + l->sum));
   const double gamma =
       sqrt(LAMBDA) / 2 + 2 * log(2 / p->failure * sqrt(1 + (double)t / (4 * LAMBDA))) / sqrt(LAMBDA);
   return sqrt(fmax(0, 2 * LAMBDA * S * S + (1 + S) * (1 + S) * gamma + l->sum));
 }
 
-static faro_pick pick(faro_learner *learner, const faro_arms *arms, double luck) {
-  (void)luck;
-  ecolog *l = (ecolog *)(void *)learner;
-  const double beta = learner->policy.beta;
-  if (learner->params.figure) return (faro_pick){.arm = faro_observer_best(&l->o, arms, l->theta, beta)};
-  return (faro_pick){.arm = faro_score(arms, l->theta, l->o.W, beta, l->o.score, l->o.scratch)};
+static size_t pick(void *state, const faro_arms *arms) {
+  ecolog *l = state;
+  const double beta = l->w.policy->beta;
+  if (l->figure) return faro_watching_best(&l->w, arms, l->theta, beta);
+  return faro_score(arms, l->theta, l->w.W, beta, l->w.score, l->w.scratch);
 }
 
-static void observe(faro_learner *learner, const double *x, double y) {
-  ecolog *l = (ecolog *)(void *)learner;
-  const faro_learner_params *p = &learner->params;
-  const size_t d = p->dimension;
+static void observe(void *state, const double *x, double y) {
+  ecolog *l = state;
+  const size_t d = l->w.params.dimension;
   minimise(l, l->theta, &(term){.x = x, .count = 1, .y = y}, l->next);
-  minimise(l, p->figure ? l->next : l->theta, &(term){.x = x, .count = 2, .y = 1}, l->bar);
-  const double apart = p->figure ? sqrt(distance(l, l->next, l->bar)) / 2 : distance(l, l->next, l->theta);
-  l->sum += 2 * (1 + p->bound) * (loss(d, x, y, l->bar) - loss(d, x, y, l->next)) - apart;
+  minimise(l, l->figure ? l->next : l->theta, &(term){.x = x, .count = 2, .y = 1}, l->bar);
+  const double apart = l->figure ? sqrt(distance(l, l->next, l->bar)) / 2 : distance(l, l->next, l->theta);
+  l->sum += 2 * (1 + l->w.params.bound) * (loss(d, x, y, l->bar) - loss(d, x, y, l->next)) - apart;
   memcpy(l->theta, l->next, d * sizeof *l->theta);
-  faro_observer_add(&l->o, faro_link_slope(FARO_LINK_LOGISTIC, faro_dot(d, x, l->theta)), x);
-  faro_observer_changed(&l->o, width(l, learner->diagnostics.updates + 2));
+  faro_watching_add(&l->w, faro_link_slope(FARO_LINK_LOGISTIC, faro_dot(d, x, l->theta)), x);
+  l->w.policy->beta = width(l, l->w.host->diagnostics.updates + 2);
 }
 
-static faro_status init(faro_learner *learner, faro_error *error) {
-  ecolog *l = (ecolog *)(void *)learner;
-  const faro_learner_params *p = &learner->params;
+static faro_status init(void *state, const faro_watcher_params *p, faro_host *host, faro_policy *policy,
+                        faro_error *error) {
+  ecolog *l = state;
+  const size_t d = p->dimension;
   if (p->link != FARO_LINK_LOGISTIC)
     return faro_fail(error, FARO_INVALID, "environment must be glm-logistic for learner ecolog (got link %s)",
                      faro_link_name(p->link));
-  double **const vectors[] = {&l->theta, &l->next, &l->bar, &l->pull, &l->h, &l->k};
-  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-    *vectors[i] = faro_arena_alloc(&learner->arena, p->dimension, sizeof **vectors[i], error);
-    if (!*vectors[i]) return FARO_MEMORY;
-  }
-  l->A = faro_arena_alloc(&learner->arena, faro_packed(p->dimension), sizeof *l->A, error);
-  if (!l->A) return FARO_MEMORY;
-  const faro_status status = faro_observer_init(&l->o, LAMBDA, l->theta, error);
+  faro_status status =
+      faro_host_vectors(host, error, &l->theta, d, &l->next, d, &l->bar, d, &l->pull, d, &l->h, d, &l->k, d,
+                        &l->A, faro_packed(d), (double **)NULL);
+  if (status == FARO_OK) status = faro_watching_init(&l->w, p, host, policy, LAMBDA, error);
   if (status != FARO_OK) return status;
-  l->weight = p->figure ? 1 : 1 + p->bound;
-  learner->policy.beta = width(l, 1);
+  l->figure = p->calibration == FARO_CALIBRATION_FIGURE;
+  l->weight = l->figure ? 1 : 1 + p->bound;
+  policy->theta = l->theta;
+  policy->beta = width(l, 1);
   return FARO_OK;
 }
 
-const faro_learner_kind faro_learner_ecolog = {
-    .name = "ecolog",
-    .summary =
-        "optimism for the logistic model in a local metric, from two small fits a round, without privacy",
+const faro_watcher_kind faro_watcher_ecolog = {
+    .about = {.name = "ecolog",
+              .summary = "optimism for the logistic model in a local metric, from two small fits a round, "
+                         "without privacy",
+              .cite = "Faury et al. 2022",
+              .protocol = FARO_PROTOCOL_WATCHER,
+              .settings = faro_optimism_settings,
+              .settings_size = sizeof(faro_optimism)},
     .size = sizeof(ecolog),
     .init = init,
-    .release = faro_observer_release,
     .pick = pick,
     .observe = observe,
+    .destroy = faro_watching_destroy,
 };

@@ -1,15 +1,15 @@
-/* glm-batched: generalised linear rewards for stochastic contexts, in a few batches fixed in advance. 004 Alg. 1; without
- * noise, B-GLinCB of Sawarni et al. 2024.
+/* glm-batched: generalised linear rewards for stochastic contexts, in a few batches fixed in advance.
+ * Sarmasarkar 2026, Alg. 1; without noise, B-GLinCB of Sawarni et al. 2024.
  *
- * Every batch is a term of its own people. A person draws an arm from a near-optimal design of the arms that no earlier
- * batch rules out, j = 1 .. k - 1:
+ * Every batch is a term of its own people. A person draws an arm from a near-optimal design of the arms
+ * that no earlier batch rules out, j = 1 .. k - 1:
  *
  *   UCB_j(x) = <x, theta_j> + r_j ||x||_{V_j^-1},   LCB_j(x) likewise with minus;   x stays if UCB_j(x) >= max LCB_j
  *   V_1 = lambda I + sum x x'   r_1 = gamma sqrt(kappa)        the first batch: all arms
  *   V_j = lambda I + sum w x x'   r_j = gamma                  w = slope(<x, theta_1>) / exp(min(2 S, r_1 ||x||_{V_1^-1}))
  *
- * where from the second batch on the design is that of sqrt(w) x, since the w's remove kappa from the widths.
- * What comes after the last batch that teaches anything is played by the last estimate, and nobody is asked. */
+ * From the second batch on the design is that of sqrt(w) x, since the weights remove kappa from the widths.
+ * After the last batch that teaches anything, people play by the last estimate, and nobody is asked. */
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +17,8 @@
 
 #include "learner/kind.h"
 #include "learner/noise.h"
+#include "learner/optimism.h"
+#include "learner/ridge.h"
 
 enum { BATCHES = 4 }; /* M; the last one learns nothing more */
 
@@ -29,7 +31,9 @@ typedef struct estimate {
 } estimate;
 
 typedef struct batched {
-  faro_learner learner;
+  faro_asker_params params;
+  faro_host *host;
+  double optimism;
   faro_designer *designer;
   faro_spd *spd;
   estimate past[BATCHES];
@@ -45,7 +49,7 @@ typedef struct batched {
   size_t *active;
 } batched;
 
-static batched *batched_of(faro_learner *learner) { return (batched *)(void *)learner; }
+static bool is_paper(const batched *b) { return b->params.calibration == FARO_CALIBRATION_PAPER; }
 
 /* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4 and at least 2; tau_2 = alpha, tau_k = alpha sqrt(tau_(k-1)) with
  * alpha = T^(1/(2 (1 - 2^(1-M)))) if M <= log log T and else 2 sqrt(T), Sawarni et al. 2024.
@@ -58,27 +62,26 @@ static double length_of(double t, size_t term) {
   return ceil(length);
 }
 
-/* A batch that fills the horizon would teach nobody: it is no term. Only the first is one even so (T = 1, 2), since there is
- * nothing to play by before it. */
-static uint64_t term(faro_learner *learner) {
-  const batched *b = batched_of(learner);
-  const uint64_t horizon = learner->params.horizon;
+/* A batch that fills the horizon would teach nobody, so it is no term. Only the first one is, even so (T = 1, 2), since
+ * there is nothing to play by before it. */
+static uint64_t term(void *state) {
+  const batched *b = state;
+  const uint64_t horizon = b->params.horizon;
   if (b->terms == 0) return (uint64_t)fmin((double)horizon, length_of((double)horizon, 0));
   const double length = length_of((double)horizon, b->terms);
   return b->terms + 1 < BATCHES && length < (double)(horizon - b->begun) ? (uint64_t)length : 0;
 }
 
-/* One fit, of the part that this batch is. lambda in practice as rarely.c has it. */
-static void begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
-                  uint64_t fits[static FARO_LEARNER_PARTS]) {
-  batched *b = batched_of(learner);
-  const faro_learner_params *p = &learner->params;
+/* One fit, of this batch's part. In practice lambda is that of rarely.c. */
+static void begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]) {
+  batched *b = state;
+  const faro_asker_params *p = &b->params;
   const unsigned part = b->terms == 0 ? 0 : 1;
-  b->begun += term(learner);
+  b->begun += term(b);
   b->terms++;
   const double bound = faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * BATCHES));
   const double wide = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure);
-  b->lambda = p->paper ? wide + 2 * bound : fmax(1, 2 * p->optimism * bound);
+  b->lambda = is_paper(b) ? wide + 2 * bound : fmax(1, 2 * b->optimism * bound);
   fits[part] = 1;
   fits[1 - part] = 0;
 }
@@ -89,7 +92,7 @@ static void judge(batched *b, const faro_arms *arms, size_t j) {
   (void)faro_score(arms, b->past[j].theta, b->past[j].w, b->past[j].reach, b->upper, b->scratch);
 }
 
-/* Those that no finished batch rules out; returns how many, one at least. */
+/* Finds the arms that no finished batch rules out; returns their number, at least 1. */
 static size_t survivors(batched *b, const faro_arms *arms, size_t finished) {
   size_t count = arms->count;
   for (size_t a = 0; a < count; a++) b->active[a] = a;
@@ -110,7 +113,7 @@ static size_t survivors(batched *b, const faro_arms *arms, size_t finished) {
 
 /* w of all arms, and sqrt(w) x. */
 static void scale_arms(batched *b, const faro_arms *arms) {
-  const faro_learner_params *p = &b->learner.params;
+  const faro_asker_params *p = &b->params;
   judge(b, arms, 0);
   for (size_t a = 0; a < arms->count; a++)
     b->weight[a] = faro_link_slope(p->link, b->mean[a]) / exp(fmin(2 * p->bound, b->upper[a] - b->mean[a]));
@@ -143,26 +146,23 @@ static size_t greedy(batched *b, const faro_arms *arms) {
   return best;
 }
 
-static faro_pick pick(faro_learner *learner, const faro_arms *arms, double luck) {
-  batched *b = batched_of(learner);
+static faro_pick pick(void *state, const faro_arms *arms, double luck) {
+  batched *b = state;
   if (b->finished > 0 && b->finished == b->terms) return (faro_pick){.arm = greedy(b, arms), .part = 1};
   const size_t count = survivors(b, arms, b->finished);
-  if (b->finished == 0) {
-    learner->diagnostics.explored++;
-    return (faro_pick){.arm = draw(b, arms, count, luck), .part = 0, .weight = 1};
-  }
+  if (b->finished == 0) return (faro_pick){.arm = draw(b, arms, count, luck), .part = 0, .weight = 1};
   scale_arms(b, arms);
   const size_t arm = draw(b, &b->scaled, count, luck);
   return (faro_pick){.arm = arm, .part = 1, .weight = b->weight[arm]};
 }
 
-static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
-  batched *b = batched_of(learner);
-  const size_t d = learner->params.dimension;
+static void see(void *state, const faro_statistics sum[FARO_PARTS]) {
+  batched *b = state;
+  const size_t d = b->params.dimension;
   memcpy(b->V, sum[b->finished == 0 ? 0 : 1].sum, faro_packed(d) * sizeof *b->V);
   for (size_t i = 0; i < d; i++) b->V[faro_diagonal(i)] += b->lambda;
-  if (faro_whiten_shifted(b->spd, d, b->V, b->past[b->finished].w, b->lambda / 2) > 0)
-    learner->diagnostics.shifted++;
+  if (faro_ridge_whiten(b->spd, d, b->V, b->past[b->finished].w, b->lambda / 2) > 0)
+    b->host->diagnostics.shifted++;
   double least = 0;
   double greatest = 0;
   faro_spd_extremes(b->spd, b->V, &least, &greatest);
@@ -170,86 +170,93 @@ static void see(faro_learner *learner, const faro_statistics sum[static FARO_LEA
   b->wants = true;
 }
 
-/* What brings V above the Hessian. Of the first batch it is the steepest slope, or as much as the ridge needs. Later V is
- * below the Hessian at theta_1 by the exponentials in the weights, none of which exceeds that of an arm of length 1 in V_1's
- * least direction. */
+/* The factor that brings V above the Hessian. In the first batch it is the steepest slope, or as much as the ridge
+ * needs. Later V is below the Hessian at theta_1 by the exponentials in the weights, none of which exceeds that of an
+ * arm of length 1 in V_1's least direction. */
 static double lift(const batched *b) {
-  const faro_learner_params *p = &b->learner.params;
+  const faro_asker_params *p = &b->params;
   if (b->finished == 0) return fmax(faro_link_steepest(p->link, p->bound), RIDGE / b->lambda);
   return exp(fmin(2 * p->bound, b->past[0].reach * b->past[0].longest));
 }
 
-static bool ask(faro_learner *learner, faro_question *question) {
-  batched *b = batched_of(learner);
-  const faro_learner_params *p = &learner->params;
+static bool ask(void *state, faro_question *question) {
+  batched *b = state;
+  const faro_asker_params *p = &b->params;
   if (!b->wants) return false;
   b->wants = false;
   const unsigned part = b->finished == 0 ? 0 : 1;
   const double factor = lift(b);
   for (size_t i = 0; i < faro_packed(p->dimension); i++) b->V[i] *= factor;
   *question = (faro_question){.part = part,
-                              .ridge = p->paper ? b->lambda : RIDGE,
+                              .ridge = is_paper(b) ? b->lambda : RIDGE,
                               .region = {.radius = p->bound},
                               .curvature = b->V,
                               .start = b->past[b->finished == 0 ? 0 : b->finished - 1].theta};
   return true;
 }
 
-/* gamma = S sqrt(d ln(T/zeta)) and what the noise in the gradient adds (rarely.c, set_widths); in practice times optimism. */
-static void answer(faro_learner *learner, const faro_reply *reply) {
-  batched *b = batched_of(learner);
-  const faro_learner_params *p = &learner->params;
+/* gamma = S sqrt(d ln(T/zeta)) and what the noise in the gradient adds (rarely.c, set_widths); in practice times
+ * optimism. */
+static void answer(void *state, const faro_answer *given) {
+  batched *b = state;
+  const faro_asker_params *p = &b->params;
   const double d = (double)p->dimension;
   estimate *e = &b->past[b->finished];
-  memcpy(e->theta, reply->theta, p->dimension * sizeof *e->theta);
-  const double length = reply->noise * (sqrt(d) + sqrt(2 * log(1 / p->failure)));
+  memcpy(e->theta, given->theta, p->dimension * sizeof *e->theta);
+  const double length = given->noise * (sqrt(d) + sqrt(2 * log(1 / p->failure)));
   const double gamma = p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length * e->longest;
-  e->reach = (p->paper ? 1 : p->optimism) * gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
+  e->reach = b->optimism * gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
   b->finished++;
 }
 
-static faro_status init(faro_learner *learner, faro_error *error) {
-  batched *b = batched_of(learner);
-  faro_status status = faro_learner_check_glm(&learner->params, error);
-  if (status != FARO_OK) return status;
-  const size_t d = learner->params.dimension;
-  const size_t stride = faro_arm_stride(learner->params.offers);
-  faro_arena *arena = &learner->arena;
-  b->V = faro_arena_alloc(arena, faro_packed(d), sizeof *b->V, error);
-  b->scaled = (faro_arms){.dimension = d, .x = faro_arena_alloc(arena, d * stride, sizeof(double), error)};
-  b->weight = faro_arena_alloc(arena, stride, sizeof *b->weight, error);
-  b->mean = faro_arena_alloc(arena, stride, sizeof *b->mean, error);
-  b->upper = faro_arena_alloc(arena, stride, sizeof *b->upper, error);
-  b->scratch = faro_arena_alloc(arena, faro_score_scratch(d, stride), sizeof *b->scratch, error);
-  b->active = faro_arena_alloc(arena, stride, sizeof *b->active, error);
-  if (!b->V || !b->scaled.x || !b->weight || !b->mean || !b->upper || !b->scratch || !b->active)
-    return FARO_MEMORY;
-  for (size_t j = 0; j < BATCHES; j++) {
-    b->past[j].theta = faro_arena_alloc(arena, d, sizeof(double), error);
-    b->past[j].w = faro_arena_alloc(arena, faro_packed(d), sizeof(double), error);
-    if (!b->past[j].theta || !b->past[j].w) return FARO_MEMORY;
-  }
-  status = faro_spd_create(&b->spd, d, error);
-  if (status == FARO_OK) status = faro_designer_create(&b->designer, d, learner->params.offers, error);
+static faro_status allocate(batched *b, faro_error *error) {
+  const size_t d = b->params.dimension;
+  const size_t stride = faro_arm_stride(b->params.offers);
+  b->scaled.dimension = d;
+  b->active = faro_arena_alloc(&b->host->arena, stride, sizeof *b->active, error);
+  if (!b->active) return FARO_MEMORY;
+  faro_status status =
+      faro_host_vectors(b->host, error, &b->V, faro_packed(d), &b->scaled.x, d * stride, &b->weight, stride,
+                        &b->mean, stride, &b->upper, stride, &b->scratch, faro_score_scratch(d, stride),
+                        (double **)NULL);
+  for (size_t j = 0; status == FARO_OK && j < BATCHES; j++)
+    status = faro_host_vectors(b->host, error, &b->past[j].theta, d, &b->past[j].w, faro_packed(d),
+                               (double **)NULL);
   return status;
 }
 
-static void release(faro_learner *learner) {
-  faro_designer_destroy(batched_of(learner)->designer);
-  faro_spd_destroy(batched_of(learner)->spd);
+static faro_status init(void *state, const faro_asker_params *params, faro_host *host, faro_error *error) {
+  batched *b = state;
+  b->params = *params;
+  b->host = host;
+  b->optimism = faro_optimism_of(params->settings, params->calibration);
+  faro_status status = allocate(b, error);
+  if (status == FARO_OK) status = faro_spd_create(&b->spd, params->dimension, error);
+  if (status == FARO_OK)
+    status = faro_designer_create(&b->designer, params->dimension, params->offers, error);
+  return status;
 }
 
-const faro_learner_kind faro_learner_glm_batched = {
-    .name = "glm-batched",
-    .summary = "generalised linear rewards, elimination in a few batches (004 Alg. 1)",
-    .studies = FARO_STUDIES_BATCHES,
+static void destroy(void *state) {
+  faro_designer_destroy(((batched *)state)->designer);
+  faro_spd_destroy(((batched *)state)->spd);
+}
+
+const faro_asker_kind faro_asker_glm_batched = {
+    .about = {.name = "glm-batched",
+              .summary = "generalised linear rewards, elimination in a few batches",
+              .cite = "Sarmasarkar 2026, Alg. 1",
+              .protocol = FARO_PROTOCOL_ASKER,
+              .settings = faro_optimism_settings,
+              .settings_size = sizeof(faro_optimism)},
     .size = sizeof(batched),
+    .studies = FARO_STUDIES_BATCHES,
     .init = init,
-    .release = release,
     .term = term,
     .begin = begin,
     .pick = pick,
     .see = see,
     .ask = ask,
     .answer = answer,
+    .destroy = destroy,
 };

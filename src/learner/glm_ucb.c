@@ -19,70 +19,81 @@
  * (the penalty has no 1/2 there). The estimate stays the root of sum (mu - y) x + ridge theta, as in the paper; the
  * published one maximises the likelihood of the probit, which is another function. */
 #include <math.h>
+#include <string.h>
 
-#include "learner/observer.h"
+#include "learner/optimism.h"
+#include "learner/watching.h"
 
 /* Of the gradient, which one reward changes by up to 1: below a thousandth of rho, and rounds are cheap. */
 #define TOLERANCE 0.03
 
 typedef struct glm_ucb {
-  faro_observer o;
+  faro_watching w;
   faro_follower *follower;
+  double *theta; /* the follower's, for the policy */
   double rho;
 } glm_ucb;
 
 /* t: the round that comes, from 1 on. */
 static double width(const glm_ucb *l, uint64_t t) {
-  const faro_learner_params *p = &l->o.learner.params;
-  const bool growing = p->figure && p->link == FARO_LINK_PROBIT;
-  return l->o.scale * l->rho * (growing ? sqrt(log((double)t)) : 1);
+  const faro_watcher_params *p = &l->w.params;
+  const bool growing = p->calibration == FARO_CALIBRATION_FIGURE && p->link == FARO_LINK_PROBIT;
+  return l->w.scale * l->rho * (growing ? sqrt(log((double)t)) : 1);
 }
 
-static faro_pick pick(faro_learner *learner, const faro_arms *arms, double luck) {
-  (void)luck;
-  glm_ucb *l = (glm_ucb *)(void *)learner;
-  return (faro_pick){
-      .arm = faro_observer_best(&l->o, arms, faro_follower_theta(l->follower), learner->policy.beta)};
+static void set_policy(glm_ucb *l, uint64_t t) {
+  memcpy(l->theta, faro_follower_theta(l->follower), l->w.params.dimension * sizeof *l->theta);
+  l->w.policy->beta = width(l, t);
 }
 
-static void observe(faro_learner *learner, const double *x, double y) {
-  glm_ucb *l = (glm_ucb *)(void *)learner;
-  faro_observer_add(&l->o, 1, x);
+static size_t pick(void *state, const faro_arms *arms) {
+  glm_ucb *l = state;
+  return faro_watching_best(&l->w, arms, l->theta, l->w.policy->beta);
+}
+
+static void observe(void *state, const double *x, double y) {
+  glm_ucb *l = state;
+  faro_watching_add(&l->w, 1, x);
   faro_follower_add(l->follower, x, y);
-  learner->policy.theta = faro_follower_theta(l->follower);
-  faro_observer_changed(&l->o, width(l, learner->diagnostics.updates + 2));
+  set_policy(l, l->w.host->diagnostics.updates + 2);
 }
 
-static faro_status init(faro_learner *learner, faro_error *error) {
-  glm_ucb *l = (glm_ucb *)(void *)learner;
-  const faro_learner_params *p = &learner->params;
+static faro_status init(void *state, const faro_watcher_params *p, faro_host *host, faro_policy *policy,
+                        faro_error *error) {
+  glm_ucb *l = state;
   const double d = (double)p->dimension;
   const double lambda = d;
-  faro_status status = faro_observer_init(&l->o, lambda, NULL, error);
-  if (status != FARO_OK) return status;
-  status = faro_follower_create(&l->follower, p->link, p->dimension, (size_t)p->horizon,
-                                p->figure ? 2 * lambda : lambda, TOLERANCE, error);
+  faro_status status = faro_watching_init(&l->w, p, host, policy, lambda, error);
+  if (status == FARO_OK) status = faro_host_vectors(host, error, &l->theta, p->dimension, (double **)NULL);
+  if (status == FARO_OK)
+    status = faro_follower_create(&l->follower, p->link, p->dimension, (size_t)p->horizon,
+                                  p->calibration == FARO_CALIBRATION_FIGURE ? 2 * lambda : lambda, TOLERANCE,
+                                  error);
   if (status != FARO_OK) return status;
   const double B = faro_link_steepest(p->link, p->bound);
   l->rho = 2 * B * p->kappa * sqrt(3 + 2 * log1p(2 / lambda)) *
            sqrt(2 * d * log(2 * d * (double)p->horizon / p->failure));
-  learner->policy.theta = faro_follower_theta(l->follower);
-  learner->policy.beta = width(l, 1);
+  policy->theta = l->theta;
+  set_policy(l, 1);
   return FARO_OK;
 }
 
-static void release(faro_learner *learner) {
-  faro_follower_destroy(((glm_ucb *)(void *)learner)->follower);
-  faro_observer_release(learner);
+static void destroy(void *state) {
+  faro_follower_destroy(((glm_ucb *)state)->follower);
+  faro_watching_destroy(state);
 }
 
-const faro_learner_kind faro_learner_glm_ucb = {
-    .name = "glm-ucb",
-    .summary =
-        "optimism around the maximum likelihood estimate of a generalised linear model, without privacy",
+const faro_watcher_kind faro_watcher_glm_ucb = {
+    .about = {.name = "glm-ucb",
+              .summary = "optimism around the maximum likelihood estimate of a generalised linear model, "
+                         "without privacy",
+              .cite = "Filippi et al. 2010",
+              .protocol = FARO_PROTOCOL_WATCHER,
+              .settings = faro_optimism_settings,
+              .settings_size = sizeof(faro_optimism)},
     .size = sizeof(glm_ucb),
     .init = init,
-    .release = release,
     .pick = pick,
     .observe = observe,
+    .destroy = destroy,
 };

@@ -22,98 +22,101 @@
  * with the online learner's theta in place of the centre. */
 #include <math.h>
 
-#include "learner/observer.h"
+#include "learner/optimism.h"
+#include "learner/watching.h"
 
 typedef struct gloc {
-  faro_observer o;
+  faro_watching w;
+  bool figure;
   faro_solver *solver;
   double *theta, *centre, *u, *step;
   double lambda, m, R, B, squares;
 } gloc;
 
 static double alpha(const gloc *l) {
-  const double failure = l->o.learner.params.failure;
+  const double failure = l->w.params.failure;
   const double ratio = l->R * l->R / (l->m * l->m);
   return 1 + 4 / l->m * l->B +
          8 * ratio * log(2 / failure * sqrt(1 + 2 / l->m * l->B + 4 * ratio * ratio / (failure * failure)));
 }
 
 static double width(const gloc *l) {
-  const faro_learner_params *p = &l->o.learner.params;
-  if (p->figure) return sqrt(alpha(l));
+  const faro_watcher_params *p = &l->w.params;
+  if (l->figure) return sqrt(alpha(l));
   const double left = fmax(0, l->squares - faro_dot(p->dimension, l->u, l->centre));
-  return l->o.scale * sqrt(fmax(0, l->lambda * p->bound * p->bound + alpha(l) - left));
+  return l->w.scale * sqrt(fmax(0, l->lambda * p->bound * p->bound + alpha(l) - left));
 }
 
-static faro_pick pick(faro_learner *learner, const faro_arms *arms, double luck) {
-  (void)luck;
-  gloc *l = (gloc *)(void *)learner;
-  const double beta = learner->policy.beta;
-  if (learner->params.figure) return (faro_pick){.arm = faro_observer_best(&l->o, arms, l->theta, beta)};
-  return (faro_pick){.arm = faro_score(arms, l->centre, l->o.W, beta, l->o.score, l->o.scratch)};
+static size_t pick(void *state, const faro_arms *arms) {
+  gloc *l = state;
+  const double beta = l->w.policy->beta;
+  if (l->figure) return faro_watching_best(&l->w, arms, l->theta, beta);
+  return faro_score(arms, l->centre, l->w.W, beta, l->w.score, l->w.scratch);
 }
 
 /* theta back to where parameters may be. */
 static void bring_back(gloc *l) {
-  const faro_learner_params *p = &l->o.learner.params;
+  const faro_watcher_params *p = &l->w.params;
   const double length = sqrt(faro_dot(p->dimension, l->theta, l->theta));
-  if (p->figure)
+  if (l->figure)
     for (size_t i = 0; i < p->dimension && length > 0; i++) l->theta[i] *= p->bound / length;
   else if (length > p->bound)
-    faro_solver_nearest(l->solver, l->o.V, &(faro_region){.radius = p->bound}, l->theta, l->theta);
+    faro_solver_nearest(l->solver, l->w.V, &(faro_region){.radius = p->bound}, l->theta, l->theta);
 }
 
-static void observe(faro_learner *learner, const double *x, double y) {
-  gloc *l = (gloc *)(void *)learner;
-  const size_t d = learner->params.dimension;
+static void observe(void *state, const double *x, double y) {
+  gloc *l = state;
+  const size_t d = l->w.params.dimension;
   const double z = faro_dot(d, x, l->theta);
-  const double g = faro_link_mean(learner->params.link, z) - y;
-  faro_observer_add(&l->o, 1, x);
-  faro_observer_solve(&l->o, x, l->step);
+  const double g = faro_link_mean(l->w.params.link, z) - y;
+  faro_watching_add(&l->w, 1, x);
+  faro_ridge_solve(d, l->w.W, x, l->step);
   l->B += g * g * faro_dot(d, x, l->step) / (2 * l->m);
   for (size_t i = 0; i < d; i++) {
     l->u[i] += z * x[i];
     l->theta[i] -= g / l->m * l->step[i];
   }
   l->squares += z * z;
-  faro_observer_solve(&l->o, l->u, l->centre);
+  faro_ridge_solve(d, l->w.W, l->u, l->centre);
   bring_back(l);
-  faro_observer_changed(&l->o, width(l));
+  l->w.policy->beta = width(l);
 }
 
-static faro_status init(faro_learner *learner, faro_error *error) {
-  gloc *l = (gloc *)(void *)learner;
-  const faro_learner_params *p = &learner->params;
+static faro_status init(void *state, const faro_watcher_params *p, faro_host *host, faro_policy *policy,
+                        faro_error *error) {
+  gloc *l = state;
   const size_t d = p->dimension;
-  l->theta = faro_arena_alloc(&learner->arena, d, sizeof *l->theta, error);
-  l->centre = faro_arena_alloc(&learner->arena, d, sizeof *l->centre, error);
-  l->u = faro_arena_alloc(&learner->arena, d, sizeof *l->u, error);
-  l->step = faro_arena_alloc(&learner->arena, d, sizeof *l->step, error);
-  if (!l->theta || !l->centre || !l->u || !l->step) return FARO_MEMORY;
+  l->figure = p->calibration == FARO_CALIBRATION_FIGURE;
   l->lambda = (double)d;
-  faro_status status = faro_observer_init(&l->o, l->lambda, p->figure ? l->theta : l->centre, error);
-  if (status != FARO_OK) return status;
-  status = faro_solver_create(&l->solver, d, error);
+  faro_status status = faro_host_vectors(host, error, &l->theta, d, &l->centre, d, &l->u, d, &l->step, d,
+                                         (double **)NULL);
+  if (status == FARO_OK) status = faro_watching_init(&l->w, p, host, policy, l->lambda, error);
+  if (status == FARO_OK) status = faro_solver_create(&l->solver, d, error);
   if (status != FARO_OK) return status;
   const double steepest = faro_link_steepest(p->link, p->bound);
   l->m = 1 / p->kappa;
-  l->R = p->figure ? steepest * steepest : 0.5;
-  l->B = (p->figure ? 2 : 0.5) * l->m * l->lambda * p->bound * p->bound;
-  learner->policy.beta = width(l);
+  l->R = l->figure ? steepest * steepest : 0.5;
+  l->B = (l->figure ? 2 : 0.5) * l->m * l->lambda * p->bound * p->bound;
+  policy->theta = l->figure ? l->theta : l->centre;
+  policy->beta = width(l);
   return FARO_OK;
 }
 
-static void release(faro_learner *learner) {
-  faro_solver_destroy(((gloc *)(void *)learner)->solver);
-  faro_observer_release(learner);
+static void destroy(void *state) {
+  faro_solver_destroy(((gloc *)state)->solver);
+  faro_watching_destroy(state);
 }
 
-const faro_learner_kind faro_learner_gloc = {
-    .name = "gloc",
-    .summary = "optimism over a confidence set made of an online Newton step's regret, without privacy",
+const faro_watcher_kind faro_watcher_gloc = {
+    .about = {.name = "gloc",
+              .summary = "optimism over a confidence set made of an online Newton step's regret, without privacy",
+              .cite = "Jun et al. 2017",
+              .protocol = FARO_PROTOCOL_WATCHER,
+              .settings = faro_optimism_settings,
+              .settings_size = sizeof(faro_optimism)},
     .size = sizeof(gloc),
     .init = init,
-    .release = release,
     .pick = pick,
     .observe = observe,
+    .destroy = destroy,
 };

@@ -1,26 +1,27 @@
-/* hanna: elimination in geometric batches, then the best arm for good. 003 Alg. 1 to 4 (Hanna et al.).
+/* hanna: elimination in geometric batches, then the best arm for good. Hanna et al. 2022, Alg. 1 to 4.
  *
  *   q = (2T)^(1/ln T)   batches i = 1 .. ln T - 1 of about q^i pulls */
 #include <math.h>
 
-#include "learner/elimination.h"
+#include "learner/eliminator.h"
 
-static double log_horizon(const faro_elimination *e) { return log((double)e->learner.params.horizon); }
+static double log_horizon(const faro_eliminator *e) { return log((double)e->params.horizon); }
 
-static double length(const faro_elimination *e) {
-  const double t = (double)e->learner.params.horizon;
+static double length(const faro_eliminator *e) {
+  const double t = (double)e->params.horizon;
   return pow(2 * t, (double)e->phase / log(t));
 }
 
-static bool ends(const faro_elimination *e) { return (double)e->phase >= fmax(1, floor(log_horizon(e)) - 1); }
+static bool ends(const faro_eliminator *e) { return (double)e->phase >= fmax(1, floor(log_horizon(e)) - 1); }
 
-/* gamma_i, 003 Alg. 1 l.5 (one Laplace variable for each arm), Alg. 2 l.12 (one for each reward), and for sub-Gaussian noise as in
- * Alg. 4. The size of the core set, B d there, is its bound here; without a core set it is all active arms. */
-static double width(const faro_elimination *e, const faro_heard *heard) {
-  const faro_learner_params *p = &e->learner.params;
+/* gamma_i: Alg. 1 l. 5 (one Laplace variable for each arm), Alg. 2 l. 12 (one for each reward), and for sub-Gaussian
+ * noise as in Alg. 4. The size of the core set, B d there, is its bound here; without a core set it is all active
+ * arms. */
+static double width(const faro_eliminator *e, const faro_heard *heard) {
+  const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;
   const double logs = log(4 * (double)e->actives) + 2 * log_horizon(e);
-  const double core = p->core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
+  const double core = e->settings.core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
   double square = 0;
   double total = 0;
   bool one = true; /* variable for each arm */
@@ -36,11 +37,15 @@ static double width(const faro_elimination *e, const faro_heard *heard) {
   return rewards + 2 * d * sqrt(2 * logs * square) / e->h;
 }
 
-static const faro_rules rules = {.length = length, .ends = ends, .width = width};
-
-const faro_learner_kind faro_learner_hanna = {
-    .name = "hanna",
-    .summary = "elimination in geometric batches with a core set (003)",
-    FARO_ELIMINATION_KIND,
-    .rules = &rules,
+const faro_eliminator_kind faro_eliminator_hanna = {
+    .about = {.name = "hanna",
+              .summary = "elimination in geometric batches with a core set",
+              .cite = "Hanna et al. 2022",
+              .protocol = FARO_PROTOCOL_ELIMINATOR,
+              .refuses = 1U << FARO_CALIBRATION_FIGURE,
+              .settings = faro_eliminator_of_users,
+              .settings_size = sizeof(faro_eliminator_settings)},
+    .length = length,
+    .ends = ends,
+    .width = width,
 };

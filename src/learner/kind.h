@@ -1,41 +1,96 @@
-/* kind: what a learner is made of, for the files that implement one. */
+/* kind: what a learner is made of, for the files that implement one.
+ *
+ * A learner is a struct of its own, whose size the kind states; it is zeroed before init. Every
+ * function gets it as `void *`. What init cannot put into the struct it allocates from the host's arena. */
 #ifndef FARO_LEARNER_KIND_H
 #define FARO_LEARNER_KIND_H
 
-#include <faro/learner.h>
+#include <faro/asker.h>
+#include <faro/eliminator.h>
+#include <faro/estimator.h>
+#include <faro/updater.h>
+#include <faro/watcher.h>
 
 #include "base/arena.h"
 
-struct faro_learner_kind {
-  const char *name, *summary;
-  bool sums;   /* estimates the running sum of a stream, see faro_policy */
-  size_t size; /* of the state, whose first member is a faro_learner */
-  faro_status (*init)(faro_learner *, faro_error *);
-  void (*release)(faro_learner *); /* what init made outside the arena; NULL: nothing */
-  void (*update)(faro_learner *, const faro_statistics *);
-  /* Generalised linear rewards, see learner.h: pick is set for all of them, observe for those without privacy, the rest
-   * for those that work through a study. */
+/* What a learner is lent. */
+typedef struct faro_host {
+  faro_arena arena; /* freed after destroy */
+  faro_diagnostics diagnostics;
+} faro_host;
+
+typedef struct faro_updater_kind {
+  faro_learner_kind about;
+  size_t size;
+
+  /* Required. Prepares the state and the first policy: version, theta and w are there, and zero. */
+  faro_status (*init)(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
+                      faro_error *error);
+  /* Required. Computes the policy from the newest statistics. Allocates nothing. */
+  void (*update)(void *state, const faro_statistics *statistics, faro_policy *policy);
+  /* Optional. Frees what init made outside the arena. */
+  void (*destroy)(void *state);
+} faro_updater_kind;
+
+typedef struct faro_estimator_kind {
+  faro_learner_kind about;
+  size_t size;
+  void (*init)(void *state, faro_calibration calibration);               /* required */
+  void (*update)(void *state, const faro_statistics *statistics);        /* required */
+  double (*at)(const void *state, uint64_t count);                       /* required */
+} faro_estimator_kind;
+
+/* Eliminators share their state and differ in rules (elimination.c). */
+typedef struct faro_eliminator_kind {
+  faro_learner_kind about;
+  double (*length)(const faro_eliminator *);     /* required; h_l: pulls of a phase, about */
+  uint64_t (*clients)(const faro_eliminator *);  /* optional; NULL: every pull is a user of its own */
+  bool (*ends)(const faro_eliminator *);         /* optional; no phase after this one; NULL: never */
+  double (*width)(const faro_eliminator *, const faro_heard *); /* required; the published width */
+} faro_eliminator_kind;
+
+typedef struct faro_asker_kind {
+  faro_learner_kind about;
+  size_t size;
   faro_studies studies;
-  uint64_t (*term)(faro_learner *);
-  void (*begin)(faro_learner *, const faro_noise noise[static FARO_LEARNER_PARTS],
-                uint64_t fits[static FARO_LEARNER_PARTS]);
-  faro_pick (*pick)(faro_learner *, const faro_arms *, double luck);
-  void (*observe)(faro_learner *, const double *x, double y);
-  void (*see)(faro_learner *, const faro_statistics sum[static FARO_LEARNER_PARTS]);
-  bool (*ask)(faro_learner *, faro_question *);
-  void (*answer)(faro_learner *, const faro_reply *);
-  const struct faro_rules *rules; /* of a phased learner, see elimination.h; NULL: it is none */
-};
 
-struct faro_learner {
-  const faro_learner_kind *kind;
-  faro_arena arena;
-  faro_learner_params params;
-  faro_policy policy;
-  faro_learner_diagnostics diagnostics;
-};
+  /* Required, all but destroy; see asker.h. */
+  faro_status (*init)(void *state, const faro_asker_params *params, faro_host *host, faro_error *error);
+  uint64_t (*term)(void *state);
+  void (*begin)(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]);
+  faro_pick (*pick)(void *state, const faro_arms *arms, double luck);
+  void (*see)(void *state, const faro_statistics sum[FARO_PARTS]);
+  bool (*ask)(void *state, faro_question *question);
+  void (*answer)(void *state, const faro_answer *answer);
+  void (*destroy)(void *state);
+} faro_asker_kind;
 
-/* The parameters of learners of generalised linear rewards. */
-faro_status faro_learner_check_glm(const faro_learner_params *params, faro_error *error) FARO_WARN_UNUSED;
+typedef struct faro_watcher_kind {
+  faro_learner_kind about;
+  size_t size;
+
+  /* Required, all but destroy. The policy is for people who look on; its theta and w point into the state. */
+  faro_status (*init)(void *state, const faro_watcher_params *params, faro_host *host, faro_policy *policy,
+                      faro_error *error);
+  size_t (*pick)(void *state, const faro_arms *arms);
+  void (*observe)(void *state, const double *x, double y);
+  void (*destroy)(void *state);
+} faro_watcher_kind;
+
+/* FARO_INVALID, with what the kind is, unless it has the protocol and a rule for the calibration. */
+faro_status faro_learner_check(const faro_learner_kind *kind, faro_protocol protocol,
+                               faro_calibration calibration, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_learner_check_failure(double failure, faro_error *error) FARO_WARN_UNUSED;
+/* The parameters of generalised linear learners. */
+faro_status faro_learner_check_glm(const faro_asker_params *params, faro_error *error) FARO_WARN_UNUSED;
+
+faro_status faro_learner_check_dimension(size_t dimension, faro_error *error) FARO_WARN_UNUSED;
+
+/* A copy of the kind's own settings: of those given, or else of the defaults. Init finds one in its parameters. */
+faro_status faro_host_settings(faro_host *host, const faro_learner_kind *kind, const void **settings,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Vectors of doubles from the arena: pairs of (double **, size_t length), ended by (double **)NULL. */
+faro_status faro_host_vectors(faro_host *host, faro_error *error, ...) FARO_WARN_UNUSED;
 
 #endif

@@ -1,15 +1,14 @@
-/* noise: what learners make of the noise in released Gram matrices. */
+/* noise: what may be known of the noise in released sums of moments. */
 #ifndef FARO_LEARNER_NOISE_H
 #define FARO_LEARNER_NOISE_H
 
-#include <faro/linalg.h>
 #include <faro/statistics.h>
 
-/* Bound on the operator norm of the noise in one released d x d Gram matrix; fails with probability q. 0 without
- * noise. */
+/* Bound on the operator norm of the noise in one released d x d Gram matrix; fails with probability q. */
 double faro_gram_bound(const faro_noise *noise, size_t d, double q);
+/* Bound on the length of the noise in one released sum of x y, which follows the Gram matrix. */
+double faro_vector_bound(const faro_noise *noise, size_t d, double q);
 
-/* w = L^-1 of packed V = L L', after shifting V up to `least` where noise has made it indefinite; returns the shift. */
-double faro_whiten_shifted(faro_spd *spd, size_t d, double *V, double *w, double least);
+/* Both are 0 without noise. */
 
 #endif

@@ -1,18 +1,18 @@
-/* pe: elimination where every pull is a user of its own. DP-PE, 002 Alg. 3. */
+/* pe: elimination where every pull is a user of its own. DP-PE, Li, Zhou & Ji 2022, Alg. 3. */
 #include <math.h>
 
-#include "learner/elimination.h"
+#include "learner/eliminator.h"
 
 /* h_1 = S, doubled. DEVIATION: S is cut to d (d + 1) / 2, which no design needs to exceed. */
-static double length(const faro_elimination *e) {
-  return (double)faro_design_bound(e->learner.params.arms->dimension) * ldexp(1, (int)e->phase - 1);
+static double length(const faro_eliminator *e) {
+  return (double)faro_design_bound(e->params.arms->dimension) * ldexp(1, (int)e->phase - 1);
 }
 
-/* 002 eq. (54), beta = 1/(kT). The privacy noise is (2d/h) times the length of all sums' noises: 2 d sigma sqrt(s) / h in the
- * central and shuffle models, as published.
+/* Eq. (54), beta = 1/(kT). The privacy noise is (2d/h) times the length of all sums' noises: 2 d sigma sqrt(s) / h
+ * in the central and shuffle models, as published.
  * DEVIATION: in the local model that is 2 d sigma sqrt(sum T) / h, less than the published 2 d sigma sqrt(2 s / h). */
-static double width(const faro_elimination *e, const faro_heard *heard) {
-  const faro_learner_params *p = &e->learner.params;
+static double width(const faro_eliminator *e, const faro_heard *heard) {
+  const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;
   double square = 0;
   for (size_t s = 0; s < e->plan.support; s++) square += pow(faro_heard_sd(&heard[s]), 2);
@@ -20,11 +20,14 @@ static double width(const faro_elimination *e, const faro_heard *heard) {
          sqrt(2 * log((double)p->arms->count * (double)p->horizon));
 }
 
-static const faro_rules rules = {.length = length, .width = width};
-
-const faro_learner_kind faro_learner_pe = {
-    .name = "pe",
-    .summary = "phased elimination, every pull a user of its own (002 App. C)",
-    FARO_ELIMINATION_KIND,
-    .rules = &rules,
+const faro_eliminator_kind faro_eliminator_pe = {
+    .about = {.name = "pe",
+              .summary = "phased elimination, every pull a user of its own",
+              .cite = "Li, Zhou & Ji 2022, App. C",
+              .protocol = FARO_PROTOCOL_ELIMINATOR,
+              .refuses = 1U << FARO_CALIBRATION_FIGURE,
+              .settings = faro_eliminator_of_users,
+              .settings_size = sizeof(faro_eliminator_settings)},
+    .length = length,
+    .width = width,
 };

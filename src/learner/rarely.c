@@ -1,5 +1,5 @@
-/* rarely: generalised linear rewards with two estimates that are seldom renewed. 004 Alg. 2 (glm-joint) and, without
- * noise, RS-GLinCB of Sawarni et al. 2024 (rs-glm).
+/* rarely: generalised linear rewards with two estimates that are seldom renewed. Sarmasarkar 2026, Alg. 2
+ * (glm-joint) and, without noise, RS-GLinCB of Sawarni et al. 2024 (rs-glm).
  *
  *   V, H        lambda I + released sums: of x x' over the rounds that explore (part 0), and of w x x' over the others
  *               (part 1), w the slope of the link
@@ -10,32 +10,36 @@
  *   Criterion II   H is not below f H_tau (rs-glm: its determinant has doubled): theta_tau is fitted again
  *
  * When fits are asked for depends on released matrices alone.
- * DEVIATION: 004 and Sawarni et al. fit theta_o anew after every round that explores. Under privacy that would show who
- * explored (docs/privacy.md, Studies). Here V's own growth decides, as Criterion II does for H: V <= f V_o keeps
- * theta_o's widths within sqrt(f). For the same reason Criterion II is looked at when sums are released, and not only in
- * rounds that do not explore. */
+ * DEVIATION: both papers fit theta_o anew after every round that explores. Under privacy that would show
+ * who explored (docs/privacy.md, Studies). Here V's own growth decides, as Criterion II does for H:
+ * V <= f V_o keeps theta_o's widths within sqrt(f). For the same reason Criterion II is checked when sums
+ * are released, and not only in rounds that do not explore. */
 #include "learner/rarely.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "learner/noise.h"
+#include "learner/optimism.h"
+#include "learner/ridge.h"
 
-static faro_rarely *rarely_of(faro_learner *learner) { return (faro_rarely *)(void *)learner; }
+static bool is_figure(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_FIGURE; }
+static bool is_paper(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_PAPER; }
+static bool is_tight(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_TIGHT; }
 
 /* sqrt(d ln(T / zeta)), the order of all widths. */
-static double common_width(const faro_learner_params *p) {
+static double common_width(const faro_asker_params *p) {
   return sqrt((double)p->dimension * log((double)p->horizon / p->failure));
 }
 
 /* On the operator norm of the noise in a part's sums, for both parts and all releases together with probability
  * 1 - zeta/2. */
-static double noise_bound(const faro_learner_params *p, const faro_noise *noise) {
+static double noise_bound(const faro_asker_params *p, const faro_noise *noise) {
   return faro_gram_bound(noise, p->dimension, p->failure / (4 * (double)p->horizon));
 }
 
 /* The width of theta_o's region and Criterion I follow from Gamma and the bound on a fit's loss. R = 1. */
-static void set_gamma(faro_rarely_constants *c, const faro_learner_params *p, double nu) {
+static void set_gamma(faro_rarely_constants *c, const faro_asker_params *p, double nu) {
   const double s = 2 + 2 * p->bound;
   c->gamma = sqrt(c->lambda_max / c->lambda[0]) * (s * c->Gamma + sqrt(s * nu));
   c->threshold = 1 / (c->gamma * c->gamma * p->kappa);
@@ -45,10 +49,10 @@ static void set_beta(faro_rarely_constants *c, double nu) {
   c->beta = sqrt(c->lambda_max / c->lambda[1]) * (4 * c->Gamma + 2 * sqrt(nu));
 }
 
-/* Closed forms of 004's orders. N_I bounds how often V can outgrow f V_o, as N_II does for H.
- * DEVIATION: 004's N_I counts rounds that explore, because each of them fits; and its noise is less off the diagonal, so that
- * the bound on its norm is less too. */
-static faro_rarely_constants theorem(const faro_learner_params *p, double operator_norm) {
+/* Closed forms of the orders in Sarmasarkar 2026. N_I bounds how often V can outgrow f V_o, as N_II does for H.
+ * DEVIATION: the published N_I counts rounds that explore, because each of them fits; and the published noise is
+ * less off the diagonal, so that the bound on its norm is less too. */
+static faro_rarely_constants theorem(const faro_asker_params *p, double operator_norm) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = faro_link_steepest(p->link, p->bound);
@@ -69,9 +73,9 @@ static faro_rarely_constants theorem(const faro_learner_params *p, double operat
   return c;
 }
 
-/* The published program's. noise: its bound on the Gram noise, ln(4/delta) ln^2(4T/zeta) / (epsilon kappa*).
- * Of rs-glm no constants are published; 1.5 for its width comes near the published regrets. */
-static faro_rarely_constants figure(const faro_learner_params *p, bool exact, double noise) {
+/* Those of the published program. noise: its bound on the Gram noise, ln(4/delta) ln^2(4T/zeta) / (epsilon kappa*).
+ * No constants of rs-glm are published; 1.5 for its width comes near the published regrets. */
+static faro_rarely_constants figure(const faro_asker_params *p, bool exact, double noise) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = faro_link_steepest(p->link, p->bound);
@@ -92,26 +96,25 @@ static faro_rarely_constants figure(const faro_learner_params *p, bool exact, do
   return c;
 }
 
-/* For use. The published program's widths, times `optimism`, and its threshold, divided by it (not by its square, as that of
- * `theorem` would be: more is explored); lambda from the noise as it is, as linucb has it. Fits: one for each doubling in
- * all directions alike, and one more. */
-static faro_rarely_constants practice(const faro_learner_params *p,
-                                      const faro_noise noise[static FARO_LEARNER_PARTS]) {
+/* For use. The published program's widths, times `optimism`, and its threshold, divided by it (not by its square, as
+ * in `theorem`: more is explored). lambda follows from the noise as it is, as in linucb. Fits: one for each doubling
+ * in all directions alike, and one more. */
+static faro_rarely_constants practice(const faro_asker_params *p, const faro_noise noise[FARO_PARTS]) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = faro_link_steepest(p->link, p->bound);
-  faro_rarely_constants c = {.gamma = p->optimism * p->bound * common_width(p),
-                             .beta = p->optimism * 4 * common_width(p),
-                             .threshold = 100 / (p->optimism * p->kappa * p->bound * p->bound * d),
+  const double optimism = faro_optimism_of(p->settings, p->calibration);
+  faro_rarely_constants c = {.gamma = optimism * p->bound * common_width(p),
+                             .beta = optimism * 4 * common_width(p),
+                             .threshold = 100 / (optimism * p->kappa * p->bound * p->bound * d),
                              .growth = 2,
                              .ridge = 1};
-  for (int part = 0; part < FARO_LEARNER_PARTS; part++) {
+  for (int part = 0; part < FARO_PARTS; part++) {
     const double bound = noise_bound(p, &noise[part]);
-    c.lambda[part] = fmax(1, 2 * p->optimism * bound);
-    if (part == 0)
-      c.doubt = bound; /* with so small a lambda noise alone can double V, and nobody has explored */
+    c.lambda[part] = fmax(1, 2 * optimism * bound);
+    if (part == 0) c.doubt = bound; /* lambda is so small that noise alone can double V before anybody explores */
   }
-  const double explored = fmin(t / d, 1 / c.threshold); /* what V may grow to, and no further */
+  const double explored = fmin(t / d, 1 / c.threshold); /* V grows up to this, and no further */
   c.fits[0] = 1 + (uint64_t)ceil(log2(1 + explored / c.lambda[0]));
   c.fits[1] = 1 + (uint64_t)ceil(log2(1 + t * B / (d * c.lambda[1])));
   return c;
@@ -119,15 +122,15 @@ static faro_rarely_constants practice(const faro_learner_params *p,
 
 /* As many as there can be without noise: each fit multiplies a determinant by `growth` at least, and that of
  * lambda I + sum w x x', w <= most, is at most (lambda + most T / d)^d. One more for rounding. */
-static uint64_t all_fits(const faro_learner_params *p, double lambda, double most, double growth) {
+static uint64_t all_fits(const faro_asker_params *p, double lambda, double most, double growth) {
   const double d = (double)p->dimension;
   return 1 + (uint64_t)ceil(d * log1p(most * (double)p->horizon / (d * lambda)) / log(growth));
 }
 
-faro_rarely_constants faro_rarely_settle(const faro_learner_params *p, bool exact,
-                                         const faro_noise noise[static FARO_LEARNER_PARTS]) {
-  faro_rarely_constants c = p->figure ? figure(p, exact, noise[1].gamma)
-                            : p->paper
+faro_rarely_constants faro_rarely_settle(const faro_asker_params *p, bool exact,
+                                         const faro_noise noise[FARO_PARTS]) {
+  faro_rarely_constants c = is_figure(p) ? figure(p, exact, noise[1].gamma)
+                            : is_paper(p)
                                 ? theorem(p, fmax(noise_bound(p, &noise[0]), noise_bound(p, &noise[1])))
                                 : practice(p, noise);
   if (!exact) return c;
@@ -141,27 +144,26 @@ static void set_diagonal(double *a, size_t d, double value) {
   for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] = value;
 }
 
-uint64_t faro_rarely_term(faro_learner *learner) { return learner->params.horizon; }
+uint64_t faro_rarely_term(void *state) { return ((const faro_rarely *)state)->params.horizon; }
 
-void faro_rarely_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
-                       uint64_t fits[static FARO_LEARNER_PARTS]) {
-  faro_rarely *r = rarely_of(learner);
-  const size_t d = learner->params.dimension;
-  r->constant = faro_rarely_settle(&learner->params, r->exact, noise);
-  for (int part = 0; part < FARO_LEARNER_PARTS; part++) r->left[part] = fits[part] = r->constant.fits[part];
+void faro_rarely_begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]) {
+  faro_rarely *r = state;
+  const size_t d = r->params.dimension;
+  r->constant = faro_rarely_settle(&r->params, r->exact, noise);
+  for (int part = 0; part < FARO_PARTS; part++) r->left[part] = fits[part] = r->constant.fits[part];
   set_diagonal(r->V, d, r->constant.lambda[0]);
   set_diagonal(r->V_o, d, r->constant.lambda[0]);
   set_diagonal(r->H, d, r->constant.lambda[1]);
   set_diagonal(r->H_tau, d, r->constant.lambda[1]);
-  (void)faro_whiten_shifted(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
-  (void)faro_whiten_shifted(r->spd, d, r->H_tau, r->W_H, r->constant.lambda[1] / 2);
+  (void)faro_ridge_whiten(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
+  (void)faro_ridge_whiten(r->spd, d, r->H_tau, r->W_H, r->constant.lambda[1] / 2);
   r->log_det = (double)d * log(r->constant.lambda[1]);
   r->explores = 1 / r->constant.lambda[0] >= r->constant.threshold;
 }
 
 /* The best index among the arms that theta_o does not rule out: UCB_o(x) >= max LCB_o. */
 static size_t best_left(const faro_rarely *r, const faro_arms *arms) {
-  const double reach = r->constant.gamma * sqrt(r->learner.params.kappa);
+  const double reach = r->constant.gamma * sqrt(r->params.kappa);
   double *mean = r->scratch;
   (void)faro_means(arms, r->theta_o, mean);
   double floor = -INFINITY;
@@ -173,27 +175,25 @@ static size_t best_left(const faro_rarely *r, const faro_arms *arms) {
   return best;
 }
 
-/* Slope of the link at the arm, by the estimate that is at hand. 004 divides by e, which bounds how far theta_o's may be
- * off; in practice theta_tau's, as it is. */
+/* Slope of the link at the arm, by the estimate that is at hand. As published: theta_o's, divided by e, which bounds
+ * how far off it may be. In practice theta_tau's, as it is. */
 static double weight_of(const faro_rarely *r, const faro_arms *arms, size_t arm) {
-  const faro_learner_params *p = &r->learner.params;
-  const bool published = p->paper || p->figure;
+  const faro_asker_params *p = &r->params;
+  const bool published = !is_tight(p);
   const double *theta = published ? r->theta_o : r->theta;
   double z = 0;
   for (size_t i = 0; i < p->dimension; i++) z += theta[i] * arms->x[i * arms->stride + arm];
   return faro_link_slope(p->link, z) * (published ? exp(-1) : 1);
 }
 
-faro_pick faro_rarely_pick(faro_learner *learner, const faro_arms *arms, double luck) {
+faro_pick faro_rarely_pick(void *state, const faro_arms *arms, double luck) {
   (void)luck;
-  faro_rarely *r = rarely_of(learner);
+  faro_rarely *r = state;
   const bool drops = r->answered[0];
   if (r->explores || drops) {
     const size_t widest = faro_score(arms, r->zero, r->W_V, 1, r->width, r->scratch);
-    if (r->width[widest] * r->width[widest] >= r->constant.threshold) { /* Criterion I */
-      learner->diagnostics.explored++;
+    if (r->width[widest] * r->width[widest] >= r->constant.threshold) /* Criterion I */
       return (faro_pick){.arm = widest, .part = 0, .weight = 1};
-    }
   }
   size_t arm = faro_score(arms, r->theta, r->W_H, r->constant.beta, r->score, r->scratch);
   if (drops) arm = best_left(r, arms);
@@ -202,7 +202,7 @@ faro_pick faro_rarely_pick(faro_learner *learner, const faro_arms *arms, double 
 
 /* Whether a <= f b + doubt I does not hold: the difference is not positive definite. */
 static bool outgrown(faro_rarely *r, const double *a, const double *b, double doubt) {
-  const size_t d = r->learner.params.dimension;
+  const size_t d = r->params.dimension;
   for (size_t i = 0; i < faro_packed(d); i++) r->curvature[i] = r->constant.growth * b[i] - a[i];
   for (size_t i = 0; i < d; i++) r->curvature[faro_diagonal(i)] += doubt;
   return !faro_spd_factor(r->spd, r->curvature);
@@ -222,39 +222,39 @@ static void take(const faro_statistics *sum, double lambda, size_t d, double *a)
 
 /* Criterion I can fire for no arm when V > I / threshold, since arms are no longer than 1. */
 static void look_at_V(faro_rarely *r) {
-  const size_t d = r->learner.params.dimension;
+  const size_t d = r->params.dimension;
   memcpy(r->curvature, r->V, faro_packed(d) * sizeof *r->V);
   for (size_t i = 0; i < d; i++) r->curvature[faro_diagonal(i)] -= 1 / r->constant.threshold;
   r->explores = !faro_spd_factor(r->spd, r->curvature);
   r->wants[0] = r->left[0] > 0 && outgrown(r, r->V, r->V_o, r->constant.doubt);
   if (r->explores || r->answered[0] || r->wants[0])
-    (void)faro_whiten_shifted(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
+    (void)faro_ridge_whiten(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
 }
 
-/* In practice fits are kept for when they help: while so many are left, no other before the round from which on that many
- * would follow each other at the pace of doublings that `practice` counts with. Noise alone can make H outgrow H_tau, and
- * would spend them early. */
+/* In practice fits are saved for when they help. With n fits left, the next one waits for round T / 2^n, so that the
+ * rest can follow at the pace of doublings that `practice` counts with. Otherwise noise alone, which can make H
+ * outgrow H_tau, would use them up early. */
 static bool too_early(const faro_rarely *r, uint64_t users) {
-  const faro_learner_params *p = &r->learner.params;
-  return !p->paper && !p->figure && (double)users * exp2((double)r->left[1]) < (double)p->horizon;
+  const faro_asker_params *p = &r->params;
+  return is_tight(p) && (double)users * exp2((double)r->left[1]) < (double)p->horizon;
 }
 
 /* Criterion II. The published program of rs-glm lets H_tau be H itself from its first fit on: then H never outgrows it. */
 static void look_at_H(faro_rarely *r, uint64_t users) {
-  const size_t d = r->learner.params.dimension;
+  const size_t d = r->params.dimension;
   if (!r->exact) {
     r->wants[1] = r->left[1] > 0 && !too_early(r, users) && outgrown(r, r->H, r->H_tau, 0);
     return;
   }
-  const bool aliased = r->learner.params.figure && r->answered[1];
+  const bool aliased = is_figure(&r->params) && r->answered[1];
   double *w = aliased ? r->W_H : r->curvature;
-  (void)faro_whiten_shifted(r->spd, d, r->H, w, r->constant.lambda[1] / 2);
+  (void)faro_ridge_whiten(r->spd, d, r->H, w, r->constant.lambda[1] / 2);
   r->wants[1] = r->left[1] > 0 && !aliased && log_det(w, d) > r->log_det + log(2);
 }
 
-void faro_rarely_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
-  faro_rarely *r = rarely_of(learner);
-  const size_t d = learner->params.dimension;
+void faro_rarely_see(void *state, const faro_statistics sum[FARO_PARTS]) {
+  faro_rarely *r = state;
+  const size_t d = r->params.dimension;
   take(&sum[0], r->constant.lambda[0], d, r->V);
   take(&sum[1], r->constant.lambda[1], d, r->H);
   look_at_V(r);
@@ -267,7 +267,7 @@ static double ridge_of(const faro_rarely *r, unsigned part) {
 
 /* theta_o: over ||theta|| <= S; V times the steepest slope is above the Hessian. */
 static void ask_coarse(faro_rarely *r, faro_question *q) {
-  const faro_learner_params *p = &r->learner.params;
+  const faro_asker_params *p = &r->params;
   const size_t d = p->dimension;
   const double B = faro_link_steepest(p->link, p->bound);
   memcpy(r->V_o, r->V, faro_packed(d) * sizeof *r->V);
@@ -279,29 +279,29 @@ static void ask_coarse(faro_rarely *r, faro_question *q) {
                        .start = r->theta_o};
 }
 
-/* theta_tau: H is about the Hessian. 004 searches ||theta - theta_o||_V <= gamma sqrt(kappa), the published program
- * ||theta|| <= S; in practice the ball, too, which lies within the ellipsoid until much was explored. */
+/* theta_tau: H is about the Hessian. The paper searches ||theta - theta_o||_V <= gamma sqrt(kappa), the published
+ * program ||theta|| <= S; in practice the ball, too, which is inside the ellipsoid until much was explored. */
 static void ask_fine(faro_rarely *r, faro_question *q) {
-  const faro_learner_params *p = &r->learner.params;
+  const faro_asker_params *p = &r->params;
   const size_t d = p->dimension;
   memcpy(r->H_tau, r->H, faro_packed(d) * sizeof *r->H);
-  if (faro_whiten_shifted(r->spd, d, r->H_tau, r->W_H, r->constant.lambda[1] / 2) > 0)
-    r->learner.diagnostics.shifted++;
+  if (faro_ridge_whiten(r->spd, d, r->H_tau, r->W_H, r->constant.lambda[1] / 2) > 0)
+    r->host->diagnostics.shifted++;
   r->log_det = log_det(r->W_H, d);
   *q = (faro_question){.part = 1,
                        .ridge = ridge_of(r, 1),
                        .region = {.radius = p->bound},
                        .curvature = r->H_tau,
                        .start = r->theta};
-  if (!p->paper) return;
+  if (!is_paper(p)) return;
   q->region =
       (faro_region){.centre = r->theta_o, .metric = r->V, .radius = r->constant.gamma * sqrt(p->kappa)};
   q->start = r->theta_o;
 }
 
-bool faro_rarely_ask(faro_learner *learner, faro_question *question) {
-  faro_rarely *r = rarely_of(learner);
-  for (unsigned part = 0; part < FARO_LEARNER_PARTS; part++) {
+bool faro_rarely_ask(void *state, faro_question *question) {
+  faro_rarely *r = state;
+  for (unsigned part = 0; part < FARO_PARTS; part++) {
     if (!r->wants[part]) continue;
     r->wants[part] = false;
     r->left[part]--;
@@ -315,72 +315,55 @@ bool faro_rarely_ask(faro_learner *learner, faro_question *question) {
 /* The index's estimate: the published program of glm-joint takes the mean of both; in practice theta_o's until there is
  * theta_tau. */
 static void set_index(faro_rarely *r) {
-  const faro_learner_params *p = &r->learner.params;
-  const bool coarse = !r->answered[1] && !p->paper && !p->figure;
+  const faro_asker_params *p = &r->params;
+  const bool coarse = !r->answered[1] && is_tight(p);
   for (size_t i = 0; i < p->dimension; i++) {
     r->theta[i] = coarse ? r->theta_o[i] : r->theta_tau[i];
-    if (p->figure && !r->exact) r->theta[i] = (r->theta_o[i] + r->theta_tau[i]) / 2;
+    if (is_figure(p) && !r->exact) r->theta[i] = (r->theta_o[i] + r->theta_tau[i]) / 2;
   }
 }
 
 /* Widths that depend on how good the fit is. In practice: noise xi in the gradient moves theta by H^-1 xi, whose norm in H
  * is ||xi||_{H^-1} <= ||xi|| / sqrt(lambda_min(H)); ||xi|| by Hsu, Kakade and Zhang 2012. For theta_o this takes V / kappa for
  * the Hessian where it is flat, and sqrt(kappa) for what that costs, though it may cost kappa. */
-static void set_widths(faro_rarely *r, unsigned part, const faro_reply *reply) {
-  const faro_learner_params *p = &r->learner.params;
+static void set_widths(faro_rarely *r, unsigned part, const faro_answer *answer) {
+  const faro_asker_params *p = &r->params;
   faro_rarely_constants *c = &r->constant;
-  if (p->paper && part == 0) set_gamma(c, p, reply->bound);
-  if (p->paper && part == 1) set_beta(c, reply->bound);
-  if (p->paper || p->figure) return;
-  const double length = reply->noise * (sqrt((double)p->dimension) + sqrt(2 * log(1 / p->failure)));
+  if (is_paper(p) && part == 0) set_gamma(c, p, answer->bound);
+  if (is_paper(p) && part == 1) set_beta(c, answer->bound);
+  if (!is_tight(p)) return;
+  const double length = answer->noise * (sqrt((double)p->dimension) + sqrt(2 * log(1 / p->failure)));
   double least = 0;
   double greatest = 0;
   faro_spd_extremes(r->spd, part == 0 ? r->V : r->H_tau, &least, &greatest);
   const double moved = length / sqrt(fmax(least, c->lambda[part] / 2));
-  if (part == 0) c->gamma = p->optimism * (p->bound * common_width(p) + moved);
-  else c->beta = p->optimism * (4 * common_width(p) + moved);
+  if (part == 0) c->gamma = r->optimism * (p->bound * common_width(p) + moved);
+  else c->beta = r->optimism * (4 * common_width(p) + moved);
 }
 
-void faro_rarely_answer(faro_learner *learner, const faro_reply *reply) {
-  faro_rarely *r = rarely_of(learner);
+void faro_rarely_answer(void *state, const faro_answer *answer) {
+  faro_rarely *r = state;
   const unsigned part = r->asked;
-  memcpy(part == 0 ? r->theta_o : r->theta_tau, reply->theta, learner->params.dimension * sizeof(double));
+  memcpy(part == 0 ? r->theta_o : r->theta_tau, answer->theta, r->params.dimension * sizeof(double));
   r->answered[part] = true;
-  set_widths(r, part, reply);
+  set_widths(r, part, answer);
   set_index(r);
 }
 
-/* All memory in one block, its parts aligned to 64 bytes. */
-static faro_status allocate(faro_rarely *r, faro_error *error) {
-  const size_t d = r->learner.params.dimension;
+faro_status faro_rarely_init(void *state, const faro_asker_params *params, faro_host *host,
+                             faro_error *error) {
+  faro_rarely *r = state;
+  const size_t d = params->dimension;
   const size_t packed = faro_packed(d);
-  const size_t stride = faro_arm_stride(r->learner.params.offers);
-  const struct {
-    double **to;
-    size_t length;
-  } part[] = {{&r->V, packed},         {&r->V_o, packed},
-              {&r->W_V, packed},       {&r->H, packed},
-              {&r->H_tau, packed},     {&r->W_H, packed},
-              {&r->curvature, packed}, {&r->theta_o, d},
-              {&r->theta_tau, d},      {&r->theta, d},
-              {&r->zero, d},           {&r->width, stride},
-              {&r->score, stride},     {&r->scratch, faro_score_scratch(d, stride) + stride}};
-  const size_t parts = sizeof part / sizeof *part;
-  size_t total = 0;
-  for (size_t i = 0; i < parts; i++) total += (part[i].length + 7) / 8 * 8;
-  double *next = faro_arena_alloc(&r->learner.arena, total, sizeof *next, error);
-  for (size_t i = 0; next && i < parts; i++) {
-    *part[i].to = next;
-    next += (part[i].length + 7) / 8 * 8;
-  }
-  return next ? FARO_OK : FARO_MEMORY;
+  const size_t stride = faro_arm_stride(params->offers);
+  r->params = *params;
+  r->host = host;
+  r->optimism = faro_optimism_of(params->settings, params->calibration);
+  const faro_status status = faro_host_vectors(
+      host, error, &r->V, packed, &r->V_o, packed, &r->W_V, packed, &r->H, packed, &r->H_tau, packed, &r->W_H,
+      packed, &r->curvature, packed, &r->theta_o, d, &r->theta_tau, d, &r->theta, d, &r->zero, d, &r->width,
+      stride, &r->score, stride, &r->scratch, faro_score_scratch(d, stride) + stride, (double **)NULL);
+  return status == FARO_OK ? faro_spd_create(&r->spd, d, error) : status;
 }
 
-faro_status faro_rarely_init(faro_learner *learner, faro_error *error) {
-  faro_rarely *r = rarely_of(learner);
-  faro_status status = faro_learner_check_glm(&learner->params, error);
-  if (status == FARO_OK) status = allocate(r, error);
-  return status == FARO_OK ? faro_spd_create(&r->spd, learner->params.dimension, error) : status;
-}
-
-void faro_rarely_release(faro_learner *learner) { faro_spd_destroy(rarely_of(learner)->spd); }
+void faro_rarely_destroy(void *state) { faro_spd_destroy(((faro_rarely *)state)->spd); }

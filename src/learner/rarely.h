@@ -1,4 +1,4 @@
-/* rarely: learners of generalised linear rewards that seldom change their mind. See rarely.c. */
+/* rarely: generalised linear learners that seldom change their mind. See rarely.c. */
 #ifndef FARO_LEARNER_RARELY_H
 #define FARO_LEARNER_RARELY_H
 
@@ -6,19 +6,21 @@
 
 /* What is fixed when the horizon and the noise are known. */
 typedef struct faro_rarely_constants {
-  double lambda[FARO_LEARNER_PARTS]; /* of V and of H */
-  double lambda_max, lambda_min;     /* as published: bounds on the eigenvalues of lambda I + noise */
-  double Gamma;                      /* paper: from which gamma and beta follow with the fits' bounds */
-  double gamma, beta;                /* widths: of theta_o's region (times sqrt(kappa)), of theta_tau's */
-  double threshold;                  /* Criterion I */
-  double growth;                     /* f, of Criterion II and its like for V */
-  double doubt;                      /* V has grown only if by more than this too: what noise may do */
-  double ridge;                      /* of the fits; NaN: the part's lambda */
-  uint64_t fits[FARO_LEARNER_PARTS]; /* N_I, N_II */
+  double lambda[FARO_PARTS];     /* of V and of H */
+  double lambda_max, lambda_min; /* as published: bounds on the eigenvalues of lambda I + noise */
+  double Gamma;                  /* paper: gamma and beta follow from it and the fits' bounds */
+  double gamma, beta;            /* widths: of theta_o's region (times sqrt(kappa)), of theta_tau's */
+  double threshold;              /* Criterion I */
+  double growth;                 /* f, of Criterion II and its like for V */
+  double doubt;                  /* V has grown only if by more than this too: noise alone may do as much */
+  double ridge;                  /* of the fits; NaN: the part's lambda */
+  uint64_t fits[FARO_PARTS];     /* N_I, N_II */
 } faro_rarely_constants;
 
 typedef struct faro_rarely {
-  faro_learner learner;
+  faro_asker_params params;
+  faro_host *host;
+  double optimism;
   bool exact; /* rs-glm: no noise, caps that are never met, determinants double */
   faro_rarely_constants constant;
   faro_spd *spd;
@@ -28,29 +30,23 @@ typedef struct faro_rarely {
   double *curvature, *zero;
   double *width, *score, *scratch;
   double log_det; /* of H_tau, where determinants count */
-  uint64_t left[FARO_LEARNER_PARTS];
-  bool wants[FARO_LEARNER_PARTS]; /* a fit of the part is due */
-  bool answered[FARO_LEARNER_PARTS];
+  uint64_t left[FARO_PARTS];
+  bool wants[FARO_PARTS]; /* a fit of the part is due */
+  bool answered[FARO_PARTS];
   unsigned asked; /* the part of the question that is open */
   bool explores;  /* Criterion I may fire for some arm, as V is now */
 } faro_rarely;
 
-faro_rarely_constants faro_rarely_settle(const faro_learner_params *params, bool exact,
-                                         const faro_noise noise[static FARO_LEARNER_PARTS]);
-faro_status faro_rarely_init(faro_learner *learner, faro_error *error);
-void faro_rarely_release(faro_learner *learner);
-uint64_t faro_rarely_term(faro_learner *learner);
-void faro_rarely_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
-                       uint64_t fits[static FARO_LEARNER_PARTS]);
-faro_pick faro_rarely_pick(faro_learner *learner, const faro_arms *arms, double luck);
-void faro_rarely_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]);
-bool faro_rarely_ask(faro_learner *learner, faro_question *question);
-void faro_rarely_answer(faro_learner *learner, const faro_reply *reply);
-
-/* The fields of a kind that both share. */
-#define FARO_RARELY_KIND                                                                                     \
-  .size = sizeof(faro_rarely), .release = faro_rarely_release, .term = faro_rarely_term,                     \
-  .begin = faro_rarely_begin, .pick = faro_rarely_pick, .see = faro_rarely_see, .ask = faro_rarely_ask,      \
-  .answer = faro_rarely_answer
+faro_rarely_constants faro_rarely_settle(const faro_asker_params *params, bool exact,
+                                         const faro_noise noise[FARO_PARTS]);
+faro_status faro_rarely_init(void *state, const faro_asker_params *params, faro_host *host,
+                             faro_error *error) FARO_WARN_UNUSED;
+uint64_t faro_rarely_term(void *state);
+void faro_rarely_begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]);
+faro_pick faro_rarely_pick(void *state, const faro_arms *arms, double luck);
+void faro_rarely_see(void *state, const faro_statistics sum[FARO_PARTS]);
+bool faro_rarely_ask(void *state, faro_question *question);
+void faro_rarely_answer(void *state, const faro_answer *answer);
+void faro_rarely_destroy(void *state);
 
 #endif

@@ -1,37 +1,39 @@
-/* sum: the running sum of a stream of numbers in [0, 1], from private sums of the numbers less 1/2. It makes no
- * choices. Private summation under continual observation, 001 section 3.
+/* sum: the running sum of a stream of numbers in [0, 1], from private sums of the numbers less 1/2.
+ * Private summation under continual observation, Tenenbaum et al. 2023, section 3.
  *
- *   Z       released sum of (value - 1/2), over the first m users
- *   theta   the estimate after t users is theta_0 + theta_1 t
+ *   Z   released sum of (value - 1/2) over the first m users
  *
- * Adding 1/2 for each of the m users covered gives Z + m/2, which is 001's estimate: later users are not seen. With
- * `guess` they count as 1/2 each, which needs no data and halves the worst that they can add to the error:
- * Z + t/2. */
+ * Adding 1/2 for each of the m users gives Z + m/2, the published estimate, which leaves later users
+ * out. Under `tight` each of them counts as 1/2: Z + t/2 after t users. That needs no data and halves
+ * the worst that they can add to the error. */
 #include "learner/kind.h"
 
 typedef struct sum {
-  faro_learner learner;
-  double theta[2];
+  double base, each; /* the estimate after t users is base + each t */
 } sum;
 
-static void update(faro_learner *learner, const faro_statistics *statistics) {
-  sum *s = (sum *)(void *)learner;
-  s->theta[0] = statistics->sum[0] + (learner->params.guess ? 0 : (double)statistics->users / 2);
+static void init(void *state, faro_calibration calibration) {
+  sum *s = state;
+  s->each = calibration == FARO_CALIBRATION_TIGHT ? 0.5 : 0;
 }
 
-static faro_status init(faro_learner *learner, faro_error *error) {
-  (void)error;
-  sum *s = (sum *)(void *)learner;
-  s->theta[1] = learner->params.guess ? 0.5 : 0;
-  learner->policy = (faro_policy){.dimension = 2, .theta = s->theta, .version = 1};
-  return FARO_OK;
+static void update(void *state, const faro_statistics *statistics) {
+  sum *s = state;
+  s->base = statistics->sum[0] + (s->each > 0 ? 0 : (double)statistics->users / 2);
 }
 
-const faro_learner_kind faro_learner_sum = {
-    .name = "sum",
-    .summary = "the running sum of a stream of numbers, from (private) sums; it chooses nothing",
-    .sums = true,
+static double at(const void *state, uint64_t count) {
+  const sum *s = state;
+  return s->base + s->each * (double)count;
+}
+
+const faro_estimator_kind faro_estimator_sum = {
+    .about = {.name = "sum",
+              .summary = "the running sum of a stream of numbers, from (private) sums; it chooses nothing",
+              .cite = "Tenenbaum et al. 2023",
+              .protocol = FARO_PROTOCOL_ESTIMATOR},
     .size = sizeof(sum),
     .init = init,
     .update = update,
+    .at = at,
 };

@@ -13,12 +13,14 @@
 
 static const double TWO_PI = 6.283185307179586476925286766559;
 
-double faro_sim_uniform(faro_sim_rng *sim) { return (double)(faro_rng_next(&sim->rng) >> 11) * 0x1p-53; }
+static inline double uniform(faro_rng *rng) { return (double)(faro_rng_next(rng) >> 11) * 0x1p-53; }
+
+double faro_draw_uniform(faro_rng *rng) { return uniform(rng); }
+double faro_sim_uniform(faro_sim_rng *sim) { return uniform(&sim->rng); }
 
 /* (0, 1]: safe under log. */
-static double uniform_positive(faro_sim_rng *sim) {
-  return (double)((faro_rng_next(&sim->rng) >> 11) + 1) * 0x1p-53;
-}
+static double positive(faro_rng *rng) { return (double)((faro_rng_next(rng) >> 11) + 1) * 0x1p-53; }
+static double uniform_positive(faro_sim_rng *sim) { return positive(&sim->rng); }
 
 bool faro_sim_bernoulli(faro_sim_rng *sim, double p) { return faro_sim_uniform(sim) < p; }
 
@@ -50,29 +52,32 @@ __attribute__((constructor)) static void make_ziggurat(void) {
 }
 
 /* Marsaglia's tail beyond `TAIL`. */
-static double normal_tail(faro_sim_rng *sim) {
+static double normal_tail(faro_rng *rng) {
   double x = 0;
   double y = 0;
   do {
-    x = -log(uniform_positive(sim)) / TAIL;
-    y = -log(uniform_positive(sim));
+    x = -log(positive(rng)) / TAIL;
+    y = -log(positive(rng));
   } while (y + y < x * x);
   return TAIL + x;
 }
 
-double faro_sim_normal(faro_sim_rng *sim) {
+static inline double normal(faro_rng *rng) {
   for (;;) {
-    const uint64_t word = faro_rng_next(&sim->rng);
+    const uint64_t word = faro_rng_next(rng);
     const size_t i = word & (LAYERS - 1);
     const int64_t j = (int64_t)word >> 11;
     const double x = (double)j * wide[i];
     if (j < inside[i] && -j < inside[i]) return x;
-    if (i == 0) return j < 0 ? -normal_tail(sim) : normal_tail(sim);
+    if (i == 0) return j < 0 ? -normal_tail(rng) : normal_tail(rng);
     /* a uniform height between the density at the layer's outer edge and at its inner edge */
-    const double y = height[i] + faro_sim_uniform(sim) * (height[i - 1] - height[i]);
+    const double y = height[i] + uniform(rng) * (height[i - 1] - height[i]);
     if (y < exp(-0.5 * x * x)) return x;
   }
 }
+
+double faro_draw_normal(faro_rng *rng) { return normal(rng); }
+double faro_sim_normal(faro_sim_rng *sim) { return normal(&sim->rng); }
 
 /* log k! - [log sqrt(2 pi k) + k log k - k], the error of Stirling's formula; k >= 1. */
 static double stirling_error(double k) {

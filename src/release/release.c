@@ -35,15 +35,6 @@ const faro_release_kind *faro_release_kind_find(const char *name) {
   return NULL;
 }
 
-const char *faro_calibration_name(faro_calibration calibration) {
-  static const char *const name[] = {
-#define X(id, text) text,
-      FARO_CALIBRATION_LIST(X)
-#undef X
-  };
-  return name[calibration];
-}
-
 static faro_status no_calibration(const faro_release_kind *kind, faro_calibration got, faro_error *error) {
   char offered[64] = "";
   size_t used = 0;

@@ -51,57 +51,64 @@ static json_t *make_curve(const faro_outcome *outcome) {
                    "q25", column[3], "median", column[4], "q75", column[5]);
 }
 
-/* Whether a key speaks of arms, of which a stream has none, or of a link that the environment has not. */
-static bool is_idle(const faro_cell *cell, int key) {
-  if (key == FARO_KEY_NORM) return !faro_env_kind_glm(faro_cell_env_kind(cell));
-  return faro_cell_streams(cell) && (key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS ||
-                                     key == FARO_KEY_REWARD || key == FARO_KEY_DRAW);
+/* Keys that say nothing of a stream, which has no arms. */
+static bool is_idle(const faro_cell *cell, faro_key key) {
+  return (cell->env->traits & FARO_ENV_STREAM) && (key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS ||
+                                                   key == FARO_KEY_REWARD || key == FARO_KEY_DRAW);
 }
 
-/* Every setting that the cell uses, with what was left to faro filled in. */
+/* Every setting that the cell has, with what was left to faro filled in. */
 static json_t *make_settings(const faro_cell *cell) {
   json_t *settings = json_object();
-  for (int k = 0; k < FARO_KEY_COUNT; k++) {
-    if (is_idle(cell, k)) continue;
-    const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name((faro_key)k);
-    json_object_set_new(settings, name, key_value((faro_key)k, cell->settings.value[k]));
+  for (faro_key k = 0; k < faro_key_count(); k++) {
+    const double value = faro_cell_get(cell, k);
+    if (isnan(value) || is_idle(cell, k)) continue;
+    const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name(k);
+    json_object_set_new(settings, name, key_value(k, value));
   }
   return settings;
 }
 
-static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
-                           const faro_outcome *outcome) {
-  const double *value = cell->settings.value;
-  json_t *result =
-      json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner",
-                faro_learner_kind_name(cell->learner), "release", faro_release_kind_name(cell->release),
-                "epsilon", number(value[FARO_KEY_EPSILON]), "delta", number(value[FARO_KEY_DELTA]));
-  for (size_t s = 0; s < experiment->sweeps; s++) { /* as the file has it: `auto` stays `auto` */
-    const faro_sweep *sweep = &experiment->sweep[s];
-    json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));
+/* Where an outcome is told (outcomes.def). */
+typedef enum where { WHERE_NONE, WHERE_ALL, WHERE_PHASES, WHERE_STUDIES } where;
+
+static bool is_told(where place, faro_protocol protocol) {
+  switch (place) {
+  case WHERE_ALL: return true;
+  case WHERE_PHASES: return protocol == FARO_PROTOCOL_ELIMINATOR;
+  case WHERE_STUDIES: return protocol == FARO_PROTOCOL_ASKER || protocol == FARO_PROTOCOL_WATCHER;
+  case WHERE_NONE: break;
   }
-  json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
-  json_object_set_new(result, "rounds", whole(value[FARO_KEY_HORIZON]));
-  json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
+  return false;
+}
+
+static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
   const bool counted = outcome->users > 0; /* by phases and terms: users differ in what they send */
   json_object_set_new(result, "bits_per_user",
                       number(counted ? outcome->sent / outcome->users : cell->cost.bits));
   json_object_set_new(result, "messages_per_user",
                       number(counted ? outcome->posted / outcome->users : cell->cost.messages));
-  json_object_set_new(result, "updates", number(outcome->updates));
-  json_object_set_new(result, "shifted", number(outcome->shifted));
-  json_object_set_new(result, "refused", number(outcome->refused));
-  if (faro_learner_kind_phased(cell->learner)) {
-    json_object_set_new(result, "communication_bits", number(outcome->sent));
-    json_object_set_new(result, "best_arm_lost", number(outcome->lost));
-    json_object_set_new(result, "exhausted", number(outcome->exhausted));
-    json_object_set_new(result, "features_se", number(outcome->blur));
+#define OUTCOME(member, how, where, name, ...)                                                               \
+  if (is_told(WHERE_##where, cell->learner->protocol))                                                       \
+    json_object_set_new(result, name, number(outcome->member));
+#include <faro/outcomes.def>
+#undef OUTCOME
+}
+
+static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
+                           const faro_outcome *outcome) {
+  const faro_settings *settings = &cell->settings;
+  json_t *result = json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner", cell->learner->name,
+                             "release", faro_release_kind_name(cell->release), "epsilon",
+                             number(settings->epsilon), "delta", number(settings->delta));
+  for (size_t s = 0; s < experiment->sweeps; s++) { /* as the file has it: `auto` stays `auto` */
+    const faro_sweep *sweep = &experiment->sweep[s];
+    json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));
   }
-  if (faro_learner_kind_glm(cell->learner)) {
-    json_object_set_new(result, "early", number(outcome->early));
-    json_object_set_new(result, "explored", number(outcome->explored));
-  }
-  json_object_set_new(result, "seconds", number(outcome->seconds));
+  json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
+  json_object_set_new(result, "rounds", whole((double)settings->horizon));
+  json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
+  add_outcomes(result, cell, outcome);
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   json_object_set_new(result, "settings", make_settings(cell));
   json_object_set_new(result, "curve", make_curve(outcome));
@@ -131,7 +138,7 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
   for (size_t c = 0; c < results->cells; c++)
     json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c]));
   const char *measure = faro_measure_name(experiment->measure);
-  return json_pack(
+  json_t *document = json_pack(
       "{s:s, s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:{s:s, s:s, s:s}, s:o}",
       "experiment", experiment->name, "title", experiment->title, "measure", measure, "seed",
       (json_int_t)experiment->seed, "instances", (json_int_t)experiment->instances, "faro", "version",
@@ -140,6 +147,8 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
       (json_int_t)results->resumed, "sweep", sweep, "plot", "x",
       axis_name(experiment, experiment->x, "round"), "y", measure, "panels",
       axis_name(experiment, experiment->panels, "none"), "results", result);
+  if (experiment->left_out) json_object_set_new(document, "left_out", json_string(experiment->left_out));
+  return document;
 }
 
 /* The slopes, each with its label and the values of the sweeps that are not x. */

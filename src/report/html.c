@@ -61,7 +61,7 @@ static void add_slopes(const faro_report *report, faro_text *out) {
   faro_text_add(out, " (log-log)</caption><thead><tr>");
   for (int s = 0; s < (int)report->sweeps; s++)
     if (s != report->x) add_head(out, report->sweep[s]);
-  faro_text_add(out, "<th class=\"t\">algorithm</th><th>slope</th><th>standard error</th><th>of the worst "
+  faro_text_add(out, "<th class=\"t\">algorithm</th><th>slope</th><th>standard error</th><th>slope, worst "
                      "instance</th></tr></thead><tbody>\n");
   for (size_t i = 0; i < report->slopes; i++) {
     const faro_view_slope *slope = &report->slope[i];
@@ -89,6 +89,7 @@ static void add_results(const faro_report *report, faro_text *out) {
   faro_text_add(
       out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
            "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
+  faro_view_add_left_out(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
   faro_view_add_phases(report, "<p>", ".</p>\n", out);
   faro_view_add_early(report, "<p>", ".</p>\n", faro_markup_add, out);

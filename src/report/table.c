@@ -124,7 +124,7 @@ static bool add_slopes(const faro_report *report, faro_text *out) {
     put(&g, r, g.columns++, slope ? slope->row->label : "algorithm");
     put(&g, r, g.columns++, slope ? faro_exponent(slope->slope, text) : "slope");
     put(&g, r, g.columns++, slope ? faro_exponent(slope->error, text) : "standard error");
-    put(&g, r, g.columns++, slope ? faro_exponent(slope->of_most, text) : "of the worst instance");
+    put(&g, r, g.columns++, slope ? faro_exponent(slope->of_most, text) : "slope, worst instance");
   }
   print_grid(&g, out);
   free(g.cell);
@@ -151,6 +151,7 @@ char *faro_report_table(const faro_report *report) {
   free(g.cell);
   out.failed |= !add_slopes(report, &out);
   faro_text_add(&out, "\n");
+  faro_view_add_left_out(report, "", "\n", add_plain, &out);
   faro_view_add_refused(report, "", "\n", &out);
   faro_view_add_phases(report, "", "\n", &out);
   faro_view_add_early(report, "", "\n", add_plain, &out);
@@ -199,11 +200,12 @@ char *faro_report_summary_csv(const faro_report *report) {
   add_identity_head(report, &out);
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
   add_measure_head(report, spread, &out);
-  faro_text_add(&out,
-                "bits_per_user,messages_per_user,updates,shifted,refused,communication_bits,best_arm_lost,"
-                "early,explored,"
-                "claim_epsilon,claim_delta,"
-                "claim_contributions,trust,%sstanding,by\n",
+  faro_text_add(&out, "bits_per_user,messages_per_user,");
+#define OUTCOME(member, how, where, name, csv, ...)                                                          \
+  if (csv) faro_text_add(&out, "%s,", name);
+#include <faro/outcomes.def>
+#undef OUTCOME
+  faro_text_add(&out, "claim_epsilon,claim_delta,claim_contributions,trust,%sstanding,by\n",
                 level ? "level," : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
@@ -211,15 +213,18 @@ char *faro_report_summary_csv(const faro_report *report) {
     add_quoted(&out, row->learner);
     add_quoted(&out, row->release);
     if (calibration) add_quoted(&out, row->calibration);
-    const double values[] = {row->batch,         row->rounds,        (double)report->instances,
-                             row->regret.mean,   row->regret.sd,     row->regret.error,
+    const double values[] = {row->batch,         row->rounds,      (double)report->instances,
+                             row->regret.mean,   row->regret.sd,   row->regret.error,
                              row->regret.lower,  row->regret.median, row->regret.upper,
-                             row->regret.most,   row->bits,          row->messages,
-                             row->updates,       row->shifted,       row->refused,
-                             row->communication, row->lost,          row->early,
-                             row->explored,      row->epsilon,       row->delta,
-                             row->contributions};
+                             row->regret.most,   row->bits,        row->messages};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
+#define OUTCOME(member, how, where, name, csv, ...)                                                          \
+  if (csv) add_number(&out, row->member, ',');
+#include <faro/outcomes.def>
+#undef OUTCOME
+    add_number(&out, row->epsilon, ',');
+    add_number(&out, row->delta, ',');
+    add_number(&out, row->contributions, ',');
     add_quoted(&out, row->trust);
     if (level) add_quoted(&out, row->level);
     add_quoted(&out, row->standing);

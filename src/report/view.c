@@ -102,25 +102,23 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .rounds = real(json_object_get(result, "rounds")),
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),
-                         .updates = real(json_object_get(result, "updates")),
-                         .shifted = real(json_object_get(result, "shifted")),
-                         .contributions = real_or(claim, "contributions", 1),
-                         .refused = real_or(result, "refused", 0),
-                         .communication = real_or(result, "communication_bits", 0),
-                         .lost = real_or(result, "best_arm_lost", 0),
-                         .exhausted = real_or(result, "exhausted", 0),
-                         .blur = real_or(result, "features_se", 0),
-                         .early = real_or(result, "early", 0),
-                         .explored = real_or(result, "explored", 0),
-                         .seconds = real(json_object_get(result, "seconds"))};
+                         .contributions = real_or(claim, "contributions", 1)};
+#define OUTCOME(member, how, where, name, ...) row->member = real_or(result, name, 0);
+#include <faro/outcomes.def>
+#undef OUTCOME
   for (size_t s = 0; s < report->sweeps; s++) {
     const json_t *value = json_object_get(result, report->sweep[s]);
     row->at[s] = print_value(&report->arena, value, error);
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  const double numbers[] = {row->batch,   row->rounds,  row->bits,    row->messages,     row->updates,
-                            row->shifted, row->refused, row->seconds, row->contributions};
+  const double numbers[] = {row->batch,         row->rounds,
+                            row->bits,          row->messages,
+                            row->contributions,
+#define OUTCOME(member, ...) row->member,
+#include <faro/outcomes.def>
+#undef OUTCOME
+  };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
   return row->label && row->learner && row->release && row->calibration && row->trust && row->level &&
@@ -164,6 +162,7 @@ static bool read_head(faro_report *report) {
   const json_t *instances = json_object_get(document, "instances");
   report->name = text(document, "experiment");
   report->title = text(document, "title");
+  report->left_out = text(document, "left_out");
   report->measure = read_measure(document);
   report->version = text(program, "version");
   report->commit = text(program, "commit");
@@ -263,6 +262,14 @@ void faro_view_add_early(const faro_report *report, const char *before, const ch
     faro_text_add(out, "%.3g %% of the regret came before the parameter was first estimated anew%s",
                   100 * most, after);
   }
+}
+
+void faro_view_add_left_out(const faro_report *report, const char *before, const char *after,
+                            void (*add)(faro_text *, const char *), faro_text *out) {
+  if (!report->left_out) return;
+  faro_text_add(out, "%sleft out, because they do not offer the calibration asked for: ", before);
+  add(out, report->left_out);
+  faro_text_add(out, "%s", after);
 }
 
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out) {

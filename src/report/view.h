@@ -26,9 +26,10 @@ typedef struct faro_view_row {
   double batch;         /* 0: it changes on the way */
   double contributions; /* of a user, that a user-level claim covers; else 1 */
   faro_spread regret;   /* or whatever the measure is */
-  double bits, messages, updates, shifted, refused, seconds;
-  double communication, lost, exhausted, blur; /* of phased learners, see faro_outcome; else 0 */
-  double early, explored;                      /* of generalised linear rewards, likewise */
+  double bits, messages; /* sent by a user */
+#define OUTCOME(member, ...) double member; /* 0 where it is not told */
+#include <faro/outcomes.def>
+#undef OUTCOME
   size_t points;
   faro_view_point *curve;
 } faro_view_row;
@@ -44,6 +45,7 @@ struct faro_report {
   faro_arena arena;
   json_t *document;
   const char *name, *title;
+  const char *left_out; /* algorithms that were left out, for the calibration; NULL: none were */
   const faro_measure_text *measure;
   size_t sweeps;
   const char *sweep[FARO_SWEEPS_MAX];
@@ -72,6 +74,10 @@ void faro_view_add_phases(const faro_report *report, const char *before, const c
  * the label. */
 void faro_view_add_early(const faro_report *report, const char *before, const char *after,
                          void (*add)(faro_text *, const char *), faro_text *out);
+
+/* Appends which algorithms were left out; nothing where none were. */
+void faro_view_add_left_out(const faro_report *report, const char *before, const char *after,
+                            void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing where all were. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);

@@ -357,8 +357,8 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
 
 static faro_status open_world(faro_crowd *crowd, faro_error *error) {
   const faro_trial_params *p = &crowd->trial->params;
-  const faro_env_kind *kind = faro_env_kind_find(crowd->params.world);
-  if (!kind || faro_env_kind_streams(kind) || faro_env_kind_glm(kind))
+  const faro_env_kind *kind = faro_env_find(crowd->params.world);
+  if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != FARO_LINK_LINEAR)
     return faro_fail(error, FARO_INVALID, "environment must be a linear one (got %s)", crowd->params.world);
   const faro_env_params params = {.dimension = p->dimension,
                                   .arms = p->arms,

@@ -3,46 +3,53 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <faro/linalg.h>
 
+#include "base/abort.h"
+
 struct faro_learning {
   const faro_campaign *campaign;
-  faro_release *release;
-  faro_learner *learner;
+  faro_agent *agent;
 };
 
-/* As sim/play.c sets linucb up under calibration tight. */
-static faro_status set_learner(faro_learning *l, faro_error *error) {
-  const faro_campaign *c = l->campaign;
-  const faro_learner_params params = {.dimension = c->contribution.dimension,
-                                      .horizon = c->params.horizon,
-                                      .releases = c->params.horizon / faro_release_batch(l->release),
-                                      .norm = c->contribution.norm,
-                                      .failure = c->failure,
-                                      .reward = (c->contribution.high - c->contribution.low) / 2,
-                                      .optimism = c->optimism,
-                                      .guess = true,
-                                      .noise = faro_release_noise(l->release)};
-  return faro_learner_create(&l->learner, faro_learner_kind_find("linucb"), &params, error);
-}
+enum { OWN_MAX = 256 }; /* bytes of a learner's own settings */
 
-static void learn(faro_learning *l) {
-  const faro_statistics statistics = faro_release_statistics(l->release);
-  faro_learner_update(l->learner, &statistics);
+/* The learner's own settings: those that the campaign states, and defaults. */
+static void set_own(const faro_learner_kind *kind, const faro_campaign *campaign, void *own) {
+  faro_settings_preset(kind->settings, own);
+  for (const faro_setting *s = kind->settings; s && s->name; s++)
+    if (strcmp(s->name, "optimism") == 0) faro_setting_put(s, own, campaign->optimism);
 }
 
 static faro_status build(faro_learning *l, const void *state, size_t length, faro_error *error) {
   const faro_campaign *c = l->campaign;
-  faro_status status = faro_release_create(&l->release, c->release, &c->contribution, &c->params, error);
-  if (status == FARO_OK) /* where the noise is not drawn here, there is nothing to prepare for it */
-    status = faro_release_kind_trust(c->release) == FARO_TRUST_JOINT ? faro_release_prepare(l->release, error)
-                                                                     : faro_release_vouch(l->release, error);
-  if (status == FARO_OK && state) status = faro_release_load(l->release, state, length, error);
-  if (status == FARO_OK) status = set_learner(l, error);
-  if (status == FARO_OK && faro_learning_batches(l) > 0)
-    learn(l); /* its policy follows from the sums alone */
-  return status;
+  const faro_learner_kind *kind = faro_learner_find("linucb");
+  _Alignas(8) unsigned char own[OWN_MAX];
+  FARO_INVARIANT(kind && kind->settings_size <= sizeof own);
+  set_own(kind, c, own);
+  const faro_agent_params params = {.learner = kind->name,
+                                    .release = faro_release_kind_name(c->release),
+                                    .dimension = c->contribution.dimension,
+                                    .arms = 1, /* clients choose */
+                                    .horizon = c->params.horizon,
+                                    .epsilon = c->params.epsilon,
+                                    .delta = c->params.delta,
+                                    .batch = c->params.batch,
+                                    .shufflers = c->params.shufflers,
+                                    .level = c->params.level,
+                                    .contributions = c->params.contributions,
+                                    .honest = c->params.honest,
+                                    .norm = c->contribution.norm,
+                                    .centre = c->centre,
+                                    .low = c->contribution.low,
+                                    .high = c->contribution.high,
+                                    .failure = c->failure,
+                                    .settings = own,
+                                    .deployed = true};
+  const faro_status status = faro_agent_create(&l->agent, &params, error);
+  return status == FARO_OK && state ? faro_agent_load(l->agent, state, length, error) : status;
 }
 
 faro_status faro_learning_create(faro_learning **learning, const faro_campaign *campaign, const void *state,
@@ -58,17 +65,16 @@ faro_status faro_learning_create(faro_learning **learning, const faro_campaign *
 
 void faro_learning_destroy(faro_learning *learning) {
   if (!learning) return;
-  faro_learner_destroy(learning->learner);
-  faro_release_destroy(learning->release);
+  faro_agent_destroy(learning->agent);
   free(learning);
 }
 
 faro_status faro_learning_save(const faro_learning *learning, unsigned char **state, size_t *length,
                                faro_error *error) {
-  const size_t size = faro_release_state_size(learning->release);
+  const size_t size = faro_agent_state_size(learning->agent);
   unsigned char *bytes = malloc(size + 1);
   if (!bytes) return faro_fail(error, FARO_MEMORY, "cannot hold the release's state");
-  const faro_status status = faro_release_save(learning->release, bytes, error);
+  const faro_status status = faro_agent_save(learning->agent, bytes, error);
   if (status != FARO_OK) {
     free(bytes);
     return status;
@@ -79,26 +85,24 @@ faro_status faro_learning_save(const faro_learning *learning, unsigned char **st
 }
 
 faro_status faro_learning_apply(faro_learning *learning, const void *messages, size_t count,
-                                faro_secure_rng *secure, faro_error *error) {
-  const faro_status status = faro_release_analyze_secure(learning->release, messages, count, secure, error);
-  if (status == FARO_OK) learn(learning);
-  return status;
+                                faro_error *error) {
+  return faro_agent_analyze(learning->agent, messages, count, error);
 }
 
-const faro_release *faro_learning_release(const faro_learning *learning) { return learning->release; }
-bool faro_learning_done(const faro_learning *learning) { return faro_release_spent(learning->release); }
-
-uint64_t faro_learning_batches(const faro_learning *learning) {
-  return faro_release_statistics(learning->release).releases;
+const faro_release *faro_learning_release(const faro_learning *learning) {
+  return faro_agent_release(learning->agent);
 }
+
+bool faro_learning_done(const faro_learning *learning) { return faro_agent_done(learning->agent); }
+uint64_t faro_learning_batches(const faro_learning *learning) { return faro_agent_batches(learning->agent); }
 
 faro_wire_policy faro_learning_policy(const faro_learning *learning) {
-  const faro_policy *policy = faro_learner_policy(learning->learner);
+  const faro_policy *policy = faro_agent_policy(learning->agent);
   faro_wire_policy wire = {.version = faro_learning_batches(learning) + 1,
                            .dimension = policy->dimension,
                            .beta = policy->beta,
-                           .theta = (double *)policy->theta,
-                           .w = (double *)policy->w};
+                           .theta = policy->theta,
+                           .w = policy->w};
   for (size_t i = 0; i < FARO_DIGEST_BYTES; i++) wire.campaign[i] = learning->campaign->digest[i];
   return wire;
 }
@@ -119,9 +123,9 @@ static double form(const double *gram, const double *a, const double *b, size_t 
 static double root_mean(double sum, double users) { return sqrt(fmax(0, sum) / users); }
 
 faro_learning_view faro_learning_look(const faro_learning *learning) {
-  const faro_statistics s = faro_release_statistics(learning->release);
+  const faro_statistics s = faro_agent_statistics(learning->agent);
   if (s.users == 0) return (faro_learning_view){0};
-  const faro_policy *policy = faro_learner_policy(learning->learner);
+  const faro_policy *policy = faro_agent_policy(learning->agent);
   const size_t d = policy->dimension;
   const double users = (double)s.users;
   double trace = 0; /* of V^-1 = W' W */

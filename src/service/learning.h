@@ -1,12 +1,11 @@
-/* learning: what the analyzer computes: the campaign's release, fed with shuffled batches, and the learner behind it. The
- * same code, set up alike, as in simulation. Knows nothing of networks and databases, so that a test can run it beside the
- * service and compare bytes.
+/* learning: what the analyzer computes: the campaign's agent (faro/agent.h), fed with shuffled batches.
+ * It knows nothing of networks and databases, so that a test can run it beside the service and compare bytes.
  *
- *   apply(messages) -> release -> statistics -> linucb -> policy, version = batches + 1 */
+ *   apply(messages) -> release -> statistics -> learner -> policy, version = batches + 1 */
 #ifndef FARO_SERVICE_LEARNING_H
 #define FARO_SERVICE_LEARNING_H
 
-#include <faro/learner.h>
+#include <faro/agent.h>
 
 #include "wire/wire.h"
 
@@ -24,7 +23,7 @@ faro_status faro_learning_save(const faro_learning *learning, unsigned char **st
 /* One batch: what the shufflers that are due reported, lowest first, or the messages of a batch. On failure nothing has
  * changed. */
 faro_status faro_learning_apply(faro_learning *learning, const void *messages, size_t count,
-                                faro_secure_rng *secure, faro_error *error) FARO_WARN_UNUSED;
+                                faro_error *error) FARO_WARN_UNUSED;
 
 const faro_release *faro_learning_release(const faro_learning *learning);
 uint64_t faro_learning_batches(const faro_learning *learning); /* applied */

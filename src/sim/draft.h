@@ -6,11 +6,11 @@
 #ifndef FARO_SIM_DRAFT_H
 #define FARO_SIM_DRAFT_H
 
-#include "sim/settings.h"
+#include "sim/experiment.h"
 
 enum { DRAFT_ALGORITHMS_MAX = 200, DRAFT_VALUES_MAX = 100, DRAFT_NAME_MAX = 200 };
 
-/* Line of the file from 1; 0: the file as a whole; -1: an override. */
+/* Line of the file, from 1; 0: the file as a whole; -1: an override. */
 typedef int faro_line;
 
 typedef struct faro_entry {
@@ -29,7 +29,7 @@ typedef struct faro_draft_sweep {
 typedef struct faro_draft_algorithm {
   char label[DRAFT_NAME_MAX];
   faro_line line;
-  faro_entry own[FARO_KEY_COUNT];
+  faro_entry own[FARO_KEYS_MAX];
 } faro_draft_algorithm;
 
 typedef struct faro_draft_axis {
@@ -42,8 +42,8 @@ typedef struct faro_draft {
   faro_error *error;
   const char *override; /* the key of the override at work, for messages */
   char title[DRAFT_NAME_MAX];
-  faro_entry top[FARO_KEY_COUNT];
-  bool overridden[FARO_KEY_COUNT];
+  faro_entry top[FARO_KEYS_MAX];
+  bool overridden[FARO_KEYS_MAX];
   size_t sweeps;
   faro_draft_sweep sweep[FARO_SWEEPS_MAX];
   size_t algorithms;
@@ -55,11 +55,19 @@ typedef struct faro_draft {
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...)
     FARO_PRINTF(3, 4);
 
+/* parse.c */
 faro_status faro_draft_parse(faro_draft *draft, const char *text, size_t length);
 faro_status faro_draft_override(faro_draft *draft, const faro_override *override);
+
+/* draft.c */
+/* A shorter run of the same thing. */
 void faro_draft_quicken(faro_draft *draft);
+/* Refuses what contradicts itself, lacks something, or sets what no algorithm or environment has. */
+faro_status faro_draft_check(const faro_draft *draft);
 
 /* The draft's sweep of `key`, or NULL. */
-faro_draft_sweep *faro_draft_sweep_of(faro_draft *draft, faro_key key);
+const faro_draft_sweep *faro_draft_sweep_of(const faro_draft *draft, faro_key key);
+/* Where the value of a key of this algorithm was written; the algorithm's own line when nowhere. */
+faro_line faro_draft_written(const faro_draft *draft, const faro_draft_algorithm *algorithm, faro_key key);
 
 #endif

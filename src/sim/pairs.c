@@ -1,113 +1,66 @@
-/* pairs: which learner goes with which environment and which release. */
+/* pairs: which learner goes with which environment and which release, by the table of loops. */
 #include <stdio.h>
 
-#include "sim/settings.h"
+#include "sim/loop.h"
 
-/* A learner of sums takes a stream of numbers, one that asks clients a population, one of generalised linear rewards
- * such rewards, one that eliminates arms that stay; every other learner takes any arms. */
-static bool goes(const faro_learner_kind *learner, const faro_env_kind *env) {
-  if (faro_learner_kind_sums(learner) || faro_env_kind_streams(env))
-    return faro_learner_kind_sums(learner) == faro_env_kind_streams(env);
-  if (faro_learner_kind_clients(learner) || faro_env_kind_population(env))
-    return faro_learner_kind_clients(learner) == faro_env_kind_population(env);
-  if (faro_learner_kind_glm(learner) || faro_env_kind_glm(env))
-    return faro_learner_kind_glm(learner) == faro_env_kind_glm(env);
-  return !faro_learner_kind_phased(learner) || faro_env_kind_fixed(env);
+static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
+  return faro_loop_of(learner)->suits(learner, env);
 }
 
-/* What goes with what, as "a, b": learners with this environment, or environments with this learner (the other NULL). */
-static const char *list_pairs(const faro_learner_kind *learner, const faro_env_kind *env,
-                              char out[static FARO_ALLOWED_SIZE]) {
-  size_t used = 0;
-  const size_t count = learner ? faro_env_kinds() : faro_learner_kinds();
-  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < count; i++) {
-    const faro_env_kind *e = learner ? faro_env_kind_at(i) : env;
-    const faro_learner_kind *l = learner ? learner : faro_learner_kind_at(i);
-    if (goes(l, e))
-      used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
-                               learner ? faro_env_kind_name(e) : faro_learner_kind_name(l));
-  }
-  return out;
-}
-
-static faro_status check_environment(const faro_cell *cell, faro_error *error) {
-  const faro_env_kind *env = faro_cell_env_kind(cell);
-  if (goes(cell->learner, env)) return FARO_OK;
-  const char *learner = faro_learner_kind_name(cell->learner);
-  const char *environment = faro_env_kind_name(env);
-  char learners[FARO_ALLOWED_SIZE];
-  char environments[FARO_ALLOWED_SIZE];
-  return faro_fail(error, FARO_INVALID,
-                   "learner %s does not go with environment %s; %s goes with %s, and %s with %s", learner,
-                   environment, learner, list_pairs(cell->learner, NULL, environments), environment,
-                   list_pairs(NULL, env, learners));
-}
-
-/* Phased learners make a release for each phase, of one batch; releases that tie batches together are not for them, and
- * those of plain numbers alone not for the others. Learners of generalised linear rewards work through studies: of one
- * batch each likewise, or of sums that are published all the time; all of them do without privacy. */
 bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release) {
-  if (!faro_learner_kind_glm(learner))
-    return faro_release_kind_takes(release, faro_learner_kind_phased(learner));
-  if (faro_release_kind_trust(release) == FARO_TRUST_NONE) return true;
-  const faro_studies studies = faro_learner_kind_studies(learner);
-  const bool batches = studies == FARO_STUDIES_BATCHES;
-  return studies != FARO_STUDIES_NONE && faro_study_takes(release) &&
-         faro_release_kind_takes(release, true) == batches;
+  return faro_loop_of(learner)->takes(learner, release);
 }
 
 bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_kind *release,
                           faro_calibration calibration) {
-  if (!faro_pair_takes(learner, release)) return false;
-  if (faro_learner_kind_glm(learner)) return faro_study_calibrates(release, calibration);
-  const bool published = calibration != FARO_CALIBRATION_FIGURE || !faro_learner_kind_phased(learner);
-  return published && faro_release_kind_calibrates(release, calibration);
+  return faro_pair_takes(learner, release) && !(learner->refuses & (1U << calibration)) &&
+         faro_loop_of(learner)->calibrates(release, calibration);
+}
+
+/* Lists as "a, b". */
+typedef struct list {
+  char text[FARO_ALLOWED_SIZE];
+  size_t used;
+} list;
+
+static void add(list *l, const char *name) {
+  if (l->used < sizeof l->text)
+    l->used += (size_t)snprintf(l->text + l->used, sizeof l->text - l->used, "%s%s", l->used ? ", " : "", name);
+}
+
+static faro_status check_environment(const faro_cell *cell, faro_error *error) {
+  if (suits(cell->learner, cell->env)) return FARO_OK;
+  list learners = {0};
+  for (size_t i = 0; i < faro_learner_count(); i++)
+    if (suits(faro_learner_at(i), cell->env)) add(&learners, faro_learner_at(i)->name);
+  return faro_fail(error, FARO_INVALID, "learner %s needs %s; for %s use %s", cell->learner->name,
+                   cell->loop->needs, cell->env->name, learners.text);
 }
 
 static faro_status check_release(const faro_cell *cell, faro_error *error) {
   if (faro_pair_takes(cell->learner, cell->release)) return FARO_OK;
-  char names[FARO_ALLOWED_SIZE];
-  size_t used = 0;
-  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < faro_release_kinds(); i++)
+  list releases = {0};
+  for (size_t i = 0; i < faro_release_kinds(); i++)
     if (faro_pair_takes(cell->learner, faro_release_kind_at(i)))
-      used += (size_t)snprintf(names + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
-                               faro_release_kind_name(faro_release_kind_at(i)));
-  return faro_fail(error, FARO_INVALID, "release %s does not go with learner %s, which takes %s",
-                   faro_release_kind_name(cell->release), faro_learner_kind_name(cell->learner), names);
+      add(&releases, faro_release_kind_name(faro_release_kind_at(i)));
+  return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s; use %s",
+                   faro_release_kind_name(cell->release), cell->learner->name, releases.text);
 }
 
-/* Phases and studies are for users who come once, within a known horizon. */
-static faro_status check_users(const faro_cell *cell, faro_error *error) {
-  const char *name = faro_learner_kind_name(cell->learner);
-  if (!faro_learner_kind_phased(cell->learner) && !faro_learner_kind_glm(cell->learner)) return FARO_OK;
-  if (cell->settings.value[FARO_KEY_LEVEL] != FARO_LEVEL_EVENT)
-    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once", name);
-  if (cell->settings.value[FARO_KEY_ANYTIME] != 0)
-    return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
-  const double horizon = cell->settings.value[FARO_KEY_HORIZON];
-  if (faro_learner_kind_glm(cell->learner) && horizon > 1e9)
-    return faro_fail(error, FARO_INVALID,
-                     "horizon must be at most 10^9 for learner %s, which fits to everybody's data (got %g)",
-                     name, horizon);
-  return FARO_OK;
-}
-
-static faro_status check_phased(const faro_cell *cell, faro_error *error) {
-  const char *name = faro_learner_kind_name(cell->learner);
-  if (!faro_learner_kind_phased(cell->learner)) return FARO_OK;
-  if (cell->settings.value[FARO_KEY_CALIBRATION] == FARO_CALIBRATION_FIGURE)
-    return faro_fail(error, FARO_INVALID, "calibration must be tight or paper for learner %s", name);
-  const bool appended = faro_cell_low(cell) == 0;
-  if (appended && cell->settings.value[FARO_KEY_DIMENSION] == 2)
-    return faro_fail(
-        error, FARO_INVALID,
-        "draw must be sphere or ball for learner %s in dimension 2: the others have two arms only", name);
-  return FARO_OK;
+static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
+  const faro_calibration calibration = cell->settings.calibration;
+  if (faro_pair_calibrates(cell->learner, cell->release, calibration)) return FARO_OK;
+  list offered = {0};
+  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+    if (faro_pair_calibrates(cell->learner, cell->release, (faro_calibration)c))
+      add(&offered, faro_calibration_name((faro_calibration)c));
+  return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be one of %s (got %s)",
+                   cell->learner->name, faro_release_kind_name(cell->release), offered.text,
+                   faro_calibration_name(calibration));
 }
 
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) {
   faro_status status = check_environment(cell, error);
   if (status == FARO_OK) status = check_release(cell, error);
-  if (status == FARO_OK) status = check_users(cell, error);
-  return status == FARO_OK ? check_phased(cell, error) : status;
+  return status == FARO_OK ? check_calibration(cell, error) : status;
 }

@@ -86,26 +86,26 @@ static faro_status read_text(const parser *p, const char *name, const yaml_node_
 }
 
 static bool in_scope(faro_key key, faro_scope scope) {
-  const faro_scope own = faro_key_info_of(key)->scope;
+  const faro_scope own = faro_key_scope(key);
   return own == scope || (own == SCOPE_BOTH && (scope == SCOPE_TOP || scope == SCOPE_ALGORITHM));
 }
 
 static bool find_key(const char *name, faro_scope scope, faro_key *key) {
-  for (int k = 0; k < FARO_KEY_COUNT; k++)
-    if (in_scope((faro_key)k, scope) && strcmp(faro_key_name((faro_key)k), name) == 0) {
-      *key = (faro_key)k;
+  for (faro_key k = 0; k < faro_key_count(); k++)
+    if (in_scope(k, scope) && strcmp(faro_key_name(k), name) == 0) {
+      *key = k;
       return true;
     }
   return false;
 }
 
 static bool sweepable(faro_key key) {
-  return faro_key_info_of(key)->scope != SCOPE_ALGORITHM && key != FARO_KEY_INSTANCES && key != FARO_KEY_SEED;
+  return faro_key_scope(key) != SCOPE_ALGORITHM && key != FARO_KEY_INSTANCES && key != FARO_KEY_SEED;
 }
 
 /* Where a key belongs that stands in the wrong place. */
 static const char *home_of(const char *word) {
-  faro_key key = FARO_KEY_COUNT;
+  faro_key key = FARO_KEY_OWN;
   if (find_key(word, SCOPE_ENV, &key)) return " (it belongs under environment)";
   if (find_key(word, SCOPE_TOP, &key)) return " (it belongs at the top level)";
   return find_key(word, SCOPE_ALGORITHM, &key) ? " (it belongs under an algorithm)" : NULL;
@@ -114,11 +114,11 @@ static const char *home_of(const char *word) {
 /* "unknown key": with what is allowed there, and what was perhaps meant. `extra` ends with NULL. */
 static faro_status unknown_word(const faro_draft *draft, faro_line line, const char *word, const char *place,
                                 bool (*allowed)(faro_key), const char *const *extra) {
-  const char *names[FARO_KEY_COUNT + 8];
+  const char *names[FARO_KEYS_MAX + 8];
   size_t count = 0;
   for (; extra && extra[count]; count++) names[count] = extra[count];
-  for (int k = 0; k < FARO_KEY_COUNT; k++)
-    if (allowed((faro_key)k)) names[count++] = faro_key_name((faro_key)k);
+  for (faro_key k = 0; k < faro_key_count(); k++)
+    if (allowed(k)) names[count++] = faro_key_name(k);
   char list[300] = "";
   size_t used = 0;
   for (size_t i = 0; i < count && used < sizeof list; i++)
@@ -170,7 +170,7 @@ static faro_status walk_mapping(const parser *p, const char *place, const yaml_n
 static faro_status env_pair(const parser *p, void *context, const yaml_node_t *key,
                             const yaml_node_t *value) {
   (void)context;
-  faro_key found = FARO_KEY_COUNT;
+  faro_key found = FARO_KEY_OWN;
   if (!text_of(key) || !find_key(text_of(key), SCOPE_ENV, &found))
     return unknown_key(p, key, "environment", allowed_env, NULL);
   return read_entry(p, found, value, &p->draft->top[found]);
@@ -210,7 +210,7 @@ static faro_status sweep_pair(const parser *p, void *context, const yaml_node_t 
                               const yaml_node_t *value) {
   (void)context;
   faro_draft *draft = p->draft;
-  faro_key found = FARO_KEY_COUNT;
+  faro_key found = FARO_KEY_OWN;
   if (!text_of(key) || !find_sweepable(text_of(key), &found)) {
     const bool known = text_of(key) && (find_key(text_of(key), SCOPE_TOP, &found) ||
                                         find_key(text_of(key), SCOPE_ALGORITHM, &found));
@@ -234,7 +234,7 @@ static faro_status algorithm_pair(const parser *p, void *context, const yaml_nod
                                   const yaml_node_t *value) {
   static const char *const extra[] = {"label", NULL};
   faro_draft_algorithm *algorithm = context;
-  faro_key found = FARO_KEY_COUNT;
+  faro_key found = FARO_KEY_OWN;
   if (text_of(key) && strcmp(text_of(key), "label") == 0)
     return read_text(p, "label", value, algorithm->label);
   if (!text_of(key) || !find_key(text_of(key), SCOPE_ALGORITHM, &found))
@@ -245,11 +245,11 @@ static faro_status algorithm_pair(const parser *p, void *context, const yaml_nod
 /* What an algorithm must say, and that its label is its own. */
 static faro_status check_algorithm(const parser *p, const faro_draft_algorithm *algorithm) {
   const faro_draft *draft = p->draft;
-  for (int k = 0; k < FARO_KEY_COUNT; k++)
-    if (faro_key_info_of((faro_key)k)->scope == SCOPE_ALGORITHM && !algorithm->own[k].given) {
+  for (faro_key k = 0; k < faro_key_count(); k++)
+    if (faro_key_scope(k) == SCOPE_ALGORITHM && !algorithm->own[k].given) {
       char allowed[FARO_ALLOWED_SIZE];
-      return faro_draft_fail(draft, algorithm->line, "an algorithm lacks %s: %s", faro_key_name((faro_key)k),
-                             faro_key_allowed((faro_key)k, allowed));
+      return faro_draft_fail(draft, algorithm->line, "an algorithm lacks %s: %s", faro_key_name(k),
+                             faro_key_allowed(k, allowed));
     }
   for (const faro_draft_algorithm *other = draft->algorithm; other < algorithm; other++)
     if (strcmp(other->label, algorithm->label) == 0)
@@ -318,7 +318,7 @@ static faro_status top_pair(const parser *p, void *context, const yaml_node_t *k
   static const char *const extra[] = {"title", "environment", "sweep", "algorithms", "plot", NULL};
   faro_draft *draft = p->draft;
   const char *name = text_of(key);
-  faro_key found = FARO_KEY_COUNT;
+  faro_key found = FARO_KEY_OWN;
   if (!name) return unknown_key(p, key, "the experiment", allowed_top, extra);
   if (strcmp(name, "title") == 0) return read_text(p, "title", value, draft->title);
   if (strcmp(name, "environment") == 0) return walk_mapping(p, "environment", value, env_pair, NULL);
@@ -438,10 +438,10 @@ static faro_status override_sweep(const parser *p, faro_key key, const yaml_node
   faro_draft_sweep sweep = {.key = key};
   const faro_status status = read_values(p, &sweep, node);
   if (status != FARO_OK) return status;
-  faro_draft_sweep *old = faro_draft_sweep_of(draft, key);
+  const faro_draft_sweep *old = faro_draft_sweep_of(draft, key);
   if (!old && draft->sweeps == FARO_SWEEPS_MAX)
     return faro_draft_fail(draft, -1, "sweep has more than %d keys", FARO_SWEEPS_MAX);
-  *(old ? old : &draft->sweep[draft->sweeps++]) = sweep;
+  draft->sweep[old ? (size_t)(old - draft->sweep) : draft->sweeps++] = sweep;
   draft->top[key].given = false;
   for (size_t i = 0; i < draft->algorithms; i++) draft->algorithm[i].own[key].given = false;
   return FARO_OK;
@@ -453,10 +453,10 @@ static faro_status use_override(parser *p, const yaml_node_t *root, const void *
   return root->type == YAML_SEQUENCE_NODE ? override_sweep(p, key, root) : override_scalar(p, key, root);
 }
 
-static bool overridable(faro_key key) { return faro_key_info_of(key)->scope != SCOPE_ALGORITHM; }
+static bool overridable(faro_key key) { return faro_key_scope(key) != SCOPE_ALGORITHM; }
 
 faro_status faro_draft_override(faro_draft *draft, const faro_override *override) {
-  faro_key key = FARO_KEY_COUNT;
+  faro_key key = FARO_KEY_OWN;
   draft->override = NULL;
   if (!find_override(override->key, &key))
     return unknown_word(draft, -1, override->key, "an override", overridable, NULL);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sim/journal.h"
-#include "sim/play.h"
+#include "sim/loop.h"
 
 enum { JOBS_MAX = 1024 };
 
@@ -18,7 +18,7 @@ typedef struct crew {
   const faro_experiment *experiment;
   const faro_run_options *options;
   faro_play_record *record; /* instance-major: [instance * cells + cell] */
-  bool *done;               /* or left to the cell's twin */
+  bool *done;               /* or copied from the cell's twin */
   size_t slots, total;      /* total: those to be played */
   atomic_size_t next;
   pthread_mutex_t lock; /* of everything below */
@@ -29,11 +29,12 @@ typedef struct crew {
   faro_error *error;
 } crew;
 
+/* An instance that is there already stays as it is: equal streams give equal records. */
 static bool recall(void *context, uint32_t cell, uint32_t instance, const double *values) {
   crew *c = context;
   if (cell >= c->experiment->count || instance >= c->experiment->instances) return false;
   const size_t slot = (size_t)instance * c->experiment->count + cell;
-  if (c->done[slot]) return false;
+  if (c->done[slot]) return true;
   memcpy(&c->record[slot], values, sizeof c->record[slot]);
   c->done[slot] = true;
   c->finished++;
@@ -59,7 +60,7 @@ static bool stopped(crew *c) {
   pthread_mutex_lock(&c->lock);
   const bool failed = c->status != FARO_OK;
   pthread_mutex_unlock(&c->lock);
-  return failed || (c->options->stop && *c->options->stop);
+  return failed || (c->options->stopped && c->options->stopped(c->options->context));
 }
 
 static void *work(void *context) {
@@ -70,8 +71,13 @@ static void *work(void *context) {
     if (c->done[slot]) continue;
     faro_error error = {0};
     const size_t cells = c->experiment->count;
-    const faro_status status = faro_play(&c->experiment->cell[slot % cells], c->experiment->seed,
-                                         slot / cells, c->options->stop, &c->record[slot], &error);
+    const faro_turn turn = {.cell = &c->experiment->cell[slot % cells],
+                            .seed = c->experiment->seed,
+                            .instance = slot / cells,
+                            .stopped = c->options->stopped,
+                            .context = c->options->context,
+                            .record = &c->record[slot]};
+    const faro_status status = faro_play(&turn, &error);
     settle(c, slot, status, &error);
   }
   pthread_mutex_lock(&c->lock);
@@ -112,7 +118,6 @@ static size_t count_jobs(const crew *c) {
 }
 
 static void run_crew(crew *c) {
-  openblas_set_num_threads(1); /* the instances are the parallel work */
   pthread_t thread[JOBS_MAX];
   const size_t jobs = count_jobs(c);
   size_t started = 0;
@@ -159,42 +164,83 @@ static faro_spread spread(double *value, size_t n) {
                        .most = value[n - 1]};
 }
 
-/* scratch: one double an instance. */
-static void summarise(const crew *c, size_t cell, double *scratch, faro_outcome *outcome) {
-  const size_t n = c->experiment->instances;
-  const size_t cells = c->experiment->count;
-  const size_t twin = c->experiment->cell[cell].twin;
-  const double horizon = c->experiment->cell[cell].settings.value[FARO_KEY_HORIZON];
-  double updates = 0;
-  double shifted = 0;
-  for (size_t i = 0; i < n; i++) {
-    const faro_play_record *record = &c->record[i * cells + twin];
-    scratch[i] = record->regret;
-    updates += record->updates;
-    shifted += record->shifted;
-    outcome->refused += record->refused / (double)n;
-    outcome->sent += record->sent / (double)n;
-    outcome->posted += record->posted / (double)n;
-    outcome->users += record->users / (double)n;
-    outcome->lost += record->lost / (double)n;
-    outcome->blur = fmax(outcome->blur, record->blur);
-    outcome->exhausted += (record->exhausted > 0 ? 1 : 0) / (double)n;
-    outcome->early += record->early / (double)n;
-    outcome->explored += record->explored / (double)n;
-    outcome->seconds += record->seconds;
+/* How a number of the instances becomes one of the cell (outcomes.def). */
+typedef enum how { HOW_MEAN, HOW_COUNT, HOW_MOST, HOW_SHARE, HOW_UPDATE, HOW_TOTAL } how;
+
+typedef struct row {
+  how how;
+  size_t from, to; /* offsets in faro_play_record and faro_outcome */
+} row;
+
+static const row rows[] = {
+#define OUTCOME(member, how, ...)                                                                            \
+  {HOW_##how, offsetof(faro_play_record, member), offsetof(faro_outcome, member)},
+#include <faro/outcomes.def>
+#undef OUTCOME
+};
+
+static double value_at(const void *base, size_t offset) {
+  double value = 0;
+  memcpy(&value, (const unsigned char *)base + offset, sizeof value);
+  return value;
+}
+
+/* The records of a cell, one for each instance. */
+typedef struct column {
+  const faro_play_record *first;
+  size_t step, count;
+} column;
+
+static double total(const column *c, size_t offset, double divisor) {
+  double sum = 0;
+  for (size_t i = 0; i < c->count; i++) sum += value_at(c->first + i * c->step, offset) / divisor;
+  return sum;
+}
+
+static double combine(const column *c, const row *r) {
+  const double n = (double)c->count;
+  const double updates = total(c, offsetof(faro_play_record, updates), 1);
+  double result = 0;
+  switch (r->how) {
+  case HOW_MEAN: return total(c, r->from, n);
+  case HOW_COUNT: return total(c, r->from, 1) / n;
+  case HOW_UPDATE: return updates > 0 ? total(c, r->from, 1) / updates : 0;
+  case HOW_TOTAL: return total(c, r->from, 1);
+  case HOW_MOST:
+    for (size_t i = 0; i < c->count; i++) result = fmax(result, value_at(c->first + i * c->step, r->from));
+    return result;
+  case HOW_SHARE:
+    for (size_t i = 0; i < c->count; i++) result += (value_at(c->first + i * c->step, r->from) > 0) / n;
+    return result;
   }
-  outcome->regret = spread(scratch, n);
-  outcome->updates = updates / (double)n;
-  outcome->shifted = updates > 0 ? shifted / updates : 0;
-  outcome->points = faro_curve_rounds((uint64_t)horizon, outcome->round);
+  return result;
+}
+
+/* scratch: one double for each instance. */
+static void summarise(const crew *all, size_t cell, double *scratch, faro_outcome *outcome) {
+  const faro_experiment *e = all->experiment;
+  const column c = {.first = all->record + e->cell[cell].twin, .step = e->count, .count = e->instances};
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    const double value = combine(&c, &rows[r]);
+    memcpy((unsigned char *)outcome + rows[r].to, &value, sizeof value);
+  }
+  for (size_t i = 0; i < c.count; i++) scratch[i] = c.first[i * c.step].regret;
+  outcome->regret = spread(scratch, c.count);
+  outcome->points = faro_curve_rounds(e->cell[cell].settings.horizon, outcome->round);
   for (size_t k = 0; k < outcome->points; k++) {
-    for (size_t i = 0; i < n; i++) scratch[i] = c->record[i * cells + twin].curve[k];
-    outcome->curve[k] = spread(scratch, n);
+    for (size_t i = 0; i < c.count; i++) scratch[i] = c.first[i * c.step].curve[k];
+    outcome->curve[k] = spread(scratch, c.count);
   }
 }
 
+/* The results as the caller sees them, and the journal that they keep locked. */
+typedef struct kept_results {
+  faro_results results;
+  faro_journal *journal;
+} kept_results;
+
 static faro_status make_results(const crew *c, faro_results **results, faro_error *error) {
-  faro_results *made = calloc(1, sizeof *made);
+  kept_results *made = calloc(1, sizeof *made);
   faro_outcome *outcome = calloc(c->experiment->count, sizeof *outcome);
   double *scratch = calloc(c->experiment->instances, sizeof *scratch);
   if (!made || !outcome || !scratch) {
@@ -203,16 +249,17 @@ static faro_status make_results(const crew *c, faro_results **results, faro_erro
     free(scratch);
     return faro_fail(error, FARO_MEMORY, "cannot hold the results of %zu cells", c->experiment->count);
   }
-  *made = (faro_results){.cells = c->experiment->count, .outcome = outcome};
-  for (size_t cell = 0; cell < made->cells; cell++) summarise(c, cell, scratch, &outcome[cell]);
+  made->results = (faro_results){.cells = c->experiment->count, .outcome = outcome};
+  made->journal = c->journal;
+  for (size_t cell = 0; cell < c->experiment->count; cell++) summarise(c, cell, scratch, &outcome[cell]);
   free(scratch);
-  *results = made;
+  *results = &made->results;
   return FARO_OK;
 }
 
 void faro_results_destroy(faro_results *results) {
   if (!results) return;
-  faro_journal_close(results->journal);
+  faro_journal_close(((kept_results *)(void *)results)->journal);
   free(results->outcome);
   free(results);
 }
@@ -238,15 +285,15 @@ static faro_status run(crew *c, faro_results **results) {
   if (status == FARO_OK) {
     (*results)->resumed = resumed;
     (*results)->seconds = wall() - start;
-    (*results)->journal = c->journal;
   } else faro_journal_close(c->journal);
-  if (status == FARO_INTERRUPTED)
-    return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished and kept", c->finished,
-                     c->total);
-  return status;
+  if (status != FARO_INTERRUPTED) return status;
+  if (c->finished == 0)
+    return faro_fail(c->error, status, "interrupted before the first instance finished; nothing was saved");
+  return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished%s", c->finished, c->total,
+                   c->options->journal ? " and saved" : "");
 }
 
-/* What a twin will have is nobody's work. */
+/* Slots whose results are copied from a twin are not played. */
 static void leave_twins(crew *c) {
   c->total = c->slots;
   for (size_t slot = 0; slot < c->slots; slot++) {
@@ -267,9 +314,12 @@ faro_status faro_run(const faro_experiment *experiment, const faro_run_options *
     status = faro_fail(error, FARO_MEMORY, "cannot hold the curves of %zu instances", c.slots);
   else {
     leave_twins(&c);
+    const int threads = openblas_get_num_threads();
+    openblas_set_num_threads(1); /* the instances are the parallel work */
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.change, NULL);
     status = run(&c, results);
+    openblas_set_num_threads(threads);
     pthread_cond_destroy(&c.change);
     pthread_mutex_destroy(&c.lock);
   }

@@ -1,4 +1,4 @@
-/* settings: see the header. */
+/* settings: see the header. The table of keys is made once, before main. */
 #include "sim/settings.h"
 
 #include <ctype.h>
@@ -7,99 +7,112 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abort.h"
 #include "base/text.h"
 
+enum { WORDS_MAX = 64 };
+
+#define X(id, text) text,
+static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X) NULL};
+static const char *const rewards[] = {FARO_REWARD_LIST(X) NULL};
+static const char *const draws[] = {FARO_DRAW_LIST(X) NULL};
+static const char *const levels[] = {FARO_LEVEL_LIST(X) NULL};
+#undef X
+static const char *const automatic[] = {"auto", NULL};
+static const char *const logarithm[] = {"log", NULL};
+static const char *const newcomers[] = {"new", NULL};
+static const char *const switches[] = {"false", "true", NULL};
+static const char *environments[WORDS_MAX], *learners[WORDS_MAX], *releases[WORDS_MAX];
+
+typedef struct key_row {
+  faro_setting setting;
+  faro_scope scope;
+} key_row;
+
 #define NONE ((double)NAN)
-static const faro_key_info info[] = {
-#define KEY(id, name, scope, type, least, most, fallback, help)                                              \
-  {name, SCOPE_##scope, TYPE_##type, least, most, fallback, help},
+static key_row rows[FARO_KEYS_MAX] = {
+#define KEY(id, member, ctype, type, name, scope, least, most, preset, words, help)                          \
+  {{name, FARO_SETTING_##type, offsetof(faro_settings, member), least, most, preset, words, help},           \
+   SCOPE_##scope},
 #include "sim/keys.def"
 #undef KEY
 };
 #undef NONE
+static size_t count = FARO_KEY_OWN;
 
-const faro_key_info *faro_key_info_of(faro_key key) { return &info[key]; }
-const char *faro_key_name(faro_key key) { return info[key].name; }
+static bool same_word_lists(const char *const *a, const char *const *b) { return a == b || (a && b); }
 
-const char *faro_measure_name(faro_measure measure) {
-  static const char *const name[] = {
-#define X(id, text, ...) text,
-      FARO_MEASURE_LIST(X)
-#undef X
-  };
-  return name[measure];
-}
-
-static const char *word_at(const char *const *words, size_t count, size_t index) {
-  return index < count ? words[index] : NULL;
-}
-
-/* Whether some release has the calibration. */
-static bool offered(size_t calibration) {
-  for (size_t k = 0; calibration < FARO_CALIBRATION_COUNT && k < faro_release_kinds(); k++)
-    if (faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)calibration)) return true;
-  return false;
-}
-
-const char *faro_choice(faro_type type, size_t index) {
-#define X(id, text) text,
-  static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X)};
-  static const char *const rewards[] = {FARO_REWARD_LIST(X)};
-  static const char *const draws[] = {FARO_DRAW_LIST(X)};
-  static const char *const levels[] = {FARO_LEVEL_LIST(X)};
-#undef X
-  static const char *const switches[] = {"false", "true"};
-  static const char *const clients[] = {"growing", "fixed"};
-  switch (type) {
-  case TYPE_CALIBRATION:
-    return offered(index) ? word_at(calibrations, sizeof calibrations / sizeof *calibrations, index) : NULL;
-  case TYPE_REWARD: return word_at(rewards, sizeof rewards / sizeof *rewards, index);
-  case TYPE_DRAW: return word_at(draws, sizeof draws / sizeof *draws, index);
-  case TYPE_LEVEL: return word_at(levels, sizeof levels / sizeof *levels, index);
-  case TYPE_CLIENTS: return word_at(clients, sizeof clients / sizeof *clients, index);
-  case TYPE_SWITCH: return word_at(switches, sizeof switches / sizeof *switches, index);
-  case TYPE_ENVIRONMENT: return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
-  case TYPE_LEARNER:
-    return index < faro_learner_kinds() ? faro_learner_kind_name(faro_learner_kind_at(index)) : NULL;
-  case TYPE_RELEASE:
-    return index < faro_release_kinds() ? faro_release_kind_name(faro_release_kind_at(index)) : NULL;
-  case TYPE_INTEGER:
-  case TYPE_REAL:
-  case TYPE_REAL_OPEN:
-  case TYPE_COUNT_AUTO:
-  case TYPE_COUNT_LOG:
-  case TYPE_COUNT_NEW: break;
+/* Adds a kind's own settings. Kinds may share one if they mean the same by it. */
+static void add_own(const faro_setting *own, faro_scope scope) {
+  for (; own && own->name; own++) {
+    size_t k = 0;
+    while (k < count && strcmp(rows[k].setting.name, own->name) != 0) k++;
+    if (k == count) {
+      FARO_INVARIANT(count < FARO_KEYS_MAX);
+      rows[count++] = (key_row){*own, scope};
+    }
+    const faro_setting *first = &rows[k].setting;
+    FARO_INVARIANT(k >= FARO_KEY_OWN && first->type == own->type && first->least == own->least &&
+                   first->most == own->most && first->preset == own->preset &&
+                   same_word_lists(first->words, own->words) && rows[k].scope == scope);
   }
+}
+
+__attribute__((constructor)) static void make_rows(void) {
+  for (size_t i = 0; i < faro_learner_count() && i + 1 < WORDS_MAX; i++) {
+    learners[i] = faro_learner_at(i)->name;
+    add_own(faro_learner_at(i)->settings, SCOPE_BOTH);
+  }
+  for (size_t i = 0; i < faro_env_count() && i + 1 < WORDS_MAX; i++) {
+    environments[i] = faro_env_at(i)->name;
+    add_own(faro_env_at(i)->settings, SCOPE_ENV);
+  }
+  for (size_t i = 0; i < faro_release_kinds() && i + 1 < WORDS_MAX; i++)
+    releases[i] = faro_release_kind_name(faro_release_kind_at(i));
+}
+
+size_t faro_key_count(void) { return count; }
+const faro_setting *faro_key_setting(faro_key key) { return &rows[key].setting; }
+faro_scope faro_key_scope(faro_key key) { return rows[key].scope; }
+
+const faro_setting *faro_key_own(const faro_setting *table, faro_key key) {
+  for (; table && table->name; table++)
+    if (strcmp(table->name, faro_key_name(key)) == 0) return table;
   return NULL;
 }
 
-/* The word that stands for zero in a count, or NULL. */
-static const char *zero_word(faro_type type) {
-  if (type == TYPE_COUNT_AUTO) return "auto";
-  if (type == TYPE_COUNT_LOG) return "log";
-  return type == TYPE_COUNT_NEW ? "new" : NULL;
+/* The words of a choice or switch; NULL: a number. */
+static const char *const *choices(const faro_setting *s) {
+  if (s->type == FARO_SETTING_SWITCH) return switches;
+  return s->type == FARO_SETTING_CHOICE ? s->words : NULL;
 }
 
-bool faro_key_is_number(faro_key key) { return faro_choice(info[key].type, 0) == NULL; }
+static size_t length_of(const char *const *words) {
+  size_t length = 0;
+  while (words && words[length]) length++;
+  return length;
+}
+
+/* The word that stands for zero in a count, or NULL. */
+static const char *zero_word(const faro_setting *s) {
+  return s->type == FARO_SETTING_COUNT && s->words ? s->words[0] : NULL;
+}
+
+bool faro_key_is_number(faro_key key) { return !choices(faro_key_setting(key)); }
 
 const char *faro_key_print(faro_key key, double value, char out[static 64]) {
-  const char *word = faro_choice(info[key].type, (size_t)value);
+  const faro_setting *s = faro_key_setting(key);
+  const char *const *words = choices(s);
+  const char *word = words && (size_t)value < length_of(words) ? words[(size_t)value] : NULL;
   char number[FARO_NUMBER_SIZE];
-  if (!word && value == 0) word = zero_word(info[key].type);
+  if (!word && value == 0) word = zero_word(s);
   snprintf(out, 64, "%s", word ? word : faro_number(value, number));
   return out;
 }
 
-static size_t list_choices(faro_type type, const char *names[static 64]) {
-  size_t count = 0;
-  for (const char *name = NULL; count < 64 && (name = faro_choice(type, count)); count++) names[count] = name;
-  return count;
-}
-
-static bool read_choice(faro_type type, const char *word, double *value) {
-  const char *name = NULL;
-  for (size_t i = 0; (name = faro_choice(type, i)); i++)
-    if (strcmp(name, word) == 0) {
+static bool read_choice(const char *const *words, const char *word, double *value) {
+  for (size_t i = 0; words[i]; i++)
+    if (strcmp(words[i], word) == 0) {
       *value = (double)i;
       return true;
     }
@@ -107,13 +120,12 @@ static bool read_choice(faro_type type, const char *word, double *value) {
 }
 
 const char *faro_key_meant(faro_key key, const char *word) {
-  const char *names[64];
-  const size_t count = list_choices(info[key].type, names);
-  return faro_nearest(word, names, count);
+  const char *const *words = choices(faro_key_setting(key));
+  return faro_nearest(word, words, length_of(words));
 }
 
 const char *faro_key_title(faro_key key) {
-  return key == FARO_KEY_ENVIRONMENT ? "environment name" : info[key].name;
+  return key == FARO_KEY_ENVIRONMENT ? "environment name" : faro_key_name(key);
 }
 
 /* Plain decimal numbers alone: no hexadecimal, no "nan", nothing behind the number. */
@@ -124,39 +136,39 @@ static bool read_number(const char *word, double *value) {
   return *end == '\0' && isfinite(*value);
 }
 
-static bool read_value(const faro_key_info *key, const char *word, double *value) {
-  if (zero_word(key->type) && strcmp(word, zero_word(key->type)) == 0) {
+static bool read_value(const faro_setting *s, const char *word, double *value) {
+  if (zero_word(s) && strcmp(word, zero_word(s)) == 0) {
     *value = 0;
     return true;
   }
   double number = 0;
   if (!read_number(word, &number)) return false;
-  if (key->type != TYPE_REAL && key->type != TYPE_REAL_OPEN && number != floor(number)) return false;
-  if (number < key->least || number > key->most) return false;
-  if (key->type == TYPE_REAL_OPEN && (number == key->least || number == key->most)) return false;
+  if (s->type == FARO_SETTING_COUNT && number != floor(number)) return false;
+  if (number < s->least || number > s->most) return false;
+  if (s->type == FARO_SETTING_REAL_OPEN && (number == s->least || number == s->most)) return false;
   *value = number;
   return true;
 }
 
 bool faro_key_read(faro_key key, const char *word, bool quoted, double *value) {
-  if (!faro_key_is_number(key)) return read_choice(info[key].type, word, value);
-  return !quoted && read_value(&info[key], word, value);
+  const faro_setting *s = faro_key_setting(key);
+  if (choices(s)) return read_choice(choices(s), word, value);
+  return !quoted && read_value(s, word, value);
 }
 
 const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED_SIZE]) {
-  const faro_key_info *k = &info[key];
-  const char *names[64];
-  const size_t count = list_choices(k->type, names);
-  if (k->type == TYPE_REAL || k->type == TYPE_REAL_OPEN)
-    snprintf(out, FARO_ALLOWED_SIZE,
-             k->type == TYPE_REAL ? "a number from %g to %g" : "a number above %g and below %g", k->least,
-             k->most);
+  const faro_setting *s = faro_key_setting(key);
+  const char *const *words = choices(s);
+  if (s->type == FARO_SETTING_REAL)
+    snprintf(out, FARO_ALLOWED_SIZE, "a number from %g to %g", s->least, s->most);
+  else if (s->type == FARO_SETTING_REAL_OPEN)
+    snprintf(out, FARO_ALLOWED_SIZE, "a number above %g and below %g", s->least, s->most);
   else
-    snprintf(out, FARO_ALLOWED_SIZE, "a whole number from %.0f to %.0f%s%s", k->least, k->most,
-             zero_word(k->type) ? ", or " : "", zero_word(k->type) ? zero_word(k->type) : "");
+    snprintf(out, FARO_ALLOWED_SIZE, "a whole number from %.0f to %.0f%s%s", s->least, s->most,
+             zero_word(s) ? ", or " : "", zero_word(s) ? zero_word(s) : "");
   size_t used = 0;
-  for (size_t i = 0; i < count && used < FARO_ALLOWED_SIZE; i++)
-    used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", i ? ", " : "one of ", names[i]);
+  for (size_t i = 0; words && words[i] && used < FARO_ALLOWED_SIZE; i++)
+    used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", i ? ", " : "one of ", words[i]);
   return out;
 }
 
@@ -167,21 +179,14 @@ static const char *scope_text(faro_scope scope) {
 
 char *faro_settings_table(void) {
   faro_text table = FARO_TEXT_INIT;
-  for (size_t i = 0; i < FARO_KEY_COUNT; i++) {
-    const faro_key_info *k = &info[i];
+  for (faro_key k = 0; k < faro_key_count(); k++) {
+    const faro_setting *s = faro_key_setting(k);
     char allowed[FARO_ALLOWED_SIZE];
-    char fallback[64] = "required";
-    if (!isnan(k->fallback)) faro_key_print((faro_key)i, k->fallback, fallback);
-    faro_text_add(&table, "  %-12s %s\n  %-12s in: %s; default: %s; %s\n", k->name, k->help, "",
-                  scope_text(k->scope), fallback, faro_key_allowed((faro_key)i, allowed));
+    char preset[64] = "required";
+    if (!isnan(s->preset)) faro_key_print(k, s->preset, preset);
+    faro_text_add(&table, "  %-12s %s\n  %-12s in: %s; default: %s; %s\n", s->name, s->help, "",
+                  scope_text(faro_key_scope(k)), preset, faro_key_allowed(k, allowed));
   }
   if (table.failed) faro_text_release(&table);
   return table.data;
-}
-
-size_t faro_curve_rounds(uint64_t horizon, uint64_t round[static FARO_CURVE_POINTS]) {
-  const size_t points = horizon < FARO_CURVE_POINTS ? (size_t)horizon : FARO_CURVE_POINTS;
-  for (size_t i = 0; i < points; i++) /* horizon <= 10^10, so the product fits */
-    round[i] = (horizon * (i + 1) + points - 1) / points;
-  return points;
 }

@@ -1,39 +1,45 @@
-/* settings: the table of keys with their types and choices. */
+/* settings: all keys of an experiment file, with their types and what they allow.
+ *
+ * A key is a line of keys.def, or a setting of some learner's or environment's own. Several learners may
+ * share a setting: it is one key. */
 #ifndef FARO_SIM_SETTINGS_H
 #define FARO_SIM_SETTINGS_H
 
-#include "sim/experiment.h"
+#include <faro/setting.h>
+#include <faro/sim.h>
+
+typedef enum faro_key {
+#define KEY(id, ...) FARO_KEY_##id,
+#include "sim/keys.def"
+#undef KEY
+  FARO_KEY_OWN /* the first of those that learners and environments have of their own */
+} faro_key;
+
+enum { FARO_KEYS_MAX = 64 };
+
+/* The values of the keys in keys.def. Learner, release and environment are indices into their registries. */
+typedef struct faro_settings {
+#define KEY(id, member, ctype, ...) ctype member;
+#include "sim/keys.def"
+#undef KEY
+} faro_settings;
 
 typedef enum faro_scope { SCOPE_TOP, SCOPE_BOTH, SCOPE_ENV, SCOPE_ALGORITHM } faro_scope;
-typedef enum faro_type {
-  TYPE_INTEGER,
-  TYPE_REAL,
-  TYPE_REAL_OPEN,
-  TYPE_COUNT_AUTO, /* a count, or a word for zero */
-  TYPE_COUNT_LOG,
-  TYPE_COUNT_NEW,
-  TYPE_CALIBRATION,
-  TYPE_LEVEL,
-  TYPE_SWITCH,
-  TYPE_CLIENTS,
-  TYPE_ENVIRONMENT,
-  TYPE_REWARD,
-  TYPE_DRAW,
-  TYPE_LEARNER,
-  TYPE_RELEASE
-} faro_type;
 
-typedef struct faro_key_info {
-  const char *name;
-  faro_scope scope;
-  faro_type type;
-  double least, most, fallback; /* fallback NaN: must be given */
-  const char *help;
-} faro_key_info;
+size_t faro_key_count(void);
+const faro_setting *faro_key_setting(faro_key key);
+faro_scope faro_key_scope(faro_key key);
+static inline const char *faro_key_name(faro_key key) { return faro_key_setting(key)->name; }
 
-const faro_key_info *faro_key_info_of(faro_key key);
-/* The i-th word of a choice, NULL past the last; NULL at once when the type is a number. */
-const char *faro_choice(faro_type type, size_t index);
+/* The row of a kind's own table that is this key; NULL: the kind has no such setting. */
+const faro_setting *faro_key_own(const faro_setting *table, faro_key key);
+/* Whether every algorithm has the key. */
+static inline bool faro_key_general(faro_key key) { return key < FARO_KEY_OWN; }
+
+/* The value as a person writes it. */
+const char *faro_key_print(faro_key key, double value, char out[static 64]);
+/* Whether the value is a number (else a word). */
+bool faro_key_is_number(faro_key key);
 /* Reads a word as a value of the key. */
 bool faro_key_read(faro_key key, const char *word, bool quoted, double *value);
 /* What the key allows, as "one of a, b" or "a number from 0 to 1". */

@@ -56,7 +56,7 @@ static bool is_shuffled(const faro_study *s) {
 
 static uint64_t most_steps(const faro_study *s) { return is_shuffled(s) ? MOST_SHUFFLED : MOST_STEPS; }
 
-static course tight_course(faro_study *s, const faro_ask *ask, const faro_extent *extent, double mu) {
+static course tight_course(faro_study *s, const faro_question *ask, const faro_extent *extent, double mu) {
   const size_t d = s->params.dimension;
   const double sigma = 2 * extent->residual / mu;
   const double steepest = faro_link_steepest(s->params.link, extent->reach) * (double)s->people + ask->ridge;
@@ -144,7 +144,7 @@ static void measure_gradient(faro_study *s, unsigned part, faro_release *release
   }
 }
 
-static void step(faro_study *s, const faro_ask *ask, const course *c) {
+static void step(faro_study *s, const faro_question *ask, const course *c) {
   const size_t d = s->params.dimension;
   const double *metric = c->scaled ? ask->curvature : NULL;
   memcpy(s->direction, s->gradient, d * sizeof *s->direction);
@@ -154,7 +154,7 @@ static void step(faro_study *s, const faro_ask *ask, const course *c) {
 }
 
 /* All steps. mean: of the window's points; total: of its g; returned: the sum of its <g, theta>. */
-static double walk(faro_study *s, const faro_ask *ask, const course *c, faro_release *release,
+static double walk(faro_study *s, const faro_question *ask, const course *c, faro_release *release,
                    faro_sim_rng *sim) {
   const size_t d = s->params.dimension;
   double inner = 0;
@@ -181,7 +181,7 @@ static double noise_of(const faro_release *release, const course *c) {
   return faro_release_noise(release).scale[0] / sqrt((double)c->steps);
 }
 
-static double certify(faro_study *s, const faro_ask *ask, const faro_extent *extent, const course *c,
+static double certify(faro_study *s, const faro_question *ask, const faro_extent *extent, const course *c,
                       double inner, double sigma) {
   const double m = (double)c->window;
   const double log_failure = log(2 / s->params.failure);
@@ -208,7 +208,7 @@ faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t
   return status;
 }
 
-faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const faro_extent *extent,
+faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
                                faro_sim_rng *sim, faro_answer *answer, faro_error *error) {
   const bool paper = study->params.calibration == FARO_CALIBRATION_PAPER;
   faro_ledger *ledger = &study->fits[ask->part];

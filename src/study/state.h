@@ -51,15 +51,15 @@ typedef struct faro_extent {
 } faro_extent;
 
 /* FARO_INVALID where the region, the ridge or the curvature is none. */
-faro_status faro_study_measure(faro_study *study, const faro_ask *ask, faro_extent *extent,
+faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro_extent *extent,
                                faro_error *error);
 
 /* One fit each. Whatever can fail does so before the ledger is charged, and that before noise is drawn. */
-faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const faro_extent *extent,
+faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
                                faro_sim_rng *sim, faro_answer *answer, faro_error *error);
 /* Refuses, before anything is spent, what fit number `index` of the part could not do with everybody there. */
 faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error);
-faro_status faro_study_publish(faro_study *study, const faro_ask *ask, faro_sim_rng *sim, faro_answer *answer,
+faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim, faro_answer *answer,
                                faro_error *error);
 
 #endif

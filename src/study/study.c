@@ -29,8 +29,7 @@ static bool published(const faro_release_kind *kind) {
 }
 
 bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
-  return faro_study_takes(kind) && faro_release_kind_calibrates(kind, calibration) &&
-         (calibration != FARO_CALIBRATION_FIGURE || published(kind));
+  return faro_study_takes(kind) && (calibration != FARO_CALIBRATION_FIGURE || published(kind));
 }
 
 static faro_status check_calibration(const faro_release_kind *kind, const faro_study_params *p,
@@ -289,7 +288,7 @@ static faro_status check_curvature(faro_study *s, const double *curvature, faro_
                    greatest);
 }
 
-faro_status faro_study_measure(faro_study *study, const faro_ask *ask, faro_extent *extent,
+faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro_extent *extent,
                                faro_error *error) {
   const size_t d = study->params.dimension;
   if (!(ask->ridge >= 0 && ask->ridge < INFINITY))
@@ -312,7 +311,7 @@ faro_status faro_study_measure(faro_study *study, const faro_ask *ask, faro_exte
 }
 
 /* Without privacy, or where there is no data yet. The tolerance is the solver's. */
-static void exact(faro_study *s, const faro_ask *ask, faro_answer *answer) {
+static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) {
   const size_t d = s->params.dimension;
   const faro_rows rows = faro_study_rows(s, ask->part);
   if (rows.count == 0)
@@ -327,7 +326,7 @@ static void exact(faro_study *s, const faro_ask *ask, faro_answer *answer) {
   answer->steps = 0;
 }
 
-faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng *sim, faro_answer *answer,
+faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_sim_rng *sim, faro_answer *answer,
                            faro_error *error) {
   FARO_INVARIANT(study->allowed && ask->part < FARO_PARTS);
   faro_ledger *ledger = &study->fits[ask->part];

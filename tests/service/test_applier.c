@@ -98,7 +98,7 @@ static void receive(scene *s, uint64_t number) {
   faro_batch_write(&s->campaign, &batch, &s->shuffler, frame);
   assert_ok(faro_applier_receive(s->applier, frame, faro_batch_size(&s->campaign, BATCH), &receipt, error));
   assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
-  assert_ok(faro_learning_apply(s->twin, total, 1, s->secure, error));
+  assert_ok(faro_learning_apply(s->twin, total, 1, error));
 }
 
 static void assert_twins(const scene *s) {

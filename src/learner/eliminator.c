@@ -1,5 +1,6 @@
-/* elimination: play a near-optimal design over the arms that are left, estimate all of them by least squares from private
- * sums of rewards, drop those that are certainly not the best; and again, longer. 002 Alg. 1 and 3, 003 Alg. 1 to 4.
+/* eliminator: play a near-optimal design over the arms that are left, estimate all of them by least
+ * squares from private sums of rewards, drop those that are certainly not the best; and again, longer.
+ * Li, Zhou & Ji 2022, Alg. 1 and 3; Hanna et al. 2022, Alg. 1 to 4.
  *
  *   A_l      arms left in phase l, spanning m dimensions      active
  *   pi       design on A_l, max ||x||^2_{V(pi)^-1} <= 2 m     design
@@ -9,10 +10,11 @@
  *   mean     <theta, x> for all x in A_l, theta = V^-1 sum T(x) z (heard mean of x)
  *   width    how far a mean is off, at most
  *
- * The estimate of x is linear in what was heard of the support: sum_s c_s(x) heard_s, with the influence c_s(x) = z' V^-1 z_s.
- * So under `tight` its noise is known exactly: rewards add (R c_s)^2 T(s), privacy (c_s scale_s)^2, clients' own parameters
- * spread ||x|| / sqrt(clients); and Laplace noise has its own tail. The published widths bound all of that by the worst case. */
-#include "learner/elimination.h"
+ * The estimate of x is linear in what was heard of the support: sum_s c_s(x) heard_s, with the influence
+ * c_s(x) = z' V^-1 z_s. So under `tight` its noise is known exactly: rewards add (R c_s)^2 T(s), privacy
+ * (c_s scale_s)^2, clients' own parameters spread ||x|| / sqrt(clients); and Laplace noise has its own
+ * tail. The published widths bound all of that by the worst case. */
+#include "learner/eliminator.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,11 +22,27 @@
 
 #include "base/abort.h"
 
-static faro_elimination *elimination_of(faro_learner *learner) { return (faro_elimination *)(void *)learner; }
+static const char *const clients_words[] = {
+#define X(id, text) text,
+    FARO_CLIENTS_LIST(X)
+#undef X
+        NULL};
 
-double faro_elimination_phases(const faro_elimination *e) {
-  return ceil(log2((double)e->learner.params.horizon)) + 1;
-}
+#define CORE                                                                                                 \
+  {"core", FARO_SETTING_SWITCH, offsetof(faro_eliminator_settings, core), 0, 1, 1, NULL,                     \
+   "eliminators only: play a small core set; false: every active arm alike"}
+
+const faro_setting faro_eliminator_of_users[] = {CORE, {0}};
+const faro_setting faro_eliminator_of_clients[] = {
+    CORE,
+    {"alpha", FARO_SETTING_REAL_OPEN, offsetof(faro_eliminator_settings, alpha), 0, 1, 0.8, NULL,
+     "dpe only: clients of phase l grow as 2^(alpha l)"},
+    {"clients", FARO_SETTING_CHOICE, offsetof(faro_eliminator_settings, clients), 0, 1, FARO_CLIENTS_GROWING,
+     clients_words, "dpe only: whether clients grow with the phases, or are as many in each"},
+    {0}};
+
+/* The most phases that fit the horizon. */
+static double phases_of(const faro_eliminator *e) { return ceil(log2((double)e->params.horizon)) + 1; }
 
 double faro_heard_sd(const faro_heard *h) {
   return h->laplace > 0 ? h->laplace * sqrt(2 * h->summands) : h->scale;
@@ -84,9 +102,9 @@ static faro_status check_arms(const faro_arms *arms, faro_error *error) {
   return check_twins(arms, error);
 }
 
-static faro_status allocate(faro_elimination *e, faro_error *error) {
-  faro_arena *arena = &e->learner.arena;
-  const faro_arms *arms = e->learner.params.arms;
+static faro_status allocate(faro_eliminator *e, faro_error *error) {
+  faro_arena *arena = &e->host.arena;
+  const faro_arms *arms = e->params.arms;
   const size_t k = arms->stride;
   const size_t d = arms->dimension;
   e->active = faro_arena_alloc(arena, k, sizeof *e->active, error);
@@ -106,32 +124,56 @@ static faro_status allocate(faro_elimination *e, faro_error *error) {
              : FARO_MEMORY;
 }
 
-faro_status faro_elimination_init(faro_learner *learner, faro_error *error) {
-  faro_elimination *e = elimination_of(learner);
-  const faro_learner_params *p = &learner->params;
-  faro_status status = check_arms(p->arms, error);
-  if (status == FARO_OK && !(p->alpha > 0 && p->alpha < 1))
-    status = faro_fail(error, FARO_INVALID, "alpha must be above 0 and below 1 (got %g)", p->alpha);
-  if (status == FARO_OK) status = allocate(e, error);
-  if (status == FARO_OK)
-    status = faro_designer_create(&e->designer, p->arms->dimension, p->arms->count, error);
-  if (status == FARO_OK) status = faro_spd_create(&e->spd, p->arms->dimension, error);
+static faro_status check(const faro_learner_kind *kind, const faro_eliminator_params *p, faro_error *error) {
+  faro_status status = faro_learner_check(kind, FARO_PROTOCOL_ELIMINATOR, p->calibration, error);
+  if (status == FARO_OK) status = faro_learner_check_failure(p->failure, error);
+  if (status == FARO_OK) status = check_arms(p->arms, error);
+  if (status == FARO_OK) status = faro_learner_check_dimension(p->arms->dimension, error);
+  if (status != FARO_OK || !p->settings || !faro_eliminator_kind_asks_clients(kind)) return status;
+  if (p->settings->alpha > 0 && p->settings->alpha < 1) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "alpha must be above 0 and below 1 (got %g)", p->settings->alpha);
+}
+
+static faro_status build(faro_eliminator *e, faro_error *error) {
+  const faro_arms *arms = e->params.arms;
+  faro_settings_preset(faro_eliminator_of_clients, &e->settings); /* which are all that there are */
+  if (e->params.settings) e->settings = *e->params.settings;
+  faro_status status = allocate(e, error);
+  if (status == FARO_OK) status = faro_designer_create(&e->designer, arms->dimension, arms->count, error);
+  if (status == FARO_OK) status = faro_spd_create(&e->spd, arms->dimension, error);
   if (status != FARO_OK) return status;
-  e->actives = p->arms->count;
+  e->actives = arms->count;
   for (size_t a = 0; a < e->actives; a++) e->active[a] = a;
-  learner->diagnostics.active = e->actives;
   return FARO_OK;
 }
 
-void faro_elimination_release(faro_learner *learner) {
-  faro_elimination *e = elimination_of(learner);
-  faro_designer_destroy(e->designer);
-  faro_spd_destroy(e->spd);
+faro_status faro_eliminator_create(faro_eliminator **eliminator, const faro_learner_kind *kind,
+                                   const faro_eliminator_params *params, faro_error *error) {
+  faro_status status = check(kind, params, error);
+  if (status != FARO_OK) return status;
+  faro_arena arena = {0};
+  faro_eliminator *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
+  if (!made) return FARO_MEMORY;
+  *made = (faro_eliminator){.kind = (const faro_eliminator_kind *)(const void *)kind, /* its first member */
+                            .host = {.arena = arena},
+                            .params = *params};
+  status = build(made, error);
+  if (status == FARO_OK) *eliminator = made;
+  else faro_eliminator_destroy(made);
+  return status;
+}
+
+void faro_eliminator_destroy(faro_eliminator *eliminator) {
+  if (!eliminator) return;
+  faro_designer_destroy(eliminator->designer);
+  faro_spd_destroy(eliminator->spd);
+  faro_arena arena = eliminator->host.arena;
+  faro_arena_free(&arena);
 }
 
 /* ---- the plan */
 
-static void take_core(faro_elimination *e) {
+static void take_core(faro_eliminator *e) {
   e->plan.support = e->design->support;
   for (size_t s = 0; s < e->plan.support; s++) {
     e->arm[s] = e->design->arm[s];
@@ -140,8 +182,8 @@ static void take_core(faro_elimination *e) {
   }
 }
 
-/* 003 Fig. 2b: without a core set every active arm is played alike. */
-static void take_all(faro_elimination *e) {
+/* Hanna et al. 2022, Fig. 2b: without a core set every active arm is played alike. */
+static void take_all(faro_eliminator *e) {
   e->plan.support = e->actives;
   for (size_t s = 0; s < e->actives; s++) {
     e->arm[s] = e->active[s];
@@ -150,44 +192,48 @@ static void take_all(faro_elimination *e) {
   }
 }
 
-static size_t best_of(const faro_elimination *e) {
+static size_t best_of(const faro_eliminator *e) {
   size_t best = 0;
   for (size_t a = 1; a < e->actives; a++)
     if (e->mean[a] > e->mean[best]) best = a;
   return best;
 }
 
-faro_status faro_learner_plan(faro_learner *learner, const faro_plan **plan, faro_error *error) {
-  faro_elimination *e = elimination_of(learner);
-  const faro_rules *rules = learner->kind->rules;
+static void take_last(faro_eliminator *e) {
+  e->plan.last = true;
+  e->plan.support = 1;
+  e->arm[0] = e->active[best_of(e)];
+}
+
+faro_status faro_eliminator_plan(faro_eliminator *e, const faro_plan **plan, faro_error *error) {
+  if (e->open) return faro_fail(error, FARO_INVALID, "a plan is open: tell the learner what came of it first");
   e->plan = (faro_plan){.arm = e->arm, .pulls = e->pulls};
   *plan = &e->plan;
-  if (e->actives == 1 || (rules->ends && rules->ends(e))) {
-    e->plan.last = true;
-    e->plan.support = 1;
-    e->arm[0] = e->active[best_of(e)];
+  if (e->actives == 1 || (e->kind->ends && e->kind->ends(e))) {
+    take_last(e);
     return FARO_OK;
   }
   e->phase++;
-  const faro_status status = faro_design_find(e->designer, learner->params.arms, e->active, e->actives,
+  const faro_status status = faro_design_find(e->designer, e->params.arms, e->active, e->actives,
                                               FARO_DESIGN_TARGET, &e->design, error);
   if (status != FARO_OK) return status;
-  e->h = rules->length(e);
-  if (learner->params.core) take_core(e);
+  e->h = e->kind->length(e);
+  if (e->settings.core) take_core(e);
   else take_all(e);
-  e->plan.clients = rules->clients ? rules->clients(e) : 0;
+  e->plan.clients = e->kind->clients ? e->kind->clients(e) : 0;
+  e->open = true;
   return FARO_OK;
 }
 
 /* ---- what was heard */
 
-static void coordinates_of(const faro_elimination *e, size_t place, double *z) {
+static void coordinates_of(const faro_eliminator *e, size_t place, double *z) {
   const faro_arms *c = e->design->coordinates;
   for (size_t i = 0; i < c->dimension; i++) z[i] = c->x[i * c->stride + place];
 }
 
 /* V, factored. */
-static void factor(faro_elimination *e) {
+static void factor(faro_eliminator *e) {
   const size_t m = e->design->rank;
   faro_spd_resize(e->spd, m);
   memset(e->V, 0, faro_packed(m) * sizeof *e->V);
@@ -199,8 +245,8 @@ static void factor(faro_elimination *e) {
   FARO_INVARIANT(faro_spd_factor(e->spd, e->V)); /* the support spans */
 }
 
-/* theta = V^-1 sum T z (mean heard)    002 Alg. 1 l.17, 003 Alg. 1 l.9 */
-static void estimate(faro_elimination *e, const faro_heard *heard) {
+/* theta = V^-1 sum T z (mean heard)   Li, Zhou & Ji 2022, Alg. 1 l. 17; Hanna et al. 2022, Alg. 1 l. 9 */
+static void estimate(faro_eliminator *e, const faro_heard *heard) {
   const size_t m = e->design->rank;
   memset(e->theta, 0, m * sizeof *e->theta);
   for (size_t s = 0; s < e->plan.support; s++) {
@@ -213,15 +259,15 @@ static void estimate(faro_elimination *e, const faro_heard *heard) {
 }
 
 /* influence[x] = z_x' V^-1 z_s. */
-static void influence_of(faro_elimination *e, size_t s) {
+static void influence_of(faro_eliminator *e, size_t s) {
   coordinates_of(e, e->place[s], e->u);
   faro_spd_solve(e->spd, e->u, e->u);
   (void)faro_means(e->design->coordinates, e->u, e->influence);
 }
 
-/* Laplace noises with weights, of which `shares` = sum n (w b)^2 and `largest` = max w b: their tail is at most that of
- * shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex; by Chernoff's bound, not
- * by the exact tail of one, of which that does not follow. */
+/* The tail of Laplace noises with weights w: with `shares` = sum n (w b)^2 and `largest` = max w b it is at most
+ * that of shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex. That follows from
+ * Chernoff's bound, not from the exact tail of one variable. */
 static double laplace_tail(double shares, double largest, double q) {
   return largest > 0 ? faro_laplace_sum_quantile(fmax(1.001, shares / (largest * largest)), largest, q) : 0;
 }
@@ -233,10 +279,10 @@ static double square_length(const faro_arms *arms, size_t a) {
   return square;
 }
 
-/* The width of every active arm from its noise as it is, all of them right together, in all phases, with probability
- * 1 - failure. `width` gathers the Laplace shares first. */
-static void tight_widths(faro_elimination *e, const faro_heard *heard) {
-  const faro_learner_params *p = &e->learner.params;
+/* The width of every active arm from its noise as it is. All widths hold together, in all phases, with
+ * probability 1 - failure. `width` gathers the Laplace shares first. */
+static void tight_widths(faro_eliminator *e, const faro_heard *heard) {
+  const faro_eliminator_params *p = &e->params;
   const double users = e->plan.clients > 0 ? (double)e->plan.clients : 1;
   double largest = 0;
   for (size_t a = 0; a < e->actives; a++) {
@@ -257,14 +303,14 @@ static void tight_widths(faro_elimination *e, const faro_heard *heard) {
       largest = fmax(largest, b);
     }
   }
-  const double q = p->failure / (faro_elimination_phases(e) * (double)p->arms->count);
+  const double q = p->failure / (phases_of(e) * (double)p->arms->count);
   const double part = largest > 0 ? q / 2 : q;
   for (size_t a = 0; a < e->actives; a++)
     e->width[a] = sqrt(2 * e->variance[a] * log(2 / part)) + laplace_tail(e->width[a], largest, part);
 }
 
 /* Drops every arm whose best value is below the worst value of another. */
-static void drop(faro_elimination *e) {
+static void drop(faro_eliminator *e) {
   double floor = -INFINITY;
   for (size_t a = 0; a < e->actives; a++) floor = fmax(floor, e->mean[a] - e->width[a]);
   size_t left = 0;
@@ -274,31 +320,33 @@ static void drop(faro_elimination *e) {
     e->mean[left++] = e->mean[a];
   }
   e->actives = left;
-  e->learner.diagnostics.active = left;
-}
+  }
 
-void faro_learner_hear(faro_learner *learner, const faro_heard *heard) {
-  faro_elimination *e = elimination_of(learner);
+faro_status faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *error) {
+  if (!e->open) return faro_fail(error, FARO_INVALID, "no plan is open that anything could be heard of");
+  e->open = false;
   factor(e);
   estimate(e, heard);
-  if (learner->params.paper) {
-    const double width = learner->kind->rules->width(e, heard);
+  if (e->params.calibration == FARO_CALIBRATION_PAPER) {
+    const double width = e->kind->width(e, heard);
     for (size_t a = 0; a < e->actives; a++) e->width[a] = width;
   } else tight_widths(e, heard);
   drop(e);
-  learner->diagnostics.updates++;
+  e->host.diagnostics.updates++;
+  return FARO_OK;
 }
 
-size_t faro_learner_best(const faro_learner *learner) {
-  const faro_elimination *e = (const faro_elimination *)(const void *)learner;
-  return e->active[best_of(e)];
-}
+size_t faro_eliminator_best(const faro_eliminator *e) { return e->active[best_of(e)]; }
+size_t faro_eliminator_left(const faro_eliminator *e) { return e->actives; }
+faro_diagnostics faro_eliminator_diagnose(const faro_eliminator *e) { return e->host.diagnostics; }
 
-bool faro_learner_holds(const faro_learner *learner, size_t arm) {
-  const faro_elimination *e = (const faro_elimination *)(const void *)learner;
+bool faro_eliminator_holds(const faro_eliminator *e, size_t arm) {
   for (size_t a = 0; a < e->actives; a++)
     if (e->active[a] == arm) return true;
   return false;
 }
 
-bool faro_learner_kind_clients(const faro_learner_kind *kind) { return kind->rules && kind->rules->clients; }
+bool faro_eliminator_kind_asks_clients(const faro_learner_kind *kind) {
+  return kind->protocol == FARO_PROTOCOL_ELIMINATOR &&
+         ((const faro_eliminator_kind *)(const void *)kind)->clients != NULL;
+}

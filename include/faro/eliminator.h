@@ -1,0 +1,91 @@
+/* eliminator: learners that work in phases. They say which arms to play and how often, hear private
+ * sums of the rewards, and drop the arms that are certainly not the best.
+ *
+ *     create -> plan -> [users play, a release sums their rewards] -> hear -> plan -> ... until plan says `last` */
+#ifndef FARO_ELIMINATOR_H
+#define FARO_ELIMINATOR_H
+
+#include <faro/learner.h>
+#include <faro/linalg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What to play in one phase. */
+typedef struct faro_plan {
+  size_t support; /* arms to play */
+  const size_t *arm;
+  const uint64_t *pulls; /* how often each */
+  uint64_t clients;      /* clients that report averages over all of it; 0: every pull is a user of its own */
+  bool last;             /* nothing more is asked: arm[0] is played for the rest of the horizon */
+} faro_plan;
+
+/* What comes back for one arm of a plan. */
+typedef struct faro_heard {
+  double sum;      /* released: of the rewards, or of the clients' averages */
+  double count;    /* number of summands */
+  double scale;    /* sub-Gaussian scale of the noise in the sum */
+  double laplace;  /* scale of the Laplace variables that the noise consists of; 0: it is not Laplace */
+  double summands; /* their number */
+} faro_heard;
+
+/* How many clients are asked in each phase (dpe). */
+#define FARO_CLIENTS_LIST(X)                                                                                 \
+  X(GROWING, "growing")                                                                                      \
+  X(FIXED, "fixed")
+
+typedef enum faro_clients {
+#define X(name, text) FARO_CLIENTS_##name,
+  FARO_CLIENTS_LIST(X)
+#undef X
+} faro_clients;
+
+/* Settings of eliminators; pe and hanna read `core` only. */
+typedef struct faro_eliminator_settings {
+  bool core;            /* play a small core set; false: every active arm alike */
+  double alpha;         /* clients grow as 2^(alpha l) */
+  faro_clients clients; /* for the simulator, which chooses the number where it is fixed */
+} faro_eliminator_settings;
+
+typedef struct faro_eliminator_params {
+  const faro_arms *arms; /* all of them; they must not change */
+  uint64_t horizon;
+  double failure; /* probability with which the best arm may be dropped */
+  double reward;  /* half the width of the rewards' interval */
+  double spread;  /* sub-Gaussian scale of clients' parameters about the common one */
+  uint64_t clients; /* clients in every phase; 0: they grow */
+  faro_calibration calibration;
+  const faro_eliminator_settings *settings; /* NULL: the defaults */
+} faro_eliminator_params;
+
+typedef struct faro_eliminator faro_eliminator;
+
+/* FARO_INVALID if the kind is no eliminator, if there is no published rule under calibration figure, and for
+ * arms that are equal, all zero, or outside the unit ball. */
+FARO_API faro_status faro_eliminator_create(faro_eliminator **eliminator, const faro_learner_kind *kind,
+                                            const faro_eliminator_params *params,
+                                            faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_eliminator_destroy(faro_eliminator *eliminator); /* NULL is allowed */
+
+/* Whether plans of this kind ask clients for averages. */
+FARO_API bool faro_eliminator_kind_asks_clients(const faro_learner_kind *kind);
+
+/* The next phase's plan; it belongs to the learner and holds until the next call. Every plan but the last must be
+ * heard of before the next is made. */
+FARO_API faro_status faro_eliminator_plan(faro_eliminator *eliminator, const faro_plan **plan,
+                                          faro_error *error) FARO_WARN_UNUSED;
+/* What came of the plan, one entry for each of its arms, in their order. FARO_INVALID if no plan is open. */
+FARO_API faro_status faro_eliminator_hear(faro_eliminator *eliminator, const faro_heard *heard,
+                                          faro_error *error) FARO_WARN_UNUSED;
+
+FARO_API size_t faro_eliminator_best(const faro_eliminator *eliminator); /* the arm that looks best */
+FARO_API bool faro_eliminator_holds(const faro_eliminator *eliminator, size_t arm); /* still in play */
+FARO_API size_t faro_eliminator_left(const faro_eliminator *eliminator); /* number of arms in play */
+FARO_API faro_diagnostics faro_eliminator_diagnose(const faro_eliminator *eliminator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* policy: what a user's device needs to choose an action, and nothing else.
+ *
+ * A policy is small, can be sent over a network, and names a rule that turns features into an index
+ * for every arm; the arm with the greatest index is played. With xi a fresh vector of independent
+ * standard normal numbers, drawn once for every choice:
+ *
+ *   WIDTH     <theta, x> + beta ||w x||              optimism; nothing is drawn
+ *   SAMPLE    <theta, x> + beta <w' xi, x>           Thompson sampling from N(theta, beta^2 w' w)
+ *   OPTIMIST  <theta, x> + max(0, beta <w' xi, x>)   the same, and never below the mean
+ *
+ * Before that, with probability `explore`, an arm is drawn uniformly instead. */
+#ifndef FARO_POLICY_H
+#define FARO_POLICY_H
+
+#include <faro/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FARO_RULE_LIST(X)                                                                                    \
+  X(WIDTH, "width")                                                                                          \
+  X(SAMPLE, "sample")                                                                                        \
+  X(OPTIMIST, "optimist")
+
+typedef enum faro_rule {
+#define X(name, text) FARO_RULE_##name,
+  FARO_RULE_LIST(X)
+#undef X
+} faro_rule;
+
+/* Whoever made the policy owns its arrays. */
+typedef struct faro_policy {
+  faro_rule rule;
+  size_t dimension;
+  double *theta; /* `dimension` numbers */
+  double *w;     /* packed lower triangle, see linalg.h: w' w is a covariance, ||w x|| a width */
+  double beta;
+  double explore;
+  uint64_t version; /* changes with every update */
+} faro_policy;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* updater: learners that turn released sums into a policy.
+ *
+ *     faro_updater_create -> [faro_release publishes] -> faro_updater_update -> faro_updater_policy
+ *
+ * agent.h couples one with a release, and is what most programs want. */
+#ifndef FARO_UPDATER_H
+#define FARO_UPDATER_H
+
+#include <faro/learner.h>
+#include <faro/policy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct faro_updater_params {
+  size_t dimension;
+  uint64_t horizon;  /* T */
+  uint64_t releases; /* M: how often statistics will be published at most */
+  double norm;       /* L: bound on feature norms; the bound on the parameter is 1 */
+  double failure;    /* probability with which the confidence region may fail */
+  double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
+  faro_calibration calibration;
+  faro_noise noise;     /* its arrays must outlive the learner; scale NULL: no noise */
+  const void *settings; /* the kind's own; NULL: their defaults */
+} faro_updater_params;
+
+typedef struct faro_updater faro_updater;
+
+/* FARO_INVALID if the kind is no updater, a parameter is out of range, or the learner has no rule for the calibration. */
+FARO_API faro_status faro_updater_create(faro_updater **updater, const faro_learner_kind *kind,
+                                         const faro_updater_params *params,
+                                         faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_updater_destroy(faro_updater *updater); /* NULL is allowed */
+
+FARO_API void faro_updater_update(faro_updater *updater, const faro_statistics *statistics);
+/* The newest policy; before the first update that of somebody who knows nothing. It stays where it is. */
+FARO_API const faro_policy *faro_updater_policy(const faro_updater *updater);
+FARO_API faro_diagnostics faro_updater_diagnose(const faro_updater *updater);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

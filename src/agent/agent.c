@@ -1,0 +1,250 @@
+/* agent: see the header.
+ *
+ *   features --selector--> arm     reward --release--> statistics --updater--> policy
+ *
+ * Where the horizon is not known there are epochs, each with twice the horizon of the one before: a new
+ * release that goes on from the last sums, and a new learner that knows its noise. The epochs share the
+ * probability of failure: sum 1/(j (j+1)) = 1. */
+#include <math.h>
+#include <string.h>
+
+#include <faro/agent.h>
+
+#include "base/arena.h"
+
+enum { ARMS = 256 };
+
+struct faro_agent {
+  faro_arena arena;
+  faro_agent_params params;
+  const faro_learner_kind *learner;
+  faro_calibration calibration;
+  faro_contribution contribution;
+  faro_release *release;
+  faro_updater *updater;
+  faro_selector *selector;
+  faro_sim_rng noise, luck;      /* simulation */
+  faro_secure_rng *secure;       /* deployment */
+  uint64_t first;                /* horizon of the first epoch */
+  uint64_t epoch;                /* from 1 */
+  uint64_t batches;              /* published, over all epochs */
+  faro_diagnostics past;         /* of the learners of earlier epochs */
+};
+
+/* Parameters. */
+
+static void set_defaults(faro_agent_params *p) {
+  if (p->arms == 0) p->arms = ARMS;
+  if (p->norm == 0) p->norm = 1;
+  if (p->low == 0 && p->high == 0) {
+    p->low = -p->centre;
+    p->high = 1 - p->centre;
+  }
+  if (p->failure == 0) p->failure = 0.1;
+  p->anytime |= p->horizon == 0;
+}
+
+static faro_status find_calibration(const char *name, faro_calibration *calibration, faro_error *error) {
+  *calibration = FARO_CALIBRATION_TIGHT;
+  if (!name) return FARO_OK;
+  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+    if (strcmp(faro_calibration_name((faro_calibration)c), name) == 0) {
+      *calibration = (faro_calibration)c;
+      return FARO_OK;
+    }
+  return faro_fail(error, FARO_INVALID, "calibration must be one of paper, figure, tight (got %.40s)", name);
+}
+
+static faro_status find_learner(const char *name, const faro_learner_kind **kind, faro_error *error) {
+  *kind = name ? faro_learner_find(name) : NULL;
+  if (*kind && (*kind)->protocol == FARO_PROTOCOL_UPDATER) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "learner must be one that turns sums into a policy (got %.40s)",
+                   name ? name : "nothing");
+}
+
+/* The first epoch holds a few batches, and the largest node of every shuffler. */
+static uint64_t first_horizon(const faro_agent_params *p) {
+  if (!p->anytime) return p->horizon;
+  const double batch = (double)p->batch;
+  const double tree = ldexp(fmax(2, batch), (int)p->shufflers);
+  const double first = fmax(fmax(1024, tree), 4 * batch);
+  return (uint64_t)(p->horizon > 0 ? fmin((double)p->horizon, first) : first);
+}
+
+static faro_release_params release_params(const faro_agent *a) {
+  const faro_agent_params *p = &a->params;
+  return (faro_release_params){.epsilon = p->epsilon,
+                               .delta = p->delta,
+                               .horizon = a->first,
+                               .batch = p->batch,
+                               .shufflers = p->shufflers,
+                               .level = p->level,
+                               .contributions = p->contributions,
+                               .honest = p->honest,
+                               .anytime = p->anytime,
+                               .calibration = a->calibration};
+}
+
+/* Creating. */
+
+static faro_status make_release(faro_agent *a, faro_error *error) {
+  const faro_agent_params *p = &a->params;
+  const faro_release_kind *kind = p->release ? faro_release_kind_find(p->release) : NULL;
+  if (!kind)
+    return faro_fail(error, FARO_INVALID, "release must be one that `faro list releases` shows (got %.40s)",
+                     p->release ? p->release : "nothing");
+  const faro_release_params params = release_params(a);
+  faro_status status = faro_contribution_init(&a->contribution, p->dimension, p->norm, p->low, p->high, error);
+  if (status == FARO_OK)
+    status = faro_release_create(&a->release, kind, &a->contribution, &params, error);
+  if (status != FARO_OK || !p->deployed) return status;
+  return faro_release_kind_trust(kind) == FARO_TRUST_JOINT ? faro_release_prepare(a->release, error)
+                                                           : faro_release_vouch(a->release, error);
+}
+
+static faro_status make_updater(faro_agent *a, faro_error *error) {
+  const faro_agent_params *p = &a->params;
+  const bool tight = a->calibration == FARO_CALIBRATION_TIGHT;
+  const uint64_t horizon = a->first << (a->epoch - 1);
+  const double share = p->anytime ? 1 / ((double)a->epoch * (double)(a->epoch + 1)) : 1;
+  const faro_updater_params params = {.dimension = p->dimension,
+                                      .horizon = horizon,
+                                      .releases = horizon / faro_release_batch(a->release),
+                                      .norm = p->norm,
+                                      .failure = share * p->failure,
+                                      .reward = tight ? (p->high - p->low) / 2 : 1,
+                                      .calibration = a->calibration,
+                                      .noise = faro_release_noise(a->release),
+                                      .settings = p->settings};
+  return faro_updater_create(&a->updater, a->learner, &params, error);
+}
+
+static faro_status build(faro_agent *a, faro_error *error) {
+  const faro_agent_params *p = &a->params;
+  a->first = first_horizon(p);
+  a->epoch = 1;
+  faro_status status = find_learner(p->learner, &a->learner, error);
+  if (status == FARO_OK) status = find_calibration(p->calibration, &a->calibration, error);
+  if (status == FARO_OK && p->deployed) status = faro_secure_open(&a->secure, error);
+  if (status == FARO_OK) status = make_release(a, error);
+  if (status == FARO_OK) status = make_updater(a, error);
+  if (status == FARO_OK) status = faro_selector_create(&a->selector, p->dimension, p->arms, error);
+  faro_sim_open(&a->noise, p->seed, p->instance, FARO_ROLE_USER);
+  faro_sim_open(&a->luck, p->seed, p->instance, FARO_ROLE_LUCK);
+  return status;
+}
+
+faro_status faro_agent_create(faro_agent **agent, const faro_agent_params *params, faro_error *error) {
+  faro_arena arena = {0};
+  faro_agent *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
+  if (!made) return FARO_MEMORY;
+  *made = (faro_agent){.arena = arena, .params = *params};
+  set_defaults(&made->params);
+  const faro_status status = build(made, error);
+  if (status == FARO_OK) *agent = made;
+  else faro_agent_destroy(made);
+  return status;
+}
+
+void faro_agent_destroy(faro_agent *agent) {
+  if (!agent) return;
+  faro_selector_destroy(agent->selector);
+  faro_updater_destroy(agent->updater);
+  faro_release_destroy(agent->release);
+  faro_secure_close(agent->secure);
+  faro_arena arena = agent->arena;
+  faro_arena_free(&arena);
+}
+
+/* Choosing. */
+
+static faro_rng *luck_of(faro_agent *a) { return a->secure ? faro_secure_face(a->secure) : &a->luck.rng; }
+
+size_t faro_agent_choose_from(faro_agent *agent, const faro_arms *arms) {
+  return faro_select(agent->selector, faro_updater_policy(agent->updater), arms, luck_of(agent));
+}
+
+size_t faro_agent_choose(faro_agent *agent, const double *features, size_t arms) {
+  return faro_select_rows(agent->selector, faro_updater_policy(agent->updater), features, arms, luck_of(agent));
+}
+
+/* Learning. */
+
+static void learn(faro_agent *a) {
+  const faro_statistics statistics = faro_release_statistics(a->release);
+  faro_updater_update(a->updater, &statistics);
+}
+
+/* The next epoch. On failure the old one stays. */
+static faro_status double_horizon(faro_agent *a, faro_error *error) {
+  faro_status status = faro_release_double(&a->release, error);
+  if (status != FARO_OK) return status;
+  faro_updater *old = a->updater;
+  const faro_diagnostics now = faro_updater_diagnose(old);
+  a->epoch++;
+  status = make_updater(a, error);
+  if (status != FARO_OK) return status;
+  a->past.updates += now.updates;
+  a->past.shifted += now.shifted;
+  faro_updater_destroy(old);
+  learn(a);
+  return FARO_OK;
+}
+
+static faro_status publish(faro_agent *a, faro_error *error) {
+  a->batches++;
+  learn(a);
+  return a->params.anytime && faro_release_spent(a->release) ? double_horizon(a, error) : FARO_OK;
+}
+
+faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward, faro_error *error) {
+  const double y = reward - agent->params.centre;
+  const bool published = agent->secure ? faro_release_absorb_secure(agent->release, x, y, agent->secure)
+                                       : faro_release_absorb(agent->release, x, y, &agent->noise);
+  return published ? publish(agent, error) : FARO_OK;
+}
+
+faro_status faro_agent_analyze(faro_agent *agent, const void *messages, size_t count, faro_error *error) {
+  const faro_status status =
+      agent->secure ? faro_release_analyze_secure(agent->release, messages, count, agent->secure, error)
+                    : faro_release_analyze(agent->release, messages, count, &agent->noise, error);
+  return status == FARO_OK ? publish(agent, error) : status;
+}
+
+/* Questions. */
+
+const faro_policy *faro_agent_policy(const faro_agent *agent) { return faro_updater_policy(agent->updater); }
+const faro_claim *faro_agent_claim(const faro_agent *agent) { return faro_release_claim(agent->release); }
+faro_cost faro_agent_cost(const faro_agent *agent) { return faro_release_cost(agent->release); }
+const faro_release *faro_agent_release(const faro_agent *agent) { return agent->release; }
+uint64_t faro_agent_batch(const faro_agent *agent) { return faro_release_batch(agent->release); }
+uint64_t faro_agent_batches(const faro_agent *agent) { return agent->batches; }
+
+faro_statistics faro_agent_statistics(const faro_agent *agent) {
+  return faro_release_statistics(agent->release);
+}
+
+bool faro_agent_done(const faro_agent *agent) {
+  return !agent->params.anytime && faro_release_spent(agent->release);
+}
+
+faro_diagnostics faro_agent_diagnose(const faro_agent *agent) {
+  const faro_diagnostics now = faro_updater_diagnose(agent->updater);
+  return (faro_diagnostics){.updates = agent->past.updates + now.updates,
+                            .shifted = agent->past.shifted + now.shifted};
+}
+
+size_t faro_agent_state_size(const faro_agent *agent) { return faro_release_state_size(agent->release); }
+
+faro_status faro_agent_save(const faro_agent *agent, void *state, faro_error *error) {
+  return faro_release_save(agent->release, state, error);
+}
+
+/* The policy follows from the sums alone. */
+faro_status faro_agent_load(faro_agent *agent, const void *state, size_t size, faro_error *error) {
+  const faro_status status = faro_release_load(agent->release, state, size, error);
+  if (status != FARO_OK) return status;
+  agent->batches = faro_release_statistics(agent->release).releases;
+  if (agent->batches > 0) learn(agent);
+  return FARO_OK;
+}

@@ -1,0 +1,60 @@
+/* updater: the handle of learners that turn sums into a policy; the header says how it is used. */
+#include "learner/kind.h"
+
+struct faro_updater {
+  const faro_updater_kind *kind;
+  faro_host host;
+  faro_policy policy;
+  void *state;
+};
+
+static const faro_updater_kind *kind_of(const faro_learner_kind *kind) {
+  return (const faro_updater_kind *)(const void *)kind; /* its first member */
+}
+
+static faro_status check(const faro_learner_kind *kind, const faro_updater_params *p, faro_error *error) {
+  faro_status status = faro_learner_check(kind, FARO_PROTOCOL_UPDATER, p->calibration, error);
+  if (status == FARO_OK) status = faro_learner_check_dimension(p->dimension, error);
+  return status == FARO_OK ? faro_learner_check_failure(p->failure, error) : status;
+}
+
+static faro_status build(faro_updater *u, faro_updater_params params, faro_error *error) {
+  const size_t d = params.dimension;
+  u->policy = (faro_policy){.dimension = d, .version = 1};
+  faro_status status = faro_host_vectors(&u->host, error, &u->policy.theta, d, &u->policy.w, faro_packed(d),
+                                         (double **)NULL);
+  if (status == FARO_OK) status = faro_host_settings(&u->host, &u->kind->about, &params.settings, error);
+  if (status != FARO_OK) return status;
+  u->state = faro_arena_alloc(&u->host.arena, 1, u->kind->size, error);
+  return u->state ? u->kind->init(u->state, &params, &u->host, &u->policy, error) : FARO_MEMORY;
+}
+
+faro_status faro_updater_create(faro_updater **updater, const faro_learner_kind *kind,
+                                const faro_updater_params *params, faro_error *error) {
+  faro_status status = check(kind, params, error);
+  if (status != FARO_OK) return status;
+  faro_arena arena = {0};
+  faro_updater *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
+  if (!made) return FARO_MEMORY;
+  *made = (faro_updater){.kind = kind_of(kind), .host = {.arena = arena}};
+  status = build(made, *params, error);
+  if (status == FARO_OK) *updater = made;
+  else faro_updater_destroy(made);
+  return status;
+}
+
+void faro_updater_destroy(faro_updater *updater) {
+  if (!updater) return;
+  if (updater->state && updater->kind->destroy) updater->kind->destroy(updater->state);
+  faro_arena arena = updater->host.arena;
+  faro_arena_free(&arena);
+}
+
+void faro_updater_update(faro_updater *updater, const faro_statistics *statistics) {
+  updater->kind->update(updater->state, statistics, &updater->policy);
+  updater->policy.version++;
+  updater->host.diagnostics.updates++;
+}
+
+const faro_policy *faro_updater_policy(const faro_updater *updater) { return &updater->policy; }
+faro_diagnostics faro_updater_diagnose(const faro_updater *updater) { return updater->host.diagnostics; }

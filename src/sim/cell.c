@@ -1,0 +1,130 @@
+/* cell: the settings of one algorithm at one sweep point, and the parameters that follow from them. */
+#include <math.h>
+
+#include "sim/experiment.h"
+
+/* The row and the struct that hold a key in this cell; NULL: it has no such setting. */
+static const faro_setting *find(const faro_cell *cell, faro_key key, void **values) {
+  if (faro_key_general(key)) {
+    *values = (void *)&cell->settings;
+    return faro_key_setting(key);
+  }
+  const faro_setting *own = faro_key_own(cell->learner->settings, key);
+  *values = cell->learner_own;
+  if (own) return own;
+  *values = cell->env_own;
+  return faro_key_own(cell->env->settings, key);
+}
+
+double faro_cell_get(const faro_cell *cell, faro_key key) {
+  void *values = NULL;
+  const faro_setting *setting = find(cell, key, &values);
+  return setting ? faro_setting_get(setting, values) : (double)NAN;
+}
+
+void faro_cell_put(faro_cell *cell, faro_key key, double value) {
+  void *values = NULL;
+  const faro_setting *setting = find(cell, key, &values);
+  if (setting) faro_setting_put(setting, values, value);
+}
+
+static bool streams(const faro_cell *cell) { return cell->env->traits & FARO_ENV_STREAM; }
+
+faro_env_params faro_cell_env(const faro_cell *cell) {
+  const faro_settings *s = &cell->settings;
+  return (faro_env_params){.dimension = streams(cell) ? 1 : (size_t)s->dimension,
+                           .arms = (size_t)s->arms,
+                           .horizon = s->horizon,
+                           .reward = s->reward,
+                           .draw = s->draw,
+                           .population = s->population,
+                           .shufflers = s->shufflers,
+                           .epsilon = s->epsilon,
+                           .settings = cell->env_own};
+}
+
+faro_env_facts faro_cell_facts(const faro_cell *cell) {
+  const faro_env_params env = faro_cell_env(cell);
+  return faro_env_describe(cell->env, &env);
+}
+
+/* What is subtracted from rewards. The features of environments whose rewards lie in [0, 1] end in a constant, so a
+ * constant less in the reward is another parameter, and no more; but rewards in [-1/2, 1/2] have less sensitivity than
+ * rewards in [0, 1]. The published calibrations do without. */
+static double centre_of(const faro_cell *cell, double low) {
+  return cell->settings.calibration == FARO_CALIBRATION_TIGHT && low == 0 ? 0.5 : 0;
+}
+
+faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance) {
+  const faro_settings *s = &cell->settings;
+  const faro_env_facts facts = faro_cell_facts(cell);
+  const double centre = centre_of(cell, facts.low);
+  return (faro_agent_params){.learner = cell->learner->name,
+                             .release = faro_release_kind_name(cell->release),
+                             .dimension = (size_t)s->dimension,
+                             .arms = arms,
+                             .horizon = s->horizon,
+                             .epsilon = s->epsilon,
+                             .delta = s->delta,
+                             .batch = s->batch,
+                             .shufflers = s->shufflers,
+                             .level = s->level,
+                             .contributions = s->contributions,
+                             .anytime = s->anytime,
+                             .calibration = faro_calibration_name(s->calibration),
+                             .norm = facts.norm,
+                             .centre = centre,
+                             .low = facts.low - centre,
+                             .high = 1 - centre,
+                             .failure = s->failure,
+                             .settings = cell->learner_own,
+                             .seed = s->seed,
+                             .instance = instance};
+}
+
+faro_release_params faro_cell_release(const faro_cell *cell) {
+  const faro_settings *s = &cell->settings;
+  return (faro_release_params){.epsilon = s->epsilon,
+                               .delta = s->delta,
+                               .horizon = s->horizon,
+                               .batch = s->batch,
+                               .shufflers = s->shufflers,
+                               .level = s->level,
+                               .contributions = s->contributions,
+                               .anytime = s->anytime,
+                               .calibration = s->calibration};
+}
+
+faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms) {
+  const faro_settings *s = &cell->settings;
+  const faro_env_facts facts = faro_cell_facts(cell);
+  return (faro_eliminator_params){
+      .arms = arms,
+      .horizon = s->horizon,
+      .failure = s->failure,
+      .reward = faro_eliminator_kind_asks_clients(cell->learner) ? 1 : (1 - facts.low) / 2,
+      .spread = facts.spread,
+      .calibration = s->calibration,
+      .settings = cell->learner_own};
+}
+
+faro_asker_params faro_cell_asker(const faro_cell *cell) {
+  const faro_settings *s = &cell->settings;
+  const double bound = faro_cell_facts(cell).bound;
+  return (faro_asker_params){.dimension = (size_t)s->dimension,
+                             .horizon = s->horizon,
+                             .failure = s->failure,
+                             .link = cell->env->link,
+                             .bound = bound,
+                             .kappa = 1 / faro_link_flattest(cell->env->link, bound),
+                             .offers = (size_t)s->arms,
+                             .calibration = s->calibration,
+                             .settings = cell->learner_own};
+}
+
+size_t faro_curve_rounds(uint64_t horizon, uint64_t round[static FARO_CURVE_POINTS]) {
+  const size_t points = horizon < FARO_CURVE_POINTS ? (size_t)horizon : FARO_CURVE_POINTS;
+  for (size_t i = 0; i < points; i++) /* horizon <= 10^10, so the product fits */
+    round[i] = (horizon * (i + 1) + points - 1) / points;
+  return points;
+}

@@ -1,0 +1,66 @@
+/* loop: how an algorithm is played, one row for each protocol of learners.
+ *
+ *   updater.c     arms, rewards, an agent              stream.c   numbers, and an estimate of their sum
+ *   eliminator.c  phases, each with a release          asker.c    terms, each a study
+ *   watcher.c     raw rewards, no privacy */
+#ifndef FARO_SIM_LOOP_H
+#define FARO_SIM_LOOP_H
+
+#include "sim/experiment.h"
+
+/* What one instance gives; plain doubles, so that the journal can keep it as it is. */
+typedef struct faro_play_record {
+  double regret; /* or error, see faro_measure */
+#define OUTCOME(member, ...) double member;
+#include <faro/outcomes.def>
+#undef OUTCOME
+  double curve[FARO_CURVE_POINTS];
+} faro_play_record;
+
+enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
+
+/* One instance of a cell that is to be played. */
+typedef struct faro_turn {
+  const faro_cell *cell;
+  uint64_t seed, instance;
+  bool (*stopped)(void *context); /* true: give up; NULL: never */
+  void *context;
+  faro_play_record *record;
+} faro_turn;
+
+typedef struct faro_loop {
+  faro_protocol protocol;
+  const char *needs; /* what suits it, for messages: "arms that stay" */
+
+  /* Required, all of them. */
+  bool (*suits)(const faro_learner_kind *, const faro_env_kind *);
+  bool (*takes)(const faro_learner_kind *, const faro_release_kind *);
+  bool (*calibrates)(const faro_release_kind *, faro_calibration);
+  /* Tries what play would create, so that what cannot run is refused; sets the cell's claim, cost and batch. */
+  faro_status (*rehearse)(faro_cell *, faro_error *);
+  /* FARO_INTERRUPTED where the turn was stopped on the way. */
+  faro_status (*play)(const faro_turn *, faro_error *);
+} faro_loop;
+
+extern const faro_loop faro_loop_updater, faro_loop_estimator, faro_loop_eliminator, faro_loop_asker,
+    faro_loop_watcher;
+const faro_loop *faro_loop_of(const faro_learner_kind *learner);
+
+/* Refuses a learner, environment, release and calibration that do not go together (pairs.c). */
+faro_status faro_pair_check(const faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;
+
+/* Plays an instance and takes the time. */
+faro_status faro_play(const faro_turn *turn, faro_error *error) FARO_WARN_UNUSED;
+
+/* Plays rounds `from` up to `until`, and adds them to the measure. */
+typedef faro_status faro_play_rounds(void *state, uint64_t from, uint64_t until, double *measure,
+                                     faro_error *error);
+/* Plays all rounds, and records the curve on the way. */
+faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, void *state,
+                            faro_error *error) FARO_WARN_UNUSED;
+
+static inline bool faro_turn_stopped(const faro_turn *turn) {
+  return turn->stopped && turn->stopped(turn->context);
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* updater: the loop that everything is about.
+ *
+ *   arms --policy--> arm --env--> reward --release--> statistics --learner--> policy */
+#include <faro/agent.h>
+
+#include "sim/loop.h"
+
+typedef struct table {
+  faro_env *env;
+  faro_agent *agent;
+  faro_gate *gate; /* NULL: everybody may contribute */
+  uint64_t refused;
+  double *x;
+  faro_arena arena;
+} table;
+
+static void clear(table *t) {
+  faro_agent_destroy(t->agent);
+  faro_gate_destroy(t->gate);
+  faro_env_destroy(t->env);
+  faro_arena_free(&t->arena);
+}
+
+/* Under a user-level claim returning users pass the gate. */
+static faro_status make_gate(table *t, const faro_settings *s, faro_error *error) {
+  if (s->level != FARO_LEVEL_USER || s->population == 0) return FARO_OK;
+  return faro_gate_create(&t->gate, s->population, s->contributions, error);
+}
+
+static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
+  const faro_cell *cell = turn->cell;
+  const faro_env_params env = faro_cell_env(cell);
+  faro_status status = faro_env_create(&t->env, cell->env, &env, error);
+  if (status != FARO_OK) return status;
+  faro_env_begin(t->env, turn->seed, turn->instance);
+  faro_agent_params agent = faro_cell_agent(cell, faro_env_arms(t->env)->count, turn->instance);
+  agent.seed = turn->seed;
+  status = faro_agent_create(&t->agent, &agent, error);
+  if (status == FARO_OK) status = make_gate(t, &cell->settings, error);
+  t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
+  return status == FARO_OK && !t->x ? FARO_MEMORY : status;
+}
+
+/* Whether the user's data may be used. A user who is refused has played, and regrets, all the same. */
+static bool admit(table *t, uint64_t user) {
+  if (!t->gate || faro_agent_done(t->agent)) return true;
+  if (faro_gate_admit(t->gate, user, faro_agent_batches(t->agent), NULL) == FARO_OK) return true;
+  t->refused++;
+  return false;
+}
+
+/* Allocates nothing, but when an epoch ends. */
+static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
+                               faro_error *error) {
+  table *t = state;
+  double sum = 0;
+  faro_status status = FARO_OK;
+  for (uint64_t round = from; status == FARO_OK && round < until; round++) {
+    const size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+    sum += faro_env_gap(t->env, arm);
+    const uint64_t user = faro_env_user(t->env);
+    const double reward = faro_env_play(t->env, arm, t->x);
+    if (admit(t, user)) status = faro_agent_learn(t->agent, t->x, reward, error);
+  }
+  *regret += sum;
+  return status;
+}
+
+static faro_status play(const faro_turn *turn, faro_error *error) {
+  table t = {0};
+  faro_status status = init(&t, turn, error);
+  if (status == FARO_OK) status = faro_play_curve(turn, play_rounds, &t, error);
+  if (status == FARO_OK) {
+    const faro_diagnostics diagnostics = faro_agent_diagnose(t.agent);
+    turn->record->updates = (double)diagnostics.updates;
+    turn->record->shifted = (double)diagnostics.shifted;
+    turn->record->refused = (double)t.refused / (double)turn->cell->settings.horizon;
+  }
+  clear(&t);
+  return status;
+}
+
+static faro_status rehearse(faro_cell *cell, faro_error *error) {
+  const faro_agent_params params = faro_cell_agent(cell, 1, 0);
+  faro_agent *agent = NULL;
+  const faro_status status = faro_agent_create(&agent, &params, error);
+  if (status != FARO_OK) return status;
+  cell->claim = *faro_agent_claim(agent);
+  cell->cost = faro_agent_cost(agent);
+  if (!cell->settings.anytime) cell->settings.batch = faro_agent_batch(agent);
+  faro_agent_destroy(agent);
+  return FARO_OK;
+}
+
+static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
+  (void)learner;
+  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION)) && env->link == FARO_LINK_LINEAR;
+}
+
+static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
+  (void)learner;
+  return faro_release_kind_takes(release, false);
+}
+
+const faro_loop faro_loop_updater = {
+    .protocol = FARO_PROTOCOL_UPDATER,
+    .needs = "linear rewards and arms",
+    .suits = suits,
+    .takes = takes,
+    .calibrates = faro_release_kind_calibrates,
+    .rehearse = rehearse,
+    .play = play,
+};

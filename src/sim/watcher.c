@@ -1,0 +1,92 @@
+/* watcher: the loop of learners that watch raw rewards.
+ *
+ *   arms --pick--> arm --env--> reward --observe--> learner */
+#include "sim/loop.h"
+
+typedef struct table {
+  faro_env *env;
+  faro_watcher *learner;
+  double *x;
+  faro_arena arena;
+} table;
+
+static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
+  const faro_env_params env = faro_cell_env(turn->cell);
+  const faro_watcher_params learner = faro_cell_asker(turn->cell);
+  faro_status status = faro_env_create(&t->env, turn->cell->env, &env, error);
+  if (status == FARO_OK) status = faro_watcher_create(&t->learner, turn->cell->learner, &learner, error);
+  if (status != FARO_OK) return status;
+  faro_env_begin(t->env, turn->seed, turn->instance);
+  t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
+  return t->x ? FARO_OK : FARO_MEMORY;
+}
+
+static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
+                               faro_error *error) {
+  table *t = state;
+  (void)error;
+  for (uint64_t round = from; round < until; round++) {
+    const size_t arm = faro_watcher_pick(t->learner, faro_env_arms(t->env));
+    *regret += faro_env_gap(t->env, arm);
+    const double y = faro_env_play(t->env, arm, t->x);
+    faro_watcher_observe(t->learner, t->x, y);
+  }
+  return FARO_OK;
+}
+
+static faro_status play(const faro_turn *turn, faro_error *error) {
+  table t = {0};
+  faro_status status = init(&t, turn, error);
+  if (status == FARO_OK) status = faro_play_curve(turn, play_rounds, &t, error);
+  if (status == FARO_OK) turn->record->updates = (double)faro_watcher_diagnose(t.learner).updates;
+  faro_watcher_destroy(t.learner);
+  faro_env_destroy(t.env);
+  faro_arena_free(&t.arena);
+  return status;
+}
+
+static faro_status check(const faro_cell *cell, faro_error *error) {
+  if (cell->settings.level != FARO_LEVEL_EVENT)
+    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once",
+                     cell->learner->name);
+  if (cell->settings.anytime)
+    return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", cell->learner->name);
+  if (cell->settings.horizon > 1000000000)
+    return faro_fail(error, FARO_INVALID,
+                     "horizon must be at most 10^9 for learner %s, which keeps everybody's data (got %llu)",
+                     cell->learner->name, (unsigned long long)cell->settings.horizon);
+  return FARO_OK;
+}
+
+static faro_status rehearse(faro_cell *cell, faro_error *error) {
+  faro_watcher *learner = NULL;
+  const faro_watcher_params params = faro_cell_asker(cell);
+  faro_status status = check(cell, error);
+  if (status == FARO_OK) status = faro_watcher_create(&learner, cell->learner, &params, error);
+  faro_watcher_destroy(learner);
+  if (status != FARO_OK) return status;
+  cell->claim = faro_claim_none();
+  cell->cost.bits = 64 * ((double)params.dimension + 1); /* x and y as they are */
+  cell->settings.batch = 1;
+  return FARO_OK;
+}
+
+static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
+  (void)learner;
+  return env->link != FARO_LINK_LINEAR;
+}
+
+static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
+  (void)learner;
+  return faro_release_kind_trust(release) == FARO_TRUST_NONE;
+}
+
+const faro_loop faro_loop_watcher = {
+    .protocol = FARO_PROTOCOL_WATCHER,
+    .needs = "generalised linear rewards",
+    .suits = suits,
+    .takes = takes,
+    .calibrates = faro_release_kind_calibrates,
+    .rehearse = rehearse,
+    .play = play,
+};
