@@ -36,7 +36,7 @@ faro_status faro_learner_check(const faro_learner_kind *kind, faro_protocol prot
                                faro_calibration calibration, faro_error *error) {
   if (!kind) return faro_fail(error, FARO_INVALID, "learner is missing");
   if (kind->protocol != protocol)
-    return faro_fail(error, FARO_INVALID, "learner %s is not an %s but an %s", kind->name,
+    return faro_fail(error, FARO_INVALID, "learner %s must have the protocol %s (got %s)", kind->name,
                      protocol_name(protocol), protocol_name(kind->protocol));
   if ((unsigned)calibration >= FARO_CALIBRATION_COUNT)
     return faro_fail(error, FARO_INVALID, "calibration must be one of the list (got %d)", (int)calibration);
