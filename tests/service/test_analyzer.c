@@ -40,7 +40,7 @@ typedef struct trial {
   faro_sender *sender;
   faro_campaign campaign;
   faro_release *client, *release; /* R, and A */
-  faro_learner *learner;
+  faro_updater *learner;
   faro_secure_rng *secure;
   faro_sim_rng sim;
 } trial;
@@ -190,16 +190,15 @@ static void join(trial *t) {
   assert_ok(faro_release_create(&t->client, c->release, &c->contribution, &c->params, error));
   assert_ok(faro_release_create(&t->release, c->release, &c->contribution, &c->params, error));
   assert_ok(faro_release_prepare(t->release, error));
-  const faro_learner_params params = {.dimension = DIMENSION,
+  const faro_updater_params params = {.dimension = DIMENSION,
                                       .horizon = c->params.horizon,
                                       .releases = c->params.horizon / BATCH,
                                       .norm = 1,
                                       .failure = 0.1,
                                       .reward = 0.5, /* rewards in [0, 1] */
-                                      .optimism = 0.2,
-                                      .guess = true,
+                                      .calibration = FARO_CALIBRATION_TIGHT,
                                       .noise = faro_release_noise(t->release)};
-  assert_ok(faro_learner_create(&t->learner, faro_learner_kind_find("linucb"), &params, error));
+  assert_ok(faro_updater_create(&t->learner, faro_learner_find("linucb"), &params, error));
 }
 
 static void open_trial(trial *t, const char *release, size_t shufflers, const char *more) {
@@ -220,7 +219,7 @@ static void open_trial(trial *t, const char *release, size_t shufflers, const ch
 static void close_trial(trial *t) {
   char command[256];
   if (t->pid > 0) assert_int_equal(stop(t, SIGTERM), 0);
-  faro_learner_destroy(t->learner);
+  faro_updater_destroy(t->learner);
   faro_release_destroy(t->release);
   faro_release_destroy(t->client);
   faro_secure_close(t->secure);
@@ -245,7 +244,7 @@ static void assert_same_policy(trial *t, uint64_t version) {
   const faro_sent sent = get(t, path);
   assert_int_equal(sent.status, 200);
   assert_ok(faro_policy_open(&got, sent.bytes, sent.length, t->keys.sign.public_key, error));
-  const faro_policy *want = faro_learner_policy(t->learner);
+  const faro_policy *want = faro_updater_policy(t->learner);
   assert_int_equal(got.version, version);
   assert_memory_equal(got.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
   assert_int_equal(got.dimension, DIMENSION);
@@ -258,7 +257,7 @@ static void assert_same_policy(trial *t, uint64_t version) {
 static void learn(trial *t, const void *messages, size_t count) {
   assert_ok(faro_release_analyze_secure(t->release, messages, count, t->secure, error));
   const faro_statistics statistics = faro_release_statistics(t->release);
-  faro_learner_update(t->learner, &statistics);
+  faro_updater_update(t->learner, &statistics);
 }
 
 static json_t *get_json(trial *t, const char *path) {

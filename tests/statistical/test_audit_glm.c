@@ -1,15 +1,17 @@
-/* Attacks on studies and on the whole of glm-joint: honest ones are consistent with their claims, planted bugs are
- * caught. The broken ones live here, not in the library.
+/* Attacks on studies and on the whole of glm-joint: honest ones are consistent with their claims,
+ * planted bugs are caught. The broken ones live here, not in the library.
  *
- * Releases pass through the test's hands (support/watch.h): the adversary reads every sum that any of them publishes,
- * the gradients of each step of a fit too, which a study itself keeps to itself. Noise that is too small is planted
- * into a release before its first person.
+ * Releases pass through the test's hands (support/watch.h): the adversary reads every sum that any
+ * of them publishes, the gradients of each step of a fit too, which a study itself keeps to itself.
+ * Noise that is too small is planted into a release before its first person.
  *
- * False alarms: an honest mechanism is called broken with probability FALSE_ALARM at most, in each audit. */
+ * False alarms: an honest mechanism is called broken with probability FALSE_ALARM at most, in each
+ * audit. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "learner/optimism.h"
 #include "learner/rarely.h"
 #include "release/bits.h"
 #include "study/state.h"
@@ -21,7 +23,8 @@ static const double CONFIDENCE = 1 - FALSE_ALARM;
 
 enum { D = 2, GRAM = 3, VIEW = 256, TRIALS = 40000 };
 
-/* Small S: then |mean - y| is near its bound wherever a fit goes, and gradients move by nearly all that they may. */
+/* Small S: then |mean - y| is near its bound wherever a fit goes, and gradients move by nearly all
+ * that they may. */
 static const double S = 0.2;
 
 static faro_audit_result attack(const char *name, const faro_audit_mechanism *mechanism, double epsilon,
@@ -104,7 +107,7 @@ typedef struct survey {
   const char *kind;
   place victim;
   uint64_t fits;     /* of each part; 0: sums alone */
-  uint64_t uncapped; /* so many more, each with the budget of the first */
+  uint64_t uncapped; /* fits beyond those, each with the budget of the first */
   bool sums_unseen;
 } survey;
 
@@ -141,13 +144,13 @@ static faro_study_params study_params(uint64_t people, const char *kind) {
 /* Past the number that is allowed the study refuses, unless its ledger is set back. */
 static faro_status fit(faro_study *s, const survey *v, unsigned part, faro_sim_rng *sim, faro_error *error) {
   const double start[D] = {0, 0};
-  const faro_ask ask = {.part = part, .ridge = 1, .region = {.radius = S}, .start = start};
+  const faro_question question = {.part = part, .ridge = 1, .region = {.radius = S}, .start = start};
   double theta[D] = {0};
   faro_answer answer = {.theta = theta};
   faro_status status = FARO_OK;
   for (uint64_t i = 0; status == FARO_OK && i < v->fits + v->uncapped; i++) {
     if (v->uncapped > 0) s->fits[part].charged = 0;
-    status = faro_study_fit(s, &ask, sim, &answer, error);
+    status = faro_study_fit(s, &question, sim, &answer, error);
     for (int j = 0; j < D; j++) write_down(theta[j]);
     write_down(answer.bound);
   }
@@ -270,13 +273,14 @@ static void test_bug__a_ledger_that_is_set_back(void **state) {
   assert_false(audit_survey("6 fits for 1", v, EPSILON).consistent);
 }
 
-/* Calibration figure uses how many people a part has: where the victim is the only one of part 0 its estimate is noise,
- * and where nobody is there it is where it started. Its claim is not called proven. */
+/* Calibration figure uses how many people a part has: where the victim is the only one of part 0
+ * its estimate is noise, and where nobody is there it is where it started. Its claim is not called
+ * proven. */
 static faro_status publish(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                            faro_error *error) {
   const uint64_t fits[FARO_PARTS] = {1, 1};
   const double start[D] = {0, 0};
-  const faro_ask ask = {.part = 0, .ridge = 1, .region = {.radius = S}, .start = start};
+  const faro_question question = {.part = 0, .ridge = 1, .region = {.radius = S}, .start = start};
   faro_answer answer = {.theta = view};
   faro_study_params params = study_params(PEOPLE, "central-tree");
   faro_study *s = NULL;
@@ -286,7 +290,7 @@ static faro_status publish(void *context, const double *x, double y, faro_sim_rn
   if (status == FARO_OK) status = faro_study_allow(s, fits, error);
   for (unsigned i = 0; status == FARO_OK && i < PEOPLE; i++)
     (void)faro_study_add(s, x, y, i == 0 ? part_of(MOVES, x) : 1, 1, sim);
-  if (status == FARO_OK) status = faro_study_fit(s, &ask, sim, &answer, error);
+  if (status == FARO_OK) status = faro_study_fit(s, &question, sim, &answer, error);
   if (status == FARO_OK) *(bool *)context = faro_study_claim(s)->proven;
   faro_study_destroy(s);
   for (int i = 0; i < D; i++) view[i] = fabs(view[i]);
@@ -303,17 +307,19 @@ static void test_figure__shows_who_is_alone_in_a_part(void **state) {
 
 /* ---- the whole of glm-joint
  *
- * One person's arms and reward are replaced. The adversary knows what everybody else brings, and both candidates for the
- * one; so each published number is noise about one of two means that the adversary can compute, and the logarithm of the
- * likelihood ratio is
+ * One person's arms and reward are replaced. The adversary knows what everybody else brings, and
+ * both candidates for the one; so each published number is noise about one of two means that the
+ * adversary can compute, and the logarithm of the likelihood ratio is
  *
  *   sum_i <a_i, Y_i - (m_i + m'_i) / 2> / sd_i^2,    a_i = m_i - m'_i,
  *
- * over the nodes of both trees and the gradients of all fits (docs/privacy.md, Lemma S1). No test beats it. */
+ * over the nodes of both trees and the gradients of all fits (docs/privacy.md, Lemma S1). No test
+ * beats it. */
 
 enum { ROUNDS = 16, ARMS = 64, FEW = 4, STRIDE = 64, PLAYED = 1 + 2 * D + 2 * ROUNDS };
 
-/* What the victim may bring: one arm of this length and direction, a shorter one across, and a reward. */
+/* What the victim may bring: one arm of this length and direction, a shorter one across, and a
+ * reward. */
 typedef struct candidate {
   double length, degrees, reward;
 } candidate;
@@ -325,7 +331,7 @@ typedef struct story {
   size_t arms;   /* of each of the others, on a circle: */
   double length; /* of this radius; 0: in turns some that explore and some that do not */
   bool warned;   /* the learner is told of the noise; else it takes noise for data, and fits at once */
-  bool leaks;    /* fits theta_o exactly when somebody explored, as 004 Alg. 2 does */
+  bool leaks;    /* fits theta_o exactly when somebody explored, as Sarmasarkar 2026, Alg. 2 does */
   bool watched;  /* all is seen; else the arms alone that are played just before the victim and just after */
 } story;
 
@@ -337,7 +343,8 @@ typedef struct deed {
 
 static struct {
   faro_study *study;
-  faro_learner *learner;
+  faro_rarely learner; /* glm-joint's own state, which the test looks into */
+  faro_host host;
   const story *story;
   int input;                                  /* which candidate it really is */
   deed deed[2];                               /* of both */
@@ -355,7 +362,8 @@ static void weigh(double a, double noise, double sd) {
   trial.square += a * a / (sd * sd);
 }
 
-/* Node t of the tree covers the rounds (t - lowest digit of t, t], and is the difference of two sums. */
+/* Node t of the tree covers the rounds (t - lowest digit of t, t], and is the difference of two
+ * sums. */
 static void weigh_node(const watched *w, unsigned part, const double *prefix) {
   const uint64_t t = w->batches;
   const uint64_t before = t - (t & -t);
@@ -413,7 +421,7 @@ static faro_arms offer_other(const story *t, uint64_t round) {
 }
 
 static deed act(const faro_arms *arms, double reward, size_t *arm) {
-  const faro_pick pick = faro_learner_pick(trial.learner, arms, 0);
+  const faro_pick pick = faro_rarely_pick(&trial.learner, arms, 0);
   *arm = pick.arm;
   return (deed){.x = {arms->x[pick.arm], arms->x[STRIDE + pick.arm]},
                 .y = reward,
@@ -422,17 +430,16 @@ static deed act(const faro_arms *arms, double reward, size_t *arm) {
 }
 
 static deed act_as(int which) {
-  size_t arm = 0; /* the victim's arm is nobody's business */
+  size_t arm = 0; /* the victim's arm is not shown */
   const faro_arms arms = offer(&trial.story->candidate[which]);
   return act(&arms, trial.story->candidate[which].reward, &arm);
 }
 
-/* What the other candidate would have done must leave no trace in the learner. */
+/* What the other candidate would have done must leave no trace in the learner: a pick changes
+ * nothing there. */
 static deed act_victim(void) {
-  const faro_learner_diagnostics before = trial.learner->diagnostics;
   const int other = 1 - trial.input;
   if (trial.story->watched) trial.deed[other] = act_as(other);
-  trial.learner->diagnostics = before;
   trial.deed[trial.input] = act_as(trial.input);
   trial.met = trial.story->watched;
   return trial.deed[trial.input];
@@ -445,28 +452,24 @@ static deed act_other(uint64_t round, size_t *arm) {
   return d;
 }
 
-static faro_status ask(const faro_question *q, faro_sim_rng *sim, faro_error *error) {
-  const faro_ask wanted = {
-      .part = q->part, .ridge = q->ridge, .region = q->region, .curvature = q->curvature, .start = q->start};
+static faro_status ask(const faro_question *question, faro_sim_rng *sim, faro_error *error) {
   double theta[D];
   faro_answer answer = {.theta = theta};
-  trial.fitted = q->part;
-  const faro_status status = faro_study_fit(trial.study, &wanted, sim, &answer, error);
-  if (status != FARO_OK) return status;
-  const faro_reply reply = {.theta = theta, .bound = answer.bound, .noise = answer.noise};
-  faro_learner_answer(trial.learner, &reply);
-  return FARO_OK;
+  trial.fitted = question->part;
+  const faro_status status = faro_study_fit(trial.study, question, sim, &answer, error);
+  if (status == FARO_OK) faro_rarely_answer(&trial.learner, &answer);
+  return status;
 }
 
-/* As the simulator does (sim/glm.c). fits: made now. */
+/* As the simulator does (sim/asker.c). fits: made now. */
 static faro_status confer(bool explored, faro_sim_rng *sim, uint64_t *fits, faro_error *error) {
-  faro_rarely *r = (faro_rarely *)(void *)trial.learner;
+  faro_rarely *r = &trial.learner;
   const faro_statistics sum[FARO_PARTS] = {faro_study_sum(trial.study, 0), faro_study_sum(trial.study, 1)};
   faro_question question;
   faro_status status = FARO_OK;
-  faro_learner_see(trial.learner, sum);
+  faro_rarely_see(r, sum);
   if (trial.story->leaks) r->wants[0] = explored && r->left[0] > 0;
-  for (*fits = 0; status == FARO_OK && faro_learner_ask(trial.learner, &question); ++*fits)
+  for (*fits = 0; status == FARO_OK && faro_rarely_ask(r, &question); ++*fits)
     status = ask(&question, sim, error);
   return status;
 }
@@ -483,35 +486,35 @@ static faro_status play_rounds(faro_sim_rng *sim, size_t arm[static ROUNDS], uin
   return status;
 }
 
-/* kappa sets Criterion I: unit arms are to explore, short ones not, and whether the noise is known or not. */
+/* kappa sets Criterion I: unit arms are to explore, short ones not, and whether the noise is known
+ * or not. */
 static faro_status begin(faro_error *error) {
   static const double silence[GRAM] = {0};
   const bool warned = trial.story->warned;
   const faro_noise noise[FARO_PARTS] = {
       warned ? faro_study_noise(trial.study, 0) : (faro_noise){.scale = silence},
       warned ? faro_study_noise(trial.study, 1) : (faro_noise){.scale = silence}};
-  faro_learner_params params = {.dimension = D,
-                                .horizon = ROUNDS,
-                                .norm = 1,
-                                .failure = 0.02,
-                                .reward = 1,
-                                .optimism = 1,
-                                .link = FARO_LINK_LOGISTIC,
-                                .bound = S,
-                                .kappa = 1,
-                                .offers = ARMS};
+  static const faro_optimism theorem = {.optimism = 1};
+  faro_asker_params params = {.dimension = D,
+                              .horizon = ROUNDS,
+                              .failure = 0.02,
+                              .link = FARO_LINK_LOGISTIC,
+                              .bound = S,
+                              .kappa = 1,
+                              .offers = ARMS,
+                              .calibration = FARO_CALIBRATION_TIGHT,
+                              .settings = &theorem};
   const double threshold = warned ? 0.5 : 0.95; /* over lambda */
   params.kappa = 100 * faro_rarely_settle(&params, false, noise).lambda[0] / (threshold * S * S * D);
-  faro_status status =
-      faro_learner_create(&trial.learner, faro_learner_kind_find("glm-joint"), &params, error);
+  const faro_status status = faro_rarely_init(&trial.learner, &params, &trial.host, error);
   if (status != FARO_OK) return status;
   uint64_t fits[FARO_PARTS] = {0};
-  faro_learner_begin(trial.learner, noise, fits);
+  faro_rarely_begin(&trial.learner, noise, fits);
   return faro_study_allow(trial.study, fits, error);
 }
 
 static void show(const size_t arm[static ROUNDS], const uint64_t fits[static ROUNDS], double *view) {
-  const faro_rarely *r = (const faro_rarely *)(const void *)trial.learner;
+  const faro_rarely *r = &trial.learner;
   const uint64_t victim = trial.story->victim;
   if (!trial.story->watched) {
     *view = arm[victim + 1] != arm[victim - 1];
@@ -539,7 +542,8 @@ static faro_status play(void *context, const double *x, double y, faro_sim_rng *
   trial.input = x[0] > 0.5 ? 0 : 1; /* as in part_of */
   trial.met = false;
   trial.ratio = trial.square = 0;
-  trial.learner = NULL;
+  trial.learner = (faro_rarely){0};
+  trial.host = (faro_host){0};
   trial.study = NULL;
   faro_status status =
       faro_study_create(&trial.study, faro_release_kind_find("central-tree"), &params, error);
@@ -547,7 +551,8 @@ static faro_status play(void *context, const double *x, double y, faro_sim_rng *
   if (status == FARO_OK) status = play_rounds(sim, arm, fits, error);
   if (status == FARO_OK) show(arm, fits, view);
   most = fmax(most, trial.square);
-  faro_learner_destroy(trial.learner);
+  faro_rarely_destroy(&trial.learner);
+  faro_arena_free(&trial.host.arena);
   faro_study_destroy(trial.study);
   return status;
 }
@@ -559,8 +564,9 @@ static faro_audit_result audit_story(story t, uint64_t trials) {
   return attack(t.name, &m, EPSILON, trials);
 }
 
-/* Against the claim, and against what the trial that cost most has cost (Lemma S1). Victims who come first are in every
- * fit; later ones come when most fits have been made, and there is little left to find. */
+/* Against the claim, and against what the trial that cost most has cost (Lemma S1). Victims who
+ * come first are in every fit; later ones come when most fits have been made, and there is little
+ * left to find. */
 static void test_joint__keeps_to_the_claim(void **state) {
   (void)state;
   const struct {
@@ -601,9 +607,9 @@ static void test_bug__gradients_for_one_clip_in_the_whole(void **state) {
   assert_true(most > pow(faro_gaussian_mu(EPSILON, DELTA), 2));
 }
 
-/* 004 Alg. 2 fits theta_o when somebody explores. All noise is there, and the ledger is kept. The victim explores or
- * does not; the persons just before and just after have the same arms, none of them long enough to explore, and it is
- * only seen whether they play the same one. */
+/* Sarmasarkar 2026, Alg. 2, fits theta_o when somebody explores. All noise is there, and the ledger
+ * is kept. The victim explores or does not; the persons just before and just after have the same
+ * arms, none of them long enough to explore, and it is only seen whether they play the same one. */
 static void test_bug__fits_at_the_time_of_exploring(void **state) {
   (void)state;
   story t = {.name = "glm-joint, two arms seen",
@@ -614,7 +620,7 @@ static void test_bug__fits_at_the_time_of_exploring(void **state) {
              .warned = true};
   assert_true(audit_story(t, TRIALS).consistent);
   t.leaks = true;
-  t.name = "004 Alg. 2, two arms seen";
+  t.name = "Sarmasarkar 2026, Alg. 2, two arms seen";
   const faro_audit_result r = audit_story(t, TRIALS);
   assert_true(r.epsilon_lower > 2 * EPSILON);
   assert_true(r.false_hits == 0 && r.hits > 0.95);

@@ -1,9 +1,11 @@
-/* confidence: LinUCB's ellipsoid holds the true parameter at every release, under every release's own noise, at
- * least as often as promised; and it would not if it were much smaller, so the test can fail. */
+/* confidence: LinUCB's ellipsoid holds the true parameter at every release, under every release's
+ * own noise, at least as often as promised; and it would not if it were much smaller, so the test
+ * can fail. */
 #include <math.h>
 #include <string.h>
 
 #include "env/kind.h"
+#include "learner/optimism.h"
 #include "support/support.h"
 
 enum { D = 3, T = 400, BATCH = 4, RUNS = 400 };
@@ -25,21 +27,22 @@ static double worst_ratio(const char *name, faro_calibration calibration, double
       .epsilon = 1, .delta = 0.1, .horizon = T, .batch = BATCH, .calibration = calibration};
   faro_env *env = NULL;
   faro_release *release = NULL;
-  faro_learner *learner = NULL;
+  faro_updater *learner = NULL;
   faro_selector *selector = NULL;
   faro_contribution c;
-  assert_ok(faro_env_create(&env, faro_env_kind_find("linear-iid"), &ep, error));
+  assert_ok(faro_env_create(&env, faro_env_find("linear-iid"), &ep, error));
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
   assert_ok(faro_release_create(&release, faro_release_kind_find(name), &c, &rp, error));
-  const faro_learner_params lp = {.dimension = D,
+  const faro_updater_params lp = {.dimension = D,
                                   .horizon = T,
                                   .releases = T / BATCH,
                                   .norm = 1,
                                   .failure = 0.1,
                                   .reward = 0.5,
-                                  .optimism = optimism,
-                                  .noise = faro_release_noise(release)};
-  assert_ok(faro_learner_create(&learner, faro_learner_kind_find("linucb"), &lp, error));
+                                  .calibration = calibration,
+                                  .noise = faro_release_noise(release),
+                                  .settings = &(faro_optimism){.optimism = optimism}};
+  assert_ok(faro_updater_create(&learner, faro_learner_find("linucb"), &lp, error));
   assert_ok(faro_selector_create(&selector, D, 10, error));
   faro_sim_rng noise;
   faro_sim_open(&noise, 31, run, FARO_ROLE_USER);
@@ -47,12 +50,12 @@ static double worst_ratio(const char *name, faro_calibration calibration, double
   double worst = 0;
   for (int t = 0; t < T; t++) {
     double x[D];
-    const size_t arm = faro_select(selector, faro_learner_policy(learner), faro_env_arms(env));
+    const size_t arm = faro_select(selector, faro_updater_policy(learner), faro_env_arms(env), NULL);
     const double reward = faro_env_play(env, arm, x);
     if (!faro_release_absorb(release, x, reward, &noise)) continue;
     const faro_statistics s = faro_release_statistics(release);
-    faro_learner_update(learner, &s);
-    const faro_policy *p = faro_learner_policy(learner);
+    faro_updater_update(learner, &s);
+    const faro_policy *p = faro_updater_policy(learner);
     double l[6]; /* L = W^-1; ||L' e|| is the norm of e in V */
     invert(p->w, l);
     double square = 0;
@@ -64,7 +67,7 @@ static double worst_ratio(const char *name, faro_calibration calibration, double
     worst = fmax(worst, sqrt(square) / p->beta);
   }
   faro_selector_destroy(selector);
-  faro_learner_destroy(learner);
+  faro_updater_destroy(learner);
   faro_release_destroy(release);
   faro_env_destroy(env);
   return worst;

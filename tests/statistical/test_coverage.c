@@ -1,17 +1,17 @@
-/* coverage: elimination under every release's own noise, played as the runner plays it. The interval of every arm holds
- * its mean in all phases, and the best arm stays, at least as often as promised; and when the learner is told of a
- * twentieth of the noise both fail, so the test can.
+/* coverage: elimination under every release's own noise, played as the runner plays it. The
+ * interval of every arm holds its mean in all phases, and the best arm stays, at least as often as
+ * promised. When the learner is told of a twentieth of the noise both fail, so the test can.
  *
- * Of dpe the best arm alone is looked at: what a client reports is cut to the interval of rewards, which pulls means
- * near its ends inwards, and dpe's intervals, as published, do not know of that. What the learner hears passes through the test's hands (see tests/CMakeLists.txt). */
+ * For dpe only the best arm is checked: what a client reports is cut to the interval of rewards,
+ * which pulls means near its ends inwards, and dpe's intervals, as published, do not know of that.
+ * What the learner hears passes through the test's hands (see tests/CMakeLists.txt). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "env/kind.h"
-#include "learner/elimination.h"
-#include "sim/play.h"
-#include "support/support.h"
+#include "learner/eliminator.h"
+#include "support/play.h"
 
 enum { SEED = 61, ARMS = 10, T = 5000, RUNS = 1000, FAULTY = 200 };
 static const double FAILURE = 0.1;
@@ -24,11 +24,11 @@ static struct {
   double worst;       /* |estimate - mean| / width, the greatest so far */
 } ear;
 
-void __real_faro_learner_hear(faro_learner *, const faro_heard *);
-void __wrap_faro_learner_hear(faro_learner *, const faro_heard *);
+faro_status __real_faro_eliminator_hear(faro_eliminator *, const faro_heard *, faro_error *);
+faro_status __wrap_faro_eliminator_hear(faro_eliminator *, const faro_heard *, faro_error *);
 
 /* Dropping arms leaves the widths and theta as they were. */
-static void look(const faro_elimination *e, const size_t *active, size_t actives) {
+static void look(const faro_eliminator *e, const size_t *active, size_t actives) {
   const faro_arms *z = e->design->coordinates;
   for (size_t a = 0; a < actives; a++) {
     double mean = 0;
@@ -37,8 +37,7 @@ static void look(const faro_elimination *e, const size_t *active, size_t actives
   }
 }
 
-void __wrap_faro_learner_hear(faro_learner *learner, const faro_heard *heard) {
-  const faro_elimination *e = (const faro_elimination *)(const void *)learner;
+faro_status __wrap_faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *error) {
   size_t active[ARMS];
   const size_t actives = e->actives;
   memcpy(active, e->active, actives * sizeof *active);
@@ -48,27 +47,26 @@ void __wrap_faro_learner_hear(faro_learner *learner, const faro_heard *heard) {
     told[s].scale *= ear.part;
     told[s].laplace *= ear.part;
   }
-  const faro_learner_params whole = learner->params;
-  learner->params.reward *= ear.part;
-  learner->params.spread *= ear.part;
-  __real_faro_learner_hear(learner, told);
-  learner->params = whole;
+  const faro_eliminator_params whole = e->params;
+  e->params.reward *= ear.part;
+  e->params.spread *= ear.part;
+  const faro_status status = __real_faro_eliminator_hear(e, told, error);
+  e->params = whole;
   look(e, active, actives);
+  return status;
 }
 
 /* ---- runs */
 
+static bool asks_clients(const char *learner) {
+  return faro_eliminator_kind_asks_clients(faro_learner_find(learner));
+}
+
 static faro_experiment *parse(const char *learner, const char *release, size_t d) {
-  static const char format[] =
+  return parse_experiment(
       "environment: {name: %s, dimension: %zu, arms: %d, draw: sphere}\n"
-      "horizon: %d\nepsilon: 0.5\ndelta: 0.001\nfailure: %g\nalgorithms: [{learner: %s, release: %s}]\n";
-  char text[500];
-  snprintf(text, sizeof text, format,
-           faro_learner_kind_clients(faro_learner_kind_find(learner)) ? "linear-population" : "linear-fixed",
-           d, ARMS, T, FAILURE, learner, release);
-  faro_experiment *e = NULL;
-  assert_ok(faro_experiment_parse(&e, "coverage.yaml", text, strlen(text), NULL, error));
-  return e;
+      "horizon: %d\nepsilon: 0.5\ndelta: 0.001\nfailure: %g\nalgorithms: [{learner: %s, release: %s}]\n",
+      asks_clients(learner) ? "linear-population" : "linear-fixed", d, ARMS, T, FAILURE, learner, release);
 }
 
 typedef struct tally {
@@ -80,20 +78,20 @@ static tally play(const char *learner, const char *release, size_t d, int runs, 
   const faro_cell *cell = &e->cell[0];
   const faro_env_params p = faro_cell_env(cell);
   faro_env *env = NULL;
-  assert_ok(
-      faro_env_create(&env, faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]), &p, error));
+  assert_ok(faro_env_create(&env, cell->env, &p, error));
   tally t = {.runs = runs};
   for (int run = 0; run < runs; run++) {
     faro_env_begin(env, SEED, (uint64_t)run); /* what the runner will meet */
     ear.mean = env->mean;
     ear.part = part;
     ear.worst = 0;
-    faro_play_record record = {0};
-    assert_ok(faro_play(cell, SEED, (uint64_t)run, NULL, &record, error));
+    faro_play_record record;
+    const faro_turn turn = {.cell = cell, .seed = SEED, .instance = (uint64_t)run, .record = &record};
+    assert_ok(faro_play(&turn, error));
     assert_true(record.updates > 0 && ear.worst > 0);
     t.lost += record.lost != 0;
     t.outside += ear.worst > 1;
-    assert_true(record.lost == 0 || ear.worst > 1); /* whoever holds all means keeps the best arm */
+    assert_true(record.lost == 0 || ear.worst > 1); /* if all means are held, the best arm stays */
   }
   faro_env_destroy(env);
   faro_experiment_destroy(e);
@@ -120,7 +118,7 @@ static void test_intervals__hold_as_often_as_promised_under_every_release(void *
     const char *name = faro_release_kind_name(faro_release_kind_at(k));
     releases++;
     for (size_t l = 0; l < 3; l++) {
-      const bool cut = faro_learner_kind_clients(faro_learner_kind_find(learners[l]));
+      const bool cut = asks_clients(learners[l]);
       const tally good = play(learners[l], name, 2 + l % 2, RUNS, 1);
       const tally bad = play(learners[l], name, 2 + l % 2, FAULTY, 0.05);
       print_message(

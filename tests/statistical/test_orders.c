@@ -1,5 +1,6 @@
-/* orders: what the figures of 001, 002 and 003 show, at full size where that takes seconds. Statements about these seeds;
- * neighbours in an order lie many standard errors apart. */
+/* orders: what the figures of Tenenbaum et al. 2023, Li, Zhou & Ji 2022 and Hanna et al. 2022 show,
+ * at full size where that takes seconds. Statements about these seeds; neighbours in an order lie
+ * many standard errors apart. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void clear(figure *f) {
 static const faro_outcome *outcome_of(const figure *f, const char *label, double epsilon) {
   for (size_t c = 0; c < f->experiment->count; c++)
     if (strcmp(f->experiment->cell[c].label, label) == 0 &&
-        f->experiment->cell[c].settings.value[FARO_KEY_EPSILON] == epsilon)
+        f->experiment->cell[c].settings.epsilon == epsilon)
       return &f->results->outcome[c];
   fail_msg("no cell %s at %g", label, epsilon);
   return NULL;
@@ -41,7 +42,8 @@ static double regret(const figure *f, const char *label, double epsilon) {
 
 static bool within(double a, double b, double factor) { return a < factor * b && b < factor * a; }
 
-/* SDP close to CDP, both near DPE at large epsilon, LDP far off; everything private falls with epsilon. */
+/* SDP close to CDP, both near DPE at large epsilon, LDP far off; everything private falls with
+ * epsilon. */
 static void test_002__shuffled_is_as_good_as_central_and_local_is_far_off(void **state) {
   (void)state;
   const faro_override few[] = {{"epsilon", "[1, 10]"}};
@@ -67,7 +69,8 @@ static void test_002__growing_clients_beat_fixed_ones_at_equal_communication(voi
   clear(&f);
 }
 
-/* Where only rewards are private, trusted and shuffled privacy cost a few per cent; the best arm is never lost. */
+/* Where only rewards are private, trusted and shuffled privacy cost a few per cent; the best arm is
+ * never lost. */
 static void test_002__elimination_is_private_almost_for_free(void **state) {
   (void)state;
   const faro_override million[] = {{"horizon", "1000000"}};

@@ -1,6 +1,7 @@
-/* study bound: the loss of a private fit exceeds the least by no more than the fit says, as often as it says; and the
- * noise in sums and gradients is unbiased and as large as the claim needs, measured on what is published against what was
- * contributed (support/watch.h). False-alarm rate of each check: 1e-6. */
+/* study bound: the loss of a private fit exceeds the least by no more than the fit says, as often
+ * as it says; and the noise in sums and gradients is unbiased and as large as the claim needs,
+ * measured on what is published against what was contributed (support/watch.h). False-alarm rate of
+ * each check: 1e-6. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static faro_study_params params = {.link = FARO_LINK_LOGISTIC,
                                    .delta = 1e-3,
                                    .calibration = FARO_CALIBRATION_TIGHT};
 
-/* So that all fits of a part have mu = `all` together, which is two thirds of the whole mu^2; the sums have one. */
+/* So that all fits of a part have mu = `all` together, which is two thirds of the whole mu^2; the
+ * sums have one. */
 static faro_study *make(const char *kind, double all, uint64_t fits) {
   faro_study *s = NULL;
   const uint64_t allowed[FARO_PARTS] = {0, fits};
@@ -91,7 +93,8 @@ static const double metric[GRAM] = {4, 0.5, 1, 0, -0.2, 0.3};
 static const double centre[D] = {1.5, 0.2, -0.3};
 static const double zero[D] = {0, 0, 0};
 
-/* Of a region, by hand for this metric: eigenvalues by the solver of the library, tested elsewhere. */
+/* Of a region, by hand for this metric: eigenvalues by the solver of the library, tested
+ * elsewhere. */
 static double sup_bound(const faro_region *region, double sigma, double m, double failure) {
   double least = 1;
   double trace = D;
@@ -137,13 +140,13 @@ static void check_bound(const char *kind, const faro_region *region, bool curved
     for (int fit = 0; fit < FITS; fit++) {
       double theta[D];
       faro_answer answer = {.theta = theta};
-      const faro_ask ask = {.part = 1,
-                            .ridge = 1,
-                            .region = *region,
-                            .curvature = curved ? hessian : NULL,
-                            .start = region->centre ? region->centre : zero};
+      const faro_question question = {.part = 1,
+                                      .ridge = 1,
+                                      .region = *region,
+                                      .curvature = curved ? hessian : NULL,
+                                      .start = region->centre ? region->centre : zero};
       watches = 2; /* forget past fits */
-      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+      assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
       const double excess = faro_glm_loss(params.link, &rows, 1, theta) - bottom;
       assert_true(excess > -1e-6);
       beyond += excess > answer.bound;
@@ -186,9 +189,10 @@ static double share_of(int fit) {
   return pow(2, -0.5 * (fit < 12 ? fit : 12)) / sum;
 }
 
-/* Replacing a person moves a gradient sum by 2 G: N of them with mu in all need a noise of 2 G sqrt(N) / mu each. Bits need
- * more: a gradient is rounded to ceil(20 sqrt(D)) = 35 steps, which adds sqrt(D) of them to the 35 that it moves by (5 %); and a
- * person's noise bits are a whole number, of dozens at least, which adds a per cent at most. */
+/* Replacing a person moves a gradient sum by 2 G: N of them with mu in all need a noise of 2 G
+ * sqrt(N) / mu each. Bits need more: a gradient is rounded to ceil(20 sqrt(D)) = 35 steps, which
+ * adds sqrt(D) of them to the 35 that it moves by (5 %); and a person's noise bits are a whole
+ * number, of dozens at least, which adds a per cent at most. */
 static void test_noise__of_gradients_is_what_the_claim_needs(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};
@@ -204,10 +208,10 @@ static void test_noise__of_gradients_is_what_the_claim_needs(void **state) {
     for (int fit = 0; fit < FITS; fit++) {
       double theta[D];
       faro_answer answer = {.theta = theta};
-      const faro_ask ask = {.part = 1, .ridge = 1, .region = {.radius = 2}, .start = zero};
+      const faro_question question = {.part = 1, .ridge = 1, .region = {.radius = 2}, .start = zero};
       noise.unit = 2 * faro_link_mean(FARO_LINK_LOGISTIC, 2) / (10 * sqrt(share_of(fit)));
       watches = 2;
-      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+      assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
       steps += answer.steps;
     }
     watch_noise = NULL;

@@ -41,6 +41,18 @@ void alloc_fail_at(size_t number) {
   atomic_store(&failing, number);
 }
 
+/* Without the failing allocation the call must succeed, and it must have been among the call's. */
+void check_exhausted(size_t number, faro_status status, const faro_error *error) {
+  const bool reached = alloc_count() >= number;
+  alloc_reset();
+  if (reached && status == FARO_OK) fail_msg("allocation %zu failed, and nobody noticed", number);
+  if (!reached && status != FARO_OK) fail_msg("fails without a failing allocation: %s", error->message);
+  if (number == 1 && !reached) fail_msg("nothing is allocated");
+  if (status == FARO_OK) return;
+  assert_int_equal(status, FARO_MEMORY);
+  assert_true(error->message[0] != '\0');
+}
+
 /* Regularised upper incomplete gamma: series below a + 1, continued fraction (Lentz) above. */
 static double gamma_tail(double a, double x) {
   if (x <= 0) return 1;

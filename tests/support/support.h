@@ -1,8 +1,8 @@
-/* support: what tests share: allocations that fail on demand or are counted, and statistics with a stated
- * false-alarm rate.
+/* support: what all tests share: allocations that fail on demand or are counted, and statistics
+ * with a stated false-alarm rate.
  *
- * Statistical tests run on fixed seeds, so they pass or fail for good; the rate says how likely a correct
- * program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. */
+ * Statistical tests run on fixed seeds, so they pass or fail for good; the rate says how likely a
+ * correct program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. */
 #ifndef FARO_TESTS_SUPPORT_H
 #define FARO_TESTS_SUPPORT_H
 
@@ -48,6 +48,22 @@ double normal_cdf(double x);
     faro_error *error = &error_;                                                                             \
     if ((call) != FARO_OK) fail_msg("%s", error->message);                                                   \
   } while (0)
+
+/* Makes the call with its first allocation failing, then with its second, and so on until none
+ * fails and it succeeds. Until then it must fail with FARO_MEMORY and a message. What it made in
+ * the end is the caller's. */
+#define assert_survives_exhaustion(call)                                                                     \
+  do {                                                                                                       \
+    faro_status status_ = FARO_MEMORY;                                                                       \
+    for (size_t number_ = 1; status_ != FARO_OK; number_++) {                                                \
+      faro_error error_ = {0};                                                                               \
+      faro_error *error = &error_;                                                                           \
+      alloc_fail_at(number_);                                                                                \
+      status_ = (call);                                                                                      \
+      check_exhausted(number_, status_, error);                                                              \
+    }                                                                                                        \
+  } while (0)
+void check_exhausted(size_t number, faro_status status, const faro_error *error);
 
 #define assert_close(a, b, tolerance)                                                                        \
   do {                                                                                                       \

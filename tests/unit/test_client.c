@@ -329,7 +329,7 @@ static void test_client__chooses_as_the_selector_does(void **state) {
         for (size_t i = 0; i < D; i++) rows[a * D + i] = columns[i * arms.stride + a] = faro_sim_normal(&sim);
       size_t arm = K;
       assert_ok(faro_client_choose(client, rows, K, &arm, error));
-      same += arm == faro_select(selector, &learned, &arms);
+      same += arm == faro_select(selector, &learned, &arms, NULL);
     }
   }
   assert_int_equal(same, 400);

@@ -1,4 +1,5 @@
-/* environments of generalised linear rewards: the parameter's law, the arms', and rewards through the link. */
+/* environments of generalised linear rewards: the parameter's law, the arms', and rewards through
+ * the link. */
 #include <math.h>
 #include <string.h>
 
@@ -6,10 +7,13 @@
 #include "support/support.h"
 
 static faro_env *make(const char *name, size_t d, size_t arms, faro_draw draw, double norm) {
-  const faro_env_params p = {
-      .dimension = d, .arms = arms, .horizon = 1 << 30, .draw = draw, .norm = norm, .spread = 0.1};
+  const faro_env_params p = {.dimension = d,
+                             .arms = arms,
+                             .horizon = 1 << 30,
+                             .draw = draw,
+                             .settings = &(faro_env_settings){.norm = norm}};
   faro_env *env = NULL;
-  assert_ok(faro_env_create(&env, faro_env_kind_find(name), &p, error));
+  assert_ok(faro_env_create(&env, faro_env_find(name), &p, error));
   return env;
 }
 
@@ -35,12 +39,12 @@ static const char *const names[] = {"glm-logistic", "glm-probit"};
 
 static void test_glm__kinds_say_their_link(void **state) {
   (void)state;
-  assert_int_equal(faro_env_kind_link(faro_env_kind_find(names[0])), FARO_LINK_LOGISTIC);
-  assert_int_equal(faro_env_kind_link(faro_env_kind_find(names[1])), FARO_LINK_PROBIT);
-  assert_int_equal(faro_env_kind_link(faro_env_kind_find("linear-iid")), FARO_LINK_LINEAR);
-  for (size_t k = 0; k < faro_env_kinds(); k++)
-    assert_true(faro_env_kind_glm(faro_env_kind_at(k)) ==
-                (strncmp(faro_env_kind_name(faro_env_kind_at(k)), "glm-", 4) == 0));
+  assert_int_equal(faro_env_find(names[0])->link, FARO_LINK_LOGISTIC);
+  assert_int_equal(faro_env_find(names[1])->link, FARO_LINK_PROBIT);
+  assert_int_equal(faro_env_find("linear-iid")->link, FARO_LINK_LINEAR);
+  for (size_t k = 0; k < faro_env_count(); k++)
+    assert_true((faro_env_at(k)->link != FARO_LINK_LINEAR) ==
+                (strncmp(faro_env_at(k)->name, "glm-", 4) == 0));
 }
 
 /* Rewards lie in [0, 1] though the draw is ball. */
@@ -48,7 +52,8 @@ static void test_glm__gaps_are_those_of_the_link(void **state) {
   (void)state;
   for (size_t k = 0; k < 2; k++) {
     faro_env *env = make(names[k], 4, 20, FARO_DRAW_BALL, 6);
-    assert_true(faro_env_low(env->kind, &env->params) == 0);
+    const faro_env_facts facts = faro_env_describe(faro_env_find(names[k]), &env->params);
+    assert_true(facts.low == 0 && facts.bound == 6);
     faro_env_begin(env, 3, k);
     double x[4];
     for (int t = 0; t < 200; t++) {
@@ -63,7 +68,8 @@ static void test_glm__gaps_are_those_of_the_link(void **state) {
   }
 }
 
-/* Means differ from round to round: rewards less their means are centred, with the variances of coins. */
+/* Means differ from round to round: rewards less their means are centred, with the variances of
+ * coins. */
 static void test_glm__rewards_are_coins_with_the_link_s_mean(void **state) {
   (void)state;
   for (size_t k = 0; k < 2; k++) {
@@ -91,7 +97,7 @@ static void test_glm__rewards_are_coins_with_the_link_s_mean(void **state) {
   }
 }
 
-/* Whoever plays the better arm has at least the reward of the other. */
+/* A rival that plays the better arm has at least the reward of the other. */
 static void test_glm__rivals_share_their_luck(void **state) {
   (void)state;
   faro_env *env[2];
@@ -114,7 +120,8 @@ static double uniform_cdf(double u) { return fmin(1, fmax(0, u)); }
 /* Of one entry of a point of the sphere in three dimensions (Archimedes): uniform. */
 static double band_cdf(double h) { return fmin(1, fmax(0, (h + 1) / 2)); }
 
-/* In the ball ||x||^d is uniform, and the direction is uniform on the sphere; the two draws share the directions' law. */
+/* In the ball ||x||^d is uniform, and the direction is uniform on the sphere; the two draws share
+ * the directions' law. */
 static void test_glm__arms_are_uniform_in_the_ball_or_on_the_sphere(void **state) {
   (void)state;
   enum { ROUNDS = 1000, ARMS = 20, N = ROUNDS * ARMS };
@@ -143,8 +150,9 @@ static void test_glm__arms_are_uniform_in_the_ball_or_on_the_sphere(void **state
     }
 }
 
-/* theta / S = u / ||u|| with u in the square: the greatest entry's side is one of four, and the ratio of the lesser to the
- * greater entry is uniform (given the greater, the lesser is uniform up to it). On the circle it would not be. */
+/* theta / S = u / ||u|| with u in the square: the greatest entry's side is one of four, and the
+ * ratio of the lesser to the greater entry is uniform (given the greater, the lesser is uniform up
+ * to it). On the circle it would not be. */
 static void test_glm__parameter_has_its_length_and_the_cube_s_law(void **state) {
   (void)state;
   enum { N = 20000 };
@@ -172,24 +180,22 @@ static void assert_refused(const faro_env_kind *kind, const faro_env_params *p, 
   assert_non_null(strstr(error.message, words));
 }
 
-static void test_glm__refuses_other_draws_nets_and_no_norm(void **state) {
+static void test_glm__refuses_other_draws_and_no_norm(void **state) {
   (void)state;
-  const faro_env_params good = {.dimension = 3, .arms = 5, .horizon = 10, .draw = FARO_DRAW_BALL, .norm = 2};
+  const faro_env_params good = {.dimension = 3, .arms = 5, .horizon = 10, .draw = FARO_DRAW_BALL};
   const double bad[] = {0, -1, 41, NAN};
   for (size_t k = 0; k < 2; k++) {
-    const faro_env_kind *kind = faro_env_kind_find(names[k]);
+    const faro_env_kind *kind = faro_env_find(names[k]);
     assert_ok(faro_env_check(kind, &good, error));
     faro_env_params p = good;
     p.draw = FARO_DRAW_APPENDED;
     assert_refused(kind, &p, "draw must be ball or sphere for glm-");
     p.draw = FARO_DRAW_PUBLISHED;
     assert_refused(kind, &p, "draw must be ball or sphere for glm-");
-    p = good;
-    p.zeta = 0.5;
-    assert_refused(kind, &p, "zeta must be 0");
     for (size_t i = 0; i < 4; i++) {
+      const faro_env_settings own = {.norm = bad[i]};
       p = good;
-      p.norm = bad[i];
+      p.settings = &own;
       assert_refused(kind, &p, "norm must be above 0 and at most 40");
     }
   }
@@ -214,7 +220,7 @@ int main(void) {
       cmocka_unit_test(test_glm__rivals_share_their_luck),
       cmocka_unit_test(test_glm__arms_are_uniform_in_the_ball_or_on_the_sphere),
       cmocka_unit_test(test_glm__parameter_has_its_length_and_the_cube_s_law),
-      cmocka_unit_test(test_glm__refuses_other_draws_nets_and_no_norm),
+      cmocka_unit_test(test_glm__refuses_other_draws_and_no_norm),
       cmocka_unit_test(test_glm__rounds_allocate_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* experiment: what a file means. Wrong files are a golden directory of the command's tests (tests/cli/bad). */
+/* experiment: what a file means. Wrong files are a golden directory of the command's tests
+ * (tests/cli/bad). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static faro_experiment *parse(const char *text, const char *key, const char *val
 }
 
 static double value(const faro_experiment *e, size_t cell, faro_key key) {
-  return e->cell[cell].settings.value[key];
+  return faro_cell_get(&e->cell[cell], key);
 }
 
 static void test_parse__sweeps_and_algorithms_multiply(void **state) {
@@ -33,8 +34,8 @@ static void test_parse__sweeps_and_algorithms_multiply(void **state) {
   faro_experiment *e = parse(FILE_TEXT, NULL, NULL, false);
   assert_string_equal(faro_experiment_name(e), "test");
   assert_string_equal(faro_experiment_title(e), "A test");
-  assert_int_equal(faro_experiment_cells(e), 12);
-  assert_int_equal(faro_experiment_instances(e), 10);
+  assert_int_equal(e->count, 12);
+  assert_int_equal(e->instances, 10);
   assert_int_equal(e->seed, 1);
   for (size_t c = 0; c < 12; c++) {
     assert_true(value(e, c, FARO_KEY_EPSILON) == (c < 6 ? 1 : 2));
@@ -60,11 +61,11 @@ static void test_override__replaces_a_value_wherever_it_stands(void **state) {
   for (size_t c = 0; c < 12; c++) assert_true(value(e, c, FARO_KEY_BATCH) == (c % 2 ? 50 : 1));
   faro_experiment_destroy(e);
   e = parse(FILE_TEXT, "epsilon", "5", false); /* a sweep goes, and the panels with it */
-  assert_int_equal(faro_experiment_cells(e), 6);
+  assert_int_equal(e->count, 6);
   assert_int_equal(e->panels, FARO_PLOT_NONE);
   faro_experiment_destroy(e);
   e = parse(FILE_TEXT, "environment.dimension", "[2, 3]", false); /* a new sweep */
-  assert_int_equal(faro_experiment_cells(e), 24);
+  assert_int_equal(e->count, 24);
   faro_experiment_destroy(e);
   e = parse(FILE_TEXT, "environment", "linear-fixed", false);
   assert_true(value(e, 0, FARO_KEY_ENVIRONMENT) == 0);
@@ -111,7 +112,7 @@ static void test_quick__shortens_everything(void **state) {
   faro_experiment *e = parse(text, NULL, NULL, true);
   assert_true(value(e, 0, FARO_KEY_HORIZON) == 2000);
   assert_true(value(e, 0, FARO_KEY_BATCH) == 200);
-  assert_int_equal(faro_experiment_instances(e), 4);
+  assert_int_equal(e->instances, 4);
   faro_experiment_destroy(e);
 }
 
@@ -129,14 +130,21 @@ static void test_digest__changes_with_what_decides_results(void **state) {
   faro_experiment *b = parse(FILE_TEXT, "seed", "1", false);
   assert_memory_equal(a->digest, b->digest, sizeof a->digest);
   faro_experiment_destroy(b);
-  const char *const changes[][2] = {
-      {"seed", "2"}, {"instances", "11"}, {"delta", "0.02"}, {"arms", "8"}, {"horizon", "301"}};
-  for (size_t i = 0; i < 5; i++) {
+  const char *const changes[][2] = {{"seed", "2"}, {"instances", "11"}, {"delta", "0.02"},
+                                    {"arms", "8"}, {"horizon", "301"},  {"optimism", "0.3"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
     b = parse(FILE_TEXT, changes[i][0], changes[i][1], false);
     assert_memory_not_equal(a->digest, b->digest, sizeof a->digest);
     faro_experiment_destroy(b);
   }
   faro_experiment_destroy(a);
+  static const char glm[] = "environment: {name: glm-logistic}\nhorizon: 10\n"
+                            "algorithms: [{learner: gloc, release: none}]\n";
+  a = parse(glm, NULL, NULL, false);
+  b = parse(glm, "norm", "3", false); /* the environment's own setting */
+  assert_memory_not_equal(a->digest, b->digest, sizeof a->digest);
+  faro_experiment_destroy(a);
+  faro_experiment_destroy(b);
 }
 
 static void test_parse__survives_exhausted_memory(void **state) {
@@ -166,7 +174,7 @@ static void test_load__reads_files_and_names_those_it_cannot(void **state) {
   (void)state;
   faro_experiment *e = NULL;
   assert_ok(faro_experiment_load(&e, "experiments/000-fig1.yaml", NULL, error));
-  assert_int_equal(faro_experiment_cells(e), 15);
+  assert_int_equal(e->count, 15);
   faro_experiment_destroy(e);
   faro_error error = {0};
   assert_int_equal(faro_experiment_load(&e, "no/such/file.yaml", NULL, &error), FARO_INVALID);
@@ -179,7 +187,7 @@ static void test_settings__table_lists_every_key(void **state) {
   (void)state;
   char *table = faro_settings_table();
   assert_non_null(table);
-  for (int k = 0; k < FARO_KEY_COUNT; k++) assert_non_null(strstr(table, faro_key_name((faro_key)k)));
+  for (faro_key k = 0; k < faro_key_count(); k++) assert_non_null(strstr(table, faro_key_name(k)));
   assert_non_null(strstr(table, "shuffle-amplified"));
   free(table);
 }

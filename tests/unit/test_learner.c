@@ -1,254 +1,61 @@
-/* learner: LinUCB against a naive second implementation, its radius against the formulas, and its repair of V. */
-#include <math.h>
-#include <stdlib.h>
+/* learner: what holds for every learner in the registry. */
+#include <stdio.h>
 #include <string.h>
 
-#include "learner/kind.h"
 #include "support/support.h"
 
-static const double silence[2000] = {0};
-
-static faro_learner_params quiet(size_t d) {
-  return (faro_learner_params){.dimension = d,
-                               .horizon = 1000,
-                               .releases = 1000,
-                               .norm = 1,
-                               .failure = 0.1,
-                               .reward = 1,
-                               .optimism = 1,
-                               .noise = {.scale = silence, .gaussian = true}};
+static void test_registry__names_are_found_and_unique(void **state) {
+  (void)state;
+  for (size_t i = 0; i < faro_learner_count(); i++)
+    assert_ptr_equal(faro_learner_find(faro_learner_at(i)->name), faro_learner_at(i));
+  assert_null(faro_learner_find("no such learner"));
 }
 
-static faro_learner *make(const faro_learner_params *p) {
-  faro_learner *l = NULL;
-  assert_ok(faro_learner_create(&l, faro_learner_kind_find("linucb"), p, error));
-  return l;
-}
-
-/* x = A^-1 b by Gauss-Jordan with pivots, on a full matrix. */
-static void naive_solve(size_t d, const double *packed, double ridge, const double *b, double *x) {
-  double m[10][11];
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < d; j++)
-      m[i][j] = (i >= j ? packed[faro_packed(i) + j] : packed[faro_packed(j) + i]) + (i == j) * ridge;
-    m[i][d] = b[i];
+/* The parameters are not read: the kind is checked first. */
+static faro_status create_as(faro_protocol protocol, const faro_learner_kind *kind, faro_error *error) {
+  switch (protocol) {
+  case FARO_PROTOCOL_UPDATER: return faro_updater_create(NULL, kind, &(faro_updater_params){0}, error);
+  case FARO_PROTOCOL_ESTIMATOR: return faro_estimator_create(NULL, kind, FARO_CALIBRATION_TIGHT, error);
+  case FARO_PROTOCOL_ELIMINATOR:
+    return faro_eliminator_create(NULL, kind, &(faro_eliminator_params){0}, error);
+  case FARO_PROTOCOL_ASKER: return faro_asker_create(NULL, kind, &(faro_asker_params){0}, error);
+  case FARO_PROTOCOL_WATCHER: return faro_watcher_create(NULL, kind, &(faro_watcher_params){0}, error);
   }
-  for (size_t c = 0; c < d; c++) {
-    size_t pivot = c;
-    for (size_t r = c; r < d; r++)
-      if (fabs(m[r][c]) > fabs(m[pivot][c])) pivot = r;
-    for (size_t j = 0; j <= d; j++) {
-      const double swap = m[c][j];
-      m[c][j] = m[pivot][j];
-      m[pivot][j] = swap;
+  return FARO_OK;
+}
+
+static void test_create__refuses_kinds_of_other_protocols(void **state) {
+  (void)state;
+  for (size_t i = 0; i < faro_learner_count(); i++)
+    for (int protocol = 0; protocol <= FARO_PROTOCOL_WATCHER; protocol++) {
+      const faro_learner_kind *kind = faro_learner_at(i);
+      if (kind->protocol == (faro_protocol)protocol) continue;
+      faro_error error = {0};
+      assert_int_equal(create_as((faro_protocol)protocol, kind, &error), FARO_INVALID);
+      char start[100];
+      snprintf(start, sizeof start, "learner %s must have the protocol ", kind->name);
+      assert_memory_equal(error.message, start, strlen(start));
     }
-    for (size_t r = 0; r < d; r++) {
-      if (r == c) continue;
-      const double factor = m[r][c] / m[c][c];
-      for (size_t j = c; j <= d; j++) m[r][j] -= factor * m[c][j];
+  faro_error error = {0};
+  assert_int_equal(create_as(FARO_PROTOCOL_UPDATER, NULL, &error), FARO_INVALID);
+}
+
+/* The defaults of a learner's own settings are what the learner allows. */
+static void test_settings__defaults_are_in_range(void **state) {
+  (void)state;
+  for (size_t i = 0; i < faro_learner_count(); i++)
+    for (const faro_setting *s = faro_learner_at(i)->settings; s && s->name; s++) {
+      assert_true(s->preset >= s->least && s->preset <= s->most);
+      assert_true(s->offset < faro_learner_at(i)->settings_size);
+      assert_true(s->help && *s->help);
     }
-  }
-  for (size_t i = 0; i < d; i++) x[i] = m[i][d] / m[i][i];
-}
-
-static void test_linucb__policy_equals_the_naive_one(void **state) {
-  (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 21, 0, FARO_ROLE_CONTEXT);
-  for (size_t d = 1; d <= 8; d++) {
-    const faro_learner_params p = quiet(d);
-    faro_learner *l = make(&p);
-    double sum[100] = {0};
-    for (uint64_t t = 1; t <= 50; t++) {
-      double x[8];
-      for (size_t i = 0; i < d; i++) x[i] = (faro_sim_uniform(&sim) - 0.5) / sqrt((double)d);
-      double *z = sum;
-      for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) *z++ += x[i] * x[j];
-      const double y = faro_sim_uniform(&sim);
-      for (size_t i = 0; i < d; i++) *z++ += x[i] * y;
-      const faro_statistics s = {.sum = sum, .users = t, .releases = t};
-      faro_learner_update(l, &s);
-      const faro_policy *policy = faro_learner_policy(l);
-      double theta[8];
-      double inverse_x[8];
-      naive_solve(d, sum, 1, sum + faro_packed(d), theta);
-      naive_solve(d, sum, 1, x, inverse_x);
-      double width = 0;
-      double ours = 0;
-      for (size_t i = 0; i < d; i++) {
-        assert_close(policy->theta[i], theta[i], 1e-11);
-        width += x[i] * inverse_x[i];
-        double row = 0;
-        for (size_t j = 0; j <= i; j++) row += policy->w[faro_packed(i) + j] * x[j];
-        ours += row * row;
-      }
-      assert_close(ours, width, 1e-12);
-      const double dd = (double)d;
-      assert_close(policy->beta, sqrt(2 * log(2 / 0.1) + dd * log(1 + (double)t / dd)) + 1, 1e-12);
-    }
-    assert_int_equal(faro_learner_diagnose(l).updates, 50);
-    assert_int_equal(faro_learner_diagnose(l).shifted, 0);
-    faro_learner_destroy(l);
-  }
-}
-
-/* 000 Lemma A.2 and A.4 by hand: with the tail bounds of this file's own arithmetic. */
-static void test_linucb__radius_follows_the_noise(void **state) {
-  (void)state;
-  const size_t d = 4;
-  double scale[14];
-  for (int i = 0; i < 14; i++) scale[i] = 3;
-  for (int gaussian = 0; gaussian < 2; gaussian++) {
-    faro_learner_params p = quiet(d);
-    p.noise = (faro_noise){.scale = scale, .gaussian = gaussian == 1};
-    faro_learner *l = make(&p);
-    const double q = 0.1 / 4 / 1000;
-    double gram = sqrt(2 * (4 * 9) * log(2 * 4 / q));
-    if (gaussian) gram = fmin(gram, 2 * 3 * 2 + 2 * 3 * sqrt(log(2 / q)));
-    const double t = log(1 / q);
-    const double vector = 3 * sqrt(4 + 2 * sqrt(4 * t) + 2 * t);
-    const double expected = sqrt(2 * log(20.0)) + sqrt(3 * gram) + vector / sqrt(gram); /* before any user */
-    assert_close(faro_learner_policy(l)->beta, expected, 1e-10);
-    faro_learner_destroy(l);
-  }
-}
-
-static void test_linucb__published_region_under_figure(void **state) {
-  (void)state;
-  faro_learner_params p = quiet(5);
-  p.horizon = 20000;
-  p.norm = sqrt(2);
-  p.figure = true;
-  p.noise.gamma = 567;
-  faro_learner *l = make(&p);
-  const double expected = sqrt(5.0) * sqrt(567.0) + 0.5 * sqrt(5 * log((1 + 20000 * 2 / 567.0) * 20000));
-  assert_close(faro_learner_policy(l)->beta, expected, 1e-10);
-  faro_learner_destroy(l);
-  p.noise.gamma = 0; /* LinUCB: Gamma = 1 in the width */
-  l = make(&p);
-  assert_close(faro_learner_policy(l)->beta, sqrt(5.0) + 0.5 * sqrt(5 * log((1 + 20000 * 2) * 20000.0)),
-               1e-10);
-  faro_learner_destroy(l);
-}
-
-static void test_linucb__indefinite_V_is_shifted_widened_and_counted(void **state) {
-  (void)state;
-  for (size_t d = 1; d <= 60; d += d < 8 ? 1 : 26) { /* small and large eigen-solvers */
-    const faro_learner_params p = quiet(d);
-    faro_learner *l = make(&p);
-    double *sum = calloc(faro_packed(d) + d, sizeof *sum);
-    assert_non_null(sum);
-    sum[faro_diagonal(d - 1)] = -1000;
-    for (size_t i = 0; i < d; i++) sum[faro_packed(d) + i] = 1;
-    const faro_statistics s = {.sum = sum, .users = 10, .releases = 1};
-    faro_learner_update(l, &s);
-    const faro_policy *policy = faro_learner_policy(l);
-    /* V + shift I has least eigenvalue lambda_min = 1, so W's last row has length 1 */
-    assert_close(policy->w[faro_diagonal(d - 1)], 1, 1e-6);
-    assert_true(policy->beta > sqrt(1000.0)); /* sqrt(lambda_max + shift) */
-    for (size_t i = 0; i < d; i++) assert_true(isfinite(policy->theta[i]));
-    assert_int_equal(faro_learner_diagnose(l).shifted, 1);
-    sum[faro_diagonal(d - 1)] = 0;
-    faro_learner_update(l, &s);
-    assert_int_equal(faro_learner_diagnose(l).shifted, 1);
-    assert_int_equal(faro_learner_diagnose(l).updates, 2);
-    sum[faro_diagonal(d - 1)] = -1e17; /* far below what lambda_min can lift over rounding */
-    faro_learner_update(l, &s);
-    assert_int_equal(faro_learner_diagnose(l).shifted, 2);
-    free(sum);
-    faro_learner_destroy(l);
-  }
-}
-
-static void test_linucb__updates_allocate_nothing(void **state) {
-  (void)state;
-  const faro_learner_params p = quiet(30);
-  faro_learner *l = make(&p);
-  double sum[495] = {0};
-  const faro_statistics s = {.sum = sum, .users = 1, .releases = 1};
-  alloc_reset();
-  faro_learner_update(l, &s);
-  sum[0] = -50; /* the repair too */
-  faro_learner_update(l, &s);
-  assert_int_equal(alloc_count(), 0);
-  faro_learner_destroy(l);
-}
-
-static void test_create__refuses_bad_parameters_and_survives_exhaustion(void **state) {
-  (void)state;
-  const struct {
-    size_t d;
-    double failure;
-  } bad[] = {{0, 0.1}, {1001, 0.1}, {3, 0}, {3, 1}, {3, (double)NAN}};
-  for (size_t i = 0; i < 5; i++) {
-    faro_learner_params p = quiet(bad[i].d);
-    p.failure = bad[i].failure;
-    faro_learner *l = NULL;
-    faro_error error = {0};
-    assert_int_equal(faro_learner_create(&l, faro_learner_kind_at(0), &p, &error), FARO_INVALID);
-    assert_null(l);
-  }
-  for (size_t n = 1; n <= 8; n++) {
-    const faro_learner_params p = quiet(3);
-    faro_learner *l = NULL;
-    faro_error error = {0};
-    alloc_fail_at(n);
-    assert_int_equal(faro_learner_create(&l, faro_learner_kind_at(0), &p, &error), FARO_MEMORY);
-    alloc_reset();
-    assert_null(l);
-  }
-  faro_learner_destroy(NULL);
-  assert_null(faro_learner_kind_find("no such learner"));
-}
-
-/* The same policy and arms are scored once; a new version of either is scored again. */
-static void test_selector__scores_again_only_when_something_changed(void **state) {
-  (void)state;
-  double *x = aligned_alloc(64, 16 * sizeof *x);
-  assert_non_null(x);
-  memset(x, 0, 16 * sizeof *x);
-  x[0] = 1;
-  x[1] = 2;
-  faro_arms arms = {.dimension = 1, .count = 2, .stride = 16, .x = x, .version = 1};
-  double theta[1] = {1};
-  const double w[1] = {0};
-  faro_policy policy = {.dimension = 1, .theta = theta, .w = w, .beta = 1, .version = 1};
-  faro_selector *selector = NULL;
-  assert_ok(faro_selector_create(&selector, 1, 2, error));
-  assert_int_equal(faro_select(selector, &policy, &arms), 1);
-  x[1] = 0;
-  assert_int_equal(faro_select(selector, &policy, &arms), 1); /* not looked at again */
-  arms.version = 2;
-  assert_int_equal(faro_select(selector, &policy, &arms), 0);
-  theta[0] = -1;
-  assert_int_equal(faro_select(selector, &policy, &arms), 0);
-  policy.version = 2;
-  assert_int_equal(faro_select(selector, &policy, &arms), 1);
-  const double other[1] = {5};
-  const faro_policy rival = {
-      .dimension = 1, .theta = other, .w = w, .beta = 1, .version = 2}; /* the same versions */
-  assert_int_equal(faro_select(selector, &rival, &arms), 0);
-  faro_selector_destroy(selector);
-  faro_selector_destroy(NULL);
-  free(x);
-  for (size_t n = 1; n <= 3; n++) {
-    faro_error error = {0};
-    alloc_fail_at(n);
-    assert_int_equal(faro_selector_create(&selector, 100, 2, &error), FARO_MEMORY);
-    alloc_reset();
-  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_linucb__policy_equals_the_naive_one),
-      cmocka_unit_test(test_linucb__radius_follows_the_noise),
-      cmocka_unit_test(test_linucb__published_region_under_figure),
-      cmocka_unit_test(test_linucb__indefinite_V_is_shifted_widened_and_counted),
-      cmocka_unit_test(test_linucb__updates_allocate_nothing),
-      cmocka_unit_test(test_create__refuses_bad_parameters_and_survives_exhaustion),
-      cmocka_unit_test(test_selector__scores_again_only_when_something_changed),
+      cmocka_unit_test(test_registry__names_are_found_and_unique),
+      cmocka_unit_test(test_create__refuses_kinds_of_other_protocols),
+      cmocka_unit_test(test_settings__defaults_are_in_range),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

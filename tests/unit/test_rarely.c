@@ -1,140 +1,72 @@
-/* rarely: its constants against the published check values and against closed forms written down anew, and its loop against a
- * naive one with full matrices, explicit inverses and eigenvalues. The study is played by the test: sums with noise of its
- * own, and estimates near the truth. */
+/* rarely: its constants against the published check values and against closed forms written down
+ * anew, and its loop against a naive one with full matrices, explicit inverses and eigenvalues. The
+ * study is played by the test: sums with noise of its own, and estimates near the truth. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "learner/optimism.h"
 #include "learner/rarely.h"
-#include "support/support.h"
+#include "support/glm.h"
 
-enum { D = 3, PACKED = 6, ARMS = 10, ROUNDS = 1500 };
-typedef double matrix[D][D];
+enum { D = GLM_DIMENSION, PACKED = GLM_PACKED, ARMS = 10, ROUNDS = 1500 };
 
 /* ---- naive algebra */
 
-static double dot(const double *a, const double *b) {
-  double sum = 0;
-  for (size_t i = 0; i < D; i++) sum += a[i] * b[i];
-  return sum;
-}
-
-/* Gauss-Jordan. */
-static void invert(matrix a, matrix inverse) {
-  double t[D][2 * D] = {{0}};
-  for (size_t i = 0; i < D; i++) {
-    memcpy(t[i], a[i], sizeof a[i]);
-    t[i][D + i] = 1;
-  }
-  for (size_t k = 0; k < D; k++) {
-    const double pivot = t[k][k];
-    for (size_t j = 0; j < 2 * D; j++) t[k][j] /= pivot;
-    for (size_t i = 0; i < D; i++) {
-      const double factor = i == k ? 0 : t[i][k];
-      for (size_t j = 0; j < 2 * D; j++) t[i][j] -= factor * t[k][j];
-    }
-  }
-  for (size_t i = 0; i < D; i++) memcpy(inverse[i], t[i] + D, sizeof inverse[i]);
-}
-
-static double square(matrix a, const double *x) {
-  double sum = 0;
-  for (size_t i = 0; i < D; i++) sum += x[i] * dot(a[i], x);
-  return sum;
-}
-
-static void multiply(matrix a, matrix b, matrix ab) {
-  matrix c = {{0}};
-  for (size_t i = 0; i < D; i++)
-    for (size_t j = 0; j < D; j++)
-      for (size_t k = 0; k < D; k++) c[i][j] += a[i][k] * b[k][j];
-  memcpy(ab, c, sizeof c);
-}
-
-/* Jacobi's rotations: a = Q diag(value) Q'. */
-static void eigen(matrix a, double value[D], matrix Q) {
-  matrix s;
-  memcpy(s, a, sizeof s);
-  for (size_t i = 0; i < D; i++)
-    for (size_t j = 0; j < D; j++) Q[i][j] = i == j;
-  for (int sweep = 0; sweep < 30; sweep++)
-    for (size_t p = 0; p < D; p++)
-      for (size_t q = p + 1; q < D; q++) {
-        const double angle = 0.5 * atan2(2 * s[p][q], s[p][p] - s[q][q]);
-        matrix J = {{0}};
-        matrix transposed;
-        for (size_t i = 0; i < D; i++) J[i][i] = i == p || i == q ? cos(angle) : 1;
-        J[p][q] = -sin(angle);
-        J[q][p] = sin(angle);
-        for (size_t i = 0; i < D; i++)
-          for (size_t j = 0; j < D; j++) transposed[i][j] = J[j][i];
-        multiply(transposed, s, s);
-        multiply(s, J, s);
-        multiply(Q, J, Q);
-      }
-  for (size_t i = 0; i < D; i++) value[i] = s[i][i];
-}
-
-static void extremes(matrix a, double *least, double *greatest) {
-  double value[D];
-  matrix Q;
-  eigen(a, value, Q);
-  *least = fmin(value[0], fmin(value[1], value[2]));
-  *greatest = fmax(value[0], fmax(value[1], value[2]));
-}
-
 /* lambda_max(b^-1/2 a b^-1/2). */
-static double relative_growth(matrix a, matrix b) {
+static double relative_growth(glm_matrix a, glm_matrix b) {
   double value[D];
-  matrix Q;
-  eigen(b, value, Q);
-  matrix root = {{0}};
+  glm_matrix Q;
+  glm_eigen(b, value, Q);
+  glm_matrix root = {{0}};
   for (size_t i = 0; i < D; i++)
     for (size_t j = 0; j < D; j++)
       for (size_t k = 0; k < D; k++) root[i][j] += Q[i][k] * Q[j][k] / sqrt(value[k]);
-  matrix c;
-  multiply(root, a, c);
-  multiply(c, root, c);
+  glm_matrix c;
+  glm_multiply(root, a, c);
+  glm_multiply(c, root, c);
   double least;
   double greatest;
-  extremes(c, &least, &greatest);
+  glm_extremes(c, &least, &greatest);
   return greatest;
 }
 
-static double determinant(matrix a) {
+static double determinant(glm_matrix a) {
   return a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) -
          a[0][1] * (a[1][0] * a[2][2] - a[1][2] * a[2][0]) +
          a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
 }
 
-static void unpack(const double *packed, double lambda, matrix a) {
-  for (size_t i = 0; i < D; i++)
-    for (size_t j = 0; j < D; j++)
-      a[i][j] = packed[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] + (i == j ? lambda : 0);
-}
-
 /* Where noise has made it indefinite, its least eigenvalue is brought to lambda / 2. */
-static void shift(matrix a, double lambda) {
+static void shift(glm_matrix a, double lambda) {
   double least;
   double greatest;
-  extremes(a, &least, &greatest);
+  glm_extremes(a, &least, &greatest);
   if (least > 0) return;
   for (size_t i = 0; i < D; i++) a[i][i] += fmax(lambda / 2, 1e-9 * fmax(greatest, -least)) - least;
 }
 
 /* ---- constants */
 
-static faro_learner_params setting(faro_link link, double bound, double kappa) {
-  return (faro_learner_params){.dimension = D,
-                               .horizon = ROUNDS,
-                               .norm = 1,
-                               .failure = 0.05,
-                               .reward = 1,
-                               .optimism = 1,
-                               .link = link,
-                               .bound = bound,
-                               .kappa = kappa,
-                               .offers = ARMS};
+/* Under calibration tight. */
+static faro_asker_params setting(faro_link link, double bound, double kappa) {
+  static const faro_optimism theorem = {.optimism = 1};
+  return (faro_asker_params){.dimension = D,
+                             .horizon = ROUNDS,
+                             .failure = 0.05,
+                             .link = link,
+                             .bound = bound,
+                             .kappa = kappa,
+                             .offers = ARMS,
+                             .calibration = FARO_CALIBRATION_TIGHT,
+                             .settings = &theorem};
+}
+
+static bool is_tight(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_TIGHT; }
+static bool is_paper(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_PAPER; }
+static bool is_figure(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_FIGURE; }
+static double optimism_of(const faro_asker_params *p) {
+  return ((const faro_optimism *)p->settings)->optimism;
 }
 
 typedef struct expected {
@@ -142,17 +74,13 @@ typedef struct expected {
   double fits[2];
 } expected;
 
-static double steepest(const faro_learner_params *p) {
-  return p->link == FARO_LINK_LOGISTIC ? 0.25 : 1 / sqrt(2 * acos(-1));
-}
-
-static double logs(const faro_learner_params *p) { return log((double)p->horizon / p->failure); }
+static double logs(const faro_asker_params *p) { return log((double)p->horizon / p->failure); }
 
 /* s: the noise's scale in every entry. */
-static expected expect_paper(const faro_learner_params *p, double s) {
+static expected expect_paper(const faro_asker_params *p, double s) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
-  const double B = steepest(p);
+  const double B = glm_steepest(p->link);
   const double S = p->bound;
   const double q = p->failure / (4 * t); /* the lesser of Tropp's bound and Slepian's */
   const double N_op = fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
@@ -170,12 +98,12 @@ static expected expect_paper(const faro_learner_params *p, double s) {
   return e;
 }
 
-static expected expect_figure(const faro_learner_params *p, double gram, bool exact) {
+static expected expect_figure(const faro_asker_params *p, double gram, bool exact) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double lambda = 2 * gram + 0.75 * d * log(4 * t / p->failure);
   const double least = lambda - 1.5 * gram;
-  const double star = 1 / steepest(p);
+  const double star = 1 / glm_steepest(p->link);
   const double width = sqrt(d * logs(p));
   return (expected){
       .lambda = {lambda, lambda},
@@ -188,28 +116,30 @@ static expected expect_figure(const faro_learner_params *p, double gram, bool ex
                fmax(1, floor(3 * log2((lambda + 1.5 * gram) / least + t / (star * star * least * d))))}};
 }
 
-static expected expect_tight(const faro_learner_params *p, double s) {
+static expected expect_tight(const faro_asker_params *p, double s) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double q = p->failure / (4 * t);
   const double bound =
       fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q))); /* noise.c */
-  const double lambda = fmax(1, 2 * p->optimism * bound);
+  const double lambda = fmax(1, 2 * optimism_of(p) * bound);
   const double width = sqrt(d * logs(p));
   expected e = {.lambda = {lambda, lambda},
-                .gamma = p->optimism * p->bound * width,
-                .beta = p->optimism * 4 * width,
-                .threshold = 100 / (p->kappa * p->optimism * pow(p->bound, 2) * d),
+                .gamma = optimism_of(p) * p->bound * width,
+                .beta = optimism_of(p) * 4 * width,
+                .threshold = 100 / (p->kappa * optimism_of(p) * pow(p->bound, 2) * d),
                 .growth = 2,
                 .doubt = bound,
                 .ridge = 1};
   e.fits[0] = 1 + ceil(log2(1 + fmin(t / d, 1 / e.threshold) / lambda));
-  e.fits[1] = 1 + ceil(log2(1 + t * steepest(p) / (d * lambda)));
+  e.fits[1] = 1 + ceil(log2(1 + t * glm_steepest(p->link) / (d * lambda)));
   return e;
 }
 
-static expected expect(const faro_learner_params *p, bool exact, double s) {
-  expected e = p->figure ? expect_figure(p, s, exact) : p->paper ? expect_paper(p, s) : expect_tight(p, s);
+static expected expect(const faro_asker_params *p, bool exact, double s) {
+  expected e = is_figure(p)  ? expect_figure(p, s, exact)
+               : is_paper(p) ? expect_paper(p, s)
+                             : expect_tight(p, s);
   if (exact) e.fits[0] = e.fits[1] = INFINITY;
   return e;
 }
@@ -226,7 +156,7 @@ static void assert_constants(const faro_rarely_constants *c, const expected *e, 
   assert_close(c->doubt, e->doubt, 1e-9 * e->doubt);
 }
 
-/* The table of 004: d = 3, T = 5000, probit. */
+/* As in Table 2 of Sarmasarkar 2026: d = 3, T = 5000, probit. */
 static faro_study *table_study(double S, double epsilon, faro_calibration calibration) {
   const faro_study_params params = {.link = FARO_LINK_PROBIT,
                                     .dimension = 3,
@@ -246,17 +176,16 @@ static faro_study *table_study(double S, double epsilon, faro_calibration calibr
 
 static faro_rarely_constants settle_table(double S, double kappa, double epsilon,
                                           faro_calibration calibration, double *scale) {
-  faro_learner_params p = setting(FARO_LINK_PROBIT, S, kappa);
+  faro_asker_params p = setting(FARO_LINK_PROBIT, S, kappa);
   p.horizon = 5000;
   p.failure = 0.02;
-  p.figure = calibration == FARO_CALIBRATION_FIGURE;
-  p.paper = calibration == FARO_CALIBRATION_PAPER;
+  p.calibration = calibration;
   faro_study *study = table_study(S, epsilon, calibration);
   const faro_noise noise[2] = {faro_study_noise(study, 0), faro_study_noise(study, 1)};
   *scale = 0;
   for (size_t i = 0; i < PACKED; i++) *scale = fmax(*scale, fmax(noise[0].scale[i], noise[1].scale[i]));
   const faro_rarely_constants c = faro_rarely_settle(&p, false, noise);
-  const expected e = expect(&p, false, p.figure ? noise[0].gamma : *scale);
+  const expected e = expect(&p, false, is_figure(&p) ? noise[0].gamma : *scale);
   assert_constants(&c, &e, false);
   faro_study_destroy(study);
   return c;
@@ -281,7 +210,8 @@ static void test_figure__has_the_published_constants(void **state) {
     }
 }
 
-/* At the published scale every round explores: the widest arm of the last round is still above the threshold. */
+/* At the published scale every round explores: the widest arm of the last round is still above the
+ * threshold. */
 static void test_paper__closed_forms_explore_for_ever(void **state) {
   (void)state;
   double scale;
@@ -290,10 +220,10 @@ static void test_paper__closed_forms_explore_for_ever(void **state) {
     assert_true(1 / (c.lambda[0] + 5000) > c.threshold && c.threshold < 6e-7);
     assert_true(c.lambda_min > 0 && c.lambda_max / c.lambda_min < 9.0 / 7 + 1e-9);
   }
-  faro_learner_params p = setting(FARO_LINK_PROBIT, 2, kappas[0]); /* without noise it is no better */
+  faro_asker_params p = setting(FARO_LINK_PROBIT, 2, kappas[0]); /* without noise it is no better */
   p.horizon = 5000;
   p.failure = 0.02;
-  p.paper = true;
+  p.calibration = FARO_CALIBRATION_PAPER;
   const faro_noise none[2] = {{0}};
   const faro_rarely_constants c = faro_rarely_settle(&p, false, none);
   const expected e = expect(&p, false, 0);
@@ -304,75 +234,47 @@ static void test_paper__closed_forms_explore_for_ever(void **state) {
 /* kappa grows without bounds with S; counts must not. */
 static void test_figure__fits_stay_countable(void **state) {
   (void)state;
-  faro_learner_params p = setting(FARO_LINK_PROBIT, 30, 1e299);
-  p.figure = true;
+  faro_asker_params p = setting(FARO_LINK_PROBIT, 30, 1e299);
+  p.calibration = FARO_CALIBRATION_FIGURE;
   const faro_noise none[2] = {{0}};
   assert_int_equal(faro_rarely_settle(&p, false, none).fits[0], ROUNDS);
 }
 
 /* ---- the loop */
 
-typedef struct world {
-  faro_sim_rng context, noise;
-  double theta[D];
-  faro_arms arms;
-  _Alignas(64) double x[D * 16];
-} world;
-
-static void world_open(world *w, double bound, uint64_t seed) {
-  *w = (world){.arms = {.dimension = D, .count = ARMS, .stride = faro_arm_stride(ARMS)}};
-  w->arms.x = w->x;
-  faro_sim_open(&w->context, seed, 0, FARO_ROLE_CONTEXT);
-  faro_sim_open(&w->noise, seed, 0, FARO_ROLE_USER);
+static void open_world(glm_world *w, double bound, uint64_t seed) {
+  glm_open(w, ARMS, seed);
   for (size_t i = 0; i < D; i++) w->theta[i] = bound * (i == 0 ? 0.8 : -0.4);
-}
-
-static void world_offer(world *w) {
-  for (size_t a = 0; a < ARMS; a++) {
-    double g[D];
-    for (size_t i = 0; i < D; i++) g[i] = faro_sim_normal(&w->context);
-    const double scale = cbrt(faro_sim_uniform(&w->context)) / sqrt(dot(g, g));
-    for (size_t i = 0; i < D; i++) w->x[i * w->arms.stride + a] = scale * g[i];
-  }
-  w->arms.version++;
-}
-
-static void arm_of(const world *w, size_t a, double *x) {
-  for (size_t i = 0; i < D; i++) x[i] = w->x[i * w->arms.stride + a];
 }
 
 /* The naive learner. */
 typedef struct naive {
-  const faro_learner_params *p;
+  const faro_asker_params *p;
   bool exact;
   expected c;
-  matrix V, V_o, H, H_tau;
+  glm_matrix V, V_o, H, H_tau;
   double theta_o[D], theta_tau[D], index[D];
   double left[2];
   bool answered[2], wants[2];
   size_t explored, dropped, questions[2], shifted; /* what was tested */
 } naive;
 
-static void naive_open(naive *n, const faro_learner_params *p, bool exact, double s) {
+static void naive_open(naive *n, const faro_asker_params *p, bool exact, double s) {
   *n = (naive){.p = p, .exact = exact, .c = expect(p, exact, s)};
   const double zero[PACKED] = {0};
-  unpack(zero, n->c.lambda[0], n->V);
-  unpack(zero, n->c.lambda[0], n->V_o);
-  unpack(zero, n->c.lambda[1], n->H);
-  unpack(zero, n->c.lambda[1], n->H_tau);
+  glm_unpack(zero, n->c.lambda[0], n->V);
+  glm_unpack(zero, n->c.lambda[0], n->V_o);
+  glm_unpack(zero, n->c.lambda[1], n->H);
+  glm_unpack(zero, n->c.lambda[1], n->H_tau);
   memcpy(n->left, n->c.fits, sizeof n->left);
 }
 
-static double slope(faro_link link, double z) {
-  return link == FARO_LINK_LOGISTIC ? 1 / (2 + exp(z) + exp(-z)) : exp(-z * z / 2) / sqrt(2 * acos(-1));
-}
-
-static faro_pick naive_pick(naive *n, const world *w) {
-  const bool published = n->p->paper || n->p->figure;
-  matrix V_inverse;
-  matrix H_inverse;
-  invert(n->V, V_inverse);
-  invert(n->H_tau, H_inverse);
+static faro_pick naive_pick(naive *n, const glm_world *w) {
+  const bool published = !is_tight(n->p);
+  glm_matrix V_inverse;
+  glm_matrix H_inverse;
+  glm_invert(n->V, V_inverse);
+  glm_invert(n->H_tau, H_inverse);
   const double reach = n->c.gamma * sqrt(n->p->kappa);
   double width[ARMS];
   double mean[ARMS];
@@ -381,10 +283,10 @@ static faro_pick naive_pick(naive *n, const world *w) {
   size_t widest = 0;
   for (size_t a = 0; a < ARMS; a++) {
     double x[D];
-    arm_of(w, a, x);
-    width[a] = sqrt(square(V_inverse, x));
-    mean[a] = dot(n->theta_o, x);
-    score[a] = dot(n->index, x) + n->c.beta * sqrt(square(H_inverse, x));
+    glm_arm(w, a, x);
+    width[a] = sqrt(glm_square(V_inverse, x));
+    mean[a] = glm_dot(n->theta_o, x);
+    score[a] = glm_dot(n->index, x) + n->c.beta * sqrt(glm_square(H_inverse, x));
     if (width[a] > width[widest]) widest = a;
     floor = fmax(floor, mean[a] - reach * width[a]);
   }
@@ -401,37 +303,36 @@ static faro_pick naive_pick(naive *n, const world *w) {
   }
   n->dropped += best != best_of_all;
   double x[D];
-  arm_of(w, best, x);
-  const double weight =
-      published ? slope(n->p->link, dot(n->theta_o, x)) / exp(1) : slope(n->p->link, dot(n->index, x));
+  glm_arm(w, best, x);
+  const double weight = published ? glm_slope(n->p->link, glm_dot(n->theta_o, x)) / exp(1)
+                                  : glm_slope(n->p->link, glm_dot(n->index, x));
   return (faro_pick){.arm = best, .part = 1, .weight = weight};
 }
 
 static bool naive_due(naive *n, size_t users) {
   if (n->exact) {
-    if (n->p->figure && n->answered[1]) { /* aliased: the width follows H, and nothing is asked */
+    if (is_figure(n->p) && n->answered[1]) { /* aliased: the width follows H, and nothing is asked */
       memcpy(n->H_tau, n->H, sizeof n->H);
       return false;
     }
     return determinant(n->H) > 2 * determinant(n->H_tau);
   }
-  const bool early =
-      !n->p->paper && !n->p->figure && (double)users < (double)n->p->horizon * exp2(-n->left[1]);
+  const bool early = is_tight(n->p) && (double)users < (double)n->p->horizon * exp2(-n->left[1]);
   return n->left[1] > 0 && !early && relative_growth(n->H, n->H_tau) > n->c.growth;
 }
 
 static void naive_see(naive *n, double sum[2][PACKED], size_t users) {
-  unpack(sum[0], n->c.lambda[0], n->V);
-  unpack(sum[1], n->c.lambda[1], n->H);
-  matrix room;
+  glm_unpack(sum[0], n->c.lambda[0], n->V);
+  glm_unpack(sum[1], n->c.lambda[1], n->H);
+  glm_matrix room;
   for (size_t i = 0; i < D; i++)
     for (size_t j = 0; j < D; j++)
       room[i][j] = n->c.growth * n->V_o[i][j] - n->V[i][j] + (i == j ? n->c.doubt : 0);
   double least;
   double greatest;
-  extremes(room, &least, &greatest);
+  glm_extremes(room, &least, &greatest);
   n->wants[0] = n->left[0] > 0 && least <= 0;
-  extremes(n->V, &least, &greatest);
+  glm_extremes(n->V, &least, &greatest);
   n->shifted += least <= 0;
   shift(n->V, n->c.lambda[0]);
   n->wants[1] = naive_due(n, users);
@@ -452,37 +353,37 @@ static unsigned naive_ask(naive *n) {
   return part;
 }
 
-static void naive_answer(naive *n, unsigned part, const faro_reply *reply) {
-  const faro_learner_params *p = n->p;
-  const bool published = p->paper || p->figure;
-  memcpy(part == 0 ? n->theta_o : n->theta_tau, reply->theta, sizeof n->theta_o);
+static void naive_answer(naive *n, unsigned part, const faro_answer *answer) {
+  const faro_asker_params *p = n->p;
+  const bool published = !is_tight(p);
+  memcpy(part == 0 ? n->theta_o : n->theta_tau, answer->theta, sizeof n->theta_o);
   n->answered[part] = true;
   for (size_t i = 0; i < D; i++) {
     n->index[i] = n->answered[1] || published ? n->theta_tau[i] : n->theta_o[i];
-    if (p->figure && !n->exact) n->index[i] = 0.5 * n->theta_o[i] + 0.5 * n->theta_tau[i];
+    if (is_figure(p) && !n->exact) n->index[i] = 0.5 * n->theta_o[i] + 0.5 * n->theta_tau[i];
   }
-  if (p->paper && part == 0) {
+  if (is_paper(p) && part == 0) {
     const double s = 2 + 2 * p->bound;
-    n->c.gamma = n->c.ratio * (s * n->c.Gamma + sqrt(s * reply->bound));
+    n->c.gamma = n->c.ratio * (s * n->c.Gamma + sqrt(s * answer->bound));
     n->c.threshold = 1 / (n->c.gamma * n->c.gamma * p->kappa);
   }
-  if (p->paper && part == 1) n->c.beta = n->c.ratio * (4 * n->c.Gamma + 2 * sqrt(reply->bound));
+  if (is_paper(p) && part == 1) n->c.beta = n->c.ratio * (4 * n->c.Gamma + 2 * sqrt(answer->bound));
   if (published) return;
   double least;
   double greatest;
-  extremes(part == 0 ? n->V : n->H_tau, &least, &greatest);
+  glm_extremes(part == 0 ? n->V : n->H_tau, &least, &greatest);
   const double moved =
-      reply->noise * (sqrt(D) + sqrt(-2 * log(p->failure))) / sqrt(fmax(least, n->c.lambda[part] / 2));
+      answer->noise * (sqrt(D) + sqrt(-2 * log(p->failure))) / sqrt(fmax(least, n->c.lambda[part] / 2));
   const double width = sqrt(D * logs(p));
-  if (part == 0) n->c.gamma = p->optimism * (p->bound * width + moved);
-  else n->c.beta = p->optimism * (4 * width + moved);
+  if (part == 0) n->c.gamma = optimism_of(p) * (p->bound * width + moved);
+  else n->c.beta = optimism_of(p) * (4 * width + moved);
 }
 
 static void assert_vector(const double *a, const double *b) {
   for (size_t i = 0; i < D; i++) assert_close(a[i], b[i], 1e-9 * (1 + fabs(b[i])));
 }
 
-static void assert_matrix(const double *packed, matrix a, double factor) {
+static void assert_matrix(const double *packed, glm_matrix a, double factor) {
   for (size_t i = 0; i < D; i++)
     for (size_t j = 0; j <= i; j++) {
       const double want = factor * a[i][j];
@@ -495,8 +396,8 @@ static void assert_question(const faro_question *q, const naive *n, unsigned par
   const double zero[D] = {0};
   assert_int_equal(q->part, part);
   assert_close(q->ridge, m.c.ridge, 1e-9 * m.c.ridge);
-  assert_matrix(q->curvature, part == 0 ? m.V : m.H_tau, part == 0 ? steepest(m.p) : 1);
-  if (part == 1 && m.p->paper) { /* ||theta - theta_o||_V <= gamma sqrt(kappa) */
+  assert_matrix(q->curvature, part == 0 ? m.V : m.H_tau, part == 0 ? glm_steepest(m.p->link) : 1);
+  if (part == 1 && is_paper(m.p)) { /* ||theta - theta_o||_V <= gamma sqrt(kappa) */
     assert_vector(q->region.centre, m.theta_o);
     assert_matrix(q->region.metric, m.V, 1);
     assert_close(q->region.radius, m.c.gamma * sqrt(m.p->kappa), 1e-9 * m.c.gamma * sqrt(m.p->kappa));
@@ -509,85 +410,79 @@ static void assert_question(const faro_question *q, const naive *n, unsigned par
   assert_vector(q->start, part == 0 ? m.theta_o : m.index);
 }
 
-static void add(double sum[PACKED], const double *x, double weight) {
-  for (size_t i = 0; i < D; i++)
-    for (size_t j = 0; j <= i; j++) sum[i * (i + 1) / 2 + j] += weight * x[i] * x[j];
-}
-
-static faro_learner *make(const char *name, const faro_learner_params *p) {
-  faro_learner *l = NULL;
-  assert_ok(faro_learner_create(&l, faro_learner_kind_find(name), p, error));
+static faro_asker *make(const char *name, const faro_asker_params *p) {
+  faro_asker *l = NULL;
+  assert_ok(faro_asker_create(&l, faro_learner_find(name), p, error));
   return l;
 }
 
 /* Something near the truth, of part 1 less near, and within the bound. */
-static void estimate(world *w, const faro_learner_params *p, unsigned part, double *theta) {
+static void estimate(glm_world *w, const faro_asker_params *p, unsigned part, double *theta) {
   for (size_t i = 0; i < D; i++) theta[i] = w->theta[i] + (part == 0 ? 0.1 : 1) * faro_sim_normal(&w->noise);
-  const double length = sqrt(dot(theta, theta));
+  const double length = sqrt(glm_dot(theta, theta));
   for (size_t i = 0; i < D && length > p->bound; i++) theta[i] *= p->bound / length;
 }
 
-/* Both learners on the same rounds; sums come every `batch` rounds with Gaussian noise of scale s (under figure, of which
- * gram is the bound that is told). */
-static naive side_by_side(const char *name, const faro_learner_params *p, double s, double gram,
-                          size_t batch) {
+/* Both learners on the same rounds; sums come every `batch` rounds with Gaussian noise of scale s
+ * (under figure, of which gram is the bound that is told). */
+static naive side_by_side(const char *name, const faro_asker_params *p, double s, double gram, size_t batch) {
   const bool exact = strcmp(name, "rs-glm") == 0;
   naive n;
-  naive_open(&n, p, exact, p->figure ? gram : s);
-  world w;
-  world_open(&w, p->bound, 11);
-  faro_learner *l = make(name, p);
+  naive_open(&n, p, exact, is_figure(p) ? gram : s);
+  glm_world w;
+  open_world(&w, p->bound, 11);
+  faro_asker *l = make(name, p);
   double scale[PACKED];
   for (size_t i = 0; i < PACKED; i++) scale[i] = s;
   const faro_noise noise = {.scale = scale, .gaussian = true, .gamma = gram};
   uint64_t fits[2] = {0};
-  assert_int_equal(faro_learner_term(l), ROUNDS);
-  faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+  assert_int_equal(faro_asker_term(l), ROUNDS);
+  faro_asker_begin(l, (const faro_noise[]){noise, noise}, fits);
   double sum[2][PACKED] = {{0}};
   for (size_t t = 1; t <= ROUNDS; t++) {
-    world_offer(&w);
-    const faro_pick pick = faro_learner_pick(l, &w.arms, 0.5);
+    glm_offer(&w);
+    const faro_pick pick = faro_asker_pick(l, &w.arms, 0.5);
     const faro_pick other = naive_pick(&n, &w);
     assert_int_equal(pick.part, other.part);
     assert_int_equal(pick.arm, other.arm);
     assert_close(pick.weight, other.weight, 1e-9);
     double x[D];
-    arm_of(&w, pick.arm, x);
-    add(sum[pick.part], x, pick.weight);
+    glm_arm(&w, pick.arm, x);
+    glm_add(sum[pick.part], x, pick.weight);
     if (t % batch != 0) continue;
     double told[2][PACKED];
     for (int part = 0; part < 2; part++)
       for (size_t i = 0; i < PACKED; i++) told[part][i] = sum[part][i] + s * faro_sim_normal(&w.noise);
-    faro_learner_see(l, (const faro_statistics[]){{.sum = told[0], .users = t, .releases = t / batch},
-                                                  {.sum = told[1], .users = t, .releases = t / batch}});
+    faro_asker_see(l, (const faro_statistics[]){{.sum = told[0], .users = t, .releases = t / batch},
+                                                {.sum = told[1], .users = t, .releases = t / batch}});
     naive_see(&n, told, t);
     faro_question question;
-    while (faro_learner_ask(l, &question)) {
+    while (faro_asker_ask(l, &question)) {
       const unsigned part = naive_ask(&n);
       assert_question(&question, &n, part);
       double theta[D];
       estimate(&w, p, part, theta);
-      const faro_reply reply = {.theta = theta, .bound = exact ? 0 : 0.3, .noise = exact ? 0 : 0.5};
-      faro_learner_answer(l, &reply);
-      naive_answer(&n, part, &reply);
+      const faro_answer answer = {.theta = theta, .bound = exact ? 0 : 0.3, .noise = exact ? 0 : 0.5};
+      faro_asker_answer(l, &answer);
+      naive_answer(&n, part, &answer);
     }
     assert_int_equal(naive_ask(&n), 2);
   }
   for (int part = 0; part < 2; part++) assert_true(n.questions[part] <= fits[part]);
-  assert_int_equal(faro_learner_diagnose(l).updates, n.questions[0] + n.questions[1]);
-  assert_int_equal(faro_learner_diagnose(l).explored, n.explored);
-  faro_learner_destroy(l);
+  assert_int_equal(faro_asker_diagnose(l).updates, n.questions[0] + n.questions[1]);
+  faro_asker_destroy(l);
   return n;
 }
 
-/* Each of these has to reach what it is there for: exploration, both questions, arms that theta_o alone drops. */
+/* Each of these has to reach what it is there for: exploration, both questions, arms that theta_o
+ * alone drops. */
 static void test_joint__tight_equals_the_naive_loop(void **state) {
   (void)state;
-  faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
+  faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
   naive n = side_by_side("glm-joint", &p, 0.3, 0, 4);
   assert_true(n.explored > 50 && n.questions[0] > 1 && n.questions[1] > 2);
   p = setting(FARO_LINK_PROBIT, 2, 2e5); /* narrow: theta_o drops arms */
-  p.optimism = 0.001;
+  p.settings = &(faro_optimism){.optimism = 0.001};
   n = side_by_side("glm-joint", &p, 0.02, 0, 1);
   assert_true(n.explored > 50 && n.dropped > 20 && n.left[0] == 0 && n.left[1] == 0);
   n = side_by_side("glm-joint", &p, 2, 0, 1); /* noise far above lambda */
@@ -596,9 +491,9 @@ static void test_joint__tight_equals_the_naive_loop(void **state) {
 
 static void test_joint__paper_equals_the_naive_loop(void **state) {
   (void)state;
-  faro_learner_params p =
+  faro_asker_params p =
       setting(FARO_LINK_PROBIT, 2, 0.01); /* no link is so steep, but then it stops exploring */
-  p.paper = true;
+  p.calibration = FARO_CALIBRATION_PAPER;
   naive n = side_by_side("glm-joint", &p, 0.05, 0, 1);
   assert_true(n.explored > 100 && n.explored < ROUNDS / 2 && n.dropped > 100);
   assert_true(n.questions[0] > 0 && n.questions[1] > 0);
@@ -609,8 +504,8 @@ static void test_joint__paper_equals_the_naive_loop(void **state) {
 
 static void test_joint__figure_equals_the_naive_loop(void **state) {
   (void)state;
-  faro_learner_params p = setting(FARO_LINK_PROBIT, 2, 400);
-  p.figure = true;
+  faro_asker_params p = setting(FARO_LINK_PROBIT, 2, 400);
+  p.calibration = FARO_CALIBRATION_FIGURE;
   const naive n = side_by_side("glm-joint", &p, 0.3, 0.2, 1);
   assert_true(n.explored > 50 && n.questions[0] > 1 && n.questions[1] > 1);
 }
@@ -618,21 +513,20 @@ static void test_joint__figure_equals_the_naive_loop(void **state) {
 /* Under figure, and only there, the estimate is renewed once. */
 static void test_rs_glm__equals_the_naive_loop(void **state) {
   (void)state;
-  for (int mode = 0; mode < 3; mode++) {
-    faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, mode == 1 ? 0.01 : 300);
-    p.paper = mode == 1;
-    p.figure = mode == 2;
+  for (faro_calibration c = 0; c < FARO_CALIBRATION_COUNT; c++) {
+    faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, c == FARO_CALIBRATION_PAPER ? 0.01 : 300);
+    p.calibration = c;
     const naive n = side_by_side("rs-glm", &p, 0, 0, 1);
     assert_true(n.explored > 20 && n.explored < ROUNDS / 2 && n.questions[0] > 0);
-    if (mode == 2) assert_int_equal(n.questions[1], 1);
+    if (c == FARO_CALIBRATION_FIGURE) assert_int_equal(n.questions[1], 1);
     else assert_true(n.questions[1] > 1);
   }
 }
 
-/* ---- who explores is nobody's business */
+/* ---- questions do not depend on who explored */
 
 /* Arms of one person: all short, so that Criterion I cannot fire, or one long, so that it does. */
-static void lone_arms(world *w, double length) {
+static void lone_arms(glm_world *w, double length) {
   memset(w->x, 0, sizeof w->x);
   for (size_t a = 0; a < ARMS; a++) w->x[a % D * w->arms.stride + a] = (a == 0 ? 1 : 0.9) * length;
   w->arms.version++;
@@ -646,49 +540,48 @@ typedef struct trace {
 } trace;
 
 /* Person 20 alone differs; the sums that are told are fixed in advance, the same for both. */
-static unsigned follow(const faro_learner_params *p, double length, trace *asked, size_t arm[ROUNDS]) {
-  world w;
-  world_open(&w, p->bound, 23);
-  faro_learner *l = make("glm-joint", p);
+static unsigned follow(const faro_asker_params *p, double length, trace *asked, size_t arm[ROUNDS]) {
+  glm_world w;
+  open_world(&w, p->bound, 23);
+  faro_asker *l = make("glm-joint", p);
   double scale[PACKED] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
   const faro_noise noise = {.scale = scale, .gaussian = true, .gamma = 0.5};
   uint64_t fits[2] = {0};
-  faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+  faro_asker_begin(l, (const faro_noise[]){noise, noise}, fits);
   double sum[2][PACKED] = {{0}};
   unsigned part = 0;
   *asked = (trace){0};
   for (size_t t = 1; t <= ROUNDS; t++) {
-    world_offer(&w);
+    glm_offer(&w);
     double x[D];
-    arm_of(&w, 0, x); /* what is told does not follow the picks */
+    glm_arm(&w, 0, x); /* what is told does not follow the picks */
     if (t == 20) lone_arms(&w, length);
-    const faro_pick pick = faro_learner_pick(l, &w.arms, 0.5);
+    const faro_pick pick = faro_asker_pick(l, &w.arms, 0.5);
     arm[t - 1] = t == 20 ? 0 : pick.arm + ARMS * pick.part;
     if (t == 20) part = pick.part;
-    add(sum[t % 2], x, t % 2 == 0 ? 1 : 0.2);
-    faro_learner_see(l, (const faro_statistics[]){{.sum = sum[0], .users = t, .releases = t},
-                                                  {.sum = sum[1], .users = t, .releases = t}});
+    glm_add(sum[t % 2], x, t % 2 == 0 ? 1 : 0.2);
+    faro_asker_see(l, (const faro_statistics[]){{.sum = sum[0], .users = t, .releases = t},
+                                                {.sum = sum[1], .users = t, .releases = t}});
     faro_question q;
-    while (faro_learner_ask(l, &q)) {
+    while (faro_asker_ask(l, &q)) {
       assert_in_range(asked->count, 0, 99);
       asked->round[asked->count] = t;
       asked->part[asked->count] = q.part;
       memcpy(asked->curvature[asked->count++], q.curvature, sizeof asked->curvature[0]);
       double theta[D];
       estimate(&w, p, q.part, theta);
-      faro_learner_answer(l, &(faro_reply){.theta = theta, .bound = 0.3, .noise = 0.1});
+      faro_asker_answer(l, &(faro_answer){.theta = theta, .bound = 0.3, .noise = 0.1});
     }
   }
-  faro_learner_destroy(l);
+  faro_asker_destroy(l);
   return part;
 }
 
 static void test_questions__do_not_tell_who_explored(void **state) {
   (void)state;
-  for (int mode = 0; mode < 3; mode++) {
-    faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, mode == 1 ? 0.05 : 400);
-    p.paper = mode == 1;
-    p.figure = mode == 2;
+  for (faro_calibration c = 0; c < FARO_CALIBRATION_COUNT; c++) {
+    faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, c == FARO_CALIBRATION_PAPER ? 0.05 : 400);
+    p.calibration = c;
     trace asked[2];
     size_t arm[2][ROUNDS];
     assert_int_equal(follow(&p, 1, &asked[0], arm[0]), 0);
@@ -704,51 +597,50 @@ static void test_questions__do_not_tell_who_explored(void **state) {
 /* Sums that outgrow everything, every time. */
 static void test_fits__end_with_what_was_announced(void **state) {
   (void)state;
-  for (int mode = 0; mode < 3; mode++) {
-    faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 50);
-    p.paper = mode == 1;
-    p.figure = mode == 2;
-    faro_learner *l = make("glm-joint", &p);
+  for (faro_calibration c = 0; c < FARO_CALIBRATION_COUNT; c++) {
+    faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, 50);
+    p.calibration = c;
+    faro_asker *l = make("glm-joint", &p);
     double scale[PACKED] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
     const faro_noise noise = {.scale = scale, .gaussian = true, .gamma = 0.5};
     uint64_t fits[2] = {0};
     uint64_t asked[2] = {0};
-    faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+    faro_asker_begin(l, (const faro_noise[]){noise, noise}, fits);
     double sum[PACKED] = {0};
     for (size_t t = 1; t <= 300; t++) {
       for (size_t i = 0; i < D; i++) sum[faro_diagonal(i)] = exp((double)t * (i == t % D ? 1.5 : 1));
-      faro_learner_see(l, (const faro_statistics[]){{.sum = sum, .users = ROUNDS, .releases = t},
-                                                    {.sum = sum, .users = ROUNDS, .releases = t}});
+      faro_asker_see(l, (const faro_statistics[]){{.sum = sum, .users = ROUNDS, .releases = t},
+                                                  {.sum = sum, .users = ROUNDS, .releases = t}});
       faro_question q;
-      const double theta[D] = {0};
-      while (faro_learner_ask(l, &q)) {
+      double theta[D] = {0};
+      while (faro_asker_ask(l, &q)) {
         asked[q.part]++;
-        faro_learner_answer(l, &(faro_reply){.theta = theta, .bound = 1, .noise = 1});
+        faro_asker_answer(l, &(faro_answer){.theta = theta, .bound = 1, .noise = 1});
       }
     }
     for (int part = 0; part < 2; part++) {
       assert_true(fits[part] < 300);
       assert_int_equal(asked[part], fits[part]); /* all of them, in so wild a world */
     }
-    faro_learner_destroy(l);
+    faro_asker_destroy(l);
   }
 }
 
 /* A study takes no more than a million. */
 static void test_rs_glm__announces_few_fits_at_any_horizon(void **state) {
   (void)state;
-  faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 20);
+  faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, 20);
   p.horizon = UINT64_C(4000000000);
   const double scale[PACKED] = {0};
   const faro_noise none[2] = {{.scale = scale}, {.scale = scale}};
   for (int figure = 0; figure < 2; figure++) {
-    p.figure = figure == 1;
-    faro_learner *l = make("rs-glm", &p);
+    p.calibration = figure == 1 ? FARO_CALIBRATION_FIGURE : FARO_CALIBRATION_TIGHT;
+    faro_asker *l = make("rs-glm", &p);
     uint64_t fits[2] = {0};
-    faro_learner_begin(l, none, fits);
+    faro_asker_begin(l, none, fits);
     assert_in_range(fits[0], 50, 1000);
     assert_in_range(fits[1], 50, 1000);
-    faro_learner_destroy(l);
+    faro_asker_destroy(l);
   }
 }
 
@@ -756,60 +648,37 @@ static void test_both__refuse_bad_parameters_and_survive_exhaustion(void **state
   (void)state;
   const char *const names[] = {"glm-joint", "rs-glm"};
   for (size_t k = 0; k < 2; k++) {
-    const faro_learner_kind *kind = faro_learner_kind_find(names[k]);
-    assert_true(faro_learner_kind_glm(kind) && !faro_learner_kind_observes(kind));
-    const faro_learner_params good = setting(FARO_LINK_LOGISTIC, 2, 10);
-    faro_learner_params bad[5] = {good, good, good, good, good};
-    bad[0].bound = 0;
-    bad[1].kappa = (double)INFINITY;
-    bad[2].offers = 0;
-    bad[3].horizon = 0;
-    bad[4].optimism = (double)NAN;
-    const char *const word[] = {"bound", "norm must be smaller: at 2 the link is flat, its slope 0", "arms",
-                                "horizon", "optimism"};
-    faro_learner *l = NULL;
-    for (size_t i = 0; i < 5; i++) {
-      faro_error error = {0};
-      assert_int_equal(faro_learner_create(&l, kind, &bad[i], &error), FARO_INVALID);
-      assert_memory_equal(error.message, word[i], strlen(word[i]));
-    }
-    bool made = false;
-    for (size_t n = 1; !made; n++) {
-      faro_error error = {0};
-      alloc_fail_at(n);
-      const faro_status status = faro_learner_create(&l, kind, &good, &error);
-      alloc_reset();
-      made = status == FARO_OK;
-      if (!made) assert_int_equal(status, FARO_MEMORY);
-    }
-    faro_learner_destroy(l);
+    const faro_learner_kind *kind = faro_learner_find(names[k]);
+    assert_int_equal(kind->protocol, FARO_PROTOCOL_ASKER);
+    const faro_asker_params good = setting(FARO_LINK_LOGISTIC, 2, 10);
+    glm_assert_creation(kind, &good);
   }
 }
 
 static void test_both__rounds_allocate_nothing(void **state) {
   (void)state;
-  faro_learner_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
-  world w;
-  world_open(&w, 2, 5);
-  faro_learner *l = make("glm-joint", &p);
+  faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
+  glm_world w;
+  open_world(&w, 2, 5);
+  faro_asker *l = make("glm-joint", &p);
   double scale[PACKED] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
   const faro_noise noise = {.scale = scale, .gaussian = true};
   uint64_t fits[2] = {0};
   double sum[2][PACKED] = {{0}};
   alloc_reset();
-  faro_learner_begin(l, (const faro_noise[]){noise, noise}, fits);
+  faro_asker_begin(l, (const faro_noise[]){noise, noise}, fits);
   for (size_t t = 1; t <= ROUNDS; t++) {
-    world_offer(&w);
-    const faro_pick pick = faro_learner_pick(l, &w.arms, 0.5);
+    glm_offer(&w);
+    const faro_pick pick = faro_asker_pick(l, &w.arms, 0.5);
     double x[D];
-    arm_of(&w, pick.arm, x);
-    add(sum[pick.part], x, pick.weight);
-    faro_learner_see(l, (const faro_statistics[]){{.sum = sum[0], .users = t}, {.sum = sum[1], .users = t}});
+    glm_arm(&w, pick.arm, x);
+    glm_add(sum[pick.part], x, pick.weight);
+    faro_asker_see(l, (const faro_statistics[]){{.sum = sum[0], .users = t}, {.sum = sum[1], .users = t}});
     faro_question q;
-    while (faro_learner_ask(l, &q)) faro_learner_answer(l, &(faro_reply){.theta = w.theta});
+    while (faro_asker_ask(l, &q)) faro_asker_answer(l, &(faro_answer){.theta = w.theta});
   }
   assert_int_equal(alloc_count(), 0);
-  faro_learner_destroy(l);
+  faro_asker_destroy(l);
 }
 
 int main(void) {

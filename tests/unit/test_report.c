@@ -299,7 +299,7 @@ static void test_slopes__of_a_power_law_are_its_exponent(void **state) {
   }
   char *table = faro_report_table(report);
   assert_non_null(strstr(table, "slope of regret against horizon (log-log)\n\ndimension  algorithm  slope  "
-                                "standard error  of the worst instance\n"
+                                "standard error  slope, worst instance\n"
                                 "        2  a          0.400           0.000                  0.800\n"));
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "slope of regret against horizon (log-log)</caption>"));

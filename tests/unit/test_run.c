@@ -1,14 +1,15 @@
-/* run: the same results whatever the threads, and after any interruption; the journal under the runner. */
+/* run: the same results whatever the threads, and after any interruption; the journal under the
+ * runner. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "sim/experiment.h"
 #include "sim/journal.h"
-#include "support/support.h"
+#include "support/play.h"
 
 static const char FILE_TEXT[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\n"
                                 "horizon: 500\ninstances: 6\ndelta: 0.1\ncalibration: figure\n"
@@ -16,12 +17,6 @@ static const char FILE_TEXT[] = "environment: {name: linear-fixed, dimension: 3,
                                 "  - {learner: linucb, release: none}\n"
                                 "  - {learner: linucb, release: shuffle-bits, batch: 10}\n"
                                 "  - {learner: linucb, release: local}\n";
-
-static faro_experiment *parse(const char *text) {
-  faro_experiment *e = NULL;
-  assert_ok(faro_experiment_parse(&e, "run.yaml", text, strlen(text), NULL, error));
-  return e;
-}
 
 static faro_results *run(const faro_experiment *e, const faro_run_options *options) {
   faro_results *results = NULL;
@@ -40,7 +35,7 @@ static void assert_same(const faro_results *a, const faro_results *b) {
 
 static void test_run__threads_change_nothing(void **state) {
   (void)state;
-  faro_experiment *e = parse(FILE_TEXT);
+  faro_experiment *e = parse_experiment(FILE_TEXT);
   faro_results *one = run(e, &(faro_run_options){.jobs = 1});
   faro_results *four = run(e, &(faro_run_options){.jobs = 4});
   faro_results *many = run(e, &(faro_run_options){.jobs = 5000});
@@ -64,8 +59,8 @@ static void note(void *context, size_t done, size_t total) {
   *(size_t *)context = total;
 }
 
-/* Without privacy epsilon and delta change nothing: where they are swept one run stands for all of them, with the results
- * of each alone. What is private, and other keys, are played as ever. */
+/* Without privacy epsilon and delta change nothing: where they are swept one run stands for all of
+ * them, with the results of each alone. What is private, and other keys, are played as ever. */
 static void test_run__cells_without_privacy_are_played_once(void **state) {
   (void)state;
   static const char file[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\ninstances: 3\n"
@@ -74,7 +69,7 @@ static void test_run__cells_without_privacy_are_played_once(void **state) {
                              "  - {learner: linucb, release: local}\n";
   char text[500];
   snprintf(text, sizeof text, file, "sweep: {epsilon: [1, 2], horizon: [50, 100], delta: [0.01, 0.1]}");
-  faro_experiment *e = parse(text);
+  faro_experiment *e = parse_experiment("%s", text);
   size_t total = 0;
   faro_results *all = run(e, &(faro_run_options){.jobs = 2, .progress = note, .context = &total});
   assert_int_equal(total, 3 * (2 + 8));
@@ -83,7 +78,7 @@ static void test_run__cells_without_privacy_are_played_once(void **state) {
     snprintf(fixed, sizeof fixed, "epsilon: %d\nhorizon: %d\ndelta: %g", point < 4 ? 1 : 2,
              point / 2 % 2 ? 100 : 50, point % 2 ? 0.1 : 0.01);
     snprintf(text, sizeof text, file, fixed);
-    faro_experiment *alone = parse(text);
+    faro_experiment *alone = parse_experiment("%s", text);
     faro_results *one = run(alone, &(faro_run_options){.jobs = 1});
     const faro_results part = {.cells = 2, .outcome = all->outcome + 2 * point};
     assert_same(&part, one);
@@ -94,8 +89,26 @@ static void test_run__cells_without_privacy_are_played_once(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* Ten users in batches of five, each twice at most: 20 contributions and four updates, however long it goes on. At event
- * level, and when nobody comes back, all count. */
+/* A swept setting that a learner does not have changes nothing for it. */
+static void test_run__cells_without_the_swept_setting_are_played_once(void **state) {
+  (void)state;
+  faro_experiment *e =
+      parse_experiment("environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 60\ninstances: 3\n"
+                       "sweep: {optimism: [0.1, 1]}\n"
+                       "algorithms: [{learner: linucb, release: local}, {learner: pe, release: local}]\n");
+  size_t total = 0;
+  faro_results *all = run(e, &(faro_run_options){.jobs = 2, .progress = note, .context = &total});
+  assert_int_equal(total, 3 * (2 + 1));
+  const faro_results first = {.cells = 1, .outcome = all->outcome + 1};
+  const faro_results second = {.cells = 1, .outcome = all->outcome + 3};
+  assert_same(&first, &second);
+  assert_true(all->outcome[0].regret.mean != all->outcome[2].regret.mean);
+  faro_results_destroy(all);
+  faro_experiment_destroy(e);
+}
+
+/* Ten users in batches of five, each twice at most: 20 contributions and four updates, however long
+ * it goes on. At event level, and when nobody comes back, all count. */
 static void test_run__nobody_contributes_beyond_the_bound(void **state) {
   (void)state;
   static const char file[] = "environment: {name: linear-fixed, dimension: 2, arms: 3, population: %s}\n"
@@ -112,14 +125,14 @@ static void test_run__nobody_contributes_beyond_the_bound(void **state) {
   for (size_t i = 0; i < 3; i++) {
     char text[500];
     snprintf(text, sizeof text, file, at[i].population, at[i].level);
-    faro_experiment *e = parse(text);
+    faro_experiment *e = parse_experiment("%s", text);
     faro_results *results = run(e, &(faro_run_options){.jobs = 1});
     for (size_t c = 0; c < 2; c++) {
       const faro_outcome *outcome = &results->outcome[c];
       assert_true(outcome->updates <= at[i].updates && outcome->updates >= at[i].updates - 1);
       /* the last batch may wait for users who have not been in it */
       assert_true(outcome->refused <= at[i].refused + 0.01 && outcome->refused >= at[i].refused - 0.01);
-      assert_true(outcome->round[outcome->points - 1] == 500); /* whoever is refused still plays */
+      assert_true(outcome->round[outcome->points - 1] == 500); /* users who are refused still play */
     }
     faro_results_destroy(results);
     faro_experiment_destroy(e);
@@ -128,7 +141,7 @@ static void test_run__nobody_contributes_beyond_the_bound(void **state) {
 
 /* A stop after a few instances, from the progress callback. */
 typedef struct brake {
-  atomic_int stop;
+  atomic_bool pressed;
   size_t after, shown;
 } brake;
 
@@ -136,7 +149,12 @@ static void press(void *context, size_t done, size_t total) {
   brake *b = context;
   b->shown++;
   assert_true(done <= total);
-  if (done >= b->after) atomic_store(&b->stop, 1);
+  if (done >= b->after) atomic_store(&b->pressed, true);
+}
+
+static bool is_pressed(void *context) {
+  brake *b = context;
+  return atomic_load(&b->pressed);
 }
 
 static void test_run__resumes_where_it_stopped(void **state) {
@@ -148,16 +166,16 @@ static void test_run__resumes_where_it_stopped(void **state) {
   static const char slow[] = "environment: {name: linear-iid, dimension: 3, arms: 50}\n"
                              "horizon: 20000\ninstances: 24\ndelta: 0.1\n"
                              "algorithms: [{learner: linucb, release: local}]\n";
-  faro_experiment *e = parse(slow);
+  faro_experiment *e = parse_experiment(slow);
   faro_results *whole = run(e, &(faro_run_options){.jobs = 2});
   brake b = {.after = 1};
   const faro_run_options options = {
-      .jobs = 2, .journal = journal, .stop = &b.stop, .progress = press, .context = &b};
+      .jobs = 2, .journal = journal, .stopped = is_pressed, .progress = press, .context = &b};
   faro_results *results = NULL;
   faro_error error = {0};
   assert_int_equal(faro_run(e, &options, &results, &error), FARO_INTERRUPTED);
   assert_null(results);
-  assert_non_null(strstr(error.message, "of 24 instances are finished and kept"));
+  assert_non_null(strstr(error.message, "of 24 instances are finished and saved"));
   faro_results *resumed = run(e, &(faro_run_options){.jobs = 2, .journal = journal});
   assert_true(resumed->resumed >= 1 && resumed->resumed < 24);
   assert_same(whole, resumed);
@@ -170,7 +188,7 @@ static void test_run__resumes_where_it_stopped(void **state) {
   assert_int_equal(again->resumed, 24);
   assert_same(whole, again);
   faro_results_destroy(again);
-  faro_experiment *other = parse(FILE_TEXT);
+  faro_experiment *other = parse_experiment(FILE_TEXT);
   error = (faro_error){0};
   assert_int_equal(faro_run(other, &(faro_run_options){.journal = journal}, &results, &error), FARO_INVALID);
   assert_non_null(strstr(error.message, "another experiment"));
@@ -183,7 +201,7 @@ static void test_run__resumes_where_it_stopped(void **state) {
 
 static void test_run__a_journal_that_cannot_be_opened_is_an_error(void **state) {
   (void)state;
-  faro_experiment *e = parse(FILE_TEXT);
+  faro_experiment *e = parse_experiment(FILE_TEXT);
   faro_results *results = NULL;
   faro_error error = {0};
   assert_int_equal(faro_run(e, &(faro_run_options){.journal = "/no/such/folder/j"}, &results, &error),
@@ -202,7 +220,7 @@ static void test_run__a_full_disk_ends_the_run_with_its_reason(void **state) {
   const struct rlimit small = {.rlim_cur = 4000, .rlim_max = old.rlim_max};
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
   assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-  faro_experiment *e = parse(FILE_TEXT);
+  faro_experiment *e = parse_experiment(FILE_TEXT);
   faro_results *results = NULL;
   faro_error error = {0};
   const faro_status status = faro_run(e, &(faro_run_options){.jobs = 2, .journal = path}, &results, &error);
@@ -222,7 +240,7 @@ static void test_run__survives_exhausted_memory(void **state) {
   static const char small[] =
       "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 50\ninstances: 2\n"
       "algorithms: [{learner: linucb, release: central-tree}]\n";
-  faro_experiment *e = parse(small);
+  faro_experiment *e = parse_experiment(small);
   for (size_t n = 1; n < 400; n++) {
     faro_results *results = NULL;
     faro_error error = {0};
@@ -350,6 +368,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run__threads_change_nothing),
       cmocka_unit_test(test_run__cells_without_privacy_are_played_once),
+      cmocka_unit_test(test_run__cells_without_the_swept_setting_are_played_once),
       cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
       cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),

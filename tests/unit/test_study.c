@@ -1,5 +1,5 @@
-/* study: what it gives to releases, what they cost together, and what it refuses. The releases pass through the test's
- * hands (support/watch.h). */
+/* study: what it gives to releases, what they cost together, and what it refuses. The releases pass
+ * through the test's hands (support/watch.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +56,8 @@ static void fill(faro_study *s, uint64_t people, faro_sim_rng *sim) {
 }
 
 static const double nowhere[D] = {0, 0, 0};
-static faro_ask ask_of(unsigned part) {
-  return (faro_ask){.part = part, .ridge = 1, .region = {.radius = 2}, .start = nowhere};
+static faro_question question_of(unsigned part) {
+  return (faro_question){.part = part, .ridge = 1, .region = {.radius = 2}, .start = nowhere};
 }
 
 static void test_takes__the_kinds_of_the_header(void **state) {
@@ -164,8 +164,7 @@ static void test_sums__come_after_every_batch(void **state) {
   faro_study_destroy(s);
 }
 
-/* Whoever says nothing has the whole number below the cube root of the people under tight, and sums after everybody where
- * the published trees have them. */
+/* The default batch: under tight the whole number below the cube root of the people, and else 1. */
 static void test_batch__of_nobody_s_choice(void **state) {
   (void)state;
   const uint64_t people[] = {1, 2, 7, 8, 9, 255, 256, 1000, 3374, 3375, 20000};
@@ -190,7 +189,8 @@ static void test_batch__of_nobody_s_choice(void **state) {
   }
 }
 
-/* Rows of both parts share one array: the exact fit of each sees its own, all of them and nothing else. */
+/* Rows of both parts share one array: the exact fit of each sees its own, all of them and nothing
+ * else. */
 static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state) {
   (void)state;
   faro_sim_rng sim;
@@ -213,8 +213,8 @@ static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state)
     const faro_rows rows = {.dimension = D, .count = count, .x = x, .y = y};
     double theta[D];
     faro_answer answer = {.theta = theta};
-    const faro_ask ask = ask_of(part);
-    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    const faro_question question = question_of(part);
+    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
     assert_true(answer.bound == 0 && answer.noise == 0 && answer.steps == 0);
     double square = 0;
     for (int i = 0; i < D; i++) square += theta[i] * theta[i];
@@ -229,7 +229,8 @@ static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state)
   }
 }
 
-/* What is contributed to a fit's first step is the gradient at its start, of the part's people alone. */
+/* What is contributed to a fit's first step is the gradient at its start, of the part's people
+ * alone. */
 static double first_step[D];
 static void keep_first(const watched *w, const double *prefix, const double *batch) {
   (void)prefix;
@@ -259,10 +260,10 @@ static void test_fit__asks_the_part_for_its_gradient(void **state) {
       }
       double theta[D];
       faro_answer answer = {.theta = theta};
-      faro_ask ask = ask_of(part);
-      ask.start = start;
+      faro_question question = question_of(part);
+      question.start = start;
       watch_noise = keep_first;
-      assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+      assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
       watch_noise = NULL;
       for (int j = 0; j < D; j++) assert_close(first_step[j], expected[j], 1e-12);
       faro_study_destroy(s);
@@ -279,9 +280,9 @@ static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
     faro_study *s = make(kind[k], &usual, 1, 0);
     double theta[D];
     faro_answer answer = {.theta = theta};
-    faro_ask ask = ask_of(0);
-    ask.region.centre = centre;
-    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    faro_question question = question_of(0);
+    question.region.centre = centre;
+    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
     assert_close(theta[0], 1.8, 1e-9); /* the point of the region nearest to zero */
     assert_close(theta[1], 0, 1e-9);
     assert_close(theta[2], 2.4, 1e-9);
@@ -292,7 +293,8 @@ static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
 
 /* ---- what it all costs, recomputed from the noise that is really there */
 
-/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit, t]. */
+/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit,
+ * t]. */
 static double nodes_of(uint64_t leaves) {
   double most = 0;
   for (uint64_t leaf = 1; leaf <= leaves; leaf++) {
@@ -308,7 +310,8 @@ static double sd_of(const watched *w, size_t entry) {
   return ((const faro_real *)(const void *)w->release)->sd[entry];
 }
 
-/* The squared mu of someone whose z moves by `move` in L2, in everything that the release says. Central kinds alone. */
+/* The squared mu of someone whose z moves by `move` in L2, in everything that the release says.
+ * Central kinds alone. */
 static double cost_of(const watched *w, double move) {
   double least = INFINITY;
   for (size_t i = 0; i < w->contribution.length; i++) least = fmin(least, sd_of(w, i));
@@ -362,10 +365,11 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
       for (uint64_t i = 0; i < allowed[k][part]; i++) {
         double theta[D];
         faro_answer answer = {.theta = theta};
-        const faro_ask ask = ask_of(part);
-        assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+        const faro_question question = question_of(part);
+        assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
         const watched *w = &watch[watches - 1];
-        /* the release is gone: its noise comes from the answer, of which `window` steps are the mean */
+        /* the release is gone: its noise comes from the answer, of which `window` steps are the
+         * mean */
         const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
         const double stays = (double)answer.steps * pow(2 * length / sd, 2);
         assert_close(stays / (all * 2 / 3 * share_of(i, allowed[k][part])), 1, 1e-6);
@@ -389,8 +393,9 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
   }
 }
 
-/* Bit sums: what the accountant says of every release, added up. The other part's sum is never published, so it costs
- * nothing, and who is in that part adds zero to everything: half of what staying costs. */
+/* Bit sums: what the accountant says of every release, added up. The other part's sum is never
+ * published, so it costs nothing, and who is in that part adds zero to everything: half of what
+ * staying costs. */
 static void check_bits(unsigned part, uint64_t allowed) {
   faro_sim_rng sim;
   faro_sim_open(&sim, 6, part, FARO_ROLE_USER);
@@ -414,8 +419,8 @@ static void check_bits(unsigned part, uint64_t allowed) {
   for (uint64_t i = 0; i < allowed; i++) {
     double theta[D];
     faro_answer answer = {.theta = theta};
-    const faro_ask ask = ask_of(part);
-    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    const faro_question question = question_of(part);
+    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
     assert_in_range(answer.steps, 1, 16);
     const watched *w = &watch[watches - 1];
     assert_int_equal(w->params.grid, 35); /* 20 sqrt(3) = 34.6 */
@@ -472,8 +477,8 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
     fill(s, PEOPLE, &sim);
     double theta[D];
     faro_answer answer = {.theta = theta};
-    const faro_ask ask = ask_of(1);
-    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    const faro_question question = question_of(1);
+    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
     const double n = PEOPLE;
     const double steps = floor(n * n * rho / 5 / (2 * (D + log(1 / p.failure))));
     assert_true(steps > 1 && answer.steps == (uint64_t)steps);
@@ -490,8 +495,8 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
   fill(s, 20000, &sim);
   double theta[D];
   faro_answer answer = {.theta = theta};
-  const faro_ask ask = ask_of(1);
-  assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+  const faro_question question = question_of(1);
+  assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
   assert_int_equal(answer.steps, 1000);
   faro_study_destroy(s);
 }
@@ -540,8 +545,8 @@ static void test_paper__of_shuffled_bits_composes_as_published(void **state) {
   assert_int_equal(faro_study_sum(s, 1).releases, 1);
   double theta[D];
   faro_answer answer = {.theta = theta};
-  const faro_ask ask = ask_of(1);
-  assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+  const faro_question question = question_of(1);
+  assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
   const faro_release_params *made = &watch[watches - 1].params;
   const double steps = (double)answer.steps;
   assert_close(made->epsilon, 0.25 / (2 * sqrt(2 * steps * log(2 / (p.delta / 4)))), 1e-12);
@@ -577,8 +582,8 @@ static void test_figure__has_the_published_constants(void **state) {
   fill(s, 5000, &sim);
   double theta[D];
   faro_answer answer = {.theta = theta};
-  const faro_ask ask = ask_of(1);
-  assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+  const faro_question question = question_of(1);
+  assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
   assert_int_equal(answer.steps, 20); /* 3333 people: one batch of 2048 in each of 20 epochs */
   const watched *w = &watch[watches - 1];
   assert_int_equal(w->params.batch, 2048);
@@ -628,17 +633,17 @@ static void test_ledger__refuses_fits_beyond_those_allowed(void **state) {
     double theta[D] = {7, 7, 7};
     faro_answer answer = {.theta = theta};
     faro_error why = {0};
-    faro_ask ask = ask_of(1);
-    assert_int_equal(faro_study_fit(s, &ask, &sim, &answer, &why), FARO_INVALID);
+    faro_question question = question_of(1);
+    assert_int_equal(faro_study_fit(s, &question, &sim, &answer, &why), FARO_INVALID);
     assert_string_equal(why.message, "fits of part 1 are used up (0 allowed)");
-    ask.part = 0;
-    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    question.part = 0;
+    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
     fill(s, 50, &sim);
-    assert_ok(faro_study_fit(s, &ask, &sim, &answer, error));
+    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
     const size_t before = watches;
     theta[0] = theta[1] = theta[2] = 7;
     why = (faro_error){0};
-    assert_int_equal(faro_study_fit(s, &ask, &sim, &answer, &why), FARO_INVALID);
+    assert_int_equal(faro_study_fit(s, &question, &sim, &answer, &why), FARO_INVALID);
     assert_string_equal(why.message, "fits of part 0 are used up (2 allowed)");
     assert_int_equal(watches, before);
     assert_true(theta[0] == 7 && theta[1] == 7 && theta[2] == 7);
@@ -661,8 +666,8 @@ static void test_fit__that_cannot_be_spends_nothing(void **state) {
   const double indefinite[GRAM] = {1, 2, 1, 0, 0, 1};
   const double flat[GRAM] = {1e3, 0, 1e-12, 0, 0, 1}; /* 1e-15 of the greatest: no more than rounding */
   const double thin[GRAM] = {1e3, 0, 1e-9, 0, 0, 1};
-  faro_ask bad[5];
-  for (int i = 0; i < 5; i++) bad[i] = ask_of(0);
+  faro_question bad[5];
+  for (int i = 0; i < 5; i++) bad[i] = question_of(0);
   bad[0].ridge = (double)NAN;
   bad[1].region.radius = 0;
   bad[2].region.metric = indefinite;
@@ -681,8 +686,8 @@ static void test_fit__that_cannot_be_spends_nothing(void **state) {
   s = make("shuffle-bits", &usual, 1, 0); /* one alone would not be hidden */
   fill(s, 1, &sim);
   faro_error why = {0};
-  const faro_ask ask = ask_of(0);
-  assert_int_equal(faro_study_fit(s, &ask, &sim, &answer, &why), FARO_INVALID);
+  const faro_question question = question_of(0);
+  assert_int_equal(faro_study_fit(s, &question, &sim, &answer, &why), FARO_INVALID);
   assert_int_equal(faro_study_left(s, 0), 1);
   faro_study_destroy(s);
 }
@@ -704,8 +709,8 @@ static void test_allow__refuses_what_leaves_too_little(void **state) {
   faro_study_destroy(s);
 }
 
-/* What only the last and dearest fit could not do, neither in noise bits nor in what its steps have to spend, is refused before
- * anybody comes; with fewer fits it goes. */
+/* What only the last and dearest fit could not do, neither in noise bits nor in what its steps have
+ * to spend, is refused before anybody comes; with fewer fits it goes. */
 static void test_allow__tries_the_dearest_fit(void **state) {
   (void)state;
   const struct {
@@ -751,9 +756,9 @@ static void check_wild(const char *kind, unsigned part, faro_sim_rng *sim) {
   }
   double theta[D];
   faro_answer answer = {.theta = theta};
-  const faro_ask ask = ask_of(part);
+  const faro_question question = question_of(part);
   for (int i = 0; i < GRAM; i++) assert_true(isfinite(faro_study_sum(s, part).sum[i]));
-  assert_ok(faro_study_fit(s, &ask, sim, &answer, error));
+  assert_ok(faro_study_fit(s, &question, sim, &answer, error));
   assert_true(isfinite(theta[0] + theta[1] + theta[2]) && answer.bound >= 0 && isfinite(answer.bound));
   if (strcmp(kind, "none") != 0)
     assert_close(watch[watches - 1].contribution.norm, exp(2), 1e-9); /* the mean at the far end */
@@ -788,14 +793,14 @@ static void test_memory__every_allocation_may_fail(void **state) {
       const uint64_t fits[FARO_PARTS] = {k < 3, 1};
       double theta[D];
       faro_answer answer = {.theta = theta};
-      const faro_ask ask = ask_of(1);
+      const faro_question question = question_of(1);
       watch_reset();
       alloc_fail_at(n);
       faro_status status = faro_study_create(&s, faro_release_kind_find(kind[k]), &p, &why);
       if (status == FARO_OK) status = faro_study_allow(s, fits, &why);
       if (status == FARO_OK) {
         fill(s, 20, &sim);
-        status = faro_study_fit(s, &ask, &sim, &answer, &why);
+        status = faro_study_fit(s, &question, &sim, &answer, &why);
         assert_int_equal(faro_study_left(s, 1), status == FARO_OK ? 0 : 1);
       } else if (s) { /* the rehearsal failed: nothing is settled, and it may be tried again */
         alloc_fail_at(0);

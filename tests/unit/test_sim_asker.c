@@ -1,5 +1,5 @@
-/* glm: the runner's loop for generalised linear rewards, against a naive replay of it, with a learner that does as the test
- * says and writes down what it is told. */
+/* asker, watcher: the loops of generalised linear rewards, against naive replays of them. The
+ * learner that asks does as the test says and writes down what it is told. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,22 +8,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "env/kind.h"
 #include "learner/kind.h"
-#include "sim/play.h"
-#include "support/support.h"
+#include "learner/optimism.h"
+#include "support/play.h"
 
-enum { D = 3, SEED = 1, ARMS = 6, ROUNDS = 1000 };
+enum { D = 3, ARMS = 6, ROUNDS = 1000 };
 
-/* ---- the learner: part 0 and part 1 in turns of three, arm by luck, a fit of each part when it sees sums */
+/* ---- the learner: part 0 and part 1 in turns of three, arm by luck, a fit of each part when it
+ * sees sums */
 
 static struct {
   uint64_t term;                   /* length of all terms */
-  uint64_t quiet_after;            /* so many of them; then nobody is asked. 0: for ever */
+  uint64_t quiet_after;            /* terms after which nobody is asked; 0: never */
   uint64_t fits[FARO_PARTS];       /* that are announced */
   uint64_t asks[FARO_PARTS];       /* that are asked for in a term, at the end of it or earlier */
-  uint64_t every;                  /* questions only when so many sums were seen */
-  faro_learner_params params;      /* what it was made with */
+  uint64_t every;                  /* questions after every n-th sum only */
+  faro_asker_params params;        /* what it was made with */
+  faro_optimism own;               /* and its settings */
   uint64_t terms, begun, answered; /* what happened */
   uint64_t picks, seen, seen_at[ROUNDS];
   uint64_t asked_at; /* person of the first question of part 1 */
@@ -34,7 +35,6 @@ static struct {
 } probe;
 
 typedef struct probe_state {
-  faro_learner learner;
   uint64_t left[FARO_PARTS], seen;
   unsigned part; /* of the question at hand */
 } probe_state;
@@ -45,21 +45,22 @@ static double weight_of(uint64_t person) {
 }
 static size_t arm_of(double luck) { return (size_t)(luck * ARMS); }
 
-static faro_status probe_init(faro_learner *learner, faro_error *error) {
-  (void)error;
-  probe.params = learner->params;
+static faro_status probe_init(void *state, const faro_asker_params *params, faro_host *host,
+                              faro_error *error) {
+  (void)state, (void)host, (void)error;
+  probe.params = *params;
+  probe.own = *(const faro_optimism *)params->settings;
   return FARO_OK;
 }
 
-static uint64_t probe_term(faro_learner *learner) {
-  (void)learner;
+static uint64_t probe_term(void *state) {
+  (void)state;
   probe.terms++;
   return probe.quiet_after > 0 && probe.terms > probe.quiet_after ? 0 : probe.term;
 }
 
-static void probe_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
-                        uint64_t fits[static FARO_LEARNER_PARTS]) {
-  probe_state *s = (probe_state *)(void *)learner;
+static void probe_begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]) {
+  probe_state *s = state;
   probe.begun++;
   probe.noisy = noise[0].scale[0] > 0 && noise[1].scale[0] > 0;
   for (unsigned p = 0; p < FARO_PARTS; p++) {
@@ -68,23 +69,23 @@ static void probe_begin(faro_learner *learner, const faro_noise noise[static FAR
   }
 }
 
-static faro_pick probe_pick(faro_learner *learner, const faro_arms *arms, double luck) {
-  (void)learner;
+static faro_pick probe_pick(void *state, const faro_arms *arms, double luck) {
+  (void)state;
   assert_int_equal(arms->count, ARMS);
   const uint64_t person = probe.picks++;
   probe.luck[person] = luck;
   return (faro_pick){.arm = arm_of(luck), .part = part_of(person), .weight = weight_of(person)};
 }
 
-static void probe_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]) {
-  probe_state *s = (probe_state *)(void *)learner;
+static void probe_see(void *state, const faro_statistics sum[FARO_PARTS]) {
+  probe_state *s = state;
   probe.seen_at[probe.seen++] = probe.picks;
   for (unsigned p = 0; p < FARO_PARTS; p++) memcpy(probe.gram[p], sum[p].sum, sizeof probe.gram[p]);
   s->seen++;
 }
 
-static bool probe_ask(faro_learner *learner, faro_question *question) {
-  probe_state *s = (probe_state *)(void *)learner;
+static bool probe_ask(void *state, faro_question *question) {
+  probe_state *s = state;
   static const double start[D];
   if (s->seen % probe.every != 0) return false;
   const unsigned part = s->left[0] > 0 ? 0 : 1;
@@ -96,15 +97,18 @@ static bool probe_ask(faro_learner *learner, faro_question *question) {
   return true;
 }
 
-static void probe_answer(faro_learner *learner, const faro_reply *reply) {
-  probe_state *s = (probe_state *)(void *)learner;
-  memcpy(probe.theta[s->part], reply->theta, sizeof probe.theta[s->part]);
+static void probe_answer(void *state, const faro_answer *answer) {
+  probe_state *s = state;
+  memcpy(probe.theta[s->part], answer->theta, sizeof probe.theta[s->part]);
   probe.answered++;
 }
 
-static const faro_learner_kind probe_kind = {
-    .name = "probe",
-    .summary = "",
+static const faro_asker_kind probe_kind = {
+    .about = {.name = "probe",
+              .summary = "",
+              .protocol = FARO_PROTOCOL_ASKER,
+              .settings = faro_optimism_settings,
+              .settings_size = sizeof(faro_optimism)},
     .size = sizeof(probe_state),
     .studies = FARO_STUDIES_CONTINUAL,
     .init = probe_init,
@@ -126,78 +130,63 @@ static void set_probe(uint64_t term, uint64_t fits, uint64_t every) {
 }
 
 static faro_experiment *parse(const char *learner, const char *settings, uint64_t horizon) {
-  char text[600];
-  snprintf(text, sizeof text,
-           "environment: {name: glm-logistic, dimension: %d, arms: %d}\nhorizon: %llu\n%s\n"
-           "algorithms:\n  - {learner: %s, release: none}\n",
-           D, ARMS, (unsigned long long)horizon, settings, learner);
-  faro_experiment *e = NULL;
-  assert_ok(faro_experiment_parse(&e, "glm.yaml", text, strlen(text), NULL, error));
-  return e;
+  return parse_experiment("environment: {name: glm-logistic, dimension: %d, arms: %d}\nhorizon: %llu\n%s\n"
+                          "algorithms:\n  - {learner: %s, release: none}\n",
+                          D, ARMS, (unsigned long long)horizon, settings, learner);
 }
 
-/* The cell of an experiment with glm-ucb, with the probe in its place. */
-static faro_cell *put_probe(faro_experiment *e, const char *release) {
+/* Puts the probe in the place of glm-ucb, whose settings it shares, and rehearses the cell. */
+static faro_status rehearse_probe(faro_experiment *e, const char *release, faro_error *error) {
   faro_cell *cell = &e->cell[0];
-  cell->learner = &probe_kind;
+  cell->learner = &probe_kind.about;
+  cell->loop = faro_loop_of(cell->learner);
   cell->release = faro_release_kind_find(release);
-  cell->settings.value[FARO_KEY_BATCH] = 0;
-  assert_ok(faro_try_glm(cell, error));
-  return cell;
+  cell->settings.batch = 0;
+  return cell->loop->rehearse(cell, error);
 }
 
-static faro_play_record play(const faro_cell *cell, uint64_t instance) {
-  faro_play_record record = {0};
-  assert_ok(faro_play(cell, SEED, instance, NULL, &record, error));
-  return record;
-}
-
-static faro_env *make_env(const faro_cell *cell, uint64_t instance) {
-  const faro_env_params p = faro_cell_env(cell);
-  faro_env *env = NULL;
-  assert_ok(faro_env_create(&env, faro_cell_env_kind(cell), &p, error));
-  faro_env_begin(env, SEED, instance);
-  return env;
+static faro_cell *put_probe(faro_experiment *e, const char *release) {
+  assert_ok(rehearse_probe(e, release, error));
+  return &e->cell[0];
 }
 
 /* ---- tests */
 
-static void test_observers__regret_is_that_of_a_naive_loop(void **state) {
+static void test_watchers__regret_is_that_of_a_naive_loop(void **state) {
   (void)state;
   const char *const names[] = {"glm-ucb", "gloc", "ecolog"};
   for (size_t k = 0; k < 3; k++) {
     faro_experiment *e = parse(names[k], "", ROUNDS);
     const faro_cell *cell = &e->cell[0];
-    const faro_play_record record = play(cell, 3);
-    faro_env *env = make_env(cell, 3);
-    faro_learner *learner = NULL;
+    const faro_play_record record = play_cell(cell, 3);
+    faro_env *env = make_cell_env(cell, 3);
+    faro_watcher *learner = NULL;
     const double slope = 1 / (2 + exp(2) + exp(-2)); /* of the logistic function at S = 2 */
-    const faro_learner_params p = {.dimension = D,
+    const faro_watcher_params p = {.dimension = D,
                                    .horizon = ROUNDS,
-                                   .norm = 1,
                                    .failure = 0.1,
-                                   .reward = 1,
-                                   .optimism = 0.2,
                                    .link = FARO_LINK_LOGISTIC,
                                    .bound = 2,
                                    .kappa = 1 / slope,
-                                   .offers = ARMS};
-    assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
+                                   .offers = ARMS,
+                                   .calibration = FARO_CALIBRATION_TIGHT,
+                                   .settings = &(faro_optimism){.optimism = 0.2}};
+    assert_ok(faro_watcher_create(&learner, cell->learner, &p, error));
     double regret = 0;
     double x[D];
     for (int t = 0; t < ROUNDS; t++) {
-      const faro_pick pick = faro_learner_pick(learner, faro_env_arms(env), 0);
-      regret += faro_env_gap(env, pick.arm);
-      const double y = faro_env_play(env, pick.arm, x);
-      faro_learner_observe(learner, x, y);
+      const size_t arm = faro_watcher_pick(learner, faro_env_arms(env));
+      regret += faro_env_gap(env, arm);
+      const double y = faro_env_play(env, arm, x);
+      faro_watcher_observe(learner, x, y);
     }
     assert_close(record.regret, regret, 1e-9);
     assert_true(record.curve[199] == record.regret && record.curve[0] < record.curve[199]);
     assert_true(record.early == 0 && record.explored == 0 && record.users == 0);
-    assert_true(record.updates == (double)faro_learner_diagnose(learner).updates);
+    assert_true(record.updates == (double)faro_watcher_diagnose(learner).updates);
     assert_true(isnan(cell->claim.epsilon) && cell->claim.trust == FARO_TRUST_NONE);
-    assert_true(cell->cost.bits == 64 * (D + 1) && cell->settings.value[FARO_KEY_BATCH] == 1);
-    faro_learner_destroy(learner);
+    assert_true(cell->cost.bits == 64 * (D + 1) && cell->settings.batch == 1);
+    faro_watcher_destroy(learner);
     faro_env_destroy(env);
     faro_experiment_destroy(e);
   }
@@ -208,21 +197,22 @@ static void test_params__are_those_of_the_cell(void **state) {
   (void)state;
   const struct {
     const char *settings;
-    bool figure, paper;
-    double optimism;
-  } at[] = {{"calibration: tight\noptimism: 0.5", false, false, 0.5},
-            {"calibration: paper\noptimism: 0.5", false, true, 1},
-            {"calibration: figure", true, false, 1}};
+    faro_calibration calibration;
+    double optimism; /* that counts */
+  } at[] = {{"calibration: tight\noptimism: 0.5", FARO_CALIBRATION_TIGHT, 0.5},
+            {"calibration: paper\noptimism: 0.5", FARO_CALIBRATION_PAPER, 1},
+            {"calibration: figure", FARO_CALIBRATION_FIGURE, 1}};
   for (size_t i = 0; i < 3; i++) {
     faro_experiment *e = parse("glm-ucb", at[i].settings, 50);
-    assert_int_equal((int)e->cell[0].settings.value[FARO_KEY_DRAW], FARO_DRAW_BALL);
-    e->cell[0].settings.value[FARO_KEY_NORM] = 3;
+    assert_int_equal(e->cell[0].settings.draw, FARO_DRAW_BALL);
+    ((faro_env_settings *)e->cell[0].env_own)->norm = 3;
     set_probe(50, 0, 1);
     (void)put_probe(e, "none");
-    const faro_learner_params *p = &probe.params;
-    assert_true(p->figure == at[i].figure && p->paper == at[i].paper && p->optimism == at[i].optimism);
+    const faro_asker_params *p = &probe.params;
+    assert_int_equal(p->calibration, at[i].calibration);
+    assert_true(faro_optimism_of(&probe.own, p->calibration) == at[i].optimism);
     assert_true(p->dimension == D && p->horizon == 50 && p->offers == ARMS && p->bound == 3);
-    assert_true(p->link == FARO_LINK_LOGISTIC && p->reward == 1 && p->failure == 0.1);
+    assert_true(p->link == FARO_LINK_LOGISTIC && p->failure == 0.1);
     assert_close(p->kappa, 2 + exp(3) + exp(-3), 1e-11);
     faro_experiment_destroy(e);
   }
@@ -230,25 +220,25 @@ static void test_params__are_those_of_the_cell(void **state) {
 
 static void test_draw__may_be_said(void **state) {
   (void)state;
-  static const char text[] = "environment: {name: glm-probit, draw: sphere, norm: 0.5}\nhorizon: 10\n"
-                             "calibration: figure\nalgorithms: [{learner: gloc, release: none}]\n";
-  faro_experiment *e = NULL;
-  assert_ok(faro_experiment_parse(&e, "d.yaml", text, strlen(text), NULL, error));
-  assert_int_equal((int)e->cell[0].settings.value[FARO_KEY_DRAW], FARO_DRAW_SPHERE);
-  assert_true(faro_cell_env(&e->cell[0]).norm == 0.5);
+  faro_experiment *e =
+      parse_experiment("environment: {name: glm-probit, draw: sphere, norm: 0.5}\nhorizon: 10\n"
+                       "calibration: figure\nalgorithms: [{learner: gloc, release: none}]\n");
+  assert_int_equal(e->cell[0].settings.draw, FARO_DRAW_SPHERE);
+  assert_true(faro_cell_facts(&e->cell[0]).bound == 0.5);
   faro_experiment_destroy(e);
 }
 
-/* Everything once more from the log: who played what, whose data went where, what was seen and answered, what was regretted
- * before the first answer of part 1. Terms of 300 people: 300, 300, 300, 100. */
+/* Everything once more from the log: who played what, whose data went where, what was seen and
+ * answered, what was regretted before the first answer of part 1. Terms of 300 people: 300, 300,
+ * 300, 100. */
 static void test_studies__everything_is_that_of_a_naive_loop(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", ROUNDS);
   set_probe(300, 1, 200);
   const faro_cell *cell = put_probe(e, "none");
-  assert_true(cell->settings.value[FARO_KEY_BATCH] == 1);
+  assert_true(cell->settings.batch == 1);
   set_probe(300, 1, 200); /* forget the trial */
-  const faro_play_record record = play(cell, 5);
+  const faro_play_record record = play_cell(cell, 5);
   assert_int_equal(probe.picks, ROUNDS);
   assert_int_equal(probe.terms, 4);
   assert_int_equal(probe.begun, 4);
@@ -256,9 +246,9 @@ static void test_studies__everything_is_that_of_a_naive_loop(void **state) {
   assert_int_equal(probe.answered, 6);      /* after 200, 400 and 800 sums, each in another term */
   assert_true(record.updates == 6 && record.users == ROUNDS);
   assert_false(probe.noisy);
-  faro_env *env = make_env(cell, 5);
+  faro_env *env = make_cell_env(cell, 5);
   faro_sim_rng luck;
-  faro_sim_open(&luck, SEED, 5, FARO_ROLE_LUCK);
+  faro_sim_open(&luck, PLAY_SEED, 5, FARO_ROLE_LUCK);
   double regret = 0;
   double early = 0;
   double explored = 0;
@@ -303,15 +293,16 @@ static void test_studies__everything_is_that_of_a_naive_loop(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* Sums after every 40 people, and once more at the end of the term of 100; nothing after the last person. */
+/* Sums after every 40 people, and once more at the end of the term of 100; nothing after the last
+ * person. */
 static void test_studies__are_seen_after_batches_and_at_the_end_of_a_term(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", 210);
   set_probe(100, 0, 1);
   faro_cell *cell = put_probe(e, "none");
-  cell->settings.value[FARO_KEY_BATCH] = 40;
+  cell->settings.batch = 40;
   set_probe(100, 0, 1);
-  (void)play(cell, 0);
+  (void)play_cell(cell, 0);
   static const uint64_t at[] = {40, 80, 100, 140, 180, 200};
   assert_int_equal(probe.begun, 3);
   assert_int_equal(probe.seen, 6);
@@ -327,7 +318,7 @@ static void test_early__is_all_regret_without_an_estimate(void **state) {
   const faro_cell *cell = put_probe(e, "none");
   set_probe(300, 1, 1);
   probe.asks[1] = 0; /* part 0 alone is no new estimate of the parameter */
-  const faro_play_record record = play(cell, 0);
+  const faro_play_record record = play_cell(cell, 0);
   assert_int_equal(probe.answered, 1);
   assert_true(record.early == record.regret && record.regret > 0);
   faro_experiment_destroy(e);
@@ -342,23 +333,24 @@ static void test_claims__are_of_a_term_and_kept_by_all(void **state) {
   assert_true(cell->claim.epsilon <= 2 && cell->claim.delta <= 1e-3 && cell->claim.proven);
   assert_int_equal(cell->claim.trust, FARO_TRUST_JOINT);
   assert_true(probe.noisy);
-  assert_true(cell->settings.value[FARO_KEY_BATCH] == 5); /* the cube root of 200 is 5.8: 40 sums in a term */
+  assert_true(cell->settings.batch == 5); /* the cube root of 200 is 5.8: 40 sums in a term */
   set_probe(200, 1, 40);
-  const faro_play_record record = play(cell, 0);
+  const faro_play_record record = play_cell(cell, 0);
   assert_true(record.updates == 2 && record.early < record.regret);
   set_probe(200, 1, 40);
-  faro_play_record again = play(cell, 0);
+  faro_play_record again = play_cell(cell, 0);
   again.seconds = record.seconds;
   assert_memory_equal(&record, &again, sizeof record);
   cell->claim.epsilon = 1;
   faro_error error = {0};
   set_probe(200, 1, 40);
-  assert_int_equal(faro_play(cell, SEED, 0, NULL, &again, &error), FARO_INVALID);
+  assert_int_equal(try_cell(cell, &again, &error), FARO_INVALID);
   assert_non_null(strstr(error.message, "a term of 200 people has a weaker claim"));
   faro_experiment_destroy(e);
 }
 
-/* No more terms: the rest of the horizon is played and regretted, but nobody is asked, and nobody pays. */
+/* No more terms: the rest of the horizon is played and regretted, but nobody is asked, and nobody
+ * pays. */
 static void test_terms__of_nobody_are_played_without_a_study(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 300);
@@ -368,7 +360,7 @@ static void test_terms__of_nobody_are_played_without_a_study(void **state) {
   assert_int_equal(probe.begun, 1);
   set_probe(100, 1, 25);
   probe.quiet_after = 1;
-  const faro_play_record record = play(cell, 7);
+  const faro_play_record record = play_cell(cell, 7);
   assert_int_equal(probe.picks, 300);
   assert_int_equal(probe.terms, 2);
   assert_int_equal(probe.begun, 1);
@@ -377,7 +369,7 @@ static void test_terms__of_nobody_are_played_without_a_study(void **state) {
   assert_int_equal(probe.answered, 2);
   assert_true(record.users == 100 && record.posted == 0);
   assert_true(record.sent == 100 * 2 * 64 * D * (D + 1) / 2); /* two sums of 64-bit numbers */
-  faro_env *env = make_env(cell, 7);
+  faro_env *env = make_cell_env(cell, 7);
   double regret = 0;
   double early = 0;
   double x[D];
@@ -395,17 +387,13 @@ static void test_terms__of_nobody_are_played_without_a_study(void **state) {
 }
 
 static void assert_refused(faro_experiment *e, const char *release, const char *text) {
-  faro_cell *cell = &e->cell[0];
   faro_error why = {0};
-  cell->learner = &probe_kind;
-  cell->release = faro_release_kind_find(release);
-  cell->settings.value[FARO_KEY_BATCH] = 0;
-  assert_int_equal(faro_try_glm(cell, &why), FARO_INVALID);
+  assert_int_equal(rehearse_probe(e, release, &why), FARO_INVALID);
   assert_memory_equal(why.message, text, strlen(text));
 }
 
 /* A learner that would ask nobody, and one whose second term, of one person, no shuffler can hide. */
-static void test_try__refuses_what_any_term_would(void **state) {
+static void test_rehearse__refuses_what_any_term_would(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 101);
   set_probe(0, 0, 1);
@@ -435,20 +423,21 @@ static faro_cost cost_alone(const faro_cell *cell, bool fitted) {
   const double x[D] = {0.5, 0.5, 0};
   double theta[D] = {0};
   faro_answer answer = {.theta = theta};
-  const faro_ask ask = {.part = 1, .ridge = 0.5, .region = {.radius = 2}, .start = x};
+  const faro_question question = {.part = 1, .ridge = 0.5, .region = {.radius = 2}, .start = x};
   faro_study *study = NULL;
   faro_sim_rng sim;
   faro_sim_open(&sim, 99, 0, FARO_ROLE_USER);
   assert_ok(faro_study_create(&study, cell->release, &p, error));
   assert_ok(faro_study_allow(study, fits, error));
   for (int i = 0; i < 100; i++) (void)faro_study_add(study, x, 1, 1, 0.1, &sim);
-  if (fitted) assert_ok(faro_study_fit(study, &ask, &sim, &answer, error));
+  if (fitted) assert_ok(faro_study_fit(study, &question, &sim, &answer, error));
   const faro_cost cost = faro_study_cost(study);
   faro_study_destroy(study);
   return cost;
 }
 
-/* Two terms of 100 people through a shuffler; a fit at the end of the first, none after the last person. */
+/* Two terms of 100 people through a shuffler; a fit at the end of the first, none after the last
+ * person. */
 static void test_cost__is_of_a_term_with_its_fits(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 200);
@@ -457,7 +446,7 @@ static void test_cost__is_of_a_term_with_its_fits(void **state) {
   const faro_cell *cell = put_probe(e, "shuffle-bits");
   set_probe(100, 1, 1);
   probe.fits[0] = probe.asks[0] = 0;
-  const faro_play_record record = play(cell, 0);
+  const faro_play_record record = play_cell(cell, 0);
   const faro_cost with = cost_alone(cell, true);
   const faro_cost without = cost_alone(cell, false);
   assert_int_equal(probe.answered, 1);
@@ -480,7 +469,7 @@ static void test_fits__beyond_the_announced_abort(void **state) {
   if (child == 0) {
     signal(SIGABRT, SIG_DFL);
     if (!freopen("/dev/null", "w", stderr)) _exit(1);
-    (void)play(cell, 0);
+    (void)play_cell(cell, 0);
     _exit(0);
   }
   int status = 0;
@@ -489,25 +478,39 @@ static void test_fits__beyond_the_announced_abort(void **state) {
   faro_experiment_destroy(e);
 }
 
-static void test_play__stops_and_survives_failing_allocations(void **state) {
+static bool at_once(void *context) {
+  (void)context;
+  return true;
+}
+
+static void test_play__stops_when_asked_to(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", 100);
+  faro_play_record record;
+  for (int asks = 0; asks < 2; asks++) { /* a watcher, then an asker */
+    set_probe(40, 1, 50);
+    if (asks) (void)put_probe(e, "none");
+    const faro_turn turn = {.cell = &e->cell[0], .seed = PLAY_SEED, .stopped = at_once, .record = &record};
+    faro_error error = {0};
+    assert_int_equal(faro_play(&turn, &error), FARO_INTERRUPTED);
+  }
+  faro_experiment_destroy(e);
+}
+
+/* The probe starts anew before every try. */
+static faro_status play_anew(const faro_cell *cell, faro_error *error) {
+  faro_play_record record;
+  set_probe(40, 1, 50);
+  return try_cell(cell, &record, error);
+}
+
+static void test_play__survives_failing_allocations(void **state) {
+  (void)state;
+  faro_experiment *e = parse("glm-ucb", "", 100);
+  assert_survives_exhaustion(play_anew(&e->cell[0], error));
   set_probe(40, 1, 50);
   const faro_cell *cell = put_probe(e, "none");
-  const atomic_int stop = 1;
-  faro_play_record record;
-  faro_error stopped = {0};
-  assert_int_equal(faro_play(cell, SEED, 0, &stop, &record, &stopped), FARO_INTERRUPTED);
-  faro_status status = FARO_MEMORY;
-  for (size_t n = 1; status != FARO_OK; n++) {
-    set_probe(40, 1, 50);
-    faro_error error = {0};
-    alloc_fail_at(n);
-    status = faro_play(cell, SEED, 0, NULL, &record, &error);
-    alloc_fail_at(0);
-    assert_true(status == FARO_OK || status == FARO_MEMORY);
-    assert_true(n < 1000);
-  }
+  assert_survives_exhaustion(play_anew(cell, error));
   faro_experiment_destroy(e);
 }
 
@@ -521,7 +524,7 @@ static void test_play__allocates_nothing_for_a_round(void **state) {
     const faro_cell *cell = put_probe(e, "none");
     set_probe(longer ? 1000 : 100, 1, 90);
     alloc_reset();
-    (void)play(cell, 0);
+    (void)play_cell(cell, 0);
     count[longer] = alloc_count();
     faro_experiment_destroy(e);
   }
@@ -530,7 +533,7 @@ static void test_play__allocates_nothing_for_a_round(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_observers__regret_is_that_of_a_naive_loop),
+      cmocka_unit_test(test_watchers__regret_is_that_of_a_naive_loop),
       cmocka_unit_test(test_params__are_those_of_the_cell),
       cmocka_unit_test(test_draw__may_be_said),
       cmocka_unit_test(test_studies__everything_is_that_of_a_naive_loop),
@@ -538,10 +541,11 @@ int main(void) {
       cmocka_unit_test(test_early__is_all_regret_without_an_estimate),
       cmocka_unit_test(test_claims__are_of_a_term_and_kept_by_all),
       cmocka_unit_test(test_terms__of_nobody_are_played_without_a_study),
-      cmocka_unit_test(test_try__refuses_what_any_term_would),
+      cmocka_unit_test(test_rehearse__refuses_what_any_term_would),
       cmocka_unit_test(test_cost__is_of_a_term_with_its_fits),
       cmocka_unit_test(test_fits__beyond_the_announced_abort),
-      cmocka_unit_test(test_play__stops_and_survives_failing_allocations),
+      cmocka_unit_test(test_play__stops_when_asked_to),
+      cmocka_unit_test(test_play__survives_failing_allocations),
       cmocka_unit_test(test_play__allocates_nothing_for_a_round),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

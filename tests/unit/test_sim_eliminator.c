@@ -1,41 +1,13 @@
-/* phases: the runner's loop for learners that eliminate arms, against a naive replay of it; what it counts; and what
- * happens when the population has no more clients. */
+/* eliminator: the loop of learners that eliminate arms, against a naive replay of it; what it
+ * counts; and what happens when the population has no more clients. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "env/kind.h"
-#include "sim/play.h"
-#include "support/support.h"
+#include "support/play.h"
 
-enum { ARMS = 7, SEED = 1 };
-
-static faro_experiment *parse(const char *format, ...) {
-  char text[1000];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  faro_experiment *e = NULL;
-  assert_ok(faro_experiment_parse(&e, "phases.yaml", text, strlen(text), NULL, error));
-  return e;
-}
-
-static faro_env *make_env(const faro_cell *cell, uint64_t instance) {
-  const faro_env_params p = faro_cell_env(cell);
-  faro_env *env = NULL;
-  assert_ok(
-      faro_env_create(&env, faro_env_kind_at((size_t)cell->settings.value[FARO_KEY_ENVIRONMENT]), &p, error));
-  faro_env_begin(env, SEED, instance);
-  return env;
-}
-
-static faro_play_record play(const faro_cell *cell, uint64_t instance) {
-  faro_play_record record = {0};
-  assert_ok(faro_play(cell, SEED, instance, NULL, &record, error));
-  return record;
-}
+enum { ARMS = 7 };
 
 /* ---- without privacy, written down naively: who plays what in which round */
 
@@ -57,12 +29,12 @@ static faro_heard ask(faro_env *env, const faro_plan *plan, size_t i, double *su
 }
 
 static void replay_all(replay *r, const faro_cell *cell, faro_env *env) {
-  const faro_learner_params p = faro_cell_phased(cell, faro_env_arms(env));
-  faro_learner *learner = NULL;
-  assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
+  const faro_eliminator_params p = faro_cell_eliminator(cell, faro_env_arms(env));
+  faro_eliminator *learner = NULL;
+  assert_ok(faro_eliminator_create(&learner, cell->learner, &p, error));
   while (r->rounds < r->horizon) {
     const faro_plan *plan = NULL;
-    assert_ok(faro_learner_plan(learner, &plan, error));
+    assert_ok(faro_eliminator_plan(learner, &plan, error));
     if (plan->last) {
       put(r, plan->arm[0], r->horizon);
       break;
@@ -80,21 +52,21 @@ static void replay_all(replay *r, const faro_cell *cell, faro_env *env) {
     }
     faro_heard heard[ARMS];
     for (size_t i = 0; i < plan->support; i++) heard[i] = ask(env, plan, i, sum);
-    faro_learner_hear(learner, heard);
+    assert_ok(faro_eliminator_hear(learner, heard, error));
     r->users += (double)(plan->clients > 0 ? plan->clients : total);
     r->updates++;
   }
-  faro_learner_destroy(learner);
+  faro_eliminator_destroy(learner);
 }
 
 static void assert_replayed(const faro_cell *cell, uint64_t instance) {
-  faro_env *env = make_env(cell, instance);
-  replay r = {.horizon = env->params.horizon};
+  faro_env *env = make_cell_env(cell, instance);
+  replay r = {.horizon = cell->settings.horizon};
   r.played = calloc(r.horizon, sizeof *r.played);
   assert_non_null(r.played);
   replay_all(&r, cell, env);
   assert_int_equal(r.rounds, r.horizon);
-  const faro_play_record record = play(cell, instance);
+  const faro_play_record record = play_cell(cell, instance);
   uint64_t mark[FARO_CURVE_POINTS];
   const size_t marks = faro_curve_rounds(r.horizon, mark);
   double regret = 0;
@@ -115,15 +87,15 @@ static void test_play__equals_a_naive_replay(void **state) {
   static const int horizons[] = {2, 7, 150, 1000, 5003};
   static const char *const pairs[][2] = {{"pe", "linear-fixed"},
                                          {"hanna", "linear-fixed"},
-                                         {"hanna", "linear-known"},
+                                         {"hanna", "linear-known, samples: 100"},
                                          {"dpe", "linear-population"}};
   for (size_t h = 0; h < 5; h++)
     for (size_t k = 0; k < 4; k++) {
-      faro_experiment *e =
-          parse("environment: {name: %s, dimension: 3, arms: %d, draw: sphere, samples: 100}\nhorizon: %d\n"
-                "algorithms: [{learner: %s, release: none}, {learner: %s, release: none, core: false, label: "
-                "all}]\n",
-                pairs[k][1], ARMS, horizons[h], pairs[k][0], pairs[k][0]);
+      faro_experiment *e = parse_experiment(
+          "environment: {name: %s, dimension: 3, arms: %d, draw: sphere}\nhorizon: %d\n"
+          "algorithms: [{learner: %s, release: none}, {learner: %s, release: none, core: false, label: "
+          "all}]\n",
+          pairs[k][1], ARMS, horizons[h], pairs[k][0], pairs[k][0]);
       for (uint64_t instance = 0; instance < 5; instance++)
         for (size_t c = 0; c < 2; c++) assert_replayed(&e->cell[c], instance);
       faro_experiment_destroy(e);
@@ -139,14 +111,10 @@ static faro_experiment *parse_all(const char *environment, const char *learner, 
     if (faro_release_kind_takes(faro_release_kind_at(k), true))
       used += (size_t)snprintf(list + used, sizeof list - used, "%s{learner: %s, release: %s}",
                                used ? ", " : "", learner, faro_release_kind_name(faro_release_kind_at(k)));
-  char text[2000];
-  snprintf(text, sizeof text,
-           "environment: {name: %s, dimension: 3, arms: 7, draw: sphere}\nhorizon: %d\ninstances: 4\n"
-           "delta: 0.01\nalgorithms: [%s]\n",
-           environment, horizon, list);
-  faro_experiment *e = NULL;
-  assert_ok(faro_experiment_parse(&e, "phases.yaml", text, strlen(text), NULL, error));
-  return e;
+  return parse_experiment(
+      "environment: {name: %s, dimension: 3, arms: 7, draw: sphere}\nhorizon: %d\ninstances: 4\n"
+      "delta: 0.01\nalgorithms: [%s]\n",
+      environment, horizon, list);
 }
 
 static void test_play__curves_rise_and_end_at_the_regret(void **state) {
@@ -157,7 +125,7 @@ static void test_play__curves_rise_and_end_at_the_regret(void **state) {
     faro_experiment *e = parse_all(pairs[k][1], pairs[k][0], 2000);
     assert_true(e->count >= 9);
     for (size_t c = 0; c < e->count; c++) {
-      const faro_play_record record = play(&e->cell[c], c);
+      const faro_play_record record = play_cell(&e->cell[c], c);
       for (int i = 0; i < FARO_CURVE_POINTS; i++)
         assert_true(isfinite(record.curve[i]) && record.curve[i] >= (i > 0 ? record.curve[i - 1] : 0));
       assert_true(record.curve[FARO_CURVE_POINTS - 1] == record.regret);
@@ -172,7 +140,7 @@ static void test_play__communication_is_users_times_bits(void **state) {
   faro_experiment *e = parse_all("linear-fixed", "pe", 2000);
   size_t checked = 0;
   for (size_t c = 0; c < e->count; c++) { /* one number for each user; of bits, as many as the release says */
-    const faro_play_record record = play(&e->cell[c], 0);
+    const faro_play_record record = play_cell(&e->cell[c], 0);
     const char *name = faro_release_kind_name(e->cell[c].release);
     assert_true(record.users <= 2000);
     assert_true(record.sent >= record.users);
@@ -208,11 +176,12 @@ static void test_population__without_clients_plays_the_best_arm_on(void **state)
     double users;
   } at[] = {{1, 0}, {2, 2}, {4, 4}, {10, 7}, {11, 11}, {24, 17}};
   for (size_t i = 0; i < 6; i++) {
-    faro_experiment *e = parse("environment: {name: linear-population, dimension: 3, arms: 7, draw: sphere, "
-                               "population: %d}\nhorizon: 3000\nalpha: 0.5\ninstances: 5\nepsilon: 0.1\n"
-                               "algorithms: [{learner: dpe, release: local}]\n",
-                               at[i].population);
-    const faro_play_record record = play(&e->cell[0], 2);
+    faro_experiment *e =
+        parse_experiment("environment: {name: linear-population, dimension: 3, arms: 7, draw: sphere, "
+                         "population: %d}\nhorizon: 3000\nalpha: 0.5\ninstances: 5\nepsilon: 0.1\n"
+                         "algorithms: [{learner: dpe, release: local}]\n",
+                         at[i].population);
+    const faro_play_record record = play_cell(&e->cell[0], 2);
     assert_true(record.users == at[i].users);
     assert_true(record.exhausted >= 1 && record.exhausted <= 3000);
     assert_true(isfinite(record.regret) && record.curve[FARO_CURVE_POINTS - 1] == record.regret);
@@ -233,18 +202,18 @@ static void test_population__without_clients_plays_the_best_arm_on(void **state)
   }
 }
 
-/* DPE-FixedU spends what DPE does, but for rounding up and the phases it has. */
-/* Equal communication, on the same instance: most within five per cent, whole numbers of clients further off at times. */
+/* Equal communication, on the same instance: most within five per cent, whole numbers of clients
+ * further off at times. */
 static void test_clients__fixed_ones_communicate_as_much_as_growing_ones(void **state) {
   (void)state;
-  faro_experiment *e =
-      parse("environment: {name: linear-population, dimension: 3, arms: 30, draw: sphere}\nhorizon: 100000\n"
-            "algorithms: [{learner: dpe, release: none}, {learner: dpe, release: none, clients: fixed, "
-            "label: f}]\n");
+  faro_experiment *e = parse_experiment(
+      "environment: {name: linear-population, dimension: 3, arms: 30, draw: sphere}\nhorizon: 100000\n"
+      "algorithms: [{learner: dpe, release: none}, {learner: dpe, release: none, clients: fixed, "
+      "label: f}]\n");
   int near = 0;
   for (uint64_t instance = 0; instance < 20; instance++) {
-    const faro_play_record growing = play(&e->cell[0], instance);
-    const faro_play_record fixed = play(&e->cell[1], instance);
+    const faro_play_record growing = play_cell(&e->cell[0], instance);
+    const faro_play_record fixed = play_cell(&e->cell[1], instance);
     near += fabs(fixed.sent / growing.sent - 1) < 0.1;
     assert_true(fmod(fixed.users, fixed.updates) == 0); /* as many in each phase */
     assert_true(fixed.sent < 2 * growing.sent && growing.sent < 2 * fixed.sent);
@@ -253,34 +222,36 @@ static void test_clients__fixed_ones_communicate_as_much_as_growing_ones(void **
   faro_experiment_destroy(e);
 }
 
-/* ---- the shuffler's order: of 003 Alg. 3's first phase, which arms come first and second, as from an urn. */
+/* ---- the shuffler's order: which arms come first and second in the first phase of Hanna et al.
+ * 2022, Alg. 3, as from an urn. */
 static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
   (void)state;
   enum { RUNS = 4000 };
-  faro_experiment *e =
-      parse("environment: {name: linear-fixed, dimension: 2, arms: 2, draw: sphere}\nhorizon: 100\n"
-            "algorithms: [{learner: hanna, release: shuffle-laplace}]\n");
+  faro_experiment *e = parse_experiment(
+      "environment: {name: linear-fixed, dimension: 2, arms: 2, draw: sphere}\nhorizon: 100\n"
+      "algorithms: [{learner: hanna, release: shuffle-laplace}]\n");
   const faro_cell *cell = &e->cell[0];
   double observed[4] = {0};
   double expected[4] = {0};
   for (uint64_t run = 0; run < RUNS; run++) {
-    faro_env *env = make_env(cell, run);
-    const faro_learner_params p = faro_cell_phased(cell, faro_env_arms(env));
-    faro_learner *learner = NULL;
+    faro_env *env = make_cell_env(cell, run);
+    const faro_eliminator_params p = faro_cell_eliminator(cell, faro_env_arms(env));
+    faro_eliminator *learner = NULL;
     const faro_plan *plan = NULL;
-    assert_ok(faro_learner_create(&learner, cell->learner, &p, error));
-    assert_ok(faro_learner_plan(learner, &plan, error));
+    assert_ok(faro_eliminator_create(&learner, cell->learner, &p, error));
+    assert_ok(faro_eliminator_plan(learner, &plan, error));
     assert_int_equal(plan->support, 2);
     const double left[2] = {(double)plan->pulls[0], (double)plan->pulls[1]};
     const double total = left[0] + left[1];
     for (size_t i = 0; i < 4; i++)
       expected[i] += left[i / 2] / total * (left[i % 2] - (i / 2 == i % 2)) / (total - 1);
-    const faro_play_record record = play(cell, run); /* a mark every round, and the best arm has no regret */
+    const faro_play_record record =
+        play_cell(cell, run); /* a mark every round, and the best arm has no regret */
     const size_t best = plan->arm[0] == faro_env_best(env) ? 0 : 1;
     const size_t first = record.curve[0] == 0 ? best : 1 - best;
     const size_t second = record.curve[1] == record.curve[0] ? best : 1 - best;
     observed[2 * first + second]++;
-    faro_learner_destroy(learner);
+    faro_eliminator_destroy(learner);
     faro_env_destroy(env);
   }
   assert_chi_square(observed, expected, 4);
@@ -292,19 +263,10 @@ static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
 static void test_play__survives_exhausted_memory(void **state) {
   (void)state;
   faro_experiment *e =
-      parse("environment: {name: linear-fixed, dimension: 3, arms: 5, draw: sphere}\nhorizon: 60\n"
-            "algorithms: [{learner: hanna, release: central-laplace}]\n");
-  size_t n = 1;
-  for (; n < 500; n++) {
-    faro_play_record record = {0};
-    faro_error error = {0};
-    alloc_fail_at(n);
-    const faro_status status = faro_play(&e->cell[0], SEED, 0, NULL, &record, &error);
-    alloc_reset();
-    if (status == FARO_OK) break;
-    assert_int_equal(status, FARO_MEMORY);
-  }
-  assert_true(n > 20 && n < 500);
+      parse_experiment("environment: {name: linear-fixed, dimension: 3, arms: 5, draw: sphere}\nhorizon: 60\n"
+                       "algorithms: [{learner: hanna, release: central-laplace}]\n");
+  faro_play_record record;
+  assert_survives_exhaustion(try_cell(&e->cell[0], &record, error));
   faro_experiment_destroy(e);
 }
 

@@ -1,10 +1,10 @@
-/* elimination: whole phases of dpe, pe and hanna against a naive second implementation, the widths against their
- * formulas, and what is refused. */
+/* eliminator: whole phases of dpe, pe and hanna against a naive second implementation, the widths
+ * against their formulas, and what is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "learner/elimination.h"
+#include "learner/eliminator.h"
 #include "support/support.h"
 
 enum { D = 5, K = 24, HORIZON = 20000 };
@@ -93,11 +93,13 @@ static double naive_inner(naive *n, size_t a, size_t b) {
 typedef struct setup {
   const char *learner;
   bool paper, core;
-  int noise; /* 0: none, 1: Gaussian of different sizes, 2: one Laplace variable, 3: one for each user, but of the first arm */
+  /* 0: none; 1: Gaussian of different sizes; 2: one Laplace variable; 3: one for each user, but one
+   * for the first arm */
+  int noise;
   uint64_t clients; /* fixed; 0: growing */
 } setup;
 
-static const double ALPHA = 0.7;
+#define ALPHA 0.7
 static const double SPREAD = 0.3;
 static const double REWARD = 0.8;
 static const double FAILURE = 0.05;
@@ -113,7 +115,8 @@ static double naive_clients(const setup *s, size_t phase) {
   return s->clients > 0 ? (double)s->clients : ceil(pow(2, ALPHA * (double)phase));
 }
 
-/* The spec of the papers: 002 eq. (3) and (54), 003 Alg. 1 and 2, with noise as a standard deviation or a scale. */
+/* As published: Li, Zhou & Ji 2022, eq. (3) and (54); Hanna et al. 2022, Alg. 1 and 2. Noise is a
+ * standard deviation or a scale. */
 static double published(const setup *s, const naive *n, const faro_arms *arms, const faro_plan *plan,
                         const faro_heard *heard, double h) {
   const double d = (double)arms->dimension;
@@ -207,7 +210,8 @@ typedef struct world {
   double x[D * 32], theta[D];
 } world;
 
-/* Arms of a given rank: uniform directions of the first `rank` axes, turned by a fixed rotation; lengths differ. */
+/* Arms of a given rank: uniform directions of the first `rank` axes, turned by a fixed rotation;
+ * lengths differ. */
 static void draw_world(world *w, size_t d, size_t count, size_t rank, uint64_t seed) {
   faro_sim_rng sim;
   faro_sim_open(&sim, 51, seed, FARO_ROLE_CONTEXT);
@@ -237,30 +241,31 @@ static double value(const world *w, size_t a) {
   return mean;
 }
 
-static faro_learner_params params_of(const setup *s, const world *w) {
-  return (faro_learner_params){.dimension = w->arms.dimension,
-                               .horizon = HORIZON,
-                               .norm = 1,
-                               .failure = FAILURE,
-                               .reward = REWARD,
-                               .arms = &w->arms,
-                               .paper = s->paper,
-                               .core = s->core,
-                               .alpha = ALPHA,
-                               .clients = s->clients,
-                               .spread = SPREAD};
+static const faro_eliminator_settings settings_of[2] = {{.core = false, .alpha = ALPHA},
+                                                        {.core = true, .alpha = ALPHA}};
+
+static faro_eliminator_params params_of(const setup *s, const world *w) {
+  return (faro_eliminator_params){.arms = &w->arms,
+                                  .horizon = HORIZON,
+                                  .failure = FAILURE,
+                                  .reward = REWARD,
+                                  .spread = SPREAD,
+                                  .clients = s->clients,
+                                  .calibration = s->paper ? FARO_CALIBRATION_PAPER : FARO_CALIBRATION_TIGHT,
+                                  .settings = &settings_of[s->core]};
 }
 
-static faro_learner *make(const setup *s, const world *w) {
-  const faro_learner_params p = params_of(s, w);
-  faro_learner *learner = NULL;
-  assert_ok(faro_learner_create(&learner, faro_learner_kind_find(s->learner), &p, error));
+static faro_eliminator *make(const setup *s, const world *w) {
+  const faro_eliminator_params p = params_of(s, w);
+  faro_eliminator *learner = NULL;
+  assert_ok(faro_eliminator_create(&learner, faro_learner_find(s->learner), &p, error));
   return learner;
 }
 
 /* ---- whole phases */
 
-/* What could come back: means with an error that shrinks, and noise of the kind that the setup has. */
+/* What could come back: means with an error that shrinks, and noise of the kind that the setup
+ * has. */
 static void answer(const setup *s, const world *w, const faro_plan *plan, faro_sim_rng *sim,
                    faro_heard *heard) {
   for (size_t i = 0; i < plan->support; i++) {
@@ -274,8 +279,8 @@ static void answer(const setup *s, const world *w, const faro_plan *plan, faro_s
 }
 
 /* Pulls are ceil(h pi) of a design that is good enough by its definition, or alike for all. */
-static void check_plan(naive *n, const setup *s, const faro_elimination *e, const faro_plan *plan, double h) {
-  const faro_arms *arms = e->learner.params.arms;
+static void check_plan(naive *n, const setup *s, const faro_eliminator *e, const faro_plan *plan, double h) {
+  const faro_arms *arms = e->params.arms;
   double left = 0;
   double weight[K] = {0};
   for (size_t a = 0; a < arms->count; a++) left += n->in[a];
@@ -295,7 +300,7 @@ static void check_plan(naive *n, const setup *s, const faro_elimination *e, cons
 }
 
 /* Before: who was in; after: what the learner made of it. */
-static void check_heard(const naive *n, const faro_elimination *e, const size_t *before, size_t count) {
+static void check_heard(const naive *n, const faro_eliminator *e, const size_t *before, size_t count) {
   const faro_arms *z = e->design->coordinates;
   for (size_t a = 0; a < count; a++) {
     double mean = 0;
@@ -310,14 +315,14 @@ static size_t play(const setup *s, const world *w, uint64_t seed) {
   const size_t count = w->arms.count;
   faro_sim_rng sim;
   faro_sim_open(&sim, 52, seed, FARO_ROLE_USER);
-  faro_learner *learner = make(s, w);
-  const faro_elimination *e = (const faro_elimination *)(const void *)learner;
+  faro_eliminator *learner = make(s, w);
+  const faro_eliminator *e = learner;
   naive n = {0};
   for (size_t a = 0; a < count; a++) n.in[a] = true;
   size_t phase = 1;
   for (; phase <= 14; phase++) {
     const faro_plan *plan = NULL;
-    assert_ok(faro_learner_plan(learner, &plan, error));
+    assert_ok(faro_eliminator_plan(learner, &plan, error));
     const bool ends = strcmp(s->learner, "hanna") == 0 && (double)phase > floor(log(HORIZON)) - 1;
     assert_true(plan->last == (ends || e->actives == 1));
     if (plan->last) {
@@ -336,20 +341,20 @@ static size_t play(const setup *s, const world *w, uint64_t seed) {
     memcpy(before, e->active, actives * sizeof *before);
     answer(s, w, plan, &sim, heard);
     naive_estimate(&n, s, &w->arms, plan, heard, e->h);
-    faro_learner_hear(learner, heard);
+    assert_ok(faro_eliminator_hear(learner, heard, error));
     check_heard(&n, e, before, actives);
     naive_drop(&n, count);
     size_t left = 0;
     for (size_t a = 0; a < count; a++) {
-      assert_true(faro_learner_holds(learner, a) == n.in[a]);
+      assert_true(faro_eliminator_holds(learner, a) == n.in[a]);
       left += n.in[a];
     }
-    assert_int_equal(faro_learner_diagnose(learner).active, left);
-    assert_int_equal(faro_learner_diagnose(learner).updates, phase);
-    assert_int_equal(faro_learner_best(learner), naive_best(&n, count));
+    assert_int_equal(faro_eliminator_left(learner), left);
+    assert_int_equal(faro_eliminator_diagnose(learner).updates, phase);
+    assert_int_equal(faro_eliminator_best(learner), naive_best(&n, count));
   }
   const size_t dropped = count - e->actives;
-  faro_learner_destroy(learner);
+  faro_eliminator_destroy(learner);
   return dropped;
 }
 
@@ -383,53 +388,82 @@ static void test_last__is_the_better_of_two_arms(void **state) {
       w.arms.x = w.x;
       w.x[better] = w.x[w.arms.stride + 1 - better] = 1; /* (1, 0) and (0, 1) */
       w.theta[0] = 1;
-      faro_learner *learner = make(&s, &w);
+      faro_eliminator *learner = make(&s, &w);
       const faro_plan *plan = NULL;
       for (int phase = 0; phase < 30; phase++) {
-        assert_ok(faro_learner_plan(learner, &plan, error));
+        assert_ok(faro_eliminator_plan(learner, &plan, error));
         if (plan->last) break;
         faro_heard heard[2];
         for (size_t i = 0; i < plan->support; i++) {
           const double count = plan->clients > 0 ? (double)plan->clients : (double)plan->pulls[i];
           heard[i] = (faro_heard){.sum = count * value(&w, plan->arm[i]), .count = count};
         }
-        faro_learner_hear(learner, heard);
+        assert_ok(faro_eliminator_hear(learner, heard, error));
       }
       assert_true(plan->last);
       assert_int_equal(plan->arm[0], better);
-      assert_int_equal(faro_learner_diagnose(learner).active, 1);
-      assert_true(faro_learner_holds(learner, better) && !faro_learner_holds(learner, 1 - better));
-      assert_ok(faro_learner_plan(learner, &plan, error)); /* and so it stays */
+      assert_int_equal(faro_eliminator_left(learner), 1);
+      assert_true(faro_eliminator_holds(learner, better) && !faro_eliminator_holds(learner, 1 - better));
+      assert_ok(faro_eliminator_plan(learner, &plan, error)); /* and so it stays */
       assert_true(plan->last && plan->arm[0] == better);
-      faro_learner_destroy(learner);
+      faro_eliminator_destroy(learner);
     }
+}
+
+/* A plan must be heard of before the next, and only once. */
+static void test_plan__and_hear_take_turns(void **state) {
+  (void)state;
+  for (size_t l = 0; l < 3; l++) {
+    const setup s = {.learner = learners[l], .core = true};
+    world w;
+    draw_world(&w, 3, 8, 3, 3);
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 54, 0, FARO_ROLE_USER);
+    faro_eliminator *learner = make(&s, &w);
+    const faro_plan *plan = NULL;
+    faro_heard heard[K] = {{0}};
+    assert_int_equal(faro_eliminator_hear(learner, heard, NULL), FARO_INVALID);
+    assert_ok(faro_eliminator_plan(learner, &plan, error));
+    assert_false(plan->last);
+    assert_int_equal(faro_eliminator_plan(learner, &plan, NULL), FARO_INVALID);
+    answer(&s, &w, plan, &sim, heard);
+    assert_ok(faro_eliminator_hear(learner, heard, error));
+    assert_int_equal(faro_eliminator_hear(learner, heard, NULL), FARO_INVALID);
+    assert_int_equal(faro_eliminator_diagnose(learner).updates, 1);
+    faro_eliminator_destroy(learner);
+  }
 }
 
 /* ---- refusals */
 
-static void assert_refused(const faro_learner_params *p, const char *start) {
-  for (size_t l = 0; l < 3; l++) {
-    faro_learner *learner = NULL;
-    faro_error error = {0};
-    assert_int_equal(faro_learner_create(&learner, faro_learner_kind_find(learners[l]), p, &error),
-                     FARO_INVALID);
-    assert_null(learner);
-    if (strncmp(error.message, start, strlen(start)) != 0) fail_msg("%s", error.message);
-  }
+static void assert_refused_by(const char *name, const faro_eliminator_params *p, const char *start) {
+  faro_eliminator *learner = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_eliminator_create(&learner, faro_learner_find(name), p, &error), FARO_INVALID);
+  assert_null(learner);
+  if (strncmp(error.message, start, strlen(start)) != 0) fail_msg("%s", error.message);
 }
 
-static void test_create__refuses_arms_and_alpha_that_make_no_sense(void **state) {
+static void assert_refused(const faro_eliminator_params *p, const char *start) {
+  for (size_t l = 0; l < 3; l++) assert_refused_by(learners[l], p, start);
+}
+
+static void test_create__refuses_arms_and_settings_that_make_no_sense(void **state) {
   (void)state;
   const setup s = {.learner = "pe", .core = true};
   world w;
   draw_world(&w, 3, 6, 3, 1);
-  const faro_learner_params good = params_of(&s, &w);
-  faro_learner_params p = good;
+  const faro_eliminator_params good = params_of(&s, &w);
+  faro_eliminator_params p = good;
   const double alphas[] = {0, 1, -0.5, 2, (double)NAN};
   for (size_t i = 0; i < 5; i++) {
-    p.alpha = alphas[i];
-    assert_refused(&p, "alpha must be above 0 and below 1");
+    const faro_eliminator_settings own = {.core = true, .alpha = alphas[i]};
+    p.settings = &own;
+    assert_refused_by("dpe", &p, "alpha must be above 0 and below 1");
   }
+  p = good;
+  p.calibration = FARO_CALIBRATION_FIGURE; /* the papers have no other rules behind their figures */
+  assert_refused(&p, "calibration figure is not offered by learner ");
   p = good;
   p.arms = NULL;
   assert_refused(&p, "arms must be 2 or more (got 0)");
@@ -451,14 +485,15 @@ static void test_create__refuses_arms_and_alpha_that_make_no_sense(void **state)
   }
 }
 
-/* Two arms that are the same would stay for good: the caller meant something else. Hardly different is different. */
+/* Two arms that are the same would stay for good: the caller meant something else. Hardly different
+ * is different. */
 static void test_create__refuses_arms_that_are_the_same(void **state) {
   (void)state;
   const setup s = {.learner = "pe", .core = true, .noise = 1};
   world w;
   draw_world(&w, 3, 20, 3, 2);
   for (size_t i = 0; i < 3; i++) w.x[i * w.arms.stride + 13] = w.x[i * w.arms.stride + 4];
-  const faro_learner_params p = params_of(&s, &w);
+  const faro_eliminator_params p = params_of(&s, &w);
   assert_refused(&p, "arms must differ (arms 4 and 13 are the same)");
   w.x[13] += 1e-12; /* the span ignores it */
   (void)play(&s, &w, 2);
@@ -469,7 +504,7 @@ static void test_create__refuses_arms_that_are_all_zero(void **state) {
   const setup s = {.learner = "pe", .core = true};
   world w = {.arms = {.dimension = 2, .count = 3, .stride = faro_arm_stride(3)}};
   w.arms.x = w.x;
-  const faro_learner_params p = params_of(&s, &w);
+  const faro_eliminator_params p = params_of(&s, &w);
   assert_refused(&p, "arms must not all be zero");
 }
 
@@ -492,24 +527,12 @@ static void test_create__survives_exhausted_memory(void **state) {
   draw_world(&w, 3, 6, 3, 1);
   for (size_t l = 0; l < 3; l++) {
     const setup s = {.learner = learners[l], .core = true};
-    const faro_learner_params p = params_of(&s, &w);
-    size_t n = 1;
-    for (; n < 200; n++) {
-      faro_learner *learner = NULL;
-      faro_error error = {0};
-      alloc_fail_at(n);
-      const faro_status status = faro_learner_create(&learner, faro_learner_kind_find(s.learner), &p, &error);
-      alloc_reset();
-      if (status == FARO_OK) {
-        faro_learner_destroy(learner);
-        break;
-      }
-      assert_int_equal(status, FARO_MEMORY);
-      assert_null(learner);
-      assert_true(error.message[0] != '\0');
-    }
-    assert_true(n > 10 && n < 200);
+    const faro_eliminator_params p = params_of(&s, &w);
+    faro_eliminator *learner = NULL;
+    assert_survives_exhaustion(faro_eliminator_create(&learner, faro_learner_find(s.learner), &p, error));
+    faro_eliminator_destroy(learner);
   }
+  faro_eliminator_destroy(NULL);
 }
 
 /* All memory is there from the start. */
@@ -521,18 +544,18 @@ static void test_phases__allocate_nothing(void **state) {
     draw_world(&w, 3, 20, 3, 4);
     faro_sim_rng sim;
     faro_sim_open(&sim, 53, 0, FARO_ROLE_USER);
-    faro_learner *learner = make(&s, &w);
+    faro_eliminator *learner = make(&s, &w);
     alloc_reset();
     for (int phase = 0; phase < 5; phase++) {
       const faro_plan *plan = NULL;
       faro_heard heard[K];
-      assert_ok(faro_learner_plan(learner, &plan, error));
+      assert_ok(faro_eliminator_plan(learner, &plan, error));
       if (plan->last) break;
       answer(&s, &w, plan, &sim, heard);
-      faro_learner_hear(learner, heard);
+      assert_ok(faro_eliminator_hear(learner, heard, error));
     }
     assert_int_equal(alloc_count(), 0);
-    faro_learner_destroy(learner);
+    faro_eliminator_destroy(learner);
   }
 }
 
@@ -540,7 +563,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_phases__equal_the_naive_ones),
       cmocka_unit_test(test_last__is_the_better_of_two_arms),
-      cmocka_unit_test(test_create__refuses_arms_and_alpha_that_make_no_sense),
+      cmocka_unit_test(test_plan__and_hear_take_turns),
+      cmocka_unit_test(test_create__refuses_arms_and_settings_that_make_no_sense),
       cmocka_unit_test(test_create__refuses_arms_that_are_the_same),
       cmocka_unit_test(test_create__refuses_arms_that_are_all_zero),
       cmocka_unit_test(test_phases__an_arm_of_length_zero_is_an_arm_like_others),
