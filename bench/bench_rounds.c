@@ -1,13 +1,13 @@
-/* bench_rounds: what a simulated round costs, faro beside the textbook, for every release; and where
- * faro's time goes. Both play the same instances, so their regrets must agree up to luck. Then the learners
- * of generalised linear rewards, for which there is no textbook. */
+/* bench_rounds: what a simulated round costs, faro beside the textbook, for every release; and
+ * where faro's time goes. Both play the same instances, so their regrets must agree up to luck.
+ * Then the learners of generalised linear rewards, for which there is no textbook. */
 #include <faro/faro.h>
 
 #include <cblas.h>
 #include <math.h>
 
 #include "env/kind.h"
-#include "sim/play.h"
+#include "sim/loop.h"
 #include "textbook.h"
 #include "timing.h"
 
@@ -39,7 +39,7 @@ typedef struct table { /* what one instance needs */
   faro_env *env;
   faro_contribution contribution;
   faro_release *release;
-  faro_learner *learner;
+  faro_updater *learner;
   faro_selector *selector;
   faro_sim_rng noise;
   double *x;
@@ -66,18 +66,17 @@ static void set_release(table *t, const size *s, const rival *r) {
 static void set_table(table *t, const size *s, const rival *r, uint64_t instance) {
   faro_error error = {0};
   const faro_env_params env = {.dimension = s->dimension, .arms = s->arms, .horizon = s->horizon};
-  must(faro_env_create(&t->env, faro_env_kind_find("linear-fixed"), &env, &error), &error);
+  must(faro_env_create(&t->env, faro_env_find("linear-fixed"), &env, &error), &error);
   set_release(t, s, r);
-  const faro_learner_params learner = {.dimension = s->dimension,
+  const faro_updater_params learner = {.dimension = s->dimension,
                                        .horizon = s->horizon,
                                        .releases = s->horizon / r->batch,
                                        .norm = 1,
                                        .failure = 0.1,
                                        .reward = 1,
-                                       .optimism = 1,
-                                       .figure = true,
+                                       .calibration = FARO_CALIBRATION_FIGURE,
                                        .noise = faro_release_noise(t->release)};
-  must(faro_learner_create(&t->learner, faro_learner_kind_find("linucb"), &learner, &error), &error);
+  must(faro_updater_create(&t->learner, faro_learner_find("linucb"), &learner, &error), &error);
   must(faro_selector_create(&t->selector, s->dimension, s->arms, &error), &error);
   t->x = bench_alloc(s->dimension, sizeof *t->x);
   faro_sim_open(&t->noise, SEED, instance, FARO_ROLE_USER);
@@ -86,22 +85,22 @@ static void set_table(table *t, const size *s, const rival *r, uint64_t instance
 
 static void clear_table(table *t) {
   faro_selector_destroy(t->selector);
-  faro_learner_destroy(t->learner);
+  faro_updater_destroy(t->learner);
   faro_release_destroy(t->release);
   faro_env_destroy(t->env);
   free(t->x);
 }
 
-/* The loop of sim/play.c. */
+/* The loop of sim/updater.c, without an agent around it. */
 static double play(table *t, uint64_t rounds) {
   double regret = 0;
   for (uint64_t round = 0; round < rounds; round++) {
-    const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
+    const size_t arm = faro_select(t->selector, faro_updater_policy(t->learner), faro_env_arms(t->env), NULL);
     regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
     if (faro_release_absorb(t->release, t->x, reward, &t->noise)) {
       const faro_statistics statistics = faro_release_statistics(t->release);
-      faro_learner_update(t->learner, &statistics);
+      faro_updater_update(t->learner, &statistics);
     }
   }
   return regret;
@@ -147,8 +146,8 @@ static void play_both(duel *f, const size *s, const rival *r, uint64_t instance,
   clear_table(&t);
 }
 
-/* Instances differ in what they cost (noise may make V indefinite, or not), so the best is taken over
- * turns on one instance, and the mean over instances. */
+/* Instances differ in what they cost (noise may make V indefinite, or not), so the best is taken
+ * over turns on one instance, and the mean over instances. */
 static void fight(duel *f, const size *s, const rival *r, double *arms) {
   for (uint64_t instance = 0; instance < s->instances; instance++) {
     double took[2] = {INFINITY, INFINITY};
@@ -205,14 +204,14 @@ static void play_stages(table *t, uint64_t rounds, double spent[STAGES]) {
   double time = stamp_ns();
   for (uint64_t round = 0; round < rounds; round++) {
     double mark[STAGES];
-    const size_t arm = faro_select(t->selector, faro_learner_policy(t->learner), faro_env_arms(t->env));
+    const size_t arm = faro_select(t->selector, faro_updater_policy(t->learner), faro_env_arms(t->env), NULL);
     mark[0] = stamp_ns();
     const double reward = faro_env_play(t->env, arm, t->x);
     mark[1] = stamp_ns();
     const bool published = faro_release_absorb(t->release, t->x, reward, &t->noise);
     mark[2] = stamp_ns();
     const faro_statistics statistics = faro_release_statistics(t->release);
-    if (published) faro_learner_update(t->learner, &statistics);
+    if (published) faro_updater_update(t->learner, &statistics);
     mark[3] = stamp_ns();
     for (size_t i = 0; i < STAGES; i++) {
       spent[i] += mark[i] - time;
@@ -267,8 +266,8 @@ static void break_down(void) {
   }
 }
 
-/* Learners of generalised linear rewards, at the size of 004's Figure 1(a): whole instances as the runner plays them, arms,
- * studies and fits with them. */
+/* Learners of generalised linear rewards, at the size of Figure 1(a) in Sarmasarkar 2026: whole
+ * instances as the runner plays them, with arms, studies and fits. */
 static void time_glm(void) {
   static const char text[] = "environment: {name: glm-logistic, dimension: 5, arms: 20, norm: 3.5}\n"
                              "horizon: 15000\n"
@@ -289,12 +288,13 @@ static void time_glm(void) {
   for (size_t c = 0; c < e->count; c++) {
     double least = INFINITY;
     faro_play_record record = {0};
-    for (int turn = 0; turn < TURNS; turn++) {
+    const faro_turn turn = {.cell = &e->cell[c], .seed = SEED, .record = &record};
+    for (int again = 0; again < TURNS; again++) {
       const double start = cpu_ns();
-      must(faro_play(&e->cell[c], SEED, 0, NULL, &record, &error), &error);
+      must(faro_play(&turn, &error), &error);
       least = fmin(least, cpu_ns() - start);
     }
-    printf("%-18s %10.0f %12.1f\n", e->cell[c].label, least / e->cell[c].settings.value[FARO_KEY_HORIZON],
+    printf("%-18s %10.0f %12.1f\n", e->cell[c].label, least / (double)e->cell[c].settings.horizon,
            record.regret);
   }
   faro_experiment_destroy(e);

@@ -1,5 +1,5 @@
-/* textbook: see the header. 000 Alg. 1 with the releases of Alg. 2-7, Shariff and Sheffet 2018 (tree)
- * and Zheng et al. 2020 (local), at the constants of the published figures.
+/* textbook: see the header. Chowdhury & Zhou 2022, Alg. 1 with the releases of Alg. 2-7, Shariff
+ * and Sheffet 2018 (tree) and Zheng et al. 2020 (local), at the constants of the published figures.
  *
  *   d  dimension     K  arms     B  batch     L = 1  bound on ||x||
  *   Statistics are one array: the d x d matrix of x x', all of it, then the d entries of x y. */
@@ -76,8 +76,8 @@ static void calibrate(textbook *t) {
   t->lambda_max = t->gamma > 0 ? t->gamma : 1;
 }
 
-/* Inverts V by Gauss-Jordan elimination. A symmetric matrix is positive definite when, and only when,
- * all pivots are positive: false when one is not. */
+/* Inverts V by Gauss-Jordan elimination. A symmetric matrix is positive definite when, and only
+ * when, all pivots are positive: false when one is not. */
 static bool invert(textbook *t) {
   const size_t d = t->params.dimension;
   double *a = t->work;
@@ -146,7 +146,8 @@ static double least_eigenvalue(textbook *t) {
   return least;
 }
 
-/* 000 Alg. 1 l.16-18, and faro's answer to a V that noise made indefinite: shift it. */
+/* Chowdhury & Zhou 2022, Alg. 1 l. 16-18, and faro's answer to a V that noise made indefinite:
+ * shift it. */
 static void learn(textbook *t) {
   const size_t d = t->params.dimension;
   const double T = (double)t->params.horizon;
@@ -166,7 +167,8 @@ static void learn(textbook *t) {
       sqrt((double)d * (t->lambda_max + shift)) + 0.5 * sqrt((double)d * log((1 + T / t->lambda_max) * T));
 }
 
-/* 000 Alg. 1 l.5: the arm with the greatest <theta, x> + beta ||x|| in the norm of V^-1. */
+/* Chowdhury & Zhou 2022, Alg. 1 l. 5: the arm with the greatest <theta, x> + beta ||x|| in the norm
+ * of V^-1. */
 static size_t choose(const textbook *t) {
   const size_t d = t->params.dimension;
   size_t best = 0;
@@ -198,8 +200,8 @@ static void draw_gaussian(textbook *t, double *noise) {
   for (size_t i = 0; i < d; i++) noise[d * d + i] = t->sigma * normal(t);
 }
 
-/* 000 Alg. 5: an entry in [-1, 1] as a number of ones among noise bits; Alg. 7 takes off what the noise
- * adds on average, and the shift. */
+/* Chowdhury & Zhou 2022, Alg. 5: an entry in [-1, 1] as a number of ones among noise bits; Alg. 7
+ * takes off what the noise adds on average, and the shift. */
 static double through_bits(textbook *t, double z) {
   const double steps = (z + 1) * t->g;
   uint64_t ones = (uint64_t)steps;
@@ -230,8 +232,8 @@ static void absorb(textbook *t, const double *x, double y) {
   for (size_t i = 0; i < d * d + d; i++) t->open[i] += t->noise[i];
 }
 
-/* The prefix up to release r is made of the nodes at the ones of r: a fresh one at the lowest, those
- * that are complete above it. */
+/* The prefix up to release r is made of the nodes at the ones of r: a fresh one at the lowest,
+ * those that are complete above it. */
 static void publish_tree(textbook *t) {
   const size_t length = t->params.dimension * t->params.dimension + t->params.dimension;
   const uint64_t r = t->releases + 1;
