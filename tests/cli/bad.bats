@@ -1,5 +1,7 @@
-# Wrong experiment files: exit status 3, one exact line on stderr, nothing on stdout, nothing written.
-# bad/NAME.yaml goes with bad/NAME.expected; FARO_BLESS=1 writes the latter anew, for a person to read.
+# Wrong experiment files: exit status 3, one line on stderr, nothing on stdout, nothing written.
+# bad/NAME.yaml goes with bad/NAME.expected, in which "..." stands for any text: for what another file tests. The
+# registries and the keys of each place are listed in full in one file each, bad/unknown-*.expected.
+# FARO_BLESS=1 writes the files anew that do not match, for a person to read.
 
 load support
 
@@ -12,17 +14,55 @@ teardown() { faro_teardown; }
   [ "${#yaml[@]}" -eq "${#expected[@]}" ]
 }
 
+# EXPECTED with every line that matches replaced by the line of GOT, so that a diff shows the others only:
+# fill EXPECTED GOT
+fill() {
+  local want got pattern
+  while IFS= read -r want <&4; do
+    IFS= read -r got <&5 || got=
+    pattern=$(sed -e 's/[].[\*^$]/\\&/g' -e 's/\\\.\\\.\\\./.*/g' <<<"$want")
+    if LC_ALL=C grep -qx -e "$pattern" <<<"$got"; then echo "$got"; else echo "$want"; fi
+  done 4<"$1" 5<"$2"
+}
+
+# GOT says what is EXPECTED, or else the difference is shown: matches EXPECTED GOT
+matches() {
+  diff -u --label expected --label got <(fill "$1" "$2") "$2"
+}
+
+@test "a golden file matches its text and no other" {
+  local want=$T/want got=$T/got line
+  printf 'a [b] (got 1.5*); use ... only\nend\n' >"$want"
+  for line in 'a [b] (got 1.5*); use x, y only' 'a [b] (got 1.5*); use  only'; do
+    printf '%s\nend\n' "$line" >"$got"
+    matches "$want" "$got"
+  done
+  for line in 'a [b] (got 1.5*); use x' 'a b (got 1.5*); use x only' 'a [b] (got 1x5*); use x only' \
+    'a [b] (got 1.55); use x only' '- a [b] (got 1.5*); use x only' ''; do
+    printf '%s\nend\n' "$line" >"$got"
+    not matches "$want" "$got"
+  done
+  printf 'a [b] (got 1.5*); use x only\n' >"$got"
+  not matches "$want" "$got"
+  printf 'a [b] (got 1.5*); use x only\nend\nmore\n' >"$got"
+  run matches "$want" "$got"
+  [ "$status" -eq 1 ]
+  has "$output" "+more"
+  not has "$output" "-a [b]"
+}
+
 @test "every wrong experiment is refused in its own words" {
-  local file name got faults=0
+  local file name got expected faults=0
   for file in tests/cli/bad/*.yaml; do
     name=$(basename "$file" .yaml)
+    expected=tests/cli/bad/$name.expected
     got=0
     "$FARO" run "$file" --out "$T/x" >"$T/stdout" 2>"$T/stderr" || got=$?
-    if [ -n "${FARO_BLESS:-}" ]; then cp "$T/stderr" "tests/cli/bad/$name.expected"; fi
+    if [ -n "${FARO_BLESS:-}" ] && ! matches "$expected" "$T/stderr"; then cp "$T/stderr" "$expected"; fi
     if [ "$got" -ne 3 ]; then echo "$name: status $got, not 3" && faults=$((faults + 1)); fi
     if [ -s "$T/stdout" ]; then echo "$name: output on stdout" && faults=$((faults + 1)); fi
     if [ -e "$T/x" ]; then echo "$name: made the output directory" && faults=$((faults + 1)) && rm -r "$T/x"; fi
-    if ! diff -u --label expected --label got "tests/cli/bad/$name.expected" "$T/stderr"; then faults=$((faults + 1)); fi
+    if ! matches "$expected" "$T/stderr"; then faults=$((faults + 1)); fi
   done
   echo "$faults faults"
   [ "$faults" -eq 0 ]
@@ -35,6 +75,21 @@ teardown() { faro_teardown; }
     [ "$(wc -l <"$file")" -eq 1 ] || { echo "$name: not one line" && false; }
     grep -q "^faro: tests/cli/bad/$name.yaml:" "$file" || { echo "$name: the file is not named" && false; }
     if grep -q "[[:cntrl:]]" "$file"; then echo "$name: control characters" && false; fi
+  done
+}
+
+@test "the registries and the keys are listed in full once" {
+  local list file
+  for list in learners releases environments; do
+    faro 0 list "$list"
+    has "$(cat "tests/cli/bad/unknown-${list%s}.expected")" \
+      "one of $(awk 'NF {print $1}' <<<"$output" | paste -sd, | sed 's/,/, /g') (got "
+  done
+  for file in tests/cli/bad/*.expected; do
+    case $file in
+    */unknown-*) not grep -F ... "$file" ;;
+    *) not grep 'allowed: [^.]' "$file" ;;
+    esac
   done
 }
 

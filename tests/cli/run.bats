@@ -179,7 +179,7 @@ interrupt() {
   interrupt INT 130 "$T/a"
   [ ! -s "$T/a.stdout" ]
   local kept
-  kept=$(sed -n 's/^faro: interrupted: \([0-9]*\) of [0-9]* instances are finished and kept$/\1/p' "$T/a.stderr")
+  kept=$(sed -n 's/^faro: interrupted: \([0-9]*\) of [0-9]* instances are finished and saved$/\1/p' "$T/a.stderr")
   [ "$kept" -ge 1 ]
   faro 0 run 000-fig1 "${command[@]}" --out "$T/a"
   has "$stderr" "faro: $kept of "
@@ -207,7 +207,7 @@ interrupt() {
   kill -TERM "$pid"
   finish
   [ "$ended" -eq 130 ]
-  has "$(cat "$T/a.stderr")" "faro: the same command goes on from there (kept in $T/a)"
+  has "$(cat "$T/a.stderr")" "faro: the same command continues it (saved in $T/a)"
   [ -s "$T/a/instances.journal" ]
   gone "$T/a/summary.csv"
 }
@@ -335,6 +335,18 @@ interrupt() {
   jq -e '[.results[].settings.batch] == [1, 1, 30, 30, 1]' <<<"$output"
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set 'batch=[10, 30]' --json --out "$T/b"
   jq -e '[.results[].settings.batch] == [10, 10, 10, 10, 10, 30, 30, 30, 30, 30]' <<<"$output"
+}
+
+@test "--set calibration leaves out the algorithms that do not offer it, and says so everywhere" {
+  faro 0 run trust-models --quick --quiet --set calibration=figure --out "$T/a"
+  has "$output" "left out, because they do not offer the calibration asked for: trusted server (factored)"
+  has "$(cat "$T/a/report.html")" "the calibration asked for: trusted server (factored)."
+  [ "$(jq -r '.left_out, (.results | length)' "$T/a/run.json" | paste -sd' ')" = "trusted server (factored) 5" ]
+  faro 0 run trust-models --quick --quiet --out "$T/b"
+  [ "$(jq '[has("left_out"), (.results | length)] == [false, 6]' "$T/b/run.json")" = true ]
+  faro 3 run 002-fig2a --quick --quiet --set calibration=figure --out "$T/c"
+  has "$stderr" "no algorithm of this experiment offers that calibration"
+  gone "$T/c"
 }
 
 @test "--set: the last word counts" {
