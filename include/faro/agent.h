@@ -39,16 +39,16 @@ typedef struct faro_agent_params {
   uint64_t batch;        /* people between two releases; 0: the release chooses */
   uint64_t shufflers;    /* concurrent-bits only: their number; 0: log2(horizon) - 1 */
   faro_level level;
-  uint64_t contributions; /* level user only: the most rounds of one person, one in each batch; 0: 1 */
-  double honest;          /* share of a batch whose noise is counted on; 0: 1 */
-  bool anytime;           /* the horizon is not known to the algorithm, which starts small and doubles */
+  uint64_t contributions;  /* level user only: the most rounds of one person, one in each batch; 0: 1 */
+  double honest;           /* share of a batch whose noise is counted on; 0: 1 */
+  bool anytime;            /* the horizon is not known to the algorithm, which starts small and doubles */
   const char *calibration; /* NULL: tight */
   double norm;             /* features are clipped to it; 0: 1 */
   double centre;           /* subtracted from rewards first; for features that contain a constant */
   double low, high;        /* what is left is clipped to them; both 0: to -centre and 1 - centre */
   double failure;          /* probability with which confidence regions may fail; 0: 0.1 */
   const void *settings;    /* the learner's own; NULL: their defaults */
-  bool deployed;           /* noise is exact and from the operating system's generator; the seed is not read */
+  bool deployed; /* noise is exact and from the operating system's generator; the seed is not read */
   uint64_t seed, instance; /* simulation: they name all random streams */
 } faro_agent_params;
 

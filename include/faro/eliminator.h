@@ -51,9 +51,9 @@ typedef struct faro_eliminator_settings {
 typedef struct faro_eliminator_params {
   const faro_arms *arms; /* all of them; they must not change */
   uint64_t horizon;
-  double failure; /* probability with which the best arm may be dropped */
-  double reward;  /* half the width of the rewards' interval */
-  double spread;  /* sub-Gaussian scale of clients' parameters about the common one */
+  double failure;   /* probability with which the best arm may be dropped */
+  double reward;    /* half the width of the rewards' interval */
+  double spread;    /* sub-Gaussian scale of clients' parameters about the common one */
   uint64_t clients; /* clients in every phase; 0: they grow */
   faro_calibration calibration;
   const faro_eliminator_settings *settings; /* NULL: the defaults */

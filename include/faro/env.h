@@ -64,7 +64,7 @@ typedef struct faro_env_kind {
 } faro_env_kind;
 
 FARO_API size_t faro_env_count(void);
-FARO_API const faro_env_kind *faro_env_at(size_t index); /* in the order of envs.def */
+FARO_API const faro_env_kind *faro_env_at(size_t index);       /* in the order of envs.def */
 FARO_API const faro_env_kind *faro_env_find(const char *name); /* NULL: there is none */
 
 /* The own settings of the environments here; each has a table with some of them. */

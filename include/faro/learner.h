@@ -50,7 +50,7 @@ typedef struct faro_learner_kind {
 } faro_learner_kind;
 
 FARO_API size_t faro_learner_count(void);
-FARO_API const faro_learner_kind *faro_learner_at(size_t index); /* in the order of learners.def */
+FARO_API const faro_learner_kind *faro_learner_at(size_t index);       /* in the order of learners.def */
 FARO_API const faro_learner_kind *faro_learner_find(const char *name); /* NULL: there is none */
 
 /* What happened in a learner so far. */

@@ -11,7 +11,7 @@
 
 #include <faro/base.h>
 
-enum { FARO_DIMENSION_MAX = 1000, FARO_ARM_TILE = 16 };
+enum { FARO_DIMENSION_MAX = 1000, FARO_ARM_TILE = 16, FARO_ARM_ALIGNMENT = 64 };
 
 /* Length of a packed triangle, and the place of its i-th diagonal entry. */
 static inline size_t faro_packed(size_t d) { return d * (d + 1) / 2; }
@@ -39,7 +39,8 @@ FARO_API bool faro_spd_whiten(faro_spd *spd, const double *a, double *w);
 FARO_API void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest);
 
 /* K arms as columns: x[i * stride + a] is feature i of arm a. stride is K rounded up to a multiple of
- * FARO_ARM_TILE; the columns beyond K are zero. `version` changes whenever x does. */
+ * FARO_ARM_TILE; the columns beyond K are zero. x is aligned to FARO_ARM_ALIGNMENT bytes, which faro_score needs.
+ * `version` changes whenever x does. */
 typedef struct faro_arms {
   size_t dimension, count, stride;
   double *x;

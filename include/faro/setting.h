@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-typedef enum faro_setting_type { /* and the type of the member that holds it */
-  FARO_SETTING_REAL,             /* double: least .. most */
-  FARO_SETTING_REAL_OPEN,        /* double: above least and below most */
-  FARO_SETTING_COUNT,            /* uint64_t: least .. most; words[0], if given, stands for 0 */
-  FARO_SETTING_SWITCH,           /* bool */
-  FARO_SETTING_CHOICE            /* an enum: the index among the words */
+typedef enum faro_setting_type {                         /* and the type of the member that holds it */
+                                 FARO_SETTING_REAL,      /* double: least .. most */
+                                 FARO_SETTING_REAL_OPEN, /* double: above least and below most */
+                                 FARO_SETTING_COUNT, /* uint64_t: least .. most; words[0], if given, stands for 0 */
+                                 FARO_SETTING_SWITCH, /* bool */
+                                 FARO_SETTING_CHOICE  /* an enum: the index among the words */
 } faro_setting_type;
 
 typedef struct faro_setting {

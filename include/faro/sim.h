@@ -85,9 +85,9 @@ typedef struct faro_results {
 } faro_results;
 
 typedef struct faro_run_options {
-  size_t jobs;            /* threads; 0: one a processor */
-  const char *journal;    /* file that keeps finished instances, or NULL */
-  bool fresh;             /* what the journal holds already is thrown away */
+  size_t jobs;         /* threads; 0: one a processor */
+  const char *journal; /* file that keeps finished instances, or NULL */
+  bool fresh;          /* what the journal holds already is thrown away */
   /* Asked often, from any thread; true: finish nothing more. May be NULL. */
   bool (*stopped)(void *context);
   /* Called about five times a second, from the thread that called faro_run. May be NULL. */

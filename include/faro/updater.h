@@ -21,7 +21,7 @@ typedef struct faro_updater_params {
   double failure;    /* probability with which the confidence region may fail */
   double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
   faro_calibration calibration;
-  faro_noise noise;     /* its arrays must outlive the learner; scale NULL: no noise */
+  faro_noise noise;     /* read by create only; scale NULL: no noise */
   const void *settings; /* the kind's own; NULL: their defaults */
 } faro_updater_params;
 

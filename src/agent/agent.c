@@ -23,12 +23,12 @@ struct faro_agent {
   faro_release *release;
   faro_updater *updater;
   faro_selector *selector;
-  faro_sim_rng noise, luck;      /* simulation */
-  faro_secure_rng *secure;       /* deployment */
-  uint64_t first;                /* horizon of the first epoch */
-  uint64_t epoch;                /* from 1 */
-  uint64_t batches;              /* published, over all epochs */
-  faro_diagnostics past;         /* of the learners of earlier epochs */
+  faro_sim_rng noise, luck; /* simulation */
+  faro_secure_rng *secure;  /* deployment */
+  uint64_t first;           /* horizon of the first epoch */
+  uint64_t epoch;           /* from 1 */
+  uint64_t batches;         /* published, over all epochs */
+  faro_diagnostics past;    /* of the learners of earlier epochs */
 };
 
 /* Parameters. */
@@ -94,9 +94,9 @@ static faro_status make_release(faro_agent *a, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "release must be one that `faro list releases` shows (got %.40s)",
                      p->release ? p->release : "nothing");
   const faro_release_params params = release_params(a);
-  faro_status status = faro_contribution_init(&a->contribution, p->dimension, p->norm, p->low, p->high, error);
-  if (status == FARO_OK)
-    status = faro_release_create(&a->release, kind, &a->contribution, &params, error);
+  faro_status status =
+      faro_contribution_init(&a->contribution, p->dimension, p->norm, p->low, p->high, error);
+  if (status == FARO_OK) status = faro_release_create(&a->release, kind, &a->contribution, &params, error);
   if (status != FARO_OK || !p->deployed) return status;
   return faro_release_kind_trust(kind) == FARO_TRUST_JOINT ? faro_release_prepare(a->release, error)
                                                            : faro_release_vouch(a->release, error);
@@ -165,7 +165,8 @@ size_t faro_agent_choose_from(faro_agent *agent, const faro_arms *arms) {
 }
 
 size_t faro_agent_choose(faro_agent *agent, const double *features, size_t arms) {
-  return faro_select_rows(agent->selector, faro_updater_policy(agent->updater), features, arms, luck_of(agent));
+  return faro_select_rows(agent->selector, faro_updater_policy(agent->updater), features, arms,
+                          luck_of(agent));
 }
 
 /* Learning. */

@@ -24,8 +24,7 @@ static faro_status build(faro_selector *s, size_t dimension, faro_error *error) 
   s->score = faro_arena_alloc(&s->arena, s->room, sizeof *s->score, error);
   s->extra = faro_arena_alloc(&s->arena, s->room, sizeof *s->extra, error);
   s->direction = faro_arena_alloc(&s->arena, dimension, sizeof *s->direction, error);
-  s->scratch =
-      faro_arena_alloc(&s->arena, faro_score_scratch(dimension, s->room), sizeof *s->scratch, error);
+  s->scratch = faro_arena_alloc(&s->arena, faro_score_scratch(dimension, s->room), sizeof *s->scratch, error);
   s->columns.x = faro_arena_alloc(&s->arena, dimension * s->room, sizeof *s->columns.x, error);
   return s->score && s->extra && s->direction && s->scratch && s->columns.x ? FARO_OK : FARO_MEMORY;
 }
@@ -76,7 +75,8 @@ static size_t best_of(faro_selector *s, const faro_policy *policy, const faro_ar
 }
 
 /* Arms `from` and on, as many as fit, into our own columns. x is feature i of arm a at a * step + i * pitch. */
-static void take_block(faro_selector *s, const double *x, size_t step, size_t pitch, size_t from, size_t count) {
+static void take_block(faro_selector *s, const double *x, size_t step, size_t pitch, size_t from,
+                       size_t count) {
   faro_arms *c = &s->columns;
   c->count = count - from < s->room ? count - from : s->room;
   for (size_t i = 0; i < c->dimension; i++) {
@@ -105,14 +105,19 @@ static bool is_same(const faro_selector *s, const faro_policy *policy, const far
          s->arms_version == arms->version;
 }
 
+/* Whether the arms can be scored where they are: they fit, and are aligned as vectors of doubles need it. */
+static bool fits(const faro_selector *s, const faro_arms *arms) {
+  return arms->stride <= s->room && (uintptr_t)arms->x % FARO_ARM_ALIGNMENT == 0;
+}
+
 size_t faro_select(faro_selector *s, const faro_policy *policy, const faro_arms *arms, faro_rng *rng) {
   size_t arm = 0;
   if (explores(policy, arms->count, rng, &arm)) return arm;
   const bool draws = policy->rule != FARO_RULE_WIDTH;
   if (!draws && is_same(s, policy, arms)) return s->best;
   if (draws) draw_direction(s, policy, rng);
-  s->best = arms->stride <= s->room ? best_of(s, policy, arms)
-                                    : best_of_blocks(s, policy, arms->x, 1, arms->stride, arms->count);
+  s->best = fits(s, arms) ? best_of(s, policy, arms)
+                          : best_of_blocks(s, policy, arms->x, 1, arms->stride, arms->count);
   s->policy = draws ? NULL : policy;
   s->arms = arms;
   s->policy_version = policy->version;

@@ -31,8 +31,7 @@ void cli_progress_show(void *context, size_t done, size_t total) {
   if (!progress->begun) {
     progress->begun = true;
     progress->first = done;
-    if (done > 0)
-      fprintf(stderr, "faro: %zu of %zu instances were finished earlier and are kept\n", done, total);
+    if (done > 0) fprintf(stderr, "faro: %zu of %zu instances were saved by an earlier run\n", done, total);
   }
   const double spent = now() - progress->start;
   const double rate = spent > 0 ? (double)(done - progress->first) / spent : 0;

@@ -78,9 +78,11 @@ const faro_env_rules faro_env_bits_random = {
 };
 
 const faro_env_rules faro_env_bits_hard = {
-    .about = {.name = "bits-hard",
-              .summary = "a stream of single and repeated fair bits, hard to sum with few shufflers, for learner sum",
-              .traits = FARO_ENV_STREAM},
+    .about =
+        {.name = "bits-hard",
+         .summary =
+             "a stream of single and repeated fair bits, hard to sum with few shufflers, for learner sum",
+         .traits = FARO_ENV_STREAM},
     .size = sizeof(bits),
     .begin = begin_hard,
     .value = next_hard,

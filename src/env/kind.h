@@ -65,8 +65,11 @@ void faro_linear_settle(faro_env *env);                /* arms have changed: new
 
 /* Linear environments whose arms may be a net of the sphere or ball (linear.c): a setting, check and init. */
 #define FARO_LINEAR_ZETA                                                                                     \
-  {"zeta", FARO_SETTING_REAL, offsetof(faro_env_settings, zeta), 0, 1, 0, NULL,                              \
-   "continuous arms: all of the sphere or ball that draw names, by a net of this radius; 0: finite arms"}
+  {                                                                                                          \
+    "zeta", FARO_SETTING_REAL, offsetof(faro_env_settings, zeta), 0, 1, 0, NULL,                             \
+        "continuous arms: all of the sphere or ball that draw names, by a net of this radius; 0: finite "    \
+        "arms"                                                                                               \
+  }
 extern const faro_setting faro_linear_settings[];
 faro_status faro_linear_check(const faro_env_rules *rules, const faro_env_params *params, faro_error *error);
 faro_status faro_linear_init(faro_env *env, faro_error *error);

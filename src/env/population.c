@@ -48,7 +48,8 @@ static void client(faro_env *env, size_t support, const size_t *arm, const uint6
 
 const faro_env_rules faro_env_linear_population = {
     .about = {.name = "linear-population",
-              .summary = "linear rewards of a population: clients with parameters of their own report averages",
+              .summary =
+                  "linear rewards of a population: clients with parameters of their own report averages",
               .traits = FARO_ENV_STAYS | FARO_ENV_POPULATION,
               .settings = settings,
               .settings_size = sizeof(faro_env_settings)},

@@ -170,9 +170,8 @@ static faro_status init(void *state, const faro_watcher_params *p, faro_host *ho
   if (p->link != FARO_LINK_LOGISTIC)
     return faro_fail(error, FARO_INVALID, "environment must be glm-logistic for learner ecolog (got link %s)",
                      faro_link_name(p->link));
-  faro_status status =
-      faro_host_vectors(host, error, &l->theta, d, &l->next, d, &l->bar, d, &l->pull, d, &l->h, d, &l->k, d,
-                        &l->A, faro_packed(d), (double **)NULL);
+  faro_status status = faro_host_vectors(host, error, &l->theta, d, &l->next, d, &l->bar, d, &l->pull, d,
+                                         &l->h, d, &l->k, d, &l->A, faro_packed(d), (double **)NULL);
   if (status == FARO_OK) status = faro_watching_init(&l->w, p, host, policy, LAMBDA, error);
   if (status != FARO_OK) return status;
   l->figure = p->calibration == FARO_CALIBRATION_FIGURE;

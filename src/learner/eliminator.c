@@ -29,8 +29,10 @@ static const char *const clients_words[] = {
         NULL};
 
 #define CORE                                                                                                 \
-  {"core", FARO_SETTING_SWITCH, offsetof(faro_eliminator_settings, core), 0, 1, 1, NULL,                     \
-   "eliminators only: play a small core set; false: every active arm alike"}
+  {                                                                                                          \
+    "core", FARO_SETTING_SWITCH, offsetof(faro_eliminator_settings, core), 0, 1, 1, NULL,                    \
+        "eliminators only: play a small core set; false: every active arm alike"                             \
+  }
 
 const faro_setting faro_eliminator_of_users[] = {CORE, {0}};
 const faro_setting faro_eliminator_of_clients[] = {
@@ -206,7 +208,8 @@ static void take_last(faro_eliminator *e) {
 }
 
 faro_status faro_eliminator_plan(faro_eliminator *e, const faro_plan **plan, faro_error *error) {
-  if (e->open) return faro_fail(error, FARO_INVALID, "a plan is open: tell the learner what came of it first");
+  if (e->open)
+    return faro_fail(error, FARO_INVALID, "a plan is open: tell the learner what came of it first");
   e->plan = (faro_plan){.arm = e->arm, .pulls = e->pulls};
   *plan = &e->plan;
   if (e->actives == 1 || (e->kind->ends && e->kind->ends(e))) {
@@ -320,7 +323,7 @@ static void drop(faro_eliminator *e) {
     e->mean[left++] = e->mean[a];
   }
   e->actives = left;
-  }
+}
 
 faro_status faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *error) {
   if (!e->open) return faro_fail(error, FARO_INVALID, "no plan is open that anything could be heard of");

@@ -215,10 +215,9 @@ static faro_status allocate(batched *b, faro_error *error) {
   b->scaled.dimension = d;
   b->active = faro_arena_alloc(&b->host->arena, stride, sizeof *b->active, error);
   if (!b->active) return FARO_MEMORY;
-  faro_status status =
-      faro_host_vectors(b->host, error, &b->V, faro_packed(d), &b->scaled.x, d * stride, &b->weight, stride,
-                        &b->mean, stride, &b->upper, stride, &b->scratch, faro_score_scratch(d, stride),
-                        (double **)NULL);
+  faro_status status = faro_host_vectors(b->host, error, &b->V, faro_packed(d), &b->scaled.x, d * stride,
+                                         &b->weight, stride, &b->mean, stride, &b->upper, stride, &b->scratch,
+                                         faro_score_scratch(d, stride), (double **)NULL);
   for (size_t j = 0; status == FARO_OK && j < BATCHES; j++)
     status = faro_host_vectors(b->host, error, &b->past[j].theta, d, &b->past[j].w, faro_packed(d),
                                (double **)NULL);

@@ -88,8 +88,8 @@ static faro_status init(void *state, const faro_watcher_params *p, faro_host *ho
   const size_t d = p->dimension;
   l->figure = p->calibration == FARO_CALIBRATION_FIGURE;
   l->lambda = (double)d;
-  faro_status status = faro_host_vectors(host, error, &l->theta, d, &l->centre, d, &l->u, d, &l->step, d,
-                                         (double **)NULL);
+  faro_status status =
+      faro_host_vectors(host, error, &l->theta, d, &l->centre, d, &l->u, d, &l->step, d, (double **)NULL);
   if (status == FARO_OK) status = faro_watching_init(&l->w, p, host, policy, l->lambda, error);
   if (status == FARO_OK) status = faro_solver_create(&l->solver, d, error);
   if (status != FARO_OK) return status;
@@ -109,7 +109,8 @@ static void destroy(void *state) {
 
 const faro_watcher_kind faro_watcher_gloc = {
     .about = {.name = "gloc",
-              .summary = "optimism over a confidence set made of an online Newton step's regret, without privacy",
+              .summary =
+                  "optimism over a confidence set made of an online Newton step's regret, without privacy",
               .cite = "Jun et al. 2017",
               .protocol = FARO_PROTOCOL_WATCHER,
               .settings = faro_optimism_settings,

@@ -21,7 +21,8 @@ static double width(const faro_eliminator *e, const faro_heard *heard) {
   const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;
   const double logs = log(4 * (double)e->actives) + 2 * log_horizon(e);
-  const double core = e->settings.core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
+  const double core =
+      e->settings.core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
   double square = 0;
   double total = 0;
   bool one = true; /* variable for each arm */

@@ -35,17 +35,17 @@ typedef struct faro_updater_kind {
 typedef struct faro_estimator_kind {
   faro_learner_kind about;
   size_t size;
-  void (*init)(void *state, faro_calibration calibration);               /* required */
-  void (*update)(void *state, const faro_statistics *statistics);        /* required */
-  double (*at)(const void *state, uint64_t count);                       /* required */
+  void (*init)(void *state, faro_calibration calibration);        /* required */
+  void (*update)(void *state, const faro_statistics *statistics); /* required */
+  double (*at)(const void *state, uint64_t count);                /* required */
 } faro_estimator_kind;
 
 /* Eliminators share their state and differ in rules (elimination.c). */
 typedef struct faro_eliminator_kind {
   faro_learner_kind about;
-  double (*length)(const faro_eliminator *);     /* required; h_l: pulls of a phase, about */
-  uint64_t (*clients)(const faro_eliminator *);  /* optional; NULL: every pull is a user of its own */
-  bool (*ends)(const faro_eliminator *);         /* optional; no phase after this one; NULL: never */
+  double (*length)(const faro_eliminator *);    /* required; h_l: pulls of a phase, about */
+  uint64_t (*clients)(const faro_eliminator *); /* optional; NULL: every pull is a user of its own */
+  bool (*ends)(const faro_eliminator *);        /* optional; no phase after this one; NULL: never */
   double (*width)(const faro_eliminator *, const faro_heard *); /* required; the published width */
 } faro_eliminator_kind;
 

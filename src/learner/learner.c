@@ -39,7 +39,8 @@ faro_status faro_learner_check(const faro_learner_kind *kind, faro_protocol prot
     return faro_fail(error, FARO_INVALID, "learner %s must have the protocol %s (got %s)", kind->name,
                      protocol_name(protocol), protocol_name(kind->protocol));
   if ((unsigned)calibration >= FARO_CALIBRATION_COUNT)
-    return faro_fail(error, FARO_INVALID, "calibration must be one of the list (got %d)", (int)calibration);
+    return faro_fail(error, FARO_INVALID, "calibration must be paper, figure or tight (got number %d)",
+                     (int)calibration);
   if (kind->refuses & (1U << calibration))
     return faro_fail(error, FARO_INVALID, "calibration %s is not offered by learner %s",
                      faro_calibration_name(calibration), kind->name);

@@ -17,10 +17,10 @@ typedef struct lints_settings {
   double scale; /* v */
 } lints_settings;
 
-static const faro_setting settings[] = {
-    {"scale", FARO_SETTING_REAL, offsetof(lints_settings, scale), 0.001, 100, 1, NULL,
-     "lints only: factor on the standard deviation of the samples"},
-    {0}};
+static const faro_setting settings[] = {{"scale", FARO_SETTING_REAL, offsetof(lints_settings, scale), 0.001,
+                                         100, 1, NULL,
+                                         "lints only: factor on the standard deviation of the samples"},
+                                        {0}};
 
 typedef struct lints {
   size_t dimension;

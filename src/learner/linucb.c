@@ -89,6 +89,7 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   if (status != FARO_OK) return status;
   if (params->calibration == FARO_CALIBRATION_FIGURE) figure_region(l);
   else theorem_region(l);
+  l->params.noise.scale = NULL; /* it may go away now */
   set_policy(l, NULL, NULL, 0, policy);
   return FARO_OK;
 }

@@ -112,7 +112,8 @@ static faro_rarely_constants practice(const faro_asker_params *p, const faro_noi
   for (int part = 0; part < FARO_PARTS; part++) {
     const double bound = noise_bound(p, &noise[part]);
     c.lambda[part] = fmax(1, 2 * optimism * bound);
-    if (part == 0) c.doubt = bound; /* lambda is so small that noise alone can double V before anybody explores */
+    if (part == 0)
+      c.doubt = bound; /* lambda is so small that noise alone can double V before anybody explores */
   }
   const double explored = fmin(t / d, 1 / c.threshold); /* V grows up to this, and no further */
   c.fits[0] = 1 + (uint64_t)ceil(log2(1 + explored / c.lambda[0]));

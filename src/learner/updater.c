@@ -21,8 +21,8 @@ static faro_status check(const faro_learner_kind *kind, const faro_updater_param
 static faro_status build(faro_updater *u, faro_updater_params params, faro_error *error) {
   const size_t d = params.dimension;
   u->policy = (faro_policy){.dimension = d, .version = 1};
-  faro_status status = faro_host_vectors(&u->host, error, &u->policy.theta, d, &u->policy.w, faro_packed(d),
-                                         (double **)NULL);
+  faro_status status =
+      faro_host_vectors(&u->host, error, &u->policy.theta, d, &u->policy.w, faro_packed(d), (double **)NULL);
   if (status == FARO_OK) status = faro_host_settings(&u->host, &u->kind->about, &params.settings, error);
   if (status != FARO_OK) return status;
   u->state = faro_arena_alloc(&u->host.arena, 1, u->kind->size, error);

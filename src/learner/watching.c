@@ -14,9 +14,9 @@ faro_status faro_watching_init(faro_watching *w, const faro_watcher_params *para
   w->host = host;
   w->policy = policy;
   w->scale = faro_optimism_of(params->settings, params->calibration);
-  faro_status status = faro_host_vectors(
-      host, error, &w->V, faro_packed(d), &w->W, faro_packed(d), &w->mean, stride, &w->score, stride,
-      &w->zero, d, &w->scratch, faro_score_scratch(d, stride) + 1, (double **)NULL);
+  faro_status status = faro_host_vectors(host, error, &w->V, faro_packed(d), &w->W, faro_packed(d), &w->mean,
+                                         stride, &w->score, stride, &w->zero, d, &w->scratch,
+                                         faro_score_scratch(d, stride) + 1, (double **)NULL);
   if (status == FARO_OK) status = faro_spd_create(&w->spd, d, error);
   if (status != FARO_OK) return status;
   for (size_t i = 0; i < d; i++) w->V[faro_diagonal(i)] = ridge;

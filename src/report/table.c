@@ -213,10 +213,10 @@ char *faro_report_summary_csv(const faro_report *report) {
     add_quoted(&out, row->learner);
     add_quoted(&out, row->release);
     if (calibration) add_quoted(&out, row->calibration);
-    const double values[] = {row->batch,         row->rounds,      (double)report->instances,
-                             row->regret.mean,   row->regret.sd,   row->regret.error,
-                             row->regret.lower,  row->regret.median, row->regret.upper,
-                             row->regret.most,   row->bits,        row->messages};
+    const double values[] = {row->batch,        row->rounds,        (double)report->instances,
+                             row->regret.mean,  row->regret.sd,     row->regret.error,
+                             row->regret.lower, row->regret.median, row->regret.upper,
+                             row->regret.most,  row->bits,          row->messages};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
   if (csv) add_number(&out, row->member, ',');

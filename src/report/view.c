@@ -84,6 +84,9 @@ static double read_batch(const json_t *batch) {
   return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
 }
 
+/* Whether every run tells an outcome (outcomes.def); a document without it is not one. */
+enum { IS_ALWAYS_ALL = 1, IS_ALWAYS_PHASES = 0, IS_ALWAYS_STUDIES = 0, IS_ALWAYS_NONE = 0 };
+
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
   const json_t *settings = json_object_get(result, "settings");
@@ -103,7 +106,8 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),
                          .contributions = real_or(claim, "contributions", 1)};
-#define OUTCOME(member, how, where, name, ...) row->member = real_or(result, name, 0);
+#define OUTCOME(member, how, where, name, ...)                                                               \
+  row->member = real_or(result, name, IS_ALWAYS_##where ? (double)NAN : 0);
 #include <faro/outcomes.def>
 #undef OUTCOME
   for (size_t s = 0; s < report->sweeps; s++) {
@@ -112,9 +116,8 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  const double numbers[] = {row->batch,         row->rounds,
-                            row->bits,          row->messages,
-                            row->contributions,
+  const double numbers[] = {
+      row->batch, row->rounds, row->bits, row->messages, row->contributions,
 #define OUTCOME(member, ...) row->member,
 #include <faro/outcomes.def>
 #undef OUTCOME

@@ -23,10 +23,10 @@ typedef struct faro_view_row {
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
   double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
   double epsilon, delta, rounds;
-  double batch;         /* 0: it changes on the way */
-  double contributions; /* of a user, that a user-level claim covers; else 1 */
-  faro_spread regret;   /* or whatever the measure is */
-  double bits, messages; /* sent by a user */
+  double batch;                             /* 0: it changes on the way */
+  double contributions;                     /* of a user, that a user-level claim covers; else 1 */
+  faro_spread regret;                       /* or whatever the measure is */
+  double bits, messages;                    /* sent by a user */
 #define OUTCOME(member, ...) double member; /* 0 where it is not told */
 #include <faro/outcomes.def>
 #undef OUTCOME

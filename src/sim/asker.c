@@ -239,6 +239,11 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   return status;
 }
 
+static const char *needs(const faro_learner_kind *learner) {
+  (void)learner;
+  return "generalised linear rewards";
+}
+
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
   return env->link != FARO_LINK_LINEAR;
@@ -255,7 +260,7 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
 
 const faro_loop faro_loop_asker = {
     .protocol = FARO_PROTOCOL_ASKER,
-    .needs = "generalised linear rewards",
+    .needs = needs,
     .suits = suits,
     .takes = takes,
     .calibrates = faro_study_calibrates,

@@ -133,13 +133,13 @@ static faro_status check_own(const faro_draft *draft, faro_key key) {
   char names[FARO_ALLOWED_SIZE];
   if ((draft->top[key].given || sweep) && !in_environments(draft, key) && !in_learners(draft, key))
     return faro_draft_fail(draft, sweep ? sweep->line : draft->top[key].line,
-                           "%s is a setting of %s only, and this experiment has none of them",
-                           faro_key_name(key), owners(key, names));
+                           "%s is a setting of %s, and nothing here has it", faro_key_name(key),
+                           owners(key, names));
   for (size_t i = 0; i < draft->algorithms; i++) {
     const faro_draft_algorithm *a = &draft->algorithm[i];
     if (a->own[key].given && a->own[key].line >= 0 && !faro_key_own(learner_of(a)->settings, key))
-      return faro_draft_fail(draft, a->own[key].line, "%s is a setting of %s only, not of %s",
-                             faro_key_name(key), owners(key, names), learner_of(a)->name);
+      return faro_draft_fail(draft, a->own[key].line, "%s is a setting of %s, not of %s", faro_key_name(key),
+                             owners(key, names), learner_of(a)->name);
   }
   return FARO_OK;
 }
@@ -147,6 +147,7 @@ static faro_status check_own(const faro_draft *draft, faro_key key) {
 faro_status faro_draft_check(const faro_draft *draft) {
   faro_status status = check_complete(draft);
   if (status == FARO_OK) status = check_sweeps(draft);
-  for (faro_key k = FARO_KEY_OWN; status == FARO_OK && k < faro_key_count(); k++) status = check_own(draft, k);
+  for (faro_key k = FARO_KEY_OWN; status == FARO_OK && k < faro_key_count(); k++)
+    status = check_own(draft, k);
   return status;
 }

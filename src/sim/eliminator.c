@@ -282,6 +282,11 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
+static const char *needs(const faro_learner_kind *learner) {
+  return faro_eliminator_kind_asks_clients(learner) ? "a population of clients"
+                                                    : "linear rewards of users and arms that stay";
+}
+
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return (env->traits & FARO_ENV_STAYS) &&
          faro_eliminator_kind_asks_clients(learner) == ((env->traits & FARO_ENV_POPULATION) != 0);
@@ -295,7 +300,7 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
 
 const faro_loop faro_loop_eliminator = {
     .protocol = FARO_PROTOCOL_ELIMINATOR,
-    .needs = "linear rewards and arms that stay",
+    .needs = needs,
     .suits = suits,
     .takes = takes,
     .calibrates = faro_release_kind_calibrates,

@@ -22,9 +22,9 @@ typedef struct faro_sweep {
 /* One algorithm at one sweep point. */
 typedef struct faro_cell {
   const char *label;
-  faro_settings settings;        /* batch resolved */
-  void *learner_own, *env_own;   /* settings of the learner and of the environment; NULL: they have none */
-  size_t at[FARO_SWEEPS_MAX];    /* which value of each sweep */
+  faro_settings settings;      /* batch resolved */
+  void *learner_own, *env_own; /* settings of the learner and of the environment; NULL: they have none */
+  size_t at[FARO_SWEEPS_MAX];  /* which value of each sweep */
   const faro_learner_kind *learner;
   const faro_release_kind *release;
   const faro_env_kind *env;

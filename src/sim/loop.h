@@ -30,9 +30,9 @@ typedef struct faro_turn {
 
 typedef struct faro_loop {
   faro_protocol protocol;
-  const char *needs; /* what suits it, for messages: "arms that stay" */
 
   /* Required, all of them. */
+  const char *(*needs)(const faro_learner_kind *); /* what suits it, for messages: "arms that stay" */
   bool (*suits)(const faro_learner_kind *, const faro_env_kind *);
   bool (*takes)(const faro_learner_kind *, const faro_release_kind *);
   bool (*calibrates)(const faro_release_kind *, faro_calibration);

@@ -25,16 +25,20 @@ typedef struct list {
 
 static void add(list *l, const char *name) {
   if (l->used < sizeof l->text)
-    l->used += (size_t)snprintf(l->text + l->used, sizeof l->text - l->used, "%s%s", l->used ? ", " : "", name);
+    l->used +=
+        (size_t)snprintf(l->text + l->used, sizeof l->text - l->used, "%s%s", l->used ? ", " : "", name);
 }
 
 static faro_status check_environment(const faro_cell *cell, faro_error *error) {
   if (suits(cell->learner, cell->env)) return FARO_OK;
   list learners = {0};
+  list environments = {0};
   for (size_t i = 0; i < faro_learner_count(); i++)
     if (suits(faro_learner_at(i), cell->env)) add(&learners, faro_learner_at(i)->name);
-  return faro_fail(error, FARO_INVALID, "learner %s needs %s; for %s use %s", cell->learner->name,
-                   cell->loop->needs, cell->env->name, learners.text);
+  for (size_t i = 0; i < faro_env_count(); i++)
+    if (suits(cell->learner, faro_env_at(i))) add(&environments, faro_env_at(i)->name);
+  return faro_fail(error, FARO_INVALID, "learner %s needs %s (%s); for %s use %s", cell->learner->name,
+                   cell->loop->needs(cell->learner), environments.text, cell->env->name, learners.text);
 }
 
 static faro_status check_release(const faro_cell *cell, faro_error *error) {
@@ -43,7 +47,7 @@ static faro_status check_release(const faro_cell *cell, faro_error *error) {
   for (size_t i = 0; i < faro_release_kinds(); i++)
     if (faro_pair_takes(cell->learner, faro_release_kind_at(i)))
       add(&releases, faro_release_kind_name(faro_release_kind_at(i)));
-  return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s; use %s",
+  return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s (allowed: %s)",
                    faro_release_kind_name(cell->release), cell->learner->name, releases.text);
 }
 
@@ -54,9 +58,8 @@ static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
   for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
     if (faro_pair_calibrates(cell->learner, cell->release, (faro_calibration)c))
       add(&offered, faro_calibration_name((faro_calibration)c));
-  return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be one of %s (got %s)",
-                   cell->learner->name, faro_release_kind_name(cell->release), offered.text,
-                   faro_calibration_name(calibration));
+  return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be %s (got %s)", cell->learner->name,
+                   faro_release_kind_name(cell->release), offered.text, faro_calibration_name(calibration));
 }
 
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) {

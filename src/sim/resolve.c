@@ -173,9 +173,10 @@ static bool offers(const faro_draft_algorithm *algorithm, double calibration) {
 
 static bool offers_all(const faro_draft *draft, const faro_draft_algorithm *algorithm) {
   const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_CALIBRATION);
-  const faro_entry *entry =
-      algorithm->own[FARO_KEY_CALIBRATION].given ? &algorithm->own[FARO_KEY_CALIBRATION] : &draft->top[FARO_KEY_CALIBRATION];
-  if (!sweep || algorithm->own[FARO_KEY_CALIBRATION].given) return !entry->given || offers(algorithm, entry->value);
+  const faro_entry *entry = algorithm->own[FARO_KEY_CALIBRATION].given ? &algorithm->own[FARO_KEY_CALIBRATION]
+                                                                       : &draft->top[FARO_KEY_CALIBRATION];
+  if (!sweep || algorithm->own[FARO_KEY_CALIBRATION].given)
+    return !entry->given || offers(algorithm, entry->value);
   for (size_t i = 0; i < sweep->count; i++)
     if (!offers(algorithm, sweep->value[i])) return false;
   return true;
@@ -187,15 +188,18 @@ static faro_status leave_out(faro_draft *draft, faro_experiment *experiment) {
   if (!draft->overridden[FARO_KEY_CALIBRATION]) return FARO_OK;
   for (size_t i = 0; i < draft->algorithms; i++) {
     const faro_draft_algorithm *algorithm = &draft->algorithm[i];
-    const bool stays = faro_draft_written(draft, algorithm, FARO_KEY_CALIBRATION) >= 0 || offers_all(draft, algorithm);
+    const bool stays =
+        faro_draft_written(draft, algorithm, FARO_KEY_CALIBRATION) >= 0 || offers_all(draft, algorithm);
     if (!stays) faro_text_add(&note, "%s%s", note.length ? ", " : "", algorithm->label);
     else draft->algorithm[kept++] = *algorithm;
   }
   const size_t out = draft->algorithms - kept;
   draft->algorithms = kept;
-  if (out > 0) experiment->left_out = faro_arena_strdup(&experiment->arena, note.data ? note.data : "", draft->error);
+  if (out > 0)
+    experiment->left_out = faro_arena_strdup(&experiment->arena, note.data ? note.data : "", draft->error);
   faro_text_release(&note);
-  if (out > 0 && kept == 0) return faro_draft_fail(draft, -1, "no algorithm of this experiment offers that calibration");
+  if (out > 0 && kept == 0)
+    return faro_draft_fail(draft, -1, "calibration must be one that an algorithm of this experiment offers");
   return out == 0 || experiment->left_out ? FARO_OK : FARO_MEMORY;
 }
 
@@ -253,8 +257,9 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
     if (x->value[i] == 0 && faro_key_setting(x->key)->least > 0) {
       char word[64];
       return faro_draft_fail(
-          draft, x->line, "cannot plot %s: %s on the x axis; remove it from the sweep or use plot: {x: round}",
-          draft->x.name, faro_key_print(x->key, 0, word));
+          draft, x->line,
+          "cannot plot %s: %s on the x axis; remove it from the sweep or use plot: {x: round}", draft->x.name,
+          faro_key_print(x->key, 0, word));
     }
   if (experiment->panels >= 0 && experiment->panels == experiment->x)
     return faro_draft_fail(draft, draft->panels.line, "panels must differ from x (got %s)",

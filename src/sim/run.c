@@ -289,8 +289,8 @@ static faro_status run(crew *c, faro_results **results) {
   if (status != FARO_INTERRUPTED) return status;
   if (c->finished == 0)
     return faro_fail(c->error, status, "interrupted before the first instance finished; nothing was saved");
-  return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished%s", c->finished, c->total,
-                   c->options->journal ? " and saved" : "");
+  return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished%s", c->finished,
+                   c->total, c->options->journal ? " and saved" : "");
 }
 
 /* Slots whose results are copied from a twin are not played. */

@@ -32,8 +32,8 @@ static faro_release_params release_params(const faro_cell *cell) {
 }
 
 /* A number less 1/2 is in [-1/2, 1/2]. */
-static faro_status make_release(const faro_cell *cell, faro_contribution *contribution, faro_release **release,
-                                faro_error *error) {
+static faro_status make_release(const faro_cell *cell, faro_contribution *contribution,
+                                faro_release **release, faro_error *error) {
   const faro_release_params params = release_params(cell);
   const faro_status status = faro_contribution_values(contribution, 1, true, error);
   return status == FARO_OK ? faro_release_create(release, cell->release, contribution, &params, error)
@@ -101,6 +101,11 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
+static const char *needs(const faro_learner_kind *learner) {
+  (void)learner;
+  return "a stream of numbers";
+}
+
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
   return env->traits & FARO_ENV_STREAM;
@@ -113,7 +118,7 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
 
 const faro_loop faro_loop_estimator = {
     .protocol = FARO_PROTOCOL_ESTIMATOR,
-    .needs = "a stream of numbers",
+    .needs = needs,
     .suits = suits,
     .takes = takes,
     .calibrates = faro_release_kind_calibrates,

@@ -92,6 +92,11 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
+static const char *needs(const faro_learner_kind *learner) {
+  (void)learner;
+  return "arms and linear rewards";
+}
+
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
   return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION)) && env->link == FARO_LINK_LINEAR;
@@ -104,7 +109,7 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
 
 const faro_loop faro_loop_updater = {
     .protocol = FARO_PROTOCOL_UPDATER,
-    .needs = "linear rewards and arms",
+    .needs = needs,
     .suits = suits,
     .takes = takes,
     .calibrates = faro_release_kind_calibrates,

@@ -64,8 +64,8 @@ static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batc
   faro_solver_nearest(s->solver, NULL, &ball, s->theta, s->theta);
 }
 
-faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim, faro_answer *answer,
-                               faro_error *error) {
+faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim,
+                               faro_answer *answer, faro_error *error) {
   const size_t d = study->params.dimension;
   const faro_rows rows = faro_study_rows(study, ask->part);
   const size_t batch = rows.count < BATCH ? rows.count : BATCH;

@@ -59,7 +59,7 @@ faro_status faro_study_descend(faro_study *study, const faro_question *ask, cons
                                faro_sim_rng *sim, faro_answer *answer, faro_error *error);
 /* Refuses, before anything is spent, what fit number `index` of the part could not do with everybody there. */
 faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error);
-faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim, faro_answer *answer,
-                               faro_error *error);
+faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim,
+                               faro_answer *answer, faro_error *error);
 
 #endif

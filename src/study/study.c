@@ -326,8 +326,8 @@ static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) 
   answer->steps = 0;
 }
 
-faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_sim_rng *sim, faro_answer *answer,
-                           faro_error *error) {
+faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_sim_rng *sim,
+                           faro_answer *answer, faro_error *error) {
   FARO_INVARIANT(study->allowed && ask->part < FARO_PARTS);
   faro_ledger *ledger = &study->fits[ask->part];
   if (ledger->charged >= ledger->allowed)

@@ -183,7 +183,7 @@ interrupt() {
   [ "$kept" -ge 1 ]
   faro 0 run 000-fig1 "${command[@]}" --out "$T/a"
   has "$stderr" "faro: $kept of "
-  has "$stderr" " instances were finished earlier and are kept"
+  has "$stderr" " instances were saved by an earlier run"
   gone "$T/a/instances.journal"
   [ "$(jq .resumed_instances "$T/a/run.json")" -eq "$kept" ]
   faro 0 run 000-fig1 "${command[@]}" --quiet --jobs 1 --out "$T/b"
@@ -194,7 +194,7 @@ interrupt() {
 @test "a killed run goes on, to the same bytes" {
   interrupt KILL 137 "$T/a"
   faro 0 run 000-fig1 "${command[@]}" --jobs 1 --out "$T/a"
-  has "$stderr" " instances were finished earlier and are kept"
+  has "$stderr" " instances were saved by an earlier run"
   gone "$T/a/instances.journal"
   [ "$(jq .resumed_instances "$T/a/run.json")" -ge 1 ]
   faro 0 run 000-fig1 "${command[@]}" --quiet --jobs 2 --out "$T/b"
@@ -221,7 +221,7 @@ interrupt() {
   journal_only "$T/a"
   has "$stderr" "faro: $T/a/summary.csv: cannot be written:"
   faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/a"
-  has "$stderr" "faro: 39 of 39 instances were finished earlier and are kept"
+  has "$stderr" "faro: 39 of 39 instances were saved by an earlier run"
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"
   same_results "$T/a" "$T/b"
 }
@@ -247,7 +247,7 @@ interrupt() {
     empty) truncate -s 0 "$journal" && kept=0 ;;
     esac
     faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/$spoil"
-    if [ $kept -gt 0 ]; then has "$stderr" "faro: $kept of 39 instances were finished earlier and are kept"; fi
+    if [ $kept -gt 0 ]; then has "$stderr" "faro: $kept of 39 instances were saved by an earlier run"; fi
     [ "$(jq .resumed_instances "$T/$spoil/run.json")" -eq $kept ]
     same_results "$T/$spoil" "$T/b"
     gone "$journal"
@@ -345,7 +345,7 @@ interrupt() {
   faro 0 run trust-models --quick --quiet --out "$T/b"
   [ "$(jq '[has("left_out"), (.results | length)] == [false, 6]' "$T/b/run.json")" = true ]
   faro 3 run 002-fig2a --quick --quiet --set calibration=figure --out "$T/c"
-  has "$stderr" "no algorithm of this experiment offers that calibration"
+  has "$stderr" "calibration must be one that an algorithm of this experiment offers"
   gone "$T/c"
 }
 

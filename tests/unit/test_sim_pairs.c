@@ -47,7 +47,7 @@ static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *e
   char want[300];
   snprintf(want, sizeof want, "p.yaml:5: learner %s needs ", learner->name);
   assert_memory_equal(error.message, want, strlen(want));
-  if (sums) assert_non_null(strstr(error.message, " needs a stream of numbers; "));
+  if (sums) assert_non_null(strstr(error.message, " needs a stream of numbers ("));
   size_t used = (size_t)snprintf(want, sizeof want, "; for %s use ", env->name);
   const char *use = strstr(error.message, want);
   assert_non_null(use);
@@ -98,13 +98,13 @@ static void assert_release(const faro_learner_kind *learner, const faro_release_
   faro_error error = {0};
   assert_int_equal(faro_experiment_parse(&e, "p.yaml", text, strlen(text), NULL, &error), FARO_INVALID);
   char want[400];
-  size_t used = (size_t)snprintf(want, sizeof want, ": release %s cannot be used with learner %s; use ", name,
+  size_t used = (size_t)snprintf(want, sizeof want, ": release %s cannot be used with learner %s (allowed: ", name,
                                  learner->name);
   for (size_t r = 0, listed = 0; r < faro_release_kinds(); r++)
     if (takes(learner, faro_release_kind_at(r)))
       used += (size_t)snprintf(want + used, sizeof want - used, "%s%s", listed++ ? ", " : "",
                                faro_release_kind_name(faro_release_kind_at(r)));
-  snprintf(want + used, sizeof want - used, " [algorithm %s/%s]", learner->name, name);
+  snprintf(want + used, sizeof want - used, ") [algorithm %s/%s]", learner->name, name);
   assert_non_null(strchr(error.message, ' '));
   assert_string_equal(strchr(error.message, ' ') - 1, want);
 }
