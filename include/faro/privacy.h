@@ -6,6 +6,10 @@
 
 #include <faro/base.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Who is trusted with raw contributions. Name, and what an adversary then sees. */
 #define FARO_TRUST_LIST(X)                                                                                   \
   X(NONE, "none", "everything")                                                                              \
@@ -53,10 +57,10 @@ FARO_API faro_claim faro_claim_make(double epsilon, double delta, faro_trust tru
 /* "proven", "not proven" or "no privacy". */
 FARO_API const char *faro_claim_standing(const faro_claim *claim);
 
-/* Claims as an algebra. The result is proven when all its parts are. Whatever is computed from a release alone has the
- * release's own claim (post-processing), so that needs no function. A claim for c rounds of a user holds for fewer
- * rounds too, and at event level for one; so two claims together are at user level if both are, for the fewer rounds of
- * both. */
+/* Claims as an algebra, for applications that combine faro's releases with each other or with mechanisms of their own. The
+ * result is proven when all its parts are. Whatever is computed from a release alone has the release's own claim
+ * (post-processing), so that needs no function. A claim for c rounds of a user holds for fewer rounds too, and at event
+ * level for one. So two claims together are at user level if both are, for the smaller number of rounds. */
 /* Both on the same users: budgets add. */
 FARO_API faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b);
 /* On disjoint users: the weaker of both. */
@@ -68,6 +72,11 @@ FARO_API faro_claim faro_claim_group(const faro_claim *claim, uint64_t k);
  * the policy and the user's own data (the billboard lemma, Hsu et al. 2016). */
 FARO_API faro_claim faro_claim_joint(const faro_claim *shuffle);
 
+/* Whether a claim promises at least as much as `least`. A refusal names both sides: "epsilon of <whose> is 2, and <asks> at
+ * most 1". */
+FARO_API faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
+                                      const char *asks, faro_error *error) FARO_WARN_UNUSED;
+
 /* How often a mechanism may speak before its claim ends. It is charged before anything is sampled. */
 typedef struct faro_ledger {
   uint64_t allowed, charged; /* releases that the noise was calibrated for, and those made */
@@ -77,7 +86,7 @@ typedef struct faro_ledger {
 FARO_API faro_status faro_ledger_charge(faro_ledger *ledger, faro_error *error) FARO_WARN_UNUSED;
 
 /* Amplification by shuffling n messages of an (epsilon0, delta0)-local randomizer, closed form
- * (Feldman, McMillan, Talwar 2021, Theorem 3.8; paper 000 Lemma B.4), with delta' as its slack.
+ * (Feldman, McMillan, Talwar 2021, Theorem 3.8; Chowdhury & Zhou 2022, Lemma B.4), with delta' as its slack.
  * False when epsilon0 > ln(n / (16 ln(2/delta'))), where the theorem says nothing. */
 FARO_API bool faro_shuffle_closed_form(double epsilon0, double delta0, double n, double slack,
                                        double *epsilon, double *delta);
@@ -87,7 +96,7 @@ FARO_API bool faro_shuffle_closed_form(double epsilon0, double delta0, double n,
  * Every result is rounded outward: an epsilon or a delta that is returned is an upper bound, noise that is returned is
  * enough. `delta` functions give the least delta of an (epsilon, delta) guarantee, `epsilon` functions the least
  * epsilon (0 when delta alone covers it; INFINITY when no epsilon does), the others the least noise for both. Callers
- * keep to the ranges: epsilon 1e-4 .. 1000, delta 1e-15 .. 0.999 (account.h checks what people type). */
+ * keep to the ranges epsilon 1e-4 .. 1000 and delta 1e-15 .. 0.999. */
 
 /* Gaussian mechanism (Balle and Wang 2018): mu = L2 sensitivity / sigma. */
 FARO_API double faro_gaussian_delta(double mu, double epsilon);
@@ -183,5 +192,9 @@ typedef struct faro_continual {
 } faro_continual;
 FARO_API faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions);
 FARO_API faro_continual faro_factored_factors(uint64_t steps, uint64_t contributions);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -221,7 +221,7 @@ faro_status faro_study_descend(faro_study *study, const faro_ask *ask, const far
   faro_release *release = NULL;
   status = make_release(study, extent->residual, &fit, study->people, c.steps, &release, error);
   if (status != FARO_OK) return status;
-  FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
+  FARO_MUST(faro_ledger_charge(ledger, NULL));
   const double sigma = noise_of(release, &c);
   const double inner = walk(study, ask, &c, release, sim);
   const faro_cost cost = faro_release_cost(release);

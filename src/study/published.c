@@ -75,7 +75,7 @@ faro_status faro_study_publish(faro_study *study, const faro_ask *ask, faro_sim_
   const faro_status status =
       batch > 0 ? make_release(study, ask->part, batch, EPOCHS * each, &release, &sigma, error) : FARO_OK;
   if (status != FARO_OK) return status;
-  FARO_INVARIANT(faro_ledger_charge(&study->fits[ask->part], NULL) == FARO_OK);
+  FARO_MUST(faro_ledger_charge(&study->fits[ask->part], NULL));
   memcpy(study->theta, ask->start, d * sizeof *study->theta);
   memset(study->seen, 0, d * sizeof *study->seen);
   memset(answer->theta, 0, d * sizeof *answer->theta);

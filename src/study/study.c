@@ -338,7 +338,7 @@ faro_status faro_study_fit(faro_study *study, const faro_ask *ask, faro_sim_rng 
   const faro_status status = faro_study_measure(study, ask, &extent, error);
   if (status != FARO_OK) return status;
   if (!is_private(study->kind) || study->people == 0) {
-    FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
+    FARO_MUST(faro_ledger_charge(ledger, NULL));
     exact(study, ask, answer);
     return FARO_OK;
   }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "base/names.h"
 #include "wire/document.h"
 
 static const char word[] = "faro-campaign-1";
@@ -33,42 +34,6 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
   const uint64_t unit = campaign->task[shuffler].size / campaign->params.batch;
   return batch < campaign->batches && batch - batch % unit + unit <= campaign->batches;
-}
-
-/* Claims. */
-
-/* How little is trusted to others. Local privacy needs nobody; of shufflers more see a user's messages when there are
- * several; joint privacy needs the server. */
-static int rank_of(faro_trust trust) {
-  switch (trust) {
-  case FARO_TRUST_NONE: return 0;
-  case FARO_TRUST_JOINT: return 1;
-  case FARO_TRUST_CONCURRENT: return 2;
-  case FARO_TRUST_SHUFFLE: return 3;
-  case FARO_TRUST_LOCAL: return 4;
-  }
-  return 0;
-}
-
-faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
-                             const char *asks, faro_error *error) {
-  if (!got->proven)
-    return faro_fail(error, FARO_INVALID, "the claim of %s is not proven: %s", whose, got->by);
-  if (!(got->epsilon <= least->epsilon))
-    return faro_fail(error, FARO_INVALID, "epsilon of %s is %g, and %s at most %g", whose, got->epsilon, asks,
-                     least->epsilon);
-  if (!(got->delta <= least->delta))
-    return faro_fail(error, FARO_INVALID, "delta of %s is %g, and %s at most %g", whose, got->delta, asks,
-                     least->delta);
-  if (rank_of(got->trust) < rank_of(least->trust))
-    return faro_fail(error, FARO_INVALID, "trust of %s is %s, and %s at least %s", whose,
-                     faro_trust_name(got->trust), asks, faro_trust_name(least->trust));
-  if (least->level == FARO_LEVEL_USER && got->level != FARO_LEVEL_USER)
-    return faro_fail(error, FARO_INVALID, "level of %s is event, and %s user", whose, asks);
-  if (least->level == FARO_LEVEL_USER && got->contributions < least->contributions)
-    return faro_fail(error, FARO_INVALID, "%s covers %llu contributions of a user, and %s %llu", whose,
-                     (unsigned long long)got->contributions, asks, (unsigned long long)least->contributions);
-  return FARO_OK;
 }
 
 /* Checks of values, for writers and readers alike. */
@@ -353,11 +318,7 @@ static faro_status read_kind(const faro_json *json, uint32_t object, const faro_
 }
 
 static faro_status read_level(const faro_json *json, uint32_t object, faro_level *level, faro_error *error) {
-  static const char *const words[] = {
-#define X(name, text) text,
-      FARO_LEVEL_LIST(X)
-#undef X
-  };
+  static const char *const words[] = FARO_NAMES(FARO_LEVEL_LIST);
   size_t index = 0;
   const faro_status status =
       faro_json_choice(json, object, "level", words, sizeof words / sizeof *words, &index, error);
@@ -366,11 +327,7 @@ static faro_status read_level(const faro_json *json, uint32_t object, faro_level
 }
 
 static faro_status read_trust(const faro_json *json, uint32_t object, faro_trust *trust, faro_error *error) {
-  static const char *const words[] = {
-#define X(name, text, view) text,
-      FARO_TRUST_LIST(X)
-#undef X
-  };
+  static const char *const words[] = FARO_NAMES(FARO_TRUST_LIST);
   size_t index = 0;
   const faro_status status =
       faro_json_choice(json, object, "trust", words, sizeof words / sizeof *words, &index, error);

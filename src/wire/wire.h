@@ -94,11 +94,6 @@ bool faro_url_whole(const char *url);
  * campaign may state other addresses; whoever sends to them decides. */
 bool faro_url_local(const char *url);
 
-/* Whether a claim promises what `least` does, or more; a refusal names both sides: "epsilon of <whose> is 2, and <asks> at
- * most 1". */
-faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
-                             const char *asks, faro_error *error) FARO_WARN_UNUSED;
-
 /* Version v is computed from the first v - 1 batches; version 1 from nothing. */
 typedef struct faro_wire_policy {
   unsigned char campaign[FARO_DIGEST_BYTES];

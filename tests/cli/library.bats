@@ -20,7 +20,7 @@ int main() {
   if (faro_client_campaign(client, "nonsense", 8, &error) != FARO_INVALID) return 2;
   std::puts(error.message);
   faro_client_close(client);
-  return std::puts(faro_status_text(error.status)) < 0;
+  return 0;
 }'
 
 @test "libfaro_client needs libsodium and the C library alone" {
@@ -38,5 +38,4 @@ int main() {
   run "$T/embed"
   [ "$status" -eq 0 ]
   has "$output" 'the document must begin with "faro-campaign-1 "'
-  has "$output" "bad input"
 }
