@@ -9,6 +9,10 @@
 
 #include <faro/glm.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Rewards lie in [0, 1], or in [-1, 1] where they are linear and the draw is `sphere` or `ball`. */
 #define FARO_REWARD_LIST(X)                                                                                  \
   X(BERNOULLI, "bernoulli") /* one of the two ends */                                                        \
@@ -100,5 +104,9 @@ FARO_API double faro_env_norm(const faro_env_params *params); /* bound on ||x|| 
 FARO_API double faro_env_low(const faro_env_kind *kind,
                              const faro_env_params *params);       /* the least reward; the greatest is 1 */
 FARO_API bool faro_env_kind_population(const faro_env_kind *kind); /* clients report averages */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,11 +4,16 @@
 
 #include <faro/audit.h>
 #include <faro/base.h>
+#include <faro/client.h>
+#include <faro/contribution.h>
 #include <faro/design.h>
+#include <faro/doubling.h>
 #include <faro/env.h>
+#include <faro/gate.h>
 #include <faro/glm.h>
 #include <faro/learner.h>
 #include <faro/linalg.h>
+#include <faro/message.h>
 #include <faro/privacy.h>
 #include <faro/random.h>
 #include <faro/release.h>

@@ -8,6 +8,10 @@
 #include <faro/glm.h>
 #include <faro/statistics.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Play argmax_a <theta, x_a> + beta ||w x_a||. `version` changes with every update. A learner of sums has no w and
  * makes no choices: after t users the running sum is estimated as theta_0 + theta_1 t. */
 typedef struct faro_policy {
@@ -143,12 +147,12 @@ faro_learner_kind_observes(const faro_learner_kind *kind); /* sees raw data: no 
 /* People of the next term; 0: nobody is asked any more, and the rest of the horizon is played as things are. */
 FARO_API uint64_t faro_learner_term(faro_learner *learner);
 /* The term starts: what its sums' noise will be, and how many fits of each part the learner may ask for. */
-FARO_API void faro_learner_begin(faro_learner *learner, const faro_noise noise[static FARO_LEARNER_PARTS],
-                                 uint64_t fits[static FARO_LEARNER_PARTS]);
+FARO_API void faro_learner_begin(faro_learner *learner, const faro_noise noise[FARO_LEARNER_PARTS],
+                                 uint64_t fits[FARO_LEARNER_PARTS]);
 /* `luck` is uniform in [0, 1): for learners whose people draw their arm. */
 FARO_API faro_pick faro_learner_pick(faro_learner *learner, const faro_arms *arms, double luck);
 FARO_API void faro_learner_observe(faro_learner *learner, const double *x, double y);
-FARO_API void faro_learner_see(faro_learner *learner, const faro_statistics sum[static FARO_LEARNER_PARTS]);
+FARO_API void faro_learner_see(faro_learner *learner, const faro_statistics sum[FARO_LEARNER_PARTS]);
 /* The learner's next question, if it has one now; pointers hold until the answer. */
 FARO_API bool faro_learner_ask(faro_learner *learner, faro_question *question);
 FARO_API void faro_learner_answer(faro_learner *learner, const faro_reply *reply);
@@ -161,5 +165,9 @@ FARO_API faro_status faro_selector_create(faro_selector **selector, size_t dimen
                                           faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_selector_destroy(faro_selector *selector);
 FARO_API size_t faro_select(faro_selector *selector, const faro_policy *policy, const faro_arms *arms);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

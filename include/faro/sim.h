@@ -8,7 +8,15 @@
 #include <faro/learner.h>
 #include <faro/release.h>
 #include <faro/study.h>
+
+#ifdef __cplusplus
+#include <atomic>
+typedef std::atomic<int> faro_stop; /* the same in memory */
+extern "C" {
+#else
 #include <stdatomic.h>
+typedef atomic_int faro_stop;
+#endif
 
 enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
 
@@ -96,10 +104,10 @@ typedef struct faro_results {
 } faro_results;
 
 typedef struct faro_run_options {
-  size_t jobs;            /* threads; 0: one a processor */
-  const char *journal;    /* file that keeps finished instances, or NULL */
-  bool fresh;             /* what the journal holds already is thrown away */
-  const atomic_int *stop; /* non-zero: finish nothing more; may be NULL. Safe to set in a signal handler */
+  size_t jobs;           /* threads; 0: one a processor */
+  const char *journal;   /* file that keeps finished instances, or NULL */
+  bool fresh;            /* what the journal holds already is thrown away */
+  const faro_stop *stop; /* non-zero: finish nothing more; may be NULL. Safe to set in a signal handler */
   void (*progress)(void *context, size_t done, size_t total); /* about five times a second; may be NULL */
   void *context;
 } faro_run_options;
@@ -111,5 +119,9 @@ typedef struct faro_run_options {
 FARO_API faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                               faro_results **results, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_results_destroy(faro_results *results);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

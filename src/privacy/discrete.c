@@ -88,7 +88,7 @@ double faro_laplace_ratio(double epsilon, double delta) {
   if (delta >= 1) return INFINITY;
   double high = epsilon + 1;
   while (faro_laplace_delta(high, epsilon) <= delta) high *= 2;
-  return bisect_noise(laplace_delta, 1, epsilon, delta, high, epsilon); /* epsilon needs no delta at all */
+  return bisect_noise(laplace_delta, 1, epsilon, delta, high, epsilon); /* epsilon needs no delta */
 }
 
 /* Discrete Laplace, P(k) = (1-a)/(1+a) a^|k|. The loss at 0 <= k <= s is (s - 2k)/scale, so tau = (s - epsilon scale)/2

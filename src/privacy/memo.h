@@ -1,5 +1,6 @@
-/* memo: the last answers of a costly function. Releases are made again and again with the same numbers, and some accountants
- * take milliseconds. Use one memo for each function, `static _Thread_local`, so that threads share nothing.
+/* memo: the last answers of a costly function. Releases are made again and again with the same
+ * numbers, and some accountants take milliseconds. Use one memo for each function, `static
+ * _Thread_local`, so that threads share nothing.
  *
  *   static _Thread_local faro_memo memo;
  *   const double key[FARO_MEMO_KEYS] = {epsilon, delta};

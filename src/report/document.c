@@ -72,10 +72,9 @@ static json_t *make_settings(const faro_cell *cell) {
 static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
                            const faro_outcome *outcome) {
   const double *value = cell->settings.value;
-  json_t *result =
-      json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner",
-                faro_learner_kind_name(cell->learner), "release", faro_release_kind_name(cell->release),
-                "epsilon", number(value[FARO_KEY_EPSILON]), "delta", number(value[FARO_KEY_DELTA]));
+  json_t *result = json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner",
+                             faro_learner_kind_name(cell->learner), "release", cell->release->name, "epsilon",
+                             number(value[FARO_KEY_EPSILON]), "delta", number(value[FARO_KEY_DELTA]));
   for (size_t s = 0; s < experiment->sweeps; s++) { /* as the file has it: `auto` stays `auto` */
     const faro_sweep *sweep = &experiment->sweep[s];
     json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));

@@ -22,7 +22,6 @@ struct faro_applier {
   const faro_campaign *campaign;
   const faro_applier_keys *keys;
   faro_learning *learning;
-  faro_secure_rng *secure;
   faro_store_state state; /* as in the store */
   faro_learning_view view;
   uint64_t spoiled;
@@ -108,7 +107,6 @@ faro_status faro_applier_create(faro_applier **applier, faro_store *store, const
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the analyzer's state");
   *made = (faro_applier){.store = store, .campaign = campaign, .keys = keys};
   faro_status status = allocate(made, error);
-  if (status == FARO_OK) status = faro_secure_open(&made->secure, error);
   if (status == FARO_OK) status = restore(made, error);
   if (status == FARO_OK) *applier = made;
   else faro_applier_destroy(made);
@@ -119,7 +117,6 @@ void faro_applier_destroy(faro_applier *applier) {
   if (!applier) return;
   faro_store_state_clear(&applier->state);
   faro_learning_destroy(applier->learning);
-  faro_secure_close(applier->secure);
   free(applier->messages);
   free(applier->prints);
   free(applier);
@@ -279,7 +276,7 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
   next->batches = a->state.batches + 1;
   for (size_t i = 0; i < sources(c); i++) taken[i] = taken_of(a, i, next->batches);
   faro_status status = faro_store_debit(a->store, &debit, error);
-  if (status == FARO_OK) status = faro_learning_apply(a->learning, a->messages, count, a->secure, error);
+  if (status == FARO_OK) status = faro_learning_apply(a->learning, a->messages, count, error);
   if (status == FARO_OK)
     status = faro_learning_save(a->learning, &next->release.bytes, &next->release.length, error);
   if (status == FARO_OK) status = sign_policy(a, &next->policy, error);
@@ -300,7 +297,7 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
     a->stale = false;
   }
   if (faro_learning_done(a->learning)) return FARO_OK;
-  const size_t due = sealed(a->campaign) ? 1 : faro_release_due(faro_learning_release(a->learning));
+  const size_t due = sealed(a->campaign) ? 1 : faro_release_expected(faro_learning_release(a->learning));
   const size_t rows = sealed(a->campaign) ? a->campaign->params.batch : due;
   bool whole = false;
   faro_store_state next = {0};

@@ -8,6 +8,7 @@
 
 struct faro_learning {
   const faro_campaign *campaign;
+  faro_secure_rng *secure; /* for the noise of a trusted server */
   faro_release *release;
   faro_learner *learner;
 };
@@ -34,10 +35,10 @@ static void learn(faro_learning *l) {
 
 static faro_status build(faro_learning *l, const void *state, size_t length, faro_error *error) {
   const faro_campaign *c = l->campaign;
-  faro_status status = faro_release_create(&l->release, c->release, &c->contribution, &c->params, error);
-  if (status == FARO_OK) /* where the noise is not drawn here, there is nothing to prepare for it */
-    status = faro_release_kind_trust(c->release) == FARO_TRUST_JOINT ? faro_release_prepare(l->release, error)
-                                                                     : faro_release_vouch(l->release, error);
+  faro_status status = faro_secure_open(&l->secure, error);
+  if (status == FARO_OK)
+    status = faro_release_create(&l->release, c->release, &c->contribution, &c->params,
+                                 faro_source_server(l->secure), error);
   if (status == FARO_OK && state) status = faro_release_load(l->release, state, length, error);
   if (status == FARO_OK) status = set_learner(l, error);
   if (status == FARO_OK && faro_learning_batches(l) > 0)
@@ -60,6 +61,7 @@ void faro_learning_destroy(faro_learning *learning) {
   if (!learning) return;
   faro_learner_destroy(learning->learner);
   faro_release_destroy(learning->release);
+  faro_secure_close(learning->secure);
   free(learning);
 }
 
@@ -79,8 +81,8 @@ faro_status faro_learning_save(const faro_learning *learning, unsigned char **st
 }
 
 faro_status faro_learning_apply(faro_learning *learning, const void *messages, size_t count,
-                                faro_secure_rng *secure, faro_error *error) {
-  const faro_status status = faro_release_analyze_secure(learning->release, messages, count, secure, error);
+                                faro_error *error) {
+  const faro_status status = faro_release_analyze(learning->release, messages, count, error);
   if (status == FARO_OK) learn(learning);
   return status;
 }

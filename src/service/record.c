@@ -122,7 +122,6 @@ typedef struct player {
   const faro_record *record;
   const faro_crowd *crowd;
   faro_learning *learning;
-  faro_secure_rng *secure;
   uint64_t *messages; /* room for a batch */
   size_t entries, taken;
 } player;
@@ -130,7 +129,7 @@ typedef struct player {
 /* Reports of the shufflers that are due, lowest first. A shuffler's batch number is that of its nodes. */
 static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
   const faro_campaign *campaign = &p->record->trial->campaign;
-  const size_t due = faro_release_due(faro_learning_release(p->learning));
+  const size_t due = faro_release_expected(faro_learning_release(p->learning));
   for (size_t s = 0; s < due; s++) {
     const uint64_t unit = campaign->task[s].size / campaign->task[0].size;
     const faro_batch *b = faro_record_batch(p->record, s, batch / unit);
@@ -139,7 +138,7 @@ static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
                        (unsigned long long)(batch / unit), s);
     for (size_t i = 0; i < p->entries; i++) p->messages[s * p->entries + i] = faro_load64(b->body + 8 * i);
   }
-  return faro_learning_apply(p->learning, p->messages, due, p->secure, error);
+  return faro_learning_apply(p->learning, p->messages, due, error);
 }
 
 static const unsigned char *next_body(player *p, const faro_batch *batch, size_t index, size_t size) {
@@ -163,7 +162,7 @@ static faro_status apply_bodies(player *p, uint64_t number, faro_error *error) {
         campaign, &trial->seal, body, (int64_t *)(void *)(p->messages + i * p->entries), error);
     if (status != FARO_OK) return status;
   }
-  return faro_learning_apply(p->learning, p->messages, count, p->secure, error);
+  return faro_learning_apply(p->learning, p->messages, count, error);
 }
 
 faro_status faro_record_replay(const faro_record *record, const faro_crowd *crowd, uint64_t batches,
@@ -173,12 +172,10 @@ faro_status faro_record_replay(const faro_record *record, const faro_crowd *crow
   player p = {.record = record, .crowd = crowd, .entries = faro_wire_report_entries(campaign)};
   p.messages = calloc((bits ? campaign->shufflers : campaign->params.batch) * p.entries, sizeof *p.messages);
   faro_status status = p.messages ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
-  if (status == FARO_OK) status = faro_secure_open(&p.secure, error);
   if (status == FARO_OK) status = faro_learning_create(&p.learning, campaign, NULL, 0, error);
   for (uint64_t b = 0; b < batches && status == FARO_OK; b++)
     status = bits ? apply_totals(&p, b, error) : apply_bodies(&p, b, error);
   free(p.messages);
-  faro_secure_close(p.secure);
   if (status == FARO_OK) *learning = p.learning;
   else faro_learning_destroy(p.learning);
   return status;

@@ -68,13 +68,13 @@ static faro_study_params study_params(const faro_cell *cell, uint64_t people) {
 
 /* The study of the learner's next term, of at most `most` people, with as many fits as the learner wants. Where the
  * learner wants to know nothing more there is none, and the rest is played as it is. */
-static faro_status open_study(const faro_cell *cell, faro_learner *learner, uint64_t most, faro_study **study,
-                              uint64_t *people, faro_error *error) {
+static faro_status open_study(const faro_cell *cell, faro_learner *learner, uint64_t most, faro_sim_rng *sim,
+                              faro_study **study, uint64_t *people, faro_error *error) {
   const uint64_t wanted = faro_learner_term(learner);
   *people = wanted == 0 || wanted > most ? most : wanted;
   if (wanted == 0) return FARO_OK;
   const faro_study_params params = study_params(cell, *people);
-  const faro_status status = faro_study_create(study, cell->release, &params, error);
+  const faro_status status = faro_study_create(study, cell->release, &params, sim, error);
   if (status != FARO_OK) return status;
   const faro_noise noise[FARO_PARTS] = {faro_study_noise(*study, 0), faro_study_noise(*study, 1)};
   uint64_t fits[FARO_PARTS] = {0};
@@ -104,7 +104,7 @@ static void end_term(desk *s) {
 
 static faro_status begin_term(desk *s, uint64_t rounds, faro_error *error) {
   end_term(s);
-  faro_status status = open_study(s->cell, s->learner, rounds, &s->study, &s->left, error);
+  faro_status status = open_study(s->cell, s->learner, rounds, &s->noise, &s->study, &s->left, error);
   if (status == FARO_OK && s->study) status = check_claim(s, error);
   if (status != FARO_OK || !s->study) return status;
   s->record->users += (double)s->left;
@@ -120,7 +120,7 @@ static faro_status answer(desk *s, const faro_question *question, faro_error *er
                         .start = question->start};
   faro_answer fit = {.theta = s->theta};
   if (faro_study_left(s->study, ask.part) == 0) faro_abort("a learner asks for more fits than it announced");
-  const faro_status status = faro_study_fit(s->study, &ask, &s->noise, &fit, error);
+  const faro_status status = faro_study_fit(s->study, &ask, &fit, error);
   if (status != FARO_OK) return status;
   const faro_reply reply = {.theta = fit.theta, .bound = fit.bound, .noise = fit.noise};
   faro_learner_answer(s->learner, &reply);
@@ -160,7 +160,7 @@ static faro_status study_rounds(void *seat, uint64_t from, uint64_t until, doubl
     s->explored += pick.part == 0;
     s->left--;
     if (!s->study) continue;
-    const bool out = faro_study_add(s->study, s->x, y, pick.part, pick.weight, &s->noise);
+    const bool out = faro_study_add(s->study, s->x, y, pick.part, pick.weight);
     if ((out || s->left == 0) && round + 1 < s->horizon) status = confer(s, *regret, error);
     if (status != FARO_OK) return status;
   }
@@ -248,7 +248,7 @@ static faro_status try_studies(faro_cell *cell, faro_learner *learner, faro_erro
   for (size_t term = 0; status == FARO_OK && left > 0; term++) {
     faro_study *study = NULL;
     uint64_t people = 0;
-    status = open_study(cell, learner, left, &study, &people, error);
+    status = open_study(cell, learner, left, NULL, &study, &people, error);
     if (status == FARO_OK && !study && term == 0)
       status = faro_fail(error, FARO_INVALID,
                          "horizon must be longer for learner %s (got %llu): it could ask nobody",

@@ -47,13 +47,11 @@ static faro_status check_environment(const faro_cell *cell, faro_error *error) {
  * those of plain numbers alone not for the others. Learners of generalised linear rewards work through studies: of one
  * batch each likewise, or of sums that are published all the time; all of them do without privacy. */
 bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release) {
-  if (!faro_learner_kind_glm(learner))
-    return faro_release_kind_takes(release, faro_learner_kind_phased(learner));
-  if (faro_release_kind_trust(release) == FARO_TRUST_NONE) return true;
+  if (!faro_learner_kind_glm(learner)) return !faro_learner_kind_phased(learner) || release->phases;
+  if (release->trust == FARO_TRUST_NONE) return true;
   const faro_studies studies = faro_learner_kind_studies(learner);
   const bool batches = studies == FARO_STUDIES_BATCHES;
-  return studies != FARO_STUDIES_NONE && faro_study_takes(release) &&
-         faro_release_kind_takes(release, true) == batches;
+  return studies != FARO_STUDIES_NONE && faro_study_takes(release) && release->phases == batches;
 }
 
 bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_kind *release,
@@ -71,9 +69,9 @@ static faro_status check_release(const faro_cell *cell, faro_error *error) {
   for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < faro_release_kinds(); i++)
     if (faro_pair_takes(cell->learner, faro_release_kind_at(i)))
       used += (size_t)snprintf(names + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
-                               faro_release_kind_name(faro_release_kind_at(i)));
+                               faro_release_kind_at(i)->name);
   return faro_fail(error, FARO_INVALID, "release %s does not go with learner %s, which takes %s",
-                   faro_release_kind_name(cell->release), faro_learner_kind_name(cell->learner), names);
+                   cell->release->name, faro_learner_kind_name(cell->learner), names);
 }
 
 /* Phases and studies are for users who come once, within a known horizon. */

@@ -41,7 +41,7 @@ static void advance(stage *s, size_t arm, uint64_t times) {
 }
 
 /* The release of one phase: `count` numbers of each of `users` users, who are mixed with `crowd` users in all. */
-static faro_status make_release(const stage *s, size_t count, uint64_t users, uint64_t crowd,
+static faro_status make_release(stage *s, size_t count, uint64_t users, uint64_t crowd,
                                 faro_release **release, faro_error *error) {
   faro_contribution contribution;
   faro_release_params params = faro_cell_release(s->cell);
@@ -49,7 +49,8 @@ static faro_status make_release(const stage *s, size_t count, uint64_t users, ui
   params.crowd = crowd;
   faro_status status = faro_contribution_values(&contribution, count, false, error);
   if (status == FARO_OK)
-    status = faro_release_create(release, s->cell->release, &contribution, &params, error);
+    status = faro_release_create(release, s->cell->release, &contribution, &params,
+                                 faro_source_simulated(&s->noise), error);
   if (status != FARO_OK || !s->cell->claim.proven || faro_release_claim(*release)->proven) return status;
   (void)faro_fail(error, FARO_INVALID, "a phase of %llu users is not proven, though the claim says so: %s",
                   (unsigned long long)users, faro_release_claim(*release)->by);
@@ -85,7 +86,7 @@ static faro_status ask_clients(stage *s, const faro_plan *plan, faro_error *erro
   for (uint64_t u = 0; u < plan->clients; u++) {
     faro_env_client(s->env, plan->support, plan->arm, plan->pulls, s->value);
     for (size_t i = 0; i < plan->support; i++) s->value[i] = to_unit(s, s->value[i]);
-    (void)faro_release_absorb(release, s->value, 0, &s->noise);
+    (void)faro_release_absorb(release, s->value, 0);
   }
   for (size_t i = 0; i < plan->support; i++) {
     s->heard[i] = hear(s, release, i, (double)plan->clients);
@@ -105,7 +106,7 @@ static faro_status ask_users(stage *s, const faro_plan *plan, uint64_t total, fa
     if (status != FARO_OK) return status;
     for (uint64_t u = 0; u < plan->pulls[i]; u++) {
       const double unit = to_unit(s, faro_env_pull(s->env, plan->arm[i]));
-      (void)faro_release_absorb(release, &unit, 0, &s->noise);
+      (void)faro_release_absorb(release, &unit, 0);
     }
     s->heard[i] = hear(s, release, 0, (double)plan->pulls[i]);
     count_cost(s, release, plan->pulls[i]);
@@ -114,7 +115,7 @@ static faro_status ask_users(stage *s, const faro_plan *plan, uint64_t total, fa
   return FARO_OK;
 }
 
-/* In which order users meet the arms. A shuffler that assigns the actions (003 Alg. 3) draws a uniform order and keeps it to
+/* In which order users meet the arms. A shuffler that assigns the actions (Hanna et al. 2022, Alg. 3) draws a uniform order and keeps it to
  * itself: the next arm is each with the probability of its share of the pulls left. Elsewhere one arm comes after another. */
 static void play_assigned(stage *s, const faro_plan *plan, uint64_t total) {
   for (size_t i = 0; i < plan->support; i++) s->left[i] = plan->pulls[i];
@@ -146,14 +147,14 @@ static faro_status play_phase(stage *s, bool *over, faro_error *error) {
   if (*over) {
     if (exhausted || plan->last)
       advance(s, plan->last ? plan->arm[0] : faro_learner_best(s->learner), s->horizon);
-    else if (faro_release_kind_assigns(s->cell->release) && plan->clients == 0) play_assigned(s, plan, total);
+    else if (s->cell->release->assigns && plan->clients == 0) play_assigned(s, plan, total);
     else play_in_turn(s, plan); /* the last phase ends with the horizon, and nothing is learnt from it */
     return FARO_OK;
   }
   if (plan->clients > 0) status = ask_clients(s, plan, error);
   else {
     status = ask_users(s, plan, total, error);
-    if (faro_release_kind_assigns(s->cell->release)) play_assigned(s, plan, total);
+    if (s->cell->release->assigns) play_assigned(s, plan, total);
     else play_in_turn(s, plan);
   }
   if (status == FARO_OK) faro_learner_hear(s->learner, s->heard);

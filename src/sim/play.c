@@ -5,13 +5,15 @@
  * and, for a stream of numbers,    number --release--> statistics --learner--> estimate of the sum */
 #include "sim/play.h"
 
+#include <faro/doubling.h>
+#include <faro/gate.h>
 #include <math.h>
 #include <time.h>
 
 typedef struct table { /* who sits around it */
   const faro_cell *cell;
   faro_env *env;
-  faro_release *release;
+  faro_doubling *release;
   faro_gate *gate; /* NULL: everybody may contribute */
   uint64_t refused;
   faro_learner *learner;
@@ -32,7 +34,7 @@ static void clear_table(table *t) {
   faro_selector_destroy(t->selector);
   faro_learner_destroy(t->learner);
   faro_gate_destroy(t->gate);
-  faro_release_destroy(t->release);
+  faro_doubling_destroy(t->release);
   faro_env_destroy(t->env);
   faro_arena_free(&t->arena);
 }
@@ -47,14 +49,15 @@ static faro_status set_learner(table *t, faro_error *error) {
   const double share = release.anytime ? 1 / ((double)t->epoch * (double)(t->epoch + 1)) : 1;
   const faro_learner_params learner = {.dimension = env.dimension,
                                        .horizon = horizon,
-                                       .releases = horizon / faro_release_batch(t->release),
+                                       .releases =
+                                           horizon / faro_release_batch(faro_doubling_release(t->release)),
                                        .norm = t->contribution.norm,
                                        .failure = share * cell->settings.value[FARO_KEY_FAILURE],
                                        .reward = tight ? (1 - faro_cell_low(cell)) / 2 : 1,
                                        .optimism = tight ? cell->settings.value[FARO_KEY_OPTIMISM] : 1,
                                        .figure = release.calibration == FARO_CALIBRATION_FIGURE,
                                        .guess = tight,
-                                       .noise = faro_release_noise(t->release)};
+                                       .noise = faro_doubling_noise(t->release)};
   const faro_status status = faro_learner_create(&t->learner, cell->learner, &learner, error);
   if (status != FARO_OK || t->streams) return status;
   return faro_selector_create(&t->selector, env.dimension, env.arms, error);
@@ -76,7 +79,8 @@ static faro_status set_table(table *t, faro_error *error) {
   faro_status status = faro_env_create(&t->env, faro_cell_env_kind(cell), &env, error);
   if (status == FARO_OK) status = faro_cell_contribution(cell, &t->contribution, error);
   if (status == FARO_OK)
-    status = faro_release_create(&t->release, cell->release, &t->contribution, &release, error);
+    status = faro_doubling_create(&t->release, cell->release, &t->contribution, &release,
+                                  faro_source_simulated(&t->noise), error);
   if (status == FARO_OK) status = set_gate(t, &env, &release, error);
   if (status == FARO_OK) status = set_learner(t, error);
   if (status != FARO_OK) return status;
@@ -86,7 +90,7 @@ static faro_status set_table(table *t, faro_error *error) {
 }
 
 static void learn(table *t) {
-  const faro_statistics statistics = faro_release_statistics(t->release);
+  const faro_statistics statistics = faro_doubling_statistics(t->release);
   faro_learner_update(t->learner, &statistics);
 }
 
@@ -104,7 +108,7 @@ static faro_status double_horizon(table *t, faro_error *error) {
   t->selector = NULL;
   t->learner = NULL;
   t->epoch++;
-  faro_status status = faro_release_double(&t->release, error);
+  faro_status status = faro_doubling_next(t->release, error);
   if (status == FARO_OK) status = set_learner(t, error);
   if (status == FARO_OK) learn(t);
   return status;
@@ -112,7 +116,7 @@ static faro_status double_horizon(table *t, faro_error *error) {
 
 /* Whether the user's data may be used. Who is refused has played, and regrets, all the same. */
 static bool admit(table *t, uint64_t user) {
-  if (!t->gate || faro_release_spent(t->release)) return true;
+  if (!t->gate || faro_doubling_spent(t->release)) return true;
   if (faro_gate_admit(t->gate, user, t->published, NULL) == FARO_OK) return true;
   t->refused++;
   return false;
@@ -120,10 +124,10 @@ static bool admit(table *t, uint64_t user) {
 
 /* Hands the user's contribution on, and what is published then to the learner. */
 static inline faro_status contribute(table *t, double y, faro_error *error) {
-  if (!faro_release_absorb(t->release, t->x, y, &t->noise)) return FARO_OK;
+  if (!faro_doubling_absorb(t->release, t->x, y)) return FARO_OK;
   t->published++;
   learn(t);
-  const bool ends = t->cell->settings.value[FARO_KEY_ANYTIME] != 0 && faro_release_spent(t->release);
+  const bool ends = t->cell->settings.value[FARO_KEY_ANYTIME] != 0 && faro_doubling_spent(t->release);
   return ends ? double_horizon(t, error) : FARO_OK;
 }
 

@@ -210,7 +210,8 @@ static faro_status check_longest(const faro_cell *cell, const faro_contribution 
   if (!faro_learner_kind_phased(cell->learner)) return FARO_OK;
   faro_release *release = NULL;
   const faro_release_params params = sample_phase(cell, cell->settings.value[FARO_KEY_HORIZON]);
-  const faro_status status = faro_release_create(&release, cell->release, contribution, &params, error);
+  const faro_status status =
+      faro_release_create(&release, cell->release, contribution, &params, faro_source_none(), error);
   faro_release_destroy(release);
   return status;
 }
@@ -223,7 +224,8 @@ static faro_status try_release(faro_cell *cell, faro_error *error) {
   const faro_release_params params = phased ? sample_phase(cell, 1000) : faro_cell_release(cell);
   faro_status status = faro_cell_contribution(cell, &contribution, error);
   if (status == FARO_OK) status = check_longest(cell, &contribution, error);
-  if (status == FARO_OK) status = faro_release_create(&release, cell->release, &contribution, &params, error);
+  if (status == FARO_OK)
+    status = faro_release_create(&release, cell->release, &contribution, &params, faro_source_none(), error);
   if (status != FARO_OK) return status;
   cell->claim = *faro_release_claim(release);
   if (phased && cell->claim.trust != FARO_TRUST_NONE) { /* numbers in the text are those of one phase */
@@ -359,7 +361,7 @@ static faro_status resolve_sweeps(const faro_draft *draft, faro_experiment *expe
  * values are played for all. */
 static size_t find_twin(const faro_experiment *experiment, size_t index) {
   const faro_cell *cell = &experiment->cell[index];
-  if (faro_release_kind_trust(cell->release) != FARO_TRUST_NONE || faro_cell_streams(cell)) return index;
+  if (cell->release->trust != FARO_TRUST_NONE || faro_cell_streams(cell)) return index;
   size_t point = 0;
   for (size_t s = 0; s < experiment->sweeps; s++) {
     const faro_sweep *sweep = &experiment->sweep[s];

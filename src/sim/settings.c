@@ -61,8 +61,7 @@ const char *faro_choice(faro_type type, size_t index) {
   case TYPE_ENVIRONMENT: return index < faro_env_kinds() ? faro_env_kind_name(faro_env_kind_at(index)) : NULL;
   case TYPE_LEARNER:
     return index < faro_learner_kinds() ? faro_learner_kind_name(faro_learner_kind_at(index)) : NULL;
-  case TYPE_RELEASE:
-    return index < faro_release_kinds() ? faro_release_kind_name(faro_release_kind_at(index)) : NULL;
+  case TYPE_RELEASE: return index < faro_release_kinds() ? faro_release_kind_at(index)->name : NULL;
   case TYPE_INTEGER:
   case TYPE_REAL:
   case TYPE_REAL_OPEN:

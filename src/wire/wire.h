@@ -11,7 +11,7 @@
 #ifndef FARO_WIRE_WIRE_H
 #define FARO_WIRE_WIRE_H
 
-#include <faro/release.h>
+#include <faro/message.h>
 
 #include "wire/bytes.h"
 

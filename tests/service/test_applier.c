@@ -98,7 +98,7 @@ static void receive(scene *s, uint64_t number) {
   faro_batch_write(&s->campaign, &batch, &s->shuffler, frame);
   assert_ok(faro_applier_receive(s->applier, frame, faro_batch_size(&s->campaign, BATCH), &receipt, error));
   assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
-  assert_ok(faro_learning_apply(s->twin, total, 1, s->secure, error));
+  assert_ok(faro_learning_apply(s->twin, total, 1, error));
 }
 
 static void assert_twins(const scene *s) {
@@ -251,7 +251,7 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
   }
   assert_true(failures > BATCH); /* one at least was in each box */
   assert_int_equal(faro_applier_look(s.applier).spoiled, 0);
-  assert_ok(faro_learning_apply(s.twin, batch.message, BATCH, s.secure, error));
+  assert_ok(faro_learning_apply(s.twin, batch.message, BATCH, error));
   assert_twins(&s);
   assert_int_equal(charged(&s), 1);
   close_scene(&s);

@@ -1,0 +1,9 @@
+/* calibration: the names of where noise comes from. */
+#include <faro/statistics.h>
+
+#include "base/names.h"
+
+const char *faro_calibration_name(faro_calibration calibration) {
+  static const char *const name[] = FARO_NAMES(FARO_CALIBRATION_LIST);
+  return name[calibration];
+}
