@@ -1,4 +1,10 @@
-/* privacy: what a mechanism claims, as a value.
+/* privacy: what a mechanism claims, as a value; and the accountants that prove it.
+ *
+ *     double mu = faro_gaussian_mu(1, 1e-6); // the noise that (1, 1e-6) needs: sensitivity / mu
+ *     faro_claim all = faro_claim_parallel(faro_release_claim(a), faro_release_claim(b));
+ *
+ * Claims and ledgers are plain data; copy them freely. Only faro_pld is an object, which its
+ * creator destroys. All functions may be called from any thread; use a faro_pld in one at a time.
  *
  * Adjacency everywhere: two inputs are neighbours when one user's data is replaced by another's. */
 #ifndef FARO_PRIVACY_H

@@ -67,8 +67,9 @@ const faro_release *faro_doubling_release(const faro_doubling *doubling) { retur
 bool faro_doubling_spent(const faro_doubling *doubling) { return faro_release_spent(doubling->now); }
 
 static void add_past(faro_doubling *d) {
+  if (!d->doubled) return;
   const double *sum = faro_release_statistics(d->now).sum;
-  for (size_t i = 0; d->doubled && i < d->contribution.length; i++) d->sum[i] = d->past.sum[i] + sum[i];
+  for (size_t i = 0; i < d->contribution.length; i++) d->sum[i] = d->past.sum[i] + sum[i];
 }
 
 bool faro_doubling_absorb(faro_doubling *doubling, const double *x, double y) {

@@ -25,11 +25,13 @@ faro_status faro_real_init(faro_release *r, faro_error *error) {
 static void draw(const faro_release *r, double users, double *to) {
   const double *sd = faro_real_in(r)->sd;
   const double root = sqrt(users);
+  const double b = r->laplace;
+  const size_t length = r->contribution.length;
   faro_sim_rng *sim = r->source.sim;
-  for (size_t i = 0; r->laplace > 0 && i < r->contribution.length; i++)
-    to[i] += r->laplace * faro_sim_laplace_sum(sim, users);
-  for (size_t i = 0; r->gaussian && i < r->contribution.length; i++)
-    to[i] += root * sd[i] * faro_sim_normal(sim);
+  if (r->gaussian)
+    for (size_t i = 0; i < length; i++) to[i] += root * sd[i] * faro_sim_normal(sim);
+  else if (b > 0)
+    for (size_t i = 0; i < length; i++) to[i] += b * faro_sim_laplace_sum(sim, users);
 }
 
 void faro_real_encode(const faro_release *r, const double *z, void *message) {

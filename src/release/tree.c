@@ -12,6 +12,8 @@
  * depth, and log2(M) + 1 vectors are all that is kept. */
 #include "release/tree.h"
 
+#include <string.h>
+
 #include "random/noise.h"
 
 typedef struct tree {
@@ -43,19 +45,19 @@ static size_t prefix_of(const faro_release *r) {
   return (size_t)__builtin_popcountll(r->ledger.charged) * r->contribution.length;
 }
 
-/* Draws the new node. */
+/* The new node, on top of the prefix above it. */
 static void add_noise(faro_release *r) {
   const tree *t = tree_of(r);
   const size_t length = r->contribution.length;
   double *noise = t->noise + prefix_of(r);
   int64_t *exact = t->exact + prefix_of(r);
-  const double *above = noise - length;
-  const int64_t *exact_above = exact - length;
-  for (size_t i = 0; i < length; i++) {
-    noise[i] = above[i] + (r->deployed ? 0 : t->grid.real.sd[i] * faro_sim_normal(r->source.sim));
-    exact[i] =
-        exact_above[i] + (r->deployed ? faro_exact_discrete_gaussian(r->rng, t->grid.variance[i], 1) : 0);
-  }
+  memcpy(noise, noise - length, length * sizeof *noise);
+  memcpy(exact, exact - length, length * sizeof *exact);
+  if (r->deployed)
+    for (size_t i = 0; i < length; i++)
+      exact[i] += faro_exact_discrete_gaussian(r->rng, t->grid.variance[i], 1);
+  else
+    for (size_t i = 0; i < length; i++) noise[i] += t->grid.real.sd[i] * faro_sim_normal(r->source.sim);
 }
 
 /* sum = raw + noise(prefix). The raw sum of everything stays in `open` and `whole`: it never

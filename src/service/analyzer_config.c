@@ -155,6 +155,7 @@ static faro_status check_tokens(const faro_analyzer_settings *s, const faro_camp
 
 static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *made,
                          faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
+  list_releases();
   const char *name = releases[s->release];
   char *text = NULL;
   faro_campaign c = {.release = faro_release_kind_find(name),

@@ -115,8 +115,9 @@ static faro_status ask_users(stage *s, const faro_plan *plan, uint64_t total, fa
   return FARO_OK;
 }
 
-/* In which order users meet the arms. A shuffler that assigns the actions (Hanna et al. 2022, Alg. 3) draws a uniform order and keeps it to
- * itself: the next arm is each with the probability of its share of the pulls left. Elsewhere one arm comes after another. */
+/* In which order users meet the arms. A shuffler that assigns the actions (Hanna et al. 2022, Alg. 3) draws a uniform
+ * order and keeps it to itself: the next arm is each with the probability of its share of the pulls left. Elsewhere one arm
+ * comes after another. */
 static void play_assigned(stage *s, const faro_plan *plan, uint64_t total) {
   for (size_t i = 0; i < plan->support; i++) s->left[i] = plan->pulls[i];
   for (; total > 0 && s->rounds < s->horizon; total--) {

@@ -14,13 +14,15 @@
  * share. A grid makes the second case a little worse, which is checked for each release (faro_budget_keeps).
  *
  *   tight    a third of mu^2 for sums, two for fits, of which the first have most
- *   paper    the GLM preprint (docs/references.md), section 6.3: thirds of epsilon and delta for sums, switches and fits, each turned into rho; the third of
- *            the switches is not spent here, because whatever decides on them is published sums
+ *   paper    the GLM preprint (docs/references.md), section 6.3: thirds of epsilon and delta for sums,
+ *            switches and fits, each turned into rho; the third of the switches is not spent here,
+ *            because whatever decides on them is published sums
  *   figure   as the published program, see published.c
  *
  * shuffle-bits under `paper`: epsilon and delta by halves, for the sum and the fits, and advanced composition over the
- * steps (the preprint's Alg. 7). With shuffle-bits only one part speaks, so that nobody changes it: the other's sum is not published,
- * and a person of the other part adds zero to all, within the sensitivity. */
+ * steps (the preprint's Alg. 7). With shuffle-bits only one part speaks, so that nobody changes it:
+ * the other's sum is not published, and a person of the other part adds zero to all, within the
+ * sensitivity. */
 #include "study/budget.h"
 
 #include <math.h>
@@ -182,8 +184,8 @@ faro_spend faro_budget_step(faro_spend fit, uint64_t steps) {
 static bool steps_compose(faro_spend fit) {
   for (uint64_t steps = 1; steps <= FARO_STEPS_MAX; steps++) {
     const faro_spend step = faro_budget_step(fit, steps);
-    if (step.epsilon >= 15 || step.delta >= 0.5)
-      return false; /* the range of Li, Zhou & Ji 2022, Theorem A.2 */
+    /* The range of Li, Zhou & Ji 2022, Theorem A.2. */
+    if (step.epsilon >= 15 || step.delta >= 0.5) return false;
     if (!(faro_advanced_epsilon(step.epsilon, (double)steps, fit.delta / 2) <= fit.epsilon)) return false;
   }
   return true;
@@ -202,8 +204,7 @@ static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study
   }
   return faro_claim_make(p->epsilon, p->delta, FARO_TRUST_SHUFFLE, proven,
                          "half for the sum (%.40s), half for fits: Li, Zhou & Ji 2022, Theorem A.2, composed "
-                         "by Alg. 7 of the GLM "
-                         "preprint%s",
+                         "by Alg. 7 of the GLM preprint%s",
                          faro_release_claim(sum[0])->by, proven ? "" : "; outside the range of one of them");
 }
 

@@ -208,7 +208,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   if (laplace_count(name, m) > 0) return laplace_variance(name, epsilon, r, tight, m);
   const bool shared = repeats > 1 && !is(name, "central-tree");
   if (shared && calibration == FARO_CALIBRATION_PAPER)
-    epsilon /= 2 * sqrt(2 * m0 * log(2 / 0.1)); /* 000 Theorem E.2, for one batch */
+    epsilon /= 2 * sqrt(2 * m0 * log(2 / 0.1)); /* Chowdhury & Zhou 2022, Theorem E.2 */
   const double delta = shared ? 0.1 / (2 * m0) : 0.1;
   const bool figure = calibration == FARO_CALIBRATION_FIGURE;
   const bool diagonal = !values && (i == 0 || i == 2);
@@ -243,7 +243,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
       assert_true((double)s->level[k].bits == ceil(24e4 * root * root / (BATCH << k)));
     return (tree_variance(s, m, false) + rounding_variance(s, m, i)) * s->step * s->step;
   }
-  if (values) { /* 002 Alg. 2: g = 10 for a batch of six; 5 steps for an entry make that 5 sqrt(5) */
+  if (values) { /* Li, Zhou & Ji 2022, Alg. 2: g = 10 for a batch of six; 5 steps make that 5 sqrt(5) */
     const double hat = epsilon / (18 * sqrt(log(2 / delta)));
     const double b = ceil(180 * 125 * log(4 * LENGTH / delta) / (hat * hat * BATCH));
     assert_true((double)s->level[0].bits == b && s->step == 0.2 && s->fair);
@@ -252,7 +252,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double g = figure ? fmax(2 * sqrt(BATCH), 4) : ceil(fmax(2 * sqrt(BATCH), 4));
   const double step = figure ? 1 / g : 2 / g;
   const double root = g * log((figure ? D : 4 * (D * D + 1)) / delta) / epsilon;
-  const double factor = repeats > 1 ? 1e7 / 8 : 24e4; /* 000 Theorem E.5 rounds 8 x 24e4 up to 10^7 */
+  const double factor = repeats > 1 ? 1e7 / 8 : 24e4; /* Theorem E.5 rounds 8 x 24e4 up to 10^7 */
   const double b =
       figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(factor * root * root / BATCH);
   assert_true((double)s->level[0].bits == b && s->step == step);
@@ -332,7 +332,7 @@ static void test_all__values_have_the_stated_variance(void **state) {
   set_shape(false);
 }
 
-/* The same for noise that is made for four rounds of a user; 001 and 003 have no theorem for them. */
+/* The same for noise that is made for four rounds of a user, for which two papers have no theorem. */
 static void test_all__returning_users_have_the_stated_variance(void **state) {
   (void)state;
   uint64_t seed = 150;

@@ -407,7 +407,7 @@ static void audit_release(size_t kind, faro_calibration calibration, const faro_
   if (result.proven) assert_true(result.consistent);
 }
 
-/* 001 and 003 have none for users who return, nor has 002. */
+/* The papers of these three have none for users who return. */
 static bool no_theorem(const faro_release_kind *kind, int calibration, const faro_contribution *c) {
   return calibration == FARO_CALIBRATION_PAPER &&
          (named(kind, "concurrent-bits") || named(kind, "shuffle-laplace") ||

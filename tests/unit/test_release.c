@@ -222,7 +222,7 @@ static double scale_at(size_t kind, faro_calibration calibration, uint64_t contr
   return scale;
 }
 
-/* 001 and 003 have none for users who return. */
+/* Tenenbaum et al. 2023 and Hanna et al. 2022 have none for users who return. */
 static bool no_theorem(size_t kind, faro_calibration calibration) {
   const char *name = faro_release_kind_at(kind)->name;
   return calibration == FARO_CALIBRATION_PAPER &&
@@ -782,7 +782,8 @@ static faro_release_params phase(double epsilon, double delta, uint64_t users, f
       .epsilon = epsilon, .delta = delta, .horizon = users, .batch = users, .calibration = calibration};
 }
 
-/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. 002 with 2 B = 1:
+/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. Li, Zhou & Ji 2022
+ * with 2 B = 1:
  * sigma = sqrt(2 s ln(1.25/delta)) / epsilon, of the server once and of every user. */
 static void test_values__gaussian_noise_covers_every_entry(void **state) {
   (void)state;
@@ -866,8 +867,9 @@ static void test_shuffle_laplace__spends_what_amplification_leaves(void **state)
     }
 }
 
-/* 002's numbers, written down a second time; and what they prove: of one number exactly, of vectors by the accountant. */
-static void check_bits_of_002(size_t s, double n, double epsilon, double delta) {
+/* The numbers of Li, Zhou & Ji 2022, written down a second time; and what they prove: one number exactly, vectors by the
+ * accountant. */
+static void check_published_bits(size_t s, double n, double epsilon, double delta) {
   const faro_release_params p = phase(epsilon, delta, (uint64_t)n, FARO_CALIBRATION_PAPER);
   faro_release *r = make_values("shuffle-bits", s, &p);
   const faro_bits *b = faro_bits_in(r);
@@ -896,18 +898,18 @@ static void check_bits_of_002(size_t s, double n, double epsilon, double delta) 
   faro_release_destroy(r);
 }
 
-static void test_paper__bits_of_002_are_its_and_are_enough(void **state) {
+static void test_paper__published_bits_are_right_and_enough(void **state) {
   (void)state;
   const size_t counts[] = {1, 2, 7, 60};
   for (size_t i = 0; i < 4; i++)
     for (double n = 20; n < 1e5; n *= 12)
       for (double epsilon = 0.2; epsilon < 15; epsilon *= 4) {
-        check_bits_of_002(counts[i], n, epsilon, 1e-6);
-        check_bits_of_002(counts[i], n, epsilon, 0.25);
+        check_published_bits(counts[i], n, epsilon, 1e-6);
+        check_published_bits(counts[i], n, epsilon, 0.25);
       }
 }
 
-static void test_paper__002_ends_where_it_says(void **state) {
+static void test_paper__published_bits_end_where_they_say(void **state) {
   (void)state;
   const struct {
     size_t count;
@@ -1070,8 +1072,8 @@ int main(void) {
       cmocka_unit_test(test_values__gaussian_noise_covers_every_entry),
       cmocka_unit_test(test_laplace__noise_follows_the_width),
       cmocka_unit_test(test_shuffle_laplace__spends_what_amplification_leaves),
-      cmocka_unit_test(test_paper__bits_of_002_are_its_and_are_enough),
-      cmocka_unit_test(test_paper__002_ends_where_it_says),
+      cmocka_unit_test(test_paper__published_bits_are_right_and_enough),
+      cmocka_unit_test(test_paper__published_bits_end_where_they_say),
       cmocka_unit_test(test_honest__noise_rises_where_users_hide_among_each_other),
       cmocka_unit_test(test_honest__the_rest_alone_keeps_the_claim),
       cmocka_unit_test(test_honest__is_refused_by_name),
