@@ -59,7 +59,8 @@ static void set_release(table *t, const size *s, const rival *r) {
                                       .batch = r->batch,
                                       .calibration = FARO_CALIBRATION_FIGURE};
   must(faro_contribution_init(&t->contribution, s->dimension, 1, 0, 1, &error), &error);
-  must(faro_release_create(&t->release, faro_release_kind_find(r->name), &t->contribution, &params, &error),
+  must(faro_release_create(&t->release, faro_release_kind_find(r->name), &t->contribution, &params,
+                           faro_source_simulated(&t->noise), &error),
        &error);
 }
 
@@ -98,7 +99,7 @@ static double play(table *t, uint64_t rounds) {
     const size_t arm = faro_select(t->selector, faro_updater_policy(t->learner), faro_env_arms(t->env), NULL);
     regret += faro_env_gap(t->env, arm);
     const double reward = faro_env_play(t->env, arm, t->x);
-    if (faro_release_absorb(t->release, t->x, reward, &t->noise)) {
+    if (faro_release_absorb(t->release, t->x, reward)) {
       const faro_statistics statistics = faro_release_statistics(t->release);
       faro_updater_update(t->learner, &statistics);
     }
@@ -208,7 +209,7 @@ static void play_stages(table *t, uint64_t rounds, double spent[STAGES]) {
     mark[0] = stamp_ns();
     const double reward = faro_env_play(t->env, arm, t->x);
     mark[1] = stamp_ns();
-    const bool published = faro_release_absorb(t->release, t->x, reward, &t->noise);
+    const bool published = faro_release_absorb(t->release, t->x, reward);
     mark[2] = stamp_ns();
     const faro_statistics statistics = faro_release_statistics(t->release);
     if (published) faro_updater_update(t->learner, &statistics);

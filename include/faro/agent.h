@@ -48,8 +48,10 @@ typedef struct faro_agent_params {
   double low, high;        /* what is left is clipped to them; both 0: to -centre and 1 - centre */
   double failure;          /* probability with which confidence regions may fail; 0: 0.1 */
   const void *settings;    /* the learner's own; NULL: their defaults */
-  bool deployed; /* noise is exact and from the operating system's generator; the seed is not read */
-  uint64_t seed, instance; /* simulation: they name all random streams */
+  /* Simulated (the default), or deployed: as a server that gets messages, or as all parties in one
+   * process. Deployed noise is exact and from the operating system's generator. */
+  faro_use use;
+  uint64_t seed, instance; /* simulation only: they name all random streams */
 } faro_agent_params;
 
 /* Fails with FARO_INVALID and a message if the learner cannot use this release, if no noise reaches the guarantee, or

@@ -14,6 +14,10 @@
 
 #include <faro/release.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A mechanism under attack. One run makes it afresh, gives it the victim's (x, y), and writes all that the adversary
  * sees: `messages` vectors of `width` finite numbers, one after another. More than one message means that they were
  * shuffled, and that the victim's went in at place 0. A victim who comes several times is in so many `batches` of such
@@ -70,5 +74,9 @@ FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const far
 FARO_API faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contribution *contribution,
                                         const faro_release_params *params, const faro_audit_plan *plan,
                                         faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -17,18 +17,12 @@ extern "C" {
 #define FARO_WARN_UNUSED __attribute__((warn_unused_result))
 #define FARO_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* One line a code: name, text. */
-#define FARO_STATUS_LIST(X)                                                                                  \
-  X(OK, "done")                                                                                              \
-  X(INVALID, "bad input")                                                                                    \
-  X(MEMORY, "out of memory")                                                                                 \
-  X(SYSTEM, "the system failed")                                                                             \
-  X(INTERRUPTED, "interrupted")
-
 typedef enum faro_status {
-#define X(name, text) FARO_##name,
-  FARO_STATUS_LIST(X)
-#undef X
+  FARO_OK,
+  FARO_INVALID, /* bad input; the message names the value and what is allowed */
+  FARO_MEMORY,  /* out of memory */
+  FARO_SYSTEM,  /* the system failed: a file, the network, the kernel */
+  FARO_INTERRUPTED
 } faro_status;
 
 /* Why a call failed. Owned by the caller, who sets it to {0} before each call: a message that is there already
@@ -42,8 +36,6 @@ typedef struct faro_error {
  * recorded already stays: the place nearest to the fault knows most. */
 FARO_API faro_status faro_fail(faro_error *error, faro_status status, const char *format, ...)
     FARO_PRINTF(3, 4);
-
-FARO_API const char *faro_status_text(faro_status status);
 
 /* Version of the library, and the commit and compiler it was built from. */
 FARO_API const char *faro_version(void);

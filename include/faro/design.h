@@ -14,6 +14,10 @@
 
 #include <faro/linalg.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FARO_SPAN_TOLERANCE 1e-9
 #define FARO_DESIGN_TARGET 2.0
 #define FARO_DESIGN_TARGET_MIN 1.00001
@@ -73,5 +77,9 @@ FARO_API faro_status faro_points_net(faro_points **points, faro_shape shape, siz
                                      faro_error *error) FARO_WARN_UNUSED;
 /* How many points the net has; an estimate (of the ball's, the sphere's is exact) beyond FARO_POINTS_MAX. */
 FARO_API double faro_net_size(faro_shape shape, size_t d, double zeta);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,6 +16,10 @@
 extern "C" {
 #endif
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Rewards lie in [0, 1], or in [-1, 1] where they are linear and the draw is `sphere` or `ball`. */
 #define FARO_REWARD_LIST(X)                                                                                  \
   X(BERNOULLI, "bernoulli") /* one of the two ends */                                                        \
@@ -125,6 +129,10 @@ FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, 
                               double *average);
 /* FARO_ENV_STREAM only: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
+
+#ifdef __cplusplus
+}
+#endif
 
 #ifdef __cplusplus
 }

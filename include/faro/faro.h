@@ -7,13 +7,17 @@
 #include <faro/audit.h>
 #include <faro/base.h>
 #include <faro/client.h>
+#include <faro/contribution.h>
 #include <faro/design.h>
+#include <faro/doubling.h>
 #include <faro/eliminator.h>
 #include <faro/env.h>
 #include <faro/estimator.h>
+#include <faro/gate.h>
 #include <faro/glm.h>
 #include <faro/learner.h>
 #include <faro/linalg.h>
+#include <faro/message.h>
 #include <faro/policy.h>
 #include <faro/privacy.h>
 #include <faro/random.h>

@@ -9,6 +9,10 @@
 
 #include <faro/linalg.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FARO_LINK_LIST(X)                                                                                    \
   X(LINEAR, "linear")     /* z */                                                                            \
   X(LOGISTIC, "logistic") /* 1 / (1 + e^-z) */                                                               \
@@ -105,5 +109,9 @@ FARO_API void faro_follower_destroy(faro_follower *follower);
 FARO_API void faro_follower_add(faro_follower *follower, const double *x, double y);
 FARO_API const double *faro_follower_theta(const faro_follower *follower);
 FARO_API size_t faro_follower_passes(const faro_follower *follower); /* over all rows, so far */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

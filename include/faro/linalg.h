@@ -11,6 +11,10 @@
 
 #include <faro/base.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { FARO_DIMENSION_MAX = 1000, FARO_ARM_TILE = 16, FARO_ARM_ALIGNMENT = 64 };
 
 /* Length of a packed triangle, and the place of its i-th diagonal entry. */
@@ -61,5 +65,9 @@ FARO_API size_t faro_score(const faro_arms *arms, const double *theta, const dou
 FARO_API size_t faro_means(const faro_arms *arms, const double *theta, double *mean);
 /* The place of the first of the greatest of `count` >= 1 values. */
 FARO_API size_t faro_greatest(const double *value, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

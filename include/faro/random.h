@@ -1,16 +1,29 @@
-/* random: one source of random words, two families that cannot be mixed up.
+/* random: random words, from two families of streams that cannot be mixed up.
  *
- *   faro_sim_rng     Philox 4x64-10, counter based: a stream for each (seed, instance, role), so that
- *                    results do not depend on the number of threads. For simulation only.
+ *   faro_sim_rng     Philox 4x64-10, counter based: a stream for each (seed, instance, role), so
+ *                    that results do not depend on the number of threads. For simulation only.
  *   faro_secure_rng  ChaCha20 with fast key erasure, keyed by the operating system; a forked child
  *                    gets a stream of its own. For deployment.
  *
- * Code that may run under either takes the common face, faro_rng. What is deployed takes a
- * faro_secure_rng, and there is no way to make one out of a faro_sim_rng. */
+ * Code that may run under either takes the common face, faro_rng, or a faro_source, which says what
+ * the randomness is for:
+ *
+ *     faro_sim_rng sim;
+ *     faro_sim_open(&sim, seed, instance, FARO_ROLE_USER);
+ *     faro_source source = faro_source_simulated(&sim);
+ *     faro_release_create(&release, kind, &contribution, &params, source, &error)
+ *
+ * There is no way to make a faro_secure_rng out of a faro_sim_rng. A simulation stream is plain
+ * data of the caller's; a secure one is closed with faro_secure_close. Use a stream in one thread
+ * at a time. */
 #ifndef FARO_RANDOM_H
 #define FARO_RANDOM_H
 
 #include <faro/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { FARO_RNG_WORDS = 64 };
 
@@ -44,8 +57,29 @@ FARO_API void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance,
 FARO_API faro_status faro_secure_open(faro_secure_rng **secure, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_secure_close(faro_secure_rng *secure);
 FARO_API faro_rng *faro_secure_face(faro_secure_rng *secure);
-/* Permutes `count` items of `size` bytes; all orders are equally likely. */
-FARO_API void faro_secure_shuffle(faro_secure_rng *secure, void *items, size_t count, size_t size);
+
+/* What randomness is drawn for. */
+typedef enum faro_use {
+  FARO_USE_NONE,       /* nothing is drawn: an object made for it only answers questions */
+  FARO_USE_SIMULATED,  /* all parties in one process; floating point is allowed */
+  FARO_USE_CLIENT,     /* deployed: the device of one user */
+  FARO_USE_SERVER,     /* deployed: a shuffler or the analyzer */
+  FARO_USE_ALL_PARTIES /* deployed: one process plays users, shufflers and analyzer */
+} faro_use;
+
+/* A use and its stream. A value: copy it freely. The stream stays the caller's, must outlive the
+ * objects that draw from it, and may be shared by several of them. */
+typedef struct faro_source {
+  faro_use use;
+  faro_sim_rng *sim;       /* simulated only */
+  faro_secure_rng *secure; /* deployed only */
+} faro_source;
+
+FARO_API faro_source faro_source_none(void);
+FARO_API faro_source faro_source_simulated(faro_sim_rng *sim);
+FARO_API faro_source faro_source_client(faro_secure_rng *secure);
+FARO_API faro_source faro_source_server(faro_secure_rng *secure);
+FARO_API faro_source faro_source_all_parties(faro_secure_rng *secure);
 
 FARO_API void faro_rng_refill(faro_rng *rng);
 
@@ -65,5 +99,9 @@ FARO_API double faro_draw_normal(faro_rng *rng);  /* N(0, 1) */
 FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^-53 */
 FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */
 FARO_API bool faro_sim_bernoulli(faro_sim_rng *sim, double p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,243 +5,155 @@
  *
  *     z --R--> message --S--> shuffled batch --A--> statistics: the noisy sum of all z so far
  *
- * A release owns its noise, its trust model and its claim. After every batch of B users it publishes
- * new statistics, and that is all a learner gets to see.
+ * A release owns its noise, its trust model and its claim. After every batch of B users it
+ * publishes new statistics, and that is all a learner gets to see.
  *
- * Two ways lead to the same distribution of statistics:
- *   - messages: faro_release_randomize, _shuffle, _analyze, as separate parties would run them;
- *   - whole batches: faro_release_absorb for each user, which closes the batch at the B-th, adding
- *     the noise of all its users in one draw. Simulations use this one. */
+ *     faro_release *release;
+ *     faro_release_params params = {.epsilon = 1, .delta = 1e-6, .horizon = 100000, .batch = 500,
+ *                                   .calibration = FARO_CALIBRATION_TIGHT};
+ *     faro_source source = faro_source_simulated(&sim);
+ *     if (faro_release_create(&release, &faro_release_shuffle_bits, &contribution, &params, source,
+ *                             &error) != FARO_OK) ...
+ *     for (each user)
+ *       if (faro_release_absorb(release, x, y)) use(faro_release_statistics(release));
+ *     faro_release_destroy(release);
+ *
+ * What a release is for is decided when it is created, by its source (random.h): answering
+ * questions, simulation, or one or all parties of a deployment. Two ways lead to the same
+ * distribution of statistics: whole batches, as above, and messages between separate parties
+ * (message.h).
+ *
+ * The caller owns the release and the stream of its source. Use a release in one thread at a time.
+ * Memory is allocated by create only. */
 #ifndef FARO_RELEASE_H
 #define FARO_RELEASE_H
 
+#include <faro/contribution.h>
 #include <faro/privacy.h>
 #include <faro/random.h>
 #include <faro/statistics.h>
 
-/* What z is made of; y is used by moments alone. */
-typedef enum faro_form {
-  FARO_FORM_MOMENTS, /* ( vech(x x'), x y ) */
-  FARO_FORM_GRAM,    /* vech(x x') */
-  FARO_FORM_VALUES,  /* x, every entry clipped to [low, high] on its own */
-  FARO_FORM_BALL     /* x, scaled back to `norm` */
-} faro_form;
-
-/* What one user adds: z = ( vech(x x'), x y ) or a part of it, packed as in linalg.h. Features longer than `norm` are
- * scaled back to it and rewards clipped to [low, high] before anything else happens; features that are not finite count
- * as zero, and a reward that is no number as `low`. Every release clips by itself: it takes x and y, never a finished
- * z. */
-typedef struct faro_contribution {
-  faro_form form;
-  bool binary;      /* of values: every entry is one of the two ends */
-  size_t dimension; /* d, of x */
-  size_t gram;      /* d (d+1) / 2: the entries of vech(x x'); 0 where z is x itself */
-  size_t length;    /* of z */
-  double norm, low, high;
-  double entry;       /* no entry of z exceeds this in magnitude */
-  double sensitivity; /* L2: replacing one user moves z by no more */
-  double absolute;    /* L1: the same; for plain vectors exact, else by Cauchy and Schwarz from L2 */
-} faro_contribution;
-
-FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
-                                            double high, faro_error *error) FARO_WARN_UNUSED;
-/* A plain vector of `count` numbers within [-1/2, 1/2] each (whoever has other intervals shifts and scales), for sums
- * that are wanted for their own sake; `binary`: each one of -1/2 and 1/2, else rounded to the nearer one. */
-FARO_API faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary,
-                                              faro_error *error) FARO_WARN_UNUSED;
-/* vech(x x') alone, for ||x|| <= norm. */
-FARO_API faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, double norm,
-                                            faro_error *error) FARO_WARN_UNUSED;
-/* A plain vector of `count` numbers with ||x|| <= radius. */
-FARO_API faro_status faro_contribution_ball(faro_contribution *c, size_t count, double radius,
-                                            faro_error *error) FARO_WARN_UNUSED;
-FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct faro_release_params {
   double epsilon, delta;
   uint64_t horizon;   /* T: users in all */
-  uint64_t batch;     /* B: users between two releases; 0 lets the release choose */
-  uint64_t shufflers; /* k, of concurrent-bits alone; 0: log2(T) - 1 */
+  uint64_t batch;     /* B: users between two publications; 0 lets the release choose */
+  uint64_t shufflers; /* concurrent-bits only: k; 0: log2(T) - 1 */
   faro_level level;
-  uint64_t contributions; /* M0, user level: the most rounds of one user, no two of them in one batch; 0: 1 */
-  uint64_t crowd; /* users of all releases that one shuffler serves together, as in a phase; 0: of this one */
-  uint64_t
-      grid; /* of bit sums under tight: steps of an entry; coarser means fewer bits and more noise; 0: fine */
-  /* Share of a batch's users who are sure to be people and to add their noise; 0: 1. Where users hide among each other, the
-   * claim counts on so many of each batch, rounded down, and no more; under `tight` only. */
+  uint64_t contributions; /* user level only: M0, the most rounds of a user, one per batch; 0: 1 */
+  uint64_t crowd;         /* users of all releases that one shuffler serves at once, as in a phase; 0: B */
+  uint64_t grid;          /* bits under tight only: steps per entry; fewer bits, more noise; 0: many */
+  /* Share of a batch's users that are certain to be people who add their noise; 0: 1. Where users
+   * hide among each other, the claim counts on this many of each batch, rounded down. Below 1 under
+   * `tight` only. */
   double honest;
-  bool anytime; /* the horizon is only the first one, see faro_release_double */
+  bool anytime; /* the horizon is only the first one, see doubling.h */
   faro_calibration calibration;
 } faro_release_params;
 
-/* What it costs a user to take part. */
+/* What taking part costs a user. */
 typedef struct faro_cost {
   double bits;     /* sent by a user */
-  double messages; /* that a user hands to the shuffler; 0 without one */
+  double messages; /* handed to the shuffler by a user; 0 without a shuffler */
 } faro_cost;
 
 typedef struct faro_release faro_release;
-typedef struct faro_release_kind faro_release_kind;
+typedef struct faro_mechanism faro_mechanism; /* what happens to a contribution; private */
 
-/* The registry, in the order of releases.def. */
+/* A release is a row of data: a mechanism, whom it trusts, and how its noise is calibrated. The
+ * functions are private: they are called by faro_release_create. */
+typedef struct faro_release_kind {
+  const char *name;     /* as written in experiments */
+  const char *summary;  /* one line for lists */
+  const char *cite;     /* the paper, as in docs/references.md; NULL: none */
+  faro_trust trust;     /* who may see raw contributions */
+  uint64_t least_batch; /* 2 where users hide among each other */
+  bool phases;          /* one batch by itself is a release, as phased learners need */
+  bool splits;          /* m of a user's M0 rounds cost at most m / M0 of the budget */
+  bool assigns;         /* the shuffler assigns the actions, and the server does not know them */
+  const faro_mechanism *mechanism;
+  /* Optional. How the batches form a tree; NULL: one level. Bits only. */
+  faro_status (*shape)(const faro_release *release, size_t *levels, uint64_t *degree, faro_error *error);
+  /* At least one. Sets the noise and the claim; NULL: the calibration is not offered. */
+  faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *release, faro_error *error);
+  /* Optional. The batch where params.batch is 0; NULL: 1. */
+  uint64_t (*choose_batch)(const faro_release *release);
+} faro_release_kind;
+
+/* The registry: faro_release_central, faro_release_shuffle_bits and so on, in the order of
+ * releases.def. */
+#define RELEASE(id) FARO_API extern const faro_release_kind faro_release_##id;
+#include <faro/releases.def>
+#undef RELEASE
+
+enum { FARO_RELEASES_MAX = 64 };
+
 FARO_API size_t faro_release_kinds(void);
+/* NULL where there is no such kind. */
 FARO_API const faro_release_kind *faro_release_kind_at(size_t index);
 FARO_API const faro_release_kind *faro_release_kind_find(const char *name);
-FARO_API const char *faro_release_kind_name(const faro_release_kind *kind);
-FARO_API const char *faro_release_kind_summary(const faro_release_kind *kind);
-FARO_API faro_trust faro_release_kind_trust(const faro_release_kind *kind);
 FARO_API bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration);
+/* Whether it computes in whole numbers only, so that it can be deployed and saved. */
+FARO_API bool faro_release_kind_exact(const faro_release_kind *kind);
+/* The names of those that can be deployed, in the order of the registry. Returns how many there
+ * are. */
+FARO_API size_t faro_release_deployable(const char *names[FARO_RELEASES_MAX]);
 
-/* Whether a phased learner can use it (a release of one batch for each phase), or any other. */
-FARO_API bool faro_release_kind_takes(const faro_release_kind *kind, bool phased);
-/* Whether its shuffler assigns the actions, and so knows who plays what, while the server does not (003 Alg. 3). */
-FARO_API bool faro_release_kind_assigns(const faro_release_kind *kind);
-
-/* Whether its messages are numbers of ones, which shufflers add up (faro_shuffler); else they are passed on whole. */
-FARO_API bool faro_release_kind_counts(const faro_release_kind *kind);
-
-/* FARO_INVALID names the parameter, its value and what is allowed. */
+/* FARO_INVALID names the parameter, its value and what is allowed.
+ *
+ * A source for deployment is refused where noise would be a floating-point number, or where the
+ * claim could not be proven for noise in whole numbers (Gaussian noise: calibrations other than
+ * `tight`). Deployed Gaussian noise is on a grid: its standard deviation exceeds that of
+ * faro_release_noise by a millionth, or by what rounding to the grid costs where noise is very
+ * large, at most one per cent. */
 FARO_API faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
                                          const faro_contribution *contribution,
-                                         const faro_release_params *params,
+                                         const faro_release_params *params, faro_source source,
                                          faro_error *error) FARO_WARN_UNUSED;
-FARO_API void faro_release_destroy(faro_release *release);
+FARO_API void faro_release_destroy(faro_release *release); /* NULL is allowed */
 
+/* Adds one user, who is clipped first. True when that closed a batch and new statistics are out.
+ * For sources that play all parties, simulated or deployed. With other sources, and beyond the
+ * horizon, nothing happens and the answer is false. */
+FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y);
+
+FARO_API faro_statistics faro_release_statistics(const faro_release *release);
+/* All batches of the horizon are published; nothing that is absorbed from now on will be. */
+FARO_API bool faro_release_spent(const faro_release *release);
+
+/* Questions, which any release answers. */
 FARO_API const faro_claim *faro_release_claim(const faro_release *release);
 FARO_API faro_noise faro_release_noise(const faro_release *release);
 FARO_API faro_cost faro_release_cost(const faro_release *release);
 FARO_API uint64_t faro_release_batch(const faro_release *release);
-FARO_API faro_statistics faro_release_statistics(const faro_release *release);
-/* The scale (see faro_noise) of the noise in one entry of the sum that is published now; at most that of
+/* The scale (see faro_noise) of the noise in one entry of the newest sum; at most that of
  * faro_release_noise. */
 FARO_API double faro_release_scale(const faro_release *release, size_t entry);
-/* The Gaussian mechanism (privacy.h) that dominates all that one user's data does to the whole release, all rounds of the
- * user together, when each round's contribution moves by at most `move` in L2: mu, and the delta that this costs besides.
- * False where none is known. At `move` = the sensitivity it is what the claim rests on; with it unlike releases on the
- * same users can be added up better than by their claims (mu^2 adds, and slacks do). */
+/* The Gaussian mechanism (privacy.h) that dominates all that one user's data does to the whole
+ * release, over all rounds of the user, when each round's contribution moves by at most `move` in
+ * L2: its mu, and the delta that this costs besides. False where none is known. At `move` = the
+ * sensitivity it is what the claim rests on. Unlike releases on the same users add up better by it
+ * than by their claims: mu^2 adds, and so do slacks. */
 FARO_API bool faro_release_gaussian(const faro_release *release, double move, double *mu, double *slack);
-/* All batches of the horizon are released: whatever is absorbed from now on stays unseen. */
-FARO_API bool faro_release_spent(const faro_release *release);
 
-/* Doubling: replaces a release that is spent by one with twice its horizon, whose sums go on from the last ones. Each
- * round is in one of them, so the claim stays; at user level M0 bounds a user's rounds in all of them together
- * (docs/privacy.md). On failure the old one stays. FARO_INVALID where params.anytime was not set, and where a claim
- * that was proven would not be for the longer horizon. */
-FARO_API faro_status faro_release_double(faro_release **release, faro_error *error) FARO_WARN_UNUSED;
-
-/* User level: remembers who has contributed how often, so that nobody does beyond the bound that the noise was made
- * for. Users are 0 .. users - 1; batches are counted from 0 and never go back. */
-typedef struct faro_gate faro_gate;
-
-FARO_API faro_status faro_gate_create(faro_gate **gate, uint64_t users, uint64_t contributions,
-                                      faro_error *error) FARO_WARN_UNUSED;
-FARO_API void faro_gate_destroy(faro_gate *gate);
-/* FARO_OK: the user may contribute to the batch now, and this is counted. FARO_INVALID, and nothing counted: the user has
- * contributed as often as is allowed, or is in this batch already; what they bring must not be absorbed. */
-FARO_API faro_status faro_gate_admit(faro_gate *gate, uint64_t user, uint64_t batch,
-                                     faro_error *error) FARO_WARN_UNUSED;
-
-/* Whole batches. Adds one user; true when that closed a batch and new statistics are out. */
-FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim);
-
-/* The same for deployment: all noise in integers, from a secure stream. Prepare comes first; it refuses a release whose
- * noise is a floating-point number, and one whose claim was not shown to hold in whole numbers (Gaussian noise: other
- * calibrations than `tight`). Gaussian noise on a grid has a standard deviation larger than faro_release_noise says by
- * a millionth, or by what rounding to the grid costs where noise is very large (at most one per cent). */
-FARO_API bool faro_release_kind_exact(const faro_release_kind *kind);
-FARO_API faro_status faro_release_vouch(faro_release *release, faro_error *error)
-    FARO_WARN_UNUSED; /* only what prepare would refuse */
-FARO_API faro_status faro_release_prepare(faro_release *release, faro_error *error) FARO_WARN_UNUSED;
-FARO_API bool faro_release_absorb_secure(faro_release *release, const double *x, double y,
-                                         faro_secure_rng *secure);
-
-/* A shuffler: collects the messages that users send it, adds up the ones of each entry (which is all that mixing bits
- * of one label leaves of them), and speaks once, when as many users have sent as it was told to wait for.
- *
- *            activate(task)             accept, the size-th            report
- *   INACTIVE ---------------> ACTIVE ----------------------> FULL --------------> INACTIVE
- *                             accept |_^
- *
- * The server gives out the task, and may choose it by what it has seen before: how many users, and what they send. */
-typedef enum faro_shuffler_phase {
-  FARO_SHUFFLER_INACTIVE,
-  FARO_SHUFFLER_ACTIVE,
-  FARO_SHUFFLER_FULL
-} faro_shuffler_phase;
-
-typedef struct faro_shuffler_task {
-  uint64_t size;       /* users to wait for; one alone would not be hidden, so releases ask for two */
-  uint64_t grid, bits; /* the encoder: an entry is up to `grid` ones, and `bits` noise bits */
-} faro_shuffler_task;
-
-typedef struct faro_shuffler faro_shuffler;
-FARO_API faro_status faro_shuffler_create(faro_shuffler **shuffler, size_t length,
-                                          faro_error *error) FARO_WARN_UNUSED;
-FARO_API void faro_shuffler_destroy(faro_shuffler *shuffler);
-FARO_API faro_shuffler_phase faro_shuffler_phase_of(const faro_shuffler *shuffler);
-/* Each refuses, and changes nothing, in any phase but its own. */
-FARO_API faro_status faro_shuffler_activate(faro_shuffler *shuffler, const faro_shuffler_task *task,
-                                            faro_error *error) FARO_WARN_UNUSED;
-/* One user's part: `length` numbers of ones. More ones than the task has bits are cut. */
-FARO_API faro_status faro_shuffler_accept(faro_shuffler *shuffler, const uint64_t *part,
-                                          faro_error *error) FARO_WARN_UNUSED;
-/* Hands out the totals and forgets them. */
-FARO_API faro_status faro_shuffler_report(faro_shuffler *shuffler, uint64_t *total,
-                                          faro_error *error) FARO_WARN_UNUSED;
-
-/* Several shufflers at once. A message then has a part for each of the k shufflers, lowest first, zero for those that
- * are not active; what the analyzer gets is the reports of those that became full with the open batch, lowest first. */
-FARO_API size_t faro_release_shufflers(const faro_release *release); /* k; 0 where nothing is shuffled */
-/* Whether shuffler `level` starts anew with the open batch, and with which task. */
-FARO_API bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task);
-/* What shuffler `level` reported at the end of the last batch: ones of each entry; NULL: nothing. All that leaves it. */
-FARO_API const uint64_t *faro_release_report(const faro_release *release, size_t level);
-/* How many of them will report at the end of the open batch. */
-FARO_API size_t faro_release_due(const faro_release *release);
-
-/* Messages. All are of one size; `batch` holds B of them one after another.
- * For deployment R and S take a secure stream, and R refuses what prepare refuses. The same R and S in a simulation are
- * _rehearse and _rehearse_shuffle. */
-FARO_API size_t faro_release_message_size(const faro_release *release);
-/* The most by which one message, whatever a client puts into it, can move an entry of the published sum away from what it
- * would be with a message of zero; what exceeds it is refused or cut. INFINITY where messages are not bounded. */
-FARO_API double faro_release_influence(const faro_release *release);
-/* A message is message_size / 8 numbers: whole ones (unsigned ones of bits; signed steps of a grid) where R may be
- * deployed, doubles elsewhere. As doubles: */
-FARO_API void faro_release_numbers(const faro_release *release, const void *message, double *numbers);
-FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y,
-                                            faro_secure_rng *secure, void *message,
-                                            faro_error *error) FARO_WARN_UNUSED;
-FARO_API void faro_release_rehearse(faro_release *release, const double *x, double y, faro_sim_rng *sim,
-                                    void *message);
-/* What an entry of the part for shuffler `level` (0 where there is none) can be, in a message that R made; analyze refuses,
- * or S cuts, what is beyond. */
-FARO_API void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most);
-/* S: turns the batch of B messages into what the analyzer may see, and returns how many messages those are. A message
- * beyond its range is cut to it. 0, and nothing done, where there are several shufflers: see faro_shuffler. */
-FARO_API size_t faro_release_shuffle(const faro_release *release, void *batch, faro_secure_rng *secure);
-FARO_API size_t faro_release_rehearse_shuffle(const faro_release *release, void *batch, faro_sim_rng *sim);
-/* A: publishes new statistics from a shuffled batch. Refused, with nothing changed: a batch that is not whole, a
- * message out of range, a batch beyond the horizon. `sim` is for releases whose noise the server adds; others may be
- * given NULL. */
-FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
-                                          faro_sim_rng *sim, faro_error *error) FARO_WARN_UNUSED;
-
-/* The same for deployment, after prepare (or vouch, where the server adds no noise): that noise comes from the secure
- * stream. */
-FARO_API faro_status faro_release_analyze_secure(faro_release *release, const void *batch, size_t count,
-                                                 faro_secure_rng *secure, faro_error *error) FARO_WARN_UNUSED;
-
-/* State: all that the server must remember of a release to go on after a restart, at the border of two batches. Loaded into
- * a release that was just made from the same contribution and parameters, it does bit by bit what the old one would have
- * done. Not for every kind: state_size is 0, and save refuses, where it is not offered, and for a release that has doubled
- * its horizon. Save refuses while a batch is open. Load refuses, with nothing changed, whatever save cannot have written for
- * such a release: another size, version, kind or parameter, more batches than are allowed, numbers out of range.
- * Where the server is trusted (joint) a state holds raw sums: it is to be kept as the data are. */
+/* State: all that the server must remember to go on after a restart, between two batches. Loaded
+ * into a release that was just created from the same contribution and parameters, it goes on bit by
+ * bit as the old one would have. For kinds that can be deployed; for others state_size is 0 and
+ * save refuses. Save refuses while a batch is open. Load refuses, with nothing changed, whatever
+ * save cannot have written for such a release: another size, version, kind or parameter, more
+ * batches than are allowed, numbers out of range. Where the server is trusted (joint) a state holds
+ * raw sums: protect it as the data themselves. */
 FARO_API size_t faro_release_state_size(const faro_release *release);
 FARO_API faro_status faro_release_save(const faro_release *release, void *state,
                                        faro_error *error) FARO_WARN_UNUSED;
 FARO_API faro_status faro_release_load(faro_release *release, const void *state, size_t size,
                                        faro_error *error) FARO_WARN_UNUSED;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include <faro/sim.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct faro_report faro_report;
 
 FARO_API faro_status faro_report_make(faro_report **report, const faro_experiment *experiment,
@@ -30,5 +34,9 @@ FARO_API char *faro_report_html(const faro_report *report);
  * whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <faro/agent.h>
+#include <faro/doubling.h>
+#include <faro/message.h>
 
 #include "base/arena.h"
 
@@ -19,13 +21,11 @@ struct faro_agent {
   faro_agent_params params;
   const faro_learner_kind *learner;
   faro_calibration calibration;
-  faro_contribution contribution;
-  faro_release *release;
+  faro_doubling *sums;
   faro_updater *updater;
   faro_selector *selector;
   faro_sim_rng noise, luck; /* simulation */
   faro_secure_rng *secure;  /* deployment */
-  uint64_t first;           /* horizon of the first epoch */
   uint64_t epoch;           /* from 1 */
   uint64_t batches;         /* published, over all epochs */
   faro_diagnostics past;    /* of the learners of earlier epochs */
@@ -62,75 +62,79 @@ static faro_status find_learner(const char *name, const faro_learner_kind **kind
                    name ? name : "nothing");
 }
 
-/* The first epoch holds a few batches, and the largest node of every shuffler. */
-static uint64_t first_horizon(const faro_agent_params *p) {
-  if (!p->anytime) return p->horizon;
-  const double batch = (double)p->batch;
-  const double tree = ldexp(fmax(2, batch), (int)p->shufflers);
-  const double first = fmax(fmax(1024, tree), 4 * batch);
-  return (uint64_t)(p->horizon > 0 ? fmin((double)p->horizon, first) : first);
-}
-
 static faro_release_params release_params(const faro_agent *a) {
   const faro_agent_params *p = &a->params;
-  return (faro_release_params){.epsilon = p->epsilon,
-                               .delta = p->delta,
-                               .horizon = a->first,
-                               .batch = p->batch,
-                               .shufflers = p->shufflers,
-                               .level = p->level,
-                               .contributions = p->contributions,
-                               .honest = p->honest,
-                               .anytime = p->anytime,
-                               .calibration = a->calibration};
+  faro_release_params params = {.epsilon = p->epsilon,
+                                .delta = p->delta,
+                                .horizon = p->horizon,
+                                .batch = p->batch,
+                                .shufflers = p->shufflers,
+                                .level = p->level,
+                                .contributions = p->contributions,
+                                .honest = p->honest,
+                                .anytime = p->anytime,
+                                .calibration = a->calibration};
+  if (p->anytime) params.horizon = faro_doubling_first(&params);
+  return params;
 }
 
 /* Creating. */
 
-static faro_status make_release(faro_agent *a, faro_error *error) {
+static faro_status make_source(faro_agent *a, faro_source *source, faro_error *error) {
+  const faro_agent_params *p = &a->params;
+  faro_sim_open(&a->noise, p->seed, p->instance, FARO_ROLE_USER);
+  faro_sim_open(&a->luck, p->seed, p->instance, FARO_ROLE_LUCK);
+  *source = faro_source_simulated(&a->noise);
+  if (p->use == FARO_USE_NONE || p->use == FARO_USE_SIMULATED) return FARO_OK;
+  if (p->use != FARO_USE_SERVER && p->use != FARO_USE_ALL_PARTIES)
+    return faro_fail(error, FARO_INVALID,
+                     "use must be a simulation, a server or all parties: clients have no agent");
+  const faro_status status = faro_secure_open(&a->secure, error);
+  if (status == FARO_OK)
+    *source = p->use == FARO_USE_SERVER ? faro_source_server(a->secure) : faro_source_all_parties(a->secure);
+  return status;
+}
+
+static faro_status make_sums(faro_agent *a, faro_error *error) {
   const faro_agent_params *p = &a->params;
   const faro_release_kind *kind = p->release ? faro_release_kind_find(p->release) : NULL;
   if (!kind)
     return faro_fail(error, FARO_INVALID, "release must be one that `faro list releases` shows (got %.40s)",
                      p->release ? p->release : "nothing");
   const faro_release_params params = release_params(a);
-  faro_status status =
-      faro_contribution_init(&a->contribution, p->dimension, p->norm, p->low, p->high, error);
-  if (status == FARO_OK) status = faro_release_create(&a->release, kind, &a->contribution, &params, error);
-  if (status != FARO_OK || !p->deployed) return status;
-  return faro_release_kind_trust(kind) == FARO_TRUST_JOINT ? faro_release_prepare(a->release, error)
-                                                           : faro_release_vouch(a->release, error);
+  faro_contribution contribution;
+  faro_source source;
+  faro_status status = faro_contribution_init(&contribution, p->dimension, p->norm, p->low, p->high, error);
+  if (status == FARO_OK) status = make_source(a, &source, error);
+  return status == FARO_OK ? faro_doubling_create(&a->sums, kind, &contribution, &params, source, error)
+                           : status;
 }
 
 static faro_status make_updater(faro_agent *a, faro_error *error) {
   const faro_agent_params *p = &a->params;
   const bool tight = a->calibration == FARO_CALIBRATION_TIGHT;
-  const uint64_t horizon = a->first << (a->epoch - 1);
+  const uint64_t horizon = faro_doubling_horizon(a->sums);
   const double share = p->anytime ? 1 / ((double)a->epoch * (double)(a->epoch + 1)) : 1;
   const faro_updater_params params = {.dimension = p->dimension,
                                       .horizon = horizon,
-                                      .releases = horizon / faro_release_batch(a->release),
+                                      .releases = horizon / faro_agent_batch(a),
                                       .norm = p->norm,
                                       .failure = share * p->failure,
                                       .reward = tight ? (p->high - p->low) / 2 : 1,
                                       .calibration = a->calibration,
-                                      .noise = faro_release_noise(a->release),
+                                      .noise = faro_doubling_noise(a->sums),
                                       .settings = p->settings};
   return faro_updater_create(&a->updater, a->learner, &params, error);
 }
 
 static faro_status build(faro_agent *a, faro_error *error) {
   const faro_agent_params *p = &a->params;
-  a->first = first_horizon(p);
   a->epoch = 1;
   faro_status status = find_learner(p->learner, &a->learner, error);
   if (status == FARO_OK) status = find_calibration(p->calibration, &a->calibration, error);
-  if (status == FARO_OK && p->deployed) status = faro_secure_open(&a->secure, error);
-  if (status == FARO_OK) status = make_release(a, error);
+  if (status == FARO_OK) status = make_sums(a, error);
   if (status == FARO_OK) status = make_updater(a, error);
   if (status == FARO_OK) status = faro_selector_create(&a->selector, p->dimension, p->arms, error);
-  faro_sim_open(&a->noise, p->seed, p->instance, FARO_ROLE_USER);
-  faro_sim_open(&a->luck, p->seed, p->instance, FARO_ROLE_LUCK);
   return status;
 }
 
@@ -150,7 +154,7 @@ void faro_agent_destroy(faro_agent *agent) {
   if (!agent) return;
   faro_selector_destroy(agent->selector);
   faro_updater_destroy(agent->updater);
-  faro_release_destroy(agent->release);
+  faro_doubling_destroy(agent->sums);
   faro_secure_close(agent->secure);
   faro_arena arena = agent->arena;
   faro_arena_free(&arena);
@@ -172,13 +176,13 @@ size_t faro_agent_choose(faro_agent *agent, const double *features, size_t arms)
 /* Learning. */
 
 static void learn(faro_agent *a) {
-  const faro_statistics statistics = faro_release_statistics(a->release);
+  const faro_statistics statistics = faro_doubling_statistics(a->sums);
   faro_updater_update(a->updater, &statistics);
 }
 
 /* The next epoch. On failure the old one stays. */
 static faro_status double_horizon(faro_agent *a, faro_error *error) {
-  faro_status status = faro_release_double(&a->release, error);
+  faro_status status = faro_doubling_next(a->sums, error);
   if (status != FARO_OK) return status;
   faro_updater *old = a->updater;
   const faro_diagnostics now = faro_updater_diagnose(old);
@@ -195,38 +199,36 @@ static faro_status double_horizon(faro_agent *a, faro_error *error) {
 static faro_status publish(faro_agent *a, faro_error *error) {
   a->batches++;
   learn(a);
-  return a->params.anytime && faro_release_spent(a->release) ? double_horizon(a, error) : FARO_OK;
+  return a->params.anytime && faro_doubling_spent(a->sums) ? double_horizon(a, error) : FARO_OK;
 }
 
 faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward, faro_error *error) {
-  const double y = reward - agent->params.centre;
-  const bool published = agent->secure ? faro_release_absorb_secure(agent->release, x, y, agent->secure)
-                                       : faro_release_absorb(agent->release, x, y, &agent->noise);
+  const bool published = faro_doubling_absorb(agent->sums, x, reward - agent->params.centre);
   return published ? publish(agent, error) : FARO_OK;
 }
 
 faro_status faro_agent_analyze(faro_agent *agent, const void *messages, size_t count, faro_error *error) {
-  const faro_status status =
-      agent->secure ? faro_release_analyze_secure(agent->release, messages, count, agent->secure, error)
-                    : faro_release_analyze(agent->release, messages, count, &agent->noise, error);
+  const faro_status status = faro_doubling_analyze(agent->sums, messages, count, error);
   return status == FARO_OK ? publish(agent, error) : status;
 }
 
 /* Questions. */
 
 const faro_policy *faro_agent_policy(const faro_agent *agent) { return faro_updater_policy(agent->updater); }
-const faro_claim *faro_agent_claim(const faro_agent *agent) { return faro_release_claim(agent->release); }
-faro_cost faro_agent_cost(const faro_agent *agent) { return faro_release_cost(agent->release); }
-const faro_release *faro_agent_release(const faro_agent *agent) { return agent->release; }
-uint64_t faro_agent_batch(const faro_agent *agent) { return faro_release_batch(agent->release); }
+const faro_claim *faro_agent_claim(const faro_agent *agent) {
+  return faro_release_claim(faro_agent_release(agent));
+}
+faro_cost faro_agent_cost(const faro_agent *agent) { return faro_release_cost(faro_agent_release(agent)); }
+const faro_release *faro_agent_release(const faro_agent *agent) { return faro_doubling_release(agent->sums); }
+uint64_t faro_agent_batch(const faro_agent *agent) { return faro_release_batch(faro_agent_release(agent)); }
 uint64_t faro_agent_batches(const faro_agent *agent) { return agent->batches; }
 
 faro_statistics faro_agent_statistics(const faro_agent *agent) {
-  return faro_release_statistics(agent->release);
+  return faro_doubling_statistics(agent->sums);
 }
 
 bool faro_agent_done(const faro_agent *agent) {
-  return !agent->params.anytime && faro_release_spent(agent->release);
+  return !agent->params.anytime && faro_doubling_spent(agent->sums);
 }
 
 faro_diagnostics faro_agent_diagnose(const faro_agent *agent) {
@@ -235,17 +237,17 @@ faro_diagnostics faro_agent_diagnose(const faro_agent *agent) {
                             .shifted = agent->past.shifted + now.shifted};
 }
 
-size_t faro_agent_state_size(const faro_agent *agent) { return faro_release_state_size(agent->release); }
+size_t faro_agent_state_size(const faro_agent *agent) { return faro_doubling_state_size(agent->sums); }
 
 faro_status faro_agent_save(const faro_agent *agent, void *state, faro_error *error) {
-  return faro_release_save(agent->release, state, error);
+  return faro_doubling_save(agent->sums, state, error);
 }
 
 /* The policy follows from the sums alone. */
 faro_status faro_agent_load(faro_agent *agent, const void *state, size_t size, faro_error *error) {
-  const faro_status status = faro_release_load(agent->release, state, size, error);
+  const faro_status status = faro_doubling_load(agent->sums, state, size, error);
   if (status != FARO_OK) return status;
-  agent->batches = faro_release_statistics(agent->release).releases;
+  agent->batches = faro_doubling_statistics(agent->sums).releases;
   if (agent->batches > 0) learn(agent);
   return FARO_OK;
 }

@@ -18,10 +18,10 @@
 
 typedef struct stage {
   faro_arena arena;
+  faro_sim_rng noise;
   size_t m;
-  double *x;      /* a canary's features */
-  double *score;  /* the i-th moment as the adversary sees it */
-  double *number; /* a message as numbers */
+  double *x;     /* a canary's features */
+  double *score; /* the i-th moment as the adversary sees it */
   bool *coin;
   size_t *order;     /* canaries, the surest first */
   long double *tail; /* f(0) .. f(r + 1) */
@@ -39,21 +39,20 @@ static faro_status set_stage(stage *s, const faro_contribution *c, faro_error *e
 
 /* Where nobody is trusted the adversary sees every message: the sum changes by it when a batch is one user. */
 static bool sees_messages(const faro_release_kind *kind) {
-  const faro_trust trust = faro_release_kind_trust(kind);
+  const faro_trust trust = kind->trust;
   return trust == FARO_TRUST_LOCAL || trust == FARO_TRUST_NONE;
 }
 
 /* The one run. */
 static void run_once(stage *s, faro_release *r, const faro_contribution *c, bool alone, uint64_t seed) {
   faro_sim_rng coins;
-  faro_sim_rng noise;
   faro_sim_open(&coins, seed, 0, FARO_ROLE_CONTEXT);
-  faro_sim_open(&noise, seed, 0, FARO_ROLE_USER);
+  faro_sim_open(&s->noise, seed, 0, FARO_ROLE_USER);
   for (size_t i = 0; i < s->m; i++) {
     s->coin[i] = faro_sim_bernoulli(&coins, 0.5);
     s->x[i] = s->coin[i] ? c->norm : -c->norm;
     const double before = faro_release_statistics(r).sum[c->gram + i];
-    (void)faro_release_absorb(r, s->x, c->high, &noise);
+    (void)faro_release_absorb(r, s->x, c->high);
     if (alone) s->score[i] = faro_release_statistics(r).sum[c->gram + i] - before;
     s->x[i] = 0;
   }
@@ -115,7 +114,8 @@ faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contrib
   p.shufflers = 1;
   faro_release *release = NULL;
   stage s = {0};
-  faro_status status = faro_release_create(&release, kind, contribution, &p, error);
+  faro_status status =
+      faro_release_create(&release, kind, contribution, &p, faro_source_simulated(&s.noise), error);
   if (status == FARO_OK) status = set_stage(&s, contribution, error);
   if (status == FARO_OK) {
     const faro_claim *claim = faro_release_claim(release);

@@ -1,28 +1,32 @@
-/* release: a release as a mechanism to attack. What is seen follows from the trust model (see audit.h).
+/* release: a release as a mechanism to attack. What is seen follows from the trust model (see
+ * audit.h).
  *
- * Users of a local or shuffled release keep nothing from one message to the next, so one object serves all runs; a
- * trusted server's noise and sums do live on, so there every run makes a release of its own. */
+ * Users of a local or shuffled release keep nothing from one message to the next, so one object
+ * serves all runs; a trusted server's noise and sums do live on, so there every run makes a release
+ * of its own. */
 #include <faro/audit.h>
+#include <faro/message.h>
 
 #include <string.h>
 
 #include "base/arena.h"
 
-/* Above so many bits a batch is added up as simulations do, in one draw for all users, and the published sum is looked
- * at instead of the totals: the same distribution (tested in test_release_noise.c), the same information. */
+/* Above this many bits a batch is added up as simulations do, in one draw for all users, and the
+ * published sum is looked at instead of the totals: the same distribution (tested in
+ * test_release_noise.c), the same information. */
 static const double MESSAGE_BITS_MAX = 0x1p20;
 
 enum {
-  EVERY = 16,
-  REPORTS = 4,
+  EVERY = 16, /* releases that are all seen; later ones at powers of two */
   LEVELS_MAX = 64
-}; /* releases that are all seen; later ones at powers of two */
+};
 
 typedef struct target {
   const faro_release_kind *kind;
   const faro_contribution *contribution;
   faro_release_params params;
-  faro_release *release; /* of which messages are made */
+  faro_sim_rng stream;   /* of the run at hand */
+  faro_release *release; /* makes messages, from `stream` */
   faro_arena arena;
   uint64_t batch, releases; /* releases: batches that are played through */
   uint64_t visits, place;   /* the victim comes as user `place`, then a batch later each time */
@@ -34,34 +38,38 @@ typedef struct target {
 static faro_status see_messages(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                                 faro_error *error) {
   target *t = context;
-  (void)error;
-  for (uint64_t visit = 0; visit < t->visits; visit++, view += t->size / sizeof *view) {
-    faro_release_rehearse(t->release, x, y, sim, t->messages);
+  faro_status status = FARO_OK;
+  t->stream = *sim;
+  for (uint64_t visit = 0; status == FARO_OK && visit < t->visits; visit++, view += t->size / sizeof *view) {
+    status = faro_release_randomize(t->release, x, y, t->messages, error);
     faro_release_numbers(t->release, t->messages, view);
   }
-  return FARO_OK;
+  return status;
 }
 
-/* One shuffled batch with the victim in it; returns how many numbers are seen. */
-static size_t see_batch(target *t, const double *x, double y, faro_sim_rng *sim, double *view) {
-  for (uint64_t user = 0; user < t->batch; user++) {
+/* One shuffled batch with the victim in it; `view` moves behind the numbers that are seen. */
+static faro_status see_batch(target *t, const double *x, double y, double **view, faro_error *error) {
+  faro_status status = FARO_OK;
+  for (uint64_t user = 0; status == FARO_OK && user < t->batch; user++) {
     const bool victim = user == 0;
-    faro_release_rehearse(t->release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim,
-                          t->messages + user * t->size);
+    status = faro_release_randomize(t->release, victim ? x : t->nobody, victim ? y : t->contribution->low,
+                                    t->messages + user * t->size, error);
   }
-  const size_t width = t->size / sizeof *view;
-  const size_t count = faro_release_rehearse_shuffle(t->release, t->messages, sim);
-  for (size_t i = 0; i < count; i++)
-    faro_release_numbers(t->release, t->messages + i * t->size, view + i * width);
-  return count * width;
+  if (status != FARO_OK) return status;
+  const size_t count = faro_release_mix(t->release, t->messages);
+  for (size_t i = 0; i < count; i++, *view += t->size / sizeof **view)
+    faro_release_numbers(t->release, t->messages + i * t->size, *view);
+  return FARO_OK;
 }
 
 static faro_status see_batches(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                                faro_error *error) {
   target *t = context;
-  (void)error;
-  for (uint64_t visit = 0; visit < t->visits; visit++) view += see_batch(t, x, y, sim, view);
-  return FARO_OK;
+  faro_status status = FARO_OK;
+  t->stream = *sim;
+  for (uint64_t visit = 0; status == FARO_OK && visit < t->visits; visit++)
+    status = see_batch(t, x, y, &view, error);
+  return status;
 }
 
 static bool is_victim(const target *t, uint64_t user) {
@@ -69,10 +77,15 @@ static bool is_victim(const target *t, uint64_t user) {
 }
 
 /* True when that user's data made the release speak. */
-static bool play_user(const target *t, faro_release *release, uint64_t user, const double *x, double y,
-                      faro_sim_rng *sim) {
+static bool play_user(const target *t, faro_release *release, uint64_t user, const double *x, double y) {
   const bool victim = is_victim(t, user);
-  return faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low, sim);
+  return faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low);
+}
+
+/* A release for one run alone. */
+static faro_status create(const target *t, faro_sim_rng *sim, faro_release **release, faro_error *error) {
+  return faro_release_create(release, t->kind, t->contribution, &t->params, faro_source_simulated(sim),
+                             error);
 }
 
 static bool is_seen(const target *t, uint64_t release) {
@@ -83,10 +96,10 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
                             faro_error *error) {
   const target *t = context;
   faro_release *release = NULL;
-  const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
+  const faro_status status = create(t, sim, &release, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
-    if (!play_user(t, release, user, x, y, sim)) continue;
+    if (!play_user(t, release, user, x, y)) continue;
     const faro_statistics published = faro_release_statistics(release);
     if (!is_seen(t, published.releases)) continue;
     memcpy(view, published.sum, t->contribution->length * sizeof *view);
@@ -105,8 +118,9 @@ static faro_audit_mechanism sums(target *t, uint64_t releases) {
       .messages = 1, .width = seen * t->contribution->length, .context = t, .run = see_sums};
 }
 
-/* The reports of a shuffler that are seen: those with the victim in them, if nothing is wrong, and one on either side.
- * Other reports would be the same whatever the victim does; no end at all for a shuffler that never starts. */
+/* The reports of a shuffler that are seen: those with the victim in them, if nothing is wrong, and
+ * one on either side. Other reports would be the same whatever the victim does; no end at all for a
+ * shuffler that never starts. */
 typedef struct window {
   uint64_t first, end;
 } window;
@@ -125,10 +139,10 @@ static faro_status see_reports(void *context, const double *x, double y, faro_si
   const target *t = context;
   faro_release *release = NULL;
   uint64_t count[LEVELS_MAX] = {0};
-  const faro_status status = faro_release_create(&release, t->kind, t->contribution, &t->params, error);
+  const faro_status status = create(t, sim, &release, error);
   if (status != FARO_OK) return status;
   for (uint64_t user = 0; user < t->releases * t->batch; user++) {
-    if (!play_user(t, release, user, x, y, sim)) continue;
+    if (!play_user(t, release, user, x, y)) continue;
     const uint64_t *ones = NULL;
     for (size_t level = 0; (ones = faro_release_report(release, level)); level++) {
       const window seen = window_of(t, level);
@@ -159,7 +173,7 @@ static faro_status open_reports(target *t, uint64_t batches, faro_audit_mechanis
 }
 
 static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
-  const bool shuffled = faro_release_kind_trust(t->kind) == FARO_TRUST_SHUFFLE;
+  const bool shuffled = t->kind->trust == FARO_TRUST_SHUFFLE;
   t->size = faro_release_message_size(t->release);
   t->messages = faro_arena_alloc(&t->arena, shuffled ? t->batch : 1, t->size, error);
   if (!t->messages) return FARO_MEMORY;
@@ -174,15 +188,13 @@ static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, far
   if (!shuffled && many) t->batch = t->params.batch = 1; /* the sum of one user is the message */
   if (many) *mechanism = sums(t, t->visits);
   if (!shuffled || many) return FARO_OK;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 0, 0, FARO_ROLE_USER);
-  mechanism->messages = faro_release_rehearse_shuffle(t->release, t->messages, &sim);
+  mechanism->messages = faro_release_kind_counts(t->kind) ? 1 : t->batch;
   mechanism->run = see_batches;
   return FARO_OK;
 }
 
 static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
-  const faro_status status = faro_release_create(&t->release, t->kind, t->contribution, &t->params, error);
+  const faro_status status = create(t, &t->stream, &t->release, error);
   if (status != FARO_OK) return status;
   t->batch = faro_release_batch(t->release);
   const uint64_t batches = t->params.horizon / t->batch;
@@ -194,7 +206,7 @@ static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_
   if (t->visits > batches - t->place / t->batch) t->visits = batches - t->place / t->batch;
   t->nobody = faro_arena_alloc(&t->arena, t->contribution->dimension, sizeof *t->nobody, error);
   if (!t->nobody) return FARO_MEMORY;
-  const faro_trust trust = faro_release_kind_trust(t->kind);
+  const faro_trust trust = t->kind->trust;
   if (trust == FARO_TRUST_CONCURRENT) return open_reports(t, batches, mechanism, error);
   if (trust != FARO_TRUST_JOINT) return open_messages(t, mechanism, error);
   *mechanism = sums(t, batches);

@@ -3,6 +3,8 @@
 #ifndef FARO_BASE_ABORT_H
 #define FARO_BASE_ABORT_H
 
+#include <faro/base.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +17,12 @@ _Noreturn static inline void faro_abort(const char *what) {
 #define FARO_INVARIANT(condition)                                                                            \
   do {                                                                                                       \
     if (!(condition)) faro_abort(#condition);                                                                \
+  } while (0)
+
+/* Calls what returns a faro_status and cannot fail here. */
+#define FARO_MUST(call)                                                                                      \
+  do {                                                                                                       \
+    if ((call) != FARO_OK) faro_abort(#call);                                                                \
   } while (0)
 
 #endif

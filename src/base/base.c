@@ -1,4 +1,4 @@
-/* base: status texts, the error record, the version. */
+/* base: the error record, the version. */
 #include <faro/base.h>
 
 #include <commit.h>
@@ -15,15 +15,6 @@ faro_status faro_fail(faro_error *error, faro_status status, const char *format,
   for (char *c = error->message; *c; c++) /* what a file or a user wrote must not steer a terminal */
     if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
   return status;
-}
-
-const char *faro_status_text(faro_status status) {
-  static const char *const text[] = {
-#define X(name, words) words,
-    FARO_STATUS_LIST(X)
-#undef X
-  };
-  return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
 const char *faro_version(void) { return FARO_VERSION; }

@@ -63,11 +63,11 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
   bool known = false;
   faro_status status = faro_founding_check(settings, &c, &known, &error);
   if (status == FARO_OK)
-    status = faro_release_create(&release, c.release, &c.contribution, &c.params, &error);
+    status = faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_none(), &error);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("%s: campaign %s: %s, %llu batch%s of %llu reports%s\n", path, c.id,
-         faro_release_kind_name(c.release), whole(c.batches), c.batches == 1 ? "" : "es",
-         whole(c.params.batch), known ? "; the database has it" : "");
+  printf("%s: campaign %s: %s, %llu batch%s of %llu reports%s\n", path, c.id, c.release->name,
+         whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch),
+         known ? "; the database has it" : "");
   print_claim(&c);
   print_noise(&c, release);
   print_report(&c);

@@ -76,7 +76,7 @@ static int take_release(request *r, const char *word) {
   const char *names[64];
   size_t count = 0;
   for (; count < faro_release_kinds() && count < 64; count++)
-    names[count] = faro_release_kind_name(faro_release_kind_at(count));
+    names[count] = faro_release_kind_at(count)->name;
   const char *nearest = faro_nearest(word, names, count);
   return cli_usage(&cli_audit, "no release is called \"%s\"%s%s%s; `faro list releases` shows them", word,
                    nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
@@ -193,9 +193,9 @@ static uint64_t rounds(const request *r) { return r->params.contributions ? r->p
 static json_t *item_json(const request *r, const item *it) {
   const faro_audit_result *a = &it->result;
   return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:f, s:I, s:f, s:s, s:s, s:f, s:f, s:s}", "release",
-                   faro_release_kind_name(it->kind), "calibration", faro_calibration_name(it->calibration),
-                   "level", faro_level_name(r->params.level), "contributions", (json_int_t)rounds(r),
-                   "epsilon", json_number(a->epsilon), "delta", json_number(a->delta), "proven", a->proven,
+                   it->kind->name, "calibration", faro_calibration_name(it->calibration), "level",
+                   faro_level_name(r->params.level), "contributions", (json_int_t)rounds(r), "epsilon",
+                   json_number(a->epsilon), "delta", json_number(a->delta), "proven", a->proven,
                    "epsilon_lower", a->epsilon_lower, "trials", (json_int_t)a->trials, "confidence",
                    a->confidence, "pair", a->pair, "statistic", a->statistic, "hits", a->hits, "false_hits",
                    a->false_hits, "verdict", verdict(it));
@@ -228,7 +228,7 @@ static void print_table(const request *r, const item *items, size_t count) {
     const faro_audit_result *a = &items[i].result;
     char claim[64] = "none";
     if (!isnan(a->epsilon)) snprintf(claim, sizeof claim, "(%g, %g)", a->epsilon, a->delta);
-    printf("%-18s %-11s %-19s %-10s %11.4g  %-15s %s, %s\n", faro_release_kind_name(items[i].kind),
+    printf("%-18s %-11s %-19s %-10s %11.4g  %-15s %s, %s\n", items[i].kind->name,
            faro_calibration_name(items[i].calibration), claim,
            isnan(a->epsilon) ? ""
            : a->proven       ? "proven"

@@ -220,7 +220,7 @@ static void show(const session *s) {
   const faro_campaign *c = &s->campaign;
   char print[FARO_FINGERPRINT_SIZE];
   printf("campaign:  %s\nrelease:   %s, batches of %" PRIu64 ", %" PRIu64 " of them\n", c->id,
-         faro_release_kind_name(c->release), c->params.batch, c->batches);
+         c->release->name, c->params.batch, c->batches);
   printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64
          " reports of a client), trust %s, %s\n",
          c->claim.epsilon, c->claim.delta, faro_level_name(c->claim.level), c->claim.contributions,

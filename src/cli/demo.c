@@ -46,25 +46,31 @@ static const cli_option options[OPTION_COUNT] = {
 typedef struct request {
   faro_demo_params demo;
   uint64_t dimension, arms, threads, group;
-  size_t release, level, world;
+  size_t level, world;
   const char *directory;
   bool keep, hold, several; /* several: --shufflers was given */
 } request;
 
-static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
-                                       "local-bits",   "central-tree",    "central-bits"};
-enum { RELEASES = sizeof releases / sizeof *releases };
 /* Those in which an arm is what a client sends: linear-known has actions of its own, the others have no linear rewards. */
 static const char *const worlds[] = {"linear-iid", "linear-fixed", "linear-adversarial", "linear-population"};
 enum { WORLDS = sizeof worlds / sizeof *worlds };
 static const char *const levels[] = {"event", "user"};
+
+static int take_release(faro_trial_params *t, const char *value) {
+  const char *names[FARO_RELEASES_MAX];
+  size_t index = 0;
+  const int status =
+      cli_take_choice(&cli_demo, "release", value, names, faro_release_deployable(names), &index);
+  if (status == EXIT_DONE) t->release = names[index];
+  return status;
+}
 
 static int take_option(request *r, int option, const char *value) {
   const cli_command *c = &cli_demo;
   faro_trial_params *t = &r->demo.trial;
   switch (option) {
   case OPTION_CLIENTS: return cli_take_count(c, "clients", value, 8, 1000000, &t->clients);
-  case OPTION_RELEASE: return cli_take_choice(c, "release", value, releases, RELEASES, &r->release);
+  case OPTION_RELEASE: return take_release(t, value);
   case OPTION_BATCH: return cli_take_count(c, "batch", value, 2, 1000000, &t->batch);
   case OPTION_ROUNDS: return cli_take_count(c, "rounds", value, 2, 100000, &r->demo.rounds);
   case OPTION_SHUFFLERS:
@@ -104,7 +110,6 @@ static int parse(request *r, int argc, char **argv) {
 /* What was not said follows from what was. */
 static int complete(request *r) {
   faro_trial_params *t = &r->demo.trial;
-  t->release = releases[r->release];
   r->demo.crowd.world = worlds[r->world];
   t->dimension = (size_t)r->dimension;
   t->arms = (size_t)r->arms;
@@ -120,8 +125,7 @@ static int complete(request *r) {
   r->demo.crowd.group = (size_t)r->group;
   const uint64_t reports = (r->demo.rounds + 1) * t->batch;
   /* A client of the local model refuses by itself to send more than its claim covers, and here clients share one. */
-  if (faro_release_kind_trust(faro_release_kind_find(t->release)) == FARO_TRUST_LOCAL)
-    r->level = FARO_LEVEL_EVENT;
+  if (faro_release_kind_find(t->release)->trust == FARO_TRUST_LOCAL) r->level = FARO_LEVEL_EVENT;
   if (r->level == FARO_LEVEL_USER) t->contributions = (reports + t->clients - 1) / t->clients;
   return EXIT_DONE;
 }
@@ -142,7 +146,7 @@ static void began(void *context, const faro_trial *trial) {
   const faro_campaign *c = &trial->campaign;
   char url[FARO_URL_MAX + 1];
   printf("%" PRIu64 " clients, %s, batches of %" PRIu64 "; %zu process%s; files in %s\n",
-         trial->params.clients, faro_release_kind_name(c->release), c->params.batch, trial->roles,
+         trial->params.clients, c->release->name, c->params.batch, trial->roles,
          trial->roles == 1 ? "" : "es", trial->params.directory);
   printf("claim: (%g, %g) at %s level%s, trust %s, %s\n", c->claim.epsilon, c->claim.delta,
          faro_level_name(c->claim.level),
@@ -221,7 +225,8 @@ static bool is_folder(const char *path) {
 }
 
 static int run(int argc, char **argv) {
-  request r = {.demo = {.trial = {.clients = 5000,
+  request r = {.demo = {.trial = {.release = faro_release_shuffle_bits.name,
+                                  .clients = 5000,
                                   .shufflers = 3,
                                   .epsilon = 1,
                                   .delta = 1e-6,

@@ -18,8 +18,7 @@ static void list_learners(void) {
 static void list_releases(void) {
   for (size_t i = 0; i < faro_release_kinds(); i++) {
     const faro_release_kind *kind = faro_release_kind_at(i);
-    printf("  %-20s trust %-10s %s\n", faro_release_kind_name(kind),
-           faro_trust_name(faro_release_kind_trust(kind)), faro_release_kind_summary(kind));
+    printf("  %-20s trust %-10s %s\n", kind->name, faro_trust_name(kind->trust), kind->summary);
   }
 }
 
@@ -82,7 +81,7 @@ static void list_matrix(void) {
       const faro_learner_kind *learner = faro_learner_at(l);
       const faro_release_kind *release = faro_release_kind_at(r);
       if (!faro_pair_takes(learner, release)) continue;
-      printf("%-12s %-20s", learner->name, faro_release_kind_name(release));
+      printf("%-12s %-20s", learner->name, release->name);
       for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
         if (faro_pair_calibrates(learner, release, (faro_calibration)c))
           printf(" %s", faro_calibration_name((faro_calibration)c));

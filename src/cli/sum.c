@@ -214,7 +214,7 @@ static int parse(request *r, int argc, char **argv) {
 
 typedef struct stream {
   const request *request;
-  faro_release *release;
+  faro_doubling *release;
   faro_secure_rng *secure;
   sum_reader reader;
   sum_writer writer;
@@ -257,9 +257,9 @@ static ssize_t fill(void *context, char *to, size_t room) {
 /* The release ends with its horizon. Where nobody knows how many values will come, another one, for twice as many, goes on
  * from its sums. */
 static int renew(stream *s) {
-  if (s->request->params.horizon > 0 || !faro_release_spent(s->release)) return EXIT_DONE;
+  if (s->request->params.horizon > 0 || !faro_doubling_spent(s->release)) return EXIT_DONE;
   faro_error error = {0};
-  return faro_release_double(&s->release, &error) == FARO_OK ? EXIT_DONE : fail(&error);
+  return faro_doubling_next(s->release, &error) == FARO_OK ? EXIT_DONE : fail(&error);
 }
 
 static int over(const stream *s) {
@@ -281,7 +281,7 @@ static int absorb(stream *s) {
     s->value[i] = (value - r->low[i]) / (r->high[i] - r->low[i]) - 0.5;
   }
   s->read++;
-  if (!faro_release_absorb_secure(s->release, s->value, 0, s->secure)) return EXIT_DONE;
+  if (!faro_doubling_absorb(s->release, s->value, 0)) return EXIT_DONE;
   sum_write_release(&s->writer, s->release);
   return renew(s);
 }
@@ -333,7 +333,7 @@ static int sum_files(stream *s) {
 /* For whoever runs the command: these counts are of the raw values, and have no noise. */
 static void close_line(const stream *s) {
   fflush(stdout);
-  const uint64_t seen = faro_release_statistics(s->release).users;
+  const uint64_t seen = faro_doubling_statistics(s->release).users;
   fprintf(stderr,
           "faro sum: %llu values read, %llu numbers clipped, %llu lines skipped; the last sum covers %llu, "
           "%llu are in none\n",
@@ -342,14 +342,15 @@ static void close_line(const stream *s) {
 }
 
 /* The release, ready for use, with noise from the operating system. */
-static faro_status prepare(stream *s, const faro_release_kind *kind, const faro_release_params *params,
-                           faro_error *error) {
+static faro_status open_stream(stream *s, const faro_release_kind *kind, const faro_release_params *params,
+                               faro_error *error) {
   const request *r = s->request;
   faro_contribution contribution;
   faro_status status = faro_contribution_values(&contribution, r->format.columns, r->format.binary, error);
-  if (status == FARO_OK) status = faro_release_create(&s->release, kind, &contribution, params, error);
-  if (status == FARO_OK) status = faro_release_prepare(s->release, error);
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
+  if (status == FARO_OK)
+    status = faro_doubling_create(&s->release, kind, &contribution, params,
+                                  faro_source_all_parties(s->secure), error);
   if (status == FARO_OK) status = sum_open(&s->reader, &r->format, fill, s, SUM_LINE_MAX, SUM_BLOCK, error);
   return status;
 }
@@ -379,9 +380,9 @@ static int execute(stream *s) {
   const bool known = r->params.horizon > 0;
   const faro_release_params params = complete(r);
   faro_error error = {0};
-  if (prepare(s, kind, &params, &error) != FARO_OK) return refuse(&error);
+  if (open_stream(s, kind, &params, &error) != FARO_OK) return refuse(&error);
   s->writer = (sum_writer){stdout, r->json, &r->format, r->low, r->high, r->confidence};
-  if (sum_write_head(&s->writer, s->release, kind, &params, known, &error) != FARO_OK)
+  if (sum_write_head(&s->writer, faro_doubling_release(s->release), kind, &params, known, &error) != FARO_OK)
     return cli_fail(&error);
   const int status = sum_files(s);
   if (!r->quiet && !s->unwritable) close_line(s);
@@ -400,8 +401,8 @@ static int run(int argc, char **argv) {
   stream s = {.request = &r};
   const int status = execute(&s);
   sum_close(&s.reader);
+  faro_doubling_destroy(s.release);
   faro_secure_close(s.secure);
-  faro_release_destroy(s.release);
   return status;
 }
 

@@ -103,6 +103,6 @@ faro_status sum_write_head(const sum_writer *w, const faro_release *release, con
                            const faro_release_params *params, bool horizon_known,
                            faro_error *error) FARO_WARN_UNUSED;
 /* The sums that are published now. */
-void sum_write_release(const sum_writer *w, const faro_release *release);
+void sum_write_release(const sum_writer *w, const faro_doubling *release);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/abort.h"
 #include "base/decimal.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/sum.h"
@@ -156,11 +157,7 @@ sum_result sum_next(sum_reader *r, double *values) {
 }
 
 faro_status sum_explain(const sum_reader *r, sum_result result, faro_error *error) {
-  static const char *const texts[] = {
-#define X(name, text) text,
-      SUM_RESULT_LIST(X)
-#undef X
-  };
+  static const char *const texts[] = FARO_NAMES(SUM_RESULT_LIST);
   char shown[CLI_SHOWN];
   if (result == SUM_UNREADABLE)
     return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(r->file),

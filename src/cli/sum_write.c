@@ -31,7 +31,7 @@ static json_t *json_labels(const sum_format *format) {
 
 /* How many shufflers there are: a number, "log" when it follows the horizon, null without any. */
 static json_t *shufflers(const faro_release_kind *kind, const faro_release_params *params) {
-  const faro_trust trust = faro_release_kind_trust(kind);
+  const faro_trust trust = kind->trust;
   if (trust == FARO_TRUST_SHUFFLE) return json_integer(1);
   if (trust != FARO_TRUST_CONCURRENT) return json_null();
   return params->shufflers > 0 ? json_integer((json_int_t)params->shufflers) : json_string("log");
@@ -40,12 +40,12 @@ static json_t *shufflers(const faro_release_kind *kind, const faro_release_param
 static faro_status write_json_head(const sum_writer *w, const faro_release *release,
                                    const faro_release_kind *kind, const faro_release_params *params,
                                    bool horizon_known, faro_error *error) {
-  json_t *head = json_pack(
-      "{s:o, s:s, s:s, s:o, s:I, s:o, s:o, s:f}", "claim", faro_claim_json(faro_release_claim(release)),
-      "release", faro_release_kind_name(kind), "calibration", faro_calibration_name(params->calibration),
-      "shufflers", shufflers(kind, params), "batch", (json_int_t)faro_release_batch(release), "horizon",
-      horizon_known ? json_integer((json_int_t)params->horizon) : json_null(), "columns",
-      json_labels(w->format), "confidence", w->confidence);
+  json_t *head = json_pack("{s:o, s:s, s:s, s:o, s:I, s:o, s:o, s:f}", "claim",
+                           faro_claim_json(faro_release_claim(release)), "release", kind->name, "calibration",
+                           faro_calibration_name(params->calibration), "shufflers", shufflers(kind, params),
+                           "batch", (json_int_t)faro_release_batch(release), "horizon",
+                           horizon_known ? json_integer((json_int_t)params->horizon) : json_null(), "columns",
+                           json_labels(w->format), "confidence", w->confidence);
   char *text = head ? json_dumps(head, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(head);
   if (!text) return faro_fail(error, FARO_MEMORY, "out of memory");
@@ -77,8 +77,7 @@ static void write_text_head(const sum_writer *w, const faro_release *release, co
           faro_claim_standing(claim), claim->by);
   fprintf(w->out, "# an adversary sees %s; neighbours differ in the values of one line\n",
           faro_trust_view(claim->trust));
-  fprintf(w->out, "# release: %s, calibration %s, ", faro_release_kind_name(kind),
-          faro_calibration_name(params->calibration));
+  fprintf(w->out, "# release: %s, calibration %s, ", kind->name, faro_calibration_name(params->calibration));
   if (json_is_string(several)) fprintf(w->out, "shufflers %s, ", json_string_value(several));
   if (json_is_integer(several)) fprintf(w->out, "shufflers %lld, ", (long long)json_integer_value(several));
   json_decref(several);
@@ -106,14 +105,14 @@ typedef struct estimate {
 
 /* Values went in as (v - low) / width - 1/2, so their sum comes back as below. Its noise is sub-Gaussian: all columns
  * together leave their bounds with probability 1 - confidence at most. The last term is what doubles may round. */
-static estimate estimate_of(const sum_writer *w, const faro_release *release, size_t column) {
-  const faro_statistics statistics = faro_release_statistics(release);
+static estimate estimate_of(const sum_writer *w, const faro_doubling *release, size_t column) {
+  const faro_statistics statistics = faro_doubling_statistics(release);
   const double count = (double)statistics.users;
   const double low = w->low[column];
   const double width = w->high[column] - low;
   const double deviations = sqrt(2 * log(2 * (double)w->format->columns / (1 - w->confidence)));
   return (estimate){.sum = low * count + width * (statistics.sum[column] + count / 2),
-                    .error = width * faro_release_scale(release, column) * deviations +
+                    .error = width * faro_doubling_scale(release, column) * deviations +
                              4 * DBL_EPSILON * count * (fabs(low) + width)};
 }
 
@@ -129,14 +128,14 @@ static void write_text(FILE *out, estimate e) {
   fprintf(out, "\t%.*f\t%.*f", decimals, e.sum, decimals, ceil(e.error / unit + 0.5) * unit);
 }
 
-static void write_text_release(const sum_writer *w, const faro_release *release) {
-  fprintf(w->out, "%llu", (unsigned long long)faro_release_statistics(release).users);
+static void write_text_release(const sum_writer *w, const faro_doubling *release) {
+  fprintf(w->out, "%llu", (unsigned long long)faro_doubling_statistics(release).users);
   for (size_t i = 0; i < w->format->columns; i++) write_text(w->out, estimate_of(w, release, i));
   fputc('\n', w->out);
 }
 
 /* One value, or all in brackets. */
-static void write_json_list(const sum_writer *w, const faro_release *release, bool errors) {
+static void write_json_list(const sum_writer *w, const faro_doubling *release, bool errors) {
   const size_t columns = w->format->columns;
   char text[FARO_NUMBER_SIZE];
   if (columns > 1) fputc('[', w->out);
@@ -147,15 +146,15 @@ static void write_json_list(const sum_writer *w, const faro_release *release, bo
   if (columns > 1) fputc(']', w->out);
 }
 
-static void write_json_release(const sum_writer *w, const faro_release *release) {
-  fprintf(w->out, "{\"count\": %llu, \"sum\": ", (unsigned long long)faro_release_statistics(release).users);
+static void write_json_release(const sum_writer *w, const faro_doubling *release) {
+  fprintf(w->out, "{\"count\": %llu, \"sum\": ", (unsigned long long)faro_doubling_statistics(release).users);
   write_json_list(w, release, false);
   fputs(", \"error\": ", w->out);
   write_json_list(w, release, true);
   fputs("}\n", w->out);
 }
 
-void sum_write_release(const sum_writer *w, const faro_release *release) {
+void sum_write_release(const sum_writer *w, const faro_doubling *release) {
   if (w->json) write_json_release(w, release);
   else write_text_release(w, release);
 }

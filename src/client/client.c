@@ -109,7 +109,8 @@ static size_t target_count(const faro_client *client) {
 static faro_status join(faro_client *client, const faro_campaign *campaign, faro_error *error) {
   faro_release *release = NULL;
   const faro_status status =
-      faro_release_create(&release, campaign->release, &campaign->contribution, &campaign->params, error);
+      faro_release_create(&release, campaign->release, &campaign->contribution, &campaign->params,
+                          faro_source_client(client->secure), error);
   if (status != FARO_OK) return status;
   uint64_t *numbers = malloc(faro_release_message_size(release));
   if (!numbers) {
@@ -310,7 +311,7 @@ faro_status faro_client_report(faro_client *client, const double *features, doub
   faro_status status = check_report(client, features, reward, error);
   if (status == FARO_OK)
     status = faro_release_randomize(client->release, features, reward - client->campaign.centre,
-                                    client->secure, client->numbers, error);
+                                    client->numbers, error);
   if (status == FARO_OK) status = write_parts(client, out, parts, error);
   if (client->release) sodium_memzero(client->numbers, faro_release_message_size(client->release));
   if (status == FARO_OK) client->sequence++;

@@ -8,6 +8,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/names.h"
+
 typedef struct link_kind {
   void (*map)(size_t count, const double *z, double *potential, double *mean, double *slope);
   double (*bend)(double z);
@@ -114,11 +116,7 @@ void faro_link_map(faro_link link, size_t count, const double *z, double *potent
 bool faro_link_symmetric(faro_link link) { return kinds[link].symmetric; }
 
 const char *faro_link_name(faro_link link) {
-  static const char *const names[] = {
-#define X(name, text) text,
-      FARO_LINK_LIST(X)
-#undef X
-  };
+  static const char *const names[] = FARO_NAMES(FARO_LINK_LIST);
   return names[link];
 }
 

@@ -14,6 +14,7 @@
 
 #include <faro/privacy.h>
 
+#include "privacy/memo.h"
 #include "random/samplers.h"
 
 static const double ROUND = 1 + 1e-11;
@@ -100,20 +101,13 @@ static double inflation(double n, double reach) {
   return (double)(widest * sigma) + 1e-9;
 }
 
-/* Releases of one kind are made again and again with the same numbers, and a walk takes milliseconds: the last answers
- * are kept, for each thread by itself. */
-static double inflation_kept(double n, double reach) {
-  enum { KEPT = 256 }; /* a release has up to 50 levels, and asks a few times for each */
-  static _Thread_local struct { double n, reach, value; } kept[KEPT];
-  static _Thread_local unsigned next;
-  for (unsigned i = 0; i < KEPT; i++)
-    if (kept[i].n == n && kept[i].reach == reach) return kept[i].value;
-  const double value = inflation(n, reach);
-  kept[next].n = n;
-  kept[next].reach = reach;
-  kept[next].value = value;
-  next = (next + 1) % KEPT;
-  return value;
+/* A walk takes milliseconds. */
+static double remembered_inflation(double n, double reach) {
+  static _Thread_local faro_memo memo;
+  const double key[FARO_MEMO_KEYS] = {n, reach};
+  const double *value = faro_memo_find(&memo, key);
+  if (value) return *value;
+  return *faro_memo_add(&memo, key) = inflation(n, reach);
 }
 
 /* ||s|| and the largest |s_j|, in grid steps. One dither an entry couples the roundings of two users, so |s_j| is
@@ -138,7 +132,7 @@ static bool dominate(faro_bits_plan *p, double delta) {
   if (!(n >= 1)) return false;
   const double t =
       sqrt(2 * log(4000 * p->dimension * touched_of(p) / delta)); /* Hoeffding: slacks <= delta / 2000 */
-  const double eta = inflation_kept(n, t + repeat_of(p) * shift_most(p) / sigma + 1);
+  const double eta = remembered_inflation(n, t + repeat_of(p) * shift_most(p) / sigma + 1);
   if (!isfinite(eta)) return false;
   p->slack = 2 * p->dimension * exp(-t * t / 2);
   p->mu = eta * shift_norm(p) / sigma;

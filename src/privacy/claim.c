@@ -1,16 +1,14 @@
-/* claim: see the header. */
+/* claim: the algebra of claims, and the ledger. See the header. */
 #include <faro/privacy.h>
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/names.h"
+
 const char *faro_trust_name(faro_trust trust) {
-  static const char *const name[] = {
-#define X(id, text, view) text,
-      FARO_TRUST_LIST(X)
-#undef X
-  };
+  static const char *const name[] = FARO_NAMES(FARO_TRUST_LIST);
   return name[trust];
 }
 
@@ -24,11 +22,7 @@ const char *faro_trust_view(faro_trust trust) {
 }
 
 const char *faro_level_name(faro_level level) {
-  static const char *const name[] = {
-#define X(id, text) text,
-      FARO_LEVEL_LIST(X)
-#undef X
-  };
+  static const char *const name[] = FARO_NAMES(FARO_LEVEL_LIST);
   return name[level];
 }
 
@@ -51,15 +45,19 @@ const char *faro_claim_standing(const faro_claim *claim) {
   return claim->proven ? "proven" : "not proven";
 }
 
-/* The weaker trust of two parts: who sees the least protected view sees all of it. */
-static faro_trust weaker(faro_trust a, faro_trust b) {
+/* How little must be trusted. Local privacy needs nobody. With several shufflers more of them see a user's messages than
+ * with one. Joint privacy needs the server. */
+static int strength_of(faro_trust trust) {
   static const int strength[] = {[FARO_TRUST_NONE] = 0,
                                  [FARO_TRUST_JOINT] = 1,
                                  [FARO_TRUST_CONCURRENT] = 2,
                                  [FARO_TRUST_SHUFFLE] = 3,
                                  [FARO_TRUST_LOCAL] = 4};
-  return strength[a] < strength[b] ? a : b;
+  return strength[trust];
 }
+
+/* An adversary with the least protected view of two sees both. */
+static faro_trust weaker(faro_trust a, faro_trust b) { return strength_of(a) < strength_of(b) ? a : b; }
 
 static uint64_t fewer(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -99,6 +97,27 @@ faro_claim faro_claim_joint(const faro_claim *shuffle) {
   faro_claim claim = *shuffle;
   if (claim.trust != FARO_TRUST_NONE) claim.trust = FARO_TRUST_JOINT;
   return claim;
+}
+
+faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
+                             const char *asks, faro_error *error) {
+  if (!got->proven)
+    return faro_fail(error, FARO_INVALID, "the claim of %s is not proven: %s", whose, got->by);
+  if (!(got->epsilon <= least->epsilon))
+    return faro_fail(error, FARO_INVALID, "epsilon of %s is %g, and %s at most %g", whose, got->epsilon, asks,
+                     least->epsilon);
+  if (!(got->delta <= least->delta))
+    return faro_fail(error, FARO_INVALID, "delta of %s is %g, and %s at most %g", whose, got->delta, asks,
+                     least->delta);
+  if (strength_of(got->trust) < strength_of(least->trust))
+    return faro_fail(error, FARO_INVALID, "trust of %s is %s, and %s at least %s", whose,
+                     faro_trust_name(got->trust), asks, faro_trust_name(least->trust));
+  if (least->level == FARO_LEVEL_USER && got->level != FARO_LEVEL_USER)
+    return faro_fail(error, FARO_INVALID, "level of %s is event, and %s user", whose, asks);
+  if (least->level == FARO_LEVEL_USER && got->contributions < least->contributions)
+    return faro_fail(error, FARO_INVALID, "%s covers %llu contributions of a user, and %s %llu", whose,
+                     (unsigned long long)got->contributions, asks, (unsigned long long)least->contributions);
+  return FARO_OK;
 }
 
 faro_status faro_ledger_charge(faro_ledger *ledger, faro_error *error) {

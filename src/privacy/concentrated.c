@@ -4,6 +4,8 @@
 
 #include <faro/privacy.h>
 
+#include "privacy/bisect.h"
+
 static const double ROUND = 1 + 1e-12;
 
 /* Any alpha > 1 proves
@@ -29,17 +31,20 @@ double faro_zcdp_epsilon(double rho, double delta) {
   return fmax(0, epsilon_at(rho, delta, 1 + exp(low))) * ROUND;
 }
 
+typedef struct target {
+  double epsilon, delta;
+} target;
+
+static bool rho_holds(double rho, const void *context) {
+  const target *t = context;
+  return faro_zcdp_epsilon(rho, t->delta) <= t->epsilon;
+}
+
 double faro_zcdp_rho(double epsilon, double delta) {
-  double low = 1e-30;
+  const target t = {.epsilon = epsilon, .delta = delta};
   double high = 1;
-  while (faro_zcdp_epsilon(high, delta) <= epsilon) high *= 2;
-  for (int i = 0; i < 300; i++) {
-    const double middle = sqrt(low * high);
-    if (middle <= low || middle >= high) break;
-    if (faro_zcdp_epsilon(middle, delta) <= epsilon) low = middle;
-    else high = middle;
-  }
-  return low;
+  while (rho_holds(high, &t)) high *= 2;
+  return faro_bisect(&(faro_bisection){.holds = rho_holds, .context = &t, .ratio = true}, 1e-30, high);
 }
 
 /* Dwork, Rothblum, Vadhan 2010: k mechanisms of epsilon each are private with

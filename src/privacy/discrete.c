@@ -10,37 +10,48 @@
 
 #include <faro/privacy.h>
 
+#include "privacy/bisect.h"
+
 static const double ROUND = 1 + 1e-11;
 
 static double outward(long double delta) { return (double)fminl(1, fmaxl(0, delta) * ROUND); }
 
-/* Inverses: bisection; of the two ends, the one that satisfies the guarantee is returned. */
+/* Inverses. */
 
 typedef double delta_of(double noise, uint64_t shift, double epsilon);
 
-/* The least epsilon, delta_of being known to hold at `high`. */
-static double least_epsilon(delta_of *delta_at, double noise, uint64_t shift, double delta, double high) {
-  if (delta_at(noise, shift, 0) <= delta) return 0;
-  double low = 0;
-  for (int i = 0; i < 300 && high - low > 1e-15 * high; i++) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;
-    if (delta_at(noise, shift, middle) <= delta) high = middle;
-    else low = middle;
-  }
-  return high;
+/* What is given, for a search over noise or over epsilon. */
+typedef struct target {
+  delta_of *delta_at;
+  double noise;
+  uint64_t shift;
+  double epsilon, delta;
+} target;
+
+static bool epsilon_holds(double epsilon, const void *context) {
+  const target *t = context;
+  return t->delta_at(t->noise, t->shift, epsilon) <= t->delta;
 }
 
-/* Noise between low, which is not enough, and high, which is. */
-static double bisect_noise(delta_of *delta_at, uint64_t shift, double epsilon, double delta, double low,
-                           double high) {
-  for (int i = 0; i < 300; i++) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;
-    if (delta_at(middle, shift, epsilon) <= delta) high = middle;
-    else low = middle;
-  }
-  return high;
+static bool noise_holds(double noise, const void *context) {
+  const target *t = context;
+  return t->delta_at(noise, t->shift, t->epsilon) <= t->delta;
+}
+
+static bool near(double low, double high) { return !(high - low > 1e-15 * high); }
+
+/* The least epsilon. The guarantee is known to hold at `high`. */
+static double least_epsilon(delta_of *delta_at, double noise, uint64_t shift, double delta, double high) {
+  const target t = {.delta_at = delta_at, .noise = noise, .shift = shift, .delta = delta};
+  if (epsilon_holds(0, &t)) return 0;
+  return faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, 0);
+}
+
+/* Noise between `bad`, which does not suffice, and `good`, which does. */
+static double bisect_noise(delta_of *delta_at, uint64_t shift, double epsilon, double delta, double bad,
+                           double good) {
+  const target t = {.delta_at = delta_at, .shift = shift, .epsilon = epsilon, .delta = delta};
+  return faro_bisect(&(faro_bisection){.holds = noise_holds, .context = &t}, good, bad);
 }
 
 /* The least noise where delta falls with it. Without noise delta is 1, so some noise is too little. */
@@ -75,16 +86,9 @@ double faro_laplace_epsilon(double ratio, double delta) {
 
 double faro_laplace_ratio(double epsilon, double delta) {
   if (delta >= 1) return INFINITY;
-  double low = epsilon; /* private without any delta */
   double high = epsilon + 1;
   while (faro_laplace_delta(high, epsilon) <= delta) high *= 2;
-  for (int i = 0; i < 300; i++) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;
-    if (faro_laplace_delta(middle, epsilon) <= delta) low = middle;
-    else high = middle;
-  }
-  return low;
+  return bisect_noise(laplace_delta, 1, epsilon, delta, high, epsilon); /* epsilon needs no delta */
 }
 
 /* Discrete Laplace, P(k) = (1-a)/(1+a) a^|k|. The loss at 0 <= k <= s is (s - 2k)/scale, so tau = (s - epsilon scale)/2

@@ -12,6 +12,8 @@
 
 #include <faro/privacy.h>
 
+#include "privacy/bisect.h"
+
 static const double ROUND = 1 + 1e-11;
 
 /* Mills' ratio, for any x. */
@@ -45,33 +47,35 @@ double faro_gaussian_delta(double mu, double epsilon) {
   return fmin(1, (double)gaussian_delta(mu, epsilon) * ROUND);
 }
 
-/* Bisection in the logarithm; the end that satisfies the guarantee is returned. */
+/* What is searched for, and what is given: mu or epsilon, and delta. */
+typedef struct target {
+  double given, delta;
+} target;
+
+static bool epsilon_holds(double epsilon, const void *context) {
+  const target *t = context;
+  return !(faro_gaussian_delta(t->given, epsilon) > t->delta);
+}
+
+static bool mu_holds(double mu, const void *context) {
+  const target *t = context;
+  return faro_gaussian_delta(mu, t->given) <= t->delta;
+}
+
+static bool near(double low, double high) { return !(high - low > 1e-15 * high); }
+
 double faro_gaussian_epsilon(double mu, double delta) {
   if (!(mu > 0) || faro_gaussian_delta(mu, 0) <= delta) return 0;
+  const target t = {.given = mu, .delta = delta};
   double low = 0;
   double high = 1e-6;
-  while (faro_gaussian_delta(mu, high) > delta) {
-    low = high;
-    high *= 2;
-  }
-  for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;
-    if (faro_gaussian_delta(mu, middle) > delta) low = middle;
-    else high = middle;
-  }
-  return high;
+  for (; !epsilon_holds(high, &t); high *= 2) low = high;
+  return faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, low);
 }
 
 double faro_gaussian_mu(double epsilon, double delta) {
-  double low = 1e-12;
+  const target t = {.given = epsilon, .delta = delta};
   double high = 1;
-  while (faro_gaussian_delta(high, epsilon) <= delta) high *= 2;
-  for (int i = 0; i < 200; i++) {
-    const double middle = sqrt(low * high);
-    if (middle <= low || middle >= high) break;
-    if (faro_gaussian_delta(middle, epsilon) <= delta) low = middle;
-    else high = middle;
-  }
-  return low;
+  while (mu_holds(high, &t)) high *= 2;
+  return faro_bisect(&(faro_bisection){.holds = mu_holds, .context = &t, .ratio = true}, 1e-12, high);
 }

@@ -31,6 +31,7 @@
 
 #include <faro/privacy.h>
 
+#include "privacy/bisect.h"
 #include "random/samplers.h"
 
 static const double ROUND = 1 + 1e-9;
@@ -224,7 +225,7 @@ static double total_delta(const window *w, double delta0, double epsilon) {
 }
 
 /* Where on 0 .. epsilon the total is least; what holds there holds at epsilon too. It is convex in e^epsilon, as every
- * hockey-stick divergence is, so that it falls and then grows: a search by thirds. Any answer is sound. */
+ * hockey-stick divergence is, so that it falls and then grows: a search by thirds. Any answer is valid. */
 static double best_epsilon(const window *w, double delta0, double epsilon) {
   if (!(delta0 > 0) || total_delta(w, delta0, 0.99 * epsilon) >= total_delta(w, delta0, epsilon))
     return epsilon;
@@ -246,38 +247,44 @@ double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsil
   return fmin(local, total_delta(&w, delta0, best_epsilon(&w, delta0, epsilon)));
 }
 
-/* Bisection; the end that satisfies the guarantee is returned. */
+/* What is given, for a search over epsilon or over epsilon0. */
+typedef struct target {
+  const window *window;
+  double epsilon, delta, delta0, n;
+} target;
+
+static bool epsilon_holds(double epsilon, const void *context) {
+  const target *t = context;
+  return !(total_delta(t->window, t->delta0, epsilon) > t->delta);
+}
+
+static bool epsilon_near(double low, double high) { return !(high - low > 1e-7 * high + 1e-15); }
+
 double faro_shuffle_epsilon(double epsilon0, double delta0, double n, double delta) {
   const double local = local_epsilon(epsilon0, delta0, delta);
   if (!(local > 0 && local <= epsilon0) || 2 * n * delta0 >= delta) return local;
   window w;
   open_window(&w, epsilon0, n);
+  const target t = {.window = &w, .delta = delta, .delta0 = delta0};
   if (total_delta(&w, delta0, 0) <= delta) return 0;
-  double low = 0;
-  double high = best_epsilon(&w, delta0, local);
-  if (total_delta(&w, delta0, high) > delta) return local;
-  while (high - low > 1e-7 * high + 1e-15) {
-    const double middle = low + (high - low) / 2;
-    if (total_delta(&w, delta0, middle) > delta) low = middle;
-    else high = middle;
-  }
-  return high;
+  const double high = best_epsilon(&w, delta0, local);
+  if (!epsilon_holds(high, &t)) return local;
+  return faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = epsilon_near}, high, 0);
 }
 
-/* By the monotony of (1) in epsilon0. The end that satisfies the guarantee is returned; 0 when delta0 > delta, where
- * none does. */
+static bool local_holds(double epsilon0, const void *context) {
+  const target *t = context;
+  return faro_shuffle_delta(epsilon0, t->delta0, t->n, t->epsilon) <= t->delta;
+}
+
+static bool local_near(double low, double high) { return !(high - low > 1e-7 * low); }
+
+/* (1) is monotone in epsilon0. 0 when delta0 > delta, where no epsilon0 suffices. */
 double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0) {
   if (delta0 > delta) return 0;
+  const target t = {.epsilon = epsilon, .delta = delta, .delta0 = delta0, .n = n};
   double low = epsilon;
   double high = epsilon + 1;
-  while (high < 1000 && faro_shuffle_delta(high, delta0, n, epsilon) <= delta) {
-    low = high;
-    high += high - epsilon;
-  }
-  while (high - low > 1e-7 * low) {
-    const double middle = low + (high - low) / 2;
-    if (faro_shuffle_delta(middle, delta0, n, epsilon) <= delta) low = middle;
-    else high = middle;
-  }
-  return low;
+  for (; high < 1000 && local_holds(high, &t); high += high - epsilon) low = high;
+  return faro_bisect(&(faro_bisection){.holds = local_holds, .context = &t, .near = local_near}, low, high);
 }

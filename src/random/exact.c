@@ -57,7 +57,3 @@ void faro_exact_shuffle(faro_rng *rng, void *items, size_t count, size_t size) {
     if (j != i - 1) swap(item + j * size, item + (i - 1) * size, size);
   }
 }
-
-void faro_secure_shuffle(faro_secure_rng *secure, void *items, size_t count, size_t size) {
-  faro_exact_shuffle(faro_secure_face(secure), items, count, size);
-}

@@ -105,3 +105,21 @@ void faro_secure_close(faro_secure_rng *secure) {
 }
 
 faro_rng *faro_secure_face(faro_secure_rng *secure) { return &secure->rng; }
+
+faro_source faro_source_none(void) { return (faro_source){.use = FARO_USE_NONE}; }
+
+faro_source faro_source_simulated(faro_sim_rng *sim) {
+  return (faro_source){.use = FARO_USE_SIMULATED, .sim = sim};
+}
+
+faro_source faro_source_client(faro_secure_rng *secure) {
+  return (faro_source){.use = FARO_USE_CLIENT, .secure = secure};
+}
+
+faro_source faro_source_server(faro_secure_rng *secure) {
+  return (faro_source){.use = FARO_USE_SERVER, .secure = secure};
+}
+
+faro_source faro_source_all_parties(faro_secure_rng *secure) {
+  return (faro_source){.use = FARO_USE_ALL_PARTIES, .secure = secure};
+}

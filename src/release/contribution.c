@@ -1,15 +1,17 @@
-/* contribution: clip, then z = ( vech(x x'), x y ), or one of both, or x. */
+/* contribution: clips, then makes z = ( vech(x x'), x y ), or one of the two, or x. */
+#include <faro/contribution.h>
 #include <faro/linalg.h>
-#include <faro/release.h>
 
 #include <math.h>
 
-/* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high]. With a = |x|^2, b = |v|^2, c = <x, v>:
+/* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high]. With a = |x|^2, b = |v|^2, c =
+ * <x, v>:
  *
  *   ||vech(x x' - v v')||^2 + ||x y - v w||^2  <=  a^2 + b^2 - 2 c^2 + a y^2 + b w^2 - 2 c y w
  *
- * (vech counts an off-diagonal entry once, the Frobenius norm twice). The right side grows in a and b, so a = b = L^2;
- * it is convex in y and in w, so both lie at ends of the interval; and in c it is greatest at c = -y w / 2. */
+ * (vech counts an off-diagonal entry once, the Frobenius norm twice). The right side grows in a and
+ * b, so a = b = L^2; it is convex in y and in w, so both lie at ends of the interval; and in c it
+ * is greatest at c = -y w / 2. */
 static double sensitivity_of(double norm, double low, double high) {
   const double end[2] = {low, high};
   const double square = norm * norm;

@@ -1,6 +1,5 @@
-/* gate: who may still contribute. A user-level claim covers users who are in at most M0 rounds, no two of them in one
- * batch; nothing in the noise enforces that, so the gate does, before a contribution is absorbed. */
-#include <faro/release.h>
+/* gate: who may still contribute. See the header. */
+#include <faro/gate.h>
 
 #include "base/arena.h"
 

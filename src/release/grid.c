@@ -1,18 +1,20 @@
-/* grid: Gaussian noise in whole numbers. What is deployed never adds a floating-point number to a contribution.
+/* grid: Gaussian noise in whole numbers. What is deployed never adds a floating-point number to a
+ * contribution.
  *
- *   z  --to the nearest multiple of u-->  whole numbers  --plus a discrete Gaussian-->  message  --add up-->  u * total
+ *   z --nearest multiple of u--> steps --plus a discrete Gaussian--> message --add up--> u total
  *
- *   u    a power of two; the noise has 2^26 to 2^27 steps in a standard deviation, unless the sums of so many users would
- *        not fit into 62 bits
+ *   u    a power of two; the noise has 2^26 to 2^27 steps in a standard deviation, unless the sums
+ *        of all users would not fit into 62 bits
  *   s^2  variance of the noise in steps, a whole number: (sigma / u)^2, and a little more
  *
- * sigma is the noise that the accountant asks for in real numbers, which is what simulations add. The little more pays for
- * what differs (docs/privacy.md, "Exact noise"): rounding raises the sensitivity S by at most u sqrt(length), and a
- * discrete Gaussian is a rounded one up to factors of 1 + O(1 / s^2); for these MARGIN. faro_grid_vouch computes that it
- * is enough, before anything is deployed.
+ * sigma is the noise that the accountant asks for in real numbers, which is what simulations add to
+ * whole batches. The little more pays for what differs (docs/privacy.md, "Exact noise"): rounding
+ * raises the sensitivity S by at most u sqrt(length), and a discrete Gaussian is a rounded one up
+ * to factors of 1 + O(1 / s^2); MARGIN covers these. A release that is created for deployment
+ * computes that it is enough.
  *
- * A message is cut to what its entries can be plus REACH standard deviations, which no honest user meets (2e-33 an entry)
- * and a dishonest one cannot exceed. */
+ * A message is cut to what its entries can be plus REACH standard deviations, which no honest user
+ * meets (2e-33 per entry) and a dishonest one cannot exceed. */
 #include "release/grid.h"
 
 #include <math.h>
@@ -30,10 +32,9 @@ faro_status faro_grid_init(faro_release *r, faro_error *error) {
   if (status != FARO_OK) return status;
   g->variance = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *g->variance, error);
   g->whole = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *g->whole, error);
-  return g->variance && g->whole ? FARO_OK : FARO_MEMORY;
+  r->range = faro_arena_alloc(&r->arena, 1, sizeof *r->range, error);
+  return g->variance && g->whole && r->range ? FARO_OK : FARO_MEMORY;
 }
-
-static bool of_server(const faro_release *r) { return r->kind->trust == FARO_TRUST_JOINT; }
 
 static double greatest_sd(const faro_release *r) {
   double most = 0;
@@ -41,16 +42,19 @@ static double greatest_sd(const faro_release *r) {
   return most;
 }
 
-/* A trusted server's totals are of all users, others' of a batch. */
+/* Users whose messages are added up: a trusted server's totals are over all batches. */
+static uint64_t users_of(const faro_release *r) {
+  return faro_server_adds_noise(r) ? r->params.horizon : r->params.batch;
+}
+
 static double choose_unit(const faro_release *r, double sd) {
-  const double users = (double)(of_server(r) ? r->params.horizon : r->params.batch);
-  const double total = users * (r->contribution.entry + REACH * sd);
+  const double total = (double)users_of(r) * (r->contribution.entry + REACH * sd);
   const double fine = ldexp(1, ilogb(sd) - STEPS);
   return fmax(fine, ldexp(1, ilogb(total / TOTAL_MAX) + 1));
 }
 
-/* After calibration, when sd is known. */
-void faro_grid_finish(faro_release *r) {
+/* The grid, from sd. */
+static void choose_grid(faro_release *r) {
   faro_grid *g = faro_grid_of(r);
   const faro_contribution *c = &r->contribution;
   const double sd = greatest_sd(r);
@@ -61,40 +65,48 @@ void faro_grid_finish(faro_release *r) {
     const double steps = g->real.sd[i] / g->unit * more;
     g->variance[i] = (uint64_t)fmax(1, ceil(steps * steps));
   }
-  const double noise = of_server(r) ? 0 : REACH * sd * more;
+  const double noise = faro_server_adds_noise(r) ? 0 : REACH * sd * more;
   g->most = (uint64_t)ceil((c->entry + noise) / g->unit);
 }
 
 /* Lemma 7 of docs/privacy.md, with numbers:
  *
  *   delta(epsilon) <= e^a (delta_Gauss(epsilon - a - b; mu') + tail)
- *   a = draws / (23 s^2),  b = draws (REACH + mu')^2 / (23 s^2),  tail = draws 4e-33 > draws 2 Phi(-REACH) */
-static bool carries_over(const faro_release *r, faro_grid_basis basis) {
+ *   a = draws / (23 s^2),  b = a (REACH + mu')^2,  tail = draws 4e-33 > draws 2 Phi(-REACH) */
+static bool carries_over(const faro_release *r) {
   const faro_grid *g = faro_grid_in(r);
+  const faro_grid_basis *basis = &g->basis;
   const double square = (double)g->variance[0];
-  const double mu = basis.mu * g->spread * g->real.sd[0] / (g->unit * sqrt(square));
-  const double a = basis.draws / (23 * square);
+  const double mu = basis->mu * g->spread * g->real.sd[0] / (g->unit * sqrt(square));
+  const double a = basis->draws / (23 * square);
   const double b = a * (REACH + mu) * (REACH + mu);
-  const double tail = basis.draws * 4e-33;
-  if (!(square >= 1e4 && a + b < basis.epsilon / 2)) return false;
-  return exp(a) * (faro_gaussian_delta(mu, basis.epsilon - a - b) + tail) <= basis.delta;
+  const double tail = basis->draws * 4e-33;
+  if (!(square >= 1e4 && a + b < basis->epsilon / 2)) return false;
+  return exp(a) * (faro_gaussian_delta(mu, basis->epsilon - a - b) + tail) <= basis->delta;
 }
 
-faro_status faro_grid_vouch(const faro_release *r, faro_grid_basis basis, faro_error *error) {
+static faro_status prove_exact(const faro_release *r, faro_error *error) {
   const faro_calibration calibration = r->params.calibration;
   if (calibration != FARO_CALIBRATION_TIGHT)
     return faro_fail(error, FARO_INVALID,
                      "calibration must be tight for %s to be deployed (got %s): the others' proofs are for "
                      "noise in real numbers",
                      r->kind->name, faro_calibration_name(calibration));
-  if (faro_grid_in(r)->spread > COARSE || !carries_over(r, basis))
+  if (faro_grid_in(r)->spread > COARSE || !carries_over(r))
     return faro_fail(
         error, FARO_INVALID,
         "%s cannot be deployed with epsilon %g, delta %g and %llu users: whole numbers of 62 bits "
         "are too coarse for its noise",
-        r->kind->name, r->params.epsilon, r->params.delta,
-        (unsigned long long)(of_server(r) ? r->params.horizon : r->params.batch));
+        r->kind->name, r->params.epsilon, r->params.delta, (unsigned long long)users_of(r));
   return FARO_OK;
+}
+
+faro_status faro_grid_settle(faro_release *r, faro_error *error) {
+  const faro_grid *g = faro_grid_in(r);
+  choose_grid(r);
+  *r->range = (faro_range){.least = -(int64_t)g->most, .most = (int64_t)g->most, .users = 1};
+  r->influence = g->unit * (double)g->most;
+  return r->deployed ? prove_exact(r, error) : FARO_OK;
 }
 
 /* z is finite and clipped; the quotient by a power of two is exact. */
@@ -105,48 +117,17 @@ static inline int64_t cut(const faro_grid *g, int64_t steps) {
   return steps > most ? most : steps < -most ? -most : steps;
 }
 
-void faro_grid_plain(const faro_release *r, const double *z, faro_rng *rng, void *message) {
+void faro_grid_round(const faro_release *r, const double *z, void *message) {
   const faro_grid *g = faro_grid_in(r);
-  (void)rng;
   int64_t *steps = message;
   for (size_t i = 0; i < r->contribution.length; i++) steps[i] = cut(g, round_entry(g, z[i]));
 }
 
-void faro_grid_randomize(const faro_release *r, const double *z, faro_rng *rng, void *message) {
+static void encode(const faro_release *r, const double *z, void *message) {
   const faro_grid *g = faro_grid_in(r);
   int64_t *steps = message;
   for (size_t i = 0; i < r->contribution.length; i++)
-    steps[i] = cut(g, round_entry(g, z[i]) + faro_exact_discrete_gaussian(rng, g->variance[i], 1));
-}
-
-/* One process for all users of a batch: their contributions, then the noise of each of them. */
-void faro_grid_absorb(faro_release *r, const double *z, faro_rng *rng) {
-  faro_grid *g = faro_grid_of(r);
-  (void)rng;
-  for (size_t i = 0; i < r->contribution.length; i++) g->whole[i] += cut(g, round_entry(g, z[i]));
-  g->counted = true;
-}
-
-void faro_grid_thicken(faro_release *r, faro_rng *rng) {
-  const faro_grid *g = faro_grid_in(r);
-  for (uint64_t user = 0; user < r->params.batch; user++)
-    for (size_t i = 0; i < r->contribution.length; i++)
-      g->whole[i] += faro_exact_discrete_gaussian(rng, g->variance[i], 1);
-}
-
-bool faro_grid_sound(const faro_release *r, size_t index, const void *message) {
-  const int64_t most = (int64_t)faro_grid_in(r)->most;
-  const int64_t *steps = message;
-  (void)index;
-  for (size_t i = 0; i < r->contribution.length; i++)
-    if (steps[i] > most || steps[i] < -most) return false;
-  return true;
-}
-
-void faro_grid_range(const faro_release *r, size_t level, int64_t *least, int64_t *most) {
-  (void)level;
-  *most = (int64_t)faro_grid_in(r)->most;
-  *least = -*most;
+    steps[i] = cut(g, round_entry(g, z[i]) + faro_exact_discrete_gaussian(r->rng, g->variance[i], 1));
 }
 
 /* users * most < 2^62: no overflow. */
@@ -158,16 +139,47 @@ void faro_grid_collect(faro_release *r, size_t index, const void *message) {
   g->counted = true;
 }
 
-void faro_grid_publish(faro_release *r, faro_sim_rng *sim) {
+void faro_grid_absorb(faro_release *r, const double *z) {
+  faro_grid *g = faro_grid_of(r);
+  if (!r->deployed) {
+    faro_real_absorb(r, z);
+    return;
+  }
+  for (size_t i = 0; i < r->contribution.length; i++) g->whole[i] += cut(g, round_entry(g, z[i]));
+  g->counted = true;
+}
+
+/* In deployment the noise of each user: one process plays all of them. */
+static void add_noise(faro_release *r) {
+  const faro_grid *g = faro_grid_in(r);
+  if (!r->deployed) {
+    faro_real_add_noise(r);
+    return;
+  }
+  for (uint64_t user = 0; user < r->params.batch; user++)
+    for (size_t i = 0; i < r->contribution.length; i++)
+      g->whole[i] += faro_exact_discrete_gaussian(r->rng, g->variance[i], 1);
+}
+
+static void publish(faro_release *r) {
   faro_grid *g = faro_grid_of(r);
   for (size_t i = 0; g->counted && i < r->contribution.length; i++) {
     g->real.open[i] += g->unit * (double)g->whole[i];
     g->whole[i] = 0;
   }
   g->counted = false;
-  faro_real_publish(r, sim);
+  faro_real_publish(r);
 }
 
-double faro_grid_influence(const faro_release *r) {
-  return faro_grid_in(r)->unit * (double)faro_grid_in(r)->most;
-}
+const faro_mechanism faro_mechanism_grid = {
+    .size = sizeof(faro_grid),
+    .exact = true,
+    .init = faro_grid_init,
+    .settle = faro_grid_settle,
+    .encode = encode,
+    .mix = faro_real_mix,
+    .collect = faro_grid_collect,
+    .absorb = faro_grid_absorb,
+    .add_noise = add_noise,
+    .publish = publish,
+};

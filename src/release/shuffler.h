@@ -1,22 +1,20 @@
-/* shuffler: the state of one, for the releases that play several in one process. */
+/* shuffler: S, what stands between users and the analyzer. There is one S: the bits mechanism,
+ * faro_release_mix and the deployed shuffler (service) all call it.
+ *
+ * Counts are added up, because mixing the bits of one label leaves nothing but how many ones there
+ * are. Other messages are put into a uniform order. */
 #ifndef FARO_RELEASE_SHUFFLER_H
 #define FARO_RELEASE_SHUFFLER_H
 
-#include <faro/release.h>
+#include <faro/random.h>
 
-#include "base/arena.h"
+/* The total after one more message with `ones` in this entry. Fewer or more ones than an honest
+ * message can have are cut to the range, so that no client moves a total by more. */
+static inline uint64_t faro_shuffler_count(uint64_t total, uint64_t ones, uint64_t least, uint64_t most) {
+  return total + (ones < least ? least : ones > most ? most : ones);
+}
 
-struct faro_shuffler {
-  faro_arena arena;
-  size_t length;
-  faro_shuffler_phase phase;
-  faro_shuffler_task task;
-  uint64_t held;   /* users who have sent */
-  uint64_t *total; /* ones of each entry so far */
-};
-
-/* Takes what `users` of them sent, already added up. */
-faro_status faro_shuffler_accept_sum(faro_shuffler *shuffler, const uint64_t *sum, uint64_t users,
-                                     faro_error *error) FARO_WARN_UNUSED;
+/* Permutes `count` messages of `size` bytes; all orders are equally likely. */
+void faro_shuffler_permute(faro_rng *rng, void *messages, size_t count, size_t size);
 
 #endif

@@ -1,17 +1,17 @@
-/* state: what a release must remember to go on after a restart, at the border of two batches.
+/* state: what a release must remember to go on after a restart, between two batches.
  *
- *   head     what the release was made from; compared byte by byte with that of the release that loads
- *   charged  batches released
+ *   head     what the release was made from; must be the same in the release that loads
+ *   charged  batches published
  *   sum      as published
- *   spans    the kind's own: vectors of reals, counts or whole numbers (kind.h)
+ *   vectors  the mechanism's own: reals, counts or whole numbers (mechanism.h)
  *
- * All of it 8-byte numbers in the order of the machine; a machine of another order finds no magic. What follows from
- * these (users, phases of shufflers) is made again, so that a state cannot contradict itself. A state is private where the
- * trust is joint: it has raw sums. */
+ * All of it is 8-byte numbers in the order of the machine; a machine of another order finds no
+ * magic. What follows from these (users, nodes that are complete) is made again, so that a state
+ * cannot contradict itself. A state is private where the trust is joint: it has raw sums. */
 #include <math.h>
 #include <string.h>
 
-#include "release/kind.h"
+#include "release/release.h"
 
 static const char MAGIC[8] = {'f', 'a', 'r', 'o', 's', 't', 'a', 't'};
 
@@ -29,16 +29,17 @@ typedef struct head {
 
 _Static_assert(sizeof(head) % WORD == 0, "the head has no padding");
 
-static bool span_at(const faro_release *r, size_t index, faro_span *span) {
-  if (index == 0) *span = (faro_span){.real = r->sum, .count = r->contribution.length};
-  return index == 0 || (r->kind->span && r->kind->span(r, index - 1, span));
+static bool vector_at(const faro_release *r, size_t index, faro_state_vector *vector) {
+  const faro_mechanism *mechanism = r->kind->mechanism;
+  if (index == 0) *vector = (faro_state_vector){.real = r->sum, .count = r->contribution.length};
+  return index == 0 || (mechanism->state && mechanism->state(r, index - 1, vector));
 }
 
 size_t faro_release_state_size(const faro_release *release) {
-  if (!release->kind->saves) return 0;
+  if (!release->kind->mechanism->exact) return 0;
   size_t words = sizeof(head) / WORD + 1;
-  faro_span span;
-  for (size_t i = 0; span_at(release, i, &span); i++) words += span.count;
+  faro_state_vector vector;
+  for (size_t i = 0; vector_at(release, i, &vector); i++) words += vector.count;
   return words * WORD;
 }
 
@@ -71,18 +72,16 @@ static head head_of(const faro_release *r) {
 
 /* Whether a release can be saved, or loaded, as it is. */
 static faro_status ready(const faro_release *r, faro_error *error) {
-  if (!r->kind->saves) return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
-  if (r->carried)
-    return faro_fail(error, FARO_INVALID, "a release whose horizon was doubled cannot be saved");
+  if (!r->kind->mechanism->exact) return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
   if (r->waiting > 0)
     return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
                      (unsigned long long)r->waiting);
   return FARO_OK;
 }
 
-static void *data_of(const faro_span *span) {
-  if (span->real) return span->real;
-  return span->ones ? (void *)span->ones : (void *)span->whole;
+static void *data_of(const faro_state_vector *vector) {
+  if (vector->real) return vector->real;
+  return vector->ones ? (void *)vector->ones : (void *)vector->whole;
 }
 
 faro_status faro_release_save(const faro_release *release, void *state, faro_error *error) {
@@ -94,16 +93,16 @@ faro_status faro_release_save(const faro_release *release, void *state, faro_err
   at += sizeof h;
   memcpy(at, &release->ledger.charged, WORD);
   at += WORD;
-  faro_span span;
-  for (size_t i = 0; span_at(release, i, &span); i++, at += span.count * WORD)
-    memcpy(at, data_of(&span), span.count * WORD);
+  faro_state_vector vector;
+  for (size_t i = 0; vector_at(release, i, &vector); i++, at += vector.count * WORD)
+    memcpy(at, data_of(&vector), vector.count * WORD);
   return FARO_OK;
 }
 
 /* Which part of the head differs: the first that has a name of its own. */
 static faro_status compare(const head *own, const head *got, size_t size, faro_error *error) {
   if (memcmp(own->magic, got->magic, sizeof own->magic) != 0)
-    return faro_fail(error, FARO_INVALID, "this is no state of a release");
+    return faro_fail(error, FARO_INVALID, "this is not the state of a release");
   if (own->version != got->version)
     return faro_fail(error, FARO_INVALID, "the state's version must be %llu (got %llu)",
                      (unsigned long long)own->version, (unsigned long long)got->version);
@@ -119,17 +118,17 @@ static faro_status compare(const head *own, const head *got, size_t size, faro_e
   return FARO_OK;
 }
 
-static bool sane(const faro_span *span, const unsigned char *at) {
-  for (size_t i = 0; i < span->count; i++) {
+static bool is_valid(const faro_state_vector *vector, const unsigned char *at) {
+  for (size_t i = 0; i < vector->count; i++) {
     double real = 0;
     uint64_t ones = 0;
     int64_t whole = 0;
     memcpy(&real, at + i * WORD, WORD);
     memcpy(&ones, at + i * WORD, WORD);
     memcpy(&whole, at + i * WORD, WORD);
-    if (span->real && !isfinite(real)) return false;
-    if (span->ones && ones > span->most) return false;
-    if (span->whole && (whole < -(int64_t)span->most || whole > (int64_t)span->most)) return false;
+    if (vector->real && !isfinite(real)) return false;
+    if (vector->ones && ones > vector->most) return false;
+    if (vector->whole && (whole < -(int64_t)vector->most || whole > (int64_t)vector->most)) return false;
   }
   return true;
 }
@@ -147,9 +146,9 @@ static faro_status check(const faro_release *r, const unsigned char *state, size
     return faro_fail(error, FARO_INVALID, "the state has %llu releases; at most %llu are allowed",
                      (unsigned long long)charged, (unsigned long long)r->ledger.allowed);
   const unsigned char *at = state + sizeof got + WORD;
-  faro_span span;
-  for (size_t i = 0; span_at(r, i, &span); i++, at += span.count * WORD)
-    if (!sane(&span, at))
+  faro_state_vector vector;
+  for (size_t i = 0; vector_at(r, i, &vector); i++, at += vector.count * WORD)
+    if (!is_valid(&vector, at))
       return faro_fail(error, FARO_INVALID, "the state has a number that no release of this kind can have");
   return FARO_OK;
 }
@@ -164,9 +163,9 @@ faro_status faro_release_load(faro_release *release, const void *state, size_t s
   memcpy(&release->ledger.charged, at, WORD);
   release->users = release->ledger.charged * release->params.batch;
   at += WORD;
-  faro_span span;
-  for (size_t i = 0; span_at(release, i, &span); i++, at += span.count * WORD)
-    memcpy(data_of(&span), at, span.count * WORD);
-  if (release->kind->resume) release->kind->resume(release);
+  faro_state_vector vector;
+  for (size_t i = 0; vector_at(release, i, &vector); i++, at += vector.count * WORD)
+    memcpy(data_of(&vector), at, vector.count * WORD);
+  if (release->kind->mechanism->resume) release->kind->mechanism->resume(release);
   return FARO_OK;
 }

@@ -98,9 +98,9 @@ static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outco
 static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
                            const faro_outcome *outcome) {
   const faro_settings *settings = &cell->settings;
-  json_t *result = json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner",
-                             cell->learner->name, "release", faro_release_kind_name(cell->release), "epsilon",
-                             number(settings->epsilon), "delta", number(settings->delta));
+  json_t *result =
+      json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner", cell->learner->name, "release",
+                cell->release->name, "epsilon", number(settings->epsilon), "delta", number(settings->delta));
   for (size_t s = 0; s < experiment->sweeps; s++) { /* as the file has it: `auto` stays `auto` */
     const faro_sweep *sweep = &experiment->sweep[s];
     json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));

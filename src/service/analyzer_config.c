@@ -11,8 +11,8 @@
 #include "service/config.h"
 #include "service/listen.h"
 
-static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
-                                       "local-bits",   "central-tree",    "central-bits",      NULL};
+static const char *releases[FARO_RELEASES_MAX + 1]; /* those that can be deployed; filled by list_releases */
+static void list_releases(void) { releases[faro_release_deployable(releases)] = NULL; }
 static const char *const levels[] = {"event", "user", NULL}; /* in the order of faro_level */
 
 #define AT(member) .offset = offsetof(faro_analyzer_settings, member)
@@ -92,6 +92,7 @@ faro_status faro_analyzer_configure(faro_analyzer_settings *settings, const char
                                        .optimism = 0.2};
   snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
   faro_error inner = {0};
+  list_releases();
   faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, settings, error);
   if (status != FARO_OK) return status;
   status = check_constant(settings, &inner);
@@ -154,6 +155,7 @@ static faro_status check_tokens(const faro_analyzer_settings *s, const faro_camp
 
 static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *made,
                          faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
+  list_releases();
   const char *name = releases[s->release];
   char *text = NULL;
   faro_campaign c = {.release = faro_release_kind_find(name),

@@ -297,7 +297,7 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
     a->stale = false;
   }
   if (faro_learning_done(a->learning)) return FARO_OK;
-  const size_t due = sealed(a->campaign) ? 1 : faro_release_due(faro_learning_release(a->learning));
+  const size_t due = sealed(a->campaign) ? 1 : faro_release_expected(faro_learning_release(a->learning));
   const size_t rows = sealed(a->campaign) ? a->campaign->params.batch : due;
   bool whole = false;
   faro_store_state next = {0};

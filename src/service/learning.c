@@ -30,7 +30,7 @@ static faro_status build(faro_learning *l, const void *state, size_t length, far
   FARO_INVARIANT(kind && kind->settings_size <= sizeof own);
   set_own(kind, c, own);
   const faro_agent_params params = {.learner = kind->name,
-                                    .release = faro_release_kind_name(c->release),
+                                    .release = c->release->name,
                                     .dimension = c->contribution.dimension,
                                     .arms = 1, /* clients choose */
                                     .horizon = c->params.horizon,
@@ -47,7 +47,7 @@ static faro_status build(faro_learning *l, const void *state, size_t length, far
                                     .high = c->contribution.high,
                                     .failure = c->failure,
                                     .settings = own,
-                                    .deployed = true};
+                                    .use = FARO_USE_SERVER};
   const faro_status status = faro_agent_create(&l->agent, &params, error);
   return status == FARO_OK && state ? faro_agent_load(l->agent, state, length, error) : status;
 }

@@ -20,8 +20,8 @@ void faro_learning_destroy(faro_learning *learning);
 faro_status faro_learning_save(const faro_learning *learning, unsigned char **state, size_t *length,
                                faro_error *error) FARO_WARN_UNUSED;
 
-/* One batch: what the shufflers that are due reported, lowest first, or the messages of a batch. On failure nothing has
- * changed. */
+/* One batch: the reports of the shufflers that ended with it, lowest first, or the messages of a batch. On failure nothing
+ * has changed. */
 faro_status faro_learning_apply(faro_learning *learning, const void *messages, size_t count,
                                 faro_error *error) FARO_WARN_UNUSED;
 

@@ -86,12 +86,11 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
   faro_status status = last_debit(store, &last, error);
   if (status == FARO_OK) status = faro_store_debits(store, from, debits, &count, error);
   if (status == FARO_OK) {
-    *json =
-        json_pack("{ss ss so s{sI sI} s{sf sf sI} sI so}", "campaign", campaign->id, "release",
-                  faro_release_kind_name(campaign->release), "claim", faro_ledger_claim(&campaign->claim),
-                  "batches", "charged", (json_int_t)last.charged, "allowed", (json_int_t)campaign->batches,
-                  "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds", (json_int_t)last.rounds,
-                  "batch", (json_int_t)campaign->params.batch, "rows", rows_json(debits, count));
+    *json = json_pack("{ss ss so s{sI sI} s{sf sf sI} sI so}", "campaign", campaign->id, "release",
+                      campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
+                      "charged", (json_int_t)last.charged, "allowed", (json_int_t)campaign->batches, "spent",
+                      "epsilon", last.epsilon, "delta", last.delta, "rounds", (json_int_t)last.rounds,
+                      "batch", (json_int_t)campaign->params.batch, "rows", rows_json(debits, count));
     if (!*json) status = faro_fail(error, FARO_MEMORY, "cannot hold the ledger");
   }
   free(debits);

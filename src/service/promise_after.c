@@ -158,9 +158,7 @@ static void compare(faro_promises *list, const faro_trial *trial, const faro_lea
 }
 
 /* Where the analyzer adds the noise itself nobody else can have the same sums. */
-static bool replayable(const faro_trial *trial) {
-  return faro_release_kind_trust(trial->campaign.release) != FARO_TRUST_JOINT;
-}
+static bool replayable(const faro_trial *trial) { return trial->campaign.release->trust != FARO_TRUST_JOINT; }
 
 void faro_promise_replay(faro_promises *list, const faro_trial *trial, const faro_record *record,
                          const faro_crowd *crowd, uint64_t released) {

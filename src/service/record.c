@@ -129,7 +129,7 @@ typedef struct player {
 /* Reports of the shufflers that are due, lowest first. A shuffler's batch number is that of its nodes. */
 static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
   const faro_campaign *campaign = &p->record->trial->campaign;
-  const size_t due = faro_release_due(faro_learning_release(p->learning));
+  const size_t due = faro_release_expected(faro_learning_release(p->learning));
   for (size_t s = 0; s < due; s++) {
     const uint64_t unit = campaign->task[s].size / campaign->task[0].size;
     const faro_batch *b = faro_record_batch(p->record, s, batch / unit);

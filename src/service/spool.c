@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "release/shuffler.h"
 #include "service/spool_inner.h"
 
 static bool over(const faro_spool *s) {
@@ -129,8 +130,11 @@ static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *er
       faro_database_do(s->database, s->sql[ENTER_OPEN], error, "bib", (const void *)e->hash,
                        (size_t)FARO_HASH_BYTES, (int64_t)e->sequence, (const void *)mark, sizeof mark);
   if (status != FARO_OK) return status;
+  const uint64_t least = (uint64_t)s->campaign->least[s->shuffler];
+  const uint64_t most = (uint64_t)s->campaign->most[s->shuffler];
   for (size_t i = 0; i < s->entries; i++)
-    faro_store64(s->ones + 8 * i, faro_load64(s->ones + 8 * i) + faro_load32(e->body + 4 * i));
+    faro_store64(s->ones + 8 * i, faro_shuffler_count(faro_load64(s->ones + 8 * i),
+                                                      faro_load32(e->body + 4 * i), least, most));
   s->now.held++;
   if (s->entries > 0) return FARO_OK;
   const uint64_t place = faro_rng_next(faro_secure_face(s->secure)) >> 1;
@@ -154,7 +158,7 @@ static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) 
       (row || count != s->size)) /* the counts are the file's own: it was tampered with */
     status = faro_fail(error, FARO_SYSTEM, "the state holds %llu bodies, not %llu", (unsigned long long)count,
                        (unsigned long long)s->size);
-  if (status == FARO_OK) faro_secure_shuffle(s->secure, out, s->size, s->body);
+  if (status == FARO_OK) faro_shuffler_permute(faro_secure_face(s->secure), out, s->size, s->body);
   return status;
 }
 

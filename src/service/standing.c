@@ -73,10 +73,9 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
 }
 
 static json_t *campaign_json(const faro_campaign *c) {
-  return json_pack("{ss ss ss sI sI sI sI}", "id", c->id, "learner", "linucb", "release",
-                   faro_release_kind_name(c->release), "dimension", (json_int_t)c->contribution.dimension,
-                   "arms", (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "horizon",
-                   (json_int_t)c->params.horizon);
+  return json_pack("{ss ss ss sI sI sI sI}", "id", c->id, "learner", "linucb", "release", c->release->name,
+                   "dimension", (json_int_t)c->contribution.dimension, "arms", (json_int_t)c->arms, "batch",
+                   (json_int_t)c->params.batch, "horizon", (json_int_t)c->params.horizon);
 }
 
 static json_t *policy_json(const faro_standing *s, double now) {

@@ -104,7 +104,7 @@ static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
 static size_t roles_of(const faro_trial_params *params) {
   const faro_release_kind *kind = faro_release_kind_find(params->release);
   if (!kind) return 0;
-  const faro_trust trust = faro_release_kind_trust(kind);
+  const faro_trust trust = kind->trust;
   if (trust == FARO_TRUST_SHUFFLE) return 2;
   return trust == FARO_TRUST_CONCURRENT ? 1 + params->shufflers : 1;
 }

@@ -48,13 +48,13 @@ static faro_study_params study_params(const faro_cell *cell, uint64_t people) {
 
 /* The study of the learner's next term, of at most `most` people, with as many fits as the learner wants. If the
  * learner asks nothing more there is no study, and the rest of the horizon is played as it is. */
-static faro_status open_study(const faro_cell *cell, faro_asker *learner, uint64_t most, faro_study **study,
-                              uint64_t *people, faro_error *error) {
+static faro_status open_study(const faro_cell *cell, faro_asker *learner, uint64_t most, faro_sim_rng *sim,
+                              faro_study **study, uint64_t *people, faro_error *error) {
   const uint64_t wanted = faro_asker_term(learner);
   *people = wanted == 0 || wanted > most ? most : wanted;
   if (wanted == 0) return FARO_OK;
   const faro_study_params params = study_params(cell, *people);
-  const faro_status status = faro_study_create(study, cell->release, &params, error);
+  const faro_status status = faro_study_create(study, cell->release, &params, sim, error);
   if (status != FARO_OK) return status;
   const faro_noise noise[FARO_PARTS] = {faro_study_noise(*study, 0), faro_study_noise(*study, 1)};
   uint64_t fits[FARO_PARTS] = {0};
@@ -84,7 +84,7 @@ static void end_term(table *s) {
 
 static faro_status begin_term(table *s, uint64_t rounds, faro_error *error) {
   end_term(s);
-  faro_status status = open_study(s->cell, s->learner, rounds, &s->study, &s->left, error);
+  faro_status status = open_study(s->cell, s->learner, rounds, &s->noise, &s->study, &s->left, error);
   if (status == FARO_OK && s->study) status = check_claim(s, error);
   if (status != FARO_OK || !s->study) return status;
   s->record->users += (double)s->left;
@@ -96,7 +96,7 @@ static faro_status answer(table *s, const faro_question *question, faro_error *e
   faro_answer fit = {.theta = s->theta};
   if (faro_study_left(s->study, question->part) == 0)
     faro_abort("a learner asks for more fits than it announced");
-  const faro_status status = faro_study_fit(s->study, question, &s->noise, &fit, error);
+  const faro_status status = faro_study_fit(s->study, question, &fit, error);
   if (status == FARO_OK) faro_asker_answer(s->learner, &fit);
   return status;
 }
@@ -134,7 +134,7 @@ static faro_status study_rounds(void *state, uint64_t from, uint64_t until, doub
     s->explored += pick.part == 0;
     s->left--;
     if (!s->study) continue;
-    const bool out = faro_study_add(s->study, s->x, y, pick.part, pick.weight, &s->noise);
+    const bool out = faro_study_add(s->study, s->x, y, pick.part, pick.weight);
     if ((out || s->left == 0) && round + 1 < s->horizon) status = confer(s, *regret, error);
     if (status != FARO_OK) return status;
   }
@@ -217,7 +217,7 @@ static faro_status try_terms(faro_cell *cell, faro_asker *learner, faro_error *e
   for (size_t term = 0; status == FARO_OK && left > 0; term++) {
     faro_study *study = NULL;
     uint64_t people = 0;
-    status = open_study(cell, learner, left, &study, &people, error);
+    status = open_study(cell, learner, left, NULL, &study, &people, error);
     if (status == FARO_OK && !study && term == 0)
       status = faro_fail(error, FARO_INVALID,
                          "horizon must be longer for learner %s (got %llu): it could ask nobody",
@@ -251,11 +251,10 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
 
 /* Without privacy everything can be asked. Else the study's sums are of one batch, or published all the time. */
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
-  if (faro_release_kind_trust(release) == FARO_TRUST_NONE) return true;
+  if (release->trust == FARO_TRUST_NONE) return true;
   const faro_studies studies = faro_asker_kind_studies(learner);
   const bool batches = studies == FARO_STUDIES_BATCHES;
-  return studies != FARO_STUDIES_NONE && faro_study_takes(release) &&
-         faro_release_kind_takes(release, true) == batches;
+  return studies != FARO_STUDIES_NONE && faro_study_takes(release) && release->phases == batches;
 }
 
 const faro_loop faro_loop_asker = {

@@ -1,6 +1,8 @@
 /* cell: the settings of one algorithm at one sweep point, and the parameters that follow from them. */
 #include <math.h>
 
+#include <faro/doubling.h>
+
 #include "sim/experiment.h"
 
 /* The row and the struct that hold a key in this cell; NULL: it has no such setting. */
@@ -60,7 +62,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
   const faro_env_facts facts = faro_cell_facts(cell);
   const double centre = centre_of(cell, facts.low);
   return (faro_agent_params){.learner = cell->learner->name,
-                             .release = faro_release_kind_name(cell->release),
+                             .release = cell->release->name,
                              .dimension = (size_t)s->dimension,
                              .arms = arms,
                              .horizon = s->horizon,
@@ -84,15 +86,17 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
 
 faro_release_params faro_cell_release(const faro_cell *cell) {
   const faro_settings *s = &cell->settings;
-  return (faro_release_params){.epsilon = s->epsilon,
-                               .delta = s->delta,
-                               .horizon = s->horizon,
-                               .batch = s->batch,
-                               .shufflers = s->shufflers,
-                               .level = s->level,
-                               .contributions = s->contributions,
-                               .anytime = s->anytime,
-                               .calibration = s->calibration};
+  faro_release_params params = {.epsilon = s->epsilon,
+                                .delta = s->delta,
+                                .horizon = s->horizon,
+                                .batch = s->batch,
+                                .shufflers = s->shufflers,
+                                .level = s->level,
+                                .contributions = s->contributions,
+                                .anytime = s->anytime,
+                                .calibration = s->calibration};
+  if (s->anytime) params.horizon = faro_doubling_first(&params);
+  return params;
 }
 
 faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms) {

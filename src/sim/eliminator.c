@@ -43,7 +43,7 @@ static void advance(table *s, size_t arm, uint64_t times) {
 }
 
 /* The release of one phase: `count` numbers of each of `users` users, mixed with those of `crowd` users in all. */
-static faro_status make_release(const table *s, size_t count, uint64_t users, uint64_t crowd,
+static faro_status make_release(table *s, size_t count, uint64_t users, uint64_t crowd,
                                 faro_release **release, faro_error *error) {
   faro_contribution contribution;
   faro_release_params params = faro_cell_release(s->cell);
@@ -51,7 +51,8 @@ static faro_status make_release(const table *s, size_t count, uint64_t users, ui
   params.crowd = crowd;
   faro_status status = faro_contribution_values(&contribution, count, false, error);
   if (status == FARO_OK)
-    status = faro_release_create(release, s->cell->release, &contribution, &params, error);
+    status = faro_release_create(release, s->cell->release, &contribution, &params,
+                                 faro_source_simulated(&s->noise), error);
   if (status != FARO_OK || !s->cell->claim.proven || faro_release_claim(*release)->proven) return status;
   (void)faro_fail(error, FARO_INVALID, "a phase of %llu users is not proven, though the claim says so: %s",
                   (unsigned long long)users, faro_release_claim(*release)->by);
@@ -87,7 +88,7 @@ static faro_status ask_clients(table *s, const faro_plan *plan, faro_error *erro
   for (uint64_t u = 0; u < plan->clients; u++) {
     faro_env_client(s->env, plan->support, plan->arm, plan->pulls, s->value);
     for (size_t i = 0; i < plan->support; i++) s->value[i] = to_unit(s, s->value[i]);
-    (void)faro_release_absorb(release, s->value, 0, &s->noise);
+    (void)faro_release_absorb(release, s->value, 0);
   }
   for (size_t i = 0; i < plan->support; i++) {
     s->heard[i] = hear(s, release, i, (double)plan->clients);
@@ -107,7 +108,7 @@ static faro_status ask_users(table *s, const faro_plan *plan, uint64_t total, fa
     if (status != FARO_OK) return status;
     for (uint64_t u = 0; u < plan->pulls[i]; u++) {
       const double unit = to_unit(s, faro_env_pull(s->env, plan->arm[i]));
-      (void)faro_release_absorb(release, &unit, 0, &s->noise);
+      (void)faro_release_absorb(release, &unit, 0);
     }
     s->heard[i] = hear(s, release, 0, (double)plan->pulls[i]);
     count_cost(s, release, plan->pulls[i]);
@@ -149,14 +150,14 @@ static faro_status play_phase(table *s, bool *over, faro_error *error) {
   if (*over) {
     if (exhausted || plan->last)
       advance(s, plan->last ? plan->arm[0] : faro_eliminator_best(s->learner), s->horizon);
-    else if (faro_release_kind_assigns(s->cell->release) && plan->clients == 0) play_assigned(s, plan, total);
+    else if (s->cell->release->assigns && plan->clients == 0) play_assigned(s, plan, total);
     else play_in_turn(s, plan); /* the last phase ends with the horizon, and nothing is learnt from it */
     return FARO_OK;
   }
   if (plan->clients > 0) status = ask_clients(s, plan, error);
   else {
     status = ask_users(s, plan, total, error);
-    if (faro_release_kind_assigns(s->cell->release)) play_assigned(s, plan, total);
+    if (s->cell->release->assigns) play_assigned(s, plan, total);
     else play_in_turn(s, plan);
   }
   return status == FARO_OK ? faro_eliminator_hear(s->learner, s->heard, error) : status;
@@ -246,8 +247,9 @@ static faro_status sample(const faro_cell *cell, uint64_t users, faro_release **
   params.horizon = params.batch = params.crowd = users;
   const faro_status status = faro_contribution_values(
       &contribution, faro_eliminator_kind_asks_clients(cell->learner) ? 2 : 1, false, error);
-  return status == FARO_OK ? faro_release_create(release, cell->release, &contribution, &params, error)
-                           : status;
+  return status == FARO_OK
+             ? faro_release_create(release, cell->release, &contribution, &params, faro_source_none(), error)
+             : status;
 }
 
 /* Eliminators are for users who come once, within a known horizon. */
@@ -295,7 +297,7 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
 /* Every phase has a release of one batch; releases that tie batches together are not for them. */
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   (void)learner;
-  return faro_release_kind_takes(release, true);
+  return release->phases;
 }
 
 const faro_loop faro_loop_eliminator = {

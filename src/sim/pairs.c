@@ -46,9 +46,9 @@ static faro_status check_release(const faro_cell *cell, faro_error *error) {
   list releases = {0};
   for (size_t i = 0; i < faro_release_kinds(); i++)
     if (faro_pair_takes(cell->learner, faro_release_kind_at(i)))
-      add(&releases, faro_release_kind_name(faro_release_kind_at(i)));
+      add(&releases, faro_release_kind_at(i)->name);
   return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s (allowed: %s)",
-                   faro_release_kind_name(cell->release), cell->learner->name, releases.text);
+                   cell->release->name, cell->learner->name, releases.text);
 }
 
 static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
@@ -59,7 +59,7 @@ static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
     if (faro_pair_calibrates(cell->learner, cell->release, (faro_calibration)c))
       add(&offered, faro_calibration_name((faro_calibration)c));
   return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be %s (got %s)", cell->learner->name,
-                   faro_release_kind_name(cell->release), offered.text, faro_calibration_name(calibration));
+                   cell->release->name, offered.text, faro_calibration_name(calibration));
 }
 
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) {

@@ -106,8 +106,7 @@ static faro_status check_draw(faro_draft *draft, const faro_draft_algorithm *alg
 static bool is_idle(const faro_cell *cell, faro_key key) {
   if (isnan(faro_cell_get(cell, key))) return true;
   const bool budget = key == FARO_KEY_EPSILON || key == FARO_KEY_DELTA;
-  return budget && faro_release_kind_trust(cell->release) == FARO_TRUST_NONE &&
-         !(cell->env->traits & FARO_ENV_STREAM);
+  return budget && cell->release->trust == FARO_TRUST_NONE && !(cell->env->traits & FARO_ENV_STREAM);
 }
 
 /* The cell with the same results in which all idle sweeps have their first value. */

@@ -68,7 +68,7 @@ __attribute__((constructor)) static void make_rows(void) {
     add_own(faro_env_at(i)->settings, SCOPE_ENV);
   }
   for (size_t i = 0; i < faro_release_kinds() && i + 1 < WORDS_MAX; i++)
-    releases[i] = faro_release_kind_name(faro_release_kind_at(i));
+    releases[i] = faro_release_kind_at(i)->name;
 }
 
 size_t faro_key_count(void) { return count; }

@@ -3,47 +3,39 @@
  *   number --release--> statistics --learner--> estimate of the sum */
 #include <math.h>
 
+#include <faro/doubling.h>
+
 #include "sim/loop.h"
 
 typedef struct table {
   const faro_cell *cell;
   faro_env *env;
-  faro_release *release;
+  faro_doubling *sums;
   faro_estimator *estimator;
-  faro_contribution contribution;
   faro_sim_rng noise;
   double sum; /* of the numbers so far: the truth */
 } table;
 
 static void clear(table *t) {
   faro_estimator_destroy(t->estimator);
-  faro_release_destroy(t->release);
+  faro_doubling_destroy(t->sums);
   faro_env_destroy(t->env);
 }
 
-/* As in agent.c: the first of ever longer horizons holds a few batches, and the largest node of every shuffler. */
-static faro_release_params release_params(const faro_cell *cell) {
-  faro_release_params params = faro_cell_release(cell);
-  if (!params.anytime) return params;
-  const double batch = (double)params.batch;
-  const double tree = ldexp(fmax(2, batch), (int)params.shufflers);
-  params.horizon = (uint64_t)fmin((double)params.horizon, fmax(fmax(1024, tree), 4 * batch));
-  return params;
-}
-
 /* A number less 1/2 is in [-1/2, 1/2]. */
-static faro_status make_release(const faro_cell *cell, faro_contribution *contribution,
-                                faro_release **release, faro_error *error) {
-  const faro_release_params params = release_params(cell);
-  const faro_status status = faro_contribution_values(contribution, 1, true, error);
-  return status == FARO_OK ? faro_release_create(release, cell->release, contribution, &params, error)
+static faro_status make_sums(const faro_cell *cell, faro_source source, faro_doubling **sums,
+                             faro_error *error) {
+  faro_contribution contribution;
+  const faro_release_params params = faro_cell_release(cell);
+  const faro_status status = faro_contribution_values(&contribution, 1, true, error);
+  return status == FARO_OK ? faro_doubling_create(sums, cell->release, &contribution, &params, source, error)
                            : status;
 }
 
 static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_env_params env = faro_cell_env(t->cell);
   faro_status status = faro_env_create(&t->env, t->cell->env, &env, error);
-  if (status == FARO_OK) status = make_release(t->cell, &t->contribution, &t->release, error);
+  if (status == FARO_OK) status = make_sums(t->cell, faro_source_simulated(&t->noise), &t->sums, error);
   if (status == FARO_OK)
     status = faro_estimator_create(&t->estimator, t->cell->learner, t->cell->settings.calibration, error);
   if (status != FARO_OK) return status;
@@ -53,17 +45,17 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
 }
 
 static void learn(table *t) {
-  const faro_statistics statistics = faro_release_statistics(t->release);
+  const faro_statistics statistics = faro_doubling_statistics(t->sums);
   faro_estimator_update(t->estimator, &statistics);
 }
 
 static faro_status take(table *t, double value, faro_error *error) {
   const double centred = value - 0.5;
   t->sum += value;
-  if (!faro_release_absorb(t->release, &centred, 0, &t->noise)) return FARO_OK;
+  if (!faro_doubling_absorb(t->sums, &centred, 0)) return FARO_OK;
   learn(t);
-  if (!t->cell->settings.anytime || !faro_release_spent(t->release)) return FARO_OK;
-  const faro_status status = faro_release_double(&t->release, error);
+  if (!t->cell->settings.anytime || !faro_doubling_spent(t->sums)) return FARO_OK;
+  const faro_status status = faro_doubling_next(t->sums, error);
   if (status == FARO_OK) learn(t);
   return status;
 }
@@ -90,14 +82,14 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
 }
 
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
-  faro_contribution contribution;
-  faro_release *release = NULL;
-  const faro_status status = make_release(cell, &contribution, &release, error);
+  faro_doubling *sums = NULL;
+  const faro_status status = make_sums(cell, faro_source_none(), &sums, error);
   if (status != FARO_OK) return status;
+  const faro_release *release = faro_doubling_release(sums);
   cell->claim = *faro_release_claim(release);
   cell->cost = faro_release_cost(release);
   if (!cell->settings.anytime) cell->settings.batch = faro_release_batch(release);
-  faro_release_destroy(release);
+  faro_doubling_destroy(sums);
   return FARO_OK;
 }
 
@@ -113,7 +105,8 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
 
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   (void)learner;
-  return faro_release_kind_takes(release, false);
+  (void)release;
+  return true;
 }
 
 const faro_loop faro_loop_estimator = {

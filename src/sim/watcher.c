@@ -83,7 +83,7 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
 
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   (void)learner;
-  return faro_release_kind_trust(release) == FARO_TRUST_NONE;
+  return release->trust == FARO_TRUST_NONE;
 }
 
 const faro_loop faro_loop_watcher = {

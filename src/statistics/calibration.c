@@ -1,11 +1,9 @@
-/* calibration: names, as people write them. */
+/* calibration: the names of where noise comes from. */
 #include <faro/statistics.h>
 
+#include "base/names.h"
+
 const char *faro_calibration_name(faro_calibration calibration) {
-  static const char *const name[] = {
-#define X(id, text) text,
-      FARO_CALIBRATION_LIST(X)
-#undef X
-  };
+  static const char *const name[] = FARO_NAMES(FARO_CALIBRATION_LIST);
   return name[calibration];
 }

@@ -14,13 +14,15 @@
  * share. A grid makes the second case a little worse, which is checked for each release (faro_budget_keeps).
  *
  *   tight    a third of mu^2 for sums, two for fits, of which the first have most
- *   paper    004 section 6.3: thirds of epsilon and delta for sums, switches and fits, each turned into rho; the third of
- *            the switches is not spent here, because whatever decides on them is published sums
+ *   paper    the GLM preprint (docs/references.md), section 6.3: thirds of epsilon and delta for sums,
+ *            switches and fits, each turned into rho; the third of the switches is not spent here,
+ *            because whatever decides on them is published sums
  *   figure   as the published program, see published.c
  *
  * shuffle-bits under `paper`: epsilon and delta by halves, for the sum and the fits, and advanced composition over the
- * steps (004 Alg. 7). With shuffle-bits only one part speaks, so that nobody changes it: the other's sum is not published,
- * and a person of the other part adds zero to all, within the sensitivity. */
+ * steps (the preprint's Alg. 7). With shuffle-bits only one part speaks, so that nobody changes it:
+ * the other's sum is not published, and a person of the other part adds zero to all, within the
+ * sensitivity. */
 #include "study/budget.h"
 
 #include <math.h>
@@ -52,9 +54,7 @@ faro_status faro_budget_spend(double mu, double delta, faro_spend *spend, faro_e
   return FARO_OK;
 }
 
-static bool shuffled(const faro_release_kind *kind) {
-  return faro_release_kind_trust(kind) == FARO_TRUST_SHUFFLE;
-}
+static bool shuffled(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_SHUFFLE; }
 
 /* Two sums with delta / 2 each, and fits with delta together. */
 static double slack_of(const faro_release_kind *kind, double delta) {
@@ -82,7 +82,7 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
   const double epsilon = params->epsilon;
   const double delta = params->delta;
   *plan = (faro_budget_plan){.gaussian = true, .sums_calibration = FARO_CALIBRATION_TIGHT};
-  if (faro_release_kind_trust(kind) == FARO_TRUST_NONE) return FARO_OK;
+  if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
   if (params->calibration == FARO_CALIBRATION_FIGURE) {
     sums_of_figure(params, plan);
     return FARO_OK;
@@ -148,7 +148,7 @@ faro_status faro_budget_fit(const faro_release_kind *kind, const faro_study_para
 faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_params *params,
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error) {
-  if (faro_release_kind_trust(kind) == FARO_TRUST_NONE) return FARO_OK;
+  if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
   faro_status status = shuffled(kind) ? one_part(fits, error) : FARO_OK;
   plan->ratio = params->calibration == FARO_CALIBRATION_TIGHT ? RATIO : 1;
   for (unsigned part = 0; part < FARO_PARTS; part++) plan->fits[part] = (double)fits[part];
@@ -174,7 +174,7 @@ bool faro_budget_takes(faro_spend spend) {
   return spend.epsilon >= 1e-4 && spend.epsilon <= 1000 && spend.delta >= 1e-15;
 }
 
-/* 004 Alg. 7. */
+/* The GLM preprint, Alg. 7. */
 faro_spend faro_budget_step(faro_spend fit, uint64_t steps) {
   const double n = (double)steps;
   return (faro_spend){fit.epsilon / (2 * sqrt(2 * n * log(2 / fit.delta))), fit.delta / (2 * n)};
@@ -184,7 +184,8 @@ faro_spend faro_budget_step(faro_spend fit, uint64_t steps) {
 static bool steps_compose(faro_spend fit) {
   for (uint64_t steps = 1; steps <= FARO_STEPS_MAX; steps++) {
     const faro_spend step = faro_budget_step(fit, steps);
-    if (step.epsilon >= 15 || step.delta >= 0.5) return false; /* the range of 002 Theorem A.2 */
+    /* The range of Li, Zhou & Ji 2022, Theorem A.2. */
+    if (step.epsilon >= 15 || step.delta >= 0.5) return false;
     if (!(faro_advanced_epsilon(step.epsilon, (double)steps, fit.delta / 2) <= fit.epsilon)) return false;
   }
   return true;
@@ -201,10 +202,10 @@ static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study
       proven = proven && faro_budget_fit(kind, p, plan, part, 0, &fit, NULL) == FARO_OK &&
                steps_compose(fit.spend);
   }
-  return faro_claim_make(
-      p->epsilon, p->delta, FARO_TRUST_SHUFFLE, proven,
-      "half for the sum (%.60s), half for fits: 002 Theorem A.2, composed as in 004 Alg. 7%s",
-      faro_release_claim(sum[0])->by, proven ? "" : "; outside the range of one of them");
+  return faro_claim_make(p->epsilon, p->delta, FARO_TRUST_SHUFFLE, proven,
+                         "half for the sum (%.40s), half for fits: Li, Zhou & Ji 2022, Theorem A.2, composed "
+                         "by Alg. 7 of the GLM preprint%s",
+                         faro_release_claim(sum[0])->by, proven ? "" : "; outside the range of one of them");
 }
 
 /* The greater of staying and moving, from what the releases say; the fits keep to their budget, which is checked as they
@@ -222,7 +223,7 @@ static double total_mu(const uint64_t fits[static FARO_PARTS], const faro_budget
 faro_claim faro_budget_claim(const faro_release_kind *kind, const faro_study_params *p,
                              const uint64_t fits[static FARO_PARTS], const faro_budget_plan *plan,
                              faro_release *const sum[static FARO_PARTS]) {
-  const faro_trust trust = faro_release_kind_trust(kind);
+  const faro_trust trust = kind->trust;
   if (trust == FARO_TRUST_NONE) return faro_claim_none();
   if (p->calibration == FARO_CALIBRATION_FIGURE)
     return faro_claim_make(

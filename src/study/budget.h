@@ -24,7 +24,7 @@ typedef struct faro_fit_budget {
   faro_spend spend;
 } faro_fit_budget;
 
-/* rho of epsilon = rho + 2 sqrt(rho ln(1/delta)): Bun and Steinke 2016, as 004 has it. */
+/* rho of epsilon = rho + 2 sqrt(rho ln(1/delta)): Bun and Steinke 2016, as the GLM preprint has it. */
 double faro_budget_rho(faro_spend spend);
 /* Parameters for which `tight` makes a Gaussian mechanism of this mu, and no more; delta at most that given.
  * FARO_INVALID where releases take no epsilon so small or large. */

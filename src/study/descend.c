@@ -50,9 +50,7 @@ static uint64_t enough(double far, double near, double loose, double most) {
   return (uint64_t)fmin(most, fmax(LEAST_STEPS, 4 * ceil(quarter)));
 }
 
-static bool is_shuffled(const faro_study *s) {
-  return faro_release_kind_trust(s->kind) == FARO_TRUST_SHUFFLE;
-}
+static bool is_shuffled(const faro_study *s) { return s->kind->trust == FARO_TRUST_SHUFFLE; }
 
 static uint64_t most_steps(const faro_study *s) { return is_shuffled(s) ? MOST_SHUFFLED : MOST_STEPS; }
 
@@ -78,7 +76,7 @@ static course tight_course(faro_study *s, const faro_question *ask, const faro_e
                   .eta = ask->curvature ? 1 : 1 / steepest};
 }
 
-/* 004 Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the mean gradient, the mean of all points.
+/* The GLM preprint (docs/references.md), Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the mean gradient, the mean of all points.
  * DEVIATION: N ends at 1000, beyond which a fit only takes longer, and where a step would have next to nothing to spend. */
 static course paper_course(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit,
                            double n) {
@@ -98,7 +96,7 @@ static course paper_course(const faro_study *s, const faro_extent *extent, const
 static faro_status make_release(const faro_study *s, double residual, const faro_fit_budget *fit,
                                 uint64_t people, uint64_t steps, faro_release **release, faro_error *error) {
   faro_contribution ball;
-  const faro_release_kind *kind = faro_release_kind_find(is_shuffled(s) ? "shuffle-bits" : "central");
+  const faro_release_kind *kind = is_shuffled(s) ? &faro_release_shuffle_bits : &faro_release_central;
   const faro_spend spend = s->budget.gaussian ? fit->spend : faro_budget_step(fit->spend, steps);
   faro_status status = faro_contribution_ball(&ball, s->params.dimension, residual, error);
   if (status != FARO_OK) return status;
@@ -113,7 +111,7 @@ static faro_status make_release(const faro_study *s, double residual, const faro
                                       .contributions = s->budget.gaussian ? steps : 1,
                                       .calibration = s->budget.gaussian ? FARO_CALIBRATION_TIGHT
                                                                         : FARO_CALIBRATION_PAPER};
-  status = faro_release_create(release, kind, &ball, &params, error);
+  status = faro_release_create(release, kind, &ball, &params, faro_study_source(s), error);
   if (status != FARO_OK || !s->budget.gaussian) return status;
   if (faro_budget_keeps(*release, &ball, fit->mu, ball.norm, FARO_MOVED_FIT)) return FARO_OK;
   faro_release_destroy(*release); /* a grid of one step hides nothing of who changes part */
@@ -123,7 +121,7 @@ static faro_status make_release(const faro_study *s, double residual, const faro
 }
 
 /* The released sum of everybody's gradients at theta. Published sums add up, so the last one is taken off. */
-static void measure_gradient(faro_study *s, unsigned part, faro_release *release, faro_sim_rng *sim) {
+static void measure_gradient(faro_study *s, unsigned part, faro_release *release) {
   const size_t d = s->params.dimension;
   const faro_rows rows = faro_study_rows(s, part);
   bool out = false;
@@ -133,9 +131,9 @@ static void measure_gradient(faro_study *s, unsigned part, faro_release *release
     for (size_t j = 0; j < d; j++) at += x[j] * s->theta[j];
     const double residual = faro_link_mean(s->params.link, at) - rows.y[i];
     for (size_t j = 0; j < d; j++) s->scratch[j] = residual * x[j];
-    out = faro_release_absorb(release, s->scratch, 0, sim);
+    out = faro_release_absorb(release, s->scratch, 0);
   }
-  for (uint64_t i = rows.count; i < s->people; i++) out = faro_release_absorb(release, s->zero, 0, sim);
+  for (uint64_t i = rows.count; i < s->people; i++) out = faro_release_absorb(release, s->zero, 0);
   FARO_INVARIANT(out);
   const double *sum = faro_release_statistics(release).sum;
   for (size_t j = 0; j < d; j++) {
@@ -154,8 +152,7 @@ static void step(faro_study *s, const faro_question *ask, const course *c) {
 }
 
 /* All steps. mean: of the window's points; total: of its g; returned: the sum of its <g, theta>. */
-static double walk(faro_study *s, const faro_question *ask, const course *c, faro_release *release,
-                   faro_sim_rng *sim) {
+static double walk(faro_study *s, const faro_question *ask, const course *c, faro_release *release) {
   const size_t d = s->params.dimension;
   double inner = 0;
   memset(s->seen, 0, d * sizeof *s->seen);
@@ -163,7 +160,7 @@ static double walk(faro_study *s, const faro_question *ask, const course *c, far
   memset(s->total, 0, d * sizeof *s->total);
   faro_solver_nearest(s->solver, NULL, &ask->region, ask->start, s->theta);
   for (uint64_t k = 0; k < c->steps; k++) {
-    measure_gradient(s, ask->part, release, sim);
+    measure_gradient(s, ask->part, release);
     for (size_t j = 0; j < d; j++) {
       s->gradient[j] += ask->ridge * s->theta[j];
       if (k + c->window < c->steps) continue;
@@ -209,7 +206,7 @@ faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t
 }
 
 faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
-                               faro_sim_rng *sim, faro_answer *answer, faro_error *error) {
+                               faro_answer *answer, faro_error *error) {
   const bool paper = study->params.calibration == FARO_CALIBRATION_PAPER;
   faro_ledger *ledger = &study->fits[ask->part];
   faro_fit_budget fit;
@@ -221,9 +218,9 @@ faro_status faro_study_descend(faro_study *study, const faro_question *ask, cons
   faro_release *release = NULL;
   status = make_release(study, extent->residual, &fit, study->people, c.steps, &release, error);
   if (status != FARO_OK) return status;
-  FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
+  FARO_MUST(faro_ledger_charge(ledger, NULL));
   const double sigma = noise_of(release, &c);
-  const double inner = walk(study, ask, &c, release, sim);
+  const double inner = walk(study, ask, &c, release);
   const faro_cost cost = faro_release_cost(release);
   if (cost.messages > 0) { /* shuffled: everybody answers every step; a server has the data already */
     study->cost.bits += (double)c.steps * cost.bits;

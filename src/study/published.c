@@ -1,4 +1,4 @@
-/* published: fits as the published program of 004 has them, under calibration figure. It proves nothing:
+/* published: fits as the published program of the GLM preprint has them, under calibration figure. It proves nothing:
  *
  *   the noise of a step is made for a sensitivity of `clip`, where replacing a person moves it by 2 clip;
  *   people are taken in shuffled epochs, and accounted as if every batch were drawn by itself;
@@ -17,9 +17,9 @@ static const double CLIP = 0.2;
 static const double RIDGE = 2e-5;
 static const double RATE = 10;
 
-static void shuffle(faro_study *s, size_t count, faro_sim_rng *sim) {
+static void shuffle(faro_study *s, size_t count) {
   for (size_t i = count; i > 1; i--) {
-    const size_t j = (size_t)(faro_sim_uniform(sim) * (double)i);
+    const size_t j = (size_t)(faro_sim_uniform(s->sim) * (double)i);
     const uint32_t last = s->order[i - 1];
     s->order[i - 1] = s->order[j];
     s->order[j] = last;
@@ -40,11 +40,11 @@ static faro_status make_release(const faro_study *s, unsigned part, uint64_t bat
                                       .horizon = steps * batch,
                                       .batch = batch,
                                       .calibration = FARO_CALIBRATION_TIGHT};
-  return faro_release_create(release, faro_release_kind_find("central"), &ball, &params, error);
+  return faro_release_create(release, &faro_release_central, &ball, &params, faro_study_source(s), error);
 }
 
 static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batch, double rate,
-                 faro_release *release, faro_sim_rng *sim) {
+                 faro_release *release) {
   const size_t d = s->params.dimension;
   const faro_region ball = {.radius = s->params.norm};
   for (size_t i = first; i < first + batch; i++) {
@@ -53,7 +53,7 @@ static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batc
     for (size_t j = 0; j < d; j++) at += x[j] * s->theta[j];
     const double residual = faro_link_mean(s->params.link, at) - rows->y[s->order[i]];
     for (size_t j = 0; j < d; j++) s->scratch[j] = residual * x[j];
-    (void)faro_release_absorb(release, s->scratch, 0, sim);
+    (void)faro_release_absorb(release, s->scratch, 0);
   }
   const double *sum = faro_release_statistics(release).sum;
   for (size_t j = 0; j < d; j++) {
@@ -64,8 +64,8 @@ static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batc
   faro_solver_nearest(s->solver, NULL, &ball, s->theta, s->theta);
 }
 
-faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim,
-                               faro_answer *answer, faro_error *error) {
+faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_answer *answer,
+                               faro_error *error) {
   const size_t d = study->params.dimension;
   const faro_rows rows = faro_study_rows(study, ask->part);
   const size_t batch = rows.count < BATCH ? rows.count : BATCH;
@@ -75,15 +75,15 @@ faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro
   const faro_status status =
       batch > 0 ? make_release(study, ask->part, batch, EPOCHS * each, &release, &sigma, error) : FARO_OK;
   if (status != FARO_OK) return status;
-  FARO_INVARIANT(faro_ledger_charge(&study->fits[ask->part], NULL) == FARO_OK);
+  FARO_MUST(faro_ledger_charge(&study->fits[ask->part], NULL));
   memcpy(study->theta, ask->start, d * sizeof *study->theta);
   memset(study->seen, 0, d * sizeof *study->seen);
   memset(answer->theta, 0, d * sizeof *answer->theta);
   for (size_t i = 0; i < rows.count; i++) study->order[i] = (uint32_t)i;
   for (size_t epoch = 0; epoch < EPOCHS; epoch++) {
-    shuffle(study, rows.count, sim);
+    shuffle(study, rows.count);
     for (size_t b = 0; b < each; b++)
-      step(study, &rows, b * batch, batch, RATE / sqrt((double)(epoch * each + b + 1)), release, sim);
+      step(study, &rows, b * batch, batch, RATE / sqrt((double)(epoch * each + b + 1)), release);
     for (size_t j = 0; epoch >= BURN_IN && j < d; j++)
       answer->theta[j] += study->theta[j] / (double)(EPOCHS - BURN_IN);
   }

@@ -16,6 +16,7 @@ struct faro_study {
   faro_arena arena;
   const faro_release_kind *kind;
   faro_study_params params; /* batch resolved */
+  faro_sim_rng *sim;        /* NULL: the study only answers questions */
   faro_contribution features;
   faro_release *sum[FARO_PARTS];
   bool silent[FARO_PARTS]; /* its sum is not published, see budget.c */
@@ -50,16 +51,19 @@ typedef struct faro_extent {
   double residual; /* the greatest |mu(<x, theta>) - y| */
 } faro_extent;
 
-/* FARO_INVALID where the region, the ridge or the curvature is none. */
+/* What its releases draw from. */
+faro_source faro_study_source(const faro_study *study);
+
+/* FARO_INVALID where the region, the ridge or the curvature is not valid. */
 faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro_extent *extent,
                                faro_error *error);
 
 /* One fit each. Whatever can fail does so before the ledger is charged, and that before noise is drawn. */
 faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
-                               faro_sim_rng *sim, faro_answer *answer, faro_error *error);
+                               faro_answer *answer, faro_error *error);
 /* Refuses, before anything is spent, what fit number `index` of the part could not do with everybody there. */
 faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error);
-faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_sim_rng *sim,
-                               faro_answer *answer, faro_error *error);
+faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_answer *answer,
+                               faro_error *error);
 
 #endif

@@ -8,24 +8,21 @@
 #include "base/abort.h"
 #include "study/state.h"
 
-static const char *const taken[] = {"none", "central-tree", "central-factored", "shuffle-bits"};
+static const faro_release_kind *const taken[] = {&faro_release_none, &faro_release_central_tree,
+                                                 &faro_release_central_factored, &faro_release_shuffle_bits};
 
 bool faro_study_takes(const faro_release_kind *kind) {
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-    if (strcmp(faro_release_kind_name(kind), taken[i]) == 0) return true;
+    if (kind == taken[i]) return true;
   return false;
 }
 
-static bool is_private(const faro_release_kind *kind) {
-  return faro_release_kind_trust(kind) != FARO_TRUST_NONE;
-}
-static bool shuffled(const faro_release_kind *kind) {
-  return faro_release_kind_trust(kind) == FARO_TRUST_SHUFFLE;
-}
+static bool is_private(const faro_release_kind *kind) { return kind->trust != FARO_TRUST_NONE; }
+static bool shuffled(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_SHUFFLE; }
 
 /* The published program has a tree; there are no figures for anything else. */
 static bool published(const faro_release_kind *kind) {
-  return !is_private(kind) || strcmp(faro_release_kind_name(kind), "central-tree") == 0;
+  return !is_private(kind) || kind == &faro_release_central_tree;
 }
 
 bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
@@ -37,8 +34,7 @@ static faro_status check_calibration(const faro_release_kind *kind, const faro_s
   if (p->calibration != FARO_CALIBRATION_FIGURE || !is_private(kind)) return FARO_OK;
   if (!published(kind))
     return faro_fail(error, FARO_INVALID,
-                     "calibration must be tight or paper for a study with %s (got figure)",
-                     faro_release_kind_name(kind));
+                     "calibration must be tight or paper for a study with %s (got figure)", kind->name);
   if (p->people < 2)
     return faro_fail(error, FARO_INVALID, "people must be at least 2 under calibration figure (got %llu)",
                      (unsigned long long)p->people);
@@ -85,7 +81,7 @@ static faro_status validate(const faro_release_kind *kind, const faro_study_para
     return faro_fail(
         error, FARO_INVALID,
         "release must be none, central-tree, central-factored or shuffle-bits for a study (got %s)",
-        faro_release_kind_name(kind));
+        kind->name);
   if ((unsigned)p->link >= FARO_LINK_COUNT)
     return faro_fail(error, FARO_INVALID, "link must be one of the list (got %d)", (int)p->link);
   faro_status status = positive(p->norm, "norm", error);
@@ -129,7 +125,7 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
                                       .horizon = s->params.people,
                                       .batch = s->params.batch,
                                       .calibration = s->budget.sums_calibration};
-  status = faro_release_create(&s->sum[part], s->kind, &gram, &params, error);
+  status = faro_release_create(&s->sum[part], s->kind, &gram, &params, faro_study_source(s), error);
   if (status != FARO_OK || s->budget.sums_mu == 0) return status;
   if (faro_budget_keeps(s->sum[part], &gram, s->budget.sums_mu, most, FARO_MOVED_SUM)) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
@@ -164,14 +160,18 @@ static void add_cost(faro_study *s, faro_cost cost, double times) {
   s->cost.messages += times * cost.messages;
 }
 
+faro_source faro_study_source(const faro_study *study) {
+  return study->sim ? faro_source_simulated(study->sim) : faro_source_none();
+}
+
 faro_status faro_study_create(faro_study **study, const faro_release_kind *kind,
-                              const faro_study_params *params, faro_error *error) {
+                              const faro_study_params *params, faro_sim_rng *sim, faro_error *error) {
   faro_status status = validate(kind, params, error);
   if (status != FARO_OK) return status;
   faro_arena arena = {0};
   faro_study *s = faro_arena_alloc(&arena, 1, sizeof *s, error);
   if (!s) return FARO_MEMORY;
-  *s = (faro_study){.arena = arena, .kind = kind, .params = *params};
+  *s = (faro_study){.arena = arena, .kind = kind, .params = *params, .sim = sim};
   status = build(s, error);
   if (status == FARO_OK) *study = s;
   else faro_study_destroy(s);
@@ -187,7 +187,7 @@ void faro_study_destroy(faro_study *study) {
   faro_arena_free(&arena);
 }
 
-faro_status faro_study_allow(faro_study *study, const uint64_t fits[static FARO_PARTS], faro_error *error) {
+faro_status faro_study_allow(faro_study *study, const uint64_t fits[FARO_PARTS], faro_error *error) {
   if (study->allowed) return faro_fail(error, FARO_INVALID, "fits are allowed once, before the first person");
   for (unsigned part = 0; part < FARO_PARTS; part++)
     if (fits[part] > 1000000)
@@ -227,11 +227,10 @@ faro_rows faro_study_rows(const faro_study *study, unsigned part) {
                      .y = study->y + first};
 }
 
-bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight,
-                    faro_sim_rng *sim) {
-  FARO_INVARIANT(study->allowed && part < FARO_PARTS);
+bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight) {
   const size_t d = study->params.dimension;
-  if (study->people == study->params.people) return false;
+  if (!study->sim || !study->allowed || part >= FARO_PARTS || study->people == study->params.people)
+    return false;
   const size_t row = part == 0 ? study->count[0] : study->params.people - 1 - study->count[1];
   double *kept = study->x + row * d;
   faro_contribution_make(&study->features, x, 0, kept);
@@ -243,7 +242,7 @@ bool faro_study_add(faro_study *study, const double *x, double y, unsigned part,
   bool out = false;
   for (unsigned p = 0; p < FARO_PARTS; p++)
     if (!study->silent[p])
-      out = faro_release_absorb(study->sum[p], p == part ? study->scratch : study->zero, 0, sim);
+      out = faro_release_absorb(study->sum[p], p == part ? study->scratch : study->zero, 0);
   return out;
 }
 
@@ -326,24 +325,36 @@ static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) 
   answer->steps = 0;
 }
 
-faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_sim_rng *sim,
-                           faro_answer *answer, faro_error *error) {
-  FARO_INVARIANT(study->allowed && ask->part < FARO_PARTS);
+/* What comes before anything else. */
+static faro_status check_ask(const faro_study *s, const faro_question *ask, faro_error *error) {
+  if (!s->sim)
+    return faro_fail(error, FARO_INVALID,
+                     "this study was created without a stream: it only answers questions");
+  if (!s->allowed) return faro_fail(error, FARO_INVALID, "fits must be allowed before the first one");
+  if (ask->part >= FARO_PARTS)
+    return faro_fail(error, FARO_INVALID, "part must be below %d (got %u)", FARO_PARTS, ask->part);
+  return FARO_OK;
+}
+
+faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_answer *answer,
+                           faro_error *error) {
+  faro_status status = check_ask(study, ask, error);
+  if (status != FARO_OK) return status;
   faro_ledger *ledger = &study->fits[ask->part];
   if (ledger->charged >= ledger->allowed)
     return faro_fail(error, FARO_INVALID, "fits of part %u are used up (%llu allowed)", ask->part,
                      (unsigned long long)ledger->allowed);
   faro_extent extent = {0};
-  const faro_status status = faro_study_measure(study, ask, &extent, error);
+  status = faro_study_measure(study, ask, &extent, error);
   if (status != FARO_OK) return status;
   if (!is_private(study->kind) || study->people == 0) {
-    FARO_INVARIANT(faro_ledger_charge(ledger, NULL) == FARO_OK);
+    FARO_MUST(faro_ledger_charge(ledger, NULL));
     exact(study, ask, answer);
     return FARO_OK;
   }
   if (study->params.calibration == FARO_CALIBRATION_FIGURE)
-    return faro_study_publish(study, ask, sim, answer, error);
-  return faro_study_descend(study, ask, &extent, sim, answer, error);
+    return faro_study_publish(study, ask, answer, error);
+  return faro_study_descend(study, ask, &extent, answer, error);
 }
 
 uint64_t faro_study_left(const faro_study *study, unsigned part) {

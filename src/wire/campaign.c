@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "base/names.h"
 #include "wire/document.h"
 
 static const char word[] = "faro-campaign-1";
@@ -25,7 +26,7 @@ enum { ARMS_MAX = 1000000 };
 static const double BOUND_MAX = 1e6; /* of norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
-  const faro_trust trust = faro_release_kind_trust(campaign->release);
+  const faro_trust trust = campaign->release->trust;
   if (trust == FARO_TRUST_LOCAL || trust == FARO_TRUST_JOINT) return FARO_WIRE_DIRECT;
   return faro_release_kind_counts(campaign->release) ? FARO_WIRE_BITS : FARO_WIRE_SEALED;
 }
@@ -33,42 +34,6 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
   const uint64_t unit = campaign->task[shuffler].size / campaign->params.batch;
   return batch < campaign->batches && batch - batch % unit + unit <= campaign->batches;
-}
-
-/* Claims. */
-
-/* How little is trusted to others. Local privacy needs nobody; of shufflers more see a user's messages when there are
- * several; joint privacy needs the server. */
-static int rank_of(faro_trust trust) {
-  switch (trust) {
-  case FARO_TRUST_NONE: return 0;
-  case FARO_TRUST_JOINT: return 1;
-  case FARO_TRUST_CONCURRENT: return 2;
-  case FARO_TRUST_SHUFFLE: return 3;
-  case FARO_TRUST_LOCAL: return 4;
-  }
-  return 0;
-}
-
-faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
-                             const char *asks, faro_error *error) {
-  if (!got->proven)
-    return faro_fail(error, FARO_INVALID, "the claim of %s is not proven: %s", whose, got->by);
-  if (!(got->epsilon <= least->epsilon))
-    return faro_fail(error, FARO_INVALID, "epsilon of %s is %g, and %s at most %g", whose, got->epsilon, asks,
-                     least->epsilon);
-  if (!(got->delta <= least->delta))
-    return faro_fail(error, FARO_INVALID, "delta of %s is %g, and %s at most %g", whose, got->delta, asks,
-                     least->delta);
-  if (rank_of(got->trust) < rank_of(least->trust))
-    return faro_fail(error, FARO_INVALID, "trust of %s is %s, and %s at least %s", whose,
-                     faro_trust_name(got->trust), asks, faro_trust_name(least->trust));
-  if (least->level == FARO_LEVEL_USER && got->level != FARO_LEVEL_USER)
-    return faro_fail(error, FARO_INVALID, "level of %s is event, and %s user", whose, asks);
-  if (least->level == FARO_LEVEL_USER && got->contributions < least->contributions)
-    return faro_fail(error, FARO_INVALID, "%s covers %llu contributions of a user, and %s %llu", whose,
-                     (unsigned long long)got->contributions, asks, (unsigned long long)least->contributions);
-  return FARO_OK;
 }
 
 /* Checks of values, for writers and readers alike. */
@@ -169,8 +134,7 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
                      "a campaign needs calibration tight, a fixed horizon and one release");
   if (!faro_release_kind_exact(c->release))
     return faro_fail(error, FARO_INVALID,
-                     "release.kind must be one whose noise is drawn in integers (got %s)",
-                     faro_release_kind_name(c->release));
+                     "release.kind must be one whose noise is drawn in integers (got %s)", c->release->name);
   return FARO_OK;
 }
 
@@ -183,12 +147,12 @@ static faro_status derive_shuffler(faro_campaign *c, const faro_release *release
   faro_release_range(release, level, &c->least[level], &c->most[level]);
   if (c->most[level] > (int64_t)FARO_JSON_COUNT_MAX)
     return faro_fail(error, FARO_INVALID, "%s would need numbers beyond 2^53: change batch or bounds",
-                     faro_release_kind_name(c->release));
+                     c->release->name);
   if (faro_campaign_form(c) == FARO_WIRE_BITS && c->most[level] > (int64_t)UINT32_MAX)
     return faro_fail(error, FARO_INVALID,
                      "%s would need %lld bits for an entry, and a report has room for 2^32 - 1: raise "
                      "epsilon, delta or batch",
-                     faro_release_kind_name(c->release), (long long)c->most[level]);
+                     c->release->name, (long long)c->most[level]);
   return FARO_OK;
 }
 
@@ -199,8 +163,8 @@ static faro_status check_size(const faro_campaign *c, faro_error *error) {
   return faro_fail(
       error, FARO_INVALID,
       "batch must be at most %llu for %s in %zu dimensions, where a report has %llu bytes (got %llu)",
-      (unsigned long long)(FARO_BATCH_MAX / body), faro_release_kind_name(c->release),
-      c->contribution.dimension, (unsigned long long)body, (unsigned long long)c->params.batch);
+      (unsigned long long)(FARO_BATCH_MAX / body), c->release->name, c->contribution.dimension,
+      (unsigned long long)body, (unsigned long long)c->params.batch);
 }
 
 /* More are not drawn fast any more (random/coins.c). */
@@ -210,14 +174,14 @@ static faro_status check_bits(const faro_campaign *c, const faro_release *releas
   return faro_fail(error, FARO_INVALID,
                    "%s would need %.3g bits for an entry of a report, and at most %.3g are allowed: raise "
                    "epsilon, delta or batch, or lower dimension or contributions",
-                   faro_release_kind_name(c->release), bits, (double)FARO_ENTRY_BITS_MAX);
+                   c->release->name, bits, (double)FARO_ENTRY_BITS_MAX);
 }
 
 static faro_status derive(faro_campaign *c, const faro_release *release, faro_error *error) {
   const size_t wanted = faro_campaign_form(c) == FARO_WIRE_DIRECT ? 0 : faro_release_shufflers(release);
   if (c->shufflers != wanted)
-    return faro_fail(error, FARO_INVALID, "shufflers must be %zu for %s (got %zu)", wanted,
-                     faro_release_kind_name(c->release), c->shufflers);
+    return faro_fail(error, FARO_INVALID, "shufflers must be %zu for %s (got %zu)", wanted, c->release->name,
+                     c->shufflers);
   c->params.batch = faro_release_batch(release);
   c->batches = c->params.horizon / c->params.batch;
   faro_status status = check_size(c, error);
@@ -227,19 +191,23 @@ static faro_status derive(faro_campaign *c, const faro_release *release, faro_er
   return status == FARO_OK ? check_bits(c, release, error) : status;
 }
 
-/* Makes the release, for what follows and for faro's own claim. */
+/* Makes the release as a client would, for what follows and for faro's own claim. */
 static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error) {
   faro_release *release = NULL;
+  faro_secure_rng *secure = NULL;
   if (c->params.contributions == 0) c->params.contributions = 1;
   if (c->params.honest == 0) c->params.honest = 1;
   faro_status status = check_values(c, error);
+  if (status == FARO_OK) status = faro_secure_open(&secure, error);
   if (status == FARO_OK)
-    status = faro_release_create(&release, c->release, &c->contribution, &c->params, error);
-  if (status != FARO_OK) return status;
-  *own = *faro_release_claim(release);
-  status = faro_release_vouch(release, error); /* the claim holds in whole numbers */
-  if (status == FARO_OK) status = derive(c, release, error);
+    status = faro_release_create(&release, c->release, &c->contribution, &c->params,
+                                 faro_source_client(secure), error);
+  if (status == FARO_OK) {
+    *own = *faro_release_claim(release);
+    status = derive(c, release, error);
+  }
   faro_release_destroy(release);
+  faro_secure_close(secure);
   return status;
 }
 
@@ -256,7 +224,7 @@ static void add_count(faro_text *json, const char *before, uint64_t value) {
 
 static void add_release(faro_text *json, const faro_campaign *c) {
   const faro_release_params *p = &c->params;
-  add_word(json, ",\n\"release\":{\"kind\":", faro_release_kind_name(c->release));
+  add_word(json, ",\n\"release\":{\"kind\":", c->release->name);
   faro_document_add(json, ",\"epsilon\":", p->epsilon);
   faro_document_add(json, ",\"delta\":", p->delta);
   add_count(json, ",\"horizon\":", p->horizon);
@@ -335,29 +303,19 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 
 /* Reading. */
 
-enum { KINDS_MAX = 64 };
-
 /* One of those that can be deployed. */
 static faro_status read_kind(const faro_json *json, uint32_t object, const faro_release_kind **kind,
                              faro_error *error) {
-  const char *words[KINDS_MAX];
-  size_t count = 0;
+  const char *words[FARO_RELEASES_MAX];
+  const size_t count = faro_release_deployable(words);
   size_t index = 0;
-  FARO_INVARIANT(faro_release_kinds() <= KINDS_MAX);
-  for (size_t i = 0; i < faro_release_kinds(); i++)
-    if (faro_release_kind_exact(faro_release_kind_at(i)))
-      words[count++] = faro_release_kind_name(faro_release_kind_at(i));
   const faro_status status = faro_json_choice(json, object, "kind", words, count, &index, error);
   *kind = faro_release_kind_find(words[index]);
   return status;
 }
 
 static faro_status read_level(const faro_json *json, uint32_t object, faro_level *level, faro_error *error) {
-  static const char *const words[] = {
-#define X(name, text) text,
-      FARO_LEVEL_LIST(X)
-#undef X
-  };
+  static const char *const words[] = FARO_NAMES(FARO_LEVEL_LIST);
   size_t index = 0;
   const faro_status status =
       faro_json_choice(json, object, "level", words, sizeof words / sizeof *words, &index, error);
@@ -366,11 +324,7 @@ static faro_status read_level(const faro_json *json, uint32_t object, faro_level
 }
 
 static faro_status read_trust(const faro_json *json, uint32_t object, faro_trust *trust, faro_error *error) {
-  static const char *const words[] = {
-#define X(name, text, view) text,
-      FARO_TRUST_LIST(X)
-#undef X
-  };
+  static const char *const words[] = FARO_NAMES(FARO_TRUST_LIST);
   size_t index = 0;
   const faro_status status =
       faro_json_choice(json, object, "trust", words, sizeof words / sizeof *words, &index, error);

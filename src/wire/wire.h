@@ -11,7 +11,7 @@
 #ifndef FARO_WIRE_WIRE_H
 #define FARO_WIRE_WIRE_H
 
-#include <faro/release.h>
+#include <faro/message.h>
 
 #include "wire/bytes.h"
 
@@ -93,11 +93,6 @@ bool faro_url_whole(const char *url);
 /* Whether a token may be sent there: https, or http that does not leave this machine (127.0.0.1, [::1], localhost). A
  * campaign may state other addresses; whoever sends to them decides. */
 bool faro_url_local(const char *url);
-
-/* Whether a claim promises what `least` does, or more; a refusal names both sides: "epsilon of <whose> is 2, and <asks> at
- * most 1". */
-faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
-                             const char *asks, faro_error *error) FARO_WARN_UNUSED;
 
 /* Version v is computed from the first v - 1 batches; version 1 from nothing. */
 typedef struct faro_wire_policy {

@@ -1,4 +1,4 @@
-# libfaro_client: what an application embeds.
+# The libraries as an application sees them: what they need, and their headers in C++.
 
 load support
 
@@ -20,7 +20,7 @@ int main() {
   if (faro_client_campaign(client, "nonsense", 8, &error) != FARO_INVALID) return 2;
   std::puts(error.message);
   faro_client_close(client);
-  return std::puts(faro_status_text(error.status)) < 0;
+  return 0;
 }'
 
 @test "libfaro_client needs libsodium and the C library alone" {
@@ -30,13 +30,31 @@ int main() {
   [ ! -s "$T/others" ] || { cat "$T/others" && false; }
 }
 
-@test "the client's header is C++ too" {
+needs_cxx() {
   command -v g++ >/dev/null || skip "no g++ here"
   if nm -D "$BUILD/libfaro_client.so" | grep -qE '__(asan|tsan)_init'; then skip "an instrumented library"; fi
+}
+
+@test "every public header compiles as C++, and every function in it links" {
+  needs_cxx
+  for header in include/faro/*.h; do
+    name=$(basename "$header")
+    g++ -std=c++17 -Iinclude -x c++ -E -P "$header" | grep -oE '\bfaro_[a-z0-9_]+\(' | tr -d '(' | sort -u >"$T/names"
+    {
+      echo "#include <faro/$name>"
+      echo "int main() { const void *volatile used = nullptr;"
+      sed 's/.*/  used = reinterpret_cast<const void *>(\&&);/' "$T/names"
+      echo "  return used == nullptr; }"
+    } >"$T/uses.cc"
+    g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$T/uses" "$T/uses.cc" -L"$BUILD" -lfaro -Wl,-rpath,"$BUILD"
+  done
+}
+
+@test "a C++ program can embed the client" {
+  needs_cxx
   echo "$program" | sed 's/<stdio.h>/<cstdio>/' >"$T/embed.cc"
   g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$T/embed" "$T/embed.cc" -L"$BUILD" -lfaro_client -Wl,-rpath,"$BUILD"
   run "$T/embed"
   [ "$status" -eq 0 ]
   has "$output" 'the document must begin with "faro-campaign-1 "'
-  has "$output" "bad input"
 }

@@ -187,9 +187,10 @@ static void join(trial *t) {
   assert_int_equal(sent.status, 200);
   faro_campaign *c = &t->campaign;
   assert_ok(faro_campaign_open(c, sent.bytes, sent.length, t->keys.sign.public_key, error));
-  assert_ok(faro_release_create(&t->client, c->release, &c->contribution, &c->params, error));
-  assert_ok(faro_release_create(&t->release, c->release, &c->contribution, &c->params, error));
-  assert_ok(faro_release_prepare(t->release, error));
+  assert_ok(faro_release_create(&t->client, c->release, &c->contribution, &c->params,
+                                faro_source_client(t->secure), error));
+  assert_ok(faro_release_create(&t->release, c->release, &c->contribution, &c->params,
+                                faro_source_server(t->secure), error));
   const faro_updater_params params = {.dimension = DIMENSION,
                                       .horizon = c->params.horizon,
                                       .releases = c->params.horizon / BATCH,
@@ -233,7 +234,7 @@ static void randomize(trial *t, uint64_t *message) {
   double x[DIMENSION];
   for (size_t i = 0; i < DIMENSION; i++) x[i] = faro_sim_uniform(&t->sim) - 0.5;
   const double reward = faro_sim_bernoulli(&t->sim, 0.7) ? 1 : 0;
-  assert_ok(faro_release_randomize(t->client, x, reward - t->campaign.centre, t->secure, message, error));
+  assert_ok(faro_release_randomize(t->client, x, reward - t->campaign.centre, message, error));
 }
 
 /* The policy that comes after `version` must be that of the release and learner here. */
@@ -255,7 +256,7 @@ static void assert_same_policy(trial *t, uint64_t version) {
 }
 
 static void learn(trial *t, const void *messages, size_t count) {
-  assert_ok(faro_release_analyze_secure(t->release, messages, count, t->secure, error));
+  assert_ok(faro_release_analyze(t->release, messages, count, error));
   const faro_statistics statistics = faro_release_statistics(t->release);
   faro_updater_update(t->learner, &statistics);
 }
@@ -391,7 +392,7 @@ static void test_analyzer__several_shufflers_are_waited_for_and_put_together_as_
       add_up(&t, message, low);
       if (active) add_up(&t, message + entries, high);
     }
-    const size_t due = faro_release_due(t.release);
+    const size_t due = faro_release_expected(t.release);
     const bool both = due == 2;
     memcpy(reports, low, entries * sizeof *low);
     memcpy(reports + entries, high, entries * sizeof *high);

@@ -55,6 +55,7 @@ static void end(world *w) {
 static void begin_bits(world *w, size_t clients, uint64_t batch) {
   begin(w, clients, batch, 10);
   w->campaign.release = faro_release_kind_find("shuffle-bits");
+  w->campaign.most[0] = UINT32_MAX;
 }
 
 static faro_verdict accept_body(world *w, size_t client, uint64_t version, uint64_t sequence, uint64_t mark) {
@@ -103,6 +104,50 @@ static void test_spool__all_orders_are_equally_likely(void **state) {
   }
   for (size_t i = 0; i < ORDERS; i++) expected[i] = (double)RUNS / ORDERS;
   assert_chi_square(observed, expected, ORDERS);
+  end(&w);
+}
+
+static faro_verdict accept_counts(world *w, size_t client, const uint64_t ones[static 2]) {
+  unsigned char body[8];
+  for (size_t i = 0; i < 2; i++) faro_store32(body + 4 * i, (uint32_t)ones[i]);
+  faro_spool_entry entry = {.version = 1, .sequence = 1, .body = body};
+  faro_token_hash(w->tokens + client * FARO_TOKEN_BYTES, entry.hash);
+  assert_ok(faro_spool_accept(w->spool, &entry, error));
+  return entry.verdict;
+}
+
+/* There is one S: what the spool passes on is what faro_release_mix makes of the same messages, lies included. */
+static void test_spool__counts_as_the_release_does(void **state) {
+  (void)state;
+  enum { B = 6, ENTRIES = 2 };
+  const faro_release_params params = {
+      .epsilon = 1, .delta = 1e-3, .horizon = B, .batch = B, .calibration = FARO_CALIBRATION_TIGHT};
+  world w;
+  faro_release *release = NULL;
+  faro_sim_rng sim;
+  uint64_t message[B][ENTRIES];
+  begin_bits(&w, B, B);
+  faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
+  assert_ok(faro_release_create(&release, &faro_release_shuffle_bits, &w.campaign.contribution, &params,
+                                faro_source_simulated(&sim), error));
+  faro_release_range(release, 0, &w.campaign.least[0], &w.campaign.most[0]);
+  assert_true(w.campaign.least[0] > 0 && w.campaign.most[0] < UINT32_MAX);
+  for (size_t u = 0; u < B; u++) {
+    const double x = 0.3;
+    assert_ok(faro_release_randomize(release, &x, 1, message[u], error));
+  }
+  message[1][0] = UINT32_MAX; /* more ones than there are bits */
+  message[2][1] = 0;          /* and fewer than an honest client ever has */
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t u = 0; u < B; u++) assert_int_equal(accept_counts(&w, u, message[u]), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  faro_batch batch;
+  assert_ok(faro_spool_next(w.spool, &batch, error));
+  assert_int_equal(faro_release_mix(release, message), 1);
+  for (size_t i = 0; i < ENTRIES; i++) assert_int_equal(faro_load64(batch.body + 8 * i), message[0][i]);
+  faro_spool_wipe(w.spool, &batch);
+  faro_release_destroy(release);
   end(&w);
 }
 
@@ -393,6 +438,7 @@ static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **s
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_spool__all_orders_are_equally_likely),
+      cmocka_unit_test(test_spool__counts_as_the_release_does),
       cmocka_unit_test(test_spool__the_file_tells_no_order_of_arrival),
       cmocka_unit_test(test_spool__a_group_that_fails_leaves_nothing),
       cmocka_unit_test(test_spool__ends_with_its_campaign),

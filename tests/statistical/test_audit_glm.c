@@ -14,6 +14,7 @@
 #include "learner/optimism.h"
 #include "learner/rarely.h"
 #include "release/bits.h"
+#include "release/real.h"
 #include "study/state.h"
 #include "support/watch.h"
 
@@ -77,11 +78,11 @@ static struct { double sums, gradients; /* factors on standard deviations; 0: as
 static void plant(const watched *w) {
   const double factor = w->contribution.form == FARO_FORM_GRAM ? planted.sums : planted.gradients;
   if (factor == 0) return;
-  if (faro_release_kind_trust(w->kind) == FARO_TRUST_SHUFFLE) {
+  if (w->kind->trust == FARO_TRUST_SHUFFLE) {
     faro_bits *b = (faro_bits *)(void *)w->release;
     const double bits = factor * factor * (double)b->level[0].bits;
-    assert_ok(faro_bits_set(w->release, 0, floor(bits), error));
-    assert_ok(faro_bits_fix(w->release, b->step, error));
+    assert_ok(faro_bits_set_noise(w->release, 0, floor(bits), error));
+    assert_ok(faro_bits_set_step(w->release, b->step, error));
     return;
   }
   faro_real *real = (faro_real *)(void *)w->release;
@@ -142,7 +143,7 @@ static faro_study_params study_params(uint64_t people, const char *kind) {
 }
 
 /* Past the number that is allowed the study refuses, unless its ledger is set back. */
-static faro_status fit(faro_study *s, const survey *v, unsigned part, faro_sim_rng *sim, faro_error *error) {
+static faro_status fit(faro_study *s, const survey *v, unsigned part, faro_error *error) {
   const double start[D] = {0, 0};
   const faro_question question = {.part = part, .ridge = 1, .region = {.radius = S}, .start = start};
   double theta[D] = {0};
@@ -150,7 +151,7 @@ static faro_status fit(faro_study *s, const survey *v, unsigned part, faro_sim_r
   faro_status status = FARO_OK;
   for (uint64_t i = 0; status == FARO_OK && i < v->fits + v->uncapped; i++) {
     if (v->uncapped > 0) s->fits[part].charged = 0;
-    status = faro_study_fit(s, &question, sim, &answer, error);
+    status = faro_study_fit(s, &question, &answer, error);
     for (int j = 0; j < D; j++) write_down(theta[j]);
     write_down(answer.bound);
   }
@@ -163,20 +164,19 @@ static unsigned part_of(place victim, const double *x) {
   return victim == IN_1;
 }
 
-static faro_status take_part(faro_study *s, const survey *v, const double *x, double y, faro_sim_rng *sim,
-                             faro_error *error) {
+static faro_status take_part(faro_study *s, const survey *v, const double *x, double y, faro_error *error) {
   const bool one = strcmp(v->kind, "shuffle-bits") == 0; /* there only one part speaks: the victim's */
   const uint64_t fits[FARO_PARTS] = {one && v->victim == IN_1 ? 0 : v->fits,
                                      one && v->victim == IN_0 ? 0 : v->fits};
   faro_status status = faro_study_allow(s, fits, error);
   if (status != FARO_OK) return status;
-  (void)faro_study_add(s, x, y, part_of(v->victim, x), 1, sim);
+  (void)faro_study_add(s, x, y, part_of(v->victim, x), 1);
   for (unsigned i = 1; i < PEOPLE; i++) {
     const double other[D] = {cos(i), sin(i)};
-    (void)faro_study_add(s, other, i % 2, i / 2 % 2, 1, sim);
+    (void)faro_study_add(s, other, i % 2, i / 2 % 2, 1);
   }
   for (unsigned part = 0; status == FARO_OK && part < FARO_PARTS; part++)
-    if (fits[part] > 0 || !one) status = fit(s, v, part, sim, error);
+    if (fits[part] > 0 || !one) status = fit(s, v, part, error);
   return status;
 }
 
@@ -187,8 +187,8 @@ static faro_status conduct(void *context, const double *x, double y, faro_sim_rn
   faro_study *s = NULL;
   watch_reset();
   written = 0;
-  faro_status status = faro_study_create(&s, faro_release_kind_find(v->kind), &params, error);
-  if (status == FARO_OK) status = take_part(s, v, x, y, sim, error);
+  faro_status status = faro_study_create(&s, faro_release_kind_find(v->kind), &params, sim, error);
+  if (status == FARO_OK) status = take_part(s, v, x, y, error);
   faro_study_destroy(s);
   if (view) memcpy(view, transcript, written * sizeof *view);
   return status;
@@ -286,11 +286,11 @@ static faro_status publish(void *context, const double *x, double y, faro_sim_rn
   faro_study *s = NULL;
   watch_reset();
   params.calibration = FARO_CALIBRATION_FIGURE;
-  faro_status status = faro_study_create(&s, faro_release_kind_find("central-tree"), &params, error);
+  faro_status status = faro_study_create(&s, faro_release_kind_find("central-tree"), &params, sim, error);
   if (status == FARO_OK) status = faro_study_allow(s, fits, error);
   for (unsigned i = 0; status == FARO_OK && i < PEOPLE; i++)
-    (void)faro_study_add(s, x, y, i == 0 ? part_of(MOVES, x) : 1, 1, sim);
-  if (status == FARO_OK) status = faro_study_fit(s, &question, sim, &answer, error);
+    (void)faro_study_add(s, x, y, i == 0 ? part_of(MOVES, x) : 1, 1);
+  if (status == FARO_OK) status = faro_study_fit(s, &question, &answer, error);
   if (status == FARO_OK) *(bool *)context = faro_study_claim(s)->proven;
   faro_study_destroy(s);
   for (int i = 0; i < D; i++) view[i] = fabs(view[i]);
@@ -452,36 +452,34 @@ static deed act_other(uint64_t round, size_t *arm) {
   return d;
 }
 
-static faro_status ask(const faro_question *question, faro_sim_rng *sim, faro_error *error) {
+static faro_status ask(const faro_question *question, faro_error *error) {
   double theta[D];
   faro_answer answer = {.theta = theta};
   trial.fitted = question->part;
-  const faro_status status = faro_study_fit(trial.study, question, sim, &answer, error);
+  const faro_status status = faro_study_fit(trial.study, question, &answer, error);
   if (status == FARO_OK) faro_rarely_answer(&trial.learner, &answer);
   return status;
 }
 
 /* As the simulator does (sim/asker.c). fits: made now. */
-static faro_status confer(bool explored, faro_sim_rng *sim, uint64_t *fits, faro_error *error) {
+static faro_status confer(bool explored, uint64_t *fits, faro_error *error) {
   faro_rarely *r = &trial.learner;
   const faro_statistics sum[FARO_PARTS] = {faro_study_sum(trial.study, 0), faro_study_sum(trial.study, 1)};
   faro_question question;
   faro_status status = FARO_OK;
   faro_rarely_see(r, sum);
   if (trial.story->leaks) r->wants[0] = explored && r->left[0] > 0;
-  for (*fits = 0; status == FARO_OK && faro_rarely_ask(r, &question); ++*fits)
-    status = ask(&question, sim, error);
+  for (*fits = 0; status == FARO_OK && faro_rarely_ask(r, &question); ++*fits) status = ask(&question, error);
   return status;
 }
 
-static faro_status play_rounds(faro_sim_rng *sim, size_t arm[static ROUNDS], uint64_t fits[static ROUNDS],
-                               faro_error *error) {
+static faro_status play_rounds(size_t arm[static ROUNDS], uint64_t fits[static ROUNDS], faro_error *error) {
   faro_status status = FARO_OK;
   for (uint64_t round = 0; status == FARO_OK && round < ROUNDS; round++) {
     arm[round] = fits[round] = 0;
     const deed d = round == trial.story->victim ? act_victim() : act_other(round, &arm[round]);
-    if (faro_study_add(trial.study, d.x, d.y, d.part, d.weight, sim))
-      status = confer(d.part == 0, sim, &fits[round], error);
+    if (faro_study_add(trial.study, d.x, d.y, d.part, d.weight))
+      status = confer(d.part == 0, &fits[round], error);
   }
   return status;
 }
@@ -546,9 +544,9 @@ static faro_status play(void *context, const double *x, double y, faro_sim_rng *
   trial.host = (faro_host){0};
   trial.study = NULL;
   faro_status status =
-      faro_study_create(&trial.study, faro_release_kind_find("central-tree"), &params, error);
+      faro_study_create(&trial.study, faro_release_kind_find("central-tree"), &params, sim, error);
   if (status == FARO_OK) status = begin(error);
-  if (status == FARO_OK) status = play_rounds(sim, arm, fits, error);
+  if (status == FARO_OK) status = play_rounds(arm, fits, error);
   if (status == FARO_OK) show(arm, fits, view);
   most = fmax(most, trial.square);
   faro_rarely_destroy(&trial.learner);

@@ -32,7 +32,9 @@ static double worst_ratio(const char *name, faro_calibration calibration, double
   faro_contribution c;
   assert_ok(faro_env_create(&env, faro_env_find("linear-iid"), &ep, error));
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
-  assert_ok(faro_release_create(&release, faro_release_kind_find(name), &c, &rp, error));
+  faro_sim_rng noise;
+  assert_ok(faro_release_create(&release, faro_release_kind_find(name), &c, &rp,
+                                faro_source_simulated(&noise), error));
   const faro_updater_params lp = {.dimension = D,
                                   .horizon = T,
                                   .releases = T / BATCH,
@@ -44,7 +46,6 @@ static double worst_ratio(const char *name, faro_calibration calibration, double
                                   .settings = &(faro_optimism){.optimism = optimism}};
   assert_ok(faro_updater_create(&learner, faro_learner_find("linucb"), &lp, error));
   assert_ok(faro_selector_create(&selector, D, 10, error));
-  faro_sim_rng noise;
   faro_sim_open(&noise, 31, run, FARO_ROLE_USER);
   faro_env_begin(env, 31, run);
   double worst = 0;
@@ -52,7 +53,7 @@ static double worst_ratio(const char *name, faro_calibration calibration, double
     double x[D];
     const size_t arm = faro_select(selector, faro_updater_policy(learner), faro_env_arms(env), NULL);
     const double reward = faro_env_play(env, arm, x);
-    if (!faro_release_absorb(release, x, reward, &noise)) continue;
+    if (!faro_release_absorb(release, x, reward)) continue;
     const faro_statistics s = faro_release_statistics(release);
     faro_updater_update(learner, &s);
     const faro_policy *p = faro_updater_policy(learner);
@@ -97,8 +98,8 @@ static void test_region__holds_the_parameter_as_often_as_promised(void **state) 
       if (!faro_release_kind_calibrates(faro_release_kind_at(k), kinds[c].calibration)) continue;
       int outside = 0;
       int smaller = 0;
-      count_outside(faro_release_kind_name(faro_release_kind_at(k)), kinds[c].calibration, kinds[c].optimism,
-                    &outside, &smaller);
+      count_outside(faro_release_kind_at(k)->name, kinds[c].calibration, kinds[c].optimism, &outside,
+                    &smaller);
       assert_true(outside <= RUNS / 10);
       assert_true(smaller > RUNS / 10);
     }

@@ -6,6 +6,9 @@
 
 #include "privacy/continual.h"
 #include "release/bits.h"
+#include "release/real.h"
+#include "release/shares.h"
+#include "release/shuffler.h"
 #include "support/support.h"
 
 enum { D = 2, GRAM = 3, LENGTH = 5, BATCH = 6, BATCHES = 7 };
@@ -39,6 +42,8 @@ static int draw_users(void **state) {
 
 static uint64_t repeats = 1; /* M0: rounds of one user that the noise is made for */
 
+static faro_sim_rng stream;
+
 static faro_release *make(const char *name, double epsilon, faro_calibration calibration) {
   faro_release *r = NULL;
   const faro_release_params p = {.epsilon = epsilon,
@@ -48,56 +53,59 @@ static faro_release *make(const char *name, double epsilon, faro_calibration cal
                                  .level = repeats > 1 ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                                  .contributions = repeats,
                                  .calibration = calibration};
-  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &shape, &p, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &shape, &p, faro_source_simulated(&stream),
+                                error));
   return r;
 }
 
-static void absorb_batch(faro_release *r, faro_sim_rng *sim) {
-  for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, feature[u], reward[u], sim);
+static void absorb_batch(faro_release *r) {
+  for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, feature[u], reward[u]);
 }
 
-/* With several shufflers: every one an object of its own, which outlives the batch. */
-static void concurrent_batch(faro_release *r, faro_sim_rng *sim) {
+/* With several shufflers: each counts for itself, and what it has counted outlives the batch. */
+static void concurrent_batch(faro_release *r) {
   enum { MOST = 8 };
-  static faro_shuffler *shuffler[MOST];
+  static uint64_t total[MOST][LENGTH];
+  static uint64_t waits[MOST]; /* users to come; 0: not active */
   const size_t k = faro_release_shufflers(r);
   uint64_t message[MOST][LENGTH];
-  uint64_t report[MOST][LENGTH];
+  size_t full = 0;
   assert_true(k <= MOST);
   for (size_t i = 0; i < k; i++) {
     faro_shuffler_task task;
-    if (r->ledger.charged == 0) {
-      faro_shuffler_destroy(shuffler[i]);
-      assert_ok(faro_shuffler_create(&shuffler[i], LENGTH, error));
-    }
-    if (faro_release_task(r, i, &task)) assert_ok(faro_shuffler_activate(shuffler[i], &task, error));
+    if (r->ledger.charged == 0) waits[i] = 0; /* another release's */
+    if (!faro_release_task(r, i, &task)) continue;
+    memset(total[i], 0, sizeof total[i]);
+    waits[i] = task.size;
   }
   for (int u = 0; u < BATCH; u++) {
-    faro_release_rehearse(r, feature[u], reward[u], sim, message);
-    for (size_t i = 0; i < k; i++)
-      if (faro_shuffler_phase_of(shuffler[i]) == FARO_SHUFFLER_ACTIVE)
-        assert_ok(faro_shuffler_accept(shuffler[i], message[i], error));
+    assert_ok(faro_release_randomize(r, feature[u], reward[u], message, error));
+    for (size_t i = 0; i < k; i++) {
+      int64_t least = 0;
+      int64_t most = 0;
+      if (waits[i] == 0) continue;
+      faro_release_range(r, i, &least, &most);
+      for (int e = 0; e < LENGTH; e++)
+        total[i][e] = faro_shuffler_count(total[i][e], message[i][e], (uint64_t)least, (uint64_t)most);
+      if (--waits[i] == 0) full++;
+    }
   }
-  size_t due = 0;
-  while (due < k && faro_shuffler_phase_of(shuffler[due]) == FARO_SHUFFLER_FULL) {
-    assert_ok(faro_shuffler_report(shuffler[due], report[due], error));
-    due++;
-  }
-  assert_int_equal(due, faro_release_due(r));
-  assert_ok(faro_release_analyze(r, report, due, sim, error));
+  assert_int_equal(full, faro_release_expected(r));
+  assert_ok(faro_release_analyze(r, total, full, error));
 }
 
-static void message_batch(faro_release *r, faro_sim_rng *sim) {
+static void message_batch(faro_release *r) {
   if (faro_release_shufflers(r) > 1) {
-    concurrent_batch(r, sim);
+    concurrent_batch(r);
     return;
   }
   unsigned char batch[BATCH * LENGTH * 8];
   assert_true(faro_release_message_size(r) == sizeof batch / BATCH);
   for (int u = 0; u < BATCH; u++)
-    faro_release_rehearse(r, feature[u], reward[u], sim, batch + (size_t)u * sizeof batch / BATCH);
-  const size_t count = faro_release_rehearse_shuffle(r, batch, sim);
-  assert_ok(faro_release_analyze(r, batch, count, sim, error));
+    assert_ok(
+        faro_release_randomize(r, feature[u], reward[u], batch + (size_t)u * sizeof batch / BATCH, error));
+  const size_t count = faro_release_mix(r, batch);
+  assert_ok(faro_release_analyze(r, batch, count, error));
 }
 
 /* The largest mu of a Gaussian mechanism that is (epsilon, delta)-private, by bisection on the textbook formula. */
@@ -181,7 +189,7 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
     }
     return square * pow(sigma * faro_factored_factors(BATCHES, repeats).sensitivity, 2);
   }
-  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const faro_bits *s = faro_bits_in(r);
   const double whole = strcmp(name, "local-bits") == 0 ? BATCH : 1; /* users who each add what a node needs */
   for (size_t k = 0; k < s->levels;
        k++) { /* all levels together: mu^2 adds; a node of 2^k batches has a user so often */
@@ -200,7 +208,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   if (laplace_count(name, m) > 0) return laplace_variance(name, epsilon, r, tight, m);
   const bool shared = repeats > 1 && !is(name, "central-tree");
   if (shared && calibration == FARO_CALIBRATION_PAPER)
-    epsilon /= 2 * sqrt(2 * m0 * log(2 / 0.1)); /* 000 Theorem E.2, for one batch */
+    epsilon /= 2 * sqrt(2 * m0 * log(2 / 0.1)); /* Chowdhury & Zhou 2022, Theorem E.2 */
   const double delta = shared ? 0.1 / (2 * m0) : 0.1;
   const bool figure = calibration == FARO_CALIBRATION_FIGURE;
   const bool diagonal = !values && (i == 0 || i == 2);
@@ -225,7 +233,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
     return nodes * (diagonal ? 2 : 1) * 16 * levels * square * square * pow(log(4 / delta) / epsilon, 2) *
            m0 * m0;
   }
-  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const faro_bits *s = faro_bits_in(r);
   const double d = values ? LENGTH : D;
   if (strcmp(name, "concurrent-bits") == 0) { /* two levels, each with half of epsilon and delta */
     const double g = ceil(2 * sqrt(2 * BATCH));
@@ -235,7 +243,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
       assert_true((double)s->level[k].bits == ceil(24e4 * root * root / (BATCH << k)));
     return (tree_variance(s, m, false) + rounding_variance(s, m, i)) * s->step * s->step;
   }
-  if (values) { /* 002 Alg. 2: g = 10 for a batch of six; 5 steps for an entry make that 5 sqrt(5) */
+  if (values) { /* Li, Zhou & Ji 2022, Alg. 2: g = 10 for a batch of six; 5 steps make that 5 sqrt(5) */
     const double hat = epsilon / (18 * sqrt(log(2 / delta)));
     const double b = ceil(180 * 125 * log(4 * LENGTH / delta) / (hat * hat * BATCH));
     assert_true((double)s->level[0].bits == b && s->step == 0.2 && s->fair);
@@ -244,7 +252,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double g = figure ? fmax(2 * sqrt(BATCH), 4) : ceil(fmax(2 * sqrt(BATCH), 4));
   const double step = figure ? 1 / g : 2 / g;
   const double root = g * log((figure ? D : 4 * (D * D + 1)) / delta) / epsilon;
-  const double factor = repeats > 1 ? 1e7 / 8 : 24e4; /* 000 Theorem E.5 rounds 8 x 24e4 up to 10^7 */
+  const double factor = repeats > 1 ? 1e7 / 8 : 24e4; /* Theorem E.5 rounds 8 x 24e4 up to 10^7 */
   const double b =
       figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(factor * root * root / BATCH);
   assert_true((double)s->level[0].bits == b && s->step == step);
@@ -252,7 +260,7 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
 }
 
 static void check_moments(const char *name, double epsilon, faro_calibration calibration,
-                          void (*batch)(faro_release *, faro_sim_rng *), uint64_t seed) {
+                          void (*batch)(faro_release *), uint64_t seed) {
   enum { RUNS = 10000 };
   double sum[BATCHES][LENGTH] = {{0}};
   double square[BATCHES][LENGTH] = {{0}};
@@ -260,10 +268,9 @@ static void check_moments(const char *name, double epsilon, faro_calibration cal
   faro_release *probe = make(name, epsilon, calibration);
   for (uint64_t run = 0; run < RUNS; run++) {
     faro_release *r = make(name, epsilon, calibration);
-    faro_sim_rng sim;
-    faro_sim_open(&sim, seed, run, FARO_ROLE_USER);
+    faro_sim_open(&stream, seed, run, FARO_ROLE_USER);
     for (int m = 0; m < BATCHES; m++) {
-      batch(r, &sim);
+      batch(r);
       double noise[LENGTH];
       for (int i = 0; i < LENGTH; i++) {
         double exact = 0;
@@ -299,7 +306,7 @@ static void test_all__unbiased_with_the_stated_variance(void **state) {
   uint64_t seed = 100;
   for (size_t k = 0; k < faro_release_kinds(); k++)
     for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
-      const char *name = faro_release_kind_name(faro_release_kind_at(k));
+      const char *name = faro_release_kind_at(k)->name;
       if (!faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c)) continue;
       check_moments(name, 1, (faro_calibration)c, absorb_batch, seed++);
       const bool many_bits = strstr(name, "-bits") && c == FARO_CALIBRATION_PAPER;
@@ -314,7 +321,7 @@ static void test_all__values_have_the_stated_variance(void **state) {
   set_shape(true);
   for (size_t k = 0; k < faro_release_kinds(); k++)
     for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
-      const char *name = faro_release_kind_name(faro_release_kind_at(k));
+      const char *name = faro_release_kind_at(k)->name;
       if (c == FARO_CALIBRATION_FIGURE || is(name, "none") ||
           !faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c))
         continue;
@@ -325,14 +332,14 @@ static void test_all__values_have_the_stated_variance(void **state) {
   set_shape(false);
 }
 
-/* The same for noise that is made for four rounds of a user; 001 and 003 have no theorem for them. */
+/* The same for noise that is made for four rounds of a user, for which two papers have no theorem. */
 static void test_all__returning_users_have_the_stated_variance(void **state) {
   (void)state;
   uint64_t seed = 150;
   repeats = 4;
   for (size_t k = 0; k < faro_release_kinds(); k++)
     for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
-      const char *name = faro_release_kind_name(faro_release_kind_at(k));
+      const char *name = faro_release_kind_at(k)->name;
       if (!faro_release_kind_calibrates(faro_release_kind_at(k), (faro_calibration)c)) continue;
       if (c == FARO_CALIBRATION_FIGURE ||
           (c == FARO_CALIBRATION_PAPER && (is(name, "concurrent-bits") || is(name, "shuffle-laplace"))))
@@ -345,8 +352,7 @@ static void test_all__returning_users_have_the_stated_variance(void **state) {
 static double unit_normal_of(faro_release *r, int i) {
   double exact = 0;
   for (int u = 0; u < BATCH; u++) exact += users[u][i];
-  return (faro_release_statistics(r).sum[i] - exact) /
-         (((const faro_real *)(const void *)r)->sd[i] * sqrt(BATCH));
+  return (faro_release_statistics(r).sum[i] - exact) / (faro_real_in(r)->sd[i] * sqrt(BATCH));
 }
 
 /* Sums of users' Gaussians are the Gaussian drawn at once: both standardise to N(0, 1). */
@@ -357,9 +363,8 @@ static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
   for (int way = 0; way < 2; way++)
     for (uint64_t run = 0; run < RUNS; run++) {
       faro_release *r = make("shuffle-amplified", 1, FARO_CALIBRATION_FIGURE);
-      faro_sim_rng sim;
-      faro_sim_open(&sim, 200 + (uint64_t)way, run, FARO_ROLE_USER);
-      (way ? message_batch : absorb_batch)(r, &sim);
+      faro_sim_open(&stream, 200 + (uint64_t)way, run, FARO_ROLE_USER);
+      (way ? message_batch : absorb_batch)(r);
       draws[way][run] = unit_normal_of(r, 1);
       faro_release_destroy(r);
     }
@@ -370,12 +375,12 @@ static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
 /* The protocol as the paper prints it: every user turns an entry into an array of G + b bits, the shuffler
  * permutes all bits of a label, the analyzer counts ones. */
 static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
-  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const faro_bits *s = faro_bits_in(r);
   unsigned char bit[BATCH * 64];
   const size_t each = s->grid + s->level[0].bits;
   assert_true(each <= 64);
   for (int u = 0; u < BATCH; u++) {
-    const double steps = (users[u][i] + r->contribution.entry) / s->step;
+    const double steps = (users[u][i] + s->entry) / s->step;
     const double whole = floor(steps);
     const size_t ones = (size_t)whole + faro_sim_bernoulli(sim, steps - whole);
     unsigned char *mine = bit + (size_t)u * each;
@@ -390,9 +395,9 @@ static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
 }
 
 static uint64_t ones_of(const faro_release *r, int i) { /* undoes the analyzer's de-biasing */
-  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const faro_bits *s = faro_bits_in(r);
   const double noise = 0.25 * BATCH * (double)s->level[0].bits;
-  return (uint64_t)llround((r->sum[i] + BATCH * r->contribution.entry) / s->step + noise);
+  return (uint64_t)llround((r->sum[i] + BATCH * s->entry) / s->step + noise);
 }
 
 static void test_bits__three_ways_have_one_distribution(void **state) {
@@ -403,11 +408,10 @@ static void test_bits__three_ways_have_one_distribution(void **state) {
     memset(seen, 0, sizeof seen);
     for (uint64_t run = 0; run < RUNS; run++)
       for (int way = 0; way < 3; way++) {
-        faro_sim_rng sim;
-        faro_sim_open(&sim, 300 + (uint64_t)(3 * i + way), run, FARO_ROLE_USER);
+        faro_sim_open(&stream, 300 + (uint64_t)(3 * i + way), run, FARO_ROLE_USER);
         faro_release *r = make("shuffle-bits", 10, FARO_CALIBRATION_FIGURE);
-        if (way < 2) (way ? message_batch : absorb_batch)(r, &sim);
-        seen[way][way < 2 ? ones_of(r, i) : bit_by_bit(r, i, &sim)]++;
+        if (way < 2) (way ? message_batch : absorb_batch)(r);
+        seen[way][way < 2 ? ones_of(r, i) : bit_by_bit(r, i, &stream)]++;
         faro_release_destroy(r);
       }
     assert_same_counts(seen[0], seen[1], CELLS);
@@ -421,16 +425,15 @@ static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) 
   enum { RUNS = 40000 };
   double cross[BATCHES][BATCHES] = {{0}};
   faro_release *probe = make("central-tree", 1, FARO_CALIBRATION_FIGURE);
-  const double sd0 = ((const faro_real *)(const void *)probe)->sd[0];
+  const double sd0 = faro_real_in(probe)->sd[0];
   const double node = sd0 * sd0;
   faro_release_destroy(probe);
   for (uint64_t run = 0; run < RUNS; run++) {
     faro_release *r = make("central-tree", 1, FARO_CALIBRATION_FIGURE);
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 400, run, FARO_ROLE_USER);
+    faro_sim_open(&stream, 400, run, FARO_ROLE_USER);
     double noise[BATCHES];
     for (int m = 0; m < BATCHES; m++) {
-      absorb_batch(r, &sim);
+      absorb_batch(r);
       double exact = 0;
       for (int u = 0; u < BATCH; u++) exact += (m + 1) * users[u][0];
       noise[m] = faro_release_statistics(r).sum[0] - exact;
@@ -455,13 +458,12 @@ static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) 
 static void test_all__fresh_streams_give_fresh_noise(void **state) {
   (void)state;
   for (size_t k = 1; k < faro_release_kinds(); k++) {
-    const char *name = faro_release_kind_name(faro_release_kind_at(k));
+    const char *name = faro_release_kind_at(k)->name;
     faro_release *r[2];
     for (uint64_t i = 0; i < 2; i++) {
-      faro_sim_rng sim;
-      faro_sim_open(&sim, 500, i, FARO_ROLE_USER);
+      faro_sim_open(&stream, 500, i, FARO_ROLE_USER);
       r[i] = make(name, 1, FARO_CALIBRATION_TIGHT);
-      absorb_batch(r[i], &sim);
+      absorb_batch(r[i]);
     }
     for (int e = 0; e < LENGTH; e++) assert_true(r[0]->sum[e] != r[1]->sum[e]);
     faro_release_destroy(r[0]);

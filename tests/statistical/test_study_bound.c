@@ -22,12 +22,12 @@ static faro_study_params params = {.link = FARO_LINK_LOGISTIC,
 
 /* So that all fits of a part have mu = `all` together, which is two thirds of the whole mu^2; the
  * sums have one. */
-static faro_study *make(const char *kind, double all, uint64_t fits) {
+static faro_study *make(const char *kind, double all, uint64_t fits, faro_sim_rng *sim) {
   faro_study *s = NULL;
   const uint64_t allowed[FARO_PARTS] = {0, fits};
   params.epsilon = faro_gaussian_epsilon(sqrt(1.5) * all, params.delta);
   watch_reset();
-  assert_ok(faro_study_create(&s, faro_release_kind_find(kind), &params, error));
+  assert_ok(faro_study_create(&s, faro_release_kind_find(kind), &params, sim, error));
   assert_ok(faro_study_allow(s, allowed, error));
   return s;
 }
@@ -44,7 +44,7 @@ static faro_rows fill(faro_study *s, faro_sim_rng *sim) {
       at += (j == 0 ? 2 : -0.5) * x[j];
     }
     rows_y[count] = faro_sim_bernoulli(sim, faro_link_mean(FARO_LINK_LOGISTIC, at)) ? 1 : 0;
-    (void)faro_study_add(s, x, rows_y[count], i % 4 > 0, 0.25, sim);
+    (void)faro_study_add(s, x, rows_y[count], i % 4 > 0, 0.25);
     if (i % 4 > 0) count++;
   }
   return (faro_rows){.dimension = D, .count = count, .x = rows_x, .y = rows_y};
@@ -129,7 +129,7 @@ static void check_bound(const char *kind, const faro_region *region, bool curved
   for (uint64_t study = 0; study < STUDIES; study++) {
     faro_sim_rng sim;
     faro_sim_open(&sim, 21, study, FARO_ROLE_USER);
-    faro_study *s = make(kind, 12, FITS);
+    faro_study *s = make(kind, 12, FITS, &sim);
     const faro_rows rows = fill(s, &sim);
     double least[D] = {1.5, 0, 0};
     faro_solver_nearest(solver, NULL, region, least, least);
@@ -146,7 +146,7 @@ static void check_bound(const char *kind, const faro_region *region, bool curved
                                       .curvature = curved ? hessian : NULL,
                                       .start = region->centre ? region->centre : zero};
       watches = 2; /* forget past fits */
-      assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+      assert_ok(faro_study_fit(s, &question, &answer, error));
       const double excess = faro_glm_loss(params.link, &rows, 1, theta) - bottom;
       assert_true(excess > -1e-6);
       beyond += excess > answer.bound;
@@ -200,7 +200,7 @@ static void test_noise__of_gradients_is_what_the_claim_needs(void **state) {
   for (int k = 0; k < 2; k++) {
     faro_sim_rng sim;
     faro_sim_open(&sim, 22, 0, FARO_ROLE_USER);
-    faro_study *s = make(kind[k], 10, FITS);
+    faro_study *s = make(kind[k], 10, FITS, &sim);
     (void)fill(s, &sim);
     clear(1);
     watch_noise = note_gradient;
@@ -211,7 +211,7 @@ static void test_noise__of_gradients_is_what_the_claim_needs(void **state) {
       const faro_question question = {.part = 1, .ridge = 1, .region = {.radius = 2}, .start = zero};
       noise.unit = 2 * faro_link_mean(FARO_LINK_LOGISTIC, 2) / (10 * sqrt(share_of(fit)));
       watches = 2;
-      assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+      assert_ok(faro_study_fit(s, &question, &answer, error));
       steps += answer.steps;
     }
     watch_noise = NULL;
@@ -237,7 +237,7 @@ static void test_noise__of_sums_is_what_the_claim_needs(void **state) {
   for (uint64_t study = 0; study < 400; study++) {
     faro_sim_rng sim;
     faro_sim_open(&sim, 23, study, FARO_ROLE_USER);
-    faro_study *s = make("central-tree", 1.5 * sqrt(2), 1); /* so that sums have 1.5 */
+    faro_study *s = make("central-tree", 1.5 * sqrt(2), 1, &sim); /* so that sums have 1.5 */
     watch_noise = note_node;
     (void)fill(s, &sim);
     watch_noise = NULL;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "release/kind.h"
+#include "release/release.h"
 #include "support/support.h"
 
 enum { WATCHED = 64, WATCH_LENGTH = 32 };
@@ -33,16 +33,17 @@ static void (*watch_noise)(const watched *w, const double *prefix, const double 
 static void watch_reset(void) { watches = 0; }
 
 faro_status __real_faro_release_create(faro_release **, const faro_release_kind *, const faro_contribution *,
-                                       const faro_release_params *, faro_error *);
-bool __real_faro_release_absorb(faro_release *, const double *, double, faro_sim_rng *);
+                                       const faro_release_params *, faro_source, faro_error *);
+bool __real_faro_release_absorb(faro_release *, const double *, double);
 faro_status __wrap_faro_release_create(faro_release **, const faro_release_kind *, const faro_contribution *,
-                                       const faro_release_params *, faro_error *);
-bool __wrap_faro_release_absorb(faro_release *, const double *, double, faro_sim_rng *);
+                                       const faro_release_params *, faro_source, faro_error *);
+bool __wrap_faro_release_absorb(faro_release *, const double *, double);
 
 faro_status __wrap_faro_release_create(faro_release **release, const faro_release_kind *kind,
                                        const faro_contribution *contribution,
-                                       const faro_release_params *params, faro_error *error) {
-  const faro_status status = __real_faro_release_create(release, kind, contribution, params, error);
+                                       const faro_release_params *params, faro_source source,
+                                       faro_error *error) {
+  const faro_status status = __real_faro_release_create(release, kind, contribution, params, source, error);
   if (status == FARO_OK && watches < WATCHED && contribution->length <= WATCH_LENGTH)
     watch[watches++] =
         (watched){.release = *release, .kind = kind, .contribution = *contribution, .params = *params};
@@ -55,11 +56,11 @@ static watched *watch_of(const faro_release *release) { /* the latest: memory is
   return NULL;
 }
 
-bool __wrap_faro_release_absorb(faro_release *release, const double *x, double y, faro_sim_rng *sim) {
+bool __wrap_faro_release_absorb(faro_release *release, const double *x, double y) {
   watched *w = watch_of(release);
   double z[WATCH_LENGTH];
   if (watch_open && w && w->users == 0) watch_open(w);
-  const bool out = __real_faro_release_absorb(release, x, y, sim);
+  const bool out = __real_faro_release_absorb(release, x, y);
   if (!w) return out;
   double square = 0;
   for (size_t i = 0; i < w->contribution.dimension; i++) square += x[i] * x[i];

@@ -76,7 +76,11 @@ static void test_selector__every_rule_equals_its_definition(void **state) {
     draw_rows(&sim, shifted, count);
     for (size_t i = 0; i < D; i++) theta[i] = faro_sim_normal(&sim) / 3;
     for (size_t i = 0; i < sizeof w / sizeof *w; i++) w[i] = faro_sim_normal(&sim);
-    faro_policy p = {.rule = (faro_rule)(round % 3), .dimension = D, .theta = theta, .w = w, .beta = 0.5,
+    faro_policy p = {.rule = (faro_rule)(round % 3),
+                     .dimension = D,
+                     .theta = theta,
+                     .w = w,
+                     .beta = 0.5,
                      .version = (uint64_t)round + 1};
     faro_sim_rng luck;
     faro_sim_open(&luck, 8, (uint64_t)round, FARO_ROLE_LUCK);
@@ -133,15 +137,20 @@ static void test_agent__is_its_learner_behind_its_release(void **state) {
     faro_agent *agent = make(&params);
     faro_contribution contribution;
     assert_ok(faro_contribution_init(&contribution, D, 1, -0.5, 0.5, error));
-    const faro_release_params release_params = {.epsilon = 1, .delta = 1e-6, .horizon = 600, .batch = 20,
-                                                .calibration = FARO_CALIBRATION_TIGHT};
+    const faro_release_params release_params = {
+        .epsilon = 1, .delta = 1e-6, .horizon = 600, .batch = 20, .calibration = FARO_CALIBRATION_TIGHT};
     faro_sim_rng noise;
     faro_sim_open(&noise, 3, 0, FARO_ROLE_USER);
     faro_release *release = NULL;
-    assert_ok(faro_release_create(&release, faro_release_kind_find(releases[k]), &contribution, &release_params,
-                                  error));
-    const faro_updater_params learner = {.dimension = D, .horizon = 600, .releases = 30, .norm = 1,
-                                         .failure = 0.1, .reward = 0.5, .calibration = FARO_CALIBRATION_TIGHT,
+    assert_ok(faro_release_create(&release, faro_release_kind_find(releases[k]), &contribution,
+                                  &release_params, faro_source_simulated(&noise), error));
+    const faro_updater_params learner = {.dimension = D,
+                                         .horizon = 600,
+                                         .releases = 30,
+                                         .norm = 1,
+                                         .failure = 0.1,
+                                         .reward = 0.5,
+                                         .calibration = FARO_CALIBRATION_TIGHT,
                                          .noise = faro_release_noise(release)};
     faro_updater *updater = NULL;
     assert_ok(faro_updater_create(&updater, faro_learner_find("linucb"), &learner, error));
@@ -156,7 +165,7 @@ static void test_agent__is_its_learner_behind_its_release(void **state) {
                   naive_index(policy, rows + naive_best(policy, rows, ARMS, NULL) * D, NULL) - 1e-9);
       const double reward = faro_sim_uniform(&sim);
       assert_ok(faro_agent_learn(agent, rows + arm * D, reward, error));
-      if (faro_release_absorb(release, rows + arm * D, reward - 0.5, &noise)) {
+      if (faro_release_absorb(release, rows + arm * D, reward - 0.5)) {
         const faro_statistics statistics = faro_release_statistics(release);
         faro_updater_update(updater, &statistics);
       }
@@ -248,7 +257,7 @@ static void test_agent__without_a_horizon_learns_on(void **state) {
 static void test_agent__deployed_is_exact_or_refused(void **state) {
   (void)state;
   faro_agent_params params = usual("linucb", "shuffle-bits");
-  params.deployed = true;
+  params.use = FARO_USE_SERVER;
   faro_agent *agent = make(&params);
   faro_agent_destroy(agent);
   params.release = "shuffle-laplace";
@@ -263,9 +272,9 @@ static void test_agent__refuses_what_it_does_not_know(void **state) {
   (void)state;
   const struct {
     const char *learner, *release, *calibration, *word;
-  } bad[] = {{NULL, "none", NULL, "learner"},       {"nobody", "none", NULL, "learner"},
-             {"pe", "none", NULL, "learner"},       {"linucb", NULL, NULL, "release"},
-             {"linucb", "nowhere", NULL, "release"}, {"linucb", "none", "loose", "calibration"},
+  } bad[] = {{NULL, "none", NULL, "learner"},           {"nobody", "none", NULL, "learner"},
+             {"pe", "none", NULL, "learner"},           {"linucb", NULL, NULL, "release"},
+             {"linucb", "nowhere", NULL, "release"},    {"linucb", "none", "loose", "calibration"},
              {"lints", "none", "figure", "calibration"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     faro_agent_params params = usual(bad[i].learner, bad[i].release);
@@ -322,8 +331,13 @@ static void test_lints__samples_from_the_covariance_of_rewards_and_noise(void **
   double scale[D * (D + 3) / 2];
   for (size_t i = 0; i < sizeof scale / sizeof *scale; i++) scale[i] = i < D * (D + 1) / 2 ? 3 : 2;
   for (int noisy = 0; noisy < 2; noisy++) {
-    const faro_updater_params params = {.dimension = D, .horizon = 100, .releases = 10, .norm = 1, .failure = 0.1,
-                                        .reward = 0.5, .calibration = FARO_CALIBRATION_TIGHT,
+    const faro_updater_params params = {.dimension = D,
+                                        .horizon = 100,
+                                        .releases = 10,
+                                        .norm = 1,
+                                        .failure = 0.1,
+                                        .reward = 0.5,
+                                        .calibration = FARO_CALIBRATION_TIGHT,
                                         .noise = {.scale = noisy ? scale : NULL, .gaussian = true}};
     faro_updater *updater = NULL;
     assert_ok(faro_updater_create(&updater, faro_learner_find("lints"), &params, error));
@@ -356,7 +370,8 @@ static void test_lints__samples_from_the_covariance_of_rewards_and_noise(void **
         double square = 0;
         double ours = 0;
         for (size_t k = 0; k < D; k++) square += inverse[i][k] * inverse[k][j];
-        for (size_t k = i > j ? i : j; k < D; k++) ours += p->w[faro_packed(k) + i] * p->w[faro_packed(k) + j];
+        for (size_t k = i > j ? i : j; k < D; k++)
+          ours += p->w[faro_packed(k) + i] * p->w[faro_packed(k) + j];
         assert_close(ours, 0.25 * inverse[i][j] + s2 * square, 1e-9);
       }
     }

@@ -383,18 +383,18 @@ static void check_learning(const char *kind, size_t shufflers) {
   }
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
-  assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params, error));
-  assert_ok(faro_release_prepare(release, error));
   assert_ok(faro_secure_open(&secure, error));
+  assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_server(secure),
+                                error));
   const bool counts = faro_campaign_form(&c) == FARO_WIRE_BITS;
-  assert_ok(faro_release_analyze_secure(release, counts ? (void *)total : (void *)batch,
-                                        counts ? 1 : c.params.batch, secure, error));
+  assert_ok(faro_release_analyze(release, counts ? (void *)total : (void *)batch, counts ? 1 : c.params.batch,
+                                 error));
   const faro_statistics statistics = faro_release_statistics(release);
   const double truth[ENTRIES] = {0.36, -0.48, 0.64, 0.3, -0.4};
   for (size_t i = 0; i < ENTRIES; i++) /* P(|Z| > 6) = 2e-9 for sub-Gaussian noise */
     assert_close(statistics.sum[i], 100 * truth[i], 6 * faro_release_scale(release, i));
-  faro_secure_close(secure);
   faro_release_destroy(release);
+  faro_secure_close(secure);
   free(batch);
   free(bytes);
   free(campaign.text);

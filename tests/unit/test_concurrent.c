@@ -1,4 +1,4 @@
-/* concurrent: trees of bit sums, their shufflers, their composition, doubling, and the exact way through. */
+/* concurrent: trees of bit sums, their shufflers, their composition, and the exact way through. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,20 @@ static faro_release_params tight(uint64_t horizon, uint64_t batch, uint64_t shuf
                                .calibration = FARO_CALIBRATION_TIGHT};
 }
 
-static faro_release *make(const char *kind, size_t columns, bool binary, const faro_release_params *p) {
+static faro_release *make_from(const char *kind, size_t columns, bool binary, const faro_release_params *p,
+                               faro_source source) {
   faro_contribution c;
   faro_release *r = NULL;
   assert_ok(faro_contribution_values(&c, columns, binary, error));
-  assert_ok(faro_release_create(&r, faro_release_kind_find(kind), &c, p, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(kind), &c, p, source, error));
   return r;
 }
 
-static const faro_bits *bits_in(const faro_release *r) { return (const faro_bits *)(const void *)r; }
+static faro_sim_rng stream;
+
+static faro_release *make(const char *kind, size_t columns, bool binary, const faro_release_params *p) {
+  return make_from(kind, columns, binary, p, faro_source_simulated(&stream));
+}
 
 /* Contributions. */
 
@@ -42,58 +47,10 @@ static void test_values__are_clipped_entry_by_entry(void **state) {
   assert_int_equal(faro_contribution_values(&c, 0, false, &refusal), FARO_INVALID);
 }
 
-/* The shuffler's phases. */
-
-static void test_shuffler__refuses_what_its_phase_does_not_allow(void **state) {
-  (void)state;
-  faro_shuffler *s = NULL;
-  faro_error refusal = {0};
-  const faro_shuffler_task task = {.size = 2, .grid = 3, .bits = 4};
-  const uint64_t part[2] = {5, 100}; /* 100 is more than 3 + 4 */
-  uint64_t total[2] = {1, 1};
-  assert_ok(faro_shuffler_create(&s, 2, error));
-  assert_int_equal(faro_shuffler_phase_of(s), FARO_SHUFFLER_INACTIVE);
-  assert_int_equal(faro_shuffler_accept(s, part, &refusal), FARO_INVALID);
-  assert_non_null(strstr(refusal.message, "inactive"));
-  assert_int_equal(faro_shuffler_report(s, total, &refusal), FARO_INVALID);
-  assert_ok(faro_shuffler_activate(s, &task, error));
-  assert_int_equal(faro_shuffler_activate(s, &task, &refusal), FARO_INVALID);
-  assert_ok(faro_shuffler_accept(s, part, error));
-  assert_int_equal(faro_shuffler_report(s, total, &refusal), FARO_INVALID); /* one of two: nothing leaves */
-  assert_true(total[0] == 1 && total[1] == 1);
-  assert_ok(faro_shuffler_accept(s, part, error));
-  assert_int_equal(faro_shuffler_phase_of(s), FARO_SHUFFLER_FULL);
-  assert_int_equal(faro_shuffler_accept(s, part, &refusal), FARO_INVALID);
-  assert_ok(faro_shuffler_report(s, total, error));
-  assert_true(total[0] == 10 && total[1] == 14);
-  assert_int_equal(faro_shuffler_phase_of(s), FARO_SHUFFLER_INACTIVE);
-  for (int i = 0; i < 2; i++) assert_true(s->total[i] == 0);
-  const faro_shuffler_task other = {.size = 1, .grid = 9, .bits = 0}; /* the next task may differ */
-  assert_ok(faro_shuffler_activate(s, &other, error));
-  assert_ok(faro_shuffler_accept(s, part, error));
-  assert_ok(faro_shuffler_report(s, total, error));
-  assert_true(total[0] == 5 && total[1] == 9);
-  const faro_shuffler_task bad[] = {{0, 1, 1}, {UINT64_C(1) << 40, UINT64_C(1) << 30, 0}, {1, UINT64_MAX, 1}};
-  for (int i = 0; i < 3; i++) assert_int_equal(faro_shuffler_activate(s, &bad[i], &refusal), FARO_INVALID);
-  faro_shuffler_destroy(s);
-}
-
-static void test_shuffler__survives_exhausted_memory(void **state) {
-  (void)state;
-  for (size_t n = 1; n <= 2; n++) {
-    faro_shuffler *s = NULL;
-    faro_error refusal = {0};
-    alloc_fail_at(n);
-    assert_int_equal(faro_shuffler_create(&s, 4, &refusal), FARO_MEMORY);
-    alloc_reset();
-    assert_null(s);
-  }
-}
-
 /* The tree: with the noise taken out, the published sum is the sum of everyone in complete lowest nodes, whatever the
  * horizon, the batch and the number of levels. The noise is taken out by setting its bits to zero. */
 static void silence(faro_release *r) {
-  faro_bits *s = (faro_bits *)(void *)r;
+  faro_bits *s = faro_bits_of(r);
   for (size_t i = 0; i < s->levels; i++) {
     s->level[i].noise = 0;
     faro_binomial_plan(&s->level[i].plan, 0, 0.5);
@@ -106,15 +63,14 @@ static void test_tree__counts_every_user_exactly_once(void **state) {
     for (uint64_t horizon = 40; horizon < 400; horizon += 37) {
       const faro_release_params p = tight(horizon, k == 5 ? 2 : 0, k);
       faro_release *r = make("concurrent-bits", 1, true, &p);
-      faro_sim_rng sim;
-      faro_sim_open(&sim, k, horizon, FARO_ROLE_USER);
+      faro_sim_open(&stream, k, horizon, FARO_ROLE_USER);
       silence(r);
       const uint64_t batch = faro_release_batch(r);
       double truth = 0;
       for (uint64_t t = 1; t <= horizon + 5; t++) {
-        const double x = faro_sim_bernoulli(&sim, 0.5) ? 0.5 : -0.5;
+        const double x = faro_sim_bernoulli(&stream, 0.5) ? 0.5 : -0.5;
         truth += x;
-        const bool out = faro_release_absorb(r, &x, 0, &sim);
+        const bool out = faro_release_absorb(r, &x, 0);
         assert_int_equal(out, t % batch == 0 && t <= horizon);
         if (!out) continue;
         assert_close(faro_release_statistics(r).sum[0], truth, 1e-9);
@@ -147,13 +103,12 @@ static void test_tree__adds_the_highest_complete_nodes(void **state) {
   for (uint64_t k = 1; k <= 4; k++) {
     const faro_release_params p = tight(1000, 3, k);
     faro_release *r = make("concurrent-bits", 1, true, &p);
-    const faro_bits *s = bits_in(r);
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 3, k, FARO_ROLE_USER);
+    const faro_bits *s = faro_bits_in(r);
+    faro_sim_open(&stream, 3, k, FARO_ROLE_USER);
     const double x = 0.5;
     double worst = 0;
     while (!faro_release_spent(r)) {
-      if (!faro_release_absorb(r, &x, 0, &sim)) continue;
+      if (!faro_release_absorb(r, &x, 0)) continue;
       uint64_t nodes[8];
       (void)count_highest(s, r->ledger.charged, r->batches, nodes);
       double variance = 0;
@@ -174,7 +129,7 @@ static void test_tree__activates_only_what_can_fill_up(void **state) {
   (void)state;
   const faro_release_params p = tight(100, 4, 3);
   faro_release *r = make("concurrent-bits", 1, true, &p);
-  const faro_bits *s = bits_in(r);
+  const faro_bits *s = faro_bits_in(r);
   uint64_t until[3] = {0};
   for (uint64_t batch = 0; batch < r->batches; batch++) {
     r->ledger.charged = batch;
@@ -199,15 +154,15 @@ static void test_tree__degrees_are_the_theorems_under_paper(void **state) {
   faro_release_params p = tight(10000000, 0, 2);
   p.calibration = FARO_CALIBRATION_PAPER;
   faro_release *r = make("concurrent-bits", 1, true, &p);
-  assert_int_equal(faro_release_batch(r), 25);      /* 10^(7/5) = 25.1 */
-  assert_int_equal(bits_in(r)->level[1].unit, 631); /* 10^(14/5) = 630.96 */
+  assert_int_equal(faro_release_batch(r), 25);           /* 10^(7/5) = 25.1 */
+  assert_int_equal(faro_bits_in(r)->level[1].unit, 631); /* 10^(14/5) = 630.96 */
   faro_release_destroy(r);
   p.shufflers = 0;
   p.horizon = 1 << 20;
   r = make("concurrent-bits", 1, true, &p);
   assert_int_equal(faro_release_shufflers(r), 19); /* log2 n - 1 */
   assert_int_equal(faro_release_batch(r), 2);
-  assert_int_equal(bits_in(r)->level[18].unit, 1 << 18);
+  assert_int_equal(faro_bits_in(r)->level[18].unit, 1 << 18);
   faro_release_destroy(r);
 }
 
@@ -218,7 +173,8 @@ static void test_tree__refuses_more_shufflers_than_fit(void **state) {
   faro_error refusal = {0};
   assert_ok(faro_contribution_values(&c, 1, true, error));
   const faro_release_params p = tight(100, 0, 9);
-  assert_int_equal(faro_release_create(&r, faro_release_kind_find("concurrent-bits"), &c, &p, &refusal),
+  assert_int_equal(faro_release_create(&r, faro_release_kind_find("concurrent-bits"), &c, &p,
+                                       faro_source_simulated(&stream), &refusal),
                    FARO_INVALID);
   assert_non_null(strstr(refusal.message, "shufflers must be"));
   assert_null(r);
@@ -295,7 +251,7 @@ static void test_levels__compose_as_their_loss_distributions_do(void **state) {
   for (uint64_t k = 1; k <= 19; k += 6) {
     const faro_release_params p = tight(1 << 20, 0, k == 19 ? 0 : k);
     faro_release *r = make("concurrent-bits", 1, true, &p);
-    const faro_bits *s = bits_in(r);
+    const faro_bits *s = faro_bits_in(r);
     faro_pld *all = NULL;
     for (size_t i = 0; i < s->levels; i++) {
       const double mu = (double)s->grid / (sqrt((double)s->level[i].noise) / 2);
@@ -320,7 +276,7 @@ static void test_levels__one_level_less_noise_is_not_private(void **state) {
   (void)state;
   const faro_release_params p = tight(1 << 20, 0, 3);
   faro_release *r = make("concurrent-bits", 1, true, &p);
-  const faro_bits *s = bits_in(r);
+  const faro_bits *s = faro_bits_in(r);
   double square = 0;
   for (size_t i = 0; i < 3; i++) square += 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise;
   assert_true(faro_gaussian_delta(sqrt(square), 1) <= 1e-6);
@@ -338,7 +294,7 @@ static void test_levels__load_covers_every_placement_of_a_user(void **state) {
     p.level = FARO_LEVEL_USER;
     p.contributions = times;
     faro_release *r = make("concurrent-bits", 1, true, &p);
-    const faro_bits *s = bits_in(r);
+    const faro_bits *s = faro_bits_in(r);
     double worst = 0;
     for (unsigned set = 0; set < 1u << BATCHES; set++) {
       if ((uint64_t)__builtin_popcount(set) != times) continue;
@@ -365,67 +321,12 @@ static void test_paper__vectors_of_bits_need_more_noise(void **state) {
   p.calibration = FARO_CALIBRATION_PAPER;
   for (size_t columns = 1; columns <= 100; columns *= 10) {
     faro_release *r = make("concurrent-bits", columns, true, &p);
-    const faro_bits *s = bits_in(r);
+    const faro_bits *s = faro_bits_in(r);
     const double sigma = sqrt((double)s->level[0].noise * (s->fair ? 0.25 : 3.0 / 16)) * s->step;
     assert_true(faro_release_claim(r)->proven);
     assert_true(faro_gaussian_epsilon(sqrt((double)columns) / sigma, 1e-6) <= 1.001); /* nearly Gaussian */
     faro_release_destroy(r);
   }
-}
-
-/* Doubling. */
-
-static void test_double__sums_go_on_and_noise_adds(void **state) {
-  (void)state;
-  for (size_t k = 0; k < faro_release_kinds(); k++) {
-    faro_release_params p = tight(64, 0, 2);
-    p.anytime = true;
-    faro_release *r = make(faro_release_kind_name(faro_release_kind_at(k)), 2, false, &p);
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 9, k, FARO_ROLE_USER);
-    const double x[2] = {0.5, -0.25};
-    uint64_t users = 0;
-    double before = 0;
-    for (int epoch = 0; epoch < 4; epoch++) {
-      while (!faro_release_spent(r)) (void)faro_release_absorb(r, x, 0, &sim);
-      const faro_statistics last = faro_release_statistics(r);
-      const double sum = last.sum[0];
-      const double scale = faro_release_scale(r, 0);
-      assert_true(last.users > users && scale >= before);
-      assert_true(fabs(sum - 0.5 * (double)last.users) <= 8 * scale + 1e-9);
-      users = last.users;
-      before = scale;
-      assert_ok(faro_release_double(&r, error));
-      const faro_statistics now = faro_release_statistics(r);
-      assert_true(now.sum[0] == sum && now.users == users && !faro_release_spent(r));
-      assert_true(faro_release_noise(r).scale[0] >= scale);
-    }
-    assert_int_equal(r->params.horizon, 64 << 4);
-    faro_release_destroy(r);
-  }
-}
-
-static void test_double__keeps_the_old_one_when_memory_is_out(void **state) {
-  (void)state;
-  faro_release_params p = tight(64, 8, 2);
-  p.anytime = true;
-  faro_release *r = make("concurrent-bits", 1, true, &p);
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
-  const double x = 0.5;
-  while (!faro_release_spent(r)) (void)faro_release_absorb(r, &x, 0, &sim);
-  const double sum = faro_release_statistics(r).sum[0];
-  assert_ok(faro_release_prepare(r, error)); /* so that the successor is prepared too */
-  bool done = false;
-  for (size_t n = 1; !done && n < 100; n++) {
-    faro_error refusal = {0};
-    alloc_fail_at(n);
-    done = faro_release_double(&r, &refusal) == FARO_OK;
-    alloc_reset();
-    assert_true(faro_release_statistics(r).sum[0] == sum);
-  }
-  assert_true(done && r->prepared);
-  faro_release_destroy(r);
 }
 
 /* The exact way. */
@@ -438,58 +339,73 @@ static void test_secure__sums_are_near_the_truth(void **state) {
   for (int k = 0; k < 4; k++)
     for (int binary = 0; binary < 2; binary++) {
       const faro_release_params p = tight(4000, k == 3 ? 40 : 0, 3);
-      faro_release *r = make(names[k], 2, binary, &p);
-      assert_ok(faro_release_prepare(r, error));
+      faro_release *r = make_from(names[k], 2, binary, &p, faro_source_all_parties(secure));
       alloc_reset();
       const double x[2] = {0.5, binary ? -0.5 : 0.125};
       uint64_t out = 0;
-      while (!faro_release_spent(r)) out += faro_release_absorb_secure(r, x, 0, secure);
+      while (!faro_release_spent(r)) out += faro_release_absorb(r, x, 0);
       assert_int_equal(alloc_count(), 0);
       assert_int_equal(out, r->batches);
       const faro_statistics s = faro_release_statistics(r);
       for (int i = 0; i < 2; i++) /* eight standard deviations: false alarm 1e-15 */
         assert_true(fabs(s.sum[i] - x[i] * (double)s.users) <= 8 * faro_release_scale(r, (size_t)i));
-      assert_true(s.sum[0] != x[0] * (double)s.users); /* noise there is */
+      assert_true(s.sum[0] != x[0] * (double)s.users); /* there is noise */
       faro_release_destroy(r);
     }
   faro_secure_close(secure);
 }
 
-/* Messages in deployment: one shuffler hands on the total, several are objects of their own; a trusted server's noise comes
- * from the secure stream, or not at all. */
+/* Messages in deployment: one shuffler hands on the total, a trusted server adds noise from the secure stream, and several
+ * shufflers collect for themselves. */
 static void test_secure__by_messages(void **state) {
   (void)state;
   enum { B = 10 };
   faro_secure_rng *secure = NULL;
-  faro_error refusal = {0};
   assert_ok(faro_secure_open(&secure, error));
   const double x = 0.5;
   uint64_t batch[B];
   for (int server = 0; server < 2; server++) {
     const faro_release_params p = tight(B, B, 1);
-    faro_release *r = make(server ? "central-bits" : "concurrent-bits", 1, true, &p);
-    for (int u = 0; u < B; u++) assert_ok(faro_release_randomize(r, &x, 0, secure, &batch[u], error));
-    const size_t count = faro_release_shuffle(r, batch, secure);
+    const char *const kind = server ? "central-bits" : "concurrent-bits";
+    faro_release *client = make_from(kind, 1, true, &p, faro_source_client(secure));
+    faro_release *r = make_from(kind, 1, true, &p, faro_source_server(secure));
+    for (int u = 0; u < B; u++) assert_ok(faro_release_randomize(client, &x, 0, &batch[u], error));
+    const size_t count = faro_release_mix(r, batch);
     assert_int_equal(count, server ? B : 1);
     for (int u = 1; !server && u < B; u++) assert_true(batch[u] == 0); /* nothing of the users is left */
-    if (server) { /* it draws noise, and must be prepared for that */
-      assert_int_equal(faro_release_analyze(r, batch, count, NULL, &refusal), FARO_INVALID);
-      assert_int_equal(faro_release_analyze_secure(r, batch, count, secure, &refusal), FARO_INVALID);
-      assert_ok(faro_release_prepare(r, error));
-    }
-    assert_ok(faro_release_analyze_secure(r, batch, count, secure, error));
+    assert_ok(faro_release_analyze(r, batch, count, error));
     const double noise = faro_release_statistics(r).sum[0] - B * 0.5;
-    assert_true(noise != 0 &&
-                fabs(noise) <= 8 * faro_release_scale(r, 0)); /* false alarm 1e-15, and one in a hundred
-                                                                               thousand for no noise at all */
+    /* False alarm 1e-15, and one in a hundred thousand for no noise at all. */
+    assert_true(noise != 0 && fabs(noise) <= 8 * faro_release_scale(r, 0));
+    faro_release_destroy(client);
     faro_release_destroy(r);
   }
   const faro_release_params several = tight(100, 2, 2);
-  faro_release *r = make("concurrent-bits", 1, true, &several);
+  faro_release *r = make_from("concurrent-bits", 1, true, &several, faro_source_server(secure));
   uint64_t raw[4] = {1, 2, 3, 4};
-  assert_int_equal(faro_release_shuffle(r, raw, secure), 0);
+  assert_int_equal(faro_release_mix(r, raw), 0);
   assert_true(raw[0] == 1 && raw[3] == 4);
   faro_release_destroy(r);
+  faro_secure_close(secure);
+}
+
+/* Tables are for those who draw the noise of whole nodes: a trusted server, or one process for all. A client, and a server
+ * behind shufflers, do without. */
+static void test_secure__tables_are_made_where_they_are_drawn_from(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  const faro_release_params p = tight(4000, 40, 1);
+  assert_ok(faro_secure_open(&secure, error));
+  for (int joint = 0; joint < 2; joint++) {
+    const char *const kind = joint ? "central-bits" : "concurrent-bits";
+    const faro_source source[] = {faro_source_client(secure), faro_source_server(secure),
+                                  faro_source_all_parties(secure), faro_source_simulated(&stream)};
+    for (int i = 0; i < 4; i++) {
+      faro_release *r = make_from(kind, 1, true, &p, source[i]);
+      assert_int_equal(faro_bits_in(r)->level[0].table != NULL, i == 2 || (i == 1 && joint));
+      faro_release_destroy(r);
+    }
+  }
   faro_secure_close(secure);
 }
 
@@ -513,18 +429,17 @@ static void test_extremes__run_or_are_refused(void **state) {
     faro_release *r = NULL;
     faro_error refusal = {0};
     assert_ok(faro_contribution_values(&c, 1, binary, error));
-    const faro_status status =
-        faro_release_create(&r, faro_release_kind_find("concurrent-bits"), &c, &p, &refusal);
+    const faro_status status = faro_release_create(&r, faro_release_kind_find("concurrent-bits"), &c, &p,
+                                                   faro_source_simulated(&stream), &refusal);
     if (status != FARO_OK) {
       assert_int_equal(status, FARO_INVALID);
       assert_true(*refusal.message != '\0');
       continue;
     }
     made++;
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 1, (uint64_t)i, FARO_ROLE_USER);
+    faro_sim_open(&stream, 1, (uint64_t)i, FARO_ROLE_USER);
     const double x = 0.5;
-    for (int t = 0; t < 1000; t++) (void)faro_release_absorb(r, &x, 0, &sim);
+    for (int t = 0; t < 1000; t++) (void)faro_release_absorb(r, &x, 0);
     assert_true(isfinite(faro_release_statistics(r).sum[0]) && isfinite(faro_release_scale(r, 0)));
     faro_release_destroy(r);
   }
@@ -536,18 +451,23 @@ static void test_secure__refuses_tables_that_are_too_large(void **state) {
   faro_release_params p = tight(1000000, 0, 1);
   p.calibration = FARO_CALIBRATION_PAPER;
   p.epsilon = 0.01;
-  faro_release *r = make("concurrent-bits", 1, false, &p);
+  faro_contribution c;
+  faro_secure_rng *secure = NULL;
+  faro_release *r = NULL;
   faro_error refusal = {0};
-  assert_int_equal(faro_release_prepare(r, &refusal), FARO_INVALID);
+  assert_ok(faro_contribution_values(&c, 1, false, error));
+  assert_ok(faro_secure_open(&secure, error));
+  assert_int_equal(faro_release_create(&r, &faro_release_concurrent_bits, &c, &p,
+                                       faro_source_all_parties(secure), &refusal),
+                   FARO_INVALID);
   assert_non_null(strstr(refusal.message, "table"));
-  faro_release_destroy(r);
+  assert_null(r);
+  faro_secure_close(secure);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values__are_clipped_entry_by_entry),
-      cmocka_unit_test(test_shuffler__refuses_what_its_phase_does_not_allow),
-      cmocka_unit_test(test_shuffler__survives_exhausted_memory),
       cmocka_unit_test(test_tree__counts_every_user_exactly_once),
       cmocka_unit_test(test_tree__adds_the_highest_complete_nodes),
       cmocka_unit_test(test_tree__activates_only_what_can_fill_up),
@@ -559,10 +479,9 @@ int main(void) {
       cmocka_unit_test(test_levels__one_level_less_noise_is_not_private),
       cmocka_unit_test(test_levels__load_covers_every_placement_of_a_user),
       cmocka_unit_test(test_paper__vectors_of_bits_need_more_noise),
-      cmocka_unit_test(test_double__sums_go_on_and_noise_adds),
-      cmocka_unit_test(test_double__keeps_the_old_one_when_memory_is_out),
       cmocka_unit_test(test_secure__sums_are_near_the_truth),
       cmocka_unit_test(test_secure__by_messages),
+      cmocka_unit_test(test_secure__tables_are_made_where_they_are_drawn_from),
       cmocka_unit_test(test_extremes__run_or_are_refused),
       cmocka_unit_test(test_secure__refuses_tables_that_are_too_large),
   };

@@ -170,7 +170,7 @@ static faro_study *table_study(double S, double epsilon, faro_calibration calibr
                                     .delta = 0.02,
                                     .calibration = calibration};
   faro_study *study = NULL;
-  assert_ok(faro_study_create(&study, faro_release_kind_find("central-tree"), &params, error));
+  assert_ok(faro_study_create(&study, faro_release_kind_find("central-tree"), &params, NULL, error));
   return study;
 }
 

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <faro/doubling.h>
+
 #include "release/bits.h"
+#include "release/real.h"
+#include "release/shares.h"
+#include "release/shuffler.h"
 #include "support/support.h"
 
 enum { D = 3, LENGTH = 9 };
@@ -14,12 +19,20 @@ static faro_release_params params(faro_calibration calibration) {
       .epsilon = 2, .delta = 1e-3, .horizon = 1000, .batch = 10, .calibration = calibration};
 }
 
-static faro_release *make(size_t kind, const faro_release_params *p) {
+/* What releases draw from, unless a test says otherwise. */
+static faro_sim_rng noise;
+static faro_source simulated(void) { return faro_source_simulated(&noise); }
+
+static faro_release *make_from(size_t kind, const faro_release_params *p, faro_source source) {
   faro_contribution c;
   faro_release *r = NULL;
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
-  assert_ok(faro_release_create(&r, faro_release_kind_at(kind), &c, p, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_at(kind), &c, p, source, error));
   return r;
+}
+
+static faro_release *make(size_t kind, const faro_release_params *p) {
+  return make_from(kind, p, simulated());
 }
 
 static double draw_user(faro_sim_rng *sim, double x[static D]) {
@@ -29,7 +42,7 @@ static double draw_user(faro_sim_rng *sim, double x[static D]) {
 
 /* Laplace noise that needs no delta. */
 static bool is_pure(size_t kind) {
-  const char *name = faro_release_kind_name(faro_release_kind_at(kind));
+  const char *name = faro_release_kind_at(kind)->name;
   return strcmp(name, "central-laplace") == 0 || strcmp(name, "local-laplace") == 0;
 }
 
@@ -47,13 +60,12 @@ static void run_twice(size_t kind, faro_calibration calibration) {
   for (int run = 0; run < 2; run++) {
     faro_release *r = make(kind, &p);
     faro_sim_rng data;
-    faro_sim_rng noise;
     faro_sim_open(&data, 5, 0, FARO_ROLE_CONTEXT);
     faro_sim_open(&noise, 5, 0, FARO_ROLE_USER);
     double x[D];
     for (int t = 0; t < 300; t++) {
       const double y = draw_user(&data, x);
-      (void)faro_release_absorb(r, x, y, &noise);
+      (void)faro_release_absorb(r, x, y);
     }
     memcpy(seen[run], faro_release_statistics(r).sum, sizeof seen[run]);
     faro_release_destroy(r);
@@ -70,12 +82,11 @@ static void count_batches(size_t kind, faro_calibration calibration) {
   faro_release_params p = params(calibration);
   p.horizon = 57; /* five batches of ten, and seven users who stay unseen */
   faro_release *r = make(kind, &p);
-  faro_sim_rng noise;
   faro_sim_open(&noise, 6, 0, FARO_ROLE_USER);
   const double x[D] = {0};
   double last[LENGTH];
   for (uint64_t t = 1; t <= 60; t++) {
-    const bool out = faro_release_absorb(r, x, 0, &noise);
+    const bool out = faro_release_absorb(r, x, 0);
     assert_int_equal(out, t <= 50 && t % 10 == 0);
     const faro_statistics s = faro_release_statistics(r);
     assert_int_equal(s.users, t >= 50 ? 50 : t / 10 * 10);
@@ -94,11 +105,10 @@ static void test_all__publish_whole_batches_only(void **state) {
 static void count_allocations(size_t kind, faro_calibration calibration) {
   const faro_release_params p = params(calibration);
   faro_release *r = make(kind, &p);
-  faro_sim_rng noise;
   faro_sim_open(&noise, 7, 0, FARO_ROLE_USER);
   const double x[D] = {0};
   alloc_reset();
-  for (int t = 0; t < 500; t++) (void)faro_release_absorb(r, x, 0, &noise);
+  for (int t = 0; t < 500; t++) (void)faro_release_absorb(r, x, 0);
   assert_int_equal(alloc_count(), 0);
   faro_release_destroy(r);
 }
@@ -116,7 +126,8 @@ static void exhaust_memory(size_t kind, faro_calibration calibration) {
     faro_release *r = NULL;
     faro_error error = {0};
     alloc_fail_at(n);
-    const faro_status status = faro_release_create(&r, faro_release_kind_at(kind), &c, &p, &error);
+    const faro_status status =
+        faro_release_create(&r, faro_release_kind_at(kind), &c, &p, simulated(), &error);
     alloc_reset();
     if (status == FARO_OK) {
       faro_release_destroy(r);
@@ -153,8 +164,7 @@ static void refuse_bad(size_t kind, faro_calibration calibration) {
   faro_contribution c;
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    if (faro_release_kind_trust(k) == FARO_TRUST_NONE && (*bad[i].names == 'e' || *bad[i].names == 'd'))
-      continue;
+    if (k->trust == FARO_TRUST_NONE && (*bad[i].names == 'e' || *bad[i].names == 'd')) continue;
     const faro_release_params p = {.epsilon = bad[i].epsilon,
                                    .delta = bad[i].delta,
                                    .horizon = bad[i].horizon,
@@ -162,7 +172,7 @@ static void refuse_bad(size_t kind, faro_calibration calibration) {
                                    .calibration = calibration};
     faro_release *r = NULL;
     faro_error error = {0};
-    assert_int_equal(faro_release_create(&r, k, &c, &p, &error), FARO_INVALID);
+    assert_int_equal(faro_release_create(&r, k, &c, &p, simulated(), &error), FARO_INVALID);
     assert_int_equal(strncmp(error.message, bad[i].names, strlen(bad[i].names)), 0);
     assert_null(r);
   }
@@ -178,7 +188,7 @@ static void read_claim(size_t kind, faro_calibration calibration) {
   const faro_release_params p = params(calibration);
   faro_release *r = make(kind, &p);
   const faro_claim *claim = faro_release_claim(r);
-  assert_int_equal(claim->trust, faro_release_kind_trust(faro_release_kind_at(kind)));
+  assert_int_equal(claim->trust, faro_release_kind_at(kind)->trust);
   assert_true(claim->by[0] != '\0');
   if (claim->trust == FARO_TRUST_NONE) {
     assert_false(claim->proven);
@@ -212,9 +222,9 @@ static double scale_at(size_t kind, faro_calibration calibration, uint64_t contr
   return scale;
 }
 
-/* 001 and 003 have none for users who return. */
+/* Tenenbaum et al. 2023 and Hanna et al. 2022 have none for users who return. */
 static bool no_theorem(size_t kind, faro_calibration calibration) {
-  const char *name = faro_release_kind_name(faro_release_kind_at(kind));
+  const char *name = faro_release_kind_at(kind)->name;
   return calibration == FARO_CALIBRATION_PAPER &&
          (strcmp(name, "concurrent-bits") == 0 || strcmp(name, "shuffle-laplace") == 0);
 }
@@ -229,7 +239,8 @@ static void check_users(size_t kind, faro_calibration calibration) {
     faro_release *r = NULL;
     assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
     faro_error error = {0};
-    assert_int_equal(faro_release_create(&r, faro_release_kind_at(kind), &c, &p, &error), FARO_INVALID);
+    assert_int_equal(faro_release_create(&r, faro_release_kind_at(kind), &c, &p, simulated(), &error),
+                     FARO_INVALID);
     assert_int_equal(strncmp(error.message, "level must be event under calibration figure", 44), 0);
     return;
   }
@@ -284,13 +295,13 @@ static void test_gaussian__is_what_the_claim_rests_on(void **state) {
         p.contributions = times;
         faro_release *r = NULL;
         if (!faro_release_kind_calibrates(kind, p.calibration)) continue;
-        assert_ok(faro_release_create(&r, kind, &form[f], &p, error));
+        assert_ok(faro_release_create(&r, kind, &form[f], &p, simulated(), error));
         double mu = 0;
         double slack = 0;
         const bool known = faro_release_gaussian(r, form[f].sensitivity, &mu, &slack);
-        assert_int_equal(known, strncmp(faro_release_kind_name(kind), "central", 7) == 0
-                                    ? strcmp(faro_release_kind_name(kind), "central-laplace") != 0
-                                    : strstr(faro_release_kind_name(kind), "bits") != NULL);
+        assert_int_equal(known, strncmp(kind->name, "central", 7) == 0
+                                    ? strcmp(kind->name, "central-laplace") != 0
+                                    : strstr(kind->name, "bits") != NULL);
         if (known) {
           const double delta = faro_gaussian_delta(mu, p.epsilon) + slack;
           assert_true(delta <= p.delta * (1 + 1e-9));
@@ -335,7 +346,7 @@ static void test_amplified__returning_users_are_amplified_too(void **state) {
   faro_release *r = make_named("shuffle-amplified", &p);
   faro_release *local = make_named("local", &p);
   assert_true(faro_release_noise(r).scale[0] < 0.7 * faro_release_noise(local).scale[0]);
-  const double mu = r->contribution.sensitivity / ((const faro_real *)(const void *)r)->sd[0];
+  const double mu = r->contribution.sensitivity / faro_real_in(r)->sd[0];
   const faro_budget each = faro_composed_share(r);
   double best = INFINITY;
   for (double delta0 = each.delta / 5000; delta0 > each.delta / 1e8; delta0 /= 2) {
@@ -348,80 +359,6 @@ static void test_amplified__returning_users_are_amplified_too(void **state) {
   faro_release_destroy(local);
 }
 
-/* A user's rounds may lie in several releases that double only where that costs no more than in one. */
-static void test_double__at_user_level_where_rounds_split(void **state) {
-  (void)state;
-  static const char *const yes[] = {"local",        "central-tree", "shuffle-bits",    "concurrent-bits",
-                                    "central-bits", "central",      "central-laplace", "local-laplace"};
-  static const char *const no[] = {"shuffle-amplified", "central-factored", "shuffle-laplace"};
-  faro_release_params p = params(FARO_CALIBRATION_TIGHT);
-  p.level = FARO_LEVEL_USER;
-  p.anytime = true;
-  p.contributions = 4;
-  for (int i = 0; i < 8; i++) faro_release_destroy(make_named(yes[i], &p));
-  faro_contribution c;
-  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
-  for (int i = 0; i < 3; i++) {
-    faro_release *r = NULL;
-    faro_error error = {0};
-    assert_int_equal(faro_release_create(&r, faro_release_kind_find(no[i]), &c, &p, &error), FARO_INVALID);
-    assert_int_equal(strncmp(error.message, "anytime", 7), 0);
-  }
-  p.anytime = false;
-  faro_release *r = make_named("local", &p);
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 13, 0, FARO_ROLE_USER);
-  const double x[D] = {0};
-  while (!faro_release_spent(r)) (void)faro_release_absorb(r, x, 0, &sim);
-  faro_error error = {0};
-  assert_int_equal(faro_release_double(&r, &error), FARO_INVALID);
-  assert_int_equal(strncmp(error.message, "anytime", 7), 0);
-  faro_release_destroy(r);
-}
-
-/* M0 is not cut to the batches of the first horizon: a user in all of the first may still come to the next. Whatever
- * way M0 rounds are spread over releases of 1, 2, 4, ... batches, they cost no more than the budget. */
-static void test_double__rounds_spread_over_releases_stay_within_the_budget(void **state) {
-  (void)state;
-  enum { EPOCHS = 4, M0 = 5 };
-  double cost[EPOCHS]
-             [M0 + 1]; /* squared mu of m rounds in one epoch, at worst: consecutive batches, aligned */
-  for (int e = 0; e < EPOCHS; e++) {
-    faro_release_params p = {.epsilon = 1,
-                             .delta = 1e-3,
-                             .horizon = UINT64_C(2) << e,
-                             .batch = 2,
-                             .level = FARO_LEVEL_USER,
-                             .contributions = M0,
-                             .anytime = true,
-                             .calibration = FARO_CALIBRATION_TIGHT};
-    faro_release *r = make_named("concurrent-bits", &p);
-    const faro_bits *s = (const faro_bits *)(const void *)r;
-    const double shift = r->contribution.sensitivity / s->step;
-    for (uint64_t m = 0; m <= M0; m++) {
-      cost[e][m] = 0;
-      for (size_t i = 0; i < s->levels; i++) {
-        const uint64_t most = s->level[i].unit < m ? s->level[i].unit : m;
-        cost[e][m] += (double)(m * most) * 4 * shift * shift / (double)s->level[i].noise;
-      }
-      if (m > UINT64_C(1) << e) cost[e][m] = cost[e][m - 1]; /* there are not as many batches */
-    }
-    faro_release_destroy(r);
-  }
-  double worst = 0;
-  for (int code = 0; code < (M0 + 1) * (M0 + 1) * (M0 + 1) * (M0 + 1); code++) {
-    int rest = code;
-    int rounds = 0;
-    double sum = 0;
-    for (int e = 0; e < EPOCHS; e++, rest /= M0 + 1) {
-      rounds += rest % (M0 + 1);
-      sum += cost[e][rest % (M0 + 1)];
-    }
-    if (rounds <= M0) worst = fmax(worst, sum);
-  }
-  assert_true(faro_gaussian_delta(sqrt(worst), 1) <= 1e-3);
-}
-
 static bool proven(const char *name, double epsilon, double delta, uint64_t batch) {
   faro_release_params p = {.epsilon = epsilon,
                            .delta = delta,
@@ -431,7 +368,7 @@ static bool proven(const char *name, double epsilon, double delta, uint64_t batc
   faro_contribution c;
   faro_release *r = NULL;
   assert_ok(faro_contribution_init(&c, 5, 1, 0, 1, error));
-  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, &p, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, &p, simulated(), error));
   const bool result = faro_release_claim(r)->proven;
   faro_release_destroy(r);
   return result;
@@ -483,39 +420,198 @@ static void test_noise__none_is_exact_under_every_schedule(void **state) {
       const double y = draw_user(&data, x);
       faro_contribution_make(&r->contribution, x, y, z);
       for (int i = 0; i < LENGTH; i++) total[i] += z[i];
-      if (faro_release_absorb(r, x, y, &data))
+      if (faro_release_absorb(r, x, y))
         for (int i = 0; i < LENGTH; i++) assert_close(faro_release_statistics(r).sum[i], total[i], 1e-12);
     }
     faro_release_destroy(r);
   }
 }
 
-static void test_randomize__deployment_takes_exact_noise_only(void **state) {
+/* "Shariff & Sheffet 2018": an entry with Shariff and, soon after, 2018. */
+static bool is_listed(const char *references, const char *cite) {
+  char surname[40];
+  snprintf(surname, sizeof surname, "%.*s", (int)strcspn(cite, " ,"), cite);
+  const char *year = cite + strlen(cite) - 4;
+  for (const char *at = references; (at = strstr(at, surname)); at++) {
+    const char *end = strstr(at, year);
+    if (end && end - at < 300) return true;
+  }
+  return false;
+}
+
+/* A row names what it needs: a shuffler where users hide among each other, a paper that docs/references.md has. */
+static void test_kinds__rows_are_complete(void **state) {
+  (void)state;
+  static char references[1 << 16];
+  FILE *file = fopen("docs/references.md", "r");
+  assert_non_null(file);
+  assert_true(fread(references, 1, sizeof references - 1, file) > 0);
+  fclose(file);
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    const faro_release_kind *kind = faro_release_kind_at(k);
+    const bool hides = kind->trust == FARO_TRUST_SHUFFLE || kind->trust == FARO_TRUST_CONCURRENT;
+    assert_true(*kind->name && *kind->summary && kind->least_batch == (hides ? 2 : 1));
+    if (hides) assert_non_null(kind->mechanism->mix);
+    if (kind->shape) assert_true(kind->mechanism == &faro_mechanism_bits);
+    if (kind->trust == FARO_TRUST_NONE) continue;
+    assert_true(is_listed(references, kind->cite));
+  }
+  assert_null(faro_release_kind_at(faro_release_kinds()));
+}
+
+/* ---- sources */
+
+static bool is_exact(const char *name) {
+  return strstr(name, "-bits") || strcmp(name, "local") == 0 || strcmp(name, "central-tree") == 0 ||
+         strcmp(name, "shuffle-amplified") == 0;
+}
+
+static void test_source__deployment_takes_exact_noise_only(void **state) {
   (void)state;
   faro_secure_rng *secure = NULL;
+  faro_contribution c;
+  const faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+  assert_ok(faro_secure_open(&secure, error));
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  const faro_source deployed[] = {faro_source_client(secure), faro_source_server(secure),
+                                  faro_source_all_parties(secure)};
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int i = 0; i < 3; i++) {
+      const faro_release_kind *kind = faro_release_kind_at(k);
+      faro_release *r = NULL;
+      faro_error refusal = {0};
+      const bool exact = is_exact(kind->name);
+      const faro_status status = faro_release_create(&r, kind, &c, &p, deployed[i], &refusal);
+      assert_int_equal(faro_release_kind_exact(kind), exact);
+      assert_int_equal(status, exact ? FARO_OK : FARO_INVALID);
+      if (!exact) assert_non_null(strstr(refusal.message, "adds floating-point noise or none"));
+      const double x[D] = {0};
+      uint64_t message[LENGTH * 8];
+      if (exact) assert_ok(faro_release_randomize(r, x, 0, message, error));
+      faro_release_destroy(r);
+    }
+  faro_secure_close(secure);
+}
+
+static void test_source__deployable_names_are_those_of_exact_kinds(void **state) {
+  (void)state;
+  const char *names[FARO_RELEASES_MAX];
+  const size_t count = faro_release_deployable(names);
+  assert_int_equal(count, 7);
+  for (size_t i = 0; i < count; i++) assert_true(is_exact(names[i]));
+}
+
+/* It answers every question as any other release of its kind, and does nothing. */
+static void ask_only(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = params(calibration);
+  faro_release *r = make_from(kind, &p, faro_source_none());
+  faro_release *same = make(kind, &p);
+  const double x[D] = {0.5};
+  uint64_t batch[10 * LENGTH] = {0};
+  assert_string_equal(faro_release_claim(r)->by, faro_release_claim(same)->by);
+  assert_true(faro_release_cost(r).bits == faro_release_cost(same).bits);
+  assert_true(faro_release_scale(r, 0) == faro_release_scale(same, 0));
+  assert_true(faro_release_influence(r) == faro_release_influence(same));
+  assert_int_equal(faro_release_expected(r), faro_release_expected(same));
+  for (int t = 0; t < 30; t++) assert_false(faro_release_absorb(r, x, 1));
+  assert_int_equal(faro_release_statistics(r).users, 0);
+  assert_int_equal(faro_release_mix(r, batch), 0);
+  faro_error refusal = {0};
+  assert_int_equal(faro_release_randomize(r, x, 1, batch, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "without a source"));
+  refusal = (faro_error){0};
+  assert_int_equal(faro_release_analyze(r, batch, faro_release_expected(r), &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "without a source"));
+  faro_release_destroy(r);
+  faro_release_destroy(same);
+}
+
+static void test_source__none_only_answers_questions(void **state) {
+  (void)state;
+  for_all(ask_only);
+}
+
+/* One party of several: a client sends, a server analyzes, and neither plays the others. */
+static void test_source__one_party_does_not_play_the_others(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  const double x[D] = {0.5};
   assert_ok(faro_secure_open(&secure, error));
   for (size_t k = 0; k < faro_release_kinds(); k++) {
     const faro_release_params p = params(FARO_CALIBRATION_TIGHT);
-    faro_release *r = make(k, &p);
-    const double x[D] = {0};
-    void *message = calloc(1, faro_release_message_size(r));
-    faro_error error = {0};
-    const faro_status status = faro_release_randomize(r, x, 0, secure, message, &error);
-    const char *name = faro_release_kind_name(faro_release_kind_at(k));
-    const bool exact = strstr(name, "-bits") || strcmp(name, "local") == 0 ||
-                       strcmp(name, "central-tree") == 0 || strcmp(name, "shuffle-amplified") == 0;
-    assert_int_equal(faro_release_kind_exact(faro_release_kind_at(k)), exact);
-    assert_int_equal(status, exact ? FARO_OK : FARO_INVALID);
-    assert_int_equal(faro_release_prepare(r, &error), exact ? FARO_OK : FARO_INVALID);
-    free(message);
-    faro_release_destroy(r);
+    if (!faro_release_kind_exact(faro_release_kind_at(k))) continue;
+    faro_release *client = make_from(k, &p, faro_source_client(secure));
+    faro_release *server = make_from(k, &p, faro_source_server(secure));
+    uint64_t batch[10 * LENGTH * 8] = {0};
+    for (int t = 0; t < 30; t++) {
+      assert_false(faro_release_absorb(client, x, 1));
+      assert_false(faro_release_absorb(server, x, 1));
+    }
+    faro_error refusal = {0};
+    assert_int_equal(faro_release_analyze(client, batch, faro_release_expected(client), &refusal),
+                     FARO_INVALID);
+    assert_non_null(strstr(refusal.message, "created for a client"));
+    const size_t size = faro_release_message_size(client) / sizeof *batch;
+    if (faro_release_shufflers(client) <= 1) {
+      for (size_t u = 0; u < 10; u++)
+        assert_ok(faro_release_randomize(client, x, 1, batch + u * size, error));
+      assert_ok(faro_release_analyze(server, batch, faro_release_mix(server, batch), error));
+      assert_int_equal(faro_release_statistics(server).users, 10);
+    }
+    faro_release_destroy(client);
+    faro_release_destroy(server);
   }
   faro_secure_close(secure);
 }
 
+static void test_source__needs_its_stream(void **state) {
+  (void)state;
+  const faro_release_params p = params(FARO_CALIBRATION_TIGHT);
+  const faro_source empty[] = {faro_source_simulated(NULL), faro_source_client(NULL),
+                               faro_source_server(NULL), faro_source_all_parties(NULL)};
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+  for (int i = 0; i < 4; i++) {
+    faro_release *r = NULL;
+    faro_error refusal = {0};
+    assert_int_equal(faro_release_create(&r, &faro_release_local, &c, &p, empty[i], &refusal), FARO_INVALID);
+    assert_non_null(strstr(refusal.message, "needs a stream"));
+    assert_null(r);
+  }
+}
+
+/* Claims are the product: none is cut off. */
+static void read_whole_claim(size_t kind, faro_calibration calibration) {
+  faro_release_params p = params(calibration);
+  for (uint64_t times = 1; times <= 4; times += 3)
+    for (double epsilon = 0.5; epsilon < 100; epsilon *= 40) {
+      faro_contribution c;
+      faro_release *r = NULL;
+      faro_error refusal = {0};
+      p.epsilon = epsilon;
+      p.level = times > 1 ? FARO_LEVEL_USER : FARO_LEVEL_EVENT;
+      p.contributions = times;
+      for (int plain = 0; plain < 2; plain++) {
+        if (plain) assert_ok(faro_contribution_values(&c, 3, false, error));
+        else assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
+        if (faro_release_create(&r, faro_release_kind_at(kind), &c, &p, faro_source_none(), &refusal) !=
+            FARO_OK)
+          continue;
+        const faro_claim *claim = faro_release_claim(r);
+        assert_true(strlen(claim->by) < sizeof claim->by - 1);
+        faro_release_destroy(r);
+      }
+    }
+}
+
+static void test_all__claims_are_not_cut_off(void **state) {
+  (void)state;
+  for_all(read_whole_claim);
+}
+
 static faro_release *make_named(const char *name, const faro_release_params *p) {
   size_t kind = 0;
-  while (strcmp(faro_release_kind_name(faro_release_kind_at(kind)), name) != 0) kind++;
+  while (strcmp(faro_release_kind_at(kind)->name, name) != 0) kind++;
   return make(kind, p);
 }
 
@@ -524,15 +620,14 @@ static void test_bits__a_message_never_exceeds_its_bits(void **state) {
   const faro_release_params p = {
       .epsilon = 10, .delta = 0.1, .horizon = 100, .batch = 20, .calibration = FARO_CALIBRATION_FIGURE};
   faro_release *r = make_named("shuffle-bits", &p);
-  const faro_bits *s = (const faro_bits *)(const void *)r;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
+  const faro_bits *s = faro_bits_in(r);
+  faro_sim_open(&noise, 9, 0, FARO_ROLE_USER);
   const double wild[] = {-1e9, -1, 0, 0.37, 1, 1e9, (double)NAN, (double)INFINITY};
   for (int round = 0; round < 2000; round++) {
     double x[D];
     uint64_t ones[LENGTH];
     for (int i = 0; i < D; i++) x[i] = wild[(round + 3 * i) % 8];
-    faro_release_rehearse(r, x, wild[round / 8 % 8], &sim, ones);
+    assert_ok(faro_release_randomize(r, x, wild[round / 8 % 8], ones, error));
     for (int i = 0; i < LENGTH; i++) assert_true(ones[i] <= s->grid + s->level[0].bits);
   }
   faro_release_destroy(r);
@@ -542,35 +637,37 @@ static void test_bits__the_shuffler_hands_on_totals_and_wipes_messages(void **st
   (void)state;
   const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
   faro_release *r = make_named("shuffle-bits", &p);
-  const faro_bits *s = (const faro_bits *)(const void *)r;
+  const faro_bits *s = faro_bits_in(r);
+  const uint64_t most = s->grid + s->level[0].bits;
   uint64_t batch[10][LENGTH];
   uint64_t total[LENGTH] = {0};
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 10, 0, FARO_ROLE_USER);
+  faro_sim_open(&noise, 10, 0, FARO_ROLE_USER);
   for (int u = 0; u < 10; u++)
-    for (int i = 0; i < LENGTH; i++) total[i] += batch[u][i] = faro_exact_below(&sim.rng, 10);
-  total[0] += s->grid + s->level[0].bits -
-              batch[3][0]; /* a client that claims more ones than it has bits is cut to them */
+    for (int i = 0; i < LENGTH; i++) total[i] += batch[u][i] = faro_exact_below(&noise.rng, 10);
+  total[0] += most - batch[3][0]; /* a client that claims more ones than it has bits is cut to them */
   batch[3][0] = UINT64_C(1) << 62;
-  assert_int_equal(faro_release_rehearse_shuffle(r, batch, &sim), 1);
+  assert_int_equal(faro_release_mix(r, batch), 1);
   assert_memory_equal(batch[0], total, sizeof total);
   for (int u = 1; u < 10; u++)
     for (int i = 0; i < LENGTH; i++) assert_int_equal(batch[u][i], 0);
-  faro_secure_rng *secure = NULL;
-  assert_ok(faro_secure_open(&secure, error));
-  assert_int_equal(faro_release_shuffle(r, batch, secure), 1);
-  faro_secure_close(secure);
   faro_release_destroy(r);
+}
+
+/* S: a count is cut to what an honest message can have, at both ends. */
+static void test_shuffler__counts_within_the_range(void **state) {
+  (void)state;
+  assert_int_equal(faro_shuffler_count(0, 7, 3, 9), 7);
+  assert_int_equal(faro_shuffler_count(100, 2, 3, 9), 103);
+  assert_int_equal(faro_shuffler_count(100, UINT64_MAX, 3, 9), 109);
 }
 
 /* Whatever a caller hands in, a published sum holds no more than B clipped contributions and the noise. */
 static void clip_wild(size_t kind, faro_calibration calibration) {
   const faro_release_params p = params(calibration);
   faro_release *r = make(kind, &p);
-  faro_sim_rng noise;
   faro_sim_open(&noise, 12, 0, FARO_ROLE_USER);
   const double x[D] = {1e9, -1e9, 1e9};
-  for (int t = 0; t < 10; t++) (void)faro_release_absorb(r, x, 1e9, &noise);
+  for (int t = 0; t < 10; t++) (void)faro_release_absorb(r, x, 1e9);
   for (int i = 0; i < LENGTH; i++)
     assert_true(fabs(faro_release_statistics(r).sum[i]) <= 10 * r->contribution.entry + 8 * r->scale[i]);
   faro_release_destroy(r);
@@ -586,10 +683,9 @@ static void refuse_batches(size_t kind, faro_calibration calibration) {
   faro_release_params p = params(calibration);
   p.horizon = 20; /* two batches of ten */
   faro_release *r = make(kind, &p);
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  faro_sim_open(&noise, 11, 0, FARO_ROLE_USER);
   uint64_t batch[10][LENGTH] = {{0}};
-  const size_t whole = faro_release_rehearse_shuffle(r, batch, &sim);
+  const size_t whole = faro_release_mix(r, batch);
   int64_t least = 0;
   int64_t most = 0;
   faro_release_range(r, 0, &least, &most);
@@ -599,27 +695,26 @@ static void refuse_batches(size_t kind, faro_calibration calibration) {
     const size_t wrong[] = {0, whole + 1, whole == 1 ? 10 : 1};
     for (size_t i = 0; i < 3; i++) {
       faro_error error = {0};
-      assert_int_equal(faro_release_analyze(r, batch, wrong[i], &sim, &error), FARO_INVALID);
+      assert_int_equal(faro_release_analyze(r, batch, wrong[i], &error), FARO_INVALID);
     }
     faro_error error = {0};
     for (int i = 0; i < 10 * LENGTH; i++)
       batch[i / LENGTH][i % LENGTH] = INT64_MAX; /* NaN, or beyond all counts */
-    assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_INVALID);
+    assert_int_equal(faro_release_analyze(r, batch, whole, &error), FARO_INVALID);
     assert_int_equal(faro_release_statistics(r).releases, turn);
     for (int i = 0; i < 10 * LENGTH; i++) batch[i / LENGTH][i % LENGTH] = fewest;
     error = (faro_error){0};
-    assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_OK);
+    assert_int_equal(faro_release_analyze(r, batch, whole, &error), FARO_OK);
     assert_int_equal(faro_release_statistics(r).users, 10 * (turn + 1));
   }
   faro_error error = {0};
-  assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error),
-                   FARO_INVALID); /* beyond the horizon */
+  assert_int_equal(faro_release_analyze(r, batch, whole, &error), FARO_INVALID); /* beyond the horizon */
   faro_release_destroy(r);
   r = make(kind, &p);
   const double x[D] = {0};
-  (void)faro_release_absorb(r, x, 0, &sim);
+  (void)faro_release_absorb(r, x, 0);
   error = (faro_error){0};
-  assert_int_equal(faro_release_analyze(r, batch, whole, &sim, &error), FARO_INVALID); /* a batch is open */
+  assert_int_equal(faro_release_analyze(r, batch, whole, &error), FARO_INVALID); /* a batch is open */
   faro_release_destroy(r);
 }
 
@@ -636,8 +731,9 @@ static void test_bits__impossible_noise_is_refused(void **state) {
   assert_int_equal(faro_contribution_init(&c, 1000, 1, 0, 1, &error), FARO_OK);
   const faro_release_params p = {
       .epsilon = 1e-4, .delta = 1e-15, .horizon = 100, .batch = 2, .calibration = FARO_CALIBRATION_PAPER};
-  assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
-                   FARO_INVALID);
+  assert_int_equal(
+      faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, simulated(), &error),
+      FARO_INVALID);
   assert_non_null(strstr(error.message, "noise bits"));
 }
 
@@ -647,7 +743,7 @@ static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
     faro_release_params p = {
         .epsilon = 1, .delta = 0.1, .horizon = 20000, .batch = 0, .calibration = FARO_CALIBRATION_TIGHT};
     faro_release *r = make(k, &p);
-    const faro_trust trust = faro_release_kind_trust(faro_release_kind_at(k));
+    const faro_trust trust = faro_release_kind_at(k)->trust;
     if (trust == FARO_TRUST_SHUFFLE)
       assert_true(faro_release_batch(r) > 100 && faro_release_batch(r) < 5000);          /* T^(3/5) = 380 */
     else if (trust == FARO_TRUST_CONCURRENT) assert_int_equal(faro_release_batch(r), 2); /* log T shufflers */
@@ -676,7 +772,7 @@ static faro_release *make_values(const char *name, size_t count, const faro_rele
   faro_contribution c;
   faro_release *r = NULL;
   assert_ok(faro_contribution_values(&c, count, false, error));
-  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, p, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(name), &c, p, simulated(), error));
   return r;
 }
 
@@ -686,7 +782,8 @@ static faro_release_params phase(double epsilon, double delta, uint64_t users, f
       .epsilon = epsilon, .delta = delta, .horizon = users, .batch = users, .calibration = calibration};
 }
 
-/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. 002 with 2 B = 1:
+/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. Li, Zhou & Ji 2022
+ * with 2 B = 1:
  * sigma = sqrt(2 s ln(1.25/delta)) / epsilon, of the server once and of every user. */
 static void test_values__gaussian_noise_covers_every_entry(void **state) {
   (void)state;
@@ -735,22 +832,6 @@ static void test_laplace__noise_follows_the_width(void **state) {
   faro_release_destroy(r);
 }
 
-/* A release that doubled has the noise of both in its sums. */
-static void test_laplace__doubling_counts_all_noises(void **state) {
-  (void)state;
-  faro_release_params p = phase(1, 0.1, 20, FARO_CALIBRATION_TIGHT);
-  p.batch = 10;
-  p.anytime = true;
-  faro_release *r = make_values("local-laplace", 1, &p);
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 14, 0, FARO_ROLE_USER);
-  const double x = 0;
-  while (!faro_release_spent(r)) (void)faro_release_absorb(r, &x, 0, &sim);
-  assert_ok(faro_release_double(&r, error));
-  assert_true(faro_release_noise(r).summands == 60 && faro_release_noise(r).laplace == 1);
-  faro_release_destroy(r);
-}
-
 /* epsilon0 that the noise stands for. */
 static double epsilon0_of(uint64_t users, double epsilon, double delta, faro_calibration calibration) {
   const faro_release_params p = phase(epsilon, delta, users, calibration);
@@ -786,11 +867,12 @@ static void test_shuffle_laplace__spends_what_amplification_leaves(void **state)
     }
 }
 
-/* 002's numbers, written down a second time; and what they prove: of one number exactly, of vectors by the accountant. */
-static void check_bits_of_002(size_t s, double n, double epsilon, double delta) {
+/* The numbers of Li, Zhou & Ji 2022, written down a second time; and what they prove: one number exactly, vectors by the
+ * accountant. */
+static void check_published_bits(size_t s, double n, double epsilon, double delta) {
   const faro_release_params p = phase(epsilon, delta, (uint64_t)n, FARO_CALIBRATION_PAPER);
   faro_release *r = make_values("shuffle-bits", s, &p);
-  const faro_bits *b = (const faro_bits *)(const void *)r;
+  const faro_bits *b = faro_bits_in(r);
   const double root = sqrt((double)s);
   const double hat = s == 1 ? epsilon / 2 : epsilon / (18 * sqrt(log(2 / delta)));
   const double l = s == 1 ? log(2 / delta) : log(4 * (double)s / delta);
@@ -816,18 +898,18 @@ static void check_bits_of_002(size_t s, double n, double epsilon, double delta) 
   faro_release_destroy(r);
 }
 
-static void test_paper__bits_of_002_are_its_and_are_enough(void **state) {
+static void test_paper__published_bits_are_right_and_enough(void **state) {
   (void)state;
   const size_t counts[] = {1, 2, 7, 60};
   for (size_t i = 0; i < 4; i++)
     for (double n = 20; n < 1e5; n *= 12)
       for (double epsilon = 0.2; epsilon < 15; epsilon *= 4) {
-        check_bits_of_002(counts[i], n, epsilon, 1e-6);
-        check_bits_of_002(counts[i], n, epsilon, 0.25);
+        check_published_bits(counts[i], n, epsilon, 1e-6);
+        check_published_bits(counts[i], n, epsilon, 0.25);
       }
 }
 
-static void test_paper__002_ends_where_it_says(void **state) {
+static void test_paper__published_bits_end_where_they_say(void **state) {
   (void)state;
   const struct {
     size_t count;
@@ -852,7 +934,7 @@ static void test_paper__002_ends_where_it_says(void **state) {
   const char *const refuse[] = {"shuffle-bits", "shuffle-laplace"};
   for (int i = 0; i < 2; i++) {
     faro_error error = {0};
-    assert_int_equal(faro_release_create(&r, faro_release_kind_find(refuse[i]), &c, &p, &error),
+    assert_int_equal(faro_release_create(&r, faro_release_kind_find(refuse[i]), &c, &p, simulated(), &error),
                      FARO_INVALID);
     assert_int_equal(strncmp(error.message, "level must be event", 19), 0);
   }
@@ -907,7 +989,7 @@ static void test_honest__the_rest_alone_keeps_the_claim(void **state) {
                                      .honest = h,
                                      .calibration = FARO_CALIBRATION_TIGHT};
       faro_release *r = make_named("concurrent-bits", &p);
-      const faro_bits *s = (const faro_bits *)(const void *)r;
+      const faro_bits *s = faro_bits_in(r);
       double square = 0;
       double slack = 0;
       for (size_t i = 0; i < s->levels; i++) {
@@ -943,15 +1025,17 @@ static void test_honest__is_refused_by_name(void **state) {
     faro_release_params p = params(FARO_CALIBRATION_TIGHT);
     p.honest = bad[i];
     faro_error error = {0};
-    assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
-                     FARO_INVALID);
+    assert_int_equal(
+        faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, simulated(), &error),
+        FARO_INVALID);
     assert_non_null(strstr(error.message, "honest must be above 0 and at most 1 (got "));
   }
   faro_release_params p = params(FARO_CALIBRATION_PAPER);
   p.honest = 0.9;
   faro_error error = {0};
-  assert_int_equal(faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, &error),
-                   FARO_INVALID);
+  assert_int_equal(
+      faro_release_create(&r, faro_release_kind_find("shuffle-bits"), &c, &p, simulated(), &error),
+      FARO_INVALID);
   assert_non_null(strstr(error.message, "honest must be 1 under calibration paper (got 0.9)"));
 }
 
@@ -967,14 +1051,19 @@ int main(void) {
       cmocka_unit_test(test_gaussian__is_what_the_claim_rests_on),
       cmocka_unit_test(test_shares__compose_to_the_claim),
       cmocka_unit_test(test_amplified__returning_users_are_amplified_too),
-      cmocka_unit_test(test_double__at_user_level_where_rounds_split),
-      cmocka_unit_test(test_double__rounds_spread_over_releases_stay_within_the_budget),
       cmocka_unit_test(test_paper__claims_end_where_the_theorems_end),
       cmocka_unit_test(test_closed_form__matches_a_hand_computation),
       cmocka_unit_test(test_noise__none_is_exact_under_every_schedule),
-      cmocka_unit_test(test_randomize__deployment_takes_exact_noise_only),
+      cmocka_unit_test(test_kinds__rows_are_complete),
+      cmocka_unit_test(test_source__deployment_takes_exact_noise_only),
+      cmocka_unit_test(test_source__deployable_names_are_those_of_exact_kinds),
+      cmocka_unit_test(test_source__none_only_answers_questions),
+      cmocka_unit_test(test_source__one_party_does_not_play_the_others),
+      cmocka_unit_test(test_source__needs_its_stream),
+      cmocka_unit_test(test_all__claims_are_not_cut_off),
       cmocka_unit_test(test_bits__a_message_never_exceeds_its_bits),
       cmocka_unit_test(test_bits__the_shuffler_hands_on_totals_and_wipes_messages),
+      cmocka_unit_test(test_shuffler__counts_within_the_range),
       cmocka_unit_test(test_all__clip_whatever_they_are_given),
       cmocka_unit_test(test_all__refuse_batches_that_are_not_whole_or_not_possible),
       cmocka_unit_test(test_bits__impossible_noise_is_refused),
@@ -982,10 +1071,9 @@ int main(void) {
       cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),
       cmocka_unit_test(test_values__gaussian_noise_covers_every_entry),
       cmocka_unit_test(test_laplace__noise_follows_the_width),
-      cmocka_unit_test(test_laplace__doubling_counts_all_noises),
       cmocka_unit_test(test_shuffle_laplace__spends_what_amplification_leaves),
-      cmocka_unit_test(test_paper__bits_of_002_are_its_and_are_enough),
-      cmocka_unit_test(test_paper__002_ends_where_it_says),
+      cmocka_unit_test(test_paper__published_bits_are_right_and_enough),
+      cmocka_unit_test(test_paper__published_bits_end_where_they_say),
       cmocka_unit_test(test_honest__noise_rises_where_users_hide_among_each_other),
       cmocka_unit_test(test_honest__the_rest_alone_keeps_the_claim),
       cmocka_unit_test(test_honest__is_refused_by_name),

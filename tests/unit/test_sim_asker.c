@@ -427,10 +427,10 @@ static faro_cost cost_alone(const faro_cell *cell, bool fitted) {
   faro_study *study = NULL;
   faro_sim_rng sim;
   faro_sim_open(&sim, 99, 0, FARO_ROLE_USER);
-  assert_ok(faro_study_create(&study, cell->release, &p, error));
+  assert_ok(faro_study_create(&study, cell->release, &p, &sim, error));
   assert_ok(faro_study_allow(study, fits, error));
-  for (int i = 0; i < 100; i++) (void)faro_study_add(study, x, 1, 1, 0.1, &sim);
-  if (fitted) assert_ok(faro_study_fit(study, &question, &sim, &answer, error));
+  for (int i = 0; i < 100; i++) (void)faro_study_add(study, x, 1, 1, 0.1);
+  if (fitted) assert_ok(faro_study_fit(study, &question, &answer, error));
   const faro_cost cost = faro_study_cost(study);
   faro_study_destroy(study);
   return cost;

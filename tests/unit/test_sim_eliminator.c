@@ -108,9 +108,9 @@ static faro_experiment *parse_all(const char *environment, const char *learner, 
   char list[1000] = "";
   size_t used = 0;
   for (size_t k = 0; k < faro_release_kinds(); k++)
-    if (faro_release_kind_takes(faro_release_kind_at(k), true))
+    if (faro_release_kind_at(k)->phases)
       used += (size_t)snprintf(list + used, sizeof list - used, "%s{learner: %s, release: %s}",
-                               used ? ", " : "", learner, faro_release_kind_name(faro_release_kind_at(k)));
+                               used ? ", " : "", learner, faro_release_kind_at(k)->name);
   return parse_experiment(
       "environment: {name: %s, dimension: 3, arms: 7, draw: sphere}\nhorizon: %d\ninstances: 4\n"
       "delta: 0.01\nalgorithms: [%s]\n",
@@ -141,7 +141,7 @@ static void test_play__communication_is_users_times_bits(void **state) {
   size_t checked = 0;
   for (size_t c = 0; c < e->count; c++) { /* one number for each user; of bits, as many as the release says */
     const faro_play_record record = play_cell(&e->cell[c], 0);
-    const char *name = faro_release_kind_name(e->cell[c].release);
+    const char *name = e->cell[c].release->name;
     assert_true(record.users <= 2000);
     assert_true(record.sent >= record.users);
     if (strcmp(name, "local-bits") == 0 || strcmp(name, "shuffle-bits") == 0) continue;

@@ -64,7 +64,7 @@ static void test_error__with_noise_is_that_of_what_was_released(void **state) {
       if (!faro_release_kind_calibrates(kind, (faro_calibration)c)) continue;
       char more[60];
       snprintf(more, sizeof more, "calibration: %s", faro_calibration_name((faro_calibration)c));
-      faro_experiment *e = parse(faro_release_kind_name(kind), N, more);
+      faro_experiment *e = parse(kind->name, N, more);
       const faro_play_record record = play_cell(&e->cell[0], 2);
       double truth[N];
       naive_truth(&e->cell[0], 2, N, truth);
@@ -74,11 +74,12 @@ static void test_error__with_noise_is_that_of_what_was_released(void **state) {
       faro_sim_rng noise;
       faro_sim_open(&noise, PLAY_SEED, 2, FARO_ROLE_USER);
       assert_ok(faro_contribution_values(&contribution, 1, true, error));
-      assert_ok(faro_release_create(&release, kind, &contribution, &params, error));
+      assert_ok(
+          faro_release_create(&release, kind, &contribution, &params, faro_source_simulated(&noise), error));
       double worst = 0;
       for (size_t t = 1; t <= N; t++) {
         const double x = truth[t - 1] - (t > 1 ? truth[t - 2] : 0) - 0.5;
-        (void)faro_release_absorb(release, &x, 0, &noise);
+        (void)faro_release_absorb(release, &x, 0);
         const faro_statistics s = faro_release_statistics(release);
         double estimate = *s.sum + 0.5 * (double)s.users;
         if (c == FARO_CALIBRATION_TIGHT) estimate += 0.5 * (double)(t - s.users);

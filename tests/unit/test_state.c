@@ -19,14 +19,17 @@ static faro_release_params params(const char *kind) {
                                .calibration = FARO_CALIBRATION_TIGHT};
 }
 
-static faro_release *make(const char *kind) {
+static faro_release *make_from(const char *kind, faro_sim_rng *sim) {
   const faro_release_params p = params(kind);
   faro_contribution c;
   faro_release *r = NULL;
   assert_ok(faro_contribution_init(&c, D, 1, 0, 1, error));
-  assert_ok(faro_release_create(&r, faro_release_kind_find(kind), &c, &p, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(kind), &c, &p, faro_source_simulated(sim), error));
   return r;
 }
+
+static faro_sim_rng stream; /* of users and noise alike */
+static faro_release *make(const char *kind) { return make_from(kind, &stream); }
 
 static const char *const savable[] = {"central-tree",    "central-bits",      "shuffle-bits",
                                       "concurrent-bits", "shuffle-amplified", "local"};
@@ -41,18 +44,18 @@ static void absorb_batch(faro_release *r, faro_sim_rng *sim) {
   double x[D];
   for (int u = 0; u < B; u++) {
     const double y = draw_user(sim, x);
-    assert_int_equal(faro_release_absorb(r, x, y, sim), u == B - 1);
+    assert_int_equal(faro_release_absorb(r, x, y), u == B - 1);
   }
 }
 
-/* One batch by messages; of several shufflers the ones that are due report what users may have sent. */
+/* One batch by messages; where there are several shufflers, those that report tell what users may have sent. */
 static void analyze_batch(faro_release *r, faro_sim_rng *sim) {
   static uint64_t batch[B * LENGTH];
   double x[D];
-  size_t count = faro_release_due(r);
+  size_t count = faro_release_expected(r);
   if (faro_release_shufflers(r) > 1)
     for (size_t level = 0; level < count; level++) {
-      const faro_bits_level *l = &((const faro_bits *)(const void *)r)->level[level];
+      const faro_bits_level *l = &faro_bits_in(r)->level[level];
       const uint64_t users = B * l->unit;
       for (size_t i = 0; i < LENGTH; i++)
         batch[level * LENGTH + i] = users * l->low + (uint64_t)(100 * faro_sim_uniform(sim));
@@ -60,11 +63,11 @@ static void analyze_batch(faro_release *r, faro_sim_rng *sim) {
   else {
     for (int u = 0; u < B; u++) {
       const double y = draw_user(sim, x);
-      faro_release_rehearse(r, x, y, sim, batch + (ptrdiff_t)u * LENGTH);
+      assert_ok(faro_release_randomize(r, x, y, batch + (ptrdiff_t)u * LENGTH, error));
     }
-    count = faro_release_rehearse_shuffle(r, batch, sim);
+    count = faro_release_mix(r, batch);
   }
-  assert_ok(faro_release_analyze(r, batch, count, sim, error));
+  assert_ok(faro_release_analyze(r, batch, count, error));
 }
 
 static void assert_alike(const faro_release *a, const faro_release *b) {
@@ -73,7 +76,7 @@ static void assert_alike(const faro_release *a, const faro_release *b) {
   assert_memory_equal(one.sum, two.sum, LENGTH * sizeof *one.sum);
   assert_true(one.users == two.users && one.releases == two.releases);
   assert_true(faro_release_scale(a, 0) == faro_release_scale(b, 0));
-  assert_int_equal(faro_release_due(a), faro_release_due(b));
+  assert_int_equal(faro_release_expected(a), faro_release_expected(b));
   for (size_t level = 0; level < faro_release_shufflers(a); level++) {
     faro_shuffler_task first = {0};
     faro_shuffler_task second = {0};
@@ -92,8 +95,8 @@ static void *saved(const faro_release *r) {
   return state;
 }
 
-static faro_release *loaded(const char *kind, const void *state) {
-  faro_release *r = make(kind);
+static faro_release *loaded(const char *kind, const void *state, faro_sim_rng *sim) {
+  faro_release *r = make_from(kind, sim);
   assert_ok(faro_release_load(r, state, faro_release_state_size(r), error));
   return r;
 }
@@ -101,16 +104,16 @@ static faro_release *loaded(const char *kind, const void *state) {
 /* Stopped after every batch there is, it does the same from there to the end. */
 static void goes_on(const char *kind, void (*batch)(faro_release *, faro_sim_rng *)) {
   for (int stop = 0; stop <= BATCHES; stop++) {
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 3, (uint64_t)stop, FARO_ROLE_USER);
+    faro_sim_rng same;
+    faro_sim_open(&stream, 3, (uint64_t)stop, FARO_ROLE_USER);
     faro_release *r = make(kind);
-    for (int b = 0; b < stop; b++) batch(r, &sim);
+    for (int b = 0; b < stop; b++) batch(r, &stream);
     void *state = saved(r);
-    faro_release *next = loaded(kind, state);
-    faro_sim_rng same = sim;
+    faro_release *next = loaded(kind, state, &same);
+    same = stream;
     assert_alike(r, next);
     for (int b = stop; b < BATCHES; b++) {
-      batch(r, &sim);
+      batch(r, &stream);
       batch(next, &same);
       assert_alike(r, next);
     }
@@ -150,10 +153,9 @@ static void refused(faro_release *r, const void *state, size_t size, const char 
 static void test_state__other_sizes_are_refused(void **state) {
   (void)state;
   for (int k = 0; k < SAVABLE; k++) {
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 4, 0, FARO_ROLE_USER);
+    faro_sim_open(&stream, 4, 0, FARO_ROLE_USER);
     faro_release *r = make(savable[k]);
-    for (int b = 0; b < 5; b++) absorb_batch(r, &sim);
+    for (int b = 0; b < 5; b++) absorb_batch(r, &stream);
     unsigned char *whole = saved(r);
     const size_t size = faro_release_state_size(r);
     faro_release *fresh = make(savable[k]);
@@ -161,7 +163,7 @@ static void test_state__other_sizes_are_refused(void **state) {
       if (cut == size) continue;
       unsigned char *part = malloc(cut + 1);
       memcpy(part + 1, whole, cut < size ? cut : size); /* odd addresses are as good */
-      refused(fresh, part + 1, cut, cut < 8 ? "no state" : "");
+      refused(fresh, part + 1, cut, cut < 8 ? "not the state" : "");
       free(part);
     }
     free(whole);
@@ -175,10 +177,9 @@ static void test_state__nonsense_is_refused(void **state) {
   (void)state;
   static const uint64_t nonsense = UINT64_C(0x7ff8000000000001);
   for (int k = 0; k < SAVABLE; k++) {
-    faro_sim_rng sim;
-    faro_sim_open(&sim, 5, 0, FARO_ROLE_USER);
+    faro_sim_open(&stream, 5, 0, FARO_ROLE_USER);
     faro_release *r = make(savable[k]);
-    for (int b = 0; b < 5; b++) absorb_batch(r, &sim);
+    for (int b = 0; b < 5; b++) absorb_batch(r, &stream);
     unsigned char *bytes = saved(r);
     const size_t size = faro_release_state_size(r);
     faro_release *fresh = make(savable[k]);
@@ -201,20 +202,19 @@ static void test_state__bent_bytes_never_break_a_release(void **state) {
   (void)state;
   for (int k = 0; k < SAVABLE; k++)
     for (uint64_t run = 0; run < 300; run++) {
-      faro_sim_rng sim;
-      faro_sim_open(&sim, 6, run, FARO_ROLE_USER);
+      faro_sim_open(&stream, 6, run, FARO_ROLE_USER);
       faro_release *r = make(savable[k]);
-      for (int b = 0; b < (int)(run % BATCHES); b++) absorb_batch(r, &sim);
+      for (int b = 0; b < (int)(run % BATCHES); b++) absorb_batch(r, &stream);
       unsigned char *bytes = saved(r);
       const size_t size = faro_release_state_size(r);
       for (int flips = 0; flips < 3; flips++) {
-        const uint64_t place = faro_rng_next(&sim.rng) % (8 * size);
+        const uint64_t place = faro_rng_next(&stream.rng) % (8 * size);
         bytes[place / 8] ^= (unsigned char)(1U << place % 8);
       }
       faro_release *fresh = make(savable[k]);
       faro_error error = {0};
       if (faro_release_load(fresh, bytes, size, &error) == FARO_OK)
-        while (!faro_release_spent(fresh)) absorb_batch(fresh, &sim);
+        while (!faro_release_spent(fresh)) absorb_batch(fresh, &stream);
       else assert_true(error.message[0] != '\0');
       free(bytes);
       faro_release_destroy(fresh);
@@ -239,7 +239,8 @@ static void test_state__of_another_release_is_refused(void **state) {
     if (what == 1) p.horizon = 114;
     if (what == 2) p.contributions = 3;
     if (what == 4) p.delta = 2e-3;
-    assert_ok(faro_release_create(&other, faro_release_kind_find("local"), &c, &p, error));
+    assert_ok(
+        faro_release_create(&other, faro_release_kind_find("local"), &c, &p, faro_source_none(), error));
     refused(other, own, size, "other parameters");
     faro_release_destroy(other);
   }
@@ -249,17 +250,16 @@ static void test_state__of_another_release_is_refused(void **state) {
 
 static void test_state__is_for_batch_borders_and_fresh_releases(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 7, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 7, 0, FARO_ROLE_USER);
   faro_release *r = make("shuffle-bits");
   void *bytes = saved(r);
   const size_t size = faro_release_state_size(r);
   const double x[D] = {0.5};
   faro_error error = {0};
-  (void)faro_release_absorb(r, x, 1, &sim);
+  (void)faro_release_absorb(r, x, 1);
   assert_int_equal(faro_release_save(r, bytes, &error), FARO_INVALID);
   assert_non_null(strstr(error.message, "a batch is open"));
-  while (faro_release_statistics(r).releases == 0) (void)faro_release_absorb(r, x, 1, &sim);
+  while (faro_release_statistics(r).releases == 0) (void)faro_release_absorb(r, x, 1);
   refused(r, bytes, size, "released nothing yet");
   free(bytes);
   faro_release_destroy(r);
@@ -268,7 +268,7 @@ static void test_state__is_for_batch_borders_and_fresh_releases(void **state) {
 static void test_state__kinds_without_one_say_so(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
-    const char *name = faro_release_kind_name(faro_release_kind_at(k));
+    const char *name = faro_release_kind_at(k)->name;
     bool saves = strcmp(name, "local-bits") == 0;
     for (int i = 0; i < SAVABLE; i++) saves = saves || strcmp(name, savable[i]) == 0;
     faro_release *r = make(name);

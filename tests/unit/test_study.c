@@ -1,9 +1,10 @@
-/* study: what it gives to releases, what they cost together, and what it refuses. The releases pass
- * through the test's hands (support/watch.h). */
+/* study: what it gives to releases, what they cost together, and what it refuses. The releases pass through the test's
+ * hands (support/watch.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "release/real.h"
 #include "support/watch.h"
 
 enum { D = 3, GRAM = 6, PEOPLE = 256 };
@@ -20,11 +21,13 @@ static const faro_study_params usual = {.link = FARO_LINK_LOGISTIC,
                                         .delta = 1e-3,
                                         .calibration = FARO_CALIBRATION_TIGHT};
 
+static faro_sim_rng stream; /* of data and noise alike */
+
 static faro_study *make(const char *kind, const faro_study_params *params, uint64_t fits0, uint64_t fits1) {
   faro_study *s = NULL;
   const uint64_t fits[FARO_PARTS] = {fits0, fits1};
   watch_reset();
-  assert_ok(faro_study_create(&s, faro_release_kind_find(kind), params, error));
+  assert_ok(faro_study_create(&s, faro_release_kind_find(kind), params, &stream, error));
   assert_ok(faro_study_allow(s, fits, error));
   return s;
 }
@@ -51,7 +54,7 @@ static void fill(faro_study *s, uint64_t people, faro_sim_rng *sim) {
     double x[D];
     double y = 0;
     draw(sim, x, &y);
-    (void)faro_study_add(s, x, y, i % 3 == 0 ? 0 : 1, 0.2, sim);
+    (void)faro_study_add(s, x, y, i % 3 == 0 ? 0 : 1, 0.2);
   }
 }
 
@@ -63,7 +66,7 @@ static faro_question question_of(unsigned part) {
 static void test_takes__the_kinds_of_the_header(void **state) {
   (void)state;
   for (size_t i = 0; i < faro_release_kinds(); i++) {
-    const char *const name = faro_release_kind_name(faro_release_kind_at(i));
+    const char *const name = faro_release_kind_at(i)->name;
     const bool expected = !strcmp(name, "none") || !strcmp(name, "central-tree") ||
                           !strcmp(name, "central-factored") || !strcmp(name, "shuffle-bits");
     assert_int_equal(faro_study_takes(faro_release_kind_at(i)), expected);
@@ -73,7 +76,7 @@ static void test_takes__the_kinds_of_the_header(void **state) {
 static void refused(const char *kind, const faro_study_params *p, const char *text) {
   faro_study *s = NULL;
   faro_error why = {0};
-  assert_int_equal(faro_study_create(&s, faro_release_kind_find(kind), p, &why), FARO_INVALID);
+  assert_int_equal(faro_study_create(&s, faro_release_kind_find(kind), p, &stream, &why), FARO_INVALID);
   assert_null(s);
   if (!strstr(why.message, text)) fail_msg("\"%s\" does not say \"%s\"", why.message, text);
 }
@@ -110,8 +113,7 @@ static void test_sums__are_of_clipped_people_of_the_part(void **state) {
   (void)state;
   faro_study_params p = usual;
   p.people = 6;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 1, 0, FARO_ROLE_USER);
   faro_study *s = make("none", &p, 0, 0);
   const double nan = (double)NAN;
   const struct {
@@ -128,8 +130,7 @@ static void test_sums__are_of_clipped_people_of_the_part(void **state) {
                 {{1, 0, 0}, 1, 1, 0, 0, 0} /* too late */};
   double expected[FARO_PARTS][GRAM] = {{0}, {0}};
   for (int k = 0; k < 7; k++) {
-    assert_int_equal(faro_study_add(s, person[k].x, person[k].y, person[k].part, person[k].weight, &sim),
-                     k < 6);
+    assert_int_equal(faro_study_add(s, person[k].x, person[k].y, person[k].part, person[k].weight), k < 6);
     size_t at = 0;
     for (int i = 0; i < D; i++)
       for (int j = 0; j <= i; j++, at++)
@@ -146,25 +147,54 @@ static void test_sums__are_of_clipped_people_of_the_part(void **state) {
   faro_study_destroy(s);
 }
 
+/* Without a stream, and before fits are allowed, nothing is added and nothing is fitted. */
+static void test_study__takes_nobody_before_it_is_ready(void **state) {
+  (void)state;
+  const double x[D] = {1, 0, 0};
+  double theta[D];
+  faro_answer answer = {.theta = theta};
+  const faro_question question = question_of(0);
+  const uint64_t fits[FARO_PARTS] = {1, 1};
+  for (int ready = 0; ready < 2; ready++) {
+    faro_study *s = NULL;
+    faro_error why = {0};
+    assert_ok(faro_study_create(&s, &faro_release_central_tree, &usual, ready ? &stream : NULL, error));
+    if (!ready) assert_ok(faro_study_allow(s, fits, error));
+    assert_false(faro_study_add(s, x, 1, 0, 1));
+    assert_int_equal(faro_study_sum(s, 0).users, 0);
+    assert_int_equal(faro_study_fit(s, &question, &answer, &why), FARO_INVALID);
+    assert_non_null(strstr(why.message, ready ? "must be allowed" : "without a stream"));
+    assert_true(faro_study_noise(s, 0).scale[0] > 0); /* it answers questions */
+    faro_study_destroy(s);
+  }
+  faro_study *s = make("central-tree", &usual, 1, 1);
+  faro_question wrong = question;
+  wrong.part = FARO_PARTS;
+  faro_error why = {0};
+  assert_false(faro_study_add(s, x, 1, FARO_PARTS, 1));
+  assert_int_equal(faro_study_fit(s, &wrong, &answer, &why), FARO_INVALID);
+  faro_study_destroy(s);
+}
+
 static void test_sums__come_after_every_batch(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 2, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 2, 0, FARO_ROLE_USER);
   const double x[D] = {1, 0, 0};
   faro_study_params p = usual;
   p.people = 25;
   p.batch = 10;
   faro_study *s = make("central-factored", &p, 0, 0);
-  for (int i = 1; i <= 30; i++) assert_int_equal(faro_study_add(s, x, 1, 0, 1, &sim), i == 10 || i == 20);
+  for (int i = 1; i <= 30; i++) assert_int_equal(faro_study_add(s, x, 1, 0, 1), i == 10 || i == 20);
   faro_study_destroy(s);
   p.batch = 0;
   s = make("shuffle-bits", &p, 0, 0);
   assert_int_equal(faro_study_batch(s), 25);
-  for (int i = 1; i <= 30; i++) assert_int_equal(faro_study_add(s, x, 1, 0, 1, &sim), i == 25);
+  for (int i = 1; i <= 30; i++) assert_int_equal(faro_study_add(s, x, 1, 0, 1), i == 25);
   faro_study_destroy(s);
 }
 
-/* The default batch: under tight the whole number below the cube root of the people, and else 1. */
+/* Whoever says nothing has the whole number below the cube root of the people under tight, and sums after everybody where
+ * the published trees have them. */
 static void test_batch__of_nobody_s_choice(void **state) {
   (void)state;
   const uint64_t people[] = {1, 2, 7, 8, 9, 255, 256, 1000, 3374, 3375, 20000};
@@ -189,14 +219,12 @@ static void test_batch__of_nobody_s_choice(void **state) {
   }
 }
 
-/* Rows of both parts share one array: the exact fit of each sees its own, all of them and nothing
- * else. */
+/* Rows of both parts share one array: the exact fit of each sees its own, all of them and nothing else. */
 static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state) {
   (void)state;
-  faro_sim_rng sim;
   faro_study_params p = usual;
   for (unsigned part = 0; part < FARO_PARTS; part++) {
-    faro_sim_open(&sim, 3, 0, FARO_ROLE_USER);
+    faro_sim_open(&stream, 3, 0, FARO_ROLE_USER);
     faro_study *s = make("none", &p, 1, 1);
     double x[PEOPLE * D];
     double y[PEOPLE];
@@ -204,8 +232,8 @@ static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state)
     for (int i = 0; i < PEOPLE; i++) {
       double row[D];
       double reward = 0;
-      draw(&sim, row, &reward);
-      (void)faro_study_add(s, row, reward, i % 3 == 0 ? 0 : 1, 1, &sim);
+      draw(&stream, row, &reward);
+      (void)faro_study_add(s, row, reward, i % 3 == 0 ? 0 : 1, 1);
       if ((i % 3 == 0) != (part == 0)) continue;
       memcpy(x + count * D, row, sizeof row);
       y[count++] = reward;
@@ -214,7 +242,7 @@ static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state)
     double theta[D];
     faro_answer answer = {.theta = theta};
     const faro_question question = question_of(part);
-    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+    assert_ok(faro_study_fit(s, &question, &answer, error));
     assert_true(answer.bound == 0 && answer.noise == 0 && answer.steps == 0);
     double square = 0;
     for (int i = 0; i < D; i++) square += theta[i] * theta[i];
@@ -229,8 +257,7 @@ static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state)
   }
 }
 
-/* What is contributed to a fit's first step is the gradient at its start, of the part's people
- * alone. */
+/* What is contributed to a fit's first step is the gradient at its start, of the part's people alone. */
 static double first_step[D];
 static void keep_first(const watched *w, const double *prefix, const double *batch) {
   (void)prefix;
@@ -245,15 +272,14 @@ static void test_fit__asks_the_part_for_its_gradient(void **state) {
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   for (int k = 0; k < 2; k++)
     for (unsigned part = 0; part < FARO_PARTS; part++) {
-      faro_sim_rng sim;
-      faro_sim_open(&sim, 15, 0, FARO_ROLE_USER);
+      faro_sim_open(&stream, 15, 0, FARO_ROLE_USER);
       faro_study *s = make_for(kind[k], &usual, part);
       double expected[D] = {0, 0, 0};
       for (int i = 0; i < 100; i++) {
         double x[D];
         double y = 0;
-        draw(&sim, x, &y);
-        (void)faro_study_add(s, x, y, i % 3 == 0 ? 0 : 1, 1, &sim);
+        draw(&stream, x, &y);
+        (void)faro_study_add(s, x, y, i % 3 == 0 ? 0 : 1, 1);
         const double at = x[0] * start[0] + x[1] * start[1] + x[2] * start[2];
         for (int j = 0; (i % 3 == 0) == (part == 0) && j < D; j++)
           expected[j] += (1 / (1 + exp(-at)) - y) * x[j];
@@ -263,7 +289,7 @@ static void test_fit__asks_the_part_for_its_gradient(void **state) {
       faro_question question = question_of(part);
       question.start = start;
       watch_noise = keep_first;
-      assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+      assert_ok(faro_study_fit(s, &question, &answer, error));
       watch_noise = NULL;
       for (int j = 0; j < D; j++) assert_close(first_step[j], expected[j], 1e-12);
       faro_study_destroy(s);
@@ -272,8 +298,7 @@ static void test_fit__asks_the_part_for_its_gradient(void **state) {
 
 static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 4, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 4, 0, FARO_ROLE_USER);
   const double centre[D] = {3, 0, 4};
   const char *const kind[] = {"none", "central-tree", "shuffle-bits"};
   for (int k = 0; k < 3; k++) {
@@ -282,7 +307,7 @@ static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
     faro_answer answer = {.theta = theta};
     faro_question question = question_of(0);
     question.region.centre = centre;
-    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+    assert_ok(faro_study_fit(s, &question, &answer, error));
     assert_close(theta[0], 1.8, 1e-9); /* the point of the region nearest to zero */
     assert_close(theta[1], 0, 1e-9);
     assert_close(theta[2], 2.4, 1e-9);
@@ -293,8 +318,7 @@ static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
 
 /* ---- what it all costs, recomputed from the noise that is really there */
 
-/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit,
- * t]. */
+/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit, t]. */
 static double nodes_of(uint64_t leaves) {
   double most = 0;
   for (uint64_t leaf = 1; leaf <= leaves; leaf++) {
@@ -310,13 +334,12 @@ static double sd_of(const watched *w, size_t entry) {
   return ((const faro_real *)(const void *)w->release)->sd[entry];
 }
 
-/* The squared mu of someone whose z moves by `move` in L2, in everything that the release says.
- * Central kinds alone. */
+/* The squared mu of someone whose z moves by `move` in L2, in everything that the release says. Central kinds alone. */
 static double cost_of(const watched *w, double move) {
   double least = INFINITY;
   for (size_t i = 0; i < w->contribution.length; i++) least = fmin(least, sd_of(w, i));
   const uint64_t batches = w->params.horizon / w->params.batch;
-  const bool tree = !strcmp(faro_release_kind_name(w->kind), "central-tree");
+  const bool tree = !strcmp(w->kind->name, "central-tree");
   const double vectors =
       tree ? nodes_of(batches) : (double)w->params.contributions; /* that the person is in */
   return vectors * move * move / (least * least);
@@ -348,16 +371,15 @@ static double share_of(uint64_t index, uint64_t count) {
 
 static void test_budget__all_noise_together_is_what_the_claim_needs(void **state) {
   (void)state;
-  faro_sim_rng sim;
   const uint64_t allowed[][2] = {{1, 1}, {3, 2}, {0, 4}, {16, 1}};
   const double length = faro_link_mean(FARO_LINK_LOGISTIC, 2); /* |mean - y| over ||theta|| <= 2 */
   const double all = pow(faro_gaussian_mu(usual.epsilon, usual.delta), 2);
   for (int k = 0; k < 4; k++) {
-    faro_sim_open(&sim, 5, (uint64_t)k, FARO_ROLE_USER);
+    faro_sim_open(&stream, 5, (uint64_t)k, FARO_ROLE_USER);
     faro_study_params p = usual;
     p.batch = 4; /* 64 leaves: a tree is made for a power of two, and loses nothing here */
     faro_study *s = make("central-tree", &p, allowed[k][0], allowed[k][1]);
-    fill(s, PEOPLE, &sim);
+    fill(s, PEOPLE, &stream);
     bill b = {{0, 0}, 0};
     for (unsigned part = 0; part < FARO_PARTS; part++) {
       charge(&b, &watch[part], part, true, 0);
@@ -366,10 +388,9 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
         double theta[D];
         faro_answer answer = {.theta = theta};
         const faro_question question = question_of(part);
-        assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+        assert_ok(faro_study_fit(s, &question, &answer, error));
         const watched *w = &watch[watches - 1];
-        /* the release is gone: its noise comes from the answer, of which `window` steps are the
-         * mean */
+        /* the release is gone: its noise comes from the answer, of which `window` steps are the mean */
         const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
         const double stays = (double)answer.steps * pow(2 * length / sd, 2);
         assert_close(stays / (all * 2 / 3 * share_of(i, allowed[k][part])), 1, 1e-6);
@@ -393,12 +414,10 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
   }
 }
 
-/* Bit sums: what the accountant says of every release, added up. The other part's sum is never
- * published, so it costs nothing, and who is in that part adds zero to everything: half of what
- * staying costs. */
+/* Bit sums: what the accountant says of every release, added up. The other part's sum is never published, so it costs
+ * nothing, and who is in that part adds zero to everything: half of what staying costs. */
 static void check_bits(unsigned part, uint64_t allowed) {
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 6, part, FARO_ROLE_USER);
+  faro_sim_open(&stream, 6, part, FARO_ROLE_USER);
   faro_study *s = make("shuffle-bits", &usual, part == 0 ? allowed : 0, part == 1 ? allowed : 0);
   const double all = pow(faro_gaussian_mu(usual.epsilon, usual.delta), 2);
   const double most = part == 0 ? 1 : usual.steepest;
@@ -413,19 +432,19 @@ static void check_bits(unsigned part, uint64_t allowed) {
   assert_true(fabs(mu * faro_study_noise(s, part).scale[0] / most - 1) < 0.05);
   double bits = faro_study_cost(s).bits;
   assert_true(bits == faro_release_cost(watch[part].release).bits); /* of one sum */
-  fill(s, PEOPLE, &sim);
+  fill(s, PEOPLE, &stream);
   assert_int_equal(faro_study_sum(s, part).releases, 1);
   assert_int_equal(faro_study_sum(s, 1 - part).releases, 0);
   for (uint64_t i = 0; i < allowed; i++) {
     double theta[D];
     faro_answer answer = {.theta = theta};
     const faro_question question = question_of(part);
-    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+    assert_ok(faro_study_fit(s, &question, &answer, error));
     assert_in_range(answer.steps, 1, 16);
     const watched *w = &watch[watches - 1];
     assert_int_equal(w->params.grid, 35); /* 20 sqrt(3) = 34.6 */
     faro_release *again = NULL;
-    assert_ok(faro_release_create(&again, w->kind, &w->contribution, &w->params, error));
+    assert_ok(faro_release_create(&again, w->kind, &w->contribution, &w->params, faro_source_none(), error));
     assert_true(faro_release_gaussian(again, 2 * w->contribution.norm, &mu, &slack));
     const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
     assert_close(sd, faro_release_noise(again).scale[0] / sqrt((double)answer.steps), 1e-9);
@@ -462,8 +481,7 @@ static void test_budget__of_bits_is_kept(void **state) {
 /* zCDP by thirds, from scratch. */
 static void test_paper__noise_is_that_of_the_thirds(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 7, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 7, 0, FARO_ROLE_USER);
   faro_study_params p = usual;
   p.calibration = FARO_CALIBRATION_PAPER;
   const double l = log(3 / p.delta);
@@ -474,11 +492,11 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
     const double shift = sqrt(2) * p.steepest *
                          (k == 0 ? sqrt(nodes_of(PEOPLE)) : faro_factored_factors(PEOPLE, 1).sensitivity);
     assert_close(sd_of(&watch[1], 0) * sqrt(2 * rho) / shift, 1, 1e-6);
-    fill(s, PEOPLE, &sim);
+    fill(s, PEOPLE, &stream);
     double theta[D];
     faro_answer answer = {.theta = theta};
     const faro_question question = question_of(1);
-    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+    assert_ok(faro_study_fit(s, &question, &answer, error));
     const double n = PEOPLE;
     const double steps = floor(n * n * rho / 5 / (2 * (D + log(1 / p.failure))));
     assert_true(steps > 1 && answer.steps == (uint64_t)steps);
@@ -492,11 +510,11 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
   }
   p.people = p.horizon = 20000;
   faro_study *s = make("central-tree", &p, 0, 1);
-  fill(s, 20000, &sim);
+  fill(s, 20000, &stream);
   double theta[D];
   faro_answer answer = {.theta = theta};
   const faro_question question = question_of(1);
-  assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+  assert_ok(faro_study_fit(s, &question, &answer, error));
   assert_int_equal(answer.steps, 1000);
   faro_study_destroy(s);
 }
@@ -507,25 +525,24 @@ static void test_shuffled__fits_are_of_one_part(void **state) {
   const faro_calibration calibration[] = {FARO_CALIBRATION_TIGHT, FARO_CALIBRATION_PAPER};
   for (int k = 0; k < 2; k++)
     for (unsigned part = 0; part < FARO_PARTS; part++) {
-      faro_sim_rng sim;
-      faro_sim_open(&sim, 16, 0, FARO_ROLE_USER);
+      faro_sim_open(&stream, 16, 0, FARO_ROLE_USER);
       faro_study_params p = usual;
       p.calibration = calibration[k];
       faro_study *s = NULL;
       faro_error why = {0};
-      assert_ok(faro_study_create(&s, faro_release_kind_find("shuffle-bits"), &p, error));
+      assert_ok(faro_study_create(&s, faro_release_kind_find("shuffle-bits"), &p, &stream, error));
       const uint64_t both[FARO_PARTS] = {2, 1};
       assert_int_equal(faro_study_allow(s, both, &why), FARO_INVALID);
       assert_string_equal(why.message, "fits must be of one part alone for shuffle-bits (got 2 and 1)");
       const uint64_t one[FARO_PARTS] = {part == 0, part == 1}; /* and it can still be put right */
       assert_ok(faro_study_allow(s, one, error));
       assert_true(faro_study_claim(s)->proven);
-      fill(s, PEOPLE, &sim);
+      fill(s, PEOPLE, &stream);
       assert_int_equal(faro_study_sum(s, part).releases, 1);
       assert_int_equal(faro_study_sum(s, 1 - part).releases, 0);
       faro_study_destroy(s);
       s = make("shuffle-bits", &p, 0, 0); /* without fits both sums are out */
-      fill(s, PEOPLE, &sim);
+      fill(s, PEOPLE, &stream);
       assert_true(faro_study_sum(s, 0).releases == 1 && faro_study_sum(s, 1).releases == 1);
       faro_study_destroy(s);
     }
@@ -533,20 +550,19 @@ static void test_shuffled__fits_are_of_one_part(void **state) {
 
 static void test_paper__of_shuffled_bits_composes_as_published(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 8, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 8, 0, FARO_ROLE_USER);
   faro_study_params p = usual;
   p.calibration = FARO_CALIBRATION_PAPER;
   faro_study *s = make("shuffle-bits", &p, 0, 2);
   assert_true(faro_study_claim(s)->proven);
   watch_reset();
-  fill(s, PEOPLE, &sim);
+  fill(s, PEOPLE, &stream);
   assert_int_equal(faro_study_sum(s, 0).releases, 0);
   assert_int_equal(faro_study_sum(s, 1).releases, 1);
   double theta[D];
   faro_answer answer = {.theta = theta};
   const faro_question question = question_of(1);
-  assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+  assert_ok(faro_study_fit(s, &question, &answer, error));
   const faro_release_params *made = &watch[watches - 1].params;
   const double steps = (double)answer.steps;
   assert_close(made->epsilon, 0.25 / (2 * sqrt(2 * steps * log(2 / (p.delta / 4)))), 1e-12);
@@ -559,8 +575,7 @@ static void test_paper__of_shuffled_bits_composes_as_published(void **state) {
 
 static void test_figure__has_the_published_constants(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 9, 0, FARO_ROLE_USER);
   faro_study_params p = usual;
   p.link = FARO_LINK_PROBIT;
   p.steepest = 1 / sqrt(2 * acos(-1));
@@ -579,11 +594,11 @@ static void test_figure__has_the_published_constants(void **state) {
     assert_close(sd_of(&watch[part], 1), node / sqrt(2), 1e-9); /* beside it */
     assert_close(sd_of(&watch[part], 2), node, 1e-9);
   }
-  fill(s, 5000, &sim);
+  fill(s, 5000, &stream);
   double theta[D];
   faro_answer answer = {.theta = theta};
   const faro_question question = question_of(1);
-  assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+  assert_ok(faro_study_fit(s, &question, &answer, error));
   assert_int_equal(answer.steps, 20); /* 3333 people: one batch of 2048 in each of 20 epochs */
   const watched *w = &watch[watches - 1];
   assert_int_equal(w->params.batch, 2048);
@@ -624,26 +639,25 @@ static void test_claim__says_what_it_rests_on(void **state) {
 
 static void test_ledger__refuses_fits_beyond_those_allowed(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 10, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 10, 0, FARO_ROLE_USER);
   const char *const kind[] = {"none", "central-tree", "shuffle-bits"};
   for (int k = 0; k < 3; k++) {
     faro_study *s = make(kind[k], &usual, 2, 0);
-    fill(s, 50, &sim);
+    fill(s, 50, &stream);
     double theta[D] = {7, 7, 7};
     faro_answer answer = {.theta = theta};
     faro_error why = {0};
     faro_question question = question_of(1);
-    assert_int_equal(faro_study_fit(s, &question, &sim, &answer, &why), FARO_INVALID);
+    assert_int_equal(faro_study_fit(s, &question, &answer, &why), FARO_INVALID);
     assert_string_equal(why.message, "fits of part 1 are used up (0 allowed)");
     question.part = 0;
-    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
-    fill(s, 50, &sim);
-    assert_ok(faro_study_fit(s, &question, &sim, &answer, error));
+    assert_ok(faro_study_fit(s, &question, &answer, error));
+    fill(s, 50, &stream);
+    assert_ok(faro_study_fit(s, &question, &answer, error));
     const size_t before = watches;
     theta[0] = theta[1] = theta[2] = 7;
     why = (faro_error){0};
-    assert_int_equal(faro_study_fit(s, &question, &sim, &answer, &why), FARO_INVALID);
+    assert_int_equal(faro_study_fit(s, &question, &answer, &why), FARO_INVALID);
     assert_string_equal(why.message, "fits of part 0 are used up (2 allowed)");
     assert_int_equal(watches, before);
     assert_true(theta[0] == 7 && theta[1] == 7 && theta[2] == 7);
@@ -657,10 +671,9 @@ static void test_ledger__refuses_fits_beyond_those_allowed(void **state) {
 
 static void test_fit__that_cannot_be_spends_nothing(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 11, 0, FARO_ROLE_USER);
   faro_study *s = make("central-tree", &usual, 1, 1);
-  fill(s, 50, &sim);
+  fill(s, 50, &stream);
   double theta[D];
   faro_answer answer = {.theta = theta};
   const double indefinite[GRAM] = {1, 2, 1, 0, 0, 1};
@@ -675,19 +688,19 @@ static void test_fit__that_cannot_be_spends_nothing(void **state) {
   bad[4].curvature = flat;
   for (int i = 0; i < 5; i++) {
     faro_error why = {0};
-    assert_int_equal(faro_study_fit(s, &bad[i], &sim, &answer, &why), FARO_INVALID);
+    assert_int_equal(faro_study_fit(s, &bad[i], &answer, &why), FARO_INVALID);
     assert_true(why.message[0] != '\0');
   }
   assert_int_equal(faro_study_left(s, 0), 1);
   bad[4].curvature = thin; /* that will do */
-  assert_ok(faro_study_fit(s, &bad[4], &sim, &answer, error));
+  assert_ok(faro_study_fit(s, &bad[4], &answer, error));
   assert_true(isfinite(theta[0] + theta[1] + theta[2]) && isfinite(answer.bound));
   faro_study_destroy(s);
   s = make("shuffle-bits", &usual, 1, 0); /* one alone would not be hidden */
-  fill(s, 1, &sim);
+  fill(s, 1, &stream);
   faro_error why = {0};
   const faro_question question = question_of(0);
-  assert_int_equal(faro_study_fit(s, &question, &sim, &answer, &why), FARO_INVALID);
+  assert_int_equal(faro_study_fit(s, &question, &answer, &why), FARO_INVALID);
   assert_int_equal(faro_study_left(s, 0), 1);
   faro_study_destroy(s);
 }
@@ -698,7 +711,7 @@ static void test_allow__refuses_what_leaves_too_little(void **state) {
   p.epsilon = 0.001;
   p.delta = 1e-9;
   faro_study *s = NULL;
-  assert_ok(faro_study_create(&s, faro_release_kind_find("central-tree"), &p, error));
+  assert_ok(faro_study_create(&s, faro_release_kind_find("central-tree"), &p, &stream, error));
   faro_error why = {0};
   const uint64_t many[FARO_PARTS] = {1000001, 0};
   assert_int_equal(faro_study_allow(s, many, &why), FARO_INVALID);
@@ -709,8 +722,8 @@ static void test_allow__refuses_what_leaves_too_little(void **state) {
   faro_study_destroy(s);
 }
 
-/* What only the last and dearest fit could not do, neither in noise bits nor in what its steps have
- * to spend, is refused before anybody comes; with fewer fits it goes. */
+/* What only the last and dearest fit could not do, neither in noise bits nor in what its steps have to spend, is refused before
+ * anybody comes; with fewer fits it goes. */
 static void test_allow__tries_the_dearest_fit(void **state) {
   (void)state;
   const struct {
@@ -730,7 +743,7 @@ static void test_allow__tries_the_dearest_fit(void **state) {
     p.epsilon = at[i].epsilon;
     p.delta = at[i].delta;
     faro_study *s = NULL;
-    assert_ok(faro_study_create(&s, faro_release_kind_find("shuffle-bits"), &p, error));
+    assert_ok(faro_study_create(&s, faro_release_kind_find("shuffle-bits"), &p, &stream, error));
     faro_error why = {0};
     const uint64_t many[FARO_PARTS] = {0, at[i].refused};
     assert_int_equal(faro_study_allow(s, many, &why), FARO_INVALID);
@@ -744,7 +757,7 @@ static void test_allow__tries_the_dearest_fit(void **state) {
 }
 
 /* Wild people leave everything finite, and no gradient longer than its bound. */
-static void check_wild(const char *kind, unsigned part, faro_sim_rng *sim) {
+static void check_wild(const char *kind, unsigned part) {
   const double wild[] = {0, 1, -3, 1e200, (double)INFINITY, -(double)INFINITY, (double)NAN, 5e-324};
   faro_study_params p = usual;
   p.link = FARO_LINK_POISSON;
@@ -752,13 +765,13 @@ static void check_wild(const char *kind, unsigned part, faro_sim_rng *sim) {
   faro_study *s = make_for(kind, &p, part);
   for (int i = 0; i < PEOPLE; i++) {
     const double x[D] = {wild[i % 8], wild[i / 8 % 8], wild[i / 64 % 8]};
-    (void)faro_study_add(s, x, wild[i % 7], (unsigned)i % 2, wild[i % 5], sim);
+    (void)faro_study_add(s, x, wild[i % 7], (unsigned)i % 2, wild[i % 5]);
   }
   double theta[D];
   faro_answer answer = {.theta = theta};
   const faro_question question = question_of(part);
   for (int i = 0; i < GRAM; i++) assert_true(isfinite(faro_study_sum(s, part).sum[i]));
-  assert_ok(faro_study_fit(s, &question, sim, &answer, error));
+  assert_ok(faro_study_fit(s, &question, &answer, error));
   assert_true(isfinite(theta[0] + theta[1] + theta[2]) && answer.bound >= 0 && isfinite(answer.bound));
   if (strcmp(kind, "none") != 0)
     assert_close(watch[watches - 1].contribution.norm, exp(2), 1e-9); /* the mean at the far end */
@@ -769,11 +782,10 @@ static void check_wild(const char *kind, unsigned part, faro_sim_rng *sim) {
 
 static void test_add__takes_anything(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 12, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 12, 0, FARO_ROLE_USER);
   const char *const kind[] = {"none", "central-factored", "shuffle-bits"};
   for (int k = 0; k < 3; k++)
-    for (unsigned part = 0; part < FARO_PARTS; part++) check_wild(kind[k], part, &sim);
+    for (unsigned part = 0; part < FARO_PARTS; part++) check_wild(kind[k], part);
 }
 
 static void test_memory__every_allocation_may_fail(void **state) {
@@ -786,8 +798,7 @@ static void test_memory__every_allocation_may_fail(void **state) {
     bool done = false;
     size_t rehearsals = 0;
     for (size_t n = 1; !done; n++) {
-      faro_sim_rng sim;
-      faro_sim_open(&sim, 13, 0, FARO_ROLE_USER);
+      faro_sim_open(&stream, 13, 0, FARO_ROLE_USER);
       faro_study *s = NULL;
       faro_error why = {0};
       const uint64_t fits[FARO_PARTS] = {k < 3, 1};
@@ -796,11 +807,11 @@ static void test_memory__every_allocation_may_fail(void **state) {
       const faro_question question = question_of(1);
       watch_reset();
       alloc_fail_at(n);
-      faro_status status = faro_study_create(&s, faro_release_kind_find(kind[k]), &p, &why);
+      faro_status status = faro_study_create(&s, faro_release_kind_find(kind[k]), &p, &stream, &why);
       if (status == FARO_OK) status = faro_study_allow(s, fits, &why);
       if (status == FARO_OK) {
-        fill(s, 20, &sim);
-        status = faro_study_fit(s, &question, &sim, &answer, &why);
+        fill(s, 20, &stream);
+        status = faro_study_fit(s, &question, &answer, &why);
         assert_int_equal(faro_study_left(s, 1), status == FARO_OK ? 0 : 1);
       } else if (s) { /* the rehearsal failed: nothing is settled, and it may be tried again */
         alloc_fail_at(0);
@@ -821,11 +832,10 @@ static void test_memory__every_allocation_may_fail(void **state) {
 
 static void test_add__allocates_nothing(void **state) {
   (void)state;
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 14, 0, FARO_ROLE_USER);
+  faro_sim_open(&stream, 14, 0, FARO_ROLE_USER);
   faro_study *s = make("central-tree", &usual, 1, 1);
   alloc_reset();
-  fill(s, PEOPLE, &sim);
+  fill(s, PEOPLE, &stream);
   assert_int_equal(alloc_count(), 0);
   faro_study_destroy(s);
 }
@@ -835,6 +845,7 @@ int main(void) {
       cmocka_unit_test(test_takes__the_kinds_of_the_header),
       cmocka_unit_test(test_create__names_what_is_wrong),
       cmocka_unit_test(test_sums__are_of_clipped_people_of_the_part),
+      cmocka_unit_test(test_study__takes_nobody_before_it_is_ready),
       cmocka_unit_test(test_sums__come_after_every_batch),
       cmocka_unit_test(test_batch__of_nobody_s_choice),
       cmocka_unit_test(test_fit__without_privacy_is_the_minimiser_of_the_part),

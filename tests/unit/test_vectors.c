@@ -66,9 +66,8 @@ static void describe_campaign(faro_text *out, const loaded *l) {
   char digest[2 * FARO_DIGEST_BYTES + 1];
   if (faro_campaign_open(&c, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
     return faro_text_add(out, "refused: %s", e.message);
-  faro_text_add(out, "ok: id %s, release %s, %zu bytes a report, digest %s", c.id,
-                faro_release_kind_name(c.release), faro_wire_report_size(&c),
-                faro_hex_write(c.digest, FARO_DIGEST_BYTES, digest));
+  faro_text_add(out, "ok: id %s, release %s, %zu bytes a report, digest %s", c.id, c.release->name,
+                faro_wire_report_size(&c), faro_hex_write(c.digest, FARO_DIGEST_BYTES, digest));
 }
 
 static void describe_policy(faro_text *out, const loaded *l) {
@@ -630,8 +629,8 @@ static void emit_notice(const faro_campaign *c, const char *end, const char *wha
   memcpy(part + 4, notice + 4, sizeof part - 4);
   crypto_sign_detached(notice + FARO_BATCH_HEAD, NULL, part, sizeof part, key->secret);
   faro_hex_write(notice, sizeof notice, digits);
-  snprintf(file, sizeof file, "notice-%s-%s", faro_release_kind_name(c->release), end);
-  snprintf(with, sizeof with, "campaign-%s", faro_release_kind_name(c->release));
+  snprintf(file, sizeof file, "notice-%s-%s", c->release->name, end);
+  snprintf(with, sizeof with, "campaign-%s", c->release->name);
   emit(file, "notice", with, what, digits,
        strcmp(end, "cut") == 0 ? 2 * sizeof notice - 1 : 2 * sizeof notice);
 }

@@ -115,23 +115,23 @@ static void test_campaign__shufflers_are_active_when_the_release_says_so(void **
   const faro_campaign c = opened(1, 1);
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
-  assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params, error));
-  assert_ok(faro_release_prepare(release, error));
   assert_ok(faro_secure_open(&secure, error));
+  assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params,
+                                faro_source_all_parties(secure), error));
   assert_int_equal(c.batches, 20);
   uint64_t message[3 * 2];
   assert_int_equal(faro_release_message_size(release), sizeof message);
   bool some = false;
   for (uint64_t b = 0; b < c.batches; b++) {
     const double x = 1;
-    assert_ok(faro_release_randomize(release, &x, 1, secure, message, error));
+    assert_ok(faro_release_randomize(release, &x, 1, message, error));
     for (size_t level = 0; level < 3; level++) {
       assert_int_equal(faro_campaign_active(&c, level, b), message[2 * level] + message[2 * level + 1] > 0);
       some = some || !faro_campaign_active(&c, level, b);
       assert_true((int64_t)message[2 * level] <= c.most[level]);
       assert_true((int64_t)message[2 * level] >= (faro_campaign_active(&c, level, b) ? c.least[level] : 0));
     }
-    for (uint64_t u = 0; u < c.params.batch; u++) (void)faro_release_absorb_secure(release, &x, 1, secure);
+    for (uint64_t u = 0; u < c.params.batch; u++) (void)faro_release_absorb(release, &x, 1);
   }
   assert_true(some);
   assert_false(faro_campaign_active(&c, 0, c.batches));
@@ -299,9 +299,10 @@ static void randomized(const faro_campaign *c, uint64_t *numbers) {
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
   double x[16] = {0.5, -0.5};
-  assert_ok(faro_release_create(&release, c->release, &c->contribution, &c->params, error));
   assert_ok(faro_secure_open(&secure, error));
-  assert_ok(faro_release_randomize(release, x, 0.25, secure, numbers, error));
+  assert_ok(faro_release_create(&release, c->release, &c->contribution, &c->params,
+                                faro_source_client(secure), error));
+  assert_ok(faro_release_randomize(release, x, 0.25, numbers, error));
   faro_secure_close(secure);
   faro_release_destroy(release);
 }
@@ -420,7 +421,7 @@ static void test_report__entries_end_where_the_release_ends(void **state) {
 }
 
 /* What the wire lets through, the release takes: nobody can make a batch that is refused as a whole. */
-static void test_report__what_is_within_limits_is_sound(void **state) {
+static void test_report__what_is_within_limits_is_valid(void **state) {
   (void)state;
   for (size_t i = 0; i < FORMS; i++) {
     faro_campaign c = opened(i, 3);
@@ -429,12 +430,12 @@ static void test_report__what_is_within_limits_is_sound(void **state) {
     for (int side = 0; side < 2; side++) {
       faro_release *release = NULL;
       faro_secure_rng *secure = NULL;
-      assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params, error));
-      assert_ok(faro_release_prepare(release, error));
       assert_ok(faro_secure_open(&secure, error));
+      assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params,
+                                    faro_source_server(secure), error));
       int64_t *batch = malloc(c.params.batch * 9 * sizeof *batch);
       for (size_t k = 0; k < c.params.batch * 9; k++) batch[k] = side ? c.most[0] : c.least[0];
-      assert_ok(faro_release_analyze_secure(release, batch, c.params.batch, secure, error));
+      assert_ok(faro_release_analyze(release, batch, c.params.batch, error));
       free(batch);
       faro_secure_close(secure);
       faro_release_destroy(release);
@@ -694,7 +695,7 @@ int main(void) {
       cmocka_unit_test(test_report__of_one_client_cannot_be_told_from_another_by_its_size),
       cmocka_unit_test(test_report__boxes_of_two_policies_cannot_be_told_apart),
       cmocka_unit_test(test_report__entries_end_where_the_release_ends),
-      cmocka_unit_test(test_report__what_is_within_limits_is_sound),
+      cmocka_unit_test(test_report__what_is_within_limits_is_valid),
       cmocka_unit_test(test_batch__comes_back_and_only_whole),
       cmocka_unit_test(test_notice__is_of_one_head_and_one_key),
       cmocka_unit_test(test_notice__cannot_be_made_from_what_is_signed_as_a_batch),

@@ -1,16 +1,15 @@
-/* central-laplace: a trusted server adds Laplace noise to the sum of each batch; epsilon alone, delta is 0. 003 Alg. 1, for
- * the rewards of one arm. */
-#include "release/kind.h"
+/* central-laplace: a trusted server adds Laplace noise to the sum of each batch; epsilon alone,
+ * delta is 0. Hanna et al. 2022, Alg. 1, for the rewards of one arm. */
+#include "release/shares.h"
 
 const faro_release_kind faro_release_central_laplace = {
     .name = "central-laplace",
     .summary = "Laplace noise on the sum of each batch, delta 0; the server is trusted",
+    .cite = "Hanna et al. 2022",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
     .phases = true,
     .splits = true,
+    .mechanism = &faro_mechanism_real,
     .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
-    .thicken = faro_laplace_thicken,
-    .randomize = faro_plain_randomize,
-    FARO_REAL_KIND,
 };

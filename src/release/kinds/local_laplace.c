@@ -1,15 +1,15 @@
-/* local-laplace: every user adds Laplace noise before sending; epsilon alone, delta is 0. 003 Alg. 2. */
-#include "release/kind.h"
+/* local-laplace: every user adds Laplace noise before sending; epsilon alone, delta is 0. Hanna et
+ * al. 2022, Alg. 2. */
+#include "release/shares.h"
 
 const faro_release_kind faro_release_local_laplace = {
     .name = "local-laplace",
     .summary = "Laplace noise at every user, delta 0; nobody is trusted",
+    .cite = "Hanna et al. 2022",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
     .phases = true,
     .splits = true,
+    .mechanism = &faro_mechanism_real,
     .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
-    .thicken = faro_laplace_thicken,
-    .randomize = faro_laplace_randomize,
-    FARO_REAL_KIND,
 };

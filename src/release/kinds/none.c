@@ -1,5 +1,5 @@
 /* none: the raw sums. For comparison, and for data that is not private. */
-#include "release/kind.h"
+#include "release/release.h"
 
 static faro_status calibrate(faro_release *r, faro_error *error) {
   (void)error;
@@ -13,7 +13,6 @@ const faro_release_kind faro_release_none = {
     .trust = FARO_TRUST_NONE,
     .least_batch = 1,
     .phases = true,
+    .mechanism = &faro_mechanism_real,
     .calibrate = {calibrate, calibrate, calibrate},
-    .randomize = faro_plain_randomize,
-    FARO_REAL_KIND,
 };

@@ -1,18 +1,20 @@
-/* central: a trusted server adds Gaussian noise to the sum of each batch. The users of different batches are others, so
- * every batch has the whole budget, and running sums add up: the noise grows with the square root of the releases, where a
- * tree's grows with their logarithm. For algorithms that need the sum of a batch by itself: 002 Alg. 1, central model. */
+/* central: a trusted server adds Gaussian noise to the sum of each batch. Different batches have
+ * different users, so every batch has the whole budget, and running sums add up: the noise grows
+ * with the square root of the releases, where a tree's grows with their logarithm. For algorithms
+ * that need the sum of a batch by itself: Li, Zhou & Ji 2022, Alg. 1, central model. */
 #include <math.h>
 
-#include "release/kind.h"
+#include "release/real.h"
+#include "release/shares.h"
 
 static void set(faro_release *r, double sigma) {
   faro_set_gaussian(r, sigma, 1, 1);
   faro_set_scale(r, sqrt((double)r->batches));
 }
 
-/* 002 section 4.1 and App. C: sigma_nc.
- * DEVIATION: 002 has no theorem for returning users; a batch's share is that of advanced composition. What is proven
- * comes from the exact Gaussian mechanism: mu^2 adds. */
+/* Li, Zhou & Ji 2022, section 4.1 and App. C: sigma_nc.
+ * DEVIATION: they have no theorem for returning users; a batch's share is that of advanced
+ * composition. What is proven comes from the exact Gaussian mechanism: mu^2 adds. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const double sigma = faro_classical_sigma(r, faro_advanced_share(r));
@@ -22,7 +24,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   r->mu = shift;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, proven <= r->params.epsilon,
-      "Gaussian noise of 002 on each batch%s; the exact Gaussian mechanism gives epsilon %.3g",
+      "Gaussian noise of Li, Zhou & Ji 2022 on each batch%s; the exact Gaussian mechanism gives epsilon %.3g",
       r->repeats > 1 ? " (it has no theorem for returning users)" : "", proven);
   return FARO_OK;
 }
@@ -42,12 +44,11 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
 const faro_release_kind faro_release_central = {
     .name = "central",
     .summary = "Gaussian noise on the sum of each batch; the server is trusted",
+    .cite = "Li, Zhou & Ji 2022",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
     .phases = true,
     .splits = true,
+    .mechanism = &faro_mechanism_real,
     .calibrate = {calibrate_paper, NULL, calibrate_tight},
-    .thicken = faro_gaussian_thicken,
-    .randomize = faro_plain_randomize,
-    FARO_REAL_KIND,
 };

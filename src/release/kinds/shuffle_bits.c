@@ -1,22 +1,23 @@
-/* shuffle-bits: bit sums of each batch, one shuffler. P_Vec, 000 Alg. 5-7; see bits.c. */
+/* shuffle-bits: bit sums of each batch, one shuffler. P_Vec, Chowdhury & Zhou 2022, Alg. 5-7; see
+ * bits.c. */
 #include <math.h>
 
 #include "release/bits.h"
-
-static faro_status init(faro_release *r, faro_error *error) { return faro_bits_init(r, 1, 1, error); }
+#include "release/shares.h"
 
 static faro_status set(faro_release *r, double step, double bits, faro_error *error) {
-  const faro_status status = faro_bits_set(r, 0, bits, error);
-  return status == FARO_OK ? faro_bits_fix(r, step, error) : status;
+  const faro_status status = faro_bits_set_noise(r, 0, bits, error);
+  return status == FARO_OK ? faro_bits_set_step(r, step, error) : status;
 }
 
-/* What 002 prints for n users and s numbers each, in an interval of width w = 2 B: noise bits for a unit of 1 / g.
- *   vectors  Alg. 2, Theorem A.2     epsilon^ = epsilon / (18 sqrt(ln(2/delta))), over which entries are composed
- *   scalars  Alg. 4, Lemma C.5       epsilon^ = epsilon / 2 */
+/* What Li, Zhou & Ji 2022 print for n users and s numbers each, in an interval of width w = 2 B:
+ * noise bits for a unit of 1 / g.
+ *   vectors  Alg. 2, Theorem A.2   epsilon^ = epsilon / (18 sqrt(ln(2/delta))), entries composed
+ *   scalars  Alg. 4, Lemma C.5     epsilon^ = epsilon / 2 */
 typedef struct vector_plan {
   double hat; /* epsilon^ */
-  double log; /* ln(4 s / delta), of a scalar ln(2/delta) */
-  double g;   /* at least so many steps for 2 Delta_2 = w sqrt(s) */
+  double log; /* ln(4 s / delta); scalars: ln(2/delta) */
+  double g;   /* the least number of steps for 2 Delta_2 = w sqrt(s) */
   double end; /* of the range of epsilon */
   const char *by, *beyond;
 } vector_plan;
@@ -27,39 +28,47 @@ static vector_plan plan_values(const faro_release *r) {
   const double s = (double)r->contribution.length;
   const double n = (double)r->params.batch;
   if (r->contribution.length == 1)
-    return (vector_plan){epsilon / 2, log(2 / delta),  fmax(sqrt(n), 10),
-                         30,          "002 Lemma C.5", ", outside its range (epsilon < 30, delta < 1/2)"};
+    return (vector_plan){.hat = epsilon / 2,
+                         .log = log(2 / delta),
+                         .g = fmax(sqrt(n), 10),
+                         .end = 30,
+                         .by = "Li, Zhou & Ji 2022, Lemma C.5",
+                         .beyond = ", outside its range (epsilon < 30, delta < 1/2)"};
   const double hat = epsilon / (18 * sqrt(log(2 / delta)));
   const double l = log(4 * s / delta);
   const double g = fmax(hat * sqrt(n) / (6 * sqrt(5 * l)), fmax(sqrt(s), 10));
-  return (vector_plan){hat, l, g, 15, "002 Theorem A.2", ", outside its range (epsilon < 15, delta < 1/2)"};
+  return (vector_plan){.hat = hat,
+                       .log = l,
+                       .g = g,
+                       .end = 15,
+                       .by = "Li, Zhou & Ji 2022, Theorem A.2",
+                       .beyond = ", outside its range (epsilon < 15, delta < 1/2)"};
 }
 
 /* b = ceil(180 g^2 ln(..) / (epsilon^^2 n)) noise bits of each user.
- * DEVIATION: 002 gives them the bias p = 90 g^2 ln(..) / (b epsilon^^2 n), which is 1/2 before b is rounded up; here they
- * are fair. The lemma behind asks for b n p of at least so much and p <= 1/2, and fair bits have more.
- * DEVIATION: 002 Alg. 2 puts an entry, within [-B, B], on a grid over [-Delta_2, Delta_2]. The same steps over [-B, B]
- * alone leave noise and sensitivity as they are, and a user sends fewer bits. A whole number of steps, rounded up. */
+ * DEVIATION: Li, Zhou & Ji 2022 give them the bias p = 90 g^2 ln(..) / (b epsilon^^2 n), which is
+ * 1/2 before b is rounded up; here they are fair. Their lemma needs a least b n p and p <= 1/2, and
+ * fair bits have more.
+ * DEVIATION: their Alg. 2 puts an entry, within [-B, B], on a grid over [-Delta_2, Delta_2]. The
+ * same steps over [-B, B] alone leave noise and sensitivity as they are, and a user sends fewer
+ * bits. A whole number of steps, rounded up. */
 static faro_status calibrate_values(faro_release *r, faro_error *error) {
-  if (r->repeats > 1)
-    return faro_fail(
-        error, FARO_INVALID,
-        "level must be event for shuffle-bits under calibration paper on plain vectors: 002 has no "
-        "theorem for users who return");
+  const faro_status status = faro_refuse_returning(r, " on plain vectors", "Li, Zhou & Ji 2022", error);
+  if (status != FARO_OK) return status;
   const vector_plan p = plan_values(r);
-  const double root = r->contribution.norm / r->contribution.entry; /* of values sqrt(s), of a ball 1 */
-  const double steps = ceil(p.g / root);                            /* of an entry */
+  const double root = r->contribution.norm / r->contribution.entry; /* values: sqrt(s); a ball: 1 */
+  const double steps = ceil(p.g / root);                            /* per entry */
   const double g = steps * root;
   const bool inside = r->params.epsilon < p.end && r->params.delta < 0.5;
   r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, inside, "%s%s", p.by,
                              inside ? "" : p.beyond);
-  ((faro_bits *)(void *)r)->fair = true;
+  faro_bits_of(r)->fair = true;
   return set(r, 2 * r->contribution.entry / steps,
              ceil(180 * g * g * p.log / (p.hat * p.hat * (double)r->params.batch)), error);
 }
 
-/* Plain vectors as above. Moments: 000 Theorem C.1; for users who return Theorem E.5, which has 10^7 ln(2/delta) M in
- * place of 24e4 and splits delta. */
+/* Plain vectors as above. Moments: Chowdhury & Zhou 2022, Theorem C.1; for users who return Theorem
+ * E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   if (r->contribution.gram == 0) return calibrate_values(r, error);
   const double epsilon = r->params.epsilon;
@@ -68,13 +77,13 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double batch = (double)r->params.batch;
   const double times = (double)r->repeats;
   const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
-  const double each =
-      epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4)); /* of a batch, E.5 */
+  const double each = /* of a batch, E.5 */
+      epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4));
   const bool composes = r->repeats == 1 || faro_advanced_epsilon(each, times, delta / 2) <= epsilon;
   const bool inside = epsilon <= 15 && delta < 0.5 && composes;
   const char *const beyond = inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)";
-  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside, "000 Theorem %s%s",
-                             r->repeats > 1 ? "E.5" : "C.1", beyond);
+  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside,
+                             "Chowdhury & Zhou 2022, Theorem %s%s", r->repeats > 1 ? "E.5" : "C.1", beyond);
   const double factor = r->repeats > 1 ? 1e7 * log(2 / delta) * times : 24e4;
   const double split = r->repeats > 1 ? 2 * times : 1;
   const double root = g * log(4 * (d * d + 1) * split / delta) / epsilon;
@@ -89,17 +98,16 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   const double batch = (double)r->params.batch;
   const double g = fmax(2 * sqrt(batch), fmax(d, 4));
   const double root = g * log(d / r->params.delta) / epsilon;
-  r->contribution.entry = r->contribution.norm;
+  faro_bits_of(r)->entry = r->contribution.norm;
   r->gamma = 0.25 * log(d / r->params.delta) / (epsilon * sqrt(batch)) * sqrt((double)r->params.horizon * d);
-  r->claim = faro_claim_make(epsilon, r->params.delta, FARO_TRUST_SHUFFLE, false,
-                             "constants of the published figures, which no theorem backs");
+  r->claim = faro_figure_claim(r);
   return set(r, r->contribution.norm / g, fmax(1, round((epsilon < 0.5 ? 1 : 10) * root * root / batch)),
              error);
 }
 
 static double tight_cost(const faro_release *r, double batch) { return faro_bits_predict(r, 1, batch, 1); }
 
-/* 000 Cor. C.2, without its unknown constant. */
+/* Chowdhury & Zhou 2022, Cor. C.2, without its unknown constant. */
 static uint64_t choose_batch(const faro_release *r) {
   if (r->params.calibration == FARO_CALIBRATION_TIGHT) return faro_bits_least(r, tight_cost);
   const double t = (double)r->params.horizon;
@@ -111,14 +119,12 @@ static uint64_t choose_batch(const faro_release *r) {
 const faro_release_kind faro_release_shuffle_bits = {
     .name = "shuffle-bits",
     .summary = "randomly rounded bits and binomial noise, mixed by a shuffler",
+    .cite = "Chowdhury & Zhou 2022",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
     .phases = true,
-    .init = init,
+    .splits = true,
+    .mechanism = &faro_mechanism_bits,
+    .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tight},
     .choose_batch = choose_batch,
-    .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tighten},
-    .mix = faro_bits_mix,
-    .task = faro_bits_task,
-    .due = faro_bits_due,
-    FARO_BITS_KIND,
 };

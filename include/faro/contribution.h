@@ -1,0 +1,63 @@
+/* contribution: what one user adds to the sums, and how it is clipped.
+ *
+ *     faro_contribution moments; // d = 5, ||x|| <= 1, y in [0, 1]
+ *     if (faro_contribution_init(&moments, 5, 1, 0, 1, &error) != FARO_OK) ...
+ *
+ * A contribution is plain data that describes a shape and its bounds; copy it freely. It holds
+ * nobody's data. */
+#ifndef FARO_CONTRIBUTION_H
+#define FARO_CONTRIBUTION_H
+
+#include <faro/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What z is made of. Only moments use y. */
+typedef enum faro_form {
+  FARO_FORM_MOMENTS, /* ( vech(x x'), x y ) */
+  FARO_FORM_GRAM,    /* vech(x x') */
+  FARO_FORM_VALUES,  /* x, every entry clipped to [low, high] on its own */
+  FARO_FORM_BALL     /* x, scaled back to `norm` */
+} faro_form;
+
+/* What one user adds: z = ( vech(x x'), x y ) or a part of it, packed as in linalg.h. Features
+ * longer than `norm` are scaled back to it and rewards are clipped to [low, high] before anything
+ * else happens. Features that are not finite count as zero, and a reward that is not a number
+ * counts as `low`. Every release clips by itself: it takes x and y, never a finished z. */
+typedef struct faro_contribution {
+  faro_form form;
+  bool binary;      /* values only: every entry is one of the two ends */
+  size_t dimension; /* d, of x */
+  size_t gram;      /* d (d+1) / 2, the entries of vech(x x'); 0 where z is x itself */
+  size_t length;    /* of z */
+  double norm, low, high;
+  double entry;       /* no entry of z exceeds this in magnitude */
+  double sensitivity; /* L2: replacing one user moves z by at most this */
+  double absolute;    /* L1: the same; exact for plain vectors, else by Cauchy and Schwarz */
+} faro_contribution;
+
+/* Moments, for ||x|| <= norm and y in [low, high]. */
+FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
+                                            double high, faro_error *error) FARO_WARN_UNUSED;
+/* vech(x x') only, for ||x|| <= norm. */
+FARO_API faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, double norm,
+                                            faro_error *error) FARO_WARN_UNUSED;
+/* A plain vector of `count` numbers in [-1/2, 1/2], for sums that are wanted for their own sake.
+ * Callers shift and scale other intervals. `binary`: every number is -1/2 or 1/2, and others are
+ * rounded to the nearer one. */
+FARO_API faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary,
+                                              faro_error *error) FARO_WARN_UNUSED;
+/* A plain vector of `count` numbers with ||x|| <= radius. */
+FARO_API faro_status faro_contribution_ball(faro_contribution *c, size_t count, double radius,
+                                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Clips x and y and writes z, `length` numbers. */
+FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

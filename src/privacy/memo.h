@@ -1,0 +1,33 @@
+/* memo: the last answers of a costly function. Releases are made again and again with the same
+ * numbers, and some accountants take milliseconds. Use one memo for each function, `static
+ * _Thread_local`, so that threads share nothing.
+ *
+ *   static _Thread_local faro_memo memo;
+ *   const double key[FARO_MEMO_KEYS] = {epsilon, delta};
+ *   const double *value = faro_memo_find(&memo, key);
+ *   if (value) return *value;
+ *   return *faro_memo_add(&memo, key) = compute(epsilon, delta); */
+#ifndef FARO_PRIVACY_MEMO_H
+#define FARO_PRIVACY_MEMO_H
+
+#include <stddef.h>
+
+enum {
+  FARO_MEMO_KEYS = 6,
+  FARO_MEMO_VALUES = 3,
+  FARO_MEMO_SLOTS = 256 /* a release has up to 50 levels, and asks a few times for each */
+};
+
+typedef struct faro_memo {
+  struct faro_memo_slot {
+    double key[FARO_MEMO_KEYS], value[FARO_MEMO_VALUES];
+  } slot[FARO_MEMO_SLOTS];
+  unsigned used, next;
+} faro_memo;
+
+/* The values kept for this key; NULL if there are none. */
+const double *faro_memo_find(const faro_memo *memo, const double key[static FARO_MEMO_KEYS]);
+/* Room for the values of a new key, in place of the oldest. */
+double *faro_memo_add(faro_memo *memo, const double key[static FARO_MEMO_KEYS]);
+
+#endif

@@ -1,0 +1,23 @@
+/* central-bits: a trusted server adds whole-numbered noise at the nodes of a binary tree over the
+ * releases: central-tree with binomial noise. See bits.c. */
+#include "release/bits.h"
+
+/* Nodes of 1, 2, 4, ... batches, as long as one fits. */
+static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree, faro_error *error) {
+  (void)error;
+  while (r->batches >> *levels) ++*levels;
+  *degree = 2;
+  return FARO_OK;
+}
+
+const faro_release_kind faro_release_central_bits = {
+    .name = "central-bits",
+    .summary = "binomial noise at the nodes of a binary tree; the server is trusted",
+    .cite = "Tenenbaum et al. 2023",
+    .trust = FARO_TRUST_JOINT,
+    .least_batch = 1,
+    .splits = true,
+    .mechanism = &faro_mechanism_bits,
+    .shape = shape,
+    .calibrate = {NULL, NULL, faro_bits_tight},
+};

@@ -1,0 +1,15 @@
+/* local-bits: every user adds binomial noise that protects alone; nobody is trusted: local with
+ * binomial noise. See bits.c. */
+#include "release/bits.h"
+
+const faro_release_kind faro_release_local_bits = {
+    .name = "local-bits",
+    .summary = "binomial noise at every user; nobody is trusted",
+    .cite = "Chowdhury & Zhou 2022",
+    .trust = FARO_TRUST_LOCAL,
+    .least_batch = 1,
+    .phases = true,
+    .splits = true,
+    .mechanism = &faro_mechanism_bits,
+    .calibrate = {NULL, NULL, faro_bits_tight},
+};

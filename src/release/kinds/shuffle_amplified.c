@@ -1,0 +1,145 @@
+/* shuffle-amplified: every user adds Gaussian noise, a shuffler permutes each batch of B, and the
+ * noise may be smaller than in the local model by about sqrt(B). P_Amp, Chowdhury & Zhou 2022, Alg.
+ * 2-4. */
+#include <math.h>
+
+#include "release/grid.h"
+#include "release/kinds/amplified.h"
+#include "release/shares.h"
+
+/* What the paper's own lemma says about the noise: a batch is (epsilon_m, delta_m)-private, and M0
+ * of them compose by its Theorem E.2 (or as a plain sum), with what their deltas leave of delta as
+ * slack. */
+static void claim_paper(faro_release *r, double epsilon0, faro_budget each) {
+  const double epsilon = r->params.epsilon;
+  const double delta = r->params.delta;
+  const double batch = (double)r->params.batch;
+  const double m0 = (double)r->repeats;
+  const char *theorem = r->repeats > 1 ? "E.3" : "B.1";
+  double amplified = 0;
+  double total = 0;
+  if (!faro_shuffle_closed_form(epsilon0, each.delta / batch, batch, each.delta / 2, &amplified, &total)) {
+    r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, false,
+                               "Chowdhury & Zhou 2022, Theorem %s, hides constants, and its Lemma B.4 says "
+                               "nothing for a batch of %g",
+                               theorem, batch);
+    return;
+  }
+  const double slack = fmax(0, delta - m0 * total);
+  const double composed = faro_advanced_epsilon(amplified, m0, slack);
+  r->claim =
+      faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, composed <= epsilon && m0 * total <= delta,
+                      "Chowdhury & Zhou 2022, Theorem %s, hides constants; its Lemma B.4 proves (%.3g, %.3g)",
+                      theorem, composed, m0 * total + slack);
+}
+
+/* Chowdhury & Zhou 2022, Theorem B.1: noise for a local randomizer of epsilon0 = epsilon sqrt(B /
+ * ln(2/delta)) and delta0 = delta / B, for epsilon <= sqrt(ln(2/delta) / B); for returning users
+ * with epsilon_m and delta_m (Theorem E.3).
+ * DEVIATION: the theorem states "O(epsilon, delta)"; with its constants in place Lemma B.4 gives
+ * several times that, and for small batches nothing. So (epsilon, delta) is proven only if the
+ * lemma, fed with what this noise really gives each user, says so; the claim tells what it does
+ * say.
+ * DEVIATION: the sigma printed in Theorem E.3 has ln(2/delta) where its proof gives
+ * sqrt(ln(2/delta) ln(4 M/delta)); the proof is followed. */
+static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  (void)error;
+  const faro_budget each = faro_advanced_share(r);
+  const double batch = (double)r->params.batch;
+  const double sigma =
+      4 * sqrt(2 * log(2.5 * batch / each.delta) * log(2 / each.delta)) / (each.epsilon * sqrt(batch));
+  faro_set_gaussian(r, sigma, 1, 1);
+  faro_set_scale(r, sqrt((double)r->params.horizon));
+  claim_paper(r, faro_gaussian_epsilon(faro_gaussian_shift(r, sigma, 1, 1), each.delta / batch), each);
+  return FARO_OK;
+}
+
+static faro_status calibrate_figure(faro_release *r, faro_error *error) {
+  (void)error;
+  const double d = (double)r->contribution.dimension;
+  const double batch = (double)r->params.batch;
+  const double sigma = sqrt(log(2.5 * batch / r->params.delta)) / (r->params.epsilon * sqrt(batch));
+  faro_set_gaussian(r, sigma, 1, sqrt(0.5)); /* (N + N')/2 of independent entries */
+  faro_set_scale(r, sqrt((double)r->params.horizon));
+  r->gamma = sigma * sqrt((double)r->params.horizon * d);
+  r->claim = faro_figure_claim(r);
+  return FARO_OK;
+}
+
+/* The largest mu of a user's message with which a shuffled batch spends no more than `each`, over a
+ * few ways to split delta. `batch` counts honest users: the others' messages, mixed in, are no more
+ * than what an adversary could add. */
+static faro_grid_basis amplify(faro_budget each, double batch) {
+  faro_grid_basis best = {0};
+  for (double share = 0.5; share > 1e-3; share /= 4) { /* of delta, for the messages' own deltas */
+    /* (1 + e^-epsilon0 / 2) < 2 */
+    const double delta0 = share * each.delta / (2 * (exp(each.epsilon) + 1) * batch);
+    const double epsilon0 = faro_shuffle_local_epsilon(each.epsilon, each.delta, batch, delta0);
+    const double mu = faro_gaussian_mu(epsilon0, delta0);
+    if (mu > best.mu) best = (faro_grid_basis){.mu = mu, .epsilon = epsilon0, .delta = delta0};
+  }
+  return best;
+}
+
+/* One message, which is (epsilon0, delta0)-private by itself. */
+static faro_grid_basis amplified(const faro_release *r) {
+  static _Thread_local faro_memo memo;
+  double key[FARO_MEMO_KEYS];
+  faro_calibration_key(r, key);
+  const double *kept = faro_memo_find(&memo, key);
+  const double length = (double)r->contribution.length;
+  if (kept) return (faro_grid_basis){.mu = kept[0], .epsilon = kept[1], .delta = kept[2], .draws = length};
+  faro_grid_basis made = amplify(faro_composed_share(r), faro_honest(r, 1, (double)r->params.batch));
+  double *keep = faro_memo_add(&memo, key);
+  keep[0] = made.mu;
+  keep[1] = made.epsilon;
+  keep[2] = made.delta;
+  made.draws = length;
+  return made;
+}
+
+/* The least noise with amplification, or without when that is less: a local randomizer is private
+ * whatever the shuffler does, and M0 messages of one user are a Gaussian mechanism with mu^2 M0. */
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  (void)error;
+  const double epsilon = r->params.epsilon;
+  const double delta = r->params.delta;
+  const double repeats = (double)r->repeats;
+  const double whole = faro_gaussian_mu(epsilon, delta);
+  const double plain = whole / sqrt(repeats);
+  const faro_grid_basis shuffled = amplified(r);
+  faro_set_gaussian(r, r->contribution.sensitivity / fmax(plain, shuffled.mu), 1, 1);
+  faro_set_scale(r, sqrt((double)r->params.horizon));
+  faro_grid_of(r)->basis = shuffled.mu > plain ? shuffled
+                                               : (faro_grid_basis){whole, epsilon, delta,
+                                                                   repeats * (double)r->contribution.length};
+  r->claim = faro_claim_make(
+      epsilon, delta, FARO_TRUST_SHUFFLE, true, "%s%s",
+      shuffled.mu > plain
+          ? "exact Gaussian mechanism, amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)"
+          : "exact Gaussian mechanism (Balle & Wang 2018); this batch amplifies nothing",
+      r->repeats == 1       ? ""
+      : shuffled.mu > plain ? "; the batches of a user composed by privacy-loss distributions"
+                            : "; mu^2 adds over the batches of a user");
+  return FARO_OK;
+}
+
+/* Chowdhury & Zhou 2022, Cor. B.2, without its unknown constant. */
+uint64_t faro_amplified_batch(const faro_release *r) {
+  const double t = (double)r->params.horizon;
+  const double d = (double)r->contribution.dimension;
+  const double logs = log(t / r->params.delta) * log(2 / r->params.delta);
+  return (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / logs, -0.2) * pow(t, 0.6));
+}
+
+const faro_release_kind faro_release_shuffle_amplified = {
+    .name = "shuffle-amplified",
+    .summary = "Gaussian noise at every user, amplified by a shuffler over each batch",
+    .cite = "Chowdhury & Zhou 2022",
+    .trust = FARO_TRUST_SHUFFLE,
+    .least_batch = 2,
+    .phases = true,
+    .mechanism = &faro_mechanism_grid,
+    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
+    .choose_batch = faro_amplified_batch,
+};

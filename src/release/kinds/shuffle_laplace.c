@@ -1,0 +1,87 @@
+/* shuffle-laplace: every user adds Laplace noise that gives epsilon0 alone, and a shuffler permutes
+ * each batch; amplification of a pure local randomizer makes that (epsilon, delta), with epsilon0 >
+ * epsilon for large batches. Hanna et al. 2022, Alg. 3. */
+#include <math.h>
+
+#include "privacy/bisect.h"
+#include "release/kinds/amplified.h"
+#include "release/real.h"
+#include "release/shares.h"
+
+/* Users who are mixed with each other: the batch, or, where one shuffler serves several releases of
+ * a phase, all of them. */
+static double crowd_of(const faro_release *r) {
+  return faro_honest(r, 1, (double)(r->params.crowd > 0 ? r->params.crowd : r->params.batch));
+}
+
+/* Whether the closed form lets epsilon0 pass. */
+static bool passes(double epsilon0, const void *context) {
+  const faro_release *r = context;
+  double epsilon = 0;
+  double delta = 0;
+  return faro_shuffle_closed_form(epsilon0, 0, crowd_of(r), r->params.delta, &epsilon, &delta) &&
+         epsilon <= r->params.epsilon;
+}
+
+static bool near(double low, double high) { return !(high - low > 1e-9 * high); }
+
+/* f^-1(epsilon) of Hanna et al. 2022: the largest epsilon0 that passes, and epsilon itself where
+ * none above it does.
+ * DEVIATION: they invert f everywhere; the theorem behind it holds for epsilon0 <= ln(n / (16
+ * ln(2/delta))) only. */
+static double paper_epsilon0(const faro_release *r) {
+  const double low = r->params.epsilon;
+  const double high = log(crowd_of(r) / (16 * log(2 / r->params.delta)));
+  if (!(high > low) || !passes(low, r)) return low;
+  if (passes(high, r)) return high;
+  return faro_bisect(&(faro_bisection){.holds = passes, .context = r, .near = near}, low, high);
+}
+
+static void set(faro_release *r, double epsilon0, double plain, const char *by) {
+  faro_set_laplace(r, r->contribution.absolute / epsilon0);
+  r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
+                             "Laplace mechanism with epsilon0 %.4g at each user, %s", epsilon0,
+                             epsilon0 > plain ? by : "without amplification, of which this batch gives none");
+}
+
+static faro_status calibrate_paper(faro_release *r, faro_error *error) {
+  const faro_status status = faro_refuse_returning(r, "", "Hanna et al. 2022", error);
+  if (status != FARO_OK) return status;
+  set(r, paper_epsilon0(r), r->params.epsilon,
+      "amplified by the closed form of Hanna et al. 2022 (Feldman, McMillan, Talwar 2021)");
+  return FARO_OK;
+}
+
+static double amplified_epsilon0(const faro_release *r) {
+  static _Thread_local faro_memo memo;
+  double key[FARO_MEMO_KEYS];
+  faro_calibration_key(r, key);
+  const double *kept = faro_memo_find(&memo, key);
+  if (kept) return *kept;
+  const faro_budget each = faro_composed_share(r);
+  const double made = faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd_of(r), 0);
+  return *faro_memo_add(&memo, key) = made;
+}
+
+/* The least noise with amplification, a user's batches composed by the accountant; or without,
+ * epsilon a plain sum. */
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  (void)error;
+  const double plain = r->params.epsilon / (double)r->repeats;
+  set(r, fmax(plain, amplified_epsilon0(r)), plain,
+      "amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)");
+  return FARO_OK;
+}
+
+const faro_release_kind faro_release_shuffle_laplace = {
+    .name = "shuffle-laplace",
+    .summary = "Laplace noise at every user, amplified by a shuffler over each batch",
+    .cite = "Hanna et al. 2022",
+    .trust = FARO_TRUST_SHUFFLE,
+    .least_batch = 2,
+    .phases = true,
+    .assigns = true,
+    .mechanism = &faro_mechanism_real,
+    .calibrate = {calibrate_paper, NULL, calibrate_tight},
+    .choose_batch = faro_amplified_batch,
+};

@@ -1,0 +1,72 @@
+/* mechanism: what happens to a contribution. There are five: real, grid, bits, tree, factored. A
+ * release kind is a row of data that names one.
+ *
+ *   whole batches   absorb (each user), add_noise (once, for all users of the batch), publish
+ *   messages        encode (R, each user), mix (S), collect (A, each message), publish;
+ *                   a trusted server calls add_noise before it publishes
+ *
+ * All of them draw from the source that the release was created with. */
+#ifndef FARO_RELEASE_MECHANISM_H
+#define FARO_RELEASE_MECHANISM_H
+
+#include <faro/message.h>
+
+/* One vector of a release's state. It has one of the three kinds of numbers. */
+typedef struct faro_state_vector {
+  double *real;   /* finite */
+  uint64_t *ones; /* at most `most` */
+  int64_t *whole; /* at most `most` in magnitude */
+  size_t count;
+  uint64_t most;
+} faro_state_vector;
+
+/* Bits only: reports of shufflers that count, on the levels of a tree. */
+typedef struct faro_counting {
+  /* See faro_release_task, _expected and _report. */
+  bool (*task)(const faro_release *, size_t level, faro_shuffler_task *);
+  size_t (*expected)(const faro_release *);
+  const uint64_t *(*report)(const faro_release *, size_t level);
+  /* What part of `scale` the newest sum has. */
+  double (*share)(const faro_release *);
+  /* See faro_release_gaussian. */
+  bool (*gaussian)(const faro_release *, double move, double *mu, double *slack);
+} faro_counting;
+
+struct faro_mechanism {
+  size_t size; /* bytes of the state, whose first member is a faro_release */
+  bool exact;  /* computes in whole numbers, so that it can be deployed and saved */
+
+  /* Required. Makes room for the state and sets the size of messages. Calibration follows. */
+  faro_status (*init)(faro_release *, faro_error *);
+  /* Optional. Sets what follows from the calibration. For a deployed source: proves that the claim
+   * holds in whole numbers, and makes the tables that this use draws from; FARO_INVALID where it
+   * cannot. */
+  faro_status (*settle)(faro_release *, faro_error *);
+
+  /* Required. R: encodes z and adds one user's noise; where the server is trusted, no noise. */
+  void (*encode)(const faro_release *, const double *z, void *message);
+  /* Optional. S: what the shuffler does to a batch of messages. */
+  void (*mix)(const faro_release *, void *batch);
+  /* Required. A: adds message or report `index`, which was found valid, to the open batch. */
+  void (*collect)(faro_release *, size_t index, const void *message);
+
+  /* Required. Adds one user to the open batch, without noise. */
+  void (*absorb)(faro_release *, const double *z);
+  /* Required. Adds the noise of all users of the open batch, or that of a trusted server. */
+  void (*add_noise)(faro_release *);
+  /* Required. Turns the open batch into new statistics. Draws nothing. */
+  void (*publish)(faro_release *);
+
+  /* Optional. Vector `index` of the state between two batches, besides the sum; false: there are no
+   * more. */
+  bool (*state)(const faro_release *, size_t index, faro_state_vector *);
+  /* Optional. Restores what follows from the vectors after they were loaded. */
+  void (*resume)(faro_release *);
+
+  const faro_counting *counting; /* bits only; else NULL */
+};
+
+extern const faro_mechanism faro_mechanism_real, faro_mechanism_grid, faro_mechanism_bits,
+    faro_mechanism_tree, faro_mechanism_factored;
+
+#endif

@@ -1,0 +1,128 @@
+/* message: R, S and A, one message at a time. See the header. */
+#include <faro/message.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "release/release.h"
+
+/* Messages that are not bounded: sums of 2^40 of these still fit. */
+static const faro_range unbounded = {.least = -(INT64_C(1) << 22), .most = INT64_C(1) << 22, .users = 1};
+
+size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
+
+void faro_release_numbers(const faro_release *release, const void *message, double *numbers) {
+  const size_t count = release->message_size / sizeof *numbers;
+  const int64_t *whole = message;
+  if (!release->kind->mechanism->exact) memcpy(numbers, message, release->message_size);
+  else
+    for (size_t i = 0; i < count; i++) numbers[i] = (double)whole[i];
+}
+
+static const faro_range *range_of(const faro_release *r, size_t level) {
+  const size_t parts = r->shufflers > 0 ? r->shufflers : 1;
+  return r->range && level < parts ? &r->range[level] : &unbounded;
+}
+
+void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most) {
+  *least = range_of(release, level)->least;
+  *most = range_of(release, level)->most;
+}
+
+double faro_release_influence(const faro_release *release) { return release->influence; }
+
+/* Shufflers. */
+
+bool faro_release_kind_counts(const faro_release_kind *kind) { return kind->mechanism->counting != NULL; }
+size_t faro_release_shufflers(const faro_release *release) { return release->shufflers; }
+
+/* What counts and shuffles; NULL: this release does not. */
+static const faro_counting *counting_of(const faro_release *r) {
+  return r->shufflers > 0 ? r->kind->mechanism->counting : NULL;
+}
+
+bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task) {
+  const faro_counting *counting = counting_of(release);
+  return counting && level < release->shufflers && counting->task(release, level, task);
+}
+
+const uint64_t *faro_release_report(const faro_release *release, size_t level) {
+  const faro_counting *counting = counting_of(release);
+  return counting && level < release->shufflers ? counting->report(release, level) : NULL;
+}
+
+size_t faro_release_expected(const faro_release *release) {
+  const faro_counting *counting = counting_of(release);
+  if (faro_release_spent(release)) return 0;
+  return counting ? counting->expected(release) : release->params.batch;
+}
+
+/* R, S and A. */
+
+static faro_status refuse_without_source(const faro_release *r, faro_error *error) {
+  if (r->rng) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "this %s was created without a source: it only answers questions",
+                   r->kind->name);
+}
+
+faro_status faro_release_randomize(faro_release *release, const double *x, double y, void *message,
+                                   faro_error *error) {
+  const faro_status status = refuse_without_source(release, error);
+  if (status != FARO_OK) return status;
+  faro_contribution_make(&release->contribution, x, y, release->z);
+  release->kind->mechanism->encode(release, release->z, message);
+  memset(release->z, 0, release->contribution.length * sizeof *release->z); /* the user's own */
+  return FARO_OK;
+}
+
+size_t faro_release_mix(const faro_release *release, void *batch) {
+  if (!release->rng || release->shufflers > 1) return 0;
+  if (release->shufflers == 1) release->kind->mechanism->mix(release, batch);
+  return counting_of(release) ? 1 : release->params.batch;
+}
+
+/* Whether R and S could have made this message, or report. */
+static bool is_valid(const faro_release *r, size_t index, const void *message) {
+  const faro_range *range = range_of(r, counting_of(r) ? index : 0);
+  const int64_t users = (int64_t)range->users;
+  const double *real = message;
+  const int64_t *whole = message;
+  const bool exact = r->kind->mechanism->exact;
+  for (size_t i = 0; i < r->contribution.length; i++)
+    if (exact ? whole[i] < users * range->least || whole[i] > users * range->most : !isfinite(real[i]))
+      return false;
+  return true;
+}
+
+static faro_status check_batch(const faro_release *r, const unsigned char *batch, size_t count,
+                               faro_error *error) {
+  const faro_status status = refuse_without_source(r, error);
+  if (status != FARO_OK) return status;
+  if (r->source.use == FARO_USE_CLIENT)
+    return faro_fail(error, FARO_INVALID, "this %s was created for a client, which does not analyze batches",
+                     r->kind->name);
+  if (r->waiting != 0)
+    return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
+                     (unsigned long long)r->waiting);
+  if (faro_release_spent(r)) return FARO_OK; /* the ledger refuses */
+  if (count != faro_release_expected(r))
+    return faro_fail(error, FARO_INVALID, "a shuffled batch of %s has %zu messages (got %zu)", r->kind->name,
+                     faro_release_expected(r), count);
+  for (size_t i = 0; i < count; i++)
+    if (!is_valid(r, i, batch + i * r->report_size))
+      return faro_fail(error, FARO_INVALID, "message %zu of the batch is out of range", i + 1);
+  return FARO_OK;
+}
+
+faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count, faro_error *error) {
+  const faro_mechanism *mechanism = release->kind->mechanism;
+  faro_status status = check_batch(release, batch, count, error);
+  if (status == FARO_OK) status = faro_ledger_charge(&release->ledger, error);
+  if (status != FARO_OK) return status;
+  for (size_t i = 0; i < count; i++)
+    mechanism->collect(release, i, (const unsigned char *)batch + i * release->report_size);
+  release->waiting = release->params.batch;
+  if (faro_server_adds_noise(release)) mechanism->add_noise(release);
+  faro_release_publish(release);
+  return FARO_OK;
+}

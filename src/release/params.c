@@ -1,0 +1,85 @@
+/* params: what may be asked of a release. Messages name the parameter, its value and what is
+ * allowed. */
+#include <stdio.h>
+
+#include "release/release.h"
+
+static faro_status no_calibration(const faro_release_kind *kind, faro_calibration got, faro_error *error) {
+  char offered[64] = "";
+  size_t used = 0;
+  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
+    if (kind->calibrate[c])
+      used += (size_t)snprintf(offered + used, sizeof offered - used, "%s%s", used ? ", " : "",
+                               faro_calibration_name((faro_calibration)c));
+  return faro_fail(error, FARO_INVALID, "calibration must be one that %s offers: %s (got %s)", kind->name,
+                   offered, faro_calibration_name(got));
+}
+
+static faro_status validate_honest(const faro_release_kind *kind, const faro_release_params *params,
+                                   faro_error *error) {
+  if (!(params->honest >= 0 && params->honest <= 1))
+    return faro_fail(error, FARO_INVALID, "honest must be above 0 and at most 1 (got %g)", params->honest);
+  if (faro_users_hide(kind) && params->honest > 0 && params->honest < 1 &&
+      params->calibration != FARO_CALIBRATION_TIGHT)
+    return faro_fail(error, FARO_INVALID,
+                     "honest must be 1 under calibration %s (got %g): its theorems count on every user",
+                     faro_calibration_name(params->calibration), params->honest);
+  return FARO_OK;
+}
+
+static faro_status validate_batch(const faro_release_kind *kind, const faro_release_params *params,
+                                  faro_error *error) {
+  if (params->crowd > 0 && params->crowd < params->batch)
+    return faro_fail(error, FARO_INVALID, "crowd must be at least the batch, %llu (got %llu)",
+                     (unsigned long long)params->batch, (unsigned long long)params->crowd);
+  const bool company = params->crowd >= kind->least_batch; /* others of the phase */
+  if (!company && params->horizon < kind->least_batch)
+    return faro_fail(error, FARO_INVALID, "horizon must be at least %llu for %s (got %llu)",
+                     (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->horizon);
+  if (params->batch > params->horizon)
+    return faro_fail(error, FARO_INVALID, "batch must be at most the horizon, %llu (got %llu)",
+                     (unsigned long long)params->horizon, (unsigned long long)params->batch);
+  if (!company && params->batch > 0 && params->batch < kind->least_batch)
+    return faro_fail(error, FARO_INVALID,
+                     "batch must be at least %llu for %s (got %llu): a shuffler hides a user among others",
+                     (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->batch);
+  return FARO_OK;
+}
+
+/* Users who return. */
+static faro_status validate_level(const faro_release_kind *kind, const faro_release_params *params,
+                                  faro_error *error) {
+  if (params->level == FARO_LEVEL_EVENT && params->contributions > 1)
+    return faro_fail(error, FARO_INVALID, "contributions must be 1 under level event (got %llu)",
+                     (unsigned long long)params->contributions);
+  if (params->anytime && params->contributions > 1 && !kind->splits)
+    return faro_fail(error, FARO_INVALID, "anytime must be false for %s where contributions is above 1",
+                     kind->name);
+  if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
+  if (params->level == FARO_LEVEL_USER && params->calibration == FARO_CALIBRATION_FIGURE)
+    return faro_fail(error, FARO_INVALID,
+                     "level must be event under calibration figure (got user): nothing was published for it");
+  return FARO_OK;
+}
+
+static faro_status validate_budget(const faro_release_kind *kind, const faro_release_params *params,
+                                   faro_error *error) {
+  if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
+  if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
+    return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);
+  if (!(params->delta >= 1e-15 && params->delta < 1))
+    return faro_fail(error, FARO_INVALID, "delta must be at least 1e-15 and below 1 (got %g)", params->delta);
+  return FARO_OK;
+}
+
+faro_status faro_release_validate(const faro_release_kind *kind, const faro_release_params *params,
+                                  faro_error *error) {
+  if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
+    return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
+                     (unsigned long long)params->horizon);
+  faro_status status = validate_batch(kind, params, error);
+  if (status == FARO_OK) status = validate_level(kind, params, error);
+  if (status == FARO_OK) status = validate_honest(kind, params, error);
+  if (status == FARO_OK) status = validate_budget(kind, params, error);
+  return status;
+}

@@ -1,0 +1,40 @@
+/* real: sums in floating point, for simulation. real.c has the noise; grid, tree and factored build
+ * on the state. */
+#ifndef FARO_RELEASE_REAL_H
+#define FARO_RELEASE_REAL_H
+
+#include "release/release.h"
+
+typedef struct faro_real {
+  faro_release release;
+  double *open; /* sum of the open batch; tree and factored: of all users so far */
+  double *sd;   /* Gaussian noise per entry: of a user, of a batch (central) or of a node (tree) */
+} faro_real;
+
+static inline faro_real *faro_real_of(faro_release *r) { return (faro_real *)(void *)r; }
+static inline const faro_real *faro_real_in(const faro_release *r) {
+  return (const faro_real *)(const void *)r;
+}
+
+faro_status faro_real_init(faro_release *r, faro_error *error);
+void faro_real_encode(const faro_release *r, const double *z, void *message);
+void faro_real_mix(const faro_release *r, void *batch);
+void faro_real_collect(faro_release *r, size_t index, const void *message);
+void faro_real_absorb(faro_release *r, const double *z);
+void faro_real_add_noise(faro_release *r);
+void faro_real_publish(faro_release *r);
+
+/* Sets the Gaussian noise of a user, batch or node: sigma for every entry of x y, and for those of
+ * the Gram matrix times `on` on its diagonal and `off` beside it. */
+void faro_set_gaussian(faro_release *r, double sigma, double on, double off);
+/* scale = sd times `factor`, for every entry. */
+void faro_set_scale(faro_release *r, double factor);
+/* Sets Laplace noise of scale b for every entry, of a user or, for a trusted server, of a batch;
+ * and the scale. */
+void faro_set_laplace(faro_release *r, double b);
+
+/* Bound on a user's influence on the sum, in units of the noise: sqrt(sum_j (dz_j / sd_j)^2) over
+ * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
+double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
+
+#endif
