@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "service/process.h"
-#include "service/spool.h"
+#include "service/role/process.h"
+#include "service/state/spool.h"
 #include "support/stage.h"
 
 enum { B = 10000, CLIENTS = 50000, LATENCIES = 1 << 20, MAX_FRAMES = 100, MAX_CONNECTIONS = 512 };

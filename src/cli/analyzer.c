@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "service/founding.h"
-#include "service/log.h"
-#include "service/process.h"
+#include "service/analyzer/campaign_create.h"
+#include "service/role/log.h"
+#include "service/role/process.h"
 
 enum { OPTION_CONFIG, OPTION_CHECK, OPTION_COUNT };
 static const cli_option options[OPTION_COUNT] = {

@@ -16,11 +16,11 @@
 
 #include "base/decimal.h"
 #include "cli/cli.h"
-#include "service/client_config.h"
-#include "service/client_send.h"
-#include "service/document.h"
-#include "service/listen.h"
-#include "service/process.h"
+#include "service/client/client_settings.h"
+#include "service/client/client_send.h"
+#include "service/role/campaign_file.h"
+#include "service/http/listen.h"
+#include "service/role/process.h"
 
 enum {
   OPTION_CONFIG,

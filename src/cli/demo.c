@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "service/demo.h"
+#include "trial/demo_run.h"
 
 enum {
   OPTION_CLIENTS,

@@ -1,6 +1,6 @@
 /* shuffler: faro shuffler --config FILE [--check-config] */
 #include "cli/cli.h"
-#include "service/shuffler.h"
+#include "service/shuffler/shuffler_role.h"
 
 static int run(int argc, char **argv) {
   static const cli_option options[] = {{"config", true}, {"check-config", false}};

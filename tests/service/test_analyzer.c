@@ -22,8 +22,8 @@
 #include <jansson.h>
 
 #include "base/file.h"
-#include "service/applier.h"
-#include "service/send.h"
+#include "service/analyzer/applier.h"
+#include "service/http/sender.h"
 #include "support/stage.h"
 #include "wire/bytes.h"
 

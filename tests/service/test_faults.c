@@ -16,8 +16,8 @@
 
 #include <faro/random.h>
 
-#include "service/promise.h"
-#include "service/send.h"
+#include "trial/checks.h"
+#include "service/http/sender.h"
 
 enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS = 5 };
 

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "service/config.h"
-#include "service/dump.h"
-#include "service/http.h"
-#include "service/listen.h"
-#include "service/process.h"
-#include "service/send.h"
+#include "service/role/config.h"
+#include "service/role/json_text.h"
+#include "service/http/server.h"
+#include "service/http/listen.h"
+#include "service/role/process.h"
+#include "service/http/sender.h"
 #include "support/support.h"
 #include "wire/wire.h"
 

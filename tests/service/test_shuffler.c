@@ -17,8 +17,8 @@
 #include "support/stage.h"
 #include "support/support.h"
 
-#include "service/process.h"
-#include "service/spool.h"
+#include "service/role/process.h"
+#include "service/state/spool.h"
 
 enum { B = 20 };
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/spool.h"
+#include "service/state/spool.h"
 #include "support/support.h"
 
 typedef struct world {

@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/capture.h"
-#include "service/child.h"
-#include "service/client_config.h"
-#include "service/client_send.h"
-#include "service/crowd.h"
-#include "service/http.h"
-#include "service/relay.h"
+#include "trial/capture.h"
+#include "trial/child.h"
+#include "service/client/client_settings.h"
+#include "service/client/client_send.h"
+#include "trial/crowd.h"
+#include "service/http/server.h"
+#include "trial/relay.h"
 #include "support/support.h"
 
 static void test_capture__needles_are_found_in_every_form(void **state) {

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/process.h"
+#include "service/role/process.h"
 
 _Noreturn static void give_up(const char *what, const char *why) {
   fprintf(stderr, "stage: %s: %s\n", what, why);

@@ -1,0 +1,343 @@
+/* intake: see the header.
+ *
+ *   server's threads: read -> park -> queue        writer: take the queue -> begin, accept ..., commit -> answers */
+#include "service/role/intake.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "service/role/log.h"
+#include "service/role/process.h"
+
+enum { GROUP_MAX = 20000, QUEUE_BYTES = 64 << 20 }; /* reports in a transaction; of posts that wait */
+
+typedef struct post {
+  faro_http_request *request;
+  double since;
+  size_t count;
+  struct post *next;
+  faro_spool_entry entry[];
+} post;
+
+struct faro_intake {
+  faro_spool *spool;
+  const faro_campaign *campaign;
+  size_t shuffler, frame;
+  pthread_t writer;
+  bool running;
+  pthread_mutex_t store; /* of the spool */
+  pthread_mutex_t mutex; /* of what follows */
+  pthread_cond_t work, closed;
+  post *first, **last;
+  size_t bytes;
+  bool stop, well;
+  faro_spool_state state;
+  faro_metrics *metrics;
+  faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
+};
+
+static const char *const reason[] = {
+#define X(name, label, text) text,
+    FARO_VERDICT_LIST(X)
+#undef X
+};
+
+/* The server's side. */
+
+static void read_entry(const faro_intake *in, const unsigned char *frame, faro_spool_entry *entry) {
+  faro_wire_report report;
+  faro_error error = {0};
+  entry->verdict = FARO_VERDICT_CAMPAIGN;
+  if (memcmp(frame + 4, in->campaign->digest, 16) != 0) return;
+  entry->verdict = FARO_VERDICT_MALFORMED;
+  if (faro_wire_report_read(in->campaign, frame, in->frame, &report, &error) != FARO_OK) return;
+  if (report.shuffler != in->shuffler) return;
+  entry->verdict = FARO_VERDICT_ACCEPTED;
+  entry->version = report.version;
+  entry->sequence = report.sequence;
+  entry->body = report.body;
+  faro_token_hash(report.token, entry->hash);
+  sodium_memzero(report.token, sizeof report.token);
+}
+
+static bool enqueue(faro_intake *in, post *p) {
+  pthread_mutex_lock(&in->mutex);
+  const bool room = in->bytes + p->request->length <= QUEUE_BYTES && !in->stop;
+  if (room) {
+    faro_http_park(p->request);
+    in->bytes += p->request->length;
+    *in->last = p;
+    in->last = &p->next;
+    pthread_cond_signal(&in->work);
+  }
+  pthread_mutex_unlock(&in->mutex);
+  return room;
+}
+
+void faro_intake_handle(faro_intake *in, faro_http_request *request) {
+  const size_t count = request->length / in->frame;
+  if (count == 0 || count * in->frame != request->length) {
+    faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
+    faro_http_refuse(request, 400, "the body is not a whole number of reports of this campaign");
+    return;
+  }
+  post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
+  if (p) {
+    p->request = request;
+    p->since = faro_process_clock();
+    p->count = count;
+    for (size_t i = 0; i < count; i++) read_entry(in, request->body + i * in->frame, &p->entry[i]);
+    if (enqueue(in, p)) return;
+  }
+  free(p);
+  sodium_memzero(request->body, request->length);
+  faro_http_refuse(request, 503, "too much at once");
+}
+
+/* Answers. */
+
+static unsigned status_of(faro_verdict verdict, bool over) {
+  if (verdict == FARO_VERDICT_MALFORMED) return 400;
+  if (verdict == FARO_VERDICT_TOKEN) return 401;
+  return verdict == FARO_VERDICT_CLOSED && !over ? 503 : 409;
+}
+
+/* How long posts took, up to `end`: those of which something was accepted. */
+static void time_posts(faro_intake *in, const post *p, const post *end) {
+  const double now = faro_process_clock();
+  for (; p != end; p = p->next) {
+    bool any = false;
+    for (size_t i = 0; i < p->count; i++) any = any || p->entry[i].verdict <= FARO_VERDICT_KNOWN;
+    if (any) faro_metric_observe(in->seconds, now - p->since);
+  }
+}
+
+static void answer(faro_intake *in, post *p, bool written, bool over) {
+  faro_http_request *request = p->request;
+  bool any = false, same = true; /* one was accepted; all have one verdict */
+  unsigned char *bytes =
+      request->body; /* its tokens are not needed any more; a frame is longer than a byte */
+  sodium_memzero(request->body, request->length);
+  for (size_t i = 0; i < p->count && written; i++) {
+    bytes[i] = (unsigned char)p->entry[i].verdict;
+    any = any || bytes[i] <= FARO_VERDICT_KNOWN;
+    same = same && bytes[i] == bytes[0];
+    if (bytes[i] != FARO_VERDICT_ACCEPTED) faro_metric_add(in->verdict[bytes[i]], 1); /* accepted: see tell */
+  }
+  const faro_http_answer good = {
+      .status = 200, .type = "application/octet-stream", .bytes = bytes, .length = p->count};
+  const faro_verdict first = p->entry[0].verdict;
+  if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; nothing of this was accepted");
+  else if (any || !same) faro_http_reply(request, &good);
+  else faro_http_refuse(request, status_of(first, over), reason[first]);
+  sodium_memzero(p, sizeof *p + p->count * sizeof *p->entry);
+  free(p);
+}
+
+/* The writer. */
+
+/* Posts of at most GROUP_MAX reports; NULL: it is time to end. */
+static post *take_group(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  while (!in->first && !in->stop) pthread_cond_wait(&in->work, &in->mutex);
+  post *group = in->first;
+  post **end = &in->first;
+  size_t count = 0;
+  while (*end && (count == 0 || count + (*end)->count <= GROUP_MAX)) {
+    count += (*end)->count;
+    in->bytes -= (*end)->request->length;
+    end = &(*end)->next;
+  }
+  in->first = group ? *end : NULL;
+  if (group) *end = NULL;
+  if (!in->first) in->last = &in->first;
+  pthread_mutex_unlock(&in->mutex);
+  return group;
+}
+
+/* `any`: something was accepted, so that the disk was written to. `open`: the first post after the one that closed a batch;
+ * the first of all where none did. */
+static faro_status write_group(faro_intake *in, post *group, bool *any, post **open, faro_error *error) {
+  faro_status status = faro_spool_begin(in->spool, error);
+  uint64_t number = faro_spool_look(in->spool).number;
+  *open = group;
+  for (post *p = group; p && status == FARO_OK; p = p->next) {
+    for (size_t i = 0; i < p->count && status == FARO_OK; i++)
+      if (p->entry[i].verdict == FARO_VERDICT_ACCEPTED) {
+        status = faro_spool_accept(in->spool, &p->entry[i], error);
+        *any = *any || p->entry[i].verdict == FARO_VERDICT_ACCEPTED;
+      }
+    if (faro_spool_look(in->spool).number > number) *open = p->next;
+    number = faro_spool_look(in->spool).number;
+  }
+  return status == FARO_OK ? faro_spool_commit(in->spool, error) : status;
+}
+
+/* What the spool is like now, for others to see. Under the store's lock. What became of reports with a known token is
+ * counted when a batch closes: such numbers, asked for again and again, would tell who is in the open one. */
+static void tell(faro_intake *in, bool well) {
+  const faro_spool_state state = faro_spool_look(in->spool);
+  pthread_mutex_lock(&in->mutex);
+  if (state.number > in->state.number) {
+    faro_metric_add(in->batches, state.number - in->state.number);
+    faro_metric_add(in->verdict[FARO_VERDICT_ACCEPTED], (state.number - in->state.number) * state.size);
+    faro_metrics_show(in->metrics);
+    faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
+             (json_int_t)state.size);
+  }
+  in->state = state;
+  in->well = well && !state.untidy;
+  pthread_cond_broadcast(&in->closed);
+  pthread_mutex_unlock(&in->mutex);
+  faro_metric_set(in->waiting, (double)state.waiting);
+}
+
+static void *write_all(void *context) {
+  faro_intake *in = context;
+  for (post *group = NULL; (group = take_group(in));) {
+    faro_error error = {0};
+    pthread_mutex_lock(&in->store);
+    bool any = false;
+    post *open = NULL;
+    const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
+    if (written) time_posts(in, group, open);              /* before they are shown with their batch */
+    tell(in, written && (any || faro_intake_healthy(in))); /* refusals alone say nothing of the disk */
+    if (written) time_posts(in, open, NULL);               /* of the batch that is open now */
+    const bool over = faro_spool_look(in->spool).over;
+    pthread_mutex_unlock(&in->store);
+    if (!written) {
+      faro_metric_add(in->failures, 1);
+      faro_log_error("reports-not-stored", &error);
+    }
+    for (post *p = group; p; p = group) {
+      group = p->next;
+      answer(in, p, written, over);
+    }
+    if (over) faro_metrics_show(in->metrics); /* no batch is open, and no other will close */
+  }
+  return NULL;
+}
+
+/* What closed batches are for. */
+
+/* What could not be emptied when a batch was forgotten. Under the store's lock. */
+static void tidy(faro_intake *in) {
+  if (!faro_spool_look(in->spool).untidy) return;
+  faro_error error = {0};
+  if (faro_spool_tidy(in->spool, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
+  else if (!faro_spool_look(in->spool).untidy) tell(in, true);
+}
+
+faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  const double end = (double)until.tv_nsec / 1e9 + seconds;
+  until.tv_sec += (time_t)end;
+  until.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);
+  pthread_mutex_lock(&in->mutex);
+  while (in->state.waiting == 0 && pthread_cond_timedwait(&in->closed, &in->mutex, &until) == 0) continue;
+  pthread_mutex_unlock(&in->mutex);
+  pthread_mutex_lock(&in->store);
+  tidy(in);
+  const faro_status status = faro_spool_next(in->spool, batch, error);
+  pthread_mutex_unlock(&in->store);
+  return status;
+}
+
+void faro_intake_wipe(faro_intake *in, faro_batch *batch) { faro_spool_wipe(in->spool, batch); }
+
+faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *error) {
+  pthread_mutex_lock(&in->store);
+  const faro_status status = faro_spool_forget(in->spool, number, error);
+  tell(in, status == FARO_OK);
+  pthread_mutex_unlock(&in->store);
+  return status;
+}
+
+bool faro_intake_healthy(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  const bool well = in->well;
+  pthread_mutex_unlock(&in->mutex);
+  return well;
+}
+
+faro_spool_state faro_intake_look(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  const faro_spool_state state = in->state;
+  pthread_mutex_unlock(&in->mutex);
+  return state;
+}
+
+/* Beginning and end. */
+
+static void enter_metrics(faro_intake *in, faro_metrics *m) {
+  static const char *const label[] = {
+#define X(name, word, text) "result=\"" word "\"",
+      FARO_VERDICT_LIST(X)
+#undef X
+  };
+  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
+    in->verdict[i] = faro_metrics_counter(
+        m, "faro_reports_total", label[i],
+        "Reports, by what became of them; those with a known token when a batch closes.");
+  in->batches = faro_metrics_counter(m, "faro_batches_closed_total", "", "Batches that became full.");
+  in->failures =
+      faro_metrics_counter(m, "faro_store_failures_total", "", "Groups of reports that could not be stored.");
+  in->waiting = faro_metrics_gauge(m, "faro_batches_waiting", "", "Closed batches that wait to be taken.");
+  in->seconds = faro_metrics_seconds(m, "faro_acknowledgement_seconds", "",
+                                     "From a post's arrival until its reports are durable.");
+  in->metrics = m;
+  /* Refusals too: that none is counted would tell that a report was accepted. */
+  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
+    if (i != FARO_VERDICT_CAMPAIGN && i != FARO_VERDICT_MALFORMED && i != FARO_VERDICT_TOKEN)
+      faro_metric_later(in->verdict[i]);
+  faro_metric_later(in->seconds);
+}
+
+faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const faro_campaign *campaign,
+                               size_t shuffler, faro_metrics *metrics, faro_error *error) {
+  faro_intake *in = calloc(1, sizeof *in);
+  if (!in) return faro_fail(error, FARO_MEMORY, "cannot hold an intake");
+  in->spool = spool;
+  in->campaign = campaign;
+  in->shuffler = shuffler;
+  in->frame = faro_wire_report_size(campaign);
+  in->last = &in->first;
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_mutex_init(&in->store, NULL);
+  pthread_mutex_init(&in->mutex, NULL);
+  pthread_cond_init(&in->work, NULL);
+  pthread_cond_init(&in->closed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  enter_metrics(in, metrics);
+  in->state = faro_spool_look(spool);
+  tell(in, true);
+  if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
+    in->spool = NULL; /* stays the caller's */
+    faro_intake_destroy(in);
+    return faro_fail(error, FARO_SYSTEM, "cannot start a thread");
+  }
+  in->running = true;
+  *intake = in;
+  return FARO_OK;
+}
+
+void faro_intake_destroy(faro_intake *in) {
+  if (!in) return;
+  pthread_mutex_lock(&in->mutex);
+  in->stop = true;
+  pthread_cond_broadcast(&in->work);
+  pthread_mutex_unlock(&in->mutex);
+  if (in->running) pthread_join(in->writer, NULL);
+  faro_spool_close(in->spool);
+  pthread_cond_destroy(&in->work);
+  pthread_cond_destroy(&in->closed);
+  pthread_mutex_destroy(&in->mutex);
+  pthread_mutex_destroy(&in->store);
+  free(in);
+}

@@ -1,0 +1,83 @@
+/* process: see the header. sd_notify is one datagram, so libsystemd is not needed for it. */
+#include "service/role/process.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_bool ending;
+static sem_t asked; /* posted when the end was asked for */
+
+/* Whichever thread it finds: libraries start theirs before main does anything about signals. */
+static void on_signal(int number) {
+  (void)number;
+  atomic_store(&ending, true);
+  sem_post(&asked);
+}
+
+faro_status faro_process_hide(faro_error *error) {
+  const struct rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+    return faro_fail(error, FARO_SYSTEM, "core dumps cannot be turned off: %s", strerror(errno));
+  mallopt(M_PERTURB, 0xA5); /* what is freed is overwritten: libraries free reports too */
+  return FARO_OK;
+}
+
+faro_status faro_process_begin(faro_error *error) {
+  const struct sigaction end = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  const struct sigaction ignore = {.sa_handler = SIG_IGN};
+  const faro_status status = faro_process_hide(error);
+  if (status != FARO_OK) return status;
+  if (sem_init(&asked, 0, 0) != 0 || sigaction(SIGTERM, &end, NULL) != 0 ||
+      sigaction(SIGINT, &end, NULL) != 0 || sigaction(SIGPIPE, &ignore, NULL) != 0 ||
+      sigaction(SIGXFSZ, &ignore, NULL) != 0)
+    return faro_fail(error, FARO_SYSTEM, "signals cannot be set up: %s", strerror(errno));
+  return FARO_OK;
+}
+
+bool faro_process_ending(void) { return atomic_load(&ending); }
+
+bool faro_process_wait(int milliseconds) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += milliseconds / 1000;
+  until.tv_nsec += milliseconds % 1000 * 1000000L;
+  if (until.tv_nsec >= 1000000000L) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000L;
+  }
+  if (!atomic_load(&ending)) (void)sem_timedwait(&asked, &until);
+  return atomic_load(&ending);
+}
+
+void faro_process_end(void) { on_signal(0); }
+
+void faro_process_notify(const char *state) {
+  const char *path = getenv("NOTIFY_SOCKET");
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (!path || (*path != '/' && *path != '@') || strlen(path) >= sizeof address.sun_path) return;
+  const size_t length = strlen(path);
+  memcpy(address.sun_path, path, length);
+  if (*path == '@') address.sun_path[0] = '\0'; /* an abstract name */
+  const int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket_fd < 0) return;
+  (void)sendto(socket_fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+  close(socket_fd);
+}
+
+double faro_process_clock(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}

@@ -1,0 +1,65 @@
+/* database: SQLite as faro's roles use it: durable at commit, one writer, nothing left of what was deleted.
+ *
+ * WAL, synchronous=FULL (a commit is on the disk when it returns), secure_delete (deleted rows are overwritten), and a
+ * lock on FILE.lock: a second process on the same state is refused. A database is used by one thread at a time. */
+#ifndef FARO_SERVICE_STATE_DATABASE_H
+#define FARO_SERVICE_STATE_DATABASE_H
+
+#include <faro/base.h>
+#include <sqlite3.h>
+
+typedef struct faro_database faro_database;
+
+/* Whose state it is. A file says so itself (application_id and user_version). */
+typedef struct {
+  const char *of; /* "an analyzer" */
+  int id;
+  int version;
+  const char *schema; /* run on a new file */
+} faro_database_kind;
+
+/* Opens or makes it; a file of another kind or version is refused by name, and stays as it is, but for what SQLite
+ * and we (FILE.lock) put beside it. It is readable by its owner alone. A log that a killed process left is emptied, or else the database is untidy (below). */
+faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
+                               faro_error *error) FARO_WARN_UNUSED;
+/* Whether the file, if there is one, may be of this kind, by its first bytes: what is somebody else's is refused before anything
+ * is made beside it. Not for a file that this process has open: SQLite would lose its locks. */
+faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
+                                    faro_error *error) FARO_WARN_UNUSED;
+/* To read only, beside the process that has it open. */
+faro_status faro_database_look(faro_database **database, const char *path, const faro_database_kind *kind,
+                               faro_error *error) FARO_WARN_UNUSED;
+void faro_database_close(faro_database *database); /* finishes the statements that were prepared */
+
+/* Runs SQL without results: BEGIN IMMEDIATE, COMMIT, ROLLBACK ... A full disk and the like are FARO_SYSTEM. */
+faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) FARO_WARN_UNUSED;
+void faro_database_rollback(
+    faro_database *database); /* where a transaction is open; cannot fail in a way that matters */
+faro_status faro_database_prepare(faro_database *database, const char *sql, sqlite3_stmt **statement,
+                                  faro_error *error) FARO_WARN_UNUSED;
+
+/* Binds all parameters and runs a prepared statement to its first row (*row true) or its end. Formats: i int64_t, r
+ * double, t const char *, b const void * and size_t (not copied), n nothing (NULL). Before a statement is used again, and
+ * after its row was read: faro_database_reset. */
+faro_status faro_database_step(faro_database *database, sqlite3_stmt *statement, bool *row, faro_error *error,
+                               const char *format, ...) FARO_WARN_UNUSED;
+/* The next row of the same run. */
+faro_status faro_database_next(faro_database *database, sqlite3_stmt *statement, bool *row,
+                               faro_error *error) FARO_WARN_UNUSED;
+void faro_database_reset(sqlite3_stmt *statement);
+/* Step and reset, for statements without rows. */
+faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, faro_error *error,
+                             const char *format, ...) FARO_WARN_UNUSED;
+
+/* In a transaction that deletes what must not stay, at its end: SQLite keeps a page of scratch with what it wrote last, so
+ * zeros are, as many as a page holds (to a table of this name that every database has). */
+faro_status faro_database_blank(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+
+/* Empties the write-ahead log, so that nothing deleted is left in it. Where that fails, because somebody reads the file, the
+ * database is untidy until it is made good by faro_database_tidy. That does nothing where there is nothing to do, or it
+ * failed 5 seconds ago or less. */
+faro_status faro_database_truncate(faro_database *database, faro_error *error);
+faro_status faro_database_tidy(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+bool faro_database_untidy(const faro_database *database);
+
+#endif

@@ -1,0 +1,80 @@
+/* child: see child.h. */
+#include "trial/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+double faro_seconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void faro_nap(double seconds) {
+  const struct timespec time = {.tv_sec = (time_t)seconds,
+                                .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};
+  nanosleep(&time, NULL);
+}
+
+/* Runs between fork and exec: nothing here may allocate. */
+_Noreturn static void become(const char *const *argv, int log) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(log, STDERR_FILENO);
+  dup2(log, STDOUT_FILENO);
+  union {
+    const char *const *given;
+    char *const *taken; /* execv changes nothing, but says that it might */
+  } words = {argv};
+  execv(argv[0], words.taken);
+  _exit(127);
+}
+
+faro_status faro_child_start(faro_child *child, const char *const *argv, const char *log, faro_error *error) {
+  const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return faro_fail(error, FARO_SYSTEM, "cannot write %s: %s", log, strerror(errno));
+  const pid_t pid = fork();
+  if (pid == 0) become(argv, fd);
+  close(fd);
+  if (pid < 0) return faro_fail(error, FARO_SYSTEM, "cannot start %s: %s", argv[0], strerror(errno));
+  child->pid = pid;
+  return FARO_OK;
+}
+
+/* Writing beyond the limit fails with EFBIG (the roles ignore SIGXFSZ): as near to a full disk as one gets without one. The
+ * hard limit stays, so that it can be lifted. */
+void faro_child_limit(const faro_child *child, uint64_t bytes) {
+  const struct rlimit limit = {.rlim_cur = bytes == UINT64_MAX ? RLIM_INFINITY : bytes,
+                               .rlim_max = RLIM_INFINITY};
+  if (child->pid != 0) (void)prlimit(child->pid, RLIMIT_FSIZE, &limit, NULL);
+}
+
+/* Whether it has ended; *status as waitpid says. */
+static bool reaped(faro_child *child, int *status) {
+  if (child->pid == 0 || waitpid(child->pid, status, WNOHANG) != child->pid) return false;
+  child->pid = 0;
+  return true;
+}
+
+bool faro_child_running(faro_child *child) {
+  int status = 0;
+  return child->pid != 0 && !reaped(child, &status);
+}
+
+int faro_child_end(faro_child *child, int number, double seconds) {
+  if (child->pid == 0) return -1;
+  int status = 0;
+  kill(child->pid, number);
+  const double end = faro_seconds() + seconds;
+  while (!reaped(child, &status)) {
+    if (faro_seconds() > end) kill(child->pid, SIGKILL);
+    faro_nap(0.001);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
