@@ -14,12 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/decimal.h"
 #include "cli/cli.h"
-#include "service/client/client_settings.h"
 #include "service/client/client_send.h"
-#include "service/role/campaign_file.h"
+#include "service/client/client_settings.h"
 #include "service/http/listen.h"
+#include "service/role/campaign_file.h"
 #include "service/role/process.h"
 
 enum {
@@ -287,7 +288,7 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
     if (status == FARO_OK) return FARO_OK;
     if (status != FARO_SYSTEM || i + 1 == ATTEMPTS) return faro_fail(error, status, "%s", why.message);
     const double nap = faro_backoff_next(&backoff);
-    usleep((useconds_t)(1e6 * fmin(fmax(wait, nap), 30)));
+    faro_sleep(fmin(fmax(wait, nap), 30));
   }
   return status;
 }

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "service/role/json_text.h"
 #include "service/analyzer/campaign_ledger.h"
 #include "service/http/listen.h"
 #include "service/http/sender.h"
+#include "service/role/json_text.h"
 
 enum { OPTION_URL, OPTION_DATABASE, OPTION_AUTHORITY, OPTION_JSON, OPTION_COUNT };
 static const cli_option options[OPTION_COUNT] = {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "service/analyzer/store.h"
 #include "service/role/campaign_file.h"
 #include "trial/checks.h"
-#include "service/analyzer/store.h"
 
 enum { FILE_MOST = 1 << 30 };
 

@@ -8,20 +8,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-double faro_seconds(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-void faro_nap(double seconds) {
-  const struct timespec time = {.tv_sec = (time_t)seconds,
-                                .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};
-  nanosleep(&time, NULL);
-}
+#include "base/clock.h"
 
 /* Runs between fork and exec: nothing here may allocate. */
 _Noreturn static void become(const char *const *argv, int log) {
@@ -71,10 +60,10 @@ int faro_child_end(faro_child *child, int number, double seconds) {
   if (child->pid == 0) return -1;
   int status = 0;
   kill(child->pid, number);
-  const double end = faro_seconds() + seconds;
+  const double end = faro_clock() + seconds;
   while (!reaped(child, &status)) {
-    if (faro_seconds() > end) kill(child->pid, SIGKILL);
-    faro_nap(0.001);
+    if (faro_clock() > end) kill(child->pid, SIGKILL);
+    faro_sleep(0.001);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

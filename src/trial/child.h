@@ -19,7 +19,4 @@ bool faro_child_running(faro_child *child);
 /* Sends the signal and waits for the end; killed after `seconds`. The exit status, -1 where a signal ended it. */
 int faro_child_end(faro_child *child, int signal, double seconds);
 
-double faro_seconds(void); /* a clock that does not jump */
-void faro_nap(double seconds);
-
 #endif

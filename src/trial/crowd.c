@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "service/client/client_send.h"
 
 enum { SEQUENCE_AT = 28, TOKEN_AT = 40 }; /* in a report's head, wire.h */
@@ -236,9 +237,9 @@ static faro_status insist(worker *w, const parcel *g, uint64_t *retries, faro_er
     const faro_status status = faro_client_send_many(w->sender, g->target, g->frames, g->reports,
                                                      w->crowd->part_size, g->answers, &wait, &why);
     if (status == FARO_OK) return FARO_OK;
-    if (status != FARO_SYSTEM || faro_seconds() > g->end)
+    if (status != FARO_SYSTEM || faro_clock() > g->end)
       return faro_fail(error, status, "a report was not answered: %s", why.message);
-    faro_nap(0.2 * faro_backoff_next(&backoff));
+    faro_sleep(0.2 * faro_backoff_next(&backoff));
   }
 }
 
@@ -301,7 +302,7 @@ static faro_status work_once(worker *w, size_t reports, faro_error *error) {
                       .frames = frames,
                       .reports = reports,
                       .answers = w->answers,
-                      .end = faro_seconds() + crowd->params.patience};
+                      .end = faro_clock() + crowd->params.patience};
     status = deliver(w, &g, &tally.retries, error);
     pthread_mutex_lock(&crowd->lock);
     for (size_t i = 0; i < reports && status == FARO_OK; i++)
@@ -478,13 +479,13 @@ void faro_crowd_allow(faro_crowd *crowd, uint64_t reports) {
 }
 
 bool faro_crowd_settled(faro_crowd *crowd, double seconds) {
-  const double end = faro_seconds() + seconds;
+  const double end = faro_clock() + seconds;
   for (;;) {
     pthread_mutex_lock(&crowd->lock);
     const bool settled = crowd->settled == crowd->allowed, stopped = crowd->stopping;
     pthread_mutex_unlock(&crowd->lock);
-    if (settled || stopped || faro_seconds() > end) return settled;
-    faro_nap(0.0005);
+    if (settled || stopped || faro_clock() > end) return settled;
+    faro_sleep(0.0005);
   }
 }
 

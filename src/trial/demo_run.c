@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "service/http/sender.h"
 
 enum { PATIENCE = 60 };
@@ -28,15 +29,15 @@ static faro_status next_policy(demo *d, uint64_t version, faro_error *error) {
   char path[64], url[FARO_URL_MAX + 1];
   snprintf(path, sizeof path, "/v1/policy?after=%" PRIu64, version - 1);
   faro_trial_url(&d->trial, 0, path, url);
-  const double end = faro_seconds() + PATIENCE;
+  const double end = faro_clock() + PATIENCE;
   faro_sent sent = {0};
   do {
     const faro_status status = faro_send_get(d->sender, url, &sent, error);
     if (status != FARO_OK) return status;
-    if (sent.status != 200 && faro_seconds() > end)
+    if (sent.status != 200 && faro_clock() > end)
       return faro_fail(error, FARO_SYSTEM, "policy %" PRIu64 " was not published within %d s", version,
                        PATIENCE);
-    faro_nap(faro_sent_later(&sent));
+    faro_sleep(faro_sent_later(&sent));
   } while (sent.status != 200);
   if (version == 1) {
     d->first = malloc(sent.length);
@@ -56,7 +57,7 @@ static faro_status report(demo *d, uint64_t reports, faro_error *error) {
 }
 
 static faro_status play_batch(demo *d, uint64_t version, faro_error *error) {
-  const double start = faro_seconds();
+  const double start = faro_clock();
   faro_status status = report(d, d->params->trial.batch, error);
   if (status == FARO_OK) status = next_policy(d, version + 1, error);
   if (status != FARO_OK) return status;
@@ -64,7 +65,7 @@ static faro_status play_batch(demo *d, uint64_t version, faro_error *error) {
   const double n = (double)t.reports;
   const faro_demo_step step = {.version = version,
                                .reports = t.reports,
-                               .seconds = faro_seconds() - start,
+                               .seconds = faro_clock() - start,
                                .reward = t.reward / n,
                                .regret = t.regret / n,
                                .uniform = t.uniform / n};

@@ -2,8 +2,8 @@
 #ifndef FARO_TRIAL_RECORD_H
 #define FARO_TRIAL_RECORD_H
 
-#include "trial/crowd.h"
 #include "service/analyzer/learning.h"
+#include "trial/crowd.h"
 
 typedef struct faro_record faro_record;
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/http/sender.h"
 #include "trial/trial_settings.h"
@@ -151,14 +152,14 @@ static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *e
   if (status != FARO_OK) return status;
   char url[FARO_URL_MAX + 1];
   faro_trial_url(trial, role, "/healthz", url);
-  const double end = faro_seconds() + 30;
+  const double end = faro_clock() + 30;
   for (bool well = false; !well && status == FARO_OK;) {
     faro_error none = {0};
     faro_sent sent;
     well = faro_send_get(sender, url, &sent, &none) == FARO_OK && sent.status == 200;
     if (well) break;
-    if (!faro_child_running(&trial->child[role]) || faro_seconds() > end) status = gone(trial, role, error);
-    faro_nap(0.005);
+    if (!faro_child_running(&trial->child[role]) || faro_clock() > end) status = gone(trial, role, error);
+    faro_sleep(0.005);
   }
   faro_sender_destroy(sender);
   return status;

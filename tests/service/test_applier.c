@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
 #include "service/analyzer/campaign_ledger.h"
-#include "service/analyzer/analyzer_status.h"
 #include "wire/bytes.h"
 
 enum { DIMENSION = 2, BATCH = 20, ENTRIES = 5 };

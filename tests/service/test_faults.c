@@ -16,8 +16,9 @@
 
 #include <faro/random.h>
 
-#include "trial/checks.h"
+#include "base/clock.h"
 #include "service/http/sender.h"
+#include "trial/checks.h"
 
 enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS = 5 };
 
@@ -72,15 +73,15 @@ static faro_status strike(run *r, faro_error *error) {
   switch (r->plan.trouble) {
   case KILL:
   case STOP:
-    faro_nap(1e-4 * (double)below(r, 100));
+    faro_sleep(1e-4 * (double)below(r, 100));
     if (r->plan.trouble == KILL) (void)faro_child_end(&r->trial.child[role], SIGKILL, 5);
     else if (faro_child_end(&r->trial.child[role], SIGTERM, 10) != 0)
       return faro_fail(error, FARO_SYSTEM, "a role did not end well when asked to");
-    faro_nap(1e-3 * (double)below(r, 50));
+    faro_sleep(1e-3 * (double)below(r, 50));
     return faro_trial_start(&r->trial, role, error);
   case FULL: /* with some room left, or none at all; now and then the role dies of it */
     faro_child_limit(&r->trial.child[role], below(r, 2) ? 0 : 4096 * (1 + below(r, 30)));
-    faro_nap(1e-3 * (double)(20 + below(r, 200)));
+    faro_sleep(1e-3 * (double)(20 + below(r, 200)));
     if (below(r, 3) == 0) (void)faro_child_end(&r->trial.child[role], SIGKILL, 5);
     if (!faro_child_running(&r->trial.child[role])) return faro_trial_start(&r->trial, role, error);
     faro_child_limit(&r->trial.child[role], UINT64_MAX);
@@ -88,7 +89,7 @@ static faro_status strike(run *r, faro_error *error) {
   default: /* all lines are bad for a while */
     for (size_t i = 0; i < r->trial.roles; i++)
       faro_relay_trouble(r->trial.line[i], 30 + (unsigned)below(r, 200));
-    faro_nap(1e-3 * (double)(50 + below(r, 150)));
+    faro_sleep(1e-3 * (double)(50 + below(r, 150)));
     for (size_t i = 0; i < r->trial.roles; i++) faro_relay_trouble(r->trial.line[i], 0);
     return FARO_OK;
   }
@@ -118,7 +119,7 @@ static faro_status look(run *r, faro_error *error) {
 
 /* Clients report without pause until the campaign is over. */
 static faro_status play(run *r, faro_error *error) {
-  const double end = faro_seconds() + 60;
+  const double end = faro_clock() + 60;
   const uint64_t last = r->trial.campaign.batches + 1;
   uint64_t next = 1 + below(r, BATCH * BATCHES / 2);
   faro_status status = look(r, error);
@@ -132,11 +133,11 @@ static faro_status play(run *r, faro_error *error) {
     if (status == FARO_OK) status = look(r, error);
     if (status == FARO_OK && faro_crowd_broken(r->crowd))
       status = faro_fail(error, FARO_SYSTEM, "%s", faro_crowd_broken(r->crowd));
-    if (status == FARO_OK && faro_seconds() > end)
+    if (status == FARO_OK && faro_clock() > end)
       status = faro_fail(error, FARO_SYSTEM,
                          "the campaign did not end: version %" PRIu64 ", %" PRIu64 " reports answered",
                          r->version, faro_crowd_progress(r->crowd));
-    faro_nap(0.001);
+    faro_sleep(0.001);
   }
   faro_crowd_stop(r->crowd);
   return status;
@@ -233,12 +234,12 @@ static bool go(const char *command, uint64_t number, faro_tally *all) {
                                     .norm = 1,
                                     .high = 1,
                                     .keep = (size_t)1 << 26};
-  const double start = faro_seconds();
+  const double start = faro_clock();
   faro_status status = faro_trial_create(&r.trial, &params, &error);
   bool good = false;
   if (status == FARO_OK) {
     status = serve(&r, &error);
-    if (r.crowd) good = report(&r, status, &error, faro_seconds() - start);
+    if (r.crowd) good = report(&r, status, &error, faro_clock() - start);
     else printf("%3" PRIu64 " BAD  %s: %s\n", number, r.plan.release, error.message);
     if (r.crowd) all->reports += faro_crowd_tally(r.crowd, 0).reports;
     if (r.crowd) all->answers[FARO_VERDICT_KNOWN] += faro_crowd_tally(r.crowd, 0).answers[FARO_VERDICT_KNOWN];
@@ -261,10 +262,10 @@ int main(void) {
   uint64_t bad = 0;
   faro_tally all = {0};
   signal(SIGPIPE, SIG_IGN);
-  const double start = faro_seconds();
+  const double start = faro_clock();
   for (uint64_t i = 0; i < runs; i++) bad += !go(FARO_COMMAND, first + i, &all);
   printf("%" PRIu64 " of %" PRIu64 " runs good, %.0f s, %" PRIu64 " reports; %" PRIu64
          " acknowledgements had been lost on the way\n",
-         runs - bad, runs, faro_seconds() - start, all.reports, all.answers[FARO_VERDICT_KNOWN]);
+         runs - bad, runs, faro_clock() - start, all.reports, all.answers[FARO_VERDICT_KNOWN]);
   return bad > 0;
 }

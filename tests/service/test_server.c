@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "service/http/listen.h"
+#include "service/http/sender.h"
+#include "service/http/server.h"
 #include "service/role/config.h"
 #include "service/role/json_text.h"
-#include "service/http/server.h"
-#include "service/http/listen.h"
-#include "service/role/process.h"
-#include "service/http/sender.h"
 #include "support/support.h"
 #include "wire/wire.h"
 
@@ -132,7 +132,7 @@ static void *ask(void *context) {
   faro_sent sent = {0};
   faro_error error = {0};
   const faro_send_settings settings = {.timeout = 20};
-  const double began = faro_process_clock();
+  const double began = faro_clock();
   if (faro_sender_create(&sender, &settings, &error) != FARO_OK) return NULL;
   const faro_status status = a->body ? faro_send_post(sender, a->url, a->body, strlen(a->body), &sent, &error)
                                      : faro_send_get(sender, a->url, &sent, &error);
@@ -140,7 +140,7 @@ static void *ask(void *context) {
     a->status = sent.status;
     snprintf(a->answer, sizeof a->answer, "%s", sent.bytes);
   }
-  a->took = faro_process_clock() - began;
+  a->took = faro_clock() - began;
   faro_sender_destroy(sender);
   return NULL;
 }

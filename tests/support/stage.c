@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/role/process.h"
+#include "base/clock.h"
 
 _Noreturn static void give_up(const char *what, const char *why) {
   fprintf(stderr, "stage: %s: %s\n", what, why);
@@ -280,12 +280,12 @@ long stage_get(stage *s, size_t index, const char *path, faro_sent *sent) {
 }
 
 bool stage_await(stage *s, size_t batches, double seconds) {
-  const double until = faro_process_clock() + seconds;
+  const double until = faro_clock() + seconds;
   for (size_t here = 0; here < batches;) {
     pthread_mutex_lock(&s->mutex);
     here = s->batches;
     pthread_mutex_unlock(&s->mutex);
-    if (here < batches && faro_process_clock() > until) return false;
+    if (here < batches && faro_clock() > until) return false;
     usleep(5000);
   }
   return true;

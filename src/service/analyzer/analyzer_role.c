@@ -19,14 +19,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "service/role/json_text.h"
-#include "service/analyzer/campaign_create.h"
-#include "service/role/intake.h"
-#include "service/analyzer/campaign_ledger.h"
-#include "service/role/log.h"
-#include "service/analyzer/page.h"
-#include "service/role/process.h"
+#include "base/clock.h"
 #include "service/analyzer/analyzer_status.h"
+#include "service/analyzer/campaign_create.h"
+#include "service/analyzer/campaign_ledger.h"
+#include "service/analyzer/page.h"
+#include "service/role/intake.h"
+#include "service/role/json_text.h"
+#include "service/role/log.h"
 
 enum { QUEUE = 64, WAIT = 30, RETRY = 1 };
 
@@ -95,7 +95,7 @@ static faro_status publish(faro_analyzer *a, bool news, faro_error *error) {
   p->length = view.length;
   p->standing.version = view.version;
   snprintf(p->etag, sizeof p->etag, "\"%" PRIu64 "\"", view.version);
-  if (news) faro_pace_mark(&p->standing.pace, faro_process_clock());
+  if (news) faro_pace_mark(&p->standing.pace, faro_clock());
   if (news && !a->closing) faro_http_wake(a->http);
   pthread_mutex_unlock(&a->mutex);
   return FARO_OK;
@@ -136,11 +136,11 @@ static bool apply_all(faro_analyzer *a) {
   empty_log(a, faro_store_tidy);
   while (applied) {
     faro_error error = {0};
-    const double start = faro_process_clock();
+    const double start = faro_clock();
     faro_status status = faro_applier_step(a->applier, &applied, &error);
     if (status == FARO_OK && applied) {
       empty_log(a, faro_store_wipe);
-      tell_applied(a, faro_process_clock() - start);
+      tell_applied(a, faro_clock() - start);
     }
     if (status == FARO_OK && a->published.standing.version != faro_applier_look(a->applier).version)
       status = publish(a, true, &error); /* also one that could not be published before */
@@ -186,14 +186,12 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
 
 /* Takes what is queued; waits for it, or until it is time to try again. False when all is done and the end was asked for. */
 static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[static QUEUE], size_t *count) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += RETRY;
+  const struct timespec until = faro_clock_after(RETRY);
   pthread_mutex_lock(&a->mutex);
   int waited = 0;
   while (a->queued == 0 && !a->ending && waited == 0)
-    waited =
-        again ? pthread_cond_timedwait(&a->work, &a->mutex, &until) : pthread_cond_wait(&a->work, &a->mutex);
+    waited = again ? pthread_cond_clockwait(&a->work, &a->mutex, CLOCK_MONOTONIC, &until)
+                   : pthread_cond_wait(&a->work, &a->mutex);
   *count = a->queued;
   memcpy(taken, a->queue, a->queued * sizeof *a->queue);
   a->queued = 0;
@@ -245,7 +243,7 @@ static void *work_directly(void *context) {
     const faro_status status = faro_intake_next(a->intake, 0.2, &batch, &error);
     if (status != FARO_OK) set_stalled(a, true, "batch-not-read", &error);
     else if (batch.count > 0) take_own(a, &batch);
-    if (!well || atomic_load(&a->stalled)) nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    if (!well || atomic_load(&a->stalled)) faro_sleep(0.2);
     well = apply_all(a);
   }
   return NULL;
@@ -361,7 +359,7 @@ static void handle_status(void *context, faro_http_request *request) {
   pthread_mutex_unlock(&a->mutex);
   standing.stalled = atomic_load(&a->stalled);
   pthread_mutex_lock(&a->looking);
-  const faro_status status = faro_standing_json(a->looker, &standing, faro_process_clock(), &json, &error);
+  const faro_status status = faro_standing_json(a->looker, &standing, faro_clock(), &json, &error);
   pthread_mutex_unlock(&a->looking);
   reply_json(request, status, json, &error);
 }
@@ -474,7 +472,7 @@ static faro_status serve(faro_analyzer *a, faro_error *error) {
   a->published.standing = (faro_standing){.campaign = &a->campaign,
                                           .signer = a->keys.sign.public_key,
                                           .constant = a->settings->constant,
-                                          .pace = {.start = faro_process_clock()}};
+                                          .pace = {.start = faro_clock()}};
   const faro_http_service service = {
       .routes = a->routes, .count = a->route_count, .context = a, .healthy = healthy, .metrics = a->metrics};
   if (a->intake) faro_http_spare(a->http, faro_wire_report_size(&a->campaign));

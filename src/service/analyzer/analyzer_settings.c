@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "service/analyzer/analyzer_role.h"
-#include "service/role/config.h"
 #include "service/http/listen.h"
+#include "service/role/config.h"
 
 static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
                                        "local-bits",   "central-tree",    "central-bits",      NULL};

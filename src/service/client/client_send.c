@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trial/child.h"
+#include "base/clock.h"
 #include "service/state/spool.h"
 #include "wire/wire.h"
 
@@ -29,16 +29,16 @@ static faro_status plain(faro_status status, faro_error *error) {
 
 /* Whoever is asked to come back later does, for a minute in all; and where nobody listens yet, for some seconds. */
 static faro_status get_patiently(faro_sender *sender, const char *url, faro_sent *sent, faro_error *error) {
-  const double start = faro_seconds();
+  const double start = faro_clock();
   faro_backoff backoff = {0};
   for (;;) {
     faro_error inner = {0};
     const faro_status status = faro_send_get(sender, url, sent, &inner);
     const bool nobody = status != FARO_OK && faro_sender_refused(sender);
     const double later = status == FARO_OK ? faro_sent_later(sent) : nobody ? faro_backoff_next(&backoff) : 0;
-    if (later == 0 || faro_seconds() + later > start + (nobody ? KNOCKING : PATIENCE))
+    if (later == 0 || faro_clock() + later > start + (nobody ? KNOCKING : PATIENCE))
       return status == FARO_OK ? status : faro_fail(error, status, "%s", inner.message);
-    faro_nap(later);
+    faro_sleep(later);
   }
 }
 

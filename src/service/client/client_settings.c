@@ -14,8 +14,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "service/role/config.h"
 #include "service/role/campaign_file.h"
+#include "service/role/config.h"
 
 const char *const faro_client_trusts[] = {"local", "shuffle", "concurrent", "joint", NULL};
 const char *const faro_client_levels[] = {"event", "user", NULL};

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "service/role/process.h"
+#include "base/clock.h"
 
 typedef struct guarded {
   int socket;
@@ -35,7 +35,7 @@ static void cut_off(const faro_guard *guard, const guarded *connection) {
 }
 
 static void look(faro_guard *guard) {
-  const double now = faro_process_clock();
+  const double now = faro_clock();
   pthread_mutex_lock(&guard->mutex);
   for (guarded *c = guard->list.next; c != &guard->list; c = c->next)
     if (c->since >= 0 && now - c->since > guard->seconds + c->more) {
@@ -47,9 +47,8 @@ static void look(faro_guard *guard) {
 
 static void *watch(void *context) {
   faro_guard *guard = context;
-  const struct timespec tenth = {0, 100000000};
   while (!atomic_load(&guard->stop)) {
-    nanosleep(&tenth, NULL);
+    faro_sleep(0.1);
     look(guard);
     guard->tick(guard->context);
   }
@@ -90,7 +89,7 @@ static void enter(faro_guard *guard, struct MHD_Connection *connection, void **p
   *place = c; /* without memory it is not watched; silence still ends it */
   if (!c) return;
   c->socket = info->connect_fd;
-  c->since = faro_process_clock();
+  c->since = faro_clock();
   pthread_mutex_lock(&guard->mutex);
   c->next = guard->list.next;
   c->previous = &guard->list;
@@ -142,5 +141,5 @@ void faro_guard_received(faro_guard *guard, struct MHD_Connection *connection) {
   mark(guard, connection, -1);
 }
 void faro_guard_expect(faro_guard *guard, struct MHD_Connection *connection) {
-  mark(guard, connection, faro_process_clock());
+  mark(guard, connection, faro_clock());
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "service/http/server_inner.h"
-#include "service/role/process.h"
 
 /* Waiting. */
 
@@ -31,7 +31,7 @@ void faro_http_wait(faro_http_request *request, double seconds) {
   if (!r->again) {
     suspend(r);
     http->waiters++;
-    r->until = faro_process_clock() + seconds;
+    r->until = faro_clock() + seconds;
     r->next = http->waiting;
     http->waiting = r;
   }
@@ -57,14 +57,14 @@ static void resume(faro_http *http, double now, bool all) {
 void faro_http_wake(faro_http *http) {
   pthread_mutex_lock(&http->mutex);
   http->generation++;
-  resume(http, faro_process_clock(), true);
+  resume(http, faro_clock(), true);
   pthread_mutex_unlock(&http->mutex);
 }
 
 static void tick(void *context) {
   faro_http *http = context;
   pthread_mutex_lock(&http->mutex);
-  resume(http, faro_process_clock(), false);
+  resume(http, faro_clock(), false);
   pthread_mutex_unlock(&http->mutex);
 }
 
@@ -186,14 +186,14 @@ void faro_http_stop(faro_http *http) {
   if (!http) return;
   if (http->daemon) {
     (void)MHD_quiesce_daemon(http->daemon); /* the socket is ours again */
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 30;
+    const struct timespec until = faro_clock_after(30);
     pthread_mutex_lock(&http->mutex);
     http->stopping = true;
     http->generation++;
     resume(http, 1e300, true);
-    while (http->active > 0 && pthread_cond_timedwait(&http->idle, &http->mutex, &until) == 0) continue;
+    while (http->active > 0 &&
+           pthread_cond_clockwait(&http->idle, &http->mutex, CLOCK_MONOTONIC, &until) == 0)
+      continue;
     pthread_mutex_unlock(&http->mutex);
     MHD_stop_daemon(http->daemon);
   }

@@ -6,8 +6,8 @@
 #include <pthread.h>
 
 #include "service/http/guard.h"
-#include "service/http/server.h"
 #include "service/http/listen.h"
+#include "service/http/server.h"
 
 typedef struct http_request {
   faro_http_request face; /* first: a handler's pointer is this one */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "service/role/log.h"
-#include "service/role/process.h"
 
 enum { GROUP_MAX = 20000, QUEUE_BYTES = 64 << 20 }; /* reports in a transaction; of posts that wait */
 
@@ -87,7 +87,7 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
   post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
   if (p) {
     p->request = request;
-    p->since = faro_process_clock();
+    p->since = faro_clock();
     p->count = count;
     for (size_t i = 0; i < count; i++) read_entry(in, request->body + i * in->frame, &p->entry[i]);
     if (enqueue(in, p)) return;
@@ -107,7 +107,7 @@ static unsigned status_of(faro_verdict verdict, bool over) {
 
 /* How long posts took, up to `end`: those of which something was accepted. */
 static void time_posts(faro_intake *in, const post *p, const post *end) {
-  const double now = faro_process_clock();
+  const double now = faro_clock();
   for (; p != end; p = p->next) {
     bool any = false;
     for (size_t i = 0; i < p->count; i++) any = any || p->entry[i].verdict <= FARO_VERDICT_KNOWN;
@@ -232,13 +232,11 @@ static void tidy(faro_intake *in) {
 }
 
 faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  const double end = (double)until.tv_nsec / 1e9 + seconds;
-  until.tv_sec += (time_t)end;
-  until.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);
+  const struct timespec until = faro_clock_after(seconds);
   pthread_mutex_lock(&in->mutex);
-  while (in->state.waiting == 0 && pthread_cond_timedwait(&in->closed, &in->mutex, &until) == 0) continue;
+  while (in->state.waiting == 0 &&
+         pthread_cond_clockwait(&in->closed, &in->mutex, CLOCK_MONOTONIC, &until) == 0)
+    continue;
   pthread_mutex_unlock(&in->mutex);
   pthread_mutex_lock(&in->store);
   tidy(in);
@@ -306,14 +304,10 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   in->shuffler = shuffler;
   in->frame = faro_wire_report_size(campaign);
   in->last = &in->first;
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_mutex_init(&in->store, NULL);
   pthread_mutex_init(&in->mutex, NULL);
   pthread_cond_init(&in->work, NULL);
-  pthread_cond_init(&in->closed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  pthread_cond_init(&in->closed, NULL);
   enter_metrics(in, metrics);
   in->state = faro_spool_look(spool);
   tell(in, true);

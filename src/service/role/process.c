@@ -12,8 +12,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static atomic_bool ending;
 static sem_t asked; /* posted when the end was asked for */
@@ -48,15 +49,8 @@ faro_status faro_process_begin(faro_error *error) {
 bool faro_process_ending(void) { return atomic_load(&ending); }
 
 bool faro_process_wait(int milliseconds) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += milliseconds / 1000;
-  until.tv_nsec += milliseconds % 1000 * 1000000L;
-  if (until.tv_nsec >= 1000000000L) {
-    until.tv_sec++;
-    until.tv_nsec -= 1000000000L;
-  }
-  if (!atomic_load(&ending)) (void)sem_timedwait(&asked, &until);
+  const struct timespec until = faro_clock_after(milliseconds / 1e3);
+  if (!atomic_load(&ending)) (void)sem_clockwait(&asked, CLOCK_MONOTONIC, &until);
   return atomic_load(&ending);
 }
 
@@ -74,10 +68,4 @@ void faro_process_notify(const char *state) {
   (void)sendto(socket_fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
   close(socket_fd);
-}
-
-double faro_process_clock(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }

@@ -21,7 +21,4 @@ void faro_process_end(void);
 /* "READY=1", "STOPPING=1" to $NOTIFY_SOCKET, where systemd set one. */
 void faro_process_notify(const char *state);
 
-/* Seconds of the monotonic clock. */
-double faro_process_clock(void);
-
 #endif

@@ -11,14 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
-#include "service/role/config.h"
-#include "service/role/campaign_file.h"
-#include "service/role/intake.h"
 #include "service/http/listen.h"
+#include "service/http/sender.h"
+#include "service/role/campaign_file.h"
+#include "service/role/config.h"
+#include "service/role/intake.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
-#include "service/http/sender.h"
 #include "service/state/spool.h"
 
 /* Settings. */
@@ -161,9 +162,8 @@ static void pass_on(role *r, const faro_batch *batch) {
   faro_error error = {0};
   bool there = false;
   while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame, size))) {
-    const struct timespec tenth = {0, 100000000};
     for (double left = faro_backoff_next(&backoff); left > 0 && !faro_process_ending(); left -= 0.1)
-      nanosleep(&tenth, NULL);
+      faro_sleep(0.1);
   }
   free(frame);
   if (!there) return;

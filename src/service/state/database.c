@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
-#include "service/role/process.h"
 
 enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's, as far as they are of use */ };
 
@@ -329,13 +329,13 @@ static faro_status empty_log(faro_database *d, faro_error *error) {
 faro_status faro_database_truncate(faro_database *database, faro_error *error) {
   const faro_status status = empty_log(database, error);
   database->untidy = status != FARO_OK;
-  database->tidy_at = faro_process_clock() + 5; /* somebody who reads the file has held us up already */
+  database->tidy_at = faro_clock() + 5; /* somebody who reads the file has held us up already */
   return status;
 }
 
 bool faro_database_untidy(const faro_database *database) { return database->untidy; }
 
 faro_status faro_database_tidy(faro_database *database, faro_error *error) {
-  const bool due = database->untidy && faro_process_clock() >= database->tidy_at;
+  const bool due = database->untidy && faro_clock() >= database->tidy_at;
   return due ? faro_database_truncate(database, error) : FARO_OK;
 }
