@@ -30,15 +30,15 @@ int main(int argc, char **argv) {
       sodium_hex2bin(token, 32, argv[2], 64, NULL, NULL, NULL) != 0)
     return 2;
   /* The floor: what this application's users were told. Nothing that promises less is ever answered. */
-  const faro_client_settings settings = {.signer = key,
-                                         .token = token,
-                                         .epsilon = argc == 8 ? strtod(argv[6], NULL) : 1,
-                                         .delta = argc == 8 ? strtod(argv[7], NULL) : 1e-6,
-                                         .trust = "shuffle",
-                                         .user_level = true};
+  const faro_client_params params = {.signer = key,
+                                     .token = token,
+                                     .epsilon = argc == 8 ? strtod(argv[6], NULL) : 1,
+                                     .delta = argc == 8 ? strtod(argv[7], NULL) : 1e-6,
+                                     .trust = "shuffle",
+                                     .user_level = true};
   faro_client *client = NULL;
   faro_error error = {0};
-  if (faro_client_open(&client, &settings, &error) != FARO_OK) return fail(&error);
+  if (faro_client_open(&client, &params, &error) != FARO_OK) return fail(&error);
   /* GET <analyzer>/v1/campaign, once; GET <analyzer>/v1/policy?after=<version>, again and again. */
   if (faro_client_campaign(client, document, read_file(argv[3]), &error) != FARO_OK) return fail(&error);
   if (faro_client_policy(client, document, read_file(argv[4]), &error) != FARO_OK) return fail(&error);

@@ -19,7 +19,7 @@ extern "C" {
 
 typedef struct faro_client faro_client;
 
-typedef struct faro_client_settings {
+typedef struct faro_client_params {
   const unsigned char *signer; /* 32 bytes: the analyzer's public key, pinned */
   const unsigned char *token;  /* 32 bytes: who the shuffler knows this client as */
   /* Kept over restarts, all three; save them before a report is sent. They belong together: sequence and version count in
@@ -38,9 +38,9 @@ typedef struct faro_client_settings {
   bool
       insecure; /* campaigns may name http:// beyond this machine: whoever listens reads the token, and reports of
                           * bit sums */
-} faro_client_settings;
+} faro_client_params;
 
-FARO_API faro_status faro_client_open(faro_client **client, const faro_client_settings *settings,
+FARO_API faro_status faro_client_open(faro_client **client, const faro_client_params *params,
                                       faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_client_close(faro_client *client);
 

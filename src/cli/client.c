@@ -16,11 +16,12 @@
 
 #include "base/clock.h"
 #include "base/decimal.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "service/client/client_send.h"
 #include "service/client/client_settings.h"
+#include "service/client/client_state.h"
 #include "service/http/listen.h"
-#include "service/role/campaign_file.h"
 #include "service/role/process.h"
 
 enum {
@@ -54,7 +55,7 @@ static const cli_option options[OPTION_COUNT] = {
 };
 
 typedef struct request {
-  faro_client_config config;
+  faro_client_settings settings;
   bool dry, show, check;
 } request;
 
@@ -67,11 +68,11 @@ static int copy(const char *name, const char *value, char *to, size_t size) {
 
 static int take_config(request *r, const char *path) {
   faro_error error = {0};
-  return faro_client_configure(&r->config, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  return faro_client_settings_load(&r->settings, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
 }
 
 static int take_option(request *r, int option, const char *value) {
-  faro_client_config *c = &r->config;
+  faro_client_settings *c = &r->settings;
   switch (option) {
   case OPTION_CONFIG: return take_config(r, value);
   case OPTION_ANALYZER: return copy("analyzer", value, c->analyzer, sizeof c->analyzer);
@@ -94,7 +95,7 @@ static int take_option(request *r, int option, const char *value) {
 
 /* What is asked for must be there. A client that forgets its sequence number forgets what it has spent. */
 static int check(const request *r) {
-  const faro_client_config *c = &r->config;
+  const faro_client_settings *c = &r->settings;
   if (!*c->analyzer) return cli_usage(&cli_client, "where is the analyzer: --analyzer URL or --config FILE?");
   if (!c->key_set && !*c->key_file)
     return cli_usage(&cli_client, "whom to believe: --key FILE, the analyzer's public key?");
@@ -138,16 +139,17 @@ typedef struct session {
 static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY_BYTES],
                              unsigned char token[static FARO_TOKEN_BYTES], faro_error *error) {
   faro_status status = FARO_OK;
-  if (*r->config.key_file)
-    status = faro_key_load(r->config.key_file, FARO_SIGN_PUBLIC, key, FARO_KEY_BYTES, error);
-  else memcpy(key, r->config.key, FARO_KEY_BYTES);
+  if (*r->settings.key_file)
+    status = faro_key_load(r->settings.key_file, FARO_SIGN_PUBLIC, key, FARO_KEY_BYTES, error);
+  else memcpy(key, r->settings.key, FARO_KEY_BYTES);
   memset(token, 0, FARO_TOKEN_BYTES);
-  if (status != FARO_OK || !*r->config.token) return status;
+  if (status != FARO_OK || !*r->settings.token) return status;
   unsigned char *tokens = NULL;
   size_t count = 0;
-  status = faro_tokens_load(r->config.token, &tokens, &count, error);
+  status = faro_tokens_load(r->settings.token, &tokens, &count, error);
   if (status == FARO_OK && count != 1)
-    status = faro_fail(error, FARO_INVALID, "%s must hold one token (it holds %zu)", r->config.token, count);
+    status =
+        faro_fail(error, FARO_INVALID, "%s must hold one token (it holds %zu)", r->settings.token, count);
   if (status == FARO_OK) memcpy(token, tokens, FARO_TOKEN_BYTES);
   if (tokens) sodium_memzero(tokens, count * FARO_TOKEN_BYTES);
   free(tokens);
@@ -157,14 +159,15 @@ static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY
 /* The campaign as the client has verified it, once more for what people want to know of it. */
 static faro_status fetch_campaign(session *s, const unsigned char *key, faro_error *error) {
   faro_sent sent;
-  faro_status status = faro_client_fetch_campaign(s->client, s->sender, s->r->config.analyzer, &sent, error);
+  faro_status status =
+      faro_client_fetch_campaign(s->client, s->sender, s->r->settings.analyzer, &sent, error);
   if (status == FARO_OK) status = faro_campaign_open(&s->campaign, sent.bytes, sent.length, key, error);
   return status;
 }
 
 /* What was kept, held for the whole run if it will change. */
 static faro_status open_state(session *s, faro_error *error) {
-  const char *path = s->r->config.state;
+  const char *path = s->r->settings.state;
   faro_status status = FARO_OK;
   if (*path && !s->r->dry && !s->r->show) status = faro_client_state_lock(path, &s->lock, error);
   if (*path && status == FARO_OK) status = faro_client_state_load(path, &s->state, error);
@@ -173,31 +176,31 @@ static faro_status open_state(session *s, faro_error *error) {
 
 static faro_status open_client(session *s, const unsigned char *key, const unsigned char *token,
                                faro_error *error) {
-  const faro_client_config *c = &s->r->config;
+  const faro_client_settings *c = &s->r->settings;
   const bool before = !sodium_is_zero(s->state.campaign, FARO_DIGEST_BYTES);
-  const faro_client_settings settings = {.signer = key,
-                                         .token = token,
-                                         .campaign = before ? s->state.campaign : NULL,
-                                         .sequence = s->state.sequence,
-                                         .version = s->state.version,
-                                         .epsilon = c->epsilon,
-                                         .delta = c->delta,
-                                         .trust = faro_client_trusts[c->trust],
-                                         .user_level = c->level == 1,
-                                         .honest = c->honest,
-                                         .insecure = c->insecure};
-  return faro_client_open(&s->client, &settings, error);
+  const faro_client_params params = {.signer = key,
+                                     .token = token,
+                                     .campaign = before ? s->state.campaign : NULL,
+                                     .sequence = s->state.sequence,
+                                     .version = s->state.version,
+                                     .epsilon = c->epsilon,
+                                     .delta = c->delta,
+                                     .trust = faro_client_trusts[c->trust],
+                                     .user_level = c->level == 1,
+                                     .honest = c->honest,
+                                     .insecure = c->insecure};
+  return faro_client_open(&s->client, &params, error);
 }
 
 static faro_status open_session(session *s, faro_error *error) {
-  const faro_client_config *c = &s->r->config;
+  const faro_client_settings *c = &s->r->settings;
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_status status = load_keys(s->r, key, token, error);
   if (status == FARO_OK) status = open_state(s, error);
-  const faro_send_settings send = {.authority = *c->authority ? c->authority : NULL};
+  const faro_sender_params params = {.authority = *c->authority ? c->authority : NULL};
   if (status == FARO_OK) status = open_client(s, key, token, error);
   sodium_memzero(token, sizeof token);
-  if (status == FARO_OK) status = faro_sender_create(&s->sender, &send, error);
+  if (status == FARO_OK) status = faro_sender_create(&s->sender, &params, error);
   if (status == FARO_OK) status = fetch_campaign(s, key, error);
   if (status != FARO_OK) return status;
   s->parts_size = faro_client_parts(s->client) * faro_client_part_size(s->client);
@@ -271,8 +274,8 @@ static faro_status save_state(session *s, faro_error *error) {
   memcpy(s->state.campaign, faro_client_digest(s->client), FARO_DIGEST_BYTES);
   s->state.sequence = faro_client_sequence(s->client);
   s->state.version = faro_client_version(s->client);
-  return *s->r->config.state && !s->r->dry ? faro_client_state_save(s->r->config.state, &s->state, error)
-                                           : FARO_OK;
+  return *s->r->settings.state && !s->r->dry ? faro_client_state_save(s->r->settings.state, &s->state, error)
+                                             : FARO_OK;
 }
 
 /* A part until it is answered: a report that may have arrived is sent again as it is. */
@@ -337,7 +340,7 @@ static faro_status play(session *s, FILE *in, faro_error *error) {
     }
     bool fresh = false;
     const size_t arms = read_arms(s, text, error);
-    status = arms > 0 ? faro_client_fetch_policy(s->client, s->sender, s->r->config.analyzer,
+    status = arms > 0 ? faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
                                                  faro_client_version(s->client), false, &fresh, error)
                       : FARO_INVALID;
     if (status == FARO_OK) status = faro_client_choose(s->client, s->features, arms, &arm, error);
@@ -353,12 +356,12 @@ static int check_files(const request *r) {
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_client_state state;
   faro_error error = {0};
-  const faro_client_config *c = &r->config;
+  const faro_client_settings *c = &r->settings;
   faro_status status = load_keys(r, key, token, &error);
   sodium_memzero(token, sizeof token);
   if (status == FARO_OK && *c->state) status = faro_client_state_load(c->state, &state, &error);
   if (status == FARO_OK && *c->state && !r->dry && !r->show)
-    status = faro_place_check("state", c->state, &error);
+    status = faro_check_folder("state", c->state, &error);
   if (status == FARO_OK && *c->authority) status = faro_authority_check(c->authority, &error);
   if (status != FARO_OK) return cli_fail(&error);
   printf("good\n");
@@ -366,7 +369,7 @@ static int check_files(const request *r) {
 }
 
 static int run(int argc, char **argv) {
-  static request r = {.config = {.epsilon = 1, .delta = 1e-6, .trust = 1, .level = 1}};
+  static request r = {.settings = {.epsilon = 1, .delta = 1e-6, .trust = 1, .level = 1}};
   const int parsed = parse(&r, argc, argv);
   if (parsed == CLI_HELP) return EXIT_DONE;
   if (parsed != EXIT_DONE) return parsed;
@@ -377,7 +380,7 @@ static int run(int argc, char **argv) {
   faro_status status = faro_process_hide(&error);
   if (status == FARO_OK) status = open_session(&s, &error);
   if (status == FARO_OK)
-    status = faro_client_fetch_policy(s.client, s.sender, r.config.analyzer, 0, false, &fresh, &error);
+    status = faro_client_fetch_policy(s.client, s.sender, r.settings.analyzer, 0, false, &fresh, &error);
   if (status == FARO_OK && r.show) show(&s);
   if (status == FARO_OK && !r.show) status = play(&s, stdin, &error);
   if (status == FARO_OK && !r.show) status = save_state(&s, &error);

@@ -72,11 +72,11 @@ static faro_status open_store(source *s, const char *path, faro_error *error) {
 
 static faro_status open_source(source *s, const request *r, faro_error *error) {
   if (r->database) return open_store(s, r->database, error);
-  const faro_send_settings settings = {.authority = r->authority, .limit = 4 << 20};
+  const faro_sender_params params = {.authority = r->authority, .limit = 4 << 20};
   const faro_status status = faro_url_check("--url", r->url, true, error); /* a ledger is public */
   if (status != FARO_OK) return status;
   s->url = r->url;
-  return faro_sender_create(&s->sender, &settings, error);
+  return faro_sender_create(&s->sender, &params, error);
 }
 
 /* All pages of the ledger, one after another: words, or a line of JSON a page. */

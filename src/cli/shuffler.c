@@ -1,5 +1,6 @@
 /* shuffler: faro shuffler --config FILE [--check-config] */
 #include "cli/cli.h"
+#include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/shuffler_role.h"
 
 static int run(int argc, char **argv) {
@@ -17,15 +18,15 @@ static int run(int argc, char **argv) {
     else if (which == CLI_BAD) return EXIT_USAGE;
   }
   if (!path) return cli_usage(&cli_shuffler, "--config is needed");
-  static faro_shuffler_config config;
+  static faro_shuffler_settings settings;
   faro_error error = {0};
-  if (faro_shuffler_configure(&config, path, &error) != FARO_OK) return cli_fail(&error);
+  if (faro_shuffler_settings_load(&settings, path, &error) != FARO_OK) return cli_fail(&error);
   if (check) {
-    if (faro_shuffler_check(&config, &error) != FARO_OK) return cli_fail(&error);
+    if (faro_shuffler_check(&settings, &error) != FARO_OK) return cli_fail(&error);
     printf("%s: good\n", path);
     return EXIT_DONE;
   }
-  return faro_shuffler_serve(&config, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  return faro_shuffler_serve(&settings, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
 }
 
 const cli_command cli_shuffler = {

@@ -35,54 +35,54 @@ struct faro_client {
 
 /* Opening. */
 
-static faro_status read_floor(const faro_client_settings *settings, faro_claim *floor, faro_error *error) {
+static faro_status read_floor(const faro_client_params *params, faro_claim *floor, faro_error *error) {
   static const faro_trust trusts[] = {FARO_TRUST_LOCAL, FARO_TRUST_SHUFFLE, FARO_TRUST_CONCURRENT,
                                       FARO_TRUST_JOINT};
-  *floor = (faro_claim){.epsilon = settings->epsilon,
-                        .delta = settings->delta,
-                        .level = settings->user_level ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
+  *floor = (faro_claim){.epsilon = params->epsilon,
+                        .delta = params->delta,
+                        .level = params->user_level ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                         .contributions = 1};
-  if (!(settings->epsilon > 0))
-    return faro_fail(error, FARO_INVALID, "epsilon must be > 0 (got %g)", settings->epsilon);
-  if (!(settings->delta >= 0 && settings->delta < 1))
-    return faro_fail(error, FARO_INVALID, "delta must be at least 0 and below 1 (got %g)", settings->delta);
-  if (!(settings->honest >= 0 && settings->honest <= 1))
-    return faro_fail(error, FARO_INVALID, "honest must be 0 .. 1 (got %g)", settings->honest);
-  for (size_t i = 0; settings->trust && i < sizeof trusts / sizeof *trusts; i++)
-    if (strcmp(faro_trust_name(trusts[i]), settings->trust) == 0) {
+  if (!(params->epsilon > 0))
+    return faro_fail(error, FARO_INVALID, "epsilon must be > 0 (got %g)", params->epsilon);
+  if (!(params->delta >= 0 && params->delta < 1))
+    return faro_fail(error, FARO_INVALID, "delta must be at least 0 and below 1 (got %g)", params->delta);
+  if (!(params->honest >= 0 && params->honest <= 1))
+    return faro_fail(error, FARO_INVALID, "honest must be 0 .. 1 (got %g)", params->honest);
+  for (size_t i = 0; params->trust && i < sizeof trusts / sizeof *trusts; i++)
+    if (strcmp(faro_trust_name(trusts[i]), params->trust) == 0) {
       floor->trust = trusts[i];
       return FARO_OK;
     }
   return faro_fail(error, FARO_INVALID, "trust must be one of local, shuffle, concurrent, joint (got %.40s)",
-                   settings->trust ? settings->trust : "none");
+                   params->trust ? params->trust : "none");
 }
 
 /* Who knows how far it came but not where would count one campaign's reports in another. */
-static faro_status check_kept(const faro_client_settings *settings, faro_error *error) {
-  if (!settings->signer || !settings->token)
+static faro_status check_kept(const faro_client_params *params, faro_error *error) {
+  if (!params->signer || !params->token)
     return faro_fail(error, FARO_INVALID, "signer and token must be given");
-  if (settings->campaign || (settings->sequence == 0 && settings->version == 0)) return FARO_OK;
+  if (params->campaign || (params->sequence == 0 && params->version == 0)) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
                    "campaign must be given with its sequence and version (got sequence %llu, version %llu)",
-                   (unsigned long long)settings->sequence, (unsigned long long)settings->version);
+                   (unsigned long long)params->sequence, (unsigned long long)params->version);
 }
 
-faro_status faro_client_open(faro_client **client, const faro_client_settings *settings, faro_error *error) {
+faro_status faro_client_open(faro_client **client, const faro_client_params *params, faro_error *error) {
   faro_claim floor;
-  faro_status status = read_floor(settings, &floor, error);
-  if (status == FARO_OK) status = check_kept(settings, error);
+  faro_status status = read_floor(params, &floor, error);
+  if (status == FARO_OK) status = check_kept(params, error);
   if (status != FARO_OK) return status;
   faro_client *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "out of memory");
   made->floor = floor;
-  made->honest = settings->honest;
-  made->insecure = settings->insecure;
-  made->bound = settings->campaign != NULL;
-  if (settings->campaign) memcpy(made->kept, settings->campaign, FARO_DIGEST_BYTES);
-  made->sequence = settings->sequence;
-  made->version = settings->version;
-  memcpy(made->signer, settings->signer, FARO_KEY_BYTES);
-  memcpy(made->token, settings->token, FARO_TOKEN_BYTES);
+  made->honest = params->honest;
+  made->insecure = params->insecure;
+  made->bound = params->campaign != NULL;
+  if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
+  made->sequence = params->sequence;
+  made->version = params->version;
+  memcpy(made->signer, params->signer, FARO_KEY_BYTES);
+  memcpy(made->token, params->token, FARO_TOKEN_BYTES);
   status = faro_secure_open(&made->secure, error);
   if (status == FARO_OK) *client = made;
   else faro_client_close(made);

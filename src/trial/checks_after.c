@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "service/analyzer/store.h"
-#include "service/role/campaign_file.h"
 #include "trial/checks.h"
 
 enum { FILE_MOST = 1 << 30 };
@@ -195,7 +194,7 @@ void faro_promise_snapshot(faro_promises *list, const faro_trial *trial) {
     size_t length = 0;
     if (faro_read_file(faro_trial_file(trial, i / 2, ends[i % 2][0], from), FILE_MOST, &bytes, &length,
                        &error) == FARO_OK &&
-        faro_file_put_private(faro_trial_file(trial, i / 2, ends[i % 2][1], to), bytes, length, &error) ==
+        faro_write_file(faro_trial_file(trial, i / 2, ends[i % 2][1], to), bytes, length, 0600, &error) ==
             FARO_OK)
       copied++;
     free(bytes);

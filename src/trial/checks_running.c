@@ -120,7 +120,7 @@ void faro_promise_counters(faro_promises *list, const faro_trial *trial, const f
   told analyzer = {0}, all = {0};
   uint64_t counted = 0;
   bool good = true;
-  faro_status status = faro_sender_create(&sender, &(faro_send_settings){0}, &error);
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){0}, &error);
   if (status == FARO_OK) status = ask(sender, trial, 0, &analyzer, &error);
   if (status == FARO_OK) status = ask_receivers(sender, trial, crowd, &all, &counted, &good, &error);
   faro_sender_destroy(sender);
@@ -172,7 +172,7 @@ void faro_promise_ledger(faro_promises *list, const faro_trial *trial, uint64_t 
   faro_error error = {0};
   char url[FARO_URL_MAX + 1];
   faro_sent sent;
-  faro_status status = faro_sender_create(&sender, &(faro_send_settings){.limit = 16 << 20}, &error);
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){.limit = 16 << 20}, &error);
   if (status == FARO_OK)
     status = faro_send_get(sender, faro_trial_url(trial, 0, "/v1/ledger", url), &sent, &error);
   json_t *json = status == FARO_OK ? json_loadb(sent.bytes, sent.length, 0, NULL) : NULL;
@@ -203,16 +203,16 @@ static void must_refuse(const attempt *a, const char *text, const unsigned char 
 /* A report under the first policy, made as any client would make it who has missed all later ones. */
 static faro_status make_stale(const faro_trial *trial, const char *policy, size_t length,
                               unsigned char *parts, faro_error *error) {
-  const faro_client_settings settings = {.signer = trial->sign.public_key,
-                                         .token = trial->tokens + trial->params.clients * FARO_TOKEN_BYTES,
-                                         .epsilon = trial->params.epsilon,
-                                         .delta = trial->params.delta,
-                                         .trust = "joint"};
+  const faro_client_params params = {.signer = trial->sign.public_key,
+                                     .token = trial->tokens + trial->params.clients * FARO_TOKEN_BYTES,
+                                     .epsilon = trial->params.epsilon,
+                                     .delta = trial->params.delta,
+                                     .trust = "joint"};
   faro_client *client = NULL;
   size_t count = 0;
   double *x = calloc(trial->params.dimension, sizeof *x);
   faro_status status =
-      x ? faro_client_open(&client, &settings, error) : faro_fail(error, FARO_MEMORY, "out of memory");
+      x ? faro_client_open(&client, &params, error) : faro_fail(error, FARO_MEMORY, "out of memory");
   if (status == FARO_OK)
     status = faro_client_campaign(client, trial->document, trial->document_length, error);
   if (status == FARO_OK) status = faro_client_policy(client, policy, length, error);
@@ -246,7 +246,7 @@ void faro_promise_refusals(faro_promises *list, const faro_trial *trial, const f
   faro_error error = {0};
   unsigned char *parts = calloc(shufflers + 1, a.size);
   faro_status status = parts ? FARO_OK : faro_fail(&error, FARO_MEMORY, "out of memory");
-  if (status == FARO_OK) status = faro_sender_create(&a.sender, &(faro_send_settings){0}, &error);
+  if (status == FARO_OK) status = faro_sender_create(&a.sender, &(faro_sender_params){0}, &error);
   if (status == FARO_OK) status = make_stale(trial, stale, length, parts, &error);
   const unsigned char *old = faro_crowd_old(crowd);
   if (status == FARO_OK && !old) status = faro_fail(&error, FARO_INVALID, "no client has reported twice");

@@ -330,12 +330,12 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
   const faro_trial *trial = crowd->trial;
   const size_t group = crowd->params.group, most = trial->campaign.shufflers ? trial->campaign.shufflers : 1;
   const size_t d = trial->params.dimension;
-  const faro_client_settings settings = {.signer = trial->sign.public_key,
-                                         .token = trial->tokens,
-                                         .epsilon = trial->params.epsilon,
-                                         .delta = trial->params.delta,
-                                         .trust = "joint",
-                                         .user_level = trial->params.contributions > 0};
+  const faro_client_params params = {.signer = trial->sign.public_key,
+                                     .token = trial->tokens,
+                                     .epsilon = trial->params.epsilon,
+                                     .delta = trial->params.delta,
+                                     .trust = "joint",
+                                     .user_level = trial->params.contributions > 0};
   w->crowd = crowd;
   w->parts = malloc(most * crowd->part_size);
   w->frames = malloc(most * group * crowd->part_size);
@@ -345,10 +345,10 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
   w->x = calloc(d, sizeof *w->x);
   if (!w->parts || !w->frames || !w->answers || !w->who || !w->rows || !w->x)
     return faro_fail(error, FARO_MEMORY, "out of memory");
-  faro_status status = faro_client_open(&w->client, &settings, error);
+  faro_status status = faro_client_open(&w->client, &params, error);
   if (status == FARO_OK)
     status = faro_client_campaign(w->client, trial->document, trial->document_length, error);
-  if (status == FARO_OK) status = faro_sender_create(&w->sender, &(faro_send_settings){.timeout = 10}, error);
+  if (status == FARO_OK) status = faro_sender_create(&w->sender, &(faro_sender_params){.timeout = 10}, error);
   if (status != FARO_OK) return status;
   if (pthread_create(&w->thread, NULL, work, w) != 0)
     return faro_fail(error, FARO_SYSTEM, "cannot start a thread");

@@ -133,7 +133,7 @@ static faro_status check_after(demo *d, faro_error *error) {
 
 static faro_status stage(demo *d, faro_error *error) {
   faro_status status = faro_trial_start_all(&d->trial, error);
-  if (status == FARO_OK) status = faro_sender_create(&d->sender, &(faro_send_settings){0}, error);
+  if (status == FARO_OK) status = faro_sender_create(&d->sender, &(faro_sender_params){0}, error);
   if (status == FARO_OK) status = faro_crowd_create(&d->crowd, &d->trial, &d->params->crowd, error);
   if (status != FARO_OK) return status;
   if (d->view->began) d->view->began(d->view->context, &d->trial);

@@ -98,7 +98,7 @@ static void keep(faro_relay *relay, size_t index, const unsigned char *bytes, si
   relay->kept += length;
 }
 
-static bool write_all(int fd, const unsigned char *bytes, size_t length) {
+static bool send_all(int fd, const unsigned char *bytes, size_t length) {
   while (length > 0) {
     const ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
@@ -148,7 +148,7 @@ static bool pass(faro_relay *relay, size_t index, int from) {
   const bool cut = draw(relay) % 1000 < atomic_load(&relay->trouble);
   if (cut) length = draw(relay) % (length + 1);
   if (from == 0) keep(relay, p->line, relay->chunk, length);
-  const bool written = write_all(p->side[1 - from], relay->chunk, length);
+  const bool written = send_all(p->side[1 - from], relay->chunk, length);
   if (cut) atomic_fetch_add(&relay->cuts, 1);
   return written && !cut;
 }

@@ -148,7 +148,7 @@ static faro_status gone(const faro_trial *trial, size_t role, faro_error *error)
 
 static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *error) {
   faro_sender *sender = NULL;
-  faro_status status = faro_sender_create(&sender, &(faro_send_settings){.timeout = 5}, error);
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){.timeout = 5}, error);
   if (status != FARO_OK) return status;
   char url[FARO_URL_MAX + 1];
   faro_trial_url(trial, role, "/healthz", url);
@@ -170,7 +170,7 @@ static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
   faro_sender *sender = NULL;
   faro_sent sent;
   char url[FARO_URL_MAX + 1];
-  faro_status status = faro_sender_create(&sender, &(faro_send_settings){0}, error);
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){0}, error);
   if (status == FARO_OK)
     status = faro_send_get(sender, faro_trial_url(trial, 0, "/v1/campaign", url), &sent, error);
   if (status == FARO_OK)

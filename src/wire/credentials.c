@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "wire/wire.h"
 
@@ -23,17 +24,6 @@ static faro_status failed(const char *path, const char *what, faro_error *error)
 
 /* Files. */
 
-static bool write_all(int fd, const char *bytes, size_t length) {
-  while (length > 0) {
-    const ssize_t wrote = write(fd, bytes, length);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    bytes += wrote;
-    length -= (size_t)wrote;
-  }
-  return true;
-}
-
 /* A new file, on the disk when this returns. */
 static faro_status write_new(const char *path, bool secret, const char *bytes, size_t length,
                              faro_error *error) {
@@ -41,7 +31,7 @@ static faro_status write_new(const char *path, bool secret, const char *bytes, s
   if (fd < 0 && errno == EEXIST)
     return faro_fail(error, FARO_INVALID, "%s is there already, and is not overwritten", faro_path_end(path));
   if (fd < 0) return failed(path, "made", error);
-  const bool written = write_all(fd, bytes, length) && fsync(fd) == 0;
+  const bool written = faro_write_all(fd, bytes, length) && fsync(fd) == 0;
   const int reason = errno;
   close(fd);
   if (written) return FARO_OK;

@@ -212,7 +212,7 @@ shuffler_refused() {
   shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is no database of those who collect reports"
   gone "$T/analyzer.db.campaign"
   shuffler_refused "s|^state: .*|state: $T|" "$T is a folder"
-  shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be made in $T/nowhere: No such file"
+  shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be created in $T/nowhere: No such file"
   shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must hold certificates in PEM"
   shuffler_refused "s|^analyzer: .*|analyzer: https://|" "analyzer must be https:// or http:// and a host (got https://)"
   : >"$T/empty" # becomes a state
@@ -226,7 +226,7 @@ shuffler_refused() {
   faro 3 client --config "$T/1.yaml" --authority "$T/notes" --check-config
   has "$stderr" "authority $T/notes must hold certificates in PEM"
   faro 3 client --config "$T/1.yaml" --state "$T/nowhere/state" --check-config
-  has "$stderr" "state cannot be made in $T/nowhere: No such file"
+  has "$stderr" "state cannot be created in $T/nowhere: No such file"
   faro 0 client --config "$T/1.yaml" --state "$T/nowhere/state" --show --check-config
   faro 3 client --config "$T/1.yaml" --analyzer https:// --check-config
   has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
@@ -243,7 +243,7 @@ shuffler_refused() {
   has "$stderr" "holds a public signing key, and a secret signing one is needed"
   sed "s|^database: .*|database: $T/nowhere/analyzer.db|" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" "database cannot be made in $T/nowhere"
+  has "$stderr" "database cannot be created in $T/nowhere"
   sed "s|^database: .*|database: $T|" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "$T is a folder, and a database is a file"

@@ -203,7 +203,7 @@ static void join(trial *t) {
 }
 
 static void open_trial(trial *t, const char *release, size_t shufflers, const char *more) {
-  const faro_send_settings settings = {.timeout = 40};
+  const faro_sender_params settings = {.timeout = 40};
   *t = (trial){.shufflers = shufflers};
   snprintf(t->folder, sizeof t->folder, "/tmp/faro-analyzer-XXXXXX");
   assert_non_null(mkdtemp(t->folder));
@@ -326,7 +326,7 @@ typedef struct bold_post {
 
 static void *post_boldly(void *context) {
   const bold_post *p = context;
-  const faro_send_settings settings = {.timeout = 5};
+  const faro_sender_params settings = {.timeout = 5};
   faro_sender *sender = NULL;
   assert_ok(faro_sender_create(&sender, &settings, error));
   faro_sent sent = {0};

@@ -191,7 +191,7 @@ static faro_status serve(run *r, faro_error *error) {
                                    .patience = 30,
                                    .listen = 16};
   faro_status status = faro_trial_start_all(&r->trial, error);
-  if (status == FARO_OK) status = faro_sender_create(&r->sender, &(faro_send_settings){.timeout = 2}, error);
+  if (status == FARO_OK) status = faro_sender_create(&r->sender, &(faro_sender_params){.timeout = 2}, error);
   if (status == FARO_OK) status = faro_crowd_create(&r->crowd, &r->trial, &crowd, error);
   if (status == FARO_OK) status = play(r, error);
   return status == FARO_OK ? check(r, error) : status;

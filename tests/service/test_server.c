@@ -131,7 +131,7 @@ static void *ask(void *context) {
   faro_sender *sender = NULL;
   faro_sent sent = {0};
   faro_error error = {0};
-  const faro_send_settings settings = {.timeout = 20};
+  const faro_sender_params settings = {.timeout = 20};
   const double began = faro_clock();
   if (faro_sender_create(&sender, &settings, &error) != FARO_OK) return NULL;
   const faro_status status = a->body ? faro_send_post(sender, a->url, a->body, strlen(a->body), &sent, &error)
@@ -483,7 +483,7 @@ static faro_status asked_by(const world *w, const char *authority) {
   faro_sender *sender = NULL;
   faro_sent sent = {0};
   faro_error refused = {0};
-  const faro_send_settings how = {.authority = authority, .timeout = 10};
+  const faro_sender_params how = {.authority = authority, .timeout = 10};
   snprintf(url, sizeof url, "%s/version", w->url);
   assert_ok(faro_sender_create(&sender, &how, error));
   const faro_status status = faro_send_get(sender, url, &sent, &refused);
@@ -523,7 +523,7 @@ static void test_authority__must_hold_a_certificate(void **state) {
     close(file);
     faro_error refused = {0};
     faro_sender *sender = NULL;
-    const faro_send_settings how = {.authority = path};
+    const faro_sender_params how = {.authority = path};
     assert_int_equal(faro_sender_create(&sender, &how, &refused), FARO_INVALID);
     assert_non_null(strstr(refused.message, "must hold certificates in PEM"));
     (void)unlink(path);

@@ -117,7 +117,7 @@ void stage_open(stage *s, const stage_plan *plan) {
   snprintf(s->folder, sizeof s->folder, "%s/faro-stage-XXXXXX", plan->memory ? plan->memory : "/dev/shm");
   if (!mkdtemp(s->folder)) give_up("folder", s->folder);
   serve(s);
-  const faro_send_settings settings = {.timeout = 60};
+  const faro_sender_params settings = {.timeout = 60};
   MUST(faro_sender_create(&s->sender, &settings, &error));
   pthread_mutex_lock(&s->mutex); /* the server runs */
   faro_campaign *c = &s->campaign;

@@ -68,17 +68,17 @@ static document policy_of(const faro_campaign *c, uint64_t version, double *thet
   return out;
 }
 
-static faro_client_settings settings_of(void) {
-  return (faro_client_settings){.signer = analyzer.public_key,
-                                .token = token,
-                                .epsilon = 2,
-                                .delta = 1e-6,
-                                .trust = "joint",
-                                .user_level = true};
+static faro_client_params settings_of(void) {
+  return (faro_client_params){.signer = analyzer.public_key,
+                              .token = token,
+                              .epsilon = 2,
+                              .delta = 1e-6,
+                              .trust = "joint",
+                              .user_level = true};
 }
 
 static faro_client *joined(const document *campaign) {
-  const faro_client_settings settings = settings_of();
+  const faro_client_params settings = settings_of();
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, &settings, error));
   assert_ok(faro_client_campaign(client, campaign->text, campaign->length, error));
@@ -93,7 +93,7 @@ static void give_policy(faro_client *client, const faro_campaign *c, uint64_t ve
 }
 
 /* The refusal of a campaign under some settings; "" when it is taken. */
-static const char *refusal(const document *campaign, const faro_client_settings *settings) {
+static const char *refusal(const document *campaign, const faro_client_params *settings) {
   static faro_error e;
   e = (faro_error){0};
   faro_client *client = NULL;
@@ -108,7 +108,7 @@ static void test_client__refuses_what_is_below_its_floor(void **state) {
   (void)state;
   document campaign = {0};
   (void)campaign_of("concurrent-bits", 2, 2, &campaign);
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   assert_string_equal(refusal(&campaign, &settings), "");
   settings.epsilon = 1.5;
   assert_string_equal(refusal(&campaign, &settings),
@@ -139,7 +139,7 @@ static void test_client__counts_on_no_more_honest_others_than_it_believes_in(voi
   (void)state;
   document campaign = {0};
   faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   settings.honest = 1;
   assert_string_equal(refusal(&campaign, &settings), "");
   settings.honest = 0.8;
@@ -161,7 +161,7 @@ static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   (void)state;
   document campaign = {0};
   faro_campaign c = campaign_of("concurrent-bits", 2, 2, &campaign);
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   snprintf(c.shuffler[1], sizeof c.shuffler[1], "http://shuffler.example.org");
   rewrite(&c, &campaign);
   assert_string_equal(refusal(&campaign, &settings),
@@ -189,7 +189,7 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   faro_campaign other = campaign_of("local-bits", 2, 0, &second);
   snprintf(other.id, sizeof other.id, "second");
   rewrite(&other, &second);
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, &settings, error));
   assert_null(faro_client_digest(client));
@@ -235,7 +235,7 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
 static void test_client__checks_its_settings(void **state) {
   (void)state;
   faro_client *client = NULL;
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   settings.trust = "none";
   assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
   settings.trust = NULL;
@@ -267,7 +267,7 @@ static void test_client__never_goes_back_to_an_older_policy(void **state) {
   const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
   faro_campaign d = campaign_of("shuffle-bits", 2, 1, &other);
   d.digest[0] ^= 1;
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   settings.version = 4; /* kept over a restart */
   settings.campaign = c.digest;
   faro_client *client = NULL;
@@ -453,7 +453,7 @@ static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **s
   (void)state;
   document campaign = {0};
   const faro_campaign c = campaign_of("local-bits", 2, 0, &campaign);
-  faro_client_settings settings = settings_of();
+  faro_client_params settings = settings_of();
   settings.sequence = 1; /* of the life before a restart */
   settings.campaign = c.digest;
   faro_client *client = NULL;
@@ -486,7 +486,7 @@ static void test_client__sends_no_more_reports_than_there_are_batches(void **sta
   horizon = 200;
   const faro_campaign c = campaign_of("local", 2, 0, &campaign);
   horizon = 2000;
-  const faro_client_settings settings = settings_of();
+  const faro_client_params settings = settings_of();
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, &settings, error));
   assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
@@ -550,7 +550,7 @@ static void test_client__out_of_memory_is_said_and_nothing_leaks(void **state) {
   const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
   double zero[5] = {0};
   const document policy = policy_of(&c, 1, zero, zero + 2, 1);
-  const faro_client_settings settings = settings_of();
+  const faro_client_params settings = settings_of();
   for (size_t n = 1;; n++) {
     faro_client *client = NULL;
     alloc_fail_at(n);

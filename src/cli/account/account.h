@@ -46,7 +46,7 @@ typedef struct account_range {
   bool zero; /* 0 is allowed too */
 } account_range;
 
-enum { ACCOUNT_OWN_MAX = 4, ACCOUNT_FORMS_MAX = 4, ACCOUNT_SHOWN = CLI_SHOWN, ACCOUNT_TEXT = 160 };
+enum { ACCOUNT_OWN_MAX = 4, ACCOUNT_FORMS_MAX = 4, ACCOUNT_SHOWN = FARO_SHORT_SIZE, ACCOUNT_TEXT = 160 };
 
 typedef struct account account;
 
@@ -94,7 +94,7 @@ account_range account_range_of(account_option option, const account_own own[ACCO
 bool account_read(account_option option, const account_range *range, const char *text, double *value);
 /* "a number from 0.0001 to 1000" */
 const char *account_allowed(account_option option, const account_range *range, char out[static ACCOUNT_TEXT]);
-/* See cli_shown; "nothing" for an empty text. */
+/* See faro_shorten; "nothing" for an empty text. */
 const char *account_shown(const char *text, char out[static ACCOUNT_SHOWN]);
 
 /* The value of an option, or `fallback` where it is not given. */

@@ -68,7 +68,7 @@ const char *account_allowed(account_option option, const account_range *range,
 
 const char *account_shown(const char *text, char out[static ACCOUNT_SHOWN]) {
   const char *shown = *text ? text : "nothing";
-  return cli_shown(shown, strlen(shown), out);
+  return faro_shorten(shown, strlen(shown), out);
 }
 
 int account_refuse(const char *format, ...) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/decimal.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 
@@ -100,11 +101,11 @@ static bool is_name(const char *text, size_t length) {
 /* A name that the header has, or the number of a column. */
 static int take_column(request *r, const char *text, size_t length) {
   sum_format *f = &r->format;
-  char shown[CLI_SHOWN];
+  char shown[FARO_SHORT_SIZE];
   sum_column column = {0};
   if (!is_name(text, length))
     return cli_usage(&cli_sum, "--column must be names of at most %d bytes, or numbers (got \"%s\")",
-                     SUM_NAME_SIZE - 1, cli_shown(text, length, shown));
+                     SUM_NAME_SIZE - 1, faro_shorten(text, length, shown));
   memcpy(column.name, text, length);
   if (strspn(column.name, "0123456789") == length) {
     column.field = strtoull(column.name, NULL, 10) - 1; /* 0 wraps around, and is refused */
@@ -112,7 +113,7 @@ static int take_column(request *r, const char *text, size_t length) {
   }
   if (column.field >= SUM_FIELDS_MAX)
     return cli_usage(&cli_sum, "--column must be 1 .. %d where it is a number (got %s)", SUM_FIELDS_MAX,
-                     cli_shown(text, length, shown));
+                     faro_shorten(text, length, shown));
   if (f->columns == SUM_COLUMNS_MAX)
     return cli_usage(&cli_sum, "--column must name at most %d columns", SUM_COLUMNS_MAX);
   f->header = f->header || *column.name;

@@ -161,12 +161,12 @@ faro_status sum_explain(const sum_reader *r, sum_result result, faro_error *erro
       SUM_RESULT_LIST(X)
 #undef X
   };
-  char shown[CLI_SHOWN];
+  char shown[FARO_SHORT_SIZE];
   if (result == SUM_UNREADABLE)
     return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(r->file),
                      strerror(r->failure));
   return faro_fail(error, FARO_INVALID, "%s:%llu: \"%s\" %s", faro_path_end(r->file),
-                   (unsigned long long)r->line, cli_shown(r->text, r->length, shown), texts[result]);
+                   (unsigned long long)r->line, faro_shorten(r->text, r->length, shown), texts[result]);
 }
 
 /* ---- columns */
@@ -211,9 +211,9 @@ static faro_status find_column(sum_reader *r, span header, size_t column, faro_e
     else if (!*near && faro_nearest(wanted, &candidate, 1)) memcpy(near, name, sizeof near);
   }
   if (found < SUM_FIELDS_MAX) return pick(r, column, found, error);
-  char shown[CLI_SHOWN];
+  char shown[FARO_SHORT_SIZE];
   return faro_fail(error, FARO_INVALID, "%s:1: no column is called \"%s\"%s%s%s", faro_path_end(r->file),
-                   wanted, *near ? " (did you mean " : "", cli_shown(near, strlen(near), shown),
+                   wanted, *near ? " (did you mean " : "", faro_shorten(near, strlen(near), shown),
                    *near ? "?)" : "");
 }
 

@@ -444,9 +444,8 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   faro_spool *spool = NULL;
   if (faro_campaign_form(&a->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
   snprintf(path, sizeof path, "%s.intake", a->settings->database);
-  const faro_spool_settings settings = {
-      .path = path, .tokens = a->settings->tokens, .campaign = &a->campaign};
-  faro_status status = faro_spool_open(&spool, &settings, error);
+  const faro_spool_params params = {.path = path, .tokens = a->settings->tokens, .campaign = &a->campaign};
+  faro_status status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
   status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics, error);
   if (status != FARO_OK) faro_spool_close(spool);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/role/campaign_file.h"
+#include "base/file.h"
 
 /* Who has only tried should not have to guess what is lost by starting anew. */
 static faro_status explain(faro_store *store, faro_status status, faro_error *error) {
@@ -56,7 +56,7 @@ static faro_status check_database(const faro_analyzer_settings *s, const faro_ap
   faro_blob document = {0};
   faro_campaign stored;
   *known = access(s->database, F_OK) == 0;
-  if (!*known) return faro_place_check("database", s->database, error);
+  if (!*known) return faro_check_folder("database", s->database, error);
   faro_status status = faro_store_look(&store, s->database, error);
   if (status == FARO_OK) status = faro_founding_find(store, keys, asked, &stored, &document, error);
   *known = document.bytes != NULL;

@@ -1,4 +1,4 @@
-/* client_config: the settings of `faro client`, and what it keeps between two runs. */
+/* client_settings: what a person writes into the YAML file of `faro client`. */
 #ifndef FARO_SERVICE_CLIENT_CLIENT_SETTINGS_H
 #define FARO_SERVICE_CLIENT_CLIENT_SETTINGS_H
 
@@ -18,7 +18,7 @@ enum { FARO_CLIENT_PATH = 1024 };
  *   level: user                      # or event
  *   honest: 0.9                      # the most of a batch that the noise may count on; 0: any
  *   insecure: false                  # true: plain http:// beyond this machine */
-typedef struct faro_client_config {
+typedef struct faro_client_settings {
   char analyzer[FARO_URL_MAX + 1];
   unsigned char key[FARO_KEY_BYTES];
   bool key_set;
@@ -27,26 +27,12 @@ typedef struct faro_client_config {
   double epsilon, delta, honest;
   bool insecure;
   size_t trust, level; /* index in the words below */
-} faro_client_config;
+} faro_client_settings;
 
 extern const char *const faro_client_trusts[]; /* end with NULL */
 extern const char *const faro_client_levels[];
 
-faro_status faro_client_configure(faro_client_config *config, const char *path,
-                                  faro_error *error) FARO_WARN_UNUSED;
-
-/* What is kept. A file that is not there is a new client. */
-typedef struct faro_client_state {
-  unsigned char campaign[FARO_DIGEST_BYTES]; /* zero: none yet */
-  uint64_t sequence, version;
-} faro_client_state;
-faro_status faro_client_state_load(const char *path, faro_client_state *state,
-                                   faro_error *error) FARO_WARN_UNUSED;
-/* One process at a time, until the lock is closed: two would use a sequence number twice. The lock is on a file beside
- * (FILE.lock), for saving puts a new file in the place of the old one. */
-faro_status faro_client_state_lock(const char *path, int *lock, faro_error *error) FARO_WARN_UNUSED;
-/* Durable on return: a new file, in place of the old one; mode 600. */
-faro_status faro_client_state_save(const char *path, const faro_client_state *state,
-                                   faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_client_settings_load(faro_client_settings *settings, const char *path,
+                                      faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -14,7 +14,7 @@
 struct faro_sender {
   CURL *curl;
   struct curl_slist *headers;
-  faro_send_settings settings;
+  faro_sender_params params;
   char *bytes;
   size_t length, capacity;
   bool over;    /* the limit */
@@ -28,7 +28,7 @@ static void begin(void) { curl_global_init(CURL_GLOBAL_DEFAULT); }
 static size_t on_bytes(const char *bytes, size_t size, size_t count, void *context) {
   faro_sender *s = context;
   const size_t length = size * count;
-  if (length > s->settings.limit - s->length) {
+  if (length > s->params.limit - s->length) {
     s->over = true;
     return 0;
   }
@@ -47,7 +47,7 @@ static size_t on_bytes(const char *bytes, size_t size, size_t count, void *conte
 static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
   (void)a, (void)b, (void)c, (void)d;
   const faro_sender *s = context;
-  return s->settings.stopping && s->settings.stopping();
+  return s->params.stopping && s->params.stopping();
 }
 
 static void set_up(faro_sender *s) {
@@ -63,9 +63,9 @@ static void set_up(faro_sender *s) {
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, s);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(s->settings.connect * 1000));
-  if (!s->settings.authority) return;
-  curl_easy_setopt(curl, CURLOPT_CAINFO, s->settings.authority);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(s->params.connect * 1000));
+  if (!s->params.authority) return;
+  curl_easy_setopt(curl, CURLOPT_CAINFO, s->params.authority);
   curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* or the system's folder is trusted besides */
 }
 
@@ -101,8 +101,8 @@ faro_status faro_authority_check(const char *path, faro_error *error) {
                           faro_path_end(path));
 }
 
-faro_status faro_sender_create(faro_sender **sender, const faro_send_settings *settings, faro_error *error) {
-  const faro_status status = settings->authority ? faro_authority_check(settings->authority, error) : FARO_OK;
+faro_status faro_sender_create(faro_sender **sender, const faro_sender_params *params, faro_error *error) {
+  const faro_status status = params->authority ? faro_authority_check(params->authority, error) : FARO_OK;
   if (status != FARO_OK) return status;
   pthread_once(&once, begin);
   faro_sender *s = calloc(1, sizeof *s);
@@ -113,10 +113,10 @@ faro_status faro_sender_create(faro_sender **sender, const faro_send_settings *s
     faro_sender_destroy(s);
     return faro_fail(error, FARO_MEMORY, "cannot hold a sender");
   }
-  s->settings = *settings;
-  if (s->settings.timeout <= 0) s->settings.timeout = 40;
-  if (s->settings.connect <= 0) s->settings.connect = 5;
-  if (s->settings.limit == 0) s->settings.limit = (1 << 20) + 4096;
+  s->params = *params;
+  if (s->params.timeout <= 0) s->params.timeout = 40;
+  if (s->params.connect <= 0) s->params.connect = 5;
+  if (s->params.limit == 0) s->params.limit = (1 << 20) + 4096;
   set_up(s);
   *sender = s;
   return FARO_OK;
@@ -148,12 +148,12 @@ static faro_status perform(faro_sender *s, const char *url, size_t sends, faro_s
   s->over = s->refused = false;
   *s->problem = '\0';
   curl_easy_setopt(s->curl, CURLOPT_URL, url);
-  curl_easy_setopt(s->curl, CURLOPT_TIMEOUT_MS, (long)(s->settings.timeout * 1000 + (double)sends / 1000));
+  curl_easy_setopt(s->curl, CURLOPT_TIMEOUT_MS, (long)(s->params.timeout * 1000 + (double)sends / 1000));
   const CURLcode code = curl_easy_perform(s->curl);
   if (code == CURLE_ABORTED_BY_CALLBACK)
     return faro_fail(error, FARO_INTERRUPTED, "stopped while %s was asked", url);
   if (s->over)
-    return faro_fail(error, FARO_SYSTEM, "%s: an answer of more than %zu bytes", url, s->settings.limit);
+    return faro_fail(error, FARO_SYSTEM, "%s: an answer of more than %zu bytes", url, s->params.limit);
   if (code != CURLE_OK) return explain(s, url, code, error);
   if (s->length == 0) (void)on_bytes("", 1, 0, s); /* room for the zero byte */
   curl_off_t wait = 0;

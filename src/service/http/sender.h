@@ -6,13 +6,13 @@
 
 typedef struct faro_sender faro_sender;
 
-typedef struct faro_send_settings {
+typedef struct faro_sender_params {
   const char *authority;  /* a PEM file of certificates that are trusted; NULL: those of the system */
   bool (*stopping)(void); /* looked at while a request is under way; NULL: never */
   double timeout;         /* seconds for a request, and one more for each MB sent; 0: 40 */
   double connect;         /* seconds for a connection; 0: 5 */
   size_t limit;           /* of an answer's bytes; 0: 1 MiB and a little */
-} faro_send_settings;
+} faro_sender_params;
 
 /* What came back; `bytes` has a zero byte behind it and lives until the sender is used again. */
 typedef struct faro_sent {
@@ -22,7 +22,7 @@ typedef struct faro_sent {
   double retry_after; /* seconds; 0: not said */
 } faro_sent;
 
-faro_status faro_sender_create(faro_sender **sender, const faro_send_settings *settings,
+faro_status faro_sender_create(faro_sender **sender, const faro_sender_params *params,
                                faro_error *error) FARO_WARN_UNUSED;
 void faro_sender_destroy(faro_sender *sender);
 

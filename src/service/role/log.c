@@ -8,16 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
-
-static void write_whole(const char *bytes, size_t length) {
-  while (length > 0) {
-    const ssize_t written = write(STDERR_FILENO, bytes, length);
-    if (written <= 0) return; /* nobody reads: nothing to be done */
-    bytes += written;
-    length -= (size_t)written;
-  }
-}
 
 static void now(char out[static 40]) {
   struct timespec time;
@@ -47,7 +39,7 @@ void faro_log(faro_log_level level, const char *event, const char *fields, ...) 
   char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
   faro_text whole = FARO_TEXT_INIT;
   if (text) faro_text_add(&whole, "%s\n", text);
-  if (whole.data && !whole.failed) write_whole(whole.data, whole.length);
+  if (whole.data && !whole.failed) (void)faro_write_all(STDERR_FILENO, whole.data, whole.length);
   faro_text_release(&whole);
   free(text);
   json_decref(line);

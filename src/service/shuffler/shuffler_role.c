@@ -1,4 +1,4 @@
-/* shuffler: see the header. Collecting is intake.h's; this file sends, and puts the parts together. */
+/* shuffler_role: see the header. intake.h collects reports; this file sends batches and starts and stops the parts. */
 #include "service/shuffler/shuffler_role.h"
 
 #include <jansson.h>
@@ -8,75 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "service/http/listen.h"
 #include "service/http/sender.h"
-#include "service/role/campaign_file.h"
-#include "service/role/config.h"
 #include "service/role/intake.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
+#include "service/shuffler/campaign_file.h"
+#include "service/shuffler/shuffler_check.h"
 #include "service/state/spool.h"
 
-/* Settings. */
-
-#define TEXT(word, field, must, what)                                                                        \
-  {                                                                                                          \
-    .name = (word), .type = FARO_CONFIG_TEXT, .offset = offsetof(faro_shuffler_config, field),               \
-    .size = sizeof((faro_shuffler_config *)0)->field, .required = (must), .help = (what)                     \
-  }
-
-static const faro_config_key keys[] = {
-    FARO_HTTP_KEYS(faro_shuffler_config, http),
-    TEXT("state", state, true, "the file of its state"),
-    TEXT("key", key, true, "the file of its signing key"),
-    TEXT("tokens", tokens, true, "the file of the hashes of those who may send"),
-    TEXT("campaign", campaign, false, "the file of the campaign"),
-    TEXT("authority", authority, false, "a PEM file of certificates"),
-    TEXT("analyzer", analyzer, true, "the analyzer's URL"),
-    {.name = "analyzer-key",
-     .type = FARO_CONFIG_KEY,
-     .offset = offsetof(faro_shuffler_config, analyzer_key),
-     .size = FARO_KEY_BYTES,
-     .required = true,
-     .help = "the analyzer's public signing key, 64 hexadecimal digits"},
-};
-
-static faro_status check_files(const faro_shuffler_config *config, faro_error *error) {
-  faro_sign_key key;
-  unsigned char *hashes = NULL;
-  size_t count = 0;
-  faro_status status = faro_sign_key_load(config->key, &key, error);
-  sodium_memzero(&key, sizeof key);
-  if (status == FARO_OK) status = faro_hashes_load(config->tokens, &hashes, &count, error);
-  free(hashes);
-  return status;
-}
-
-faro_status faro_shuffler_configure(faro_shuffler_config *config, const char *path, faro_error *error) {
-  *config = (faro_shuffler_config){0};
-  faro_error inner = {0};
-  faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, config, error);
-  if (status != FARO_OK) return status;
-  status = faro_http_check(&config->http, &inner);
-  if (status == FARO_OK) status = faro_url_check("analyzer", config->analyzer, config->http.insecure, &inner);
-  if (status == FARO_OK) status = check_files(config, &inner);
-  if (status == FARO_OK && *config->campaign == '\0' &&
-      snprintf(config->campaign, sizeof config->campaign, "%s.campaign", config->state) >=
-          (int)sizeof config->campaign)
-    status = faro_fail(&inner, FARO_INVALID, "state must be a shorter path");
-  if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", path, inner.message);
-  return status;
-}
-
-/* The role. */
-
 typedef struct role {
-  const faro_shuffler_config *config;
+  const faro_shuffler_settings *settings;
   faro_campaign campaign;
   faro_sign_key key;
   size_t index;
@@ -90,54 +34,13 @@ typedef struct role {
   faro_metric *sent, *refused;
 } role;
 
-static faro_status find_self(role *r, faro_error *error) {
-  for (size_t i = 0; i < r->campaign.shufflers; i++)
-    if (memcmp(r->campaign.shuffler_key[i], r->key.public_key, FARO_KEY_BYTES) == 0) {
-      r->index = i;
-      return FARO_OK;
-    }
-  return faro_fail(error, FARO_INVALID, "%s: no shuffler of campaign %s has this key", r->config->key,
-                   r->campaign.id);
-}
-
-/* What can be known before there is a campaign: where state and campaign will be kept, and that no other file is there. */
-static faro_status check_places(const faro_shuffler_config *config, faro_error *error) {
-  faro_status status = faro_place_check("state", config->state, error);
-  if (status == FARO_OK) status = faro_spool_recognize(config->state, error);
-  if (status == FARO_OK && access(config->campaign, F_OK) != 0)
-    status = faro_place_check("campaign", config->campaign, error);
-  return status;
-}
-
-/* With the campaign, if it was fetched before: whose state this is, and of which shuffler. */
-static faro_status check_kept(const faro_shuffler_config *config, faro_error *error) {
-  role r = {.config = config};
-  struct stat info;
-  const bool state = stat(config->state, &info) == 0 && info.st_size > 0;
-  if (access(config->campaign, F_OK) != 0) return FARO_OK;
-  faro_status status = faro_sign_key_load(config->key, &r.key, error);
-  if (status == FARO_OK)
-    status = faro_campaign_kept(&r.campaign, config->campaign, config->analyzer_key, error);
-  if (status == FARO_OK) status = find_self(&r, error);
-  if (status == FARO_OK && state) status = faro_spool_check(config->state, &r.campaign, r.index, error);
-  sodium_memzero(&r.key, sizeof r.key);
-  return status;
-}
-
-faro_status faro_shuffler_check(const faro_shuffler_config *config, faro_error *error) {
-  faro_status status = check_places(config, error);
-  if (status == FARO_OK) status = check_kept(config, error);
-  if (status == FARO_OK && *config->authority) status = faro_authority_check(config->authority, error);
-  return status;
-}
-
 /* Sends one batch once; true when the analyzer has it. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
   char url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS], notice[FARO_NOTICE_DIGITS + 1];
   faro_sent sent = {0};
   faro_error error = {0};
   char answer[FARO_SHOWN];
-  snprintf(url, sizeof url, "%s/v1/batches", r->config->analyzer);
+  snprintf(url, sizeof url, "%s/v1/batches", r->settings->analyzer);
   faro_batch_write(&r->campaign, batch, &r->key, frame);
   faro_notice_write(&r->campaign, batch, &r->key, notice);
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
@@ -200,10 +103,12 @@ static bool is_well(void *context) {
 }
 
 static faro_status open_intake(role *r, faro_error *error) {
-  const faro_spool_settings settings = {
-      .path = r->config->state, .tokens = r->config->tokens, .campaign = &r->campaign, .shuffler = r->index};
+  const faro_spool_params params = {.path = r->settings->state,
+                                    .tokens = r->settings->tokens,
+                                    .campaign = &r->campaign,
+                                    .shuffler = r->index};
   faro_spool *spool = NULL;
-  faro_status status = faro_spool_open(&spool, &settings, error);
+  faro_status status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
   status = faro_intake_create(&r->intake, spool, &r->campaign, r->index, r->metrics, error);
   if (status != FARO_OK) faro_spool_close(spool);
@@ -212,20 +117,20 @@ static faro_status open_intake(role *r, faro_error *error) {
 
 static faro_status start(role *r, faro_error *error) {
   static const faro_http_route routes[] = {{"POST", "/v1/reports", on_reports, 0, NULL}};
-  const faro_send_settings send = {.authority = *r->config->authority ? r->config->authority : NULL,
-                                   .stopping = faro_process_ending};
+  const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
+                                     .stopping = faro_process_ending};
   const faro_http_service service = {
       .routes = routes, .count = 1, .context = r, .healthy = is_well, .metrics = r->metrics};
-  faro_status status = faro_sender_create(&r->sender, &send, error);
-  if (status == FARO_OK) status = check_places(r->config, error);
-  if (status == FARO_OK) status = faro_sign_key_load(r->config->key, &r->key, error);
-  if (status == FARO_OK) status = faro_http_start(&r->http, &r->config->http, &service, error);
+  faro_status status = faro_sender_create(&r->sender, &params, error);
+  if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
+  if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
+  if (status == FARO_OK) status = faro_http_start(&r->http, &r->settings->http, &service, error);
   /* It listens: to wait for an analyzer that is not there yet is no failure to start. */
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
   if (status == FARO_OK)
-    status = faro_campaign_obtain(&r->campaign, r->config->campaign, r->config->analyzer,
-                                  r->config->analyzer_key, r->sender, error);
-  if (status == FARO_OK) status = find_self(r, error);
+    status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,
+                                       r->settings->analyzer_key, r->sender, error);
+  if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
   if (status == FARO_OK) status = open_intake(r, error);
   if (status != FARO_OK) return status;
   faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
@@ -244,8 +149,8 @@ static void stop(role *r) {
   sodium_memzero(&r->key, sizeof r->key);
 }
 
-faro_status faro_shuffler_serve(const faro_shuffler_config *config, faro_error *error) {
-  role r = {.config = config};
+faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_error *error) {
+  role r = {.settings = settings};
   faro_status status = faro_process_begin(error);
   if (status == FARO_OK) status = faro_metrics_create(&r.metrics, error);
   if (status != FARO_OK) return status;

@@ -53,16 +53,16 @@ typedef struct faro_spool_entry {
   faro_verdict verdict;
 } faro_spool_entry;
 
-typedef struct faro_spool_settings {
+typedef struct faro_spool_params {
   const char *path;
   const char *tokens; /* file of hashes: those who may send */
   const faro_campaign *campaign;
   size_t shuffler; /* 0 where clients send to the analyzer */
-} faro_spool_settings;
+} faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* closed batches that may wait; then nothing is accepted */
 
-faro_status faro_spool_open(faro_spool **spool, const faro_spool_settings *settings,
+faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
                             faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file, which is only looked at, is this shuffler's in this campaign. */
 faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,

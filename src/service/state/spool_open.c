@@ -160,32 +160,32 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
   return missing(s, path, row ? "their totals have another length" : "their totals are missing", error);
 }
 
-static faro_status load(faro_spool *s, const faro_spool_settings *settings, faro_error *error) {
-  faro_status status = faro_database_open(&s->database, settings->path, &kind, error);
-  if (status == FARO_OK) status = claim_file(s, settings->path, error);
-  if (status == FARO_OK) status = load_tokens(s, settings->tokens, error);
+static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
+  faro_status status = faro_database_open(&s->database, params->path, &kind, error);
+  if (status == FARO_OK) status = claim_file(s, params->path, error);
+  if (status == FARO_OK) status = load_tokens(s, params->tokens, error);
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
   if (status == FARO_OK)
     status = faro_spool_ask(s, "SELECT coalesce(sum(used), 0) FROM open", &s->now.held, error);
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
   if (status == FARO_OK)
-    status = s->entries > 0 ? load_totals(s, settings->path, error) : check_bodies(s, settings->path, error);
+    status = s->entries > 0 ? load_totals(s, params->path, error) : check_bodies(s, params->path, error);
   return status;
 }
 
-faro_status faro_spool_open(faro_spool **spool, const faro_spool_settings *settings, faro_error *error) {
+faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params, faro_error *error) {
   faro_spool *s = calloc(1, sizeof *s);
   if (!s) return faro_fail(error, FARO_MEMORY, "cannot hold a spool");
-  s->campaign = settings->campaign;
-  s->shuffler = settings->shuffler;
+  s->campaign = params->campaign;
+  s->shuffler = params->shuffler;
   measure(s);
   s->ones = calloc(s->entries + 1, 8);
   s->ones_before = calloc(s->entries + 1, 8);
   faro_status status = FARO_OK;
   if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot hold the totals");
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
-  if (status == FARO_OK) status = load(s, settings, error);
+  if (status == FARO_OK) status = load(s, params, error);
   if (status == FARO_OK) *spool = s;
   else faro_spool_close(s);
   return status;
