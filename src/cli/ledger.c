@@ -60,7 +60,7 @@ static faro_status next(source *s, uint64_t from, json_t **json, faro_error *err
 static faro_status open_store(source *s, const char *path, faro_error *error) {
   faro_blob document = {0};
   unsigned char signer[FARO_KEY_BYTES];
-  faro_status status = faro_store_look(&s->store, path, error);
+  faro_status status = faro_store_open(&s->store, path, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_store_campaign(s->store, &document, signer, error);
   if (status == FARO_OK && !document.bytes)
     status = faro_fail(error, FARO_INVALID, "%s: there is no campaign in it yet", path);

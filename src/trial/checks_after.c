@@ -169,7 +169,8 @@ void faro_promise_replay(faro_promises *list, const faro_trial *trial, const far
   faro_store_state state = {0};
   faro_learning *learning = NULL;
   if (!replayable(trial)) return;
-  faro_status status = faro_store_look(&store, faro_trial_file(trial, 0, ".db", path), &error);
+  faro_status status =
+      faro_store_open(&store, faro_trial_file(trial, 0, ".db", path), FARO_READ_ONLY, &error);
   if (status == FARO_OK) status = faro_store_state_load(store, &state, &error);
   if (status == FARO_OK) status = faro_record_replay(record, crowd, released, &learning, &error);
   if (status == FARO_OK) compare(list, trial, learning, &state, released);

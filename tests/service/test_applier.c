@@ -64,7 +64,7 @@ static void open_kind(scene *s, const char *kind, uint64_t batches, faro_level l
   assert_ok(faro_campaign_write(c, &s->keys.sign, &text, &length, error));
   free(text);
   assert_ok(faro_secure_open(&s->secure, error));
-  assert_ok(faro_store_open(&s->store, s->path, error));
+  assert_ok(faro_store_open(&s->store, s->path, FARO_READ_WRITE, error));
   assert_ok(faro_applier_create(&s->applier, s->store, c, &s->keys, error));
   assert_ok(faro_learning_create(&s->twin, c, NULL, 0, error));
 }
@@ -137,14 +137,14 @@ static void test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again(
     bool applied = false;
     receive(&s, b);
     for (int i = 0; b > 0 && i < 2; i++) {
-      const faro_applier_view before = faro_applier_look(s.applier);
+      const faro_applier_view before = faro_applier_snapshot(s.applier);
       faro_error why = {0};
       limit_files(100); /* the files cannot grow */
       const faro_status status = faro_applier_step(s.applier, &applied, &why);
       limit_files(RLIM_INFINITY);
       assert_int_equal(status, FARO_SYSTEM);
       assert_false(applied);
-      assert_int_equal(faro_applier_look(s.applier).version, before.version);
+      assert_int_equal(faro_applier_snapshot(s.applier).version, before.version);
       assert_int_equal(charged(&s), b);
     }
     assert_ok(faro_applier_step(s.applier, &applied, error));
@@ -173,7 +173,7 @@ static void test_applier__comes_back_when_going_back_failed(void **state) {
     limit_files(RLIM_INFINITY);
     assert_true(status == FARO_SYSTEM || status == FARO_MEMORY);
     assert_false(applied);
-    assert_int_equal(faro_applier_look(s.applier).version, 1);
+    assert_int_equal(faro_applier_snapshot(s.applier).version, 1);
   }
   assert_ok(faro_applier_step(s.applier, &applied, error));
   assert_true(applied);
@@ -193,14 +193,14 @@ static void test_applier__goes_on_where_it_was(void **state) {
     if (b % 2 == 0) assert_ok(faro_applier_step(s.applier, &applied, error));
     faro_applier_destroy(s.applier);
     faro_store_close(s.store);
-    assert_ok(faro_store_open(&s.store, s.path, error));
+    assert_ok(faro_store_open(&s.store, s.path, FARO_READ_WRITE, error));
     assert_ok(faro_applier_create(&s.applier, s.store, &s.campaign, &s.keys, error));
     assert_ok(faro_applier_step(s.applier, &applied, error));
     assert_int_equal(applied, b % 2 == 1);
     assert_twins(&s);
     assert_int_equal(charged(&s), b + 1);
   }
-  assert_true(faro_applier_look(s.applier).done);
+  assert_true(faro_applier_snapshot(s.applier).done);
   close_scene(&s);
 }
 
@@ -250,7 +250,7 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
     failures += !applied;
   }
   assert_true(failures > BATCH); /* one at least was in each box */
-  assert_int_equal(faro_applier_look(s.applier).spoiled, 0);
+  assert_int_equal(faro_applier_snapshot(s.applier).spoiled, 0);
   assert_ok(faro_learning_apply(s.twin, batch.message, BATCH, s.secure, error));
   assert_twins(&s);
   assert_int_equal(charged(&s), 1);
@@ -304,22 +304,22 @@ static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state
   snprintf(copy, sizeof copy, "%s-copy", s.path);
   copy_files(s.path, copy);
   assert_true(bodies_in(copy, &batch) > 0);
-  assert_ok(faro_store_open(&second, copy, error));
-  assert_false(faro_store_untidy(second));
+  assert_ok(faro_store_open(&second, copy, FARO_READ_WRITE, error));
+  assert_false(faro_store_needs_purge(second));
   assert_int_equal(bodies_in(copy, &batch), 0);
   faro_store_close(second);
   copy_files(s.path, copy);
   assert_int_equal(sqlite3_open(copy, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM inbox", NULL, NULL, NULL), SQLITE_OK);
-  assert_ok(faro_store_open(&second, copy, error));
-  assert_true(faro_store_untidy(second));
+  assert_ok(faro_store_open(&second, copy, FARO_READ_WRITE, error));
+  assert_true(faro_store_needs_purge(second));
   assert_true(bodies_in(copy, &batch) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_store_tidy(second, error)); /* too early */
-  assert_true(faro_store_untidy(second));
+  assert_ok(faro_store_retry_purge(second, error)); /* too early */
+  assert_true(faro_store_needs_purge(second));
   sleep(5);
-  assert_ok(faro_store_tidy(second, error));
-  assert_false(faro_store_untidy(second));
+  assert_ok(faro_store_retry_purge(second, error));
+  assert_false(faro_store_needs_purge(second));
   assert_int_equal(bodies_in(copy, &batch), 0);
   faro_store_close(second);
   close_scene(&s);
@@ -358,19 +358,19 @@ static void test_store__what_is_no_database_is_left_alone(void **state) {
   snprintf(path, sizeof path, "%s/notes", folder);
   snprintf(command, sizeof command, "echo 'analyzer: https://example.org' >'%s'", path);
   assert_int_equal(system(command), 0);
-  assert_int_equal(faro_store_open(&store, path, &text), FARO_INVALID);
+  assert_int_equal(faro_store_open(&store, path, FARO_READ_WRITE, &text), FARO_INVALID);
   assert_non_null(strstr(text.message, "is no database of an analyzer"));
-  assert_int_equal(faro_store_look(&store, path, &looked), FARO_INVALID);
+  assert_int_equal(faro_store_open(&store, path, FARO_READ_ONLY, &looked), FARO_INVALID);
   assert_no_lock(path);
-  assert_int_equal(faro_store_open(&store, folder, &directory), FARO_INVALID);
+  assert_int_equal(faro_store_open(&store, folder, FARO_READ_WRITE, &directory), FARO_INVALID);
   assert_non_null(strstr(directory.message, "is a folder, and a database is a file"));
   directory = (faro_error){0};
-  assert_int_equal(faro_store_look(&store, folder, &directory), FARO_INVALID);
+  assert_int_equal(faro_store_open(&store, folder, FARO_READ_ONLY, &directory), FARO_INVALID);
   assert_non_null(strstr(directory.message, "is a folder"));
   assert_no_lock(folder);
   snprintf(command, sizeof command, ": >'%s'", path); /* an empty one becomes ours */
   assert_int_equal(system(command), 0);
-  assert_ok(faro_store_open(&store, path, error));
+  assert_ok(faro_store_open(&store, path, FARO_READ_WRITE, error));
   faro_store_close(store);
   snprintf(command, sizeof command, "rm -r '%s'", folder);
   assert_int_equal(system(command), 0);
@@ -402,7 +402,7 @@ static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
     const size_t length = read_bytes(path, "", &before[0]);
     const size_t log = read_bytes(path, "-wal", &before[1]);
     assert_int_equal(log > 0, foreign[i].log);
-    assert_int_equal(faro_store_open(&store, path, &why), FARO_INVALID);
+    assert_int_equal(faro_store_open(&store, path, FARO_READ_WRITE, &why), FARO_INVALID);
     assert_non_null(strstr(why.message, foreign[i].words));
     assert_int_equal(read_bytes(path, "", &after[0]), length);
     assert_memory_equal(before[0], after[0], length);
@@ -424,9 +424,9 @@ static void test_store__has_one_writer(void **state) {
   faro_store *second = NULL;
   faro_error why = {0};
   open_scene(&s, FARO_LEVEL_EVENT, 1);
-  assert_int_equal(faro_store_open(&second, s.path, &why), FARO_SYSTEM);
+  assert_int_equal(faro_store_open(&second, s.path, FARO_READ_WRITE, &why), FARO_SYSTEM);
   assert_non_null(strstr(why.message, "another process has this state open"));
-  assert_ok(faro_store_look(&second, s.path, error));
+  assert_ok(faro_store_open(&second, s.path, FARO_READ_ONLY, error));
   faro_store_close(second);
   close_scene(&s);
 }

@@ -146,10 +146,10 @@ static void test_spool__a_group_that_fails_leaves_nothing(void **state) {
   assert_ok(faro_spool_commit(w.spool, error));
   assert_ok(faro_spool_begin(w.spool, error));
   for (size_t i = 1; i < 6; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
-  assert_int_equal(faro_spool_look(w.spool).number, 1);
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
   faro_spool_close(w.spool); /* before the commit */
   open_spool(&w);
-  const faro_spool_state seen = faro_spool_look(w.spool);
+  const faro_spool_state seen = faro_spool_snapshot(w.spool);
   assert_int_equal(seen.number, 0);
   assert_int_equal(seen.held, 1);
   assert_int_equal(seen.waiting, 0);
@@ -168,7 +168,7 @@ static void test_spool__ends_with_its_campaign(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
     assert_ok(faro_spool_forget(w.spool, batch, error));
   }
-  assert_true(faro_spool_look(w.spool).over);
+  assert_true(faro_spool_snapshot(w.spool).over);
   assert_ok(faro_spool_begin(w.spool, error));
   assert_int_equal(accept_one(&w, 5, 3, 1), FARO_VERDICT_CLOSED);
   assert_int_equal(accept_one(&w, 1, 3, 2), FARO_VERDICT_KNOWN);
@@ -333,7 +333,7 @@ static void test_spool__refusals_alone_write_nothing(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
   }
   assert_int_equal(log_size(&w), before);
-  assert_int_equal(faro_spool_look(w.spool).held, 1);
+  assert_int_equal(faro_spool_snapshot(w.spool).held, 1);
   uint64_t held = 0;
   assert_ok(faro_spool_count_open(w.state, &held, error));
   assert_int_equal(held, 1);
@@ -353,19 +353,19 @@ static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **
   assert_int_equal(sqlite3_open(w.state, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM outbox", NULL, NULL, NULL), SQLITE_OK);
   assert_ok(faro_spool_forget(w.spool, 0, error));
-  assert_true(faro_spool_look(w.spool).untidy);
-  assert_int_equal(faro_spool_look(w.spool).waiting, 0);
+  assert_true(faro_spool_snapshot(w.spool).needs_purge);
+  assert_int_equal(faro_spool_snapshot(w.spool).waiting, 0);
   assert_true(log_size(&w) > 0);
   faro_spool_close(w.spool);
   open_spool(&w);
-  assert_true(faro_spool_look(w.spool).untidy);
+  assert_true(faro_spool_snapshot(w.spool).needs_purge);
   assert_true(log_size(&w) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_spool_tidy(w.spool, error)); /* too early */
-  assert_true(faro_spool_look(w.spool).untidy);
+  assert_ok(faro_spool_retry_purge(w.spool, error)); /* too early */
+  assert_true(faro_spool_snapshot(w.spool).needs_purge);
   sleep(5);
-  assert_ok(faro_spool_tidy(w.spool, error));
-  assert_false(faro_spool_look(w.spool).untidy);
+  assert_ok(faro_spool_retry_purge(w.spool, error));
+  assert_false(faro_spool_snapshot(w.spool).needs_purge);
   assert_int_equal(log_size(&w), 0);
   end(&w);
 }

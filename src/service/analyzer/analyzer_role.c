@@ -75,14 +75,15 @@ struct faro_analyzer {
 
   pthread_t worker;
   bool working;
-  atomic_bool stalled, untidy; /* untidy: the log of the database may hold reports that were applied */
+  atomic_bool stalled,
+      needs_purge; /* needs_purge: the log of the database may hold reports that were applied */
 };
 
 /* Publishing. */
 
 /* What the applier has committed becomes visible. */
 static faro_status publish(faro_analyzer *a, bool news, faro_error *error) {
-  const faro_applier_view view = faro_applier_look(a->applier);
+  const faro_applier_view view = faro_applier_snapshot(a->applier);
   char *policy = malloc(view.length);
   if (!policy) return faro_fail(error, FARO_MEMORY, "cannot hold a policy");
   memcpy(policy, view.policy, view.length);
@@ -110,7 +111,7 @@ static void set_stalled(faro_analyzer *a, bool stalled, const char *event, const
 }
 
 static void tell_applied(faro_analyzer *a, double seconds) {
-  const faro_applier_view view = faro_applier_look(a->applier);
+  const faro_applier_view view = faro_applier_snapshot(a->applier);
   faro_metric_add(a->applied, 1);
   faro_metric_add(a->reports, a->campaign.params.batch);
   faro_metric_add(a->spoiled, view.spoiled);
@@ -121,33 +122,33 @@ static void tell_applied(faro_analyzer *a, double seconds) {
   if (view.done) faro_log(FARO_LOG_INFO, "budget-used-up", "sI", "batches", (json_int_t)view.batches);
 }
 
-/* Sealed bodies that were applied are gone from the file too: at once, or as soon as nobody reads it. `how`: faro_store_wipe
- * or _tidy. Totals may stay. */
+/* Sealed bodies that were applied are gone from the file too: at once, or as soon as nobody reads it. `how`: faro_store_purge
+ * or _retry_purge. Totals may stay. */
 static void empty_log(faro_analyzer *a, faro_status (*how)(faro_store *, faro_error *)) {
   faro_error error = {0};
   if (faro_campaign_form(&a->campaign) == FARO_WIRE_BITS) return;
   if (how(a->store, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
-  atomic_store(&a->untidy, faro_store_untidy(a->store));
+  atomic_store(&a->needs_purge, faro_store_needs_purge(a->store));
 }
 
 /* Applies all that is whole. True when there was nothing in the way, and there is nothing to come back for. */
 static bool apply_all(faro_analyzer *a) {
   bool applied = true;
-  empty_log(a, faro_store_tidy);
+  empty_log(a, faro_store_retry_purge);
   while (applied) {
     faro_error error = {0};
     const double start = faro_clock();
     faro_status status = faro_applier_step(a->applier, &applied, &error);
     if (status == FARO_OK && applied) {
-      empty_log(a, faro_store_wipe);
+      empty_log(a, faro_store_purge);
       tell_applied(a, faro_clock() - start);
     }
-    if (status == FARO_OK && a->published.standing.version != faro_applier_look(a->applier).version)
+    if (status == FARO_OK && a->published.standing.version != faro_applier_snapshot(a->applier).version)
       status = publish(a, true, &error); /* also one that could not be published before */
     set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
     if (status != FARO_OK) return false;
   }
-  return !atomic_load(&a->untidy);
+  return !atomic_load(&a->needs_purge);
 }
 
 /* Receiving. */
@@ -376,7 +377,7 @@ static void handle_page(void *context, faro_http_request *request) {
 
 static bool healthy(void *context) {
   faro_analyzer *a = context;
-  return !atomic_load(&a->stalled) && !atomic_load(&a->untidy) &&
+  return !atomic_load(&a->stalled) && !atomic_load(&a->needs_purge) &&
          (!a->intake || faro_intake_healthy(a->intake));
 }
 
@@ -393,7 +394,7 @@ static faro_status set_campaign(faro_analyzer *a, faro_error *error) {
   if (status == FARO_OK)
     status = faro_founding_find(a->store, &a->keys, &asked, &a->campaign, &a->document, error);
   if (status == FARO_OK && !a->document.bytes) {
-    status = faro_store_found(a->store, text, fresh.length, a->keys.sign.public_key, error);
+    status = faro_store_set_campaign(a->store, text, fresh.length, a->keys.sign.public_key, error);
     a->campaign = asked;
     a->document = fresh;
     if (status == FARO_OK)
@@ -455,10 +456,10 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
 static faro_status open_state(faro_analyzer *a, faro_error *error) {
   faro_status status = faro_analyzer_keys(a->settings, &a->keys, error);
   if (status == FARO_OK) status = faro_http_bind(&a->http, &a->settings->http, error);
-  if (status == FARO_OK) status = faro_store_open(&a->store, a->settings->database, error);
+  if (status == FARO_OK) status = faro_store_open(&a->store, a->settings->database, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
   if (status == FARO_OK) status = faro_applier_create(&a->applier, a->store, &a->campaign, &a->keys, error);
-  if (status == FARO_OK) status = faro_store_look(&a->looker, a->settings->database, error);
+  if (status == FARO_OK) status = faro_store_open(&a->looker, a->settings->database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics, error);
   if (status == FARO_OK) status = open_intake(a, error);
   return status;

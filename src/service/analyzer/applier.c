@@ -98,7 +98,7 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   faro_store_state_clear(&a->state);
   a->learning = learning;
   a->state = state;
-  a->view = faro_learning_look(learning);
+  a->view = faro_learning_snapshot(learning);
   return a->state.policy.bytes ? FARO_OK : begin(a, error);
 }
 
@@ -285,7 +285,7 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
   if (status == FARO_OK) status = sign_policy(a, &next->policy, error);
   if (status == FARO_OK) status = keep_prints(a, &next->seen, error);
   if (status != FARO_OK) return status;
-  const faro_learning_view view = faro_learning_look(a->learning);
+  const faro_learning_view view = faro_learning_snapshot(a->learning);
   const faro_store_step step = {
       .state = next, .view = &view, .spoiled = a->spoiled, .taken = taken, .shufflers = sources(c)};
   return faro_store_commit(a->store, &step, error);
@@ -317,12 +317,12 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
   }
   faro_store_state_clear(&a->state);
   a->state = next;
-  a->view = faro_learning_look(a->learning);
+  a->view = faro_learning_snapshot(a->learning);
   *applied = true;
   return FARO_OK;
 }
 
-faro_applier_view faro_applier_look(const faro_applier *applier) {
+faro_applier_view faro_applier_snapshot(const faro_applier *applier) {
   return (faro_applier_view){.version = applier->state.batches + 1,
                              .batches = applier->state.batches,
                              .done = applier->state.batches == applier->campaign->batches,

@@ -56,7 +56,7 @@ typedef struct faro_applier_view {
   faro_learning_view learning;
   uint64_t spoiled; /* of the last batch */
 } faro_applier_view;
-faro_applier_view faro_applier_look(const faro_applier *applier);
+faro_applier_view faro_applier_snapshot(const faro_applier *applier);
 const faro_learning *faro_applier_learning(const faro_applier *applier);
 
 #endif

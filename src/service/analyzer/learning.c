@@ -118,7 +118,7 @@ static double form(const double *gram, const double *a, const double *b, size_t 
 /* Noise may make a sum of squares negative. */
 static double root_mean(double sum, double users) { return sqrt(fmax(0, sum) / users); }
 
-faro_learning_view faro_learning_look(const faro_learning *learning) {
+faro_learning_view faro_learning_snapshot(const faro_learning *learning) {
   const faro_statistics s = faro_release_statistics(learning->release);
   if (s.users == 0) return (faro_learning_view){0};
   const faro_policy *policy = faro_learner_policy(learning->learner);

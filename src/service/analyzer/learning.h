@@ -42,6 +42,6 @@ typedef struct faro_learning_view {
       predicted; /* root mean square of <theta, x> over the users so far; noise included, so it may be cut at 0 */
   double width; /* root mean square of beta ||x|| in V^-1 over all directions of an x of greatest length */
 } faro_learning_view;
-faro_learning_view faro_learning_look(const faro_learning *learning);
+faro_learning_view faro_learning_snapshot(const faro_learning *learning);
 
 #endif

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "service/state/database.h"
 
 static const char SCHEMA[] =
     "CREATE TABLE campaign(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL, signer BLOB NOT "
@@ -84,20 +83,10 @@ static faro_status prepare(faro_store *s, faro_error *error) {
   return status;
 }
 
-faro_status faro_store_open(faro_store **store, const char *path, faro_error *error) {
+faro_status faro_store_open(faro_store **store, const char *path, faro_access mode, faro_error *error) {
   faro_store *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the analyzer's state");
-  faro_status status = faro_database_open(&made->database, path, &KIND, error);
-  if (status == FARO_OK) status = prepare(made, error);
-  if (status == FARO_OK) *store = made;
-  else faro_store_close(made);
-  return status;
-}
-
-faro_status faro_store_look(faro_store **store, const char *path, faro_error *error) {
-  faro_store *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the analyzer's state");
-  faro_status status = faro_database_look(&made->database, path, &KIND, error);
+  faro_status status = faro_database_open(&made->database, path, &KIND, mode, error);
   if (status == FARO_OK) status = prepare(made, error);
   if (status == FARO_OK) *store = made;
   else faro_store_close(made);
@@ -153,8 +142,8 @@ faro_status faro_store_campaign(faro_store *store, faro_blob *document,
   return status;
 }
 
-faro_status faro_store_found(faro_store *store, const char *document, size_t length,
-                             const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+faro_status faro_store_set_campaign(faro_store *store, const char *document, size_t length,
+                                    const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
   return faro_database_do(store->database, store->statement[SET_CAMPAIGN], error, "bb", document, length,
                           signer, (size_t)FARO_KEY_BYTES);
 }
@@ -258,22 +247,22 @@ faro_status faro_store_commit(faro_store *store, const faro_store_step *step, fa
   for (size_t i = 0; status == FARO_OK && i < step->shufflers; i++)
     status =
         faro_database_do(d, store->statement[CLEAR_INBOX], error, "ii", (int64_t)i, (int64_t)step->taken[i]);
-  if (status == FARO_OK) status = faro_database_blank(d, error);
+  if (status == FARO_OK) status = faro_database_overwrite_scratch(d, error);
   if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
   return status;
 }
 
 void faro_store_rollback(faro_store *store) { faro_database_rollback(store->database); }
 
-faro_status faro_store_wipe(faro_store *store, faro_error *error) {
-  return faro_database_truncate(store->database, error);
+faro_status faro_store_purge(faro_store *store, faro_error *error) {
+  return faro_database_purge(store->database, error);
 }
 
-faro_status faro_store_tidy(faro_store *store, faro_error *error) {
-  return faro_database_tidy(store->database, error);
+faro_status faro_store_retry_purge(faro_store *store, faro_error *error) {
+  return faro_database_retry_purge(store->database, error);
 }
 
-bool faro_store_untidy(const faro_store *store) { return faro_database_untidy(store->database); }
+bool faro_store_needs_purge(const faro_store *store) { return faro_database_needs_purge(store->database); }
 
 static void read_debit(sqlite3_stmt *row, faro_debit *debit) {
   *debit = (faro_debit){.batch = (uint64_t)sqlite3_column_int64(row, 0),

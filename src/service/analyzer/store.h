@@ -8,13 +8,13 @@
 #define FARO_SERVICE_ANALYZER_STORE_H
 
 #include "service/analyzer/learning.h"
+#include "service/state/database.h"
 #include "wire/wire.h"
 
 typedef struct faro_store faro_store;
 
-faro_status faro_store_open(faro_store **store, const char *path, faro_error *error) FARO_WARN_UNUSED;
-/* To look at only, also while an analyzer has it open. */
-faro_status faro_store_look(faro_store **store, const char *path, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_open(faro_store **store, const char *path, faro_access mode,
+                            faro_error *error) FARO_WARN_UNUSED;
 void faro_store_close(faro_store *store);
 
 /* Bytes that the caller frees; NULL where there is nothing yet. */
@@ -26,9 +26,9 @@ typedef struct faro_blob {
 faro_status faro_store_campaign(faro_store *store, faro_blob *document,
                                 unsigned char signer[static FARO_KEY_BYTES],
                                 faro_error *error) FARO_WARN_UNUSED;
-faro_status faro_store_found(faro_store *store, const char *document, size_t length,
-                             const unsigned char signer[static FARO_KEY_BYTES],
-                             faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_set_campaign(faro_store *store, const char *document, size_t length,
+                                    const unsigned char signer[static FARO_KEY_BYTES],
+                                    faro_error *error) FARO_WARN_UNUSED;
 
 /* What the last applied batch left. `seen`: hashes of its sealed bodies. */
 typedef struct faro_store_state {
@@ -77,10 +77,10 @@ faro_status faro_store_commit(faro_store *store, const faro_store_step *step,
                               faro_error *error) FARO_WARN_UNUSED;
 void faro_store_rollback(faro_store *store);
 /* After a commit: what it deleted is gone from the log of the database too. Where somebody reads the file, after the commit or
- * when it is opened, the log may hold it still: then the store is `untidy`, and faro_store_tidy tries again (database.h). */
-faro_status faro_store_wipe(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
-faro_status faro_store_tidy(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
-bool faro_store_untidy(const faro_store *store);
+ * when it is opened, the log may hold it still: then it needs a purge, and faro_store_retry_purge tries again (database.h). */
+faro_status faro_store_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_retry_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+bool faro_store_needs_purge(const faro_store *store);
 
 /* Lines of the ledger from batch `from` on, at most *count; sets *count. */
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,

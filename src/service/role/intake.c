@@ -162,7 +162,7 @@ static post *take_group(faro_intake *in) {
  * the first of all where none did. */
 static faro_status write_group(faro_intake *in, post *group, bool *any, post **open, faro_error *error) {
   faro_status status = faro_spool_begin(in->spool, error);
-  uint64_t number = faro_spool_look(in->spool).number;
+  uint64_t number = faro_spool_snapshot(in->spool).number;
   *open = group;
   for (post *p = group; p && status == FARO_OK; p = p->next) {
     for (size_t i = 0; i < p->count && status == FARO_OK; i++)
@@ -170,8 +170,8 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
         status = faro_spool_accept(in->spool, &p->entry[i], error);
         *any = *any || p->entry[i].verdict == FARO_VERDICT_ACCEPTED;
       }
-    if (faro_spool_look(in->spool).number > number) *open = p->next;
-    number = faro_spool_look(in->spool).number;
+    if (faro_spool_snapshot(in->spool).number > number) *open = p->next;
+    number = faro_spool_snapshot(in->spool).number;
   }
   return status == FARO_OK ? faro_spool_commit(in->spool, error) : status;
 }
@@ -179,7 +179,7 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
 /* What the spool is like now, for others to see. Under the store's lock. What became of reports with a known token is
  * counted when a batch closes: such numbers, asked for again and again, would tell who is in the open one. */
 static void tell(faro_intake *in, bool well) {
-  const faro_spool_state state = faro_spool_look(in->spool);
+  const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
   if (state.number > in->state.number) {
     faro_metric_add(in->batches, state.number - in->state.number);
@@ -189,7 +189,7 @@ static void tell(faro_intake *in, bool well) {
              (json_int_t)state.size);
   }
   in->state = state;
-  in->well = well && !state.untidy;
+  in->well = well && !state.needs_purge;
   pthread_cond_broadcast(&in->closed);
   pthread_mutex_unlock(&in->mutex);
   faro_metric_set(in->waiting, (double)state.waiting);
@@ -206,7 +206,7 @@ static void *write_all(void *context) {
     if (written) time_posts(in, group, open);              /* before they are shown with their batch */
     tell(in, written && (any || faro_intake_healthy(in))); /* refusals alone say nothing of the disk */
     if (written) time_posts(in, open, NULL);               /* of the batch that is open now */
-    const bool over = faro_spool_look(in->spool).over;
+    const bool over = faro_spool_snapshot(in->spool).over;
     pthread_mutex_unlock(&in->store);
     if (!written) {
       faro_metric_add(in->failures, 1);
@@ -224,11 +224,11 @@ static void *write_all(void *context) {
 /* What closed batches are for. */
 
 /* What could not be emptied when a batch was forgotten. Under the store's lock. */
-static void tidy(faro_intake *in) {
-  if (!faro_spool_look(in->spool).untidy) return;
+static void retry_purge(faro_intake *in) {
+  if (!faro_spool_snapshot(in->spool).needs_purge) return;
   faro_error error = {0};
-  if (faro_spool_tidy(in->spool, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
-  else if (!faro_spool_look(in->spool).untidy) tell(in, true);
+  if (faro_spool_retry_purge(in->spool, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
+  else if (!faro_spool_snapshot(in->spool).needs_purge) tell(in, true);
 }
 
 faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
@@ -239,7 +239,7 @@ faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch,
     continue;
   pthread_mutex_unlock(&in->mutex);
   pthread_mutex_lock(&in->store);
-  tidy(in);
+  retry_purge(in);
   const faro_status status = faro_spool_next(in->spool, batch, error);
   pthread_mutex_unlock(&in->store);
   return status;
@@ -262,7 +262,7 @@ bool faro_intake_healthy(faro_intake *in) {
   return well;
 }
 
-faro_spool_state faro_intake_look(faro_intake *in) {
+faro_spool_state faro_intake_snapshot(faro_intake *in) {
   pthread_mutex_lock(&in->mutex);
   const faro_spool_state state = in->state;
   pthread_mutex_unlock(&in->mutex);
@@ -309,7 +309,7 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   pthread_cond_init(&in->work, NULL);
   pthread_cond_init(&in->closed, NULL);
   enter_metrics(in, metrics);
-  in->state = faro_spool_look(spool);
+  in->state = faro_spool_snapshot(spool);
   tell(in, true);
   if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
     in->spool = NULL; /* stays the caller's */

@@ -21,7 +21,7 @@ void faro_intake_destroy(faro_intake *intake);
 
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
 bool faro_intake_healthy(faro_intake *intake); /* the last group could be written */
-faro_spool_state faro_intake_look(faro_intake *intake);
+faro_spool_state faro_intake_snapshot(faro_intake *intake);
 
 /* The oldest closed batch: waits for one at most so many seconds; count 0: none came. Body: to faro_intake_wipe. */
 faro_status faro_intake_next(faro_intake *intake, double seconds, faro_batch *batch,

@@ -159,7 +159,7 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
                                    "Attempts to send a batch that failed.");
   status = start(&r, error);
   if (status == FARO_OK) {
-    const faro_spool_state state = faro_intake_look(r.intake);
+    const faro_spool_state state = faro_intake_snapshot(r.intake);
     faro_log(FARO_LOG_INFO, "ready", "ss si si sI sI sI", "campaign", r.campaign.id, "shuffler", (int)r.index,
              "port", (int)faro_http_port(r.http), "batch", (json_int_t)state.number, "held",
              (json_int_t)state.held, "waiting", (json_int_t)state.waiting);

@@ -21,8 +21,8 @@ enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's, as far as they are of
 struct faro_database {
   sqlite3 *handle;
   int lock;
-  bool untidy;    /* the log may hold what was deleted */
-  double tidy_at; /* not tried again before */
+  bool needs_purge; /* the log may hold deleted data */
+  double purge_at;  /* not tried again before */
   char path[PATH_SIZE];
 };
 
@@ -201,32 +201,31 @@ static faro_status begin(faro_database **database, const char *path, faro_error 
   return FARO_OK;
 }
 
-faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
-                               faro_error *error) {
-  faro_database *d = NULL;
-  faro_status status = begin(&d, path, error);
-  if (!d) return status;
-  status = faro_database_recognize(path, kind, error); /* beside a foreign file no lock is left either */
+static faro_status open_writer(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  faro_status status =
+      faro_database_recognize(d->path, kind, error); /* first: a foreign file gets no lock file */
   if (status == FARO_OK) status = take_lock(d, error);
   if (status == FARO_OK) status = open_handle(d, error);
   if (status == FARO_OK) status = make_ours(d, kind, error);
-  if (status == FARO_OK) (void)faro_database_truncate(d, NULL); /* of who was killed; else it is untidy */
-  if (status == FARO_OK) *database = d;
-  else faro_database_close(d);
+  if (status == FARO_OK) (void)faro_database_purge(d, NULL); /* a killed process may have left a log */
   return status;
 }
 
-faro_status faro_database_look(faro_database **database, const char *path, const faro_database_kind *kind,
-                               faro_error *error) {
+static faro_status open_reader(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  const faro_status status = check_plain(d->path, error);
+  if (status != FARO_OK) return status;
+  if (sqlite3_open_v2(d->path, &d->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    return faro_fail(error, FARO_INVALID, "%s: %s", faro_path_end(d->path), sqlite3_errmsg(d->handle));
+  sqlite3_busy_timeout(d->handle, 5000);
+  return check_kind(d, kind, error);
+}
+
+faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
+                               faro_access mode, faro_error *error) {
   faro_database *d = NULL;
   faro_status status = begin(&d, path, error);
   if (!d) return status;
-  status = check_plain(path, error);
-  if (status == FARO_OK &&
-      sqlite3_open_v2(d->path, &d->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-    status = faro_fail(error, FARO_INVALID, "%s: %s", faro_path_end(path), sqlite3_errmsg(d->handle));
-  if (status == FARO_OK) sqlite3_busy_timeout(d->handle, 5000);
-  if (status == FARO_OK) status = check_kind(d, kind, error);
+  status = mode == FARO_READ_ONLY ? open_reader(d, kind, error) : open_writer(d, kind, error);
   if (status == FARO_OK) *database = d;
   else faro_database_close(d);
   return status;
@@ -314,7 +313,7 @@ faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, f
   return status;
 }
 
-faro_status faro_database_blank(faro_database *database, faro_error *error) {
+faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) {
   return faro_database_run(database, "INSERT OR REPLACE INTO zeros VALUES(0, zeroblob(4057))", error);
 }
 
@@ -326,16 +325,16 @@ static faro_status empty_log(faro_database *d, faro_error *error) {
                    faro_path_end(d->path));
 }
 
-faro_status faro_database_truncate(faro_database *database, faro_error *error) {
+faro_status faro_database_purge(faro_database *database, faro_error *error) {
   const faro_status status = empty_log(database, error);
-  database->untidy = status != FARO_OK;
-  database->tidy_at = faro_clock() + 5; /* somebody who reads the file has held us up already */
+  database->needs_purge = status != FARO_OK;
+  database->purge_at = faro_clock() + 5; /* a reader of the file has delayed us already */
   return status;
 }
 
-bool faro_database_untidy(const faro_database *database) { return database->untidy; }
+bool faro_database_needs_purge(const faro_database *database) { return database->needs_purge; }
 
-faro_status faro_database_tidy(faro_database *database, faro_error *error) {
-  const bool due = database->untidy && faro_clock() >= database->tidy_at;
-  return due ? faro_database_truncate(database, error) : FARO_OK;
+faro_status faro_database_retry_purge(faro_database *database, faro_error *error) {
+  const bool due = database->needs_purge && faro_clock() >= database->purge_at;
+  return due ? faro_database_purge(database, error) : FARO_OK;
 }

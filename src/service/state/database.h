@@ -18,17 +18,19 @@ typedef struct {
   const char *schema; /* run on a new file */
 } faro_database_kind;
 
-/* Opens or makes it; a file of another kind or version is refused by name, and stays as it is, but for what SQLite
- * and we (FILE.lock) put beside it. It is readable by its owner alone. A log that a killed process left is emptied, or else the database is untidy (below). */
+typedef enum faro_access {
+  FARO_READ_WRITE, /* locks the file against other processes; creates it if it does not exist, mode 600 */
+  FARO_READ_ONLY   /* also while another process has it open */
+} faro_access;
+
+/* A file of another kind or version is refused by name and stays unchanged, except that SQLite and the lock may leave
+ * files next to it. Opening for writing empties a log that a killed process left (see faro_database_purge). */
 faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
-                               faro_error *error) FARO_WARN_UNUSED;
+                               faro_access mode, faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file, if there is one, may be of this kind, by its first bytes: what is somebody else's is refused before anything
  * is made beside it. Not for a file that this process has open: SQLite would lose its locks. */
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
                                     faro_error *error) FARO_WARN_UNUSED;
-/* To read only, beside the process that has it open. */
-faro_status faro_database_look(faro_database **database, const char *path, const faro_database_kind *kind,
-                               faro_error *error) FARO_WARN_UNUSED;
 void faro_database_close(faro_database *database); /* finishes the statements that were prepared */
 
 /* Runs SQL without results: BEGIN IMMEDIATE, COMMIT, ROLLBACK ... A full disk and the like are FARO_SYSTEM. */
@@ -53,13 +55,13 @@ faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, f
 
 /* In a transaction that deletes what must not stay, at its end: SQLite keeps a page of scratch with what it wrote last, so
  * zeros are, as many as a page holds (to a table of this name that every database has). */
-faro_status faro_database_blank(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 
-/* Empties the write-ahead log, so that nothing deleted is left in it. Where that fails, because somebody reads the file, the
- * database is untidy until it is made good by faro_database_tidy. That does nothing where there is nothing to do, or it
- * failed 5 seconds ago or less. */
-faro_status faro_database_truncate(faro_database *database, faro_error *error);
-faro_status faro_database_tidy(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
-bool faro_database_untidy(const faro_database *database);
+/* Empties the write-ahead log, so that nothing deleted is left in it. That fails while another process reads the file;
+ * then the database needs a purge until faro_database_retry_purge succeeds. The latter does nothing if no purge is needed,
+ * or if the last one failed less than 5 seconds ago. */
+faro_status faro_database_purge(faro_database *database, faro_error *error);
+faro_status faro_database_retry_purge(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+bool faro_database_needs_purge(const faro_database *database);
 
 #endif

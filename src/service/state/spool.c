@@ -11,12 +11,12 @@ static bool over(const faro_spool *s) {
   return s->campaign->shufflers > 0 && !faro_campaign_active(s->campaign, s->shuffler, first);
 }
 
-faro_spool_state faro_spool_look(const faro_spool *s) {
+faro_spool_state faro_spool_snapshot(const faro_spool *s) {
   return (faro_spool_state){.number = s->now.number,
                             .held = s->now.held,
                             .size = s->size,
                             .waiting = s->now.waiting,
-                            .untidy = faro_database_untidy(s->database),
+                            .needs_purge = faro_database_needs_purge(s->database),
                             .over = over(s)};
 }
 
@@ -226,16 +226,16 @@ faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error)
   faro_status status = faro_database_run(s->database, "BEGIN IMMEDIATE", error);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[DROP_OUTBOX], error, "i", (int64_t)number);
-  if (status == FARO_OK) status = faro_database_blank(s->database, error);
+  if (status == FARO_OK) status = faro_database_overwrite_scratch(s->database, error);
   if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
   if (status != FARO_OK) faro_database_rollback(s->database);
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &waiting, error);
   if (status != FARO_OK) return status;
   s->now.waiting = waiting;
-  (void)faro_database_truncate(s->database, NULL); /* if it fails, the state says so: the batch is gone */
+  (void)faro_database_purge(s->database, NULL); /* if it fails, the state says so: the batch is gone */
   return FARO_OK;
 }
 
-faro_status faro_spool_tidy(faro_spool *s, faro_error *error) {
-  return faro_database_tidy(s->database, error);
+faro_status faro_spool_retry_purge(faro_spool *s, faro_error *error) {
+  return faro_database_retry_purge(s->database, error);
 }

@@ -80,18 +80,18 @@ faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UN
 typedef struct faro_spool_state {
   uint64_t number, held, size; /* the open batch; reports in it; of how many */
   uint64_t waiting;            /* closed batches */
-  bool untidy; /* the log could not be emptied, after the last acknowledgement or at the start */
-  bool over;   /* this shuffler has collected all it ever will */
+  bool needs_purge;            /* the database's log could not be emptied */
+  bool over;                   /* this shuffler has collected all it ever will */
 } faro_spool_state;
-faro_spool_state faro_spool_look(const faro_spool *spool);
+faro_spool_state faro_spool_snapshot(const faro_spool *spool);
 
 /* The oldest closed batch; its body is to be given to faro_spool_wipe. FARO_OK with count 0: there is none. */
 faro_status faro_spool_next(faro_spool *spool, faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
-/* It was acknowledged: nothing of it stays in the files, unless the state is `untidy` then: the batch is gone but for the
- * log, which faro_spool_tidy empties. That does nothing where there is nothing to do, or it failed 5 seconds ago or less. */
+/* It was acknowledged: nothing of it stays in the files, unless the state needs a purge then: the batch is gone but for the
+ * log, which faro_spool_retry_purge empties. That does nothing where there is nothing to do, or it failed 5 seconds ago or less. */
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
-faro_status faro_spool_tidy(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 /* Reports in the open batch of a file that a process may have open; for tests of a deployment. */
 faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) FARO_WARN_UNUSED;

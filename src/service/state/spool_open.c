@@ -58,7 +58,7 @@ faro_status faro_spool_check(const char *path, const faro_campaign *campaign, si
   faro_database *database = NULL;
   sqlite3_stmt *find = NULL;
   bool row = false;
-  faro_status status = faro_database_look(&database, path, &kind, error);
+  faro_status status = faro_database_open(&database, path, &kind, FARO_READ_ONLY, error);
   if (status == FARO_OK)
     status = faro_database_prepare(database, "SELECT campaign, shuffler FROM meta", &find, error);
   if (status == FARO_OK) status = faro_database_step(database, find, &row, error, "");
@@ -161,7 +161,7 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
 }
 
 static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
-  faro_status status = faro_database_open(&s->database, params->path, &kind, error);
+  faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = claim_file(s, params->path, error);
   if (status == FARO_OK) status = load_tokens(s, params->tokens, error);
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
@@ -206,7 +206,7 @@ void faro_spool_close(faro_spool *spool) {
 
 faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) {
   faro_spool looking = {0};
-  faro_status status = faro_database_look(&looking.database, path, &kind, error);
+  faro_status status = faro_database_open(&looking.database, path, &kind, FARO_READ_ONLY, error);
   if (status == FARO_OK)
     status = faro_spool_ask(&looking, "SELECT coalesce(sum(used), 0) FROM open", held, error);
   faro_database_close(looking.database);
