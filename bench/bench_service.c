@@ -67,8 +67,8 @@ static void send_post(load *l, wire *w) {
                 l->frames * frame);
   for (size_t i = 0; i < l->frames; i++, at += frame) {
     unsigned char *report = l->ready + l->cursor * frame;
-    faro_store64(report + 20, version);
-    faro_store64(report + 28, ++l->sequence[l->cursor]);
+    faro_wire_report_restamp(report, version, ++l->sequence[l->cursor],
+                             l->stage->tokens + l->cursor * FARO_TOKEN_BYTES);
     memcpy(at, report, frame);
     l->cursor = (l->cursor + 1) % CLIENTS;
   }

@@ -230,10 +230,12 @@ static void try_all(const attempt *a, unsigned char *frame, unsigned char *old) 
   frame[0] ^= 1;
   must_refuse(a, "a malformed report is refused", frame, size, "malformed");
   frame[0] ^= 1;
-  frame[4] ^= 1;
+  frame[FARO_REPORT_CAMPAIGN_AT] ^= 1;
   must_refuse(a, "a report for another campaign is refused", frame, size, "another campaign");
-  frame[4] ^= 1;
-  randombytes_buf(frame + 40, FARO_TOKEN_BYTES);
+  frame[FARO_REPORT_CAMPAIGN_AT] ^= 1;
+  faro_wire_report unknown = faro_wire_report_head(frame);
+  randombytes_buf(unknown.token, sizeof unknown.token);
+  faro_wire_report_restamp(frame, unknown.version, unknown.sequence, unknown.token);
   must_refuse(a, "a report with an unknown token is refused", frame, size, "token is not known");
 }
 

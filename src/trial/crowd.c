@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "service/client/client_send.h"
 
-enum { SEQUENCE_AT = 28, TOKEN_AT = 40 }; /* in a report's head, wire.h */
-
 typedef struct person {
   uint64_t sequence;
   bool busy;
@@ -146,12 +144,6 @@ static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error
   return status;
 }
 
-/* The report of client `who`: the head's token and number are the client's own. */
-static void sign_in(faro_crowd *crowd, size_t who, unsigned char *part, uint64_t sequence) {
-  faro_store64(part + SEQUENCE_AT, sequence);
-  memcpy(part + TOKEN_AT, crowd->trial->tokens + who * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
-}
-
 static void remember(faro_crowd *crowd, const double *x, double reward) {
   for (size_t i = 0; i + 1 < crowd->trial->params.dimension; i++) faro_needles_add_real(crowd->secrets, x[i]);
   faro_needles_add_real(crowd->secrets, reward);
@@ -173,7 +165,8 @@ static faro_status make(worker *w, size_t i, size_t reports, size_t *parts, faro
   for (size_t p = 0; p < *parts; p++) {
     unsigned char *frame = w->frames + (p * reports + i) * crowd->part_size;
     memcpy(frame, w->parts + p * crowd->part_size, crowd->part_size);
-    sign_in(crowd, w->who[i], frame, sequence);
+    faro_wire_report_restamp(frame, faro_client_version(w->client), sequence,
+                             crowd->trial->tokens + w->who[i] * FARO_TOKEN_BYTES);
   }
   return FARO_OK;
 }
@@ -207,17 +200,15 @@ static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) 
 }
 
 static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame, unsigned char answer) {
-  const uint64_t version = faro_load64(frame + 20);
-  const uint32_t shuffler = faro_load32(frame + 36);
-  for (int all = 0; all < 2; all++) crowd->tally[all ? 0 : version].answers[answer]++;
+  const faro_wire_report report = faro_wire_report_head(frame);
+  for (int all = 0; all < 2; all++) crowd->tally[all ? 0 : report.version].answers[answer]++;
   if (answer != FARO_VERDICT_ACCEPTED && answer != FARO_VERDICT_KNOWN) return;
-  if (shuffler == 0) keep_old(crowd, who, frame);
-  count *c = count_of(crowd, shuffler, version);
+  if (report.shuffler == 0) keep_old(crowd, who, frame);
+  count *c = count_of(crowd, report.shuffler, report.version);
   c->parts++;
-  const unsigned char *bytes = frame + FARO_REPORT_HEAD;
-  if (crowd->form != FARO_WIRE_BITS) keep_body(crowd, version, bytes);
+  if (crowd->form != FARO_WIRE_BITS) keep_body(crowd, report.version, report.body);
   else
-    for (size_t i = 0; i < crowd->entries; i++) c->ones[i] += faro_load32(bytes + 4 * i);
+    for (size_t i = 0; i < crowd->entries; i++) c->ones[i] += faro_load32(report.body + 4 * i);
 }
 
 /* Of a group: frames of one part, for one target. */

@@ -6,11 +6,14 @@
 #include "base/abort.h"
 #include "wire/wire.h"
 
-enum { MAGIC = 4, TAG = 16 }; /* bytes of a head: its kind, and the first ones of the digest */
+/* Bytes of a head: its kind, and the first bytes of the campaign's digest. */
+enum { MAGIC = 4, TAG = 16, TAG_AT = FARO_REPORT_CAMPAIGN_AT };
+/* Offsets in the head of a report, and in that of a batch. */
+enum { VERSION_AT = 20, SEQUENCE_AT = 28, SHUFFLER_AT = 36, TOKEN_AT = 40 };
+enum { BATCH_SHUFFLER_AT = 20, BATCH_NUMBER_AT = 24, BATCH_COUNT_AT = 32 };
 static const char report_magic[MAGIC] = {'F', 'R', 'R', '1'};
 static const char batch_magic[MAGIC] = {'F', 'R', 'B', '1'};
-static const char notice_magic[MAGIC] = {'F', 'R', 'H',
-                                         '1'}; /* of what is signed before a batch; never sent */
+static const char notice_magic[MAGIC] = {'F', 'R', 'H', '1'}; /* signed before a batch, never sent */
 
 static size_t entry_count(const faro_campaign *c) { return c->contribution.length; }
 static size_t sealed_size(const faro_campaign *c) { return FARO_DIGEST_BYTES + 8 * entry_count(c); }
@@ -50,16 +53,38 @@ static faro_status seal(const faro_campaign *c, const uint64_t *numbers, unsigne
                    "libsodium cannot seal"); /* a campaign with a bad key was refused before */
 }
 
+void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
+                              const unsigned char token[static FARO_TOKEN_BYTES]) {
+  faro_store64(report + VERSION_AT, version);
+  faro_store64(report + SEQUENCE_AT, sequence);
+  memcpy(report + TOKEN_AT, token, FARO_TOKEN_BYTES);
+}
+
+faro_wire_report faro_wire_report_head(const unsigned char *report) {
+  faro_wire_report head = {.version = faro_load64(report + VERSION_AT),
+                           .sequence = faro_load64(report + SEQUENCE_AT),
+                           .shuffler = faro_load32(report + SHUFFLER_AT),
+                           .body = report + FARO_REPORT_HEAD};
+  memcpy(head.token, report + TOKEN_AT, FARO_TOKEN_BYTES);
+  return head;
+}
+
+static bool has_tag(const faro_campaign *c, const unsigned char *head) {
+  return memcmp(head + TAG_AT, c->digest, TAG) == 0;
+}
+
+bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report) {
+  return has_tag(campaign, report);
+}
+
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out, faro_error *error) {
   FARO_INVARIANT(report->shuffler < targets(campaign));
   FARO_INVARIANT(in_range(campaign, report->shuffler, numbers));
   memcpy(out, report_magic, MAGIC);
-  memcpy(out + MAGIC, campaign->digest, TAG);
-  faro_store64(out + 20, report->version);
-  faro_store64(out + 28, report->sequence);
-  faro_store32(out + 36, report->shuffler);
-  memcpy(out + 40, report->token, FARO_TOKEN_BYTES);
+  memcpy(out + TAG_AT, campaign->digest, TAG);
+  faro_wire_report_restamp(out, report->version, report->sequence, report->token);
+  faro_store32(out + SHUFFLER_AT, report->shuffler);
   if (!counts(campaign)) return seal(campaign, numbers, out + FARO_REPORT_HEAD, error);
   for (size_t i = 0; i < entry_count(campaign); i++)
     faro_store32(out + FARO_REPORT_HEAD + 4 * i, (uint32_t)numbers[i]);
@@ -70,8 +95,7 @@ static faro_status check_head(const faro_campaign *c, const char *magic, const c
                               const unsigned char *bytes, faro_error *error) {
   if (memcmp(bytes, magic, MAGIC) != 0)
     return faro_fail(error, FARO_INVALID, "%s must begin with %.4s", what, magic);
-  if (memcmp(bytes + MAGIC, c->digest, TAG) != 0)
-    return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
+  if (!has_tag(c, bytes)) return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
   return FARO_OK;
 }
 
@@ -82,11 +106,7 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
     return faro_fail(error, FARO_INVALID, "a report must have %zu bytes (got %zu)", size, length);
   const faro_status status = check_head(campaign, report_magic, "a report", bytes, error);
   if (status != FARO_OK) return status;
-  faro_wire_report read = {.version = faro_load64(bytes + 20),
-                           .sequence = faro_load64(bytes + 28),
-                           .shuffler = faro_load32(bytes + 36),
-                           .body = bytes + FARO_REPORT_HEAD};
-  memcpy(read.token, bytes + 40, FARO_TOKEN_BYTES);
+  const faro_wire_report read = faro_wire_report_head(bytes);
   if (read.version < 1 || read.sequence < 1 || read.version > INT64_MAX || read.sequence > INT64_MAX)
     return faro_fail(error, FARO_INVALID, "version and sequence number of a report must be 1 .. 2^63 - 1");
   if (read.shuffler >= targets(campaign))
@@ -145,10 +165,10 @@ size_t faro_batch_size(const faro_campaign *campaign, uint64_t count) {
 
 static void put_head(const faro_campaign *c, const faro_batch *batch, unsigned char *out) {
   memcpy(out, batch_magic, MAGIC);
-  memcpy(out + MAGIC, c->digest, TAG);
-  faro_store32(out + 20, batch->shuffler);
-  faro_store64(out + 24, batch->number);
-  faro_store64(out + 32, batch->count);
+  memcpy(out + TAG_AT, c->digest, TAG);
+  faro_store32(out + BATCH_SHUFFLER_AT, batch->shuffler);
+  faro_store64(out + BATCH_NUMBER_AT, batch->number);
+  faro_store64(out + BATCH_COUNT_AT, batch->count);
 }
 
 void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
@@ -193,9 +213,9 @@ static faro_status read_head(const faro_campaign *c, const unsigned char *bytes,
                              faro_error *error) {
   const faro_status status = check_head(c, batch_magic, "a batch", bytes, error);
   if (status != FARO_OK) return status;
-  *batch = (faro_batch){.shuffler = faro_load32(bytes + 20),
-                        .number = faro_load64(bytes + 24),
-                        .count = faro_load64(bytes + 32)};
+  *batch = (faro_batch){.shuffler = faro_load32(bytes + BATCH_SHUFFLER_AT),
+                        .number = faro_load64(bytes + BATCH_NUMBER_AT),
+                        .count = faro_load64(bytes + BATCH_COUNT_AT)};
   return check_batch(c, batch, error);
 }
 

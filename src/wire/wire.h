@@ -128,7 +128,7 @@ faro_status faro_policy_open(faro_wire_policy *policy, const char *text, size_t 
  * digest and the message's entries, 8 bytes each, two's complement. Nothing else: whoever opens it gets the boxes of a batch
  * shuffled, and must not be able to tell them apart; the version is for the shuffler alone. DIRECT: the same, sealed too,
  * so that whoever carries it learns nothing; the analyzer sees the head as well. */
-enum { FARO_REPORT_HEAD = 72 };
+enum { FARO_REPORT_HEAD = 72, FARO_REPORT_CAMPAIGN_AT = 4 };
 
 typedef struct faro_wire_report {
   uint64_t version, sequence;
@@ -146,6 +146,13 @@ faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wir
 /* Checks magic, campaign and shuffler; of BITS also that no entry exceeds the campaign's bits. The body stays in place. */
 faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                   faro_wire_report *report, faro_error *error) FARO_WARN_UNUSED;
+/* Whether the head names this campaign; nothing else is checked. `report` has FARO_REPORT_HEAD bytes at least. */
+bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report);
+/* The head as it is, unchecked: of a report that this process made itself. */
+faro_wire_report faro_wire_report_head(const unsigned char *report);
+/* Gives a report another sender, for a process that reports for many clients. The body stays. */
+void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
+                              const unsigned char token[static FARO_TOKEN_BYTES]);
 /* What the analyzer does with a SEALED or DIRECT body: opens it, checks digest and range. */
 faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key,
                                     const unsigned char *body, int64_t *numbers,

@@ -51,7 +51,7 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   faro_wire_report report;
   faro_error error = {0};
   entry->verdict = FARO_VERDICT_CAMPAIGN;
-  if (memcmp(frame + 4, in->campaign->digest, 16) != 0) return;
+  if (!faro_wire_report_is_for(in->campaign, frame)) return;
   entry->verdict = FARO_VERDICT_MALFORMED;
   if (faro_wire_report_read(in->campaign, frame, in->frame, &report, &error) != FARO_OK) return;
   if (report.shuffler != in->shuffler) return;
