@@ -346,7 +346,7 @@ typedef struct script {
 static void on_reports(void *context, faro_http_request *request) {
   script *s = context;
   unsigned char bytes[8] = {0};
-  const size_t reports = request->length / s->frame;
+  const size_t reports = faro_http_length(request) / s->frame;
   assert_true(s->posts < 8 && reports <= sizeof bytes);
   s->reports[s->posts++] = reports;
   if (s->posts == 2) {

@@ -54,11 +54,12 @@ static void on_batch(void *context, faro_http_request *request) {
   pthread_mutex_lock(&s->mutex);
   unsigned status = 200;
   if (s->away) status = 503;
-  else if (faro_batch_read(&s->campaign, request->body, request->length, &batch, &error) != FARO_OK)
+  else if (faro_batch_read(&s->campaign, faro_http_body(request), faro_http_length(request), &batch,
+                           &error) != FARO_OK)
     status = 400;
   else if (batch.number + 1 == s->next[batch.shuffler]) s->repeats++;
   else if (batch.number == s->next[batch.shuffler])
-    keep(s, &batch, request->length - FARO_BATCH_HEAD - FARO_SIGNATURE_BYTES);
+    keep(s, &batch, faro_http_length(request) - FARO_BATCH_HEAD - FARO_SIGNATURE_BYTES);
   else status = 409;
   pthread_mutex_unlock(&s->mutex);
   if (status == 200) faro_http_reply(request, &good);

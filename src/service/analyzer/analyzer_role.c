@@ -166,8 +166,8 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
   faro_error error = {0};
   faro_receipt receipt = FARO_RECEIPT_BAD;
   const faro_status status =
-      faro_applier_receive(a->applier, request->body, request->length, &receipt, &error);
-  sodium_memzero(request->body, request->length);
+      faro_applier_receive(a->applier, faro_http_body(request), faro_http_length(request), &receipt, &error);
+  sodium_memzero(faro_http_body(request), faro_http_length(request));
   if (status != FARO_OK) { /* a full disk, most likely: the shuffler has it still */
     faro_metric_add(a->failures, 1);
     faro_log_error("batch-not-kept", &error);
@@ -312,7 +312,7 @@ static void handle_policy(void *context, faro_http_request *request) {
   pthread_mutex_lock(&a->mutex);
   const published *p = &a->published;
   const bool newer = p->standing.version > after && !(known && strcmp(known, p->etag) == 0);
-  if (newer || request->expired || after == 0) {
+  if (newer || faro_http_expired(request) || after == 0) {
     const faro_http_answer answer = {.status = newer ? 200 : 304,
                                      .type = "text/plain; charset=utf-8",
                                      .bytes = newer ? p->policy : "",

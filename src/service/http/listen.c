@@ -148,7 +148,7 @@ faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings 
 
 bool faro_listen_local(const faro_listen *listen) { return on_loopback(&listen->address); }
 
-void faro_listen_release(faro_listen *listen) {
+void faro_listen_clear(faro_listen *listen) {
   if (listen->private_key) sodium_memzero(listen->private_key, strlen(listen->private_key));
   free(listen->private_key);
   free(listen->certificate);

@@ -18,7 +18,7 @@ bool faro_listen_local(const faro_listen *listen); /* on loopback */
 /* Takes the address: a socket that is listened to, so that whoever comes waits until there is somebody to answer. */
 faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings *settings, int *socket_fd,
                              faro_error *error) FARO_WARN_UNUSED;
-void faro_listen_release(faro_listen *listen);
+void faro_listen_clear(faro_listen *listen);
 
 /* Whether a URL may be used: it names a host, and is https, or http to this machine (127.0.0.1, ::1, localhost) or where `insecure`. */
 faro_status faro_url_check(const char *name, const char *url, bool insecure,

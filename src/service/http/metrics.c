@@ -9,23 +9,18 @@
 
 #include "base/abort.h"
 
-static const double bound[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
-enum { BOUNDS = sizeof bound / sizeof *bound };
+static const double bound[FARO_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                           0.1,   0.25,   0.5,   1,    2.5,   10};
 
 typedef enum metric_kind { COUNTER, GAUGE, HISTOGRAM } metric_kind;
-
-typedef struct counts {
-  atomic_uint_fast64_t count;          /* of a histogram: of all observations */
-  atomic_uint_fast64_t bucket[BOUNDS]; /* at most bound[i], and above the one before */
-  atomic_uint_fast64_t micros;         /* their sum */
-} counts;
 
 struct faro_metric {
   const char *name, *labels, *help;
   metric_kind kind;
-  bool later;
-  counts now, shown; /* shown: where `later` is set */
-  _Atomic double value;
+  _Atomic double value;                      /* gauges only */
+  atomic_uint_fast64_t count;                /* histograms: of all observations */
+  atomic_uint_fast64_t micros;               /* histograms only: see faro_times */
+  atomic_uint_fast64_t bucket[FARO_BUCKETS]; /* histograms only */
 };
 
 struct faro_metrics {
@@ -35,7 +30,7 @@ struct faro_metrics {
 
 faro_status faro_metrics_create(faro_metrics **metrics, faro_error *error) {
   faro_metrics *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the metrics");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the metrics");
   *metrics = made;
   return FARO_OK;
 }
@@ -66,29 +61,28 @@ faro_metric *faro_metrics_seconds(faro_metrics *metrics, const char *name, const
   return enter(metrics, name, labels, help, HISTOGRAM);
 }
 
-void faro_metric_add(faro_metric *counter, uint64_t count) { atomic_fetch_add(&counter->now.count, count); }
+void faro_metric_add(faro_metric *counter, uint64_t count) { atomic_fetch_add(&counter->count, count); }
 void faro_metric_set(faro_metric *gauge, double value) { atomic_store(&gauge->value, value); }
-void faro_metric_later(faro_metric *metric) { metric->later = true; }
 
-static void show(counts *to, const counts *from) {
-  atomic_store(&to->count, atomic_load(&from->count));
-  atomic_store(&to->micros, atomic_load(&from->micros));
-  for (size_t i = 0; i < BOUNDS; i++) atomic_store(&to->bucket[i], atomic_load(&from->bucket[i]));
+void faro_times_add(faro_times *times, double seconds) {
+  size_t i = 0;
+  while (i < FARO_BUCKETS && seconds > bound[i]) i++;
+  if (i < FARO_BUCKETS) times->bucket[i]++;
+  times->micros += (uint64_t)(seconds * 1e6);
+  times->count++;
 }
 
-void faro_metrics_show(faro_metrics *metrics) {
-  for (size_t i = 0; i < metrics->count; i++)
-    if (metrics->metric[i].later) show(&metrics->metric[i].shown, &metrics->metric[i].now);
+void faro_metric_merge(faro_metric *histogram, const faro_times *times) {
+  for (size_t i = 0; i < FARO_BUCKETS; i++)
+    if (times->bucket[i] > 0) atomic_fetch_add(&histogram->bucket[i], times->bucket[i]);
+  atomic_fetch_add(&histogram->micros, times->micros);
+  atomic_fetch_add(&histogram->count, times->count);
 }
-
-static const counts *seen(const faro_metric *m) { return m->later ? &m->shown : &m->now; }
 
 void faro_metric_observe(faro_metric *histogram, double seconds) {
-  size_t i = 0;
-  while (i < BOUNDS && seconds > bound[i]) i++;
-  if (i < BOUNDS) atomic_fetch_add(&histogram->now.bucket[i], 1);
-  atomic_fetch_add(&histogram->now.micros, (uint64_t)(seconds * 1e6));
-  atomic_fetch_add(&histogram->now.count, 1);
+  faro_times one = {0};
+  faro_times_add(&one, seconds);
+  faro_metric_merge(histogram, &one);
 }
 
 static void write_plain(const faro_metric *m, faro_text *out) {
@@ -96,24 +90,24 @@ static void write_plain(const faro_metric *m, faro_text *out) {
   const char *close = *m->labels ? "}" : "";
   if (m->kind == COUNTER)
     faro_text_add(out, "%s%s%s%s %llu\n", m->name, open, m->labels, close,
-                  (unsigned long long)atomic_load(&seen(m)->count));
+                  (unsigned long long)atomic_load(&m->count));
   else faro_text_add(out, "%s%s%s%s %.10g\n", m->name, open, m->labels, close, atomic_load(&m->value));
 }
 
 static void write_histogram(const faro_metric *m, faro_text *out) {
   const char *comma = *m->labels ? "," : "";
   uint64_t below = 0;
-  for (size_t i = 0; i < BOUNDS; i++) {
-    below += atomic_load(&seen(m)->bucket[i]);
+  for (size_t i = 0; i < FARO_BUCKETS; i++) {
+    below += atomic_load(&m->bucket[i]);
     faro_text_add(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", m->name, m->labels, comma, bound[i],
                   (unsigned long long)below);
   }
-  const unsigned long long count = atomic_load(&seen(m)->count);
+  const unsigned long long count = atomic_load(&m->count);
   const char *open = *m->labels ? "{" : "";
   const char *close = *m->labels ? "}" : "";
   faro_text_add(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", m->name, m->labels, comma, count);
   faro_text_add(out, "%s_sum%s%s%s %.6f\n", m->name, open, m->labels, close,
-                (double)atomic_load(&seen(m)->micros) / 1e6);
+                (double)atomic_load(&m->micros) / 1e6);
   faro_text_add(out, "%s_count%s%s%s %llu\n", m->name, open, m->labels, close, count);
 }
 

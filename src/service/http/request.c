@@ -1,5 +1,8 @@
-/* http_request: a request's life, by libmicrohttpd's calls: begin (headers are there: who may not send is told) -> take
- * (pieces of the body) -> dispatch -> queue. A suspended connection (wait, park) comes back to dispatch when it is resumed. */
+/* request: the life of a request, through libmicrohttpd's callbacks:
+ *
+ *   begin (headers are here; a sender without permission is refused) -> take (pieces of the body) -> dispatch -> queue
+ *
+ * A suspended connection (wait, park) comes back to dispatch when it is resumed. */
 #include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -8,11 +11,14 @@
 
 #include "service/http/server_inner.h"
 
-enum { FIRST_BODY = 4096, CROWDED_RETRY = 5 }; /* bytes that a body begins with; seconds */
+enum {
+  FIRST_BODY = 4096, /* bytes allocated at first */
+  CROWDED_RETRY = 5  /* seconds, for a request that could not wait */
+};
 
 /* Answers. */
 
-static void set_answer(http_request *r, const faro_http_answer *answer) {
+static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   struct MHD_Response *response =
       MHD_create_response_from_buffer(answer->length, (void *)answer->bytes, MHD_RESPMEM_MUST_COPY);
   if (!response) return; /* out of memory: the connection is closed without an answer */
@@ -31,9 +37,8 @@ static void set_answer(http_request *r, const faro_http_answer *answer) {
 }
 
 void faro_http_reply(faro_http_request *request, const faro_http_answer *answer) {
-  http_request *r = http_of(request);
-  set_answer(r, answer);
-  if (r->suspended) MHD_resume_connection(r->connection); /* and r is no longer ours */
+  set_answer(request, answer);
+  if (request->suspended) MHD_resume_connection(request->connection); /* the request is no longer ours */
 }
 
 void faro_http_refuse(faro_http_request *request, unsigned status, const char *reason) {
@@ -49,10 +54,10 @@ void faro_http_refuse(faro_http_request *request, unsigned status, const char *r
   json_decref(object);
 }
 
-/* The body's memory: it grows as bytes come, so that a length that is only announced costs nothing. */
+/* Memory of the body. It grows as bytes arrive, so an announced length alone costs nothing. */
 
-/* Counts a body of so many bytes for this request, and no longer what was counted before; false: there is no room. */
-static bool take_room(http_request *r, size_t capacity) {
+/* Counts `capacity` bytes for this request instead of what was counted before; false if there is no room. */
+static bool take_room(faro_http_request *r, size_t capacity) {
   faro_http *http = r->http;
   pthread_mutex_lock(&http->mutex);
   const size_t counted = capacity > http->spare ? capacity : 0;
@@ -66,40 +71,40 @@ static bool take_room(http_request *r, size_t capacity) {
   return room;
 }
 
-static void drop_body(http_request *r) {
-  if (r->face.body) sodium_memzero(r->face.body, r->capacity);
-  free(r->face.body);
+static void drop_body(faro_http_request *r) {
+  if (r->body) sodium_memzero(r->body, r->capacity);
+  free(r->body);
   (void)take_room(r, 0);
-  r->face.body = NULL;
-  r->face.length = r->capacity = 0;
+  r->body = NULL;
+  r->length = r->capacity = 0;
 }
 
-/* Room for so many bytes; false: there is none. */
-static bool grow(http_request *r, size_t length) {
+/* Makes room for `length` bytes; false if there is none. */
+static bool grow(faro_http_request *r, size_t length) {
   if (length <= r->capacity) return true;
   size_t capacity = r->capacity ? r->capacity : FIRST_BODY;
   while (capacity < length) capacity *= 2;
-  if (capacity > r->told) capacity = r->told;
+  if (capacity > r->announced) capacity = r->announced;
   if (!take_room(r, capacity)) return false;
   unsigned char *larger = malloc(capacity);
   if (!larger) {
     (void)take_room(r, r->capacity);
     return false;
   }
-  if (r->face.length > 0) {
-    memcpy(larger, r->face.body, r->face.length);
-    sodium_memzero(r->face.body, r->face.length);
+  if (r->length > 0) {
+    memcpy(larger, r->body, r->length);
+    sodium_memzero(r->body, r->length);
   }
-  free(r->face.body);
-  r->face.body = larger;
+  free(r->body);
+  r->body = larger;
   r->capacity = capacity;
   return true;
 }
 
-/* What another thread answers is counted there, and perhaps later (intake.c): refused or not would tell. */
-static enum MHD_Result queue(http_request *r) {
+/* An answer by another thread is counted there, and perhaps later (intake.c): the count could tell who is in a batch. */
+static enum MHD_Result queue(faro_http_request *r) {
   if (!r->response) return MHD_NO;
-  drop_body(r); /* before the answer is out: who has it may count on the room */
+  drop_body(r); /* before the answer is out, so that its receiver finds the room free */
   if (r->status < 600 && !r->parked) faro_metric_add(r->http->answers[r->status / 100], 1);
   pthread_mutex_lock(&r->http->mutex);
   if (r->http->stopping || r->crowded) MHD_add_response_header(r->response, "Connection", "close");
@@ -113,7 +118,7 @@ static enum MHD_Result queue(http_request *r) {
 /* Requests. */
 
 static void handle_healthz(void *context, faro_http_request *request) {
-  const faro_http_service *service = &http_of(request)->http->service;
+  const faro_http_service *service = &request->http->service;
   const bool well = !service->healthy || service->healthy(context);
   const faro_http_answer answer = {
       .status = well ? 200 : 503, .bytes = well ? "ok\n" : "unwell\n", .length = well ? 3 : 7};
@@ -123,7 +128,7 @@ static void handle_healthz(void *context, faro_http_request *request) {
 static void handle_metrics(void *context, faro_http_request *request) {
   (void)context;
   faro_text text = FARO_TEXT_INIT;
-  faro_metrics_write(http_of(request)->http->service.metrics, &text);
+  faro_metrics_write(request->http->service.metrics, &text);
   const faro_http_answer answer = {.status = text.failed ? 503 : 200,
                                    .type = "text/plain; version=0.0.4; charset=utf-8",
                                    .bytes = text.data,
@@ -132,17 +137,17 @@ static void handle_metrics(void *context, faro_http_request *request) {
   faro_text_release(&text);
 }
 
-/* The route, and 404 or 405 where there is none. */
-static void find_route(http_request *r) {
+/* Sets the route, or the refusal: 404 or 405. */
+static void find_route(faro_http_request *r) {
   static const faro_http_route own[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
                                         {"GET", "/metrics", handle_metrics, 0, NULL}};
   const faro_http_service *service = &r->http->service;
-  const bool head = strcmp(r->face.method, "HEAD") == 0; /* the library leaves the body away */
-  const char *method = head ? "GET" : r->face.method;
+  const bool head = strcmp(r->method, "HEAD") == 0; /* libmicrohttpd leaves out the body */
+  const char *method = head ? "GET" : r->method;
   r->refuse = 404;
   for (size_t i = 0; i < service->count + 2; i++) {
     const faro_http_route *route = i < service->count ? &service->routes[i] : &own[i - service->count];
-    if (strcmp(route->path, r->face.path) != 0) continue;
+    if (strcmp(route->path, r->path) != 0) continue;
     r->refuse = 405;
     r->allowed = strcmp(route->method, "GET") == 0 ? "GET, HEAD" : route->method;
     if (strcmp(route->method, method) != 0) continue;
@@ -152,62 +157,62 @@ static void find_route(http_request *r) {
   }
 }
 
-/* A body must say how long it is, so that one that is too long is refused before it comes. */
-static void check_length(http_request *r) {
-  const char *told = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Content-Length");
+/* The length of a body must be announced, so that one that is too long is refused before it arrives. */
+static void check_length(faro_http_request *r) {
+  const char *announced = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Content-Length");
   const bool chunked =
       MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Transfer-Encoding") != NULL;
-  const unsigned long long length = told ? strtoull(told, NULL, 10) : 0;
-  const bool post = strcmp(r->face.method, "POST") == 0; /* nothing else has a use for a body */
+  const unsigned long long length = announced ? strtoull(announced, NULL, 10) : 0;
+  const bool post = strcmp(r->method, "POST") == 0; /* no other method needs a body */
   const size_t most = !post ? 0 : r->route->limit ? r->route->limit : FARO_HTTP_BODY;
   faro_guard_allow(r->http->guard, r->connection, length);
-  if (chunked || (!told && post)) r->refuse = 411;
+  if (chunked || (!announced && post)) r->refuse = 411;
   else if (length > most) r->refuse = 413;
-  if (!r->refuse) r->told = (size_t)length;
+  if (!r->refuse) r->announced = (size_t)length;
 }
 
 static const char *reason_of(unsigned status) {
   switch (status) {
-  case 404: return "there is nothing of this name here";
-  case 405: return "this cannot be done here";
-  case 411: return "a body must come with its length (Content-Length)";
+  case 404: return "not found";
+  case 405: return "method not allowed";
+  case 411: return "Content-Length is required";
   case 413: return "the body is too large";
-  default: return "not now: this server ends, or has no room";
+  default: return "try again later: the server is stopping or out of room";
   }
 }
 
 static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection, const char *url,
                              const char *method, void **place) {
-  http_request *r = calloc(1, sizeof *r);
+  faro_http_request *r = calloc(1, sizeof *r);
   if (!r) return MHD_NO;
   *place = r;
-  *r = (http_request){.face = {.method = method, .path = url}, .http = http, .connection = connection};
+  *r = (faro_http_request){.http = http, .connection = connection, .method = method, .path = url};
   faro_error why = {0};
   find_route(r);
   if (!r->refuse) check_length(r);
-  if (!r->refuse && r->route->admit && r->route->admit(http->service.context, &r->face, &why) != FARO_OK)
+  if (!r->refuse && r->route->admit && r->route->admit(http->service.context, r, &why) != FARO_OK)
     r->refuse = 401;
   if (r->refuse != 401 && r->refuse != 411 && r->refuse != 413) return MHD_YES;
   faro_guard_received(http->guard, connection);
-  faro_http_refuse(&r->face, r->refuse, r->refuse == 401 ? why.message : reason_of(r->refuse));
-  return queue(r); /* before the body: the connection ends with this answer */
+  faro_http_refuse(r, r->refuse, r->refuse == 401 ? why.message : reason_of(r->refuse));
+  return queue(r); /* before the body arrives: the connection ends with this answer */
 }
 
-static enum MHD_Result take(http_request *r, const char *bytes, size_t *length) {
-  if (!r->refuse && *length > r->told - r->face.length) return MHD_NO;
-  if (!r->refuse && !grow(r, r->face.length + *length)) {
+static enum MHD_Result take(faro_http_request *r, const char *bytes, size_t *length) {
+  if (!r->refuse && *length > r->announced - r->length) return MHD_NO;
+  if (!r->refuse && !grow(r, r->length + *length)) {
     drop_body(r);
-    r->refuse = 503; /* when the rest has come, and went by */
+    r->refuse = 503; /* after the rest has arrived and was thrown away */
   }
   if (!r->refuse) {
-    memcpy(r->face.body + r->face.length, bytes, *length);
-    r->face.length += *length;
+    memcpy(r->body + r->length, bytes, *length);
+    r->length += *length;
   }
   *length = 0;
   return MHD_YES;
 }
 
-static enum MHD_Result dispatch(http_request *r) {
+static enum MHD_Result dispatch(faro_http_request *r) {
   faro_http *http = r->http;
   r->suspended = false;
   if (!r->started) {
@@ -215,17 +220,17 @@ static enum MHD_Result dispatch(http_request *r) {
     faro_guard_received(http->guard, r->connection);
     pthread_mutex_lock(&http->mutex);
     http->active++;
-    if (http->stopping && !r->refuse) r->refuse = 503; /* or whoever keeps asking keeps it from its end */
+    if (http->stopping && !r->refuse) r->refuse = 503; /* or new requests could delay the end for ever */
     pthread_mutex_unlock(&http->mutex);
   }
-  if (r->refuse && !r->response) faro_http_refuse(&r->face, r->refuse, reason_of(r->refuse));
+  if (r->refuse && !r->response) faro_http_refuse(r, r->refuse, reason_of(r->refuse));
   while (!r->response) {
     pthread_mutex_lock(&http->mutex);
     r->generation = http->generation;
-    if (http->stopping) r->face.expired = true;
+    if (http->stopping) r->expired = true;
     pthread_mutex_unlock(&http->mutex);
     r->again = false;
-    r->route->handle(http->service.context, &r->face);
+    r->route->handle(http->service.context, r);
     if (r->suspended) return MHD_YES;
     if (!r->again) break;
   }
@@ -236,7 +241,7 @@ enum MHD_Result faro_http_on_request(void *context, struct MHD_Connection *conne
                                      const char *method, const char *version, const char *bytes,
                                      size_t *length, void **place) {
   (void)version;
-  http_request *r = *place;
+  faro_http_request *r = *place;
   if (!r) return begin(context, connection, url, method, place);
   return *length > 0 ? take(r, bytes, length) : dispatch(r);
 }
@@ -245,7 +250,7 @@ void faro_http_on_end(void *context, struct MHD_Connection *connection, void **p
                       enum MHD_RequestTerminationCode code) {
   (void)code;
   faro_http *http = context;
-  http_request *r = *place;
+  faro_http_request *r = *place;
   faro_guard_expect(http->guard, connection);
   if (!r) return;
   if (r->started) {
@@ -259,12 +264,14 @@ void faro_http_on_end(void *context, struct MHD_Connection *connection, void **p
   *place = NULL;
 }
 
+unsigned char *faro_http_body(faro_http_request *request) { return request->body; }
+size_t faro_http_length(const faro_http_request *request) { return request->length; }
+bool faro_http_expired(const faro_http_request *request) { return request->expired; }
+
 const char *faro_http_query(const faro_http_request *request, const char *name) {
-  return MHD_lookup_connection_value(((const http_request *)(const void *)request)->connection,
-                                     MHD_GET_ARGUMENT_KIND, name);
+  return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 const char *faro_http_header(const faro_http_request *request, const char *name) {
-  return MHD_lookup_connection_value(((const http_request *)(const void *)request)->connection,
-                                     MHD_HEADER_KIND, name);
+  return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }

@@ -1,5 +1,5 @@
-/* http: see the header. The server, and those who wait; a request's life is in http_request.c. What watches over the
- * connections, so that nobody who sends slowly holds one for long, is in guard.c. */
+/* server: see the header. This file starts and stops the server and keeps the list of waiting requests. request.c is the
+ * life of a request; guard.c ends connections that send too slowly. */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,41 +10,40 @@
 
 /* Waiting. */
 
-static void suspend(http_request *r) {
+static void suspend(faro_http_request *r) {
   r->suspended = true;
   MHD_suspend_connection(r->connection);
 }
 
 void faro_http_park(faro_http_request *request) {
-  http_request *r = http_of(request);
-  r->parked = true;
-  suspend(r);
+  request->parked = true;
+  suspend(request);
 }
 
 void faro_http_wait(faro_http_request *request, double seconds) {
-  http_request *r = http_of(request);
-  faro_http *http = r->http;
+  faro_http *http = request->http;
   pthread_mutex_lock(&http->mutex);
   if (http->stopping) request->expired = true;
-  r->again = request->expired || http->generation != r->generation;
-  if (!r->again && http->waiters >= http->waiters_most) r->again = r->crowded = request->expired = true;
-  if (!r->again) {
-    suspend(r);
+  request->again = request->expired || http->generation != request->generation;
+  if (!request->again && http->waiters >= http->waiters_most)
+    request->again = request->crowded = request->expired = true;
+  if (!request->again) {
+    suspend(request);
     http->waiters++;
-    r->until = faro_clock() + seconds;
-    r->next = http->waiting;
-    http->waiting = r;
+    request->until = faro_clock() + seconds;
+    request->next = http->waiting;
+    http->waiting = request;
   }
   pthread_mutex_unlock(&http->mutex);
 }
 
-/* Lets those go on whose time has come; all of them when there is news. Under the mutex. */
+/* Resumes requests whose time is up, or all of them. Call it under the mutex. */
 static void resume(faro_http *http, double now, bool all) {
-  http_request **place = &http->waiting;
+  faro_http_request **place = &http->waiting;
   while (*place) {
-    http_request *r = *place;
-    if (now >= r->until) r->face.expired = true;
-    if (!all && !r->face.expired) {
+    faro_http_request *r = *place;
+    if (now >= r->until) r->expired = true;
+    if (!all && !r->expired) {
       place = &r->next;
       continue;
     }
@@ -78,8 +77,9 @@ static void enter_metrics(faro_http *http) {
   http->answers[0] = http->answers[1] = http->answers[2];
 }
 
-/* Connections of one address. On loopback everybody has the same, or a proxy stands before us. */
-static unsigned of_one_address(const faro_http *http, uint64_t connections) {
+/* Connections that one address may have; 0: any number. On loopback everybody has the same address, or comes through a
+ * proxy. */
+static unsigned per_address(const faro_http *http, uint64_t connections) {
   return faro_listen_local(&http->listen) ? 0 : (unsigned)((connections + 3) / 4);
 }
 
@@ -92,8 +92,8 @@ static void set_bounds(faro_http *http, uint64_t connections) {
   if (http->room == 0) http->room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
 }
 
-/* libmicrohttpd takes 128 events at once, and when there were as many it waits for others before it looks at any of them:
- * the timeout, if all who are connected wait for their answers. So a thread has fewer connections than that. */
+/* libmicrohttpd takes 128 events at once. When it got that many it waits for more before it handles any of them: until the
+ * timeout, if all its connections wait for answers. So a thread gets fewer connections than that. */
 static unsigned threads_for(const faro_http_settings *s, uint64_t connections) {
   enum { MOST = 100 };
   const uint64_t needed = (connections + MOST - 1) / MOST;
@@ -117,16 +117,16 @@ static faro_status start_daemon(faro_http *http, const faro_http_settings *s, fa
       MHD_start_daemon(flags, 0, NULL, NULL, faro_http_on_request, http, MHD_OPTION_LISTEN_SOCKET,
                        (MHD_socket)http->socket, MHD_OPTION_THREAD_POOL_SIZE, threads_for(s, connections),
                        MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                       of_one_address(http, connections), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)timeout,
+                       per_address(http, connections), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)timeout,
                        MHD_OPTION_NOTIFY_COMPLETED, faro_http_on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
                        faro_guard_connection, http->guard, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
-  if (!http->daemon) return faro_fail(error, FARO_SYSTEM, "the server on %s cannot start", s->listen);
+  if (!http->daemon) return faro_fail(error, FARO_SYSTEM, "cannot start the server on %s", s->listen);
   return FARO_OK;
 }
 
 faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings, faro_error *error) {
   faro_http *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold a server");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the server");
   pthread_mutex_init(&made->mutex, NULL);
   pthread_cond_init(&made->idle, NULL);
   made->settings = settings;
@@ -185,7 +185,7 @@ void faro_http_spare(faro_http *http, size_t bytes) {
 void faro_http_stop(faro_http *http) {
   if (!http) return;
   if (http->daemon) {
-    (void)MHD_quiesce_daemon(http->daemon); /* the socket is ours again */
+    (void)MHD_quiesce_daemon(http->daemon); /* we own the socket again */
     const struct timespec until = faro_clock_after(30);
     pthread_mutex_lock(&http->mutex);
     http->stopping = true;
@@ -199,7 +199,7 @@ void faro_http_stop(faro_http *http) {
   }
   if (http->socket >= 0) close(http->socket);
   faro_guard_destroy(http->guard);
-  faro_listen_release(&http->listen);
+  faro_listen_clear(&http->listen);
   pthread_cond_destroy(&http->idle);
   pthread_mutex_destroy(&http->mutex);
   free(http);

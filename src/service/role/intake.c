@@ -35,9 +35,20 @@ struct faro_intake {
   size_t bytes;
   bool stop, well;
   faro_spool_state state;
-  faro_metrics *metrics;
   faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
+  /* The writer's own: what is added to the metrics when the batch closes. Shown earlier, these numbers would tell, one
+   * request after another, who is in the open batch. */
+  struct {
+    uint64_t verdict[FARO_VERDICT_COUNT];
+    faro_times times;
+  } hidden;
 };
+
+/* Refusals are hidden too: that none is counted would tell that a report was accepted. These need no known token. */
+static bool is_shown_at_once(faro_verdict verdict) {
+  return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
+         verdict == FARO_VERDICT_TOKEN;
+}
 
 static const char *const reason[] = {
 #define X(name, label, text) text,
@@ -65,10 +76,11 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
 
 static bool enqueue(faro_intake *in, post *p) {
   pthread_mutex_lock(&in->mutex);
-  const bool room = in->bytes + p->request->length <= QUEUE_BYTES && !in->stop;
+  const size_t length = faro_http_length(p->request);
+  const bool room = in->bytes + length <= QUEUE_BYTES && !in->stop;
   if (room) {
     faro_http_park(p->request);
-    in->bytes += p->request->length;
+    in->bytes += length;
     *in->last = p;
     in->last = &p->next;
     pthread_cond_signal(&in->work);
@@ -78,8 +90,10 @@ static bool enqueue(faro_intake *in, post *p) {
 }
 
 void faro_intake_handle(faro_intake *in, faro_http_request *request) {
-  const size_t count = request->length / in->frame;
-  if (count == 0 || count * in->frame != request->length) {
+  unsigned char *body = faro_http_body(request);
+  const size_t length = faro_http_length(request);
+  const size_t count = length / in->frame;
+  if (count == 0 || count * in->frame != length) {
     faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
     faro_http_refuse(request, 400, "the body is not a whole number of reports of this campaign");
     return;
@@ -89,12 +103,12 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
     p->request = request;
     p->since = faro_clock();
     p->count = count;
-    for (size_t i = 0; i < count; i++) read_entry(in, request->body + i * in->frame, &p->entry[i]);
+    for (size_t i = 0; i < count; i++) read_entry(in, body + i * in->frame, &p->entry[i]);
     if (enqueue(in, p)) return;
   }
   free(p);
-  sodium_memzero(request->body, request->length);
-  faro_http_refuse(request, 503, "too much at once");
+  sodium_memzero(body, length);
+  faro_http_refuse(request, 503, "too many reports at once");
 }
 
 /* Answers. */
@@ -111,21 +125,21 @@ static void time_posts(faro_intake *in, const post *p, const post *end) {
   for (; p != end; p = p->next) {
     bool any = false;
     for (size_t i = 0; i < p->count; i++) any = any || p->entry[i].verdict <= FARO_VERDICT_KNOWN;
-    if (any) faro_metric_observe(in->seconds, now - p->since);
+    if (any) faro_times_add(&in->hidden.times, now - p->since);
   }
 }
 
 static void answer(faro_intake *in, post *p, bool written, bool over) {
   faro_http_request *request = p->request;
-  bool any = false, same = true; /* one was accepted; all have one verdict */
-  unsigned char *bytes =
-      request->body; /* its tokens are not needed any more; a frame is longer than a byte */
-  sodium_memzero(request->body, request->length);
+  bool any = false, same = true;                  /* one was accepted; all have one verdict */
+  unsigned char *bytes = faro_http_body(request); /* reused: the tokens are not needed any more */
+  sodium_memzero(bytes, faro_http_length(request));
   for (size_t i = 0; i < p->count && written; i++) {
     bytes[i] = (unsigned char)p->entry[i].verdict;
     any = any || bytes[i] <= FARO_VERDICT_KNOWN;
     same = same && bytes[i] == bytes[0];
-    if (bytes[i] != FARO_VERDICT_ACCEPTED) faro_metric_add(in->verdict[bytes[i]], 1); /* accepted: see tell */
+    if (is_shown_at_once(bytes[i])) faro_metric_add(in->verdict[bytes[i]], 1);
+    else if (bytes[i] != FARO_VERDICT_ACCEPTED) in->hidden.verdict[bytes[i]]++; /* accepted: see tell */
   }
   const faro_http_answer good = {
       .status = 200, .type = "application/octet-stream", .bytes = bytes, .length = p->count};
@@ -148,7 +162,7 @@ static post *take_group(faro_intake *in) {
   size_t count = 0;
   while (*end && (count == 0 || count + (*end)->count <= GROUP_MAX)) {
     count += (*end)->count;
-    in->bytes -= (*end)->request->length;
+    in->bytes -= faro_http_length((*end)->request);
     end = &(*end)->next;
   }
   in->first = group ? *end : NULL;
@@ -176,15 +190,21 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
   return status == FARO_OK ? faro_spool_commit(in->spool, error) : status;
 }
 
-/* What the spool is like now, for others to see. Under the store's lock. What became of reports with a known token is
- * counted when a batch closes: such numbers, asked for again and again, would tell who is in the open one. */
+static void show_hidden(faro_intake *in) {
+  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
+    if (in->hidden.verdict[i] > 0) faro_metric_add(in->verdict[i], in->hidden.verdict[i]);
+  faro_metric_merge(in->seconds, &in->hidden.times);
+  memset(&in->hidden, 0, sizeof in->hidden);
+}
+
+/* Publishes the state of the spool. Call it under the store's lock. Only the writer closes batches. */
 static void tell(faro_intake *in, bool well) {
   const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
   if (state.number > in->state.number) {
     faro_metric_add(in->batches, state.number - in->state.number);
-    faro_metric_add(in->verdict[FARO_VERDICT_ACCEPTED], (state.number - in->state.number) * state.size);
-    faro_metrics_show(in->metrics);
+    in->hidden.verdict[FARO_VERDICT_ACCEPTED] += (state.number - in->state.number) * state.size;
+    show_hidden(in);
     faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
              (json_int_t)state.size);
   }
@@ -216,7 +236,7 @@ static void *write_all(void *context) {
       group = p->next;
       answer(in, p, written, over);
     }
-    if (over) faro_metrics_show(in->metrics); /* no batch is open, and no other will close */
+    if (over) show_hidden(in); /* no batch is open, and none will close */
   }
   return NULL;
 }
@@ -287,12 +307,6 @@ static void enter_metrics(faro_intake *in, faro_metrics *m) {
   in->waiting = faro_metrics_gauge(m, "faro_batches_waiting", "", "Closed batches that wait to be taken.");
   in->seconds = faro_metrics_seconds(m, "faro_acknowledgement_seconds", "",
                                      "From a post's arrival until its reports are durable.");
-  in->metrics = m;
-  /* Refusals too: that none is counted would tell that a report was accepted. */
-  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
-    if (i != FARO_VERDICT_CAMPAIGN && i != FARO_VERDICT_MALFORMED && i != FARO_VERDICT_TOKEN)
-      faro_metric_later(in->verdict[i]);
-  faro_metric_later(in->seconds);
 }
 
 faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const faro_campaign *campaign,
