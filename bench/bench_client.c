@@ -31,8 +31,12 @@ static void check(faro_status status, const faro_error *error) {
 
 static void write_documents(bench *b, const char *kind, size_t shufflers, uint64_t batch) {
   faro_error error = {0};
-  faro_campaign c = {
-      .id = "bench", .release = faro_release_kind_find(kind), .arms = ARMS, .failure = 0.1, .optimism = 0.2};
+  faro_campaign c = {.id = "bench",
+                     .release = faro_release_kind_find(kind),
+                     .arms = ARMS,
+                     .learner = "linucb",
+                     .failure = 0.1,
+                     .optimism = 0.2};
   double zero[ENTRIES] = {0};
   check(faro_sign_key_make(&b->sign, &error), &error);
   check(faro_seal_key_make(&b->seal, &error), &error);
@@ -47,8 +51,8 @@ static void write_documents(bench *b, const char *kind, size_t shufflers, uint64
   memcpy(c.seal, b->seal.public_key, FARO_KEY_BYTES);
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "http://localhost:%zu", 2 + i);
-    memcpy(c.shuffler_key[i], b->sign.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "http://localhost:%zu", 2 + i);
+    memcpy(c.shuffler[i].key, b->sign.public_key, FARO_KEY_BYTES);
   }
   check(faro_campaign_write(&c, &b->sign, &b->document, &b->document_length, &error), &error);
   faro_wire_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = zero, .w = zero + D};

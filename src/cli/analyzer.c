@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "service/analyzer/analyzer_role.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
@@ -47,7 +48,7 @@ static void print_noise(const faro_campaign *c, const faro_release *release) {
 }
 
 static void print_report(const faro_campaign *c) {
-  const size_t parts = c->shufflers > 1 ? c->shufflers : 1;
+  const size_t parts = faro_campaign_targets(c);
   printf("report: %zu bytes", faro_wire_report_size(c));
   if (parts > 1) printf(" for each of up to %zu shufflers", parts);
   if (c->task[0].grid > 0)
@@ -61,7 +62,7 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
   faro_campaign c;
   faro_release *release = NULL;
   bool known = false;
-  faro_status status = faro_founding_check(settings, &c, &known, &error);
+  faro_status status = faro_campaign_check(settings, &c, &known, &error);
   if (status == FARO_OK)
     status = faro_release_create(&release, c.release, &c.contribution, &c.params, &error);
   if (status != FARO_OK) return cli_fail(&error);
@@ -107,7 +108,7 @@ static int run_analyzer(int argc, char **argv) {
   if (!path) return cli_usage(&cli_analyzer, "--config is needed");
   faro_error error = {0};
   faro_analyzer_settings settings;
-  if (faro_analyzer_configure(&settings, path, &error) != FARO_OK) return cli_fail(&error);
+  if (faro_analyzer_settings_load(&settings, path, &error) != FARO_OK) return cli_fail(&error);
   return check_only ? check(&settings, path) : serve(&settings);
 }
 

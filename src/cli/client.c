@@ -232,7 +232,7 @@ static void show(const session *s) {
   printf("contexts:  %zu numbers, of length at most %g; at most %" PRIu64 " arms\n",
          c->contribution.dimension, c->contribution.norm, c->arms);
   for (size_t i = 0; i < c->shufflers; i++)
-    printf("shuffler:  %s, key %s\n", c->shuffler[i], faro_fingerprint(c->shuffler_key[i], print));
+    printf("shuffler:  %s, key %s\n", c->shuffler[i].url, faro_fingerprint(c->shuffler[i].key, print));
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
 }
 

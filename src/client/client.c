@@ -101,9 +101,7 @@ void faro_client_close(faro_client *client) {
 
 /* Documents. */
 
-static size_t target_count(const faro_client *client) {
-  return client->campaign.shufflers > 0 ? client->campaign.shufflers : 1;
-}
+static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
 /* What the user's side of the campaign needs. */
 static faro_status join(faro_client *client, const faro_campaign *campaign, faro_error *error) {
@@ -122,7 +120,7 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
   client->joined = true;
   for (size_t i = 0; i < target_count(client); i++)
     snprintf(client->address[i], sizeof client->address[i], "%s" REPORTS,
-             campaign->shufflers > 0 ? campaign->shuffler[i] : campaign->analyzer);
+             campaign->shufflers > 0 ? campaign->shuffler[i].url : campaign->analyzer);
   return FARO_OK;
 }
 
@@ -157,7 +155,7 @@ static faro_status check_addresses(const faro_client *client, const faro_campaig
                                    faro_error *error) {
   faro_status status = check_address(client, "the campaign's analyzer", campaign->analyzer, error);
   for (size_t i = 0; status == FARO_OK && i < campaign->shufflers; i++)
-    status = check_address(client, "a shuffler", campaign->shuffler[i], error);
+    status = check_address(client, "a shuffler", campaign->shuffler[i].url, error);
   return status;
 }
 

@@ -241,10 +241,10 @@ static void try_all(const attempt *a, unsigned char *frame, unsigned char *old) 
 
 void faro_promise_refusals(faro_promises *list, const faro_trial *trial, const faro_crowd *crowd,
                            const char *stale, size_t length) {
-  const size_t shufflers = trial->campaign.shufflers ? trial->campaign.shufflers : 1;
+  const size_t shufflers = faro_campaign_targets(&trial->campaign);
   attempt a = {.list = list, .size = faro_wire_report_size(&trial->campaign)};
   snprintf(a.target, sizeof a.target, "%s/v1/reports",
-           trial->campaign.shufflers ? trial->campaign.shuffler[0] : trial->campaign.analyzer);
+           trial->campaign.shufflers ? trial->campaign.shuffler[0].url : trial->campaign.analyzer);
   faro_error error = {0};
   unsigned char *parts = calloc(shufflers + 1, a.size);
   faro_status status = parts ? FARO_OK : faro_fail(&error, FARO_MEMORY, "out of memory");

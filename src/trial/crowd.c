@@ -319,7 +319,7 @@ static void *work(void *context) {
 
 static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error) {
   const faro_trial *trial = crowd->trial;
-  const size_t group = crowd->params.group, most = trial->campaign.shufflers ? trial->campaign.shufflers : 1;
+  const size_t group = crowd->params.group, most = faro_campaign_targets(&trial->campaign);
   const size_t d = trial->params.dimension;
   const faro_client_params params = {.signer = trial->sign.public_key,
                                      .token = trial->tokens,
@@ -368,7 +368,7 @@ static faro_status hold(faro_crowd *crowd, faro_error *error) {
   crowd->entries = faro_wire_report_entries(campaign);
   crowd->form = faro_campaign_form(campaign);
   crowd->body_size = crowd->part_size - FARO_REPORT_HEAD;
-  crowd->shufflers = campaign->shufflers ? campaign->shufflers : 1;
+  crowd->shufflers = faro_campaign_targets(campaign);
   crowd->versions = (size_t)campaign->batches + 2;
   crowd->people = calloc(crowd->trial->params.clients, sizeof *crowd->people);
   crowd->tally = calloc(crowd->versions, sizeof *crowd->tally);

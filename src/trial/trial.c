@@ -95,9 +95,9 @@ static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
   bool known = false;
   faro_analyzer_settings *settings = malloc(sizeof *settings);
   if (!settings) return faro_fail(error, FARO_MEMORY, "out of memory");
-  faro_status status = faro_analyzer_configure(settings, faro_trial_file(trial, 0, ".yaml", path), error);
+  faro_status status = faro_analyzer_settings_load(settings, faro_trial_file(trial, 0, ".yaml", path), error);
   settings->file[0] = '\0'; /* nobody wrote it */
-  if (status == FARO_OK) status = faro_founding_check(settings, &campaign, &known, error);
+  if (status == FARO_OK) status = faro_campaign_check(settings, &campaign, &known, error);
   free(settings);
   return status;
 }

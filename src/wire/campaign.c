@@ -1,7 +1,7 @@
 /* campaign: what a client must know to take part, as a signed document; and what follows from it.
  *
  *   {"id": "...", "nonce": "<hex>",
- *    "learner":  {"kind": "linucb", "dimension": d, "arms": K, "failure": p, "optimism": f},
+ *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p, "optimism": f},
  *    "bounds":   {"norm": L, "centre": c, "low": a, "high": b},    y = reward - c, within [a, b]
  *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k, "level": "user",
  *                 "contributions": M0, "honest": h},
@@ -28,6 +28,10 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   const faro_trust trust = faro_release_kind_trust(campaign->release);
   if (trust == FARO_TRUST_LOCAL || trust == FARO_TRUST_JOINT) return FARO_WIRE_DIRECT;
   return faro_release_kind_counts(campaign->release) ? FARO_WIRE_BITS : FARO_WIRE_SEALED;
+}
+
+size_t faro_campaign_targets(const faro_campaign *campaign) {
+  return campaign->shufflers > 0 ? campaign->shufflers : 1;
 }
 
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
@@ -73,12 +77,12 @@ faro_status faro_claim_meets(const faro_claim *got, const char *whose, const far
 
 /* Checks of values, for writers and readers alike. */
 
-static faro_status check_id(const char *id, faro_error *error) {
+static faro_status check_name(const char *what, const char *name, faro_error *error) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-  const size_t length = strlen(id);
-  if (length >= 1 && length <= FARO_ID_MAX && strspn(id, allowed) == length) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "id must be 1 .. %d letters, digits, or any of -_. (got %.80s)",
-                   FARO_ID_MAX, id);
+  const size_t length = strlen(name);
+  if (length >= 1 && length <= FARO_ID_MAX && strspn(name, allowed) == length) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must be 1 .. %d letters, digits, or any of -_. (got %.80s)", what,
+                   FARO_ID_MAX, name);
 }
 
 bool faro_url_whole(const char *url) {
@@ -140,15 +144,16 @@ static faro_status check_seal(const faro_campaign *c, faro_error *error) {
 
 /* A shuffler's key: a point that a key pair can have. Zeros and other placeholders are nobody's. */
 static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_error *error) {
-  if (crypto_core_ed25519_is_valid_point(c->shuffler_key[index]) == 1)
-    return check_url("a shuffler", c->shuffler[index], error);
+  if (crypto_core_ed25519_is_valid_point(c->shuffler[index].key) == 1)
+    return check_url("a shuffler", c->shuffler[index].url, error);
   return faro_fail(error, FARO_INVALID,
                    "key of shuffler %zu is no public signing key (a placeholder? `faro keys show` prints it)",
                    index);
 }
 
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
-  faro_status status = check_id(c->id, error);
+  faro_status status = check_name("id", c->id, error);
+  if (status == FARO_OK) status = check_name("learner.kind", c->learner, error);
   if (status == FARO_OK) status = check_url("the analyzer", c->analyzer, error);
   if (status == FARO_OK) status = check_seal(c, error);
   if (status == FARO_OK) status = check_bounds(c, error);
@@ -276,12 +281,9 @@ static void add_claim(faro_text *json, const faro_claim *claim) {
   add_word(json, ",\"by\":", claim->by);
 }
 
-/* Where reports go: to so many, the analyzer itself being one. */
-static size_t targets(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
-
 static void add_encoding(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "},\n\"encoding\":[");
-  for (size_t i = 0; i < targets(c); i++) {
+  for (size_t i = 0; i < faro_campaign_targets(c); i++) {
     add_count(json, i ? ",{\"size\":" : "{\"size\":", c->task[i].size);
     add_count(json, ",\"grid\":", c->task[i].grid);
     add_count(json, ",\"bits\":", c->task[i].bits);
@@ -297,8 +299,8 @@ static void add_parties(faro_text *json, const faro_campaign *c) {
   add_word(json, ",\"seal\":", faro_hex_write(c->seal, FARO_KEY_BYTES, digits));
   faro_text_add(json, "},\n\"shufflers\":[");
   for (size_t i = 0; i < c->shufflers; i++) {
-    add_word(json, i ? ",\n{\"url\":" : "{\"url\":", c->shuffler[i]);
-    add_word(json, ",\"key\":", faro_hex_write(c->shuffler_key[i], FARO_KEY_BYTES, digits));
+    add_word(json, i ? ",\n{\"url\":" : "{\"url\":", c->shuffler[i].url);
+    add_word(json, ",\"key\":", faro_hex_write(c->shuffler[i].key, FARO_KEY_BYTES, digits));
     faro_text_add(json, "}");
   }
   faro_text_add(json, "]}\n");
@@ -315,7 +317,8 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_word(&json, "{\"id\":", made.id);
   char nonce[2 * FARO_NONCE_BYTES + 1];
   add_word(&json, ",\"nonce\":", faro_hex_write(made.nonce, FARO_NONCE_BYTES, nonce));
-  add_count(&json, ",\n\"learner\":{\"kind\":\"linucb\",\"dimension\":", made.contribution.dimension);
+  add_word(&json, ",\n\"learner\":{\"kind\":", made.learner);
+  add_count(&json, ",\"dimension\":", made.contribution.dimension);
   add_count(&json, ",\"arms\":", made.arms);
   faro_document_add(&json, ",\"failure\":", made.failure);
   faro_document_add(&json, ",\"optimism\":", made.optimism);
@@ -381,12 +384,10 @@ static faro_status read_trust(const faro_json *json, uint32_t object, faro_trust
 static faro_status read_learner(const faro_json *json, faro_campaign *c, uint64_t *dimension,
                                 faro_error *error) {
   static const char *const keys[] = {"kind", "dimension", "arms", "failure", "optimism"};
-  static const char *const kinds[] = {"linucb"};
   uint32_t in = 0;
-  size_t kind = 0;
   faro_status status = faro_json_inside(json, 0, "learner", FARO_JSON_OBJECT, &in, error);
   if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_choice(json, in, "kind", kinds, 1, &kind, error);
+  if (status == FARO_OK) status = faro_json_text(json, in, "kind", c->learner, sizeof c->learner, error);
   if (status == FARO_OK)
     status = faro_json_count(json, in, "dimension", 1, FARO_WIRE_DIMENSION_MAX, dimension, error);
   if (status == FARO_OK) status = faro_json_count(json, in, "arms", 1, ARMS_MAX, &c->arms, error);
@@ -457,9 +458,9 @@ static faro_status read_shuffler(const faro_json *json, uint32_t in, faro_campai
   static const char *const keys[] = {"url", "key"};
   faro_status status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
   if (status == FARO_OK)
-    status = faro_json_text(json, in, "url", c->shuffler[index], sizeof c->shuffler[index], error);
+    status = faro_json_text(json, in, "url", c->shuffler[index].url, sizeof c->shuffler[index].url, error);
   if (status == FARO_OK)
-    status = faro_json_bytes(json, in, "key", c->shuffler_key[index], FARO_KEY_BYTES, error);
+    status = faro_json_bytes(json, in, "key", c->shuffler[index].key, FARO_KEY_BYTES, error);
   return status;
 }
 
@@ -502,18 +503,18 @@ static faro_status read_encoding(const faro_json *json, faro_campaign *c, faro_e
   uint32_t in = 0;
   faro_status status = faro_json_inside(json, 0, "encoding", FARO_JSON_ARRAY, &in, error);
   if (status != FARO_OK) return status;
-  if (json->node[in].count != targets(c))
-    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %u)", targets(c),
+  if (json->node[in].count != faro_campaign_targets(c))
+    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %u)", faro_campaign_targets(c),
                      json->node[in].count);
   uint32_t child = in + 1;
-  for (size_t i = 0; status == FARO_OK && i < targets(c); i++, child = json->node[child].next)
+  for (size_t i = 0; status == FARO_OK && i < faro_campaign_targets(c); i++, child = json->node[child].next)
     status = read_encoder(json, child, c, i, error);
   return status;
 }
 
 static faro_status compare_encoding(const faro_campaign *own, const faro_campaign *stated,
                                     faro_error *error) {
-  for (size_t i = 0; i < targets(own); i++)
+  for (size_t i = 0; i < faro_campaign_targets(own); i++)
     if (own->task[i].size != stated->task[i].size || own->task[i].grid != stated->task[i].grid ||
         own->task[i].bits != stated->task[i].bits || own->most[i] != stated->most[i])
       return faro_fail(error, FARO_INVALID,

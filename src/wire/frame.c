@@ -26,9 +26,6 @@ static size_t body_size(const faro_campaign *c) {
 size_t faro_wire_report_entries(const faro_campaign *campaign) { return entry_count(campaign); }
 size_t faro_wire_report_size(const faro_campaign *campaign) { return FARO_REPORT_HEAD + body_size(campaign); }
 
-/* Where reports go: to so many, the analyzer itself being one. */
-static size_t targets(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
-
 static bool allowed(const faro_campaign *c, size_t shuffler, int64_t number) {
   return number >= c->least[shuffler] && number <= c->most[shuffler];
 }
@@ -79,7 +76,7 @@ bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char 
 
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out, faro_error *error) {
-  FARO_INVARIANT(report->shuffler < targets(campaign));
+  FARO_INVARIANT(report->shuffler < faro_campaign_targets(campaign));
   FARO_INVARIANT(in_range(campaign, report->shuffler, numbers));
   memcpy(out, report_magic, MAGIC);
   memcpy(out + TAG_AT, campaign->digest, TAG);
@@ -109,9 +106,9 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
   const faro_wire_report read = faro_wire_report_head(bytes);
   if (read.version < 1 || read.sequence < 1 || read.version > INT64_MAX || read.sequence > INT64_MAX)
     return faro_fail(error, FARO_INVALID, "version and sequence number of a report must be 1 .. 2^63 - 1");
-  if (read.shuffler >= targets(campaign))
+  if (read.shuffler >= faro_campaign_targets(campaign))
     return faro_fail(error, FARO_INVALID, "shuffler of a report must be below %zu (got %lu)",
-                     targets(campaign), (unsigned long)read.shuffler);
+                     faro_campaign_targets(campaign), (unsigned long)read.shuffler);
   if (counts(campaign))
     for (size_t i = 0; i < entry_count(campaign); i++)
       if (!allowed(campaign, read.shuffler, faro_load32(read.body + 4 * i)))
@@ -232,7 +229,7 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
   if (length != size)
     return faro_fail(error, FARO_INVALID, "a batch must have %zu bytes (got %zu)", size, length);
   if (crypto_sign_verify_detached(bytes + size - FARO_SIGNATURE_BYTES, bytes, size - FARO_SIGNATURE_BYTES,
-                                  campaign->shuffler_key[read.shuffler]) != 0)
+                                  campaign->shuffler[read.shuffler].key) != 0)
     return faro_fail(error, FARO_INVALID, "the signature of a batch is not that of shuffler %lu",
                      (unsigned long)read.shuffler);
   if (counts(campaign)) status = check_totals(campaign, &read, error);
@@ -269,7 +266,7 @@ faro_status faro_notice_read(const faro_campaign *campaign, const char *text, si
   if (status != FARO_OK) return status;
   signed_part(bytes, part);
   if (crypto_sign_verify_detached(bytes + FARO_BATCH_HEAD, part, sizeof part,
-                                  campaign->shuffler_key[read.shuffler]) != 0)
+                                  campaign->shuffler[read.shuffler].key) != 0)
     return faro_fail(error, FARO_INVALID, "the signature of the notice is not that of shuffler %lu",
                      (unsigned long)read.shuffler);
   *batch = read;

@@ -48,6 +48,11 @@ typedef enum faro_wire_form {
   FARO_WIRE_DIRECT /* whole messages to the analyzer itself: local, and central-tree without noise on the way */
 } faro_wire_form;
 
+typedef struct faro_campaign_shuffler {
+  char url[FARO_URL_MAX + 1];
+  unsigned char key[FARO_KEY_BYTES]; /* Ed25519 */
+} faro_campaign_shuffler;
+
 typedef struct faro_campaign {
   char id[FARO_ID_MAX + 1];
   unsigned char nonce[FARO_NONCE_BYTES]; /* so that a campaign which is founded anew is another one */
@@ -55,15 +60,15 @@ typedef struct faro_campaign {
   faro_contribution contribution; /* moments: x of norm <= norm, y within [low, high] */
   double centre;                  /* of rewards: y = reward - centre, clipped then */
   faro_release_params
-      params;    /* epsilon, delta, horizon, batch, shufflers, level, contributions, honest; tight */
-  uint64_t arms; /* at most so many in a choice */
-  double failure, optimism;           /* of the learner, linucb */
+      params; /* epsilon, delta, horizon, batch, shufflers, level, contributions, honest; tight */
+  char learner[FARO_ID_MAX + 1];      /* its name; only the analyzer has to know it */
+  double failure, optimism;           /* the learner's */
+  uint64_t arms;                      /* at most, in a choice */
   faro_claim claim;                   /* as the analyzer states it */
   unsigned char seal[FARO_KEY_BYTES]; /* the analyzer's, X25519 */
   char analyzer[FARO_URL_MAX + 1];
   size_t shufflers; /* processes; 0: reports go to the analyzer */
-  char shuffler[FARO_SHUFFLERS_MAX][FARO_URL_MAX + 1];
-  unsigned char shuffler_key[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES]; /* Ed25519 */
+  faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
   /* What follows from the above, set by open and write: */
   unsigned char digest[FARO_DIGEST_BYTES];     /* of the document */
   uint64_t batches;                            /* M, of `batch` reports each */
@@ -83,6 +88,8 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
                                const unsigned char signer[static FARO_KEY_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
+/* How many parties get a part of each report: the shufflers, or the analyzer alone. */
+size_t faro_campaign_targets(const faro_campaign *campaign);
 /* Whether a shuffler collects while batch `batch` (from 0) of the campaign is open: not beyond the horizon, and not when it
  * could not fill up within it. */
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch);

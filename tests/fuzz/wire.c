@@ -33,15 +33,16 @@ static void start(void) {
     *c = (faro_campaign){.id = "fuzz",
                          .release = faro_release_kind_find(kind[i]),
                          .arms = 2,
+                         .learner = "linucb",
                          .failure = 0.1,
                          .optimism = 0.2,
                          .analyzer = "http://a",
-                         .shuffler = {"http://s"},
+                         .shuffler = {{.url = "http://s"}},
                          .shufflers = i == 0};
     c->params = (faro_release_params){
         .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
     memcpy(c->seal, box.public_key, FARO_KEY_BYTES);
-    memcpy(c->shuffler_key[0], signer.public_key, FARO_KEY_BYTES);
+    memcpy(c->shuffler[0].key, signer.public_key, FARO_KEY_BYTES);
     must(faro_contribution_init(&c->contribution, 2, 1, -1, 1, NULL) == FARO_OK);
     char *text = NULL;
     size_t length = 0;

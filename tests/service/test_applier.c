@@ -53,13 +53,14 @@ static void open_kind(scene *s, const char *kind, uint64_t batches, faro_level l
                                   .calibration = FARO_CALIBRATION_TIGHT},
                        .centre = 0.5,
                        .arms = 3,
+                       .learner = "linucb",
                        .failure = 0.1,
                        .optimism = 1,
                        .analyzer = "http://127.0.0.1:1",
                        .shufflers = strncmp(kind, "shuffle", 7) == 0,
-                       .shuffler = {"http://127.0.0.1:2"}};
+                       .shuffler = {{.url = "http://127.0.0.1:2"}}};
   memcpy(c->seal, s->keys.seal.public_key, sizeof c->seal);
-  memcpy(c->shuffler_key[0], s->shuffler.public_key, FARO_KEY_BYTES);
+  memcpy(c->shuffler[0].key, s->shuffler.public_key, FARO_KEY_BYTES);
   assert_ok(faro_contribution_init(&c->contribution, DIMENSION, 1, -0.5, 0.5, error));
   assert_ok(faro_campaign_write(c, &s->keys.sign, &text, &length, error));
   free(text);
@@ -521,16 +522,16 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
 
 static void test_standing__rates_are_of_the_last_minute(void **state) {
   (void)state;
-  faro_pace pace = {.start = 100};
-  assert_true(faro_pace_rate(&pace, 200) == 0);
-  for (int i = 0; i < 30; i++) faro_pace_mark(&pace, 200 + i);
-  assert_close(faro_pace_rate(&pace, 230), 0.5, 1e-9); /* 30 in 60 s */
-  assert_close(faro_pace_rate(&pace, 280), 9.0 / 60, 1e-9);
-  for (int i = 0; i < 1000; i++) faro_pace_mark(&pace, 300 + 0.01 * i); /* more than are kept */
-  assert_close(faro_pace_rate(&pace, 310), 100, 1);
-  faro_pace young = {.start = 100};
-  for (int i = 0; i < 10; i++) faro_pace_mark(&young, 101 + i);
-  assert_close(faro_pace_rate(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
+  faro_rate rate = {.start = 100};
+  assert_true(faro_rate_per_second(&rate, 200) == 0);
+  for (int i = 0; i < 30; i++) faro_rate_mark(&rate, 200 + i);
+  assert_close(faro_rate_per_second(&rate, 230), 0.5, 1e-9); /* 30 in 60 s */
+  assert_close(faro_rate_per_second(&rate, 280), 9.0 / 60, 1e-9);
+  for (int i = 0; i < 1000; i++) faro_rate_mark(&rate, 300 + 0.01 * i); /* more than are kept */
+  assert_close(faro_rate_per_second(&rate, 310), 100, 1);
+  faro_rate young = {.start = 100};
+  for (int i = 0; i < 10; i++) faro_rate_mark(&young, 101 + i);
+  assert_close(faro_rate_per_second(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
 }
 
 int main(void) {

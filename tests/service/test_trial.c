@@ -379,15 +379,16 @@ static void set_trial(faro_trial *t, script *s) {
                        .release = faro_release_kind_find("shuffle-bits"),
                        .arms = 2,
                        .centre = 0.5,
+                       .learner = "linucb",
                        .failure = 0.1,
                        .optimism = 0.2,
                        .analyzer = "http://127.0.0.1:1",
                        .shufflers = 1};
   c->params = (faro_release_params){
       .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
-  snprintf(c->shuffler[0], sizeof c->shuffler[0], "http://127.0.0.1:%u", faro_http_port(s->http));
+  snprintf(c->shuffler[0].url, sizeof c->shuffler[0].url, "http://127.0.0.1:%u", faro_http_port(s->http));
   memcpy(c->seal, t->seal.public_key, FARO_KEY_BYTES);
-  memcpy(c->shuffler_key[0], t->sign.public_key, FARO_KEY_BYTES);
+  memcpy(c->shuffler[0].key, t->sign.public_key, FARO_KEY_BYTES);
   assert_ok(faro_contribution_init(&c->contribution, 2, 1, -0.5, 0.5, error));
   assert_ok(faro_campaign_write(c, &t->sign, &t->document, &t->document_length, error));
   s->frame = faro_wire_report_size(c);

@@ -97,8 +97,8 @@ static void make_keys(stage *s, size_t count) {
     MUST(faro_sign_key_make(&s->shuffler[i], &error));
     MUST(faro_key_save(path_of(s, "key", i), FARO_SIGN_SECRET, s->shuffler[i].secret, FARO_SECRET_BYTES,
                        &error));
-    memcpy(s->campaign.shuffler_key[i], s->shuffler[i].public_key, FARO_KEY_BYTES);
-    snprintf(s->campaign.shuffler[i], FARO_URL_MAX, "http://127.0.0.1:%zu", i + 1);
+    memcpy(s->campaign.shuffler[i].key, s->shuffler[i].public_key, FARO_KEY_BYTES);
+    snprintf(s->campaign.shuffler[i].url, FARO_URL_MAX, "http://127.0.0.1:%zu", i + 1);
   }
 }
 
@@ -135,6 +135,7 @@ void stage_open(stage *s, const stage_plan *plan) {
                                     .contributions = plan->contributions,
                                     .calibration = FARO_CALIBRATION_TIGHT};
   c->arms = 10;
+  snprintf(c->learner, sizeof c->learner, "linucb");
   c->failure = 0.1;
   c->optimism = 1;
   c->shufflers = plan->shufflers ? (size_t)plan->shufflers : 1;

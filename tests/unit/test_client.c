@@ -36,6 +36,7 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
                      .release = faro_release_kind_find(kind),
                      .arms = 40,
                      .centre = 0.25,
+                     .learner = "linucb",
                      .failure = 0.1,
                      .optimism = 0.2};
   assert_non_null(c.release);
@@ -52,8 +53,8 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
   snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1:8000");
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "http://127.0.0.1:%zu", 8001 + i);
-    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "http://127.0.0.1:%zu", 8001 + i);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   assert_ok(faro_campaign_write(&c, &analyzer, &out->text, &out->length, error));
   return c;
@@ -162,7 +163,7 @@ static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   document campaign = {0};
   faro_campaign c = campaign_of("concurrent-bits", 2, 2, &campaign);
   faro_client_params settings = settings_of();
-  snprintf(c.shuffler[1], sizeof c.shuffler[1], "http://shuffler.example.org");
+  snprintf(c.shuffler[1].url, sizeof c.shuffler[1].url, "http://shuffler.example.org");
   rewrite(&c, &campaign);
   assert_string_equal(refusal(&campaign, &settings),
                       "url of a shuffler is http://shuffler.example.org, and this client accepts https:// "
@@ -170,7 +171,7 @@ static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   settings.insecure = true;
   assert_string_equal(refusal(&campaign, &settings), "");
   settings.insecure = false;
-  snprintf(c.shuffler[1], sizeof c.shuffler[1], "https://shuffler.example.org");
+  snprintf(c.shuffler[1].url, sizeof c.shuffler[1].url, "https://shuffler.example.org");
   rewrite(&c, &campaign);
   assert_string_equal(refusal(&campaign, &settings), "");
   snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1.example.org:80");
@@ -433,7 +434,7 @@ static void test_client__reports_to_shufflers_that_can_still_fill(void **state) 
     size_t wanted = 0;
     assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
     for (size_t s = 0; s < 3; s++)
-      if (faro_campaign_active(&c, s, b)) assert_target(client, wanted++, c.shuffler[s]);
+      if (faro_campaign_active(&c, s, b)) assert_target(client, wanted++, c.shuffler[s].url);
     assert_int_equal(parts, wanted);
     fewer = fewer || parts < 3;
   }

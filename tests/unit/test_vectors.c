@@ -199,8 +199,12 @@ static void emit(const char *file, const char *check, const char *with, const ch
 }
 
 static faro_campaign campaign_of(const char *kind, size_t shufflers) {
-  faro_campaign c = {
-      .release = faro_release_kind_find(kind), .arms = 10, .centre = 0.5, .failure = 0.1, .optimism = 0.2};
+  faro_campaign c = {.release = faro_release_kind_find(kind),
+                     .arms = 10,
+                     .centre = 0.5,
+                     .learner = "linucb",
+                     .failure = 0.1,
+                     .optimism = 0.2};
   snprintf(c.id, sizeof c.id, "vector-%s", kind);
   assert_ok(faro_contribution_init(&c.contribution, D, 1, -1, 1, error));
   c.params = (faro_release_params){.epsilon = 1,
@@ -216,8 +220,8 @@ static faro_campaign campaign_of(const char *kind, size_t shufflers) {
   snprintf(c.analyzer, sizeof c.analyzer, "https://analyzer.example");
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "https://shuffler-%zu.example:8443", i);
-    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "https://shuffler-%zu.example:8443", i);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   return c;
 }
@@ -338,7 +342,7 @@ static void emit_campaigns(const char *json) {
       {"delta-zero", "delta is 0", "\"delta\":1e-06,\"horizon\"", "\"delta\":0,\"horizon\""},
       {"dimension", "more dimensions than there may be", "\"dimension\":2", "\"dimension\":257"},
       {"arms", "no arms", "\"arms\":10", "\"arms\":0"},
-      {"learner", "a learner that is not deployed", "\"linucb\"", "\"rs-glm\""},
+      {"learner", "another learner: readers need not know it", "\"linucb\"", "\"rs-glm\""},
       {"failure", "a region that always fails", "\"failure\":0.1", "\"failure\":1"},
       {"bounds", "an interval that is none", "\"low\":-1", "\"low\":1"},
       {"centre", "rewards from far away", "\"centre\":0.5", "\"centre\":1e7"},

@@ -29,6 +29,7 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
                      .release = faro_release_kind_find(kind),
                      .arms = 10,
                      .centre = 0.5,
+                     .learner = "linucb",
                      .failure = 0.1,
                      .optimism = 0.2};
   assert_non_null(c.release);
@@ -46,8 +47,8 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
   snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1:8001");
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "https://s%zu.example:443/faro", i);
-    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "https://s%zu.example:443/faro", i);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   return c;
 }
@@ -203,8 +204,8 @@ static void test_campaign__placeholders_are_no_keys(void **state) {
     faro_error e = {0};
     char *text = NULL;
     size_t length = 0;
-    memset(c.shuffler_key[i], 0, FARO_KEY_BYTES);
-    c.shuffler_key[i][0] = i == 2; /* a point of order 1 */
+    memset(c.shuffler[i].key, 0, FARO_KEY_BYTES);
+    c.shuffler[i].key[0] = i == 2; /* a point of order 1 */
     assert_int_equal(faro_campaign_write(&c, &analyzer, &text, &length, &e), FARO_INVALID);
     char words[64];
     snprintf(words, sizeof words, "key of shuffler %d is no public signing key", i);

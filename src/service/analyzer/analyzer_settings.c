@@ -1,25 +1,26 @@
-/* analyzer_config: the analyzer's settings, and the campaign that they describe. */
+/* analyzer_settings: see the header. One table of keys serves for reading and for comparing with a stored campaign. */
+#include "service/analyzer/analyzer_settings.h"
+
 #include <math.h>
-#include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "service/analyzer/analyzer_role.h"
 #include "service/http/listen.h"
 #include "service/role/config.h"
 
-static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
-                                       "local-bits",   "central-tree",    "central-bits",      NULL};
+const char *const faro_analyzer_releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
+                                              "local-bits",   "central-tree",    "central-bits",      NULL};
 static const char *const levels[] = {"event", "user", NULL}; /* in the order of faro_level */
 
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "the table reads dimension and shufflers as counts");
+
 #define AT(member) .offset = offsetof(faro_analyzer_settings, member)
-#define TEXT(key, member, space, need, words)                                                                \
+#define TEXT(key, member, need, words)                                                                       \
   {                                                                                                          \
-    .name = (key), .type = FARO_CONFIG_TEXT, AT(member), .size = (space), .required = (need),                \
-    .help = (words)                                                                                          \
+    .name = (key), .type = FARO_CONFIG_TEXT, AT(member), .required = (need), .help = (words),                \
+    .size = sizeof((faro_analyzer_settings *)0)->member                                                      \
   }
 #define REAL(key, member, need, ...)                                                                         \
   { .name = (key), .type = FARO_CONFIG_REAL, AT(member), .required = (need), __VA_ARGS__ }
@@ -28,212 +29,112 @@ static const char *const levels[] = {"event", "user", NULL}; /* in the order of 
 
 static const faro_config_key keys[] = {
     FARO_HTTP_KEYS(faro_analyzer_settings, http),
-    TEXT("url", url, FARO_URL_MAX + 1, true, "where clients and shufflers find the analyzer"),
-    TEXT("database", database, FARO_PATH_SIZE, true, "the file of its state"),
-    TEXT("sign", sign, FARO_PATH_SIZE, true, "the file of its secret signing key"),
-    TEXT("seal", seal, FARO_PATH_SIZE, true, "the file of its secret sealing key"),
-    TEXT("tokens", tokens, FARO_PATH_SIZE, false,
-         "hashes of the clients' tokens, where reports come to the analyzer itself"),
-    REAL("constant", constant, false, .help = "every context ends in it: the page can show mean rewards"),
-    TEXT("campaign.id", id, FARO_ID_MAX + 1, true, "its name"),
-    COUNT("campaign.dimension", dimension, true, .least = 1, .most = FARO_WIRE_DIMENSION_MAX),
-    REAL("campaign.norm", norm, false, .least = 0, .most = 1e6, .above = true),
-    REAL("campaign.low", low, false, .help = "of rewards"),
-    REAL("campaign.high", high, false, .help = "of rewards"),
-    COUNT("campaign.arms", arms, true, .least = 1, .most = 1000000),
+    TEXT("url", campaign.analyzer, true, "the address at which clients and shufflers find the analyzer"),
+    TEXT("database", database, true, "the file of its state"),
+    TEXT("sign", sign, true, "the file of its secret signing key"),
+    TEXT("seal", seal, true, "the file of its secret sealing key"),
+    TEXT("tokens", tokens, false, "hashes of the clients' tokens, if reports come to the analyzer itself"),
+    REAL("constant", constant, false, .help = "the last feature of every context, for mean rewards"),
+    TEXT("campaign.id", campaign.id, true, "its name"),
+    TEXT("campaign.learner", campaign.learner, false, "the learner, like linucb"),
+    COUNT("campaign.dimension", campaign.contribution.dimension, true, .least = 1,
+          .most = FARO_WIRE_DIMENSION_MAX),
+    REAL("campaign.norm", campaign.contribution.norm, false, .least = 0, .most = 1e6, .above = true),
+    REAL("campaign.low", low, false, .help = "the least reward"),
+    REAL("campaign.high", high, false, .help = "the greatest reward"),
+    COUNT("campaign.arms", campaign.arms, true, .least = 1, .most = 1000000),
     {.name = "campaign.release",
      .type = FARO_CONFIG_CHOICE,
      AT(release),
      .required = true,
-     .words = releases},
-    REAL("campaign.epsilon", epsilon, true, .least = 1e-4, .most = 1000),
-    REAL("campaign.delta", delta, true, .least = 1e-15, .most = 0.999),
-    COUNT("campaign.horizon", horizon, true, .least = 1, .most = 0x1p40),
-    COUNT("campaign.batch", batch, false, .least = 1, .most = 0x1p40),
+     .words = faro_analyzer_releases},
+    REAL("campaign.epsilon", campaign.params.epsilon, true, .least = 1e-4, .most = 1000),
+    REAL("campaign.delta", campaign.params.delta, true, .least = 1e-15, .most = 0.999),
+    COUNT("campaign.horizon", campaign.params.horizon, true, .least = 1, .most = 0x1p40),
+    COUNT("campaign.batch", campaign.params.batch, false, .least = 1, .most = 0x1p40),
     {.name = "campaign.level",
      .type = FARO_CONFIG_CHOICE,
      AT(level),
-     .required = true, /* the weaker promise is not signed for good because nobody thought of it */
+     .required = true, /* no default: the weaker promise must not be signed for good by oversight */
      .words = levels,
-     .help = "user (all reports of a client together) or event (each by itself)"},
-    COUNT("campaign.contributions", contributions, false, .least = 1, .most = 0x1p40),
-    REAL("campaign.honest", honest, false, .least = 0, .most = 1, .above = true),
-    REAL("campaign.failure", failure, false, .least = 0, .most = 0.999, .above = true),
-    REAL("campaign.optimism", optimism, false, .least = 0.001, .most = 10),
+     .help = "user (all reports of a client together) or event (each report by itself)"},
+    COUNT("campaign.contributions", campaign.params.contributions, false, .least = 1, .most = 0x1p40),
+    REAL("campaign.honest", campaign.params.honest, false, .least = 0, .most = 1, .above = true),
+    REAL("campaign.failure", campaign.failure, false, .least = 0, .most = 0.999, .above = true),
+    REAL("campaign.optimism", campaign.optimism, false, .least = 0.001, .most = 10),
     {.name = "shufflers",
      .type = FARO_CONFIG_LIST,
-     AT(shufflers),
+     AT(campaign.shufflers),
      .most = FARO_SHUFFLERS_MAX,
-     .size = sizeof((faro_analyzer_settings *)0)->shuffler[0]},
-    TEXT("shufflers[].url", shuffler[0].url, FARO_URL_MAX + 1, true, "where clients find it"),
+     .size = sizeof(faro_campaign_shuffler)},
+    TEXT("shufflers[].url", campaign.shuffler[0].url, true, "the address at which clients find it"),
     {.name = "shufflers[].key",
      .type = FARO_CONFIG_KEY,
-     AT(shuffler[0].key),
+     AT(campaign.shuffler[0].key),
      .size = FARO_KEY_BYTES,
      .required = true},
 };
+enum { KEYS = sizeof keys / sizeof *keys };
 
-/* A context that it fills is scaled back, and does not end in it any more. */
+static const faro_analyzer_settings defaults = {.constant = NAN,
+                                                .low = 0,
+                                                .high = 1,
+                                                .campaign = {.learner = "linucb",
+                                                             .failure = 0.1,
+                                                             .optimism = 0.2,
+                                                             .contribution.norm = 1,
+                                                             .params = {.contributions = 1, .honest = 1}}};
+
+/* A context longer than `norm` is scaled back, and then no longer ends in the constant. */
 static faro_status check_constant(const faro_analyzer_settings *s, faro_error *error) {
-  if (isnan(s->constant) || (s->constant != 0 && fabs(s->constant) < s->norm)) return FARO_OK;
+  const double norm = s->campaign.contribution.norm;
+  if (isnan(s->constant) || (s->constant != 0 && fabs(s->constant) < norm)) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "constant must not be 0, and smaller than campaign.norm, which is %g (got %g)", s->norm,
-                   s->constant);
+                   "constant must not be 0 and must be smaller than campaign.norm, which is %g (got %g)",
+                   norm, s->constant);
 }
 
-faro_status faro_analyzer_configure(faro_analyzer_settings *settings, const char *path, faro_error *error) {
-  *settings = (faro_analyzer_settings){.constant = NAN,
-                                       .contributions = 1,
-                                       .norm = 1,
-                                       .low = 0,
-                                       .high = 1,
-                                       .honest = 1,
-                                       .failure = 0.1,
-                                       .optimism = 0.2};
+static faro_status check_urls(const faro_analyzer_settings *s, faro_error *error) {
+  faro_status status = faro_url_check("url", s->campaign.analyzer, s->http.insecure, error);
+  for (size_t i = 0; status == FARO_OK && i < s->campaign.shufflers; i++)
+    status = faro_url_check("shufflers[].url", s->campaign.shuffler[i].url, s->http.insecure, error);
+  return status;
+}
+
+faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const char *path,
+                                        faro_error *error) {
+  *settings = defaults;
   snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
   faro_error inner = {0};
-  faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, settings, error);
+  faro_status status = faro_config_load(path, keys, KEYS, settings, error);
   if (status != FARO_OK) return status;
   status = check_constant(settings, &inner);
-  if (status == FARO_OK) status = faro_url_check("url", settings->url, settings->http.insecure, &inner);
-  for (size_t i = 0; status == FARO_OK && i < settings->shufflers; i++)
-    status = faro_url_check("shufflers[].url", settings->shuffler[i].url, settings->http.insecure, &inner);
+  if (status == FARO_OK) status = check_urls(settings, &inner);
   if (status == FARO_OK) status = faro_http_check(&settings->http, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", faro_path_end(path), inner.message);
   return status;
 }
 
-faro_status faro_analyzer_keys(const faro_analyzer_settings *settings, faro_applier_keys *made,
-                               faro_error *error) {
-  const faro_status status = faro_sign_key_load(settings->sign, &made->sign, error);
-  return status == FARO_OK ? faro_seal_key_load(settings->seal, &made->seal, error) : status;
+/* Whether two campaigns agree in a key that is read straight into a campaign; true for other keys. */
+static bool agree(const faro_config_key *key, const faro_campaign *a, const faro_campaign *b) {
+  const size_t from = offsetof(faro_analyzer_settings, campaign);
+  if (key->offset < from) return true;
+  const char *left = (const char *)a + (key->offset - from);
+  const char *right = (const char *)b + (key->offset - from);
+  if (key->type == FARO_CONFIG_TEXT) return strcmp(left, right) == 0;
+  return memcmp(left, right, key->type == FARO_CONFIG_KEY ? key->size : sizeof(uint64_t)) == 0;
 }
 
-/* Rewards are counted from the middle of their interval, as in simulation: what is clipped and sent is as small as it can
- * be, and so is the noise. */
-static faro_status set_bounds(const faro_analyzer_settings *s, faro_campaign *c, faro_error *error) {
-  if (!(s->low < s->high))
-    return faro_fail(error, FARO_INVALID, "campaign.low must be below campaign.high (got %g and %g)", s->low,
-                     s->high);
-  c->centre = (s->low + s->high) / 2;
-  return faro_contribution_init(&c->contribution, s->dimension, s->norm, s->low - c->centre,
-                                s->high - c->centre, error);
-}
-
-static void set_parties(const faro_analyzer_settings *s, const faro_applier_keys *made, faro_campaign *c) {
-  snprintf(c->id, sizeof c->id, "%s", s->id);
-  snprintf(c->analyzer, sizeof c->analyzer, "%s", s->url);
-  memcpy(c->seal, made->seal.public_key, sizeof c->seal);
-  c->shufflers = s->shufflers;
-  for (size_t i = 0; i < s->shufflers; i++) {
-    snprintf(c->shuffler[i], sizeof c->shuffler[i], "%s", s->shuffler[i].url);
-    memcpy(c->shuffler_key[i], s->shuffler[i].key, FARO_KEY_BYTES);
-  }
-}
-
-/* What could not be learned from is not signed. */
-static faro_status try_out(const faro_campaign *campaign, faro_error *error) {
-  faro_learning *learning = NULL;
-  const faro_status status = faro_learning_create(&learning, campaign, NULL, 0, error);
-  faro_learning_destroy(learning);
-  return status;
-}
-
-/* Tokens are for those who collect: shufflers have their own. */
-static faro_status check_tokens(const faro_analyzer_settings *s, const faro_campaign *c, faro_error *error) {
-  const bool direct = faro_campaign_form(c) == FARO_WIRE_DIRECT;
-  const char *name = releases[s->release];
-  if (direct == (s->tokens[0] != '\0')) return FARO_OK;
-  if (direct)
-    return faro_fail(error, FARO_INVALID,
-                     "tokens must be set for %s: reports come to the analyzer itself (got none)", name);
-  return faro_fail(error, FARO_INVALID,
-                   "tokens must not be set for %s: reports come to shufflers, which have them (got %.100s)",
-                   name, s->tokens);
-}
-
-static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *made,
-                         faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
-  const char *name = releases[s->release];
-  char *text = NULL;
-  faro_campaign c = {.release = faro_release_kind_find(name),
-                     .params = {.epsilon = s->epsilon,
-                                .delta = s->delta,
-                                .horizon = s->horizon,
-                                .batch = s->batch,
-                                .shufflers = strcmp(name, "concurrent-bits") == 0 ? s->shufflers : 0,
-                                .level = (faro_level)s->level,
-                                .contributions = s->contributions,
-                                .honest = s->honest,
-                                .calibration = FARO_CALIBRATION_TIGHT},
-                     .arms = s->arms,
-                     .failure = s->failure,
-                     .optimism = s->optimism};
-  randombytes_buf(c.nonce, sizeof c.nonce); /* one that is in the database already keeps its own */
-  set_parties(s, made, &c);
-  faro_status status = set_bounds(s, &c, error);
-  if (status == FARO_OK) status = faro_campaign_write(&c, &made->sign, &text, length, error);
-  if (status == FARO_OK) status = check_tokens(s, &c, error);
-  if (status == FARO_OK) status = try_out(&c, error);
-  if (status != FARO_OK) {
-    free(text);
-    return status;
-  }
-  *document = text;
-  *campaign = c;
-  return FARO_OK;
-}
-
-faro_status faro_analyzer_draft(const faro_analyzer_settings *settings, const faro_applier_keys *made,
-                                faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
-  faro_error inner = {0};
-  const faro_status status = draft(settings, made, campaign, document, length, &inner);
-  if (status == FARO_OK) return FARO_OK;
-  const char *file = settings->file;
-  return faro_fail(error, status, "%s%s%.380s", file, *file ? ": " : "", inner.message);
-}
-
-faro_status faro_analyzer_compare(const faro_campaign *stored, const faro_campaign *asked,
-                                  faro_error *error) {
-  const faro_campaign *a = stored;
-  const faro_campaign *b = asked;
-  bool parties = a->shufflers == b->shufflers;
-  for (size_t i = 0; parties && i < a->shufflers; i++)
-    parties = strcmp(a->shuffler[i], b->shuffler[i]) == 0 &&
-              memcmp(a->shuffler_key[i], b->shuffler_key[i], FARO_KEY_BYTES) == 0;
-  const struct {
-    const char *key;
-    bool same;
-  } row[] = {
-      {"campaign.id", strcmp(a->id, b->id) == 0},
-      {"url", strcmp(a->analyzer, b->analyzer) == 0},
-      {"seal", memcmp(a->seal, b->seal, FARO_KEY_BYTES) == 0},
-      {"campaign.dimension", a->contribution.dimension == b->contribution.dimension},
-      {"campaign.norm", a->contribution.norm == b->contribution.norm},
-      {"campaign.low", a->centre + a->contribution.low == b->centre + b->contribution.low},
-      {"campaign.high", a->centre + a->contribution.high == b->centre + b->contribution.high},
-      {"campaign.arms", a->arms == b->arms},
-      {"campaign.release", a->release == b->release},
-      {"campaign.epsilon", a->params.epsilon == b->params.epsilon},
-      {"campaign.delta", a->params.delta == b->params.delta},
-      {"campaign.horizon", a->params.horizon == b->params.horizon},
-      {"campaign.batch", a->params.batch == b->params.batch},
-      {"campaign.level", a->params.level == b->params.level},
-      {"campaign.contributions", a->claim.contributions == b->claim.contributions},
-      {"campaign.honest", a->params.honest == b->params.honest},
-      {"campaign.failure", a->failure == b->failure},
-      {"campaign.optimism", a->optimism == b->optimism},
-      {"shufflers", parties},
-  };
-  for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-    if (!row[i].same)
-      return faro_fail(
-          error, FARO_INVALID,
-          "%s differs from the campaign that the database holds: clients and budgets are bound to that one; "
-          "another campaign needs another database",
-          row[i].key);
-  if (strcmp(a->claim.by, b->claim.by) == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "the database holds a campaign with another claim (%s); this faro has %s", a->claim.by,
-                   b->claim.by);
+const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_campaign *b) {
+  for (size_t i = 0; i < KEYS; i++)
+    if (!strchr(keys[i].name, '[') && !agree(&keys[i], a, b)) return keys[i].name;
+  for (size_t i = 0; i < a->shufflers; i++)
+    if (strcmp(a->shuffler[i].url, b->shuffler[i].url) != 0 ||
+        memcmp(a->shuffler[i].key, b->shuffler[i].key, FARO_KEY_BYTES) != 0)
+      return "shufflers";
+  if (a->centre + a->contribution.low != b->centre + b->contribution.low) return "campaign.low";
+  if (a->centre + a->contribution.high != b->centre + b->contribution.high) return "campaign.high";
+  if (a->release != b->release) return "campaign.release";
+  if (a->params.level != b->params.level) return "campaign.level";
+  return memcmp(a->seal, b->seal, FARO_KEY_BYTES) == 0 ? NULL : "seal";
 }

@@ -1,4 +1,4 @@
-/* standing: see the header. */
+/* analyzer_status: see the header. */
 #include "service/analyzer/analyzer_status.h"
 
 #include <math.h>
@@ -10,29 +10,30 @@
 enum { POINTS = 300, ROWS = 8 };
 static const double WINDOW = 60;
 
-void faro_pace_mark(faro_pace *pace, double now) { pace->at[pace->count++ % FARO_PACE] = now; }
+void faro_rate_mark(faro_rate *rate, double now) { rate->at[rate->count++ % FARO_RATE_MARKS] = now; }
 
-double faro_pace_rate(const faro_pace *pace, double now) {
-  const uint64_t kept = pace->count < FARO_PACE ? pace->count : FARO_PACE;
-  double since = fmax(pace->start, now - WINDOW);
+double faro_rate_per_second(const faro_rate *rate, double now) {
+  const uint64_t kept = rate->count < FARO_RATE_MARKS ? rate->count : FARO_RATE_MARKS;
+  double since = fmax(rate->start, now - WINDOW);
   double marks = 0;
-  for (uint64_t i = 0; i < kept; i++) marks += pace->at[i] > since;
-  if (kept == FARO_PACE && pace->at[pace->count % FARO_PACE] > since) { /* more came than are kept */
-    since = pace->at[pace->count % FARO_PACE];
-    marks = FARO_PACE - 1;
+  for (uint64_t i = 0; i < kept; i++) marks += rate->at[i] > since;
+  if (kept == FARO_RATE_MARKS && rate->at[rate->count % FARO_RATE_MARKS] > since) { /* older ones are lost */
+    since = rate->at[rate->count % FARO_RATE_MARKS];
+    marks = FARO_RATE_MARKS - 1;
   }
   return marks / fmax(1, now - since);
 }
 
-static const char *state_of(const faro_standing *s, double now) {
+static const char *state_of(const faro_analyzer_status *s, double now) {
   if (s->stalled) return "stalled";
   if (s->version > s->campaign->batches) return "finished";
-  const bool recent = s->pace.count > 0 && now - s->pace.at[(s->pace.count - 1) % FARO_PACE] < WINDOW;
+  const bool recent =
+      s->applied.count > 0 && now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS] < WINDOW;
   return recent ? "learning" : "waiting";
 }
 
-/* [users, reward, width] each. */
-static json_t *points_json(const faro_standing *s, const faro_learning_view *views, size_t count) {
+/* Each point is [users, reward, width]. */
+static json_t *points_json(const faro_analyzer_status *s, const faro_learning_view *views, size_t count) {
   json_t *points = json_array();
   for (size_t i = 0; i < count; i++) {
     const double gain =
@@ -44,10 +45,11 @@ static json_t *points_json(const faro_standing *s, const faro_learning_view *vie
   return points;
 }
 
-static faro_status curve_json(faro_store *store, const faro_standing *s, json_t **json, faro_error *error) {
+static faro_status curve_json(faro_store *store, const faro_analyzer_status *s, json_t **json,
+                              faro_error *error) {
   faro_learning_view *views = calloc(POINTS, sizeof *views);
   size_t count = POINTS;
-  if (!views) return faro_fail(error, FARO_MEMORY, "cannot hold the curve");
+  if (!views) return faro_fail(error, FARO_MEMORY, "cannot allocate the curve");
   const faro_status status = faro_store_history(store, s->version - 1, views, &count, error);
   if (status == FARO_OK)
     *json = json_pack("{so so}", "constant", isnan(s->constant) ? json_null() : json_real(s->constant),
@@ -56,7 +58,7 @@ static faro_status curve_json(faro_store *store, const faro_standing *s, json_t 
   return status;
 }
 
-/* The newest first. */
+/* The newest row comes first. */
 static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json, faro_debit *last,
                              faro_error *error) {
   faro_debit debits[ROWS];
@@ -73,24 +75,25 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
 }
 
 static json_t *campaign_json(const faro_campaign *c) {
-  return json_pack("{ss ss ss sI sI sI sI}", "id", c->id, "learner", "linucb", "release",
+  return json_pack("{ss ss ss sI sI sI sI}", "id", c->id, "learner", c->learner, "release",
                    faro_release_kind_name(c->release), "dimension", (json_int_t)c->contribution.dimension,
                    "arms", (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "horizon",
                    (json_int_t)c->params.horizon);
 }
 
-static json_t *policy_json(const faro_standing *s, double now) {
-  json_t *seconds =
-      s->pace.count > 0 ? json_real(now - s->pace.at[(s->pace.count - 1) % FARO_PACE]) : json_null();
+static json_t *policy_json(const faro_analyzer_status *s, double now) {
+  json_t *seconds = s->applied.count > 0
+                        ? json_real(now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS])
+                        : json_null();
   return json_pack("{sI so}", "version", (json_int_t)s->version, "seconds", seconds);
 }
 
-static faro_status add_numbers(faro_store *store, const faro_standing *s, double now, json_t *json,
+static faro_status add_numbers(faro_store *store, const faro_analyzer_status *s, double now, json_t *json,
                                faro_error *error) {
   uint64_t waiting = 0;
   uint64_t spoiled = 0;
   const uint64_t batches = s->version - 1;
-  const double rate = faro_pace_rate(&s->pace, now);
+  const double rate = faro_rate_per_second(&s->applied, now);
   faro_status status = faro_store_waits(store, &waiting, error);
   if (status == FARO_OK) status = faro_store_spoiled(store, &spoiled, error);
   if (status != FARO_OK) return status;
@@ -102,12 +105,11 @@ static faro_status add_numbers(faro_store *store, const faro_standing *s, double
                 (json_int_t)spoiled, "rates", "reports", rate * users, "batches", rate);
   const bool done = numbers && json_object_update(json, numbers) == 0;
   json_decref(numbers);
-  return done ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot hold the standing");
+  return done ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot allocate the status");
 }
 
-faro_status faro_standing_json(faro_store *store, const faro_standing *standing, double now, json_t **json,
-                               faro_error *error) {
-  const faro_standing *s = standing;
+faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_status *s, double now,
+                                      json_t **json, faro_error *error) {
   char signer[2 * FARO_KEY_BYTES + 1];
   char faro[200];
   faro_debit last;
@@ -126,7 +128,7 @@ faro_status faro_standing_json(faro_store *store, const faro_standing *standing,
                 campaign_json(s->campaign), "claim", faro_ledger_claim(&s->campaign->claim), "policy",
                 policy_json(s, now), "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds",
                 (json_int_t)last.rounds, "curve", curve, "ledger", rows);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the standing");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the status");
   status = add_numbers(store, s, now, made, error);
   if (status == FARO_OK) *json = made;
   else json_decref(made);

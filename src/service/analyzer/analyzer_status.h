@@ -1,4 +1,5 @@
-/* standing: how a campaign stands, for the page and for programs: /v1/status.json. Nothing of it tells of one client. */
+/* analyzer_status: the status of a campaign, for the page and for programs: /v1/status.json. Nothing in it is about a single
+ * client. */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_STATUS_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_STATUS_H
 
@@ -7,26 +8,27 @@
 #include "service/analyzer/store.h"
 
 /* When batches were applied, for rates over the last minute. */
-enum { FARO_PACE = 256 };
-typedef struct faro_pace {
-  double start, at[FARO_PACE]; /* of the monotonic clock; the last FARO_PACE ones, in a ring */
-  uint64_t count;
-} faro_pace;
+enum { FARO_RATE_MARKS = 256 };
+typedef struct faro_rate {
+  double start;               /* of the process, on faro_clock */
+  double at[FARO_RATE_MARKS]; /* the last marks, in a ring */
+  uint64_t count;             /* of all marks */
+} faro_rate;
 
-void faro_pace_mark(faro_pace *pace, double now);
-/* A second, over the last minute or what there is of it. */
-double faro_pace_rate(const faro_pace *pace, double now);
+void faro_rate_mark(faro_rate *rate, double now);
+/* Marks per second over the last minute, or since the start if that is less. */
+double faro_rate_per_second(const faro_rate *rate, double now);
 
-typedef struct faro_standing {
+typedef struct faro_analyzer_status {
   const faro_campaign *campaign;
   const unsigned char *signer; /* the key to pin */
   double constant;             /* NAN: none */
-  uint64_t version;
-  bool stalled;
-  faro_pace pace;
-} faro_standing;
+  uint64_t version;            /* of the published policy */
+  bool stalled;                /* a batch could not be kept or applied */
+  faro_rate applied;           /* batches */
+} faro_analyzer_status;
 
-faro_status faro_standing_json(faro_store *store, const faro_standing *standing, double now, json_t **json,
-                               faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_status *status, double now,
+                                      json_t **json, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

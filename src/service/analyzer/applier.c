@@ -34,7 +34,6 @@ struct faro_applier {
 };
 
 static bool sealed(const faro_campaign *c) { return faro_campaign_form(c) != FARO_WIRE_BITS; }
-static size_t sources(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
 /* Batches of the campaign in one of the shuffler's. */
 static uint64_t unit_of(const faro_campaign *c, size_t shuffler) {
   return c->task[shuffler].size / c->params.batch;
@@ -46,7 +45,7 @@ size_t faro_applier_frame(const faro_campaign *campaign) {
 
 static faro_status allocate(faro_applier *a, faro_error *error) {
   const faro_campaign *c = a->campaign;
-  const size_t rows = sealed(c) ? c->params.batch : sources(c);
+  const size_t rows = sealed(c) ? c->params.batch : faro_campaign_targets(c);
   a->entries = faro_wire_report_entries(c);
   a->body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
   a->messages = calloc(rows * a->entries, sizeof *a->messages);
@@ -163,7 +162,7 @@ static faro_status place(faro_applier *a, const faro_batch *batch, faro_receipt 
 
 faro_status faro_applier_take(faro_applier *applier, const faro_batch *batch, faro_receipt *receipt,
                               faro_error *error) {
-  FARO_INVARIANT(batch->shuffler < sources(applier->campaign) &&
+  FARO_INVARIANT(batch->shuffler < faro_campaign_targets(applier->campaign) &&
                  batch->count == applier->campaign->task[0].size);
   return place(applier, batch, receipt, error);
 }
@@ -277,7 +276,7 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
   const faro_debit debit = faro_ledger_debit(c, faro_learning_release(a->learning), a->state.batches);
   uint64_t taken[FARO_SHUFFLERS_MAX];
   next->batches = a->state.batches + 1;
-  for (size_t i = 0; i < sources(c); i++) taken[i] = taken_of(a, i, next->batches);
+  for (size_t i = 0; i < faro_campaign_targets(c); i++) taken[i] = taken_of(a, i, next->batches);
   faro_status status = faro_store_debit(a->store, &debit, error);
   if (status == FARO_OK) status = faro_learning_apply(a->learning, a->messages, count, a->secure, error);
   if (status == FARO_OK)
@@ -286,8 +285,11 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
   if (status == FARO_OK) status = keep_prints(a, &next->seen, error);
   if (status != FARO_OK) return status;
   const faro_learning_view view = faro_learning_snapshot(a->learning);
-  const faro_store_step step = {
-      .state = next, .view = &view, .spoiled = a->spoiled, .taken = taken, .shufflers = sources(c)};
+  const faro_store_step step = {.state = next,
+                                .view = &view,
+                                .spoiled = a->spoiled,
+                                .taken = taken,
+                                .shufflers = faro_campaign_targets(c)};
   return faro_store_commit(a->store, &step, error);
 }
 

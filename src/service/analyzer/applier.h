@@ -23,13 +23,14 @@ faro_status faro_applier_create(faro_applier **applier, faro_store *store, const
                                 const faro_applier_keys *keys, faro_error *error) FARO_WARN_UNUSED;
 void faro_applier_destroy(faro_applier *applier);
 
-/* What became of a batch that came. */
+/* What happened to a batch that arrived. */
 typedef enum faro_receipt {
   FARO_RECEIPT_TAKEN,   /* kept, durable */
-  FARO_RECEIPT_KNOWN,   /* the same as before: it was kept then */
-  FARO_RECEIPT_BAD,     /* not one of this campaign's, or its signature is wrong */
-  FARO_RECEIPT_UNASKED, /* well made, but not the one that comes next: the error says which */
-  FARO_RECEIPT_FULL     /* too many of this shuffler wait already */
+  FARO_RECEIPT_KNOWN,   /* kept before */
+  FARO_RECEIPT_BAD,     /* not of this campaign, or its signature is wrong */
+  FARO_RECEIPT_UNASKED, /* valid, but not the next one: the error says which that is */
+  FARO_RECEIPT_FULL,    /* too many of this shuffler wait already */
+  FARO_RECEIPTS
 } faro_receipt;
 
 /* How many batches of one shuffler may wait for the others'. */

@@ -2,6 +2,7 @@
 #include "service/analyzer/learning.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <faro/linalg.h>
@@ -12,9 +13,28 @@ struct faro_learning {
   faro_learner *learner;
 };
 
-/* As sim/play.c sets linucb up under calibration tight. */
+/* Learners that turn released sums of moments into a policy. */
+static bool is_deployable(const faro_learner_kind *kind) {
+  return !faro_learner_kind_sums(kind) && !faro_learner_kind_phased(kind) && !faro_learner_kind_glm(kind);
+}
+
+static faro_status find_learner(const char *name, const faro_learner_kind **kind, faro_error *error) {
+  *kind = faro_learner_kind_find(name);
+  if (*kind && is_deployable(*kind)) return FARO_OK;
+  char list[200] = "";
+  for (size_t i = 0, used = 0; i < faro_learner_kinds() && used < sizeof list; i++)
+    if (is_deployable(faro_learner_kind_at(i)))
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                               faro_learner_kind_name(faro_learner_kind_at(i)));
+  return faro_fail(error, FARO_INVALID, "campaign.learner must be one of %s (got %.80s)", list, name);
+}
+
+/* As sim/play.c sets it up under calibration tight. */
 static faro_status set_learner(faro_learning *l, faro_error *error) {
   const faro_campaign *c = l->campaign;
+  const faro_learner_kind *kind = NULL;
+  const faro_status status = find_learner(c->learner, &kind, error);
+  if (status != FARO_OK) return status;
   const faro_learner_params params = {.dimension = c->contribution.dimension,
                                       .horizon = c->params.horizon,
                                       .releases = c->params.horizon / faro_release_batch(l->release),
@@ -24,7 +44,7 @@ static faro_status set_learner(faro_learning *l, faro_error *error) {
                                       .optimism = c->optimism,
                                       .guess = true,
                                       .noise = faro_release_noise(l->release)};
-  return faro_learner_create(&l->learner, faro_learner_kind_find("linucb"), &params, error);
+  return faro_learner_create(&l->learner, kind, &params, error);
 }
 
 static void learn(faro_learning *l) {

@@ -14,7 +14,7 @@
 faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
                                const faro_shuffler_settings *settings, size_t *index, faro_error *error) {
   for (size_t i = 0; i < campaign->shufflers; i++)
-    if (memcmp(campaign->shuffler_key[i], key->public_key, FARO_KEY_BYTES) == 0) {
+    if (memcmp(campaign->shuffler[i].key, key->public_key, FARO_KEY_BYTES) == 0) {
       *index = i;
       return FARO_OK;
     }
