@@ -55,10 +55,10 @@ static void write_documents(bench *b, const char *kind, size_t shufflers, uint64
     memcpy(c.shuffler[i].key, b->sign.public_key, FARO_KEY_BYTES);
   }
   check(faro_campaign_write(&c, &b->sign, &b->document, &b->document_length, &error), &error);
-  faro_wire_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = zero, .w = zero + D};
+  const faro_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = zero, .w = zero + D};
   for (size_t i = 0; i < ENTRIES; i++) zero[i] = 1 / (3.0 + (double)i);
-  memcpy(policy.campaign, c.digest, FARO_DIGEST_BYTES);
-  check(faro_policy_write(&policy, &b->sign, &b->policy, &b->policy_length, &error), &error);
+  check(faro_policy_document_write(&policy, c.digest, &b->sign, &b->policy, &b->policy_length, &error),
+        &error);
   b->campaign = c;
 }
 

@@ -9,6 +9,7 @@
 #include <faro/glm.h>
 #include <faro/learner.h>
 #include <faro/linalg.h>
+#include <faro/policy.h>
 #include <faro/privacy.h>
 #include <faro/random.h>
 #include <faro/release.h>

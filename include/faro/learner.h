@@ -6,17 +6,8 @@
 #define FARO_LEARNER_H
 
 #include <faro/glm.h>
+#include <faro/policy.h>
 #include <faro/statistics.h>
-
-/* Play argmax_a <theta, x_a> + beta ||w x_a||. `version` changes with every update. A learner of sums has no w and
- * makes no choices: after t users the running sum is estimated as theta_0 + theta_1 t. */
-typedef struct faro_policy {
-  size_t dimension;
-  const double *theta;
-  const double *w; /* packed inverse factor of V: ||w x|| is the norm of x in V^-1 */
-  double beta;
-  uint64_t version;
-} faro_policy;
 
 /* Phased learners (elimination) work the other way round: they say which arms to play and how often, and hear private
  * sums of the rewards when that is done. */
@@ -85,6 +76,7 @@ FARO_API faro_status faro_learner_create(faro_learner **learner, const faro_lear
                                          faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_learner_destroy(faro_learner *learner);
 FARO_API void faro_learner_update(faro_learner *learner, const faro_statistics *statistics);
+/* A learner of sums has no w and makes no choices: after t users the running sum is estimated as theta_0 + theta_1 t. */
 FARO_API const faro_policy *faro_learner_policy(const faro_learner *learner);
 FARO_API faro_learner_diagnostics faro_learner_diagnose(const faro_learner *learner);
 

@@ -11,6 +11,7 @@
 
 #include <faro/client.h>
 
+#include "base/finite.h"
 #include "wire/wire.h"
 
 #define REPORTS "/v1/reports"
@@ -28,7 +29,7 @@ struct faro_client {
   faro_release *release;
   faro_secure_rng *secure;
   uint64_t *numbers;                 /* a message of the release, for as long as a report is made */
-  faro_wire_policy policy;           /* theta NULL: none yet */
+  faro_policy_document document;     /* of the newest policy; numbers NULL: none yet */
   size_t target[FARO_SHUFFLERS_MAX]; /* of the last report's parts */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
 };
@@ -94,7 +95,7 @@ void faro_client_close(faro_client *client) {
   faro_release_destroy(client->release);
   faro_secure_close(client->secure);
   free(client->numbers);
-  free(client->policy.theta);
+  faro_policy_document_clear(&client->document);
   sodium_memzero(client, sizeof *client);
   free(client);
 }
@@ -176,10 +177,11 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   return status == FARO_OK ? join(client, &campaign, error) : status;
 }
 
-static faro_status check_policy(const faro_client *client, const faro_wire_policy *policy,
+static faro_status check_policy(const faro_client *client, const faro_policy_document *document,
                                 faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
-  if (memcmp(policy->campaign, campaign->digest, FARO_DIGEST_BYTES) != 0)
+  const faro_policy *policy = &document->policy;
+  if (memcmp(document->campaign, campaign->digest, FARO_DIGEST_BYTES) != 0)
     return faro_fail(error, FARO_INVALID, "the policy is of another campaign than %s", campaign->id);
   if (policy->dimension != campaign->contribution.dimension)
     return faro_fail(error, FARO_INVALID, "dimension of the policy must be the campaign's, %zu (got %zu)",
@@ -199,58 +201,38 @@ static faro_status check_policy(const faro_client *client, const faro_wire_polic
 
 faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length, faro_error *error) {
   if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign must come before its policies");
-  faro_wire_policy policy = {0};
-  faro_status status = faro_policy_open(&policy, bytes, length, client->signer, error);
-  if (status == FARO_OK) status = check_policy(client, &policy, error);
+  faro_policy_document document = {0};
+  faro_status status = faro_policy_document_open(&document, bytes, length, client->signer, error);
+  if (status == FARO_OK) status = check_policy(client, &document, error);
   if (status != FARO_OK) {
-    free(policy.theta);
+    faro_policy_document_clear(&document);
     return status;
   }
-  free(client->policy.theta);
-  client->policy = policy;
-  client->version = policy.version;
+  faro_policy_document_clear(&client->document);
+  client->document = document;
+  client->version = document.policy.version;
   return FARO_OK;
 }
 
 /* Choosing and reporting. */
 
-static bool all_finite(const double *value, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!isfinite(value[i])) return false;
-  return true;
-}
-
 static faro_status ready(const faro_client *client, faro_error *error) {
-  return client->policy.theta ? FARO_OK : faro_fail(error, FARO_INVALID, "there is no policy yet");
-}
-
-/* <theta, x> + beta ||w x|| */
-static double score(const faro_wire_policy *policy, const double *x) {
-  const double *w = policy->w;
-  double mean = 0;
-  double square = 0;
-  for (size_t i = 0; i < policy->dimension; i++) {
-    double t = 0;
-    for (size_t j = 0; j <= i; j++) t += *w++ * x[j];
-    square += t * t;
-    mean += policy->theta[i] * x[i];
-  }
-  return mean + policy->beta * sqrt(square);
+  return client->document.numbers ? FARO_OK : faro_fail(error, FARO_INVALID, "there is no policy yet");
 }
 
 faro_status faro_client_choose(const faro_client *client, const double *features, size_t count, size_t *arm,
                                faro_error *error) {
   const faro_status status = ready(client, error);
   if (status != FARO_OK) return status;
-  const size_t d = client->policy.dimension;
+  const size_t d = client->document.policy.dimension;
   if (count < 1 || count > client->campaign.arms)
     return faro_fail(error, FARO_INVALID, "arms of a choice must be 1 .. %llu (got %zu)",
                      (unsigned long long)client->campaign.arms, count);
-  if (!all_finite(features, count * d)) return faro_fail(error, FARO_INVALID, "features must be finite");
+  if (!faro_all_finite(features, count * d)) return faro_fail(error, FARO_INVALID, "features must be finite");
   size_t best = 0;
   double most = -INFINITY;
   for (size_t a = 0; a < count; a++) {
-    const double here = score(&client->policy, features + a * d);
+    const double here = faro_policy_score(&client->document.policy, features + a * d);
     if (!(here > most)) continue;
     most = here;
     best = a;
@@ -271,9 +253,9 @@ static faro_status check_report(const faro_client *client, const double *feature
   const uint64_t covered = reports_covered(&client->campaign);
   const faro_status status = ready(client, error);
   if (status != FARO_OK) return status;
-  if (!all_finite(features, client->policy.dimension) || !isfinite(reward))
+  if (!faro_all_finite(features, client->document.policy.dimension) || !isfinite(reward))
     return faro_fail(error, FARO_INVALID, "features and reward must be finite");
-  if (client->policy.version > client->campaign.batches)
+  if (client->document.policy.version > client->campaign.batches)
     return faro_fail(error, FARO_INVALID, "the campaign is over: all its %llu batches are released",
                      (unsigned long long)client->campaign.batches);
   if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_INVALID, "sequence numbers are used up");
@@ -286,7 +268,7 @@ static faro_status check_report(const faro_client *client, const double *feature
 /* The parts, one after another, for shufflers that can still fill up. */
 static faro_status write_parts(faro_client *client, unsigned char *out, size_t *parts, faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
-  faro_wire_report report = {.version = client->policy.version, .sequence = client->sequence + 1};
+  faro_wire_report report = {.version = client->document.policy.version, .sequence = client->sequence + 1};
   memcpy(report.token, client->token, FARO_TOKEN_BYTES);
   faro_status status = FARO_OK;
   size_t made = 0;

@@ -11,6 +11,7 @@
 #ifndef FARO_WIRE_WIRE_H
 #define FARO_WIRE_WIRE_H
 
+#include <faro/policy.h>
 #include <faro/release.h>
 
 #include "wire/bytes.h"
@@ -106,20 +107,21 @@ bool faro_url_local(const char *url);
 faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
                              const char *asks, faro_error *error) FARO_WARN_UNUSED;
 
-/* Version v is computed from the first v - 1 batches; version 1 from nothing. */
-typedef struct faro_wire_policy {
+/* A policy and the digest of its campaign. Version v is computed from the first v - 1 batches; version 1 from nothing. */
+typedef struct faro_policy_document {
   unsigned char campaign[FARO_DIGEST_BYTES];
-  uint64_t version;
-  size_t dimension;
-  double beta;
-  double *theta, *w; /* d and packed d (d+1)/2; of open: free() theta, w is behind it */
-} faro_wire_policy;
+  faro_policy policy;
+  double *numbers; /* theta and w, allocated by open */
+} faro_policy_document;
 
-faro_status faro_policy_write(const faro_wire_policy *policy, const faro_sign_key *key, char **text,
-                              size_t *length, faro_error *error) FARO_WARN_UNUSED;
-faro_status faro_policy_open(faro_wire_policy *policy, const char *text, size_t length,
-                             const unsigned char signer[static FARO_KEY_BYTES],
-                             faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_policy_document_write(const faro_policy *policy,
+                                       const unsigned char campaign[static FARO_DIGEST_BYTES],
+                                       const faro_sign_key *key, char **text, size_t *length,
+                                       faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_policy_document_open(faro_policy_document *document, const char *text, size_t length,
+                                      const unsigned char signer[static FARO_KEY_BYTES],
+                                      faro_error *error) FARO_WARN_UNUSED;
+void faro_policy_document_clear(faro_policy_document *document);
 
 /* A report, as one shuffler (or the analyzer) gets it:
  *

@@ -240,19 +240,19 @@ static void randomize(trial *t, uint64_t *message) {
 /* The policy that comes after `version` must be that of the release and learner here. */
 static void assert_same_policy(trial *t, uint64_t version) {
   char path[64];
-  faro_wire_policy got = {0};
+  faro_policy_document document = {0};
   snprintf(path, sizeof path, "/v1/policy?after=%llu", (unsigned long long)version - 1);
   const faro_sent sent = get(t, path);
   assert_int_equal(sent.status, 200);
-  assert_ok(faro_policy_open(&got, sent.bytes, sent.length, t->keys.sign.public_key, error));
-  const faro_policy *want = faro_learner_policy(t->learner);
+  assert_ok(faro_policy_document_open(&document, sent.bytes, sent.length, t->keys.sign.public_key, error));
+  const faro_policy *want = faro_learner_policy(t->learner), got = document.policy;
   assert_int_equal(got.version, version);
-  assert_memory_equal(got.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
+  assert_memory_equal(document.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
   assert_int_equal(got.dimension, DIMENSION);
   assert_memory_equal(&got.beta, &want->beta, sizeof got.beta);
   assert_memory_equal(got.theta, want->theta, DIMENSION * sizeof *got.theta);
   assert_memory_equal(got.w, want->w, DIMENSION * (DIMENSION + 1) / 2 * sizeof *got.w);
-  free(got.theta);
+  faro_policy_document_clear(&document);
 }
 
 static void learn(trial *t, const void *messages, size_t count) {

@@ -103,8 +103,8 @@ static void receive(scene *s, uint64_t number) {
 }
 
 static void assert_twins(const scene *s) {
-  const faro_wire_policy a = faro_learning_policy(faro_applier_learning(s->applier));
-  const faro_wire_policy b = faro_learning_policy(s->twin);
+  const faro_policy a = faro_learning_policy(faro_applier_learning(s->applier));
+  const faro_policy b = faro_learning_policy(s->twin);
   const faro_statistics p = faro_release_statistics(faro_learning_release(faro_applier_learning(s->applier)));
   const faro_statistics q = faro_release_statistics(faro_learning_release(s->twin));
   assert_int_equal(a.version, b.version);

@@ -100,21 +100,21 @@ static faro_status look(run *r, faro_error *error) {
   char url[FARO_URL_MAX + 1];
   faro_sent sent;
   faro_error none = {0};
-  faro_wire_policy policy = {0};
+  faro_policy_document document = {0};
   if (faro_send_get(r->sender, faro_trial_url(&r->trial, 0, "/v1/policy", url), &sent, &none) != FARO_OK ||
       sent.status != 200)
     return FARO_OK;
   const faro_status status =
-      faro_policy_open(&policy, sent.bytes, sent.length, r->trial.sign.public_key, error);
+      faro_policy_document_open(&document, sent.bytes, sent.length, r->trial.sign.public_key, error);
   if (status != FARO_OK) return status;
-  free(policy.theta);
-  if (policy.version < r->version)
-    return faro_fail(error, FARO_INVALID, "the policy went back to version %" PRIu64, policy.version);
-  if (policy.version == r->version) return FARO_OK;
-  r->version = policy.version;
-  if (policy.version > r->trial.campaign.batches)
-    return FARO_OK; /* the campaign is over: nobody reports under it */
-  return faro_crowd_policy(r->crowd, sent.bytes, sent.length, policy.version, error);
+  const uint64_t version = document.policy.version;
+  faro_policy_document_clear(&document);
+  if (version < r->version)
+    return faro_fail(error, FARO_INVALID, "the policy went back to version %" PRIu64, version);
+  if (version == r->version) return FARO_OK;
+  r->version = version;
+  if (version > r->trial.campaign.batches) return FARO_OK; /* the campaign is over: nobody reports under it */
+  return faro_crowd_policy(r->crowd, sent.bytes, sent.length, version, error);
 }
 
 /* Clients report without pause until the campaign is over. */

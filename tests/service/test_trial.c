@@ -403,11 +403,10 @@ static void test_crowd__what_was_not_taken_for_now_is_sent_again_by_itself(void 
   const faro_crowd_params params = {
       .threads = 1, .group = 5, .world = "linear-fixed", .patience = 20, .listen = 1};
   double numbers[5] = {0};
-  faro_wire_policy policy = {.version = 1, .dimension = 2, .theta = numbers, .w = numbers + 2};
-  memcpy(policy.campaign, t.campaign.digest, FARO_DIGEST_BYTES);
+  const faro_policy policy = {.version = 1, .dimension = 2, .theta = numbers, .w = numbers + 2};
   char *text = NULL;
   size_t length = 0;
-  assert_ok(faro_policy_write(&policy, &t.sign, &text, &length, error));
+  assert_ok(faro_policy_document_write(&policy, t.campaign.digest, &t.sign, &text, &length, error));
   faro_crowd *crowd = NULL;
   assert_ok(faro_crowd_create(&crowd, &t, &params, error));
   assert_ok(faro_crowd_policy(crowd, text, length, 1, error));

@@ -61,11 +61,10 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
 }
 
 static document policy_of(const faro_campaign *c, uint64_t version, double *theta, double *w, double beta) {
-  faro_wire_policy policy = {
+  const faro_policy policy = {
       .version = version, .dimension = c->contribution.dimension, .beta = beta, .theta = theta, .w = w};
-  memcpy(policy.campaign, c->digest, FARO_DIGEST_BYTES);
   document out = {0};
-  assert_ok(faro_policy_write(&policy, &analyzer, &out.text, &out.length, error));
+  assert_ok(faro_policy_document_write(&policy, c->digest, &analyzer, &out.text, &out.length, error));
   return out;
 }
 

@@ -72,15 +72,16 @@ static void describe_campaign(faro_text *out, const loaded *l) {
 }
 
 static void describe_policy(faro_text *out, const loaded *l) {
-  faro_wire_policy p = {0};
+  faro_policy_document document = {0};
   faro_error e = {0};
-  if (faro_policy_open(&p, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
+  if (faro_policy_document_open(&document, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
     return faro_text_add(out, "refused: %s", e.message);
+  const faro_policy p = document.policy;
   faro_text_add(out, "ok: version %llu, beta %.17g, theta", (unsigned long long)p.version, p.beta);
   for (size_t i = 0; i < p.dimension; i++) faro_text_add(out, " %.17g", p.theta[i]);
   faro_text_add(out, ", w");
   for (size_t i = 0; i < p.dimension * (p.dimension + 1) / 2; i++) faro_text_add(out, " %.17g", p.w[i]);
-  free(p.theta);
+  faro_policy_document_clear(&document);
 }
 
 static void describe_body(faro_text *out, const faro_campaign *c, const unsigned char *body) {
@@ -406,11 +407,10 @@ static void emit_campaigns(const char *json) {
 static void emit_policies(const faro_campaign *c) {
   double theta[D] = {0.1, -2.5};
   double w[3] = {1, 0.25, 0.3333333333333333};
-  faro_wire_policy policy = {.version = 3, .dimension = D, .beta = 1.5, .theta = theta, .w = w};
-  memcpy(policy.campaign, c->digest, FARO_DIGEST_BYTES);
+  const faro_policy policy = {.version = 3, .dimension = D, .beta = 1.5, .theta = theta, .w = w};
   char *text = NULL;
   size_t length = 0;
-  assert_ok(faro_policy_write(&policy, &analyzer, &text, &length, error));
+  assert_ok(faro_policy_document_write(&policy, c->digest, &analyzer, &text, &length, error));
   emit("policy-good", "policy", "-", "as an analyzer makes it", text, length);
   const char *json = strchr(text, '\n') + 1;
   static const edit edits[] = {

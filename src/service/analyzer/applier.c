@@ -56,9 +56,10 @@ static faro_status allocate(faro_applier *a, faro_error *error) {
 
 /* The policy document that belongs to the learning's state. */
 static faro_status sign_policy(const faro_applier *a, faro_blob *policy, faro_error *error) {
-  const faro_wire_policy wire = faro_learning_policy(a->learning);
+  const faro_policy current = faro_learning_policy(a->learning);
   char *text = NULL;
-  const faro_status status = faro_policy_write(&wire, &a->keys->sign, &text, &policy->length, error);
+  const faro_status status = faro_policy_document_write(&current, a->campaign->digest, &a->keys->sign, &text,
+                                                        &policy->length, error);
   policy->bytes = (unsigned char *)text;
   return status;
 }

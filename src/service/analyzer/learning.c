@@ -112,15 +112,10 @@ uint64_t faro_learning_batches(const faro_learning *learning) {
   return faro_release_statistics(learning->release).releases;
 }
 
-faro_wire_policy faro_learning_policy(const faro_learning *learning) {
-  const faro_policy *policy = faro_learner_policy(learning->learner);
-  faro_wire_policy wire = {.version = faro_learning_batches(learning) + 1,
-                           .dimension = policy->dimension,
-                           .beta = policy->beta,
-                           .theta = (double *)policy->theta,
-                           .w = (double *)policy->w};
-  for (size_t i = 0; i < FARO_DIGEST_BYTES; i++) wire.campaign[i] = learning->campaign->digest[i];
-  return wire;
+faro_policy faro_learning_policy(const faro_learning *learning) {
+  faro_policy policy = *faro_learner_policy(learning->learner);
+  policy.version = faro_learning_batches(learning) + 1;
+  return policy;
 }
 
 static double entry(const double *packed, size_t i, size_t j) {

@@ -30,7 +30,7 @@ const faro_release *faro_learning_release(const faro_learning *learning);
 uint64_t faro_learning_batches(const faro_learning *learning); /* applied */
 bool faro_learning_done(const faro_learning *learning);        /* all that the noise was made for */
 /* As it is published; pointers hold until the next apply. */
-faro_wire_policy faro_learning_policy(const faro_learning *learning);
+faro_policy faro_learning_policy(const faro_learning *learning);
 
 /* What may be shown of how well it learns, from released sums alone. */
 typedef struct faro_learning_view {
