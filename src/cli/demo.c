@@ -188,20 +188,21 @@ static void stepped(void *context, const faro_demo_step *step) {
   fflush(stdout);
 }
 
-static void print_promises(faro_promises *list) {
-  printf("\npromises\n");
-  faro_promises_sort(list);
-  for (size_t i = 0; i < list->count; i++) {
-    const faro_promise *p = &list->row[i];
-    printf("  %s  (%s) %-70s %s\n", p->kept ? "kept  " : "BROKEN", p->letter, p->text, p->found);
-  }
-  size_t broken = 0;
-  for (size_t i = 0; i < list->count; i++) broken += !list->row[i].kept;
-  printf("%zu of %zu kept\n", list->count - broken, list->count);
+static void print_checks(const faro_checks *list) {
+  size_t passed = 0;
+  printf("\nchecks\n");
+  for (char letter = 'a'; letter <= 'z'; letter++)
+    for (size_t i = 0; i < list->count; i++) {
+      const faro_check *c = &list->row[i];
+      if (c->letter != letter) continue;
+      printf("  %s  (%c) %-70s %s\n", c->passed ? "passed" : "FAILED", letter, c->text, c->found);
+      passed += c->passed;
+    }
+  printf("%zu of %zu passed\n", passed, list->count);
 }
 
 static int play(request *r) {
-  faro_promises list = {0};
+  faro_checks list = {0};
   faro_error error = {0};
   const faro_demo_view view = {
       .began = began, .stepped = stepped, .hold = r->hold ? hold : NULL, .context = r};
@@ -210,9 +211,9 @@ static int play(request *r) {
   sigaction(SIGTERM, &action, NULL);
   signal(SIGPIPE, SIG_IGN);
   const faro_status status = faro_demo_run(&r->demo, &view, &list, &error);
-  if (list.count > 0) print_promises(&list);
+  if (list.count > 0) print_checks(&list);
   if (status != FARO_OK) return cli_fail(&error);
-  return faro_promises_kept(&list) ? EXIT_DONE : EXIT_CHECK;
+  return faro_checks_passed(&list) ? EXIT_DONE : EXIT_CHECK;
 }
 
 static bool is_folder(const char *path) {
@@ -293,7 +294,7 @@ const cli_command cli_demo = {
             "  --hold           let the roles run on when all is played, to look at the page, until Enter or "
             "Ctrl-C\n"
             "\n"
-            "Exit status: 0 all promises were kept, 1 one was broken.\n"
+            "Exit status: 0 all checks passed, 1 a check failed.\n"
             "\n"
             "examples:\n"
             "  faro demo --clients 5000\n"

@@ -1,4 +1,4 @@
-/* promise_after: what is looked at when the roles have ended: lines, files, states. */
+/* checks_after: checks after the roles have ended: what was sent, files, states. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -7,11 +7,12 @@
 
 #include "base/file.h"
 #include "service/analyzer/store.h"
+#include "trial/capture.h"
 #include "trial/checks.h"
 
 enum { FILE_MOST = 1 << 30 };
 
-/* Sums of bits: per batch of each shuffler, or all together. */
+/* Sums of bits, batch by batch for each shuffler, or all together. */
 
 typedef struct sums {
   uint64_t *acknowledged, *released;
@@ -27,7 +28,7 @@ static void clear(const sums *s) {
   memset(s->released, 0, s->entries * sizeof(uint64_t));
 }
 
-/* Of one shuffler: how many of its batches have other totals than the reports that were acknowledged for it. */
+/* How many batches of one shuffler have other totals than the reports that were acknowledged for them. */
 static uint64_t wrong_batches(const faro_trial *trial, const faro_record *record, const faro_crowd *crowd,
                               size_t shuffler, const sums *s) {
   const uint64_t unit = trial->campaign.task[shuffler].size / trial->campaign.task[0].size;
@@ -49,7 +50,7 @@ static bool wrong_in_all(const faro_record *record, const faro_crowd *crowd, siz
   return !equal(s);
 }
 
-static void check_totals(faro_promises *list, const faro_trial *trial, const faro_record *record,
+static void check_totals(faro_checks *list, const faro_trial *trial, const faro_record *record,
                          const faro_crowd *crowd, bool steps) {
   const size_t entries = faro_wire_report_entries(&trial->campaign);
   uint64_t *room = calloc(2 * entries, sizeof *room);
@@ -60,12 +61,12 @@ static void check_totals(faro_promises *list, const faro_trial *trial, const far
     batches += faro_record_batches(record, i);
   }
   free(room);
-  faro_promise_add(list, "a", "released totals = the sums of the acknowledged reports, entry by entry",
-                   room && wrong == 0, "%" PRIu64 " batches of %zu entries, %" PRIu64 " wrong%s", batches,
-                   entries, wrong, steps ? "" : " (all together)");
+  faro_checks_add(list, 'a', "released totals = the sums of the acknowledged reports, entry by entry",
+                  room && wrong == 0, "%" PRIu64 " batches of %zu entries, %" PRIu64 " wrong%s", batches,
+                  entries, wrong, steps ? "" : " (all together)");
 }
 
-/* Sealed bodies: the same ones, each once. */
+/* Sealed bodies: the same ones, each of them once. */
 
 static int by_bytes(const void *a, const void *b) { return memcmp(a, b, FARO_DIGEST_BYTES); }
 
@@ -73,7 +74,7 @@ static void hash_of(const unsigned char *bytes, size_t length, unsigned char *ha
   crypto_generichash(hash, FARO_DIGEST_BYTES, bytes, length, NULL, 0);
 }
 
-static void check_bodies(faro_promises *list, const faro_trial *trial, const faro_record *record,
+static void check_bodies(faro_checks *list, const faro_trial *trial, const faro_record *record,
                          const faro_crowd *crowd, uint64_t released) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
   const size_t count = (size_t)(faro_record_batches(record, 0) * trial->campaign.params.batch);
@@ -88,19 +89,19 @@ static void check_bodies(faro_promises *list, const faro_trial *trial, const far
   for (uint64_t n = 0; hashes && n < faro_record_batches(record, 0); n++)
     for (uint64_t i = 0; i < trial->campaign.params.batch; i++)
       hash_of(faro_record_batch(record, 0, n)->body + i * size, size, heard + found++ * FARO_DIGEST_BYTES);
-  bool kept = hashes && acknowledged == count && found == count;
-  if (kept) {
+  bool passed = hashes && acknowledged == count && found == count;
+  if (passed) {
     qsort(sent, count, FARO_DIGEST_BYTES, by_bytes);
     qsort(heard, count, FARO_DIGEST_BYTES, by_bytes);
-    kept = memcmp(sent, heard, count * FARO_DIGEST_BYTES) == 0;
+    passed = memcmp(sent, heard, count * FARO_DIGEST_BYTES) == 0;
   }
   free(hashes);
-  faro_promise_add(list, "a", "released messages = the acknowledged ones, each once", kept,
-                   "%zu acknowledged, %zu released", acknowledged, found);
+  faro_checks_add(list, 'a', "released messages = the acknowledged ones, each once", passed,
+                  "%zu acknowledged, %zu released", acknowledged, found);
 }
 
-/* Whether batches are in the order of arrival: so many of neighbours would be in order by chance as out of it. */
-static void check_order(faro_promises *list, const faro_trial *trial, const faro_record *record,
+/* Whether a batch is in the order of arrival. By chance about one body is in its place. */
+static void check_order(faro_checks *list, const faro_trial *trial, const faro_record *record,
                         const faro_crowd *crowd) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
   const faro_batch *batch = faro_record_batch(record, 0, 0);
@@ -110,22 +111,22 @@ static void check_order(faro_promises *list, const faro_trial *trial, const faro
     const unsigned char *body = faro_crowd_body(crowd, i, &version);
     same += body && memcmp(body, batch->body + i * size, size) == 0;
   }
-  faro_promise_add(list, "b", "a batch is not in the order of arrival", batch && same < 20,
-                   "%zu of %" PRIu64 " in their place (1 on average)", same, batch ? batch->count : 0);
+  faro_checks_add(list, 'b', "a batch is not in the order of arrival", batch && same < 20,
+                  "%zu of %" PRIu64 " in their place (1 on average)", same, batch ? batch->count : 0);
 }
 
-void faro_promise_record(faro_promises *list, const faro_trial *trial, const faro_record *record,
-                         const faro_crowd *crowd, uint64_t released, bool steps) {
+void faro_check_record(faro_checks *list, const faro_trial *trial, const faro_record *record,
+                       const faro_crowd *crowd, uint64_t released, bool steps) {
   const faro_wire_form form = faro_campaign_form(&trial->campaign);
   if (form == FARO_WIRE_BITS) check_totals(list, trial, record, crowd, steps);
   if (form == FARO_WIRE_SEALED) check_bodies(list, trial, record, crowd, released);
   if (form == FARO_WIRE_SEALED) check_order(list, trial, record, crowd);
   if (form == FARO_WIRE_DIRECT) return;
   const uint64_t least = faro_record_smallest(record);
-  faro_promise_add(list, "b", "no batch smaller than B left a shuffler, also not at its end",
-                   least >= trial->campaign.params.batch && faro_record_batches(record, 0) == released,
-                   "%" PRIu64 " batches of the lowest shuffler; the smallest had %" PRIu64 " of %" PRIu64,
-                   faro_record_batches(record, 0), least, trial->campaign.params.batch);
+  faro_checks_add(list, 'b', "no batch smaller than B left a shuffler, not even when it stopped",
+                  least >= trial->campaign.params.batch && faro_record_batches(record, 0) == released,
+                  "%" PRIu64 " batches of the lowest shuffler; the smallest had %" PRIu64 " of %" PRIu64,
+                  faro_record_batches(record, 0), least, trial->campaign.params.batch);
 }
 
 /* Replay. */
@@ -142,7 +143,7 @@ static bool same_policy(const faro_trial *trial, const faro_learning *learning, 
   return same;
 }
 
-static void compare(faro_promises *list, const faro_trial *trial, const faro_learning *learning,
+static void compare(faro_checks *list, const faro_trial *trial, const faro_learning *learning,
                     const faro_store_state *state, uint64_t released) {
   unsigned char *bytes = NULL;
   size_t length = 0;
@@ -151,19 +152,19 @@ static void compare(faro_promises *list, const faro_trial *trial, const faro_lea
                     state->batches == released && length == state->release.length &&
                     memcmp(bytes, state->release.bytes, length) == 0;
   free(bytes);
-  faro_promise_add(list, "c", "a release in this process, fed with the same batches, has the same sums", same,
-                   "%zu bytes of state after %" PRIu64 " batches", state->release.length, state->batches);
-  faro_promise_add(list, "c", "and leads to the same policy, byte by byte, signature and all",
-                   same_policy(trial, learning, &state->policy), "version %" PRIu64, state->batches + 1);
+  faro_checks_add(list, 'c', "a release in this process, fed with the same batches, has the same sums", same,
+                  "%zu bytes of state after %" PRIu64 " batches", state->release.length, state->batches);
+  faro_checks_add(list, 'c', "and leads to the same policy, byte by byte, with its signature",
+                  same_policy(trial, learning, &state->policy), "version %" PRIu64, state->batches + 1);
 }
 
-/* Where the analyzer adds the noise itself nobody else can have the same sums. */
+/* If the analyzer adds the noise itself, nobody else can have the same sums. */
 static bool replayable(const faro_trial *trial) {
   return faro_release_kind_trust(trial->campaign.release) != FARO_TRUST_JOINT;
 }
 
-void faro_promise_replay(faro_promises *list, const faro_trial *trial, const faro_record *record,
-                         const faro_crowd *crowd, uint64_t released) {
+void faro_check_replay(faro_checks *list, const faro_trial *trial, const faro_record *record,
+                       const faro_crowd *crowd, uint64_t released) {
   char path[FARO_TRIAL_PATH];
   faro_error error = {0};
   faro_store *store = NULL;
@@ -175,7 +176,7 @@ void faro_promise_replay(faro_promises *list, const faro_trial *trial, const far
   if (status == FARO_OK) status = faro_store_state_load(store, &state, &error);
   if (status == FARO_OK) status = faro_record_replay(record, crowd, released, &learning, &error);
   if (status == FARO_OK) compare(list, trial, learning, &state, released);
-  else faro_promise_add(list, "c", "the recorded batches can be replayed", false, "%s", error.message);
+  else faro_checks_add(list, 'c', "the recorded batches can be replayed", false, "%s", error.message);
   faro_learning_destroy(learning);
   faro_store_state_clear(&state);
   faro_store_close(store);
@@ -187,7 +188,7 @@ static const char *const suffixes[] = {".db",      ".db-wal",      ".db-shm", ".
                                        ".db.seen", ".db-wal.seen", ".log"};
 enum { SUFFIXES = sizeof suffixes / sizeof *suffixes };
 
-void faro_promise_snapshot(faro_promises *list, const faro_trial *trial) {
+void faro_check_snapshot(faro_checks *list, const faro_trial *trial) {
   static const char *const ends[][2] = {{".db", ".db.seen"}, {".db-wal", ".db-wal.seen"}};
   faro_error error = {0};
   size_t copied = 0;
@@ -201,17 +202,17 @@ void faro_promise_snapshot(faro_promises *list, const faro_trial *trial) {
       copied++;
     free(bytes);
   }
-  faro_promise_add(list, "g", "the roles' files could be read while they run", copied == 2 * trial->roles,
-                   "%zu files%s%s", copied, *error.message ? ": " : "", error.message);
+  faro_checks_add(list, 'g', "the roles' files can be read while they run", copied == 2 * trial->roles,
+                  "%zu files%s%s", copied, *error.message ? ": " : "", error.message);
 }
 
-static size_t find_in_files(const faro_trial *trial, size_t role, const faro_needles *needles, size_t first,
+static size_t find_in_files(const faro_trial *trial, size_t role, const faro_patterns *patterns, size_t first,
                             faro_error *error) {
   size_t found = 0;
   for (size_t i = first; i < SUFFIXES; i++) {
     char path[FARO_TRIAL_PATH];
     size_t here = 0;
-    if (faro_needles_find_file(needles, faro_trial_file(trial, role, suffixes[i], path), &here, error) !=
+    if (faro_patterns_find_file(patterns, faro_trial_file(trial, role, suffixes[i], path), &here, error) !=
         FARO_OK)
       return SIZE_MAX;
     found += here;
@@ -219,33 +220,33 @@ static size_t find_in_files(const faro_trial *trial, size_t role, const faro_nee
   return found;
 }
 
-static void check_identities(faro_promises *list, const faro_trial *trial) {
-  faro_needles *needles = NULL;
+static void check_identities(faro_checks *list, const faro_trial *trial) {
+  faro_patterns *patterns = NULL;
   faro_error error = {0};
   const uint64_t clients = trial->params.clients + 1;
-  if (faro_needles_create(&needles, (size_t)clients * 6, &error) != FARO_OK) return;
+  if (faro_patterns_create(&patterns, (size_t)clients * 6, &error) != FARO_OK) return;
   for (uint64_t i = 0; i < clients; i++) {
     const unsigned char *token = trial->tokens + i * FARO_TOKEN_BYTES;
     unsigned char hash[FARO_HASH_BYTES];
     faro_token_hash(token, hash);
-    for (size_t j = 0; j < FARO_TOKEN_BYTES; j += 8) faro_needles_add(needles, token + j);
-    for (size_t j = 0; j < FARO_HASH_BYTES; j += 8) faro_needles_add(needles, hash + j);
+    for (size_t j = 0; j < FARO_TOKEN_BYTES; j += 8) faro_patterns_add(patterns, token + j);
+    for (size_t j = 0; j < FARO_HASH_BYTES; j += 8) faro_patterns_add(patterns, hash + j);
   }
-  /* Where the analyzer admits clients itself, its spool has their hashes; what it says has not. */
+  /* If clients report to the analyzer itself, its spool has their hashes; its log must not. */
   const bool direct = trial->roles == 1;
-  const size_t analyzer = find_in_files(trial, 0, needles, direct ? SUFFIXES - 1 : 0, &error);
+  const size_t analyzer = find_in_files(trial, 0, patterns, direct ? SUFFIXES - 1 : 0, &error);
   size_t logs = 0;
   for (size_t role = 1; role < trial->roles; role++)
-    logs += find_in_files(trial, role, needles, SUFFIXES - 1, &error);
-  faro_needles_destroy(needles);
-  faro_promise_add(list, "e",
-                   direct ? "no token or hash of one in the analyzer's log"
-                          : "no token or hash of one in the analyzer's database and log",
-                   analyzer == 0, "%zu found of %" PRIu64 " clients", analyzer, clients);
-  if (!direct) faro_promise_add(list, "e", "nor in a shuffler's log", logs == 0, "%zu found", logs);
+    logs += find_in_files(trial, role, patterns, SUFFIXES - 1, &error);
+  faro_patterns_destroy(patterns);
+  faro_checks_add(list, 'e',
+                  direct ? "no token or token hash in the analyzer's log"
+                         : "no token or token hash in the analyzer's database and log",
+                  analyzer == 0, "%zu found of %" PRIu64 " clients", analyzer, clients);
+  if (!direct) faro_checks_add(list, 'e', "nor in a shuffler's log", logs == 0, "%zu found", logs);
 }
 
-/* Two totals side by side, as they were sent: not found by chance. */
+/* Searches for two adjacent totals, as they were sent: these are not found by chance. */
 static size_t find_totals(const faro_record *record, size_t shuffler, size_t entries, const char *bytes,
                           size_t length) {
   size_t found = 0;
@@ -258,16 +259,16 @@ static size_t find_totals(const faro_record *record, size_t shuffler, size_t ent
 static size_t find_bodies(const faro_trial *trial, const faro_record *record, size_t role,
                           faro_error *error) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
-  faro_needles *needles = NULL;
+  faro_patterns *patterns = NULL;
   const uint64_t batches = faro_record_batches(record, 0), count = trial->campaign.params.batch;
-  if (faro_needles_create(&needles, (size_t)(2 * batches * count), error) != FARO_OK) return SIZE_MAX;
+  if (faro_patterns_create(&patterns, (size_t)(2 * batches * count), error) != FARO_OK) return SIZE_MAX;
   for (uint64_t n = 0; n < batches; n++)
     for (uint64_t i = 0; i < count; i++) {
-      faro_needles_add(needles, faro_record_batch(record, 0, n)->body + i * size);
-      faro_needles_add(needles, faro_record_batch(record, 0, n)->body + i * size + size - 8);
+      faro_patterns_add(patterns, faro_record_batch(record, 0, n)->body + i * size);
+      faro_patterns_add(patterns, faro_record_batch(record, 0, n)->body + i * size + size - 8);
     }
-  const size_t found = find_in_files(trial, role, needles, 0, error);
-  faro_needles_destroy(needles);
+  const size_t found = find_in_files(trial, role, patterns, 0, error);
+  faro_patterns_destroy(patterns);
   return found;
 }
 
@@ -289,16 +290,14 @@ static size_t find_released(const faro_trial *trial, const faro_record *record, 
   return found;
 }
 
-void faro_promise_files(faro_promises *list, const faro_trial *trial, const faro_record *record,
-                        const faro_crowd *crowd) {
-  (void)crowd;
+void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record) {
   check_identities(list, trial);
   faro_error error = {0};
   size_t found = 0;
   for (size_t role = 1; role < trial->roles; role++) found += find_released(trial, record, role, &error);
   if (trial->roles > 1)
-    faro_promise_add(list, "g", "the shufflers' files hold nothing of released batches", found == 0,
-                     "%zu pieces found", found);
+    faro_checks_add(list, 'g', "the shufflers' files hold nothing of released batches", found == 0,
+                    "%zu pieces found", found);
 }
 
 /* Traffic. */
@@ -312,10 +311,10 @@ static void hear(const faro_trial *trial, const faro_crowd *crowd, size_t role, 
   const size_t size = faro_wire_report_size(&trial->campaign);
   const unsigned char *bytes;
   size_t length = 0;
-  for (size_t c = 0; (bytes = faro_relay_heard(trial->line[role], c, &length)); c++) {
+  for (size_t c = 0; (bytes = faro_relay_heard(trial->relay[role], c, &length)); c++) {
     faro_request request;
     t->bytes += length;
-    t->secrets += faro_needles_find(faro_crowd_secrets(crowd), bytes, length);
+    t->secrets += faro_patterns_find(faro_crowd_secrets(crowd), bytes, length);
     for (size_t place = 0; faro_capture_next(bytes, length, &place, &request);) {
       if (!faro_request_is(&request, "/v1/reports")) continue;
       t->posts++;
@@ -325,14 +324,14 @@ static void hear(const faro_trial *trial, const faro_crowd *crowd, size_t role, 
   }
 }
 
-void faro_promise_traffic(faro_promises *list, const faro_trial *trial, const faro_crowd *crowd) {
+void faro_check_traffic(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd) {
   traffic t = {0};
   for (size_t role = trial->roles > 1 ? 1 : 0; role < trial->roles; role++) hear(trial, crowd, role, &t);
   /* One is odd by our own doing: the half report that had to be refused. */
-  faro_promise_add(list, "h", "all reports on the wire have one size", t.odd <= 1 && t.frames > 0,
-                   "%" PRIu64 " reports of %zu bytes in %" PRIu64 " posts", t.frames,
-                   faro_wire_report_size(&trial->campaign), t.posts);
-  faro_promise_add(list, "h", "no feature or reward is readable on the wire", t.secrets == 0 && t.bytes > 0,
-                   "%zu of %zu numbers found in %.1f MB", t.secrets,
-                   faro_needles_count(faro_crowd_secrets(crowd)), (double)t.bytes / 1e6);
+  faro_checks_add(list, 'h', "all reports on the wire have one size", t.odd <= 1 && t.frames > 0,
+                  "%" PRIu64 " reports of %zu bytes in %" PRIu64 " posts", t.frames,
+                  faro_wire_report_size(&trial->campaign), t.posts);
+  faro_checks_add(list, 'h', "no feature or reward is readable on the wire", t.secrets == 0 && t.bytes > 0,
+                  "%zu of %zu numbers found in %.1f MB", t.secrets,
+                  faro_patterns_count(faro_crowd_secrets(crowd)), (double)t.bytes / 1e6);
 }

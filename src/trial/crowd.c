@@ -60,7 +60,7 @@ struct faro_crowd {
   count *counts;     /* by version and shuffler */
   unsigned char *bodies;
   size_t body_count, body_room, body_size;
-  faro_needles *secrets;
+  faro_patterns *secrets;
   unsigned char *old;
   size_t old_of; /* whose */
   bool old_set, old_stale;
@@ -145,9 +145,10 @@ static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error
 }
 
 static void remember(faro_crowd *crowd, const double *x, double reward) {
-  for (size_t i = 0; i + 1 < crowd->trial->params.dimension; i++) faro_needles_add_real(crowd->secrets, x[i]);
-  faro_needles_add_real(crowd->secrets, reward);
-  faro_needles_add_real(crowd->secrets, reward - 0.5);
+  for (size_t i = 0; i + 1 < crowd->trial->params.dimension; i++)
+    faro_patterns_add_real(crowd->secrets, x[i]);
+  faro_patterns_add_real(crowd->secrets, reward);
+  faro_patterns_add_real(crowd->secrets, reward - 0.5);
 }
 
 /* Report i of a group of `reports`: part p of it goes to frame p * reports + i. */
@@ -379,7 +380,7 @@ static faro_status hold(faro_crowd *crowd, faro_error *error) {
   for (size_t i = 0; held && i < crowd->versions * crowd->shufflers; i++)
     held = (crowd->counts[i].ones = calloc(crowd->entries, sizeof(uint64_t))) != NULL;
   if (!held) return faro_fail(error, FARO_MEMORY, "out of memory");
-  return faro_needles_create(&crowd->secrets, crowd->params.listen, error);
+  return faro_patterns_create(&crowd->secrets, crowd->params.listen, error);
 }
 
 faro_status faro_crowd_create(faro_crowd **out, const faro_trial *trial, const faro_crowd_params *params,
@@ -433,7 +434,7 @@ void faro_crowd_destroy(faro_crowd *crowd) {
   for (size_t i = 0; crowd->counts && i < crowd->versions * crowd->shufflers; i++)
     free(crowd->counts[i].ones);
   faro_env_destroy(crowd->world);
-  faro_needles_destroy(crowd->secrets);
+  faro_patterns_destroy(crowd->secrets);
   free(crowd->workers);
   free(crowd->people);
   free(crowd->tally);
@@ -516,5 +517,5 @@ const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint
   return at + sizeof(body);
 }
 
-const faro_needles *faro_crowd_secrets(const faro_crowd *crowd) { return crowd->secrets; }
+const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd) { return crowd->secrets; }
 const unsigned char *faro_crowd_old(const faro_crowd *crowd) { return crowd->old_stale ? crowd->old : NULL; }

@@ -12,7 +12,7 @@
 #include <faro/env.h>
 
 #include "service/state/spool.h"
-#include "trial/capture.h"
+#include "trial/patterns.h"
 #include "trial/trial.h"
 
 typedef struct faro_crowd faro_crowd;
@@ -60,7 +60,7 @@ uint64_t faro_crowd_counted(const faro_crowd *crowd, size_t shuffler, uint64_t v
 /* Of SEALED and DIRECT: body i that was acknowledged, and under which version; NULL when there are no more. */
 const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint64_t *version);
 
-const faro_needles *faro_crowd_secrets(const faro_crowd *crowd);
+const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd);
 /* An old report, as it was sent, of a client who has reported again since; NULL: there is none. */
 const unsigned char *faro_crowd_old(const faro_crowd *crowd);
 

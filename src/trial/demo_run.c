@@ -16,7 +16,7 @@ enum { PATIENCE = 60 };
 typedef struct demo {
   const faro_demo_params *params;
   const faro_demo_view *view;
-  faro_promises *list;
+  faro_checks *list;
   faro_trial trial;
   faro_crowd *crowd;
   faro_sender *sender;
@@ -89,14 +89,14 @@ static void check_running(demo *d) {
   const faro_tally t = faro_crowd_tally(d->crowd, 0);
   uint64_t refused = 0;
   for (int i = FARO_VERDICT_CAMPAIGN; i < FARO_VERDICT_COUNT; i++) refused += t.answers[i];
-  faro_promise_add(d->list, "a", "no report of an honest client was refused", refused == 0,
-                   "%" PRIu64 " refused, %" PRIu64 " sent again", refused, t.retries);
-  faro_promise_counters(d->list, &d->trial, d->crowd, rounds, false);
-  faro_promise_refusals(d->list, &d->trial, d->crowd, d->first, d->first_length);
-  faro_promise_counters(d->list, &d->trial, d->crowd, rounds, true);
-  faro_promise_ledger(d->list, &d->trial, rounds);
-  faro_promise_processes(d->list, &d->trial);
-  faro_promise_snapshot(d->list, &d->trial);
+  faro_checks_add(d->list, 'a', "no report of an honest client was refused", refused == 0,
+                  "%" PRIu64 " refused, %" PRIu64 " sent again", refused, t.retries);
+  faro_check_counters(d->list, &d->trial, d->crowd, rounds, false);
+  faro_check_refusals(d->list, &d->trial, d->crowd, d->first, d->first_length);
+  faro_check_counters(d->list, &d->trial, d->crowd, rounds, true);
+  faro_check_ledger(d->list, &d->trial, rounds);
+  faro_check_processes(d->list, &d->trial);
+  faro_check_snapshot(d->list, &d->trial);
 }
 
 /* Shufflers first: a batch that they would let go too early could still arrive. */
@@ -110,9 +110,9 @@ static void stop_roles(demo *d) {
     if (status != 0)
       snprintf(found, sizeof found, "; %s with %d", faro_trial_role(&d->trial, role, name), status);
   }
-  for (size_t role = 0; role < d->trial.roles; role++) faro_relay_stop(d->trial.line[role]);
-  faro_promise_add(d->list, "j", "all processes ended when asked to", clean, "%zu process%s%s",
-                   d->trial.roles, d->trial.roles == 1 ? "" : "es", found);
+  for (size_t role = 0; role < d->trial.roles; role++) faro_relay_stop(d->trial.relay[role]);
+  faro_checks_add(d->list, 'j', "all processes ended when asked to", clean, "%zu process%s%s", d->trial.roles,
+                  d->trial.roles == 1 ? "" : "es", found);
 }
 
 static faro_status check_after(demo *d, faro_error *error) {
@@ -120,13 +120,13 @@ static faro_status check_after(demo *d, faro_error *error) {
   const uint64_t rounds = d->params->rounds;
   const faro_status status = faro_record_create(&record, &d->trial, error);
   if (status != FARO_OK) {
-    faro_promise_add(d->list, "b", "what was sent to the analyzer is well made", false, "%s", error->message);
+    faro_checks_add(d->list, 'b', "what was sent to the analyzer is valid", false, "%s", error->message);
     return status == FARO_INVALID ? FARO_OK : status;
   }
-  faro_promise_record(d->list, &d->trial, record, d->crowd, rounds, true);
-  faro_promise_replay(d->list, &d->trial, record, d->crowd, rounds);
-  faro_promise_files(d->list, &d->trial, record, d->crowd);
-  faro_promise_traffic(d->list, &d->trial, d->crowd);
+  faro_check_record(d->list, &d->trial, record, d->crowd, rounds, true);
+  faro_check_replay(d->list, &d->trial, record, d->crowd, rounds);
+  faro_check_files(d->list, &d->trial, record);
+  faro_check_traffic(d->list, &d->trial, d->crowd);
   faro_record_destroy(record);
   return FARO_OK;
 }
@@ -146,7 +146,7 @@ static faro_status stage(demo *d, faro_error *error) {
   return check_after(d, error);
 }
 
-faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_promises *list,
+faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_checks *list,
                           faro_error *error) {
   demo d = {.params = params, .view = view, .list = list};
   faro_trial_params trial = params->trial;

@@ -28,7 +28,7 @@ typedef struct faro_demo_view {
 } faro_demo_view;
 
 /* Plays it; the promises are in `list`. FARO_OK says that everything could be looked at, not that it was good. */
-faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_promises *list,
+faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_checks *list,
                           faro_error *error) FARO_WARN_UNUSED;
 
 #endif

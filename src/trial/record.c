@@ -42,7 +42,7 @@ static faro_status note(faro_record *record, const faro_request *request, faro_e
 }
 
 static faro_status read_line(faro_record *record, faro_error *error) {
-  const faro_relay *line = record->trial->line[0];
+  const faro_relay *line = record->trial->relay[0];
   if (faro_relay_overflowed(line))
     return faro_fail(error, FARO_INVALID, "more batches were sent than the relay keeps");
   size_t length = 0;

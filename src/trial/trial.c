@@ -83,7 +83,7 @@ static faro_status make_lines(faro_trial *trial, faro_error *error) {
   for (size_t role = 0; role < trial->roles && status == FARO_OK; role++) {
     status = faro_free_port(&trial->port[role], error);
     if (status == FARO_OK)
-      status = faro_relay_open(&trial->line[role], trial->port[role], trial->params.keep, error);
+      status = faro_relay_open(&trial->relay[role], trial->port[role], trial->params.keep, error);
   }
   return status;
 }
@@ -121,7 +121,7 @@ faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params
   if (status == FARO_OK) status = make_keys(trial, error);
   if (status == FARO_OK) status = make_tokens(trial, error);
   for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
-    status = faro_trial_configure(trial, role, error);
+    status = faro_trial_write_settings(trial, role, error);
   if (status == FARO_OK) status = check_campaign(trial, error);
   if (status != FARO_OK) faro_trial_destroy(trial);
   return status;
@@ -130,7 +130,7 @@ faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params
 void faro_trial_destroy(faro_trial *trial) {
   for (size_t role = trial->roles; role-- > 0;) {
     (void)faro_child_end(&trial->child[role], SIGTERM, 10);
-    faro_relay_close(trial->line[role]);
+    faro_relay_close(trial->relay[role]);
   }
   if (trial->tokens) sodium_memzero(trial->tokens, (trial->params.clients + 1) * FARO_TOKEN_BYTES);
   free(trial->tokens);

@@ -32,7 +32,7 @@ typedef struct faro_trial {
   size_t roles;
   uint16_t port[FARO_TRIAL_ROLES];
   faro_child child[FARO_TRIAL_ROLES];
-  faro_relay *line[FARO_TRIAL_ROLES]; /* what comes to the role from elsewhere: reports; of role 0 batches */
+  faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
   faro_seal_key seal;
   unsigned char *tokens; /* of all clients, and one more that no crowd uses */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 static void add_line(const faro_trial *trial, size_t role, const char *key, faro_text *out) {
-  faro_text_add(out, "%s: http://127.0.0.1:%u\n", key, faro_relay_port(trial->line[role]));
+  faro_text_add(out, "%s: http://127.0.0.1:%u\n", key, faro_relay_port(trial->relay[role]));
 }
 
 static void add_file(const faro_trial *trial, size_t role, const char *key, const char *suffix,
@@ -73,7 +73,7 @@ static faro_status save(const char *path, faro_text *text, faro_error *error) {
                            : faro_fail(error, FARO_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 }
 
-faro_status faro_trial_configure(const faro_trial *trial, size_t role, faro_error *error) {
+faro_status faro_trial_write_settings(const faro_trial *trial, size_t role, faro_error *error) {
   faro_text text = FARO_TEXT_INIT;
   char path[FARO_TRIAL_PATH];
   faro_text_add(&text, "listen: 127.0.0.1:%u\n", trial->port[role]);

@@ -4,6 +4,7 @@
 
 #include "trial/trial.h"
 
-faro_status faro_trial_configure(const faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_trial_write_settings(const faro_trial *trial, size_t role,
+                                      faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -40,7 +40,7 @@ typedef struct run {
   faro_trial trial;
   faro_crowd *crowd;
   faro_sender *sender;
-  faro_promises list;
+  faro_checks list;
   uint64_t version, cuts;
   int struck;
   char told[256]; /* what was done */
@@ -88,9 +88,9 @@ static faro_status strike(run *r, faro_error *error) {
     return FARO_OK;
   default: /* all lines are bad for a while */
     for (size_t i = 0; i < r->trial.roles; i++)
-      faro_relay_trouble(r->trial.line[i], 30 + (unsigned)below(r, 200));
+      faro_relay_trouble(r->trial.relay[i], 30 + (unsigned)below(r, 200));
     faro_sleep(1e-3 * (double)(50 + below(r, 150)));
-    for (size_t i = 0; i < r->trial.roles; i++) faro_relay_trouble(r->trial.line[i], 0);
+    for (size_t i = 0; i < r->trial.roles; i++) faro_relay_trouble(r->trial.relay[i], 0);
     return FARO_OK;
   }
 }
@@ -147,38 +147,38 @@ static faro_status play(run *r, faro_error *error) {
 static void check_counts(run *r) {
   const faro_campaign *c = &r->trial.campaign;
   uint64_t acknowledged = 0, released = 0;
-  bool kept = true;
+  bool passed = true;
   for (size_t i = 0; i < (c->shufflers ? c->shufflers : 1); i++) {
     const uint64_t size = c->shufflers ? c->task[i].size : c->params.batch;
     const uint64_t here = faro_crowd_counted(r->crowd, i, 0, NULL),
                    due = c->batches * c->params.batch / size * size;
     acknowledged += here;
     released += due;
-    kept = kept && here == due;
+    passed = passed && here == due;
   }
-  faro_promise_add(&r->list, "a", "every acknowledged report is in exactly one released batch", kept,
-                   "%" PRIu64 " acknowledged, %" PRIu64 " released", acknowledged, released);
+  faro_checks_add(&r->list, 'a', "every acknowledged report is in exactly one released batch", passed,
+                  "%" PRIu64 " acknowledged, %" PRIu64 " released", acknowledged, released);
 }
 
 static faro_status check(run *r, faro_error *error) {
   faro_record *record = NULL;
   const uint64_t batches = r->trial.campaign.batches;
   check_counts(r);
-  faro_promise_ledger(&r->list, &r->trial, batches);
-  faro_promise_snapshot(&r->list, &r->trial);
+  faro_check_ledger(&r->list, &r->trial, batches);
+  faro_check_snapshot(&r->list, &r->trial);
   for (size_t role = r->trial.roles; role-- > 0;) {
     const int status = faro_child_end(&r->trial.child[role], SIGTERM, 10);
-    faro_promise_add(&r->list, "j", "a role ends when asked to", status == 0, "status %d", status);
+    faro_checks_add(&r->list, 'j', "a role ends when asked to", status == 0, "status %d", status);
   }
   for (size_t role = 0; role < r->trial.roles; role++) {
-    faro_relay_stop(r->trial.line[role]);
-    r->cuts += faro_relay_cuts(r->trial.line[role]);
+    faro_relay_stop(r->trial.relay[role]);
+    r->cuts += faro_relay_cuts(r->trial.relay[role]);
   }
   const faro_status status = faro_record_create(&record, &r->trial, error);
   if (status != FARO_OK) return status;
-  faro_promise_record(&r->list, &r->trial, record, r->crowd, batches, false);
-  faro_promise_replay(&r->list, &r->trial, record, r->crowd, batches);
-  faro_promise_files(&r->list, &r->trial, record, r->crowd);
+  faro_check_record(&r->list, &r->trial, record, r->crowd, batches, false);
+  faro_check_replay(&r->list, &r->trial, record, r->crowd, batches);
+  faro_check_files(&r->list, &r->trial, record);
   faro_record_destroy(record);
   return FARO_OK;
 }
@@ -198,7 +198,7 @@ static faro_status serve(run *r, faro_error *error) {
 }
 
 static bool report(const run *r, faro_status status, const faro_error *error, double seconds) {
-  const bool good = status == FARO_OK && faro_promises_kept(&r->list);
+  const bool good = status == FARO_OK && faro_checks_passed(&r->list);
   const faro_tally t = faro_crowd_tally(r->crowd, 0);
   printf("%3" PRIu64 " %s %-17s %5.2f s, %" PRIu64 " reports, %" PRIu64 " sent again, %" PRIu64
          " known, %" PRIu64 " cuts; %s\n",
@@ -206,7 +206,7 @@ static bool report(const run *r, faro_status status, const faro_error *error, do
          t.answers[FARO_VERDICT_KNOWN], r->cuts, r->told);
   if (status != FARO_OK) printf("    %s\n", error->message);
   for (size_t i = 0; i < r->list.count; i++)
-    if (!r->list.row[i].kept) printf("    broken: %s: %s\n", r->list.row[i].text, r->list.row[i].found);
+    if (!r->list.row[i].passed) printf("    failed: %s: %s\n", r->list.row[i].text, r->list.row[i].found);
   fflush(stdout);
   return good;
 }

@@ -20,62 +20,63 @@
 #include "trial/capture.h"
 #include "trial/child.h"
 #include "trial/crowd.h"
+#include "trial/patterns.h"
 #include "trial/relay.h"
 
 static void test_capture__needles_are_found_in_every_form(void **state) {
   (void)state;
-  faro_needles *needles = NULL;
-  assert_ok(faro_needles_create(&needles, 100, error));
+  faro_patterns *patterns = NULL;
+  assert_ok(faro_patterns_create(&patterns, 100, error));
   const double secret = 0.12345678912345678;
-  faro_needles_add_real(needles, secret);
-  faro_needles_add(needles, "\x01\x02\x03\x04\x05\x06\x07\x08");
+  faro_patterns_add_real(patterns, secret);
+  faro_patterns_add(patterns, "\x01\x02\x03\x04\x05\x06\x07\x08");
   unsigned char turned[8], bytes[64] = {0};
   memcpy(bytes + 3, &secret, 8);
-  assert_int_equal(faro_needles_find(needles, bytes, sizeof bytes), 1);
-  assert_int_equal(faro_needles_find(needles, bytes, 10), 0); /* its last byte is missing */
+  assert_int_equal(faro_patterns_find(patterns, bytes, sizeof bytes), 1);
+  assert_int_equal(faro_patterns_find(patterns, bytes, 10), 0); /* its last byte is missing */
   for (int i = 0; i < 8; i++) turned[i] = ((const unsigned char *)&secret)[7 - i];
-  assert_int_equal(faro_needles_find(needles, turned, 8), 1);
+  assert_int_equal(faro_patterns_find(patterns, turned, 8), 1);
   static const char text[] = "reward=0.1234567", hex[] = "xx0102030405060708xx",
                     capitals[] = "01020304050607080";
-  assert_int_equal(faro_needles_find(needles, (const unsigned char *)text, sizeof text - 1), 1);
-  assert_int_equal(faro_needles_find(needles, (const unsigned char *)hex, sizeof hex - 1), 1);
-  assert_int_equal(faro_needles_find(needles, (const unsigned char *)capitals, 15), 0);
-  faro_needles_destroy(needles);
+  assert_int_equal(faro_patterns_find(patterns, (const unsigned char *)text, sizeof text - 1), 1);
+  assert_int_equal(faro_patterns_find(patterns, (const unsigned char *)hex, sizeof hex - 1), 1);
+  assert_int_equal(faro_patterns_find(patterns, (const unsigned char *)capitals, 15), 0);
+  faro_patterns_destroy(patterns);
 }
 
 static void test_capture__needles_that_chance_would_find_are_left_out(void **state) {
   (void)state;
-  faro_needles *needles = NULL;
-  assert_ok(faro_needles_create(&needles, 3, error));
-  faro_needles_add(needles, "\x01\x02\x03\0\0\0\0\0");
-  assert_int_equal(faro_needles_count(needles), 0);
+  faro_patterns *patterns = NULL;
+  assert_ok(faro_patterns_create(&patterns, 3, error));
+  faro_patterns_add(patterns, "\x01\x02\x03\0\0\0\0\0");
+  assert_int_equal(faro_patterns_count(patterns), 0);
   for (char c = 'a'; c < 'h'; c++) {
     const char bytes[8] = {c, c, c, c, c, c, c, c};
-    faro_needles_add(needles, bytes);
-    faro_needles_add(needles, bytes);
+    faro_patterns_add(patterns, bytes);
+    faro_patterns_add(patterns, bytes);
   }
-  assert_int_equal(faro_needles_count(needles), 3); /* each once, and no more than there is room for */
-  faro_needles_destroy(needles);
+  assert_int_equal(faro_patterns_count(patterns), 3); /* each once, and no more than there is room for */
+  faro_patterns_destroy(patterns);
 }
 
 static void test_capture__a_needle_across_chunks_of_a_file_is_found(void **state) {
   (void)state;
   char path[] = "/tmp/faro-needle-XXXXXX";
   const int fd = mkstemp(path);
-  faro_needles *needles = NULL;
+  faro_patterns *patterns = NULL;
   size_t found = 0;
-  assert_ok(faro_needles_create(&needles, 3, error));
-  faro_needles_add(needles, "needle!!");
+  assert_ok(faro_patterns_create(&patterns, 3, error));
+  faro_patterns_add(patterns, "needle!!");
   static const char zeros[65536 - 3];
   assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
   assert_int_equal(write(fd, "needle!!", 8), 8);
   close(fd);
-  assert_ok(faro_needles_find_file(needles, path, &found, error));
+  assert_ok(faro_patterns_find_file(patterns, path, &found, error));
   assert_int_equal(found, 1);
   unlink(path);
-  assert_ok(faro_needles_find_file(needles, path, &found, error));
+  assert_ok(faro_patterns_find_file(patterns, path, &found, error));
   assert_int_equal(found, 0);
-  faro_needles_destroy(needles);
+  faro_patterns_destroy(patterns);
 }
 
 static void test_capture__whole_requests_are_read_and_cut_ones_are_not(void **state) {
