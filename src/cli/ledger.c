@@ -90,7 +90,7 @@ static faro_status tell(source *s, const request *r, faro_text *out, faro_error 
     status = next(s, from, &json, error);
     if (status != FARO_OK) break;
     rows = json_array_size(json_object_get(json, "rows"));
-    char *text = r->json ? faro_dump(json) : NULL;
+    char *text = r->json ? faro_json_to_text(json) : NULL;
     if (text) faro_text_add(out, "%s\n", text);
     free(text);
     if (!r->json && from == 0) status = faro_ledger_explain_head(json, out, error);

@@ -47,7 +47,7 @@ static faro_status check_file(int fd, const char *path, bool secret, size_t limi
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
     return faro_fail(error, FARO_INVALID, "%s must be a plain file", faro_path_end(path));
   if (secret && (info.st_mode & 077) != 0)
-    return faro_fail(error, FARO_INVALID, "%s must not be open to others: chmod 600 (mode is %03o)",
+    return faro_fail(error, FARO_INVALID, "%s must not be readable by others: chmod 600 (mode is %03o)",
                      faro_path_end(path), (unsigned)(info.st_mode & 0777));
   if (info.st_size > (off_t)limit)
     return faro_fail(error, FARO_INVALID, "%s: too large: at most %zu bytes are allowed", faro_path_end(path),

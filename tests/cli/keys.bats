@@ -76,7 +76,7 @@ teardown() { faro_teardown; }
   [ "$output" = "$third" ]
   chmod 644 "$T/stolen"
   faro 3 keys show "$T/stolen"
-  has "$stderr" "must not be open to others: chmod 600 (mode is 644)"
+  has "$stderr" "must not be readable by others: chmod 600 (mode is 644)"
   not grep -q "$(cut -c 1-32 "$T/stolen")" <<<"$stderr"
   faro 3 keys show "$T/c.hashes"
   has "$stderr" "is no file of a key or of tokens"
@@ -89,7 +89,7 @@ teardown() { faro_teardown; }
   faro 0 keys sign --out "$T/a"
   chmod 644 "$T/a.secret"
   faro 3 keys show "$T/a.secret"
-  has "$stderr" "must not be open to others: chmod 600 (mode is 644)"
+  has "$stderr" "must not be readable by others: chmod 600 (mode is 644)"
   chmod 600 "$T/a.secret"
   sed -i 's/.$/g/' "$T/a.secret"
   faro 3 keys show "$T/a.secret"

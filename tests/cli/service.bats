@@ -150,10 +150,10 @@ version() {
   faro 0 ledger explain --json --database "$T/analyzer.db"
   has "$output" '"delta":0.001,'
   faro 3 ledger explain --database "$T/shuffler.db"
-  has "$stderr" "shuffler.db is no database of an analyzer"
+  has "$stderr" "shuffler.db is not a database of an analyzer"
   faro 3 ledger explain --database "$T/1.yaml"
   faro 3 ledger explain --database "$T"
-  has "$stderr" "$T is a folder"
+  has "$stderr" "$T must be a plain file, not a folder"
   faro 3 ledger explain --url https://
   has "$stderr" "--url must be https:// or http:// and a host (got https://)"
   faro 2 ledger explain --url "$analyzer_url" --database "$T/analyzer.db"
@@ -206,14 +206,14 @@ shuffler_refused() {
 @test "settings: a shuffler refuses files of others before it has a campaign, and leaves nothing beside them" {
   campaign
   echo "not a database" >"$T/notes"
-  shuffler_refused "s|^state: .*|state: $T/notes|" "notes is no database of those who collect reports"
+  shuffler_refused "s|^state: .*|state: $T/notes|" "notes is not a database of a role that collects reports"
   gone "$T/notes.lock" && gone "$T/notes.campaign"
   role analyzer analyzer "$T/analyzer.yaml"
-  shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is no database of those who collect reports"
+  shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is not a database of a role that collects reports"
   gone "$T/analyzer.db.campaign"
-  shuffler_refused "s|^state: .*|state: $T|" "$T is a folder"
+  shuffler_refused "s|^state: .*|state: $T|" "$T must be a plain file, not a folder"
   shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be created in $T/nowhere: No such file"
-  shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must hold certificates in PEM"
+  shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must contain certificates in PEM"
   shuffler_refused "s|^analyzer: .*|analyzer: https://|" "analyzer must be https:// or http:// and a host (got https://)"
   : >"$T/empty" # becomes a state
   sed "s|^state: .*|state: $T/empty|" "$T/shuffler.yaml" >"$T/bad.yaml"
@@ -224,7 +224,7 @@ shuffler_refused() {
   campaign
   echo "no certificate" >"$T/notes"
   faro 3 client --config "$T/1.yaml" --authority "$T/notes" --check-config
-  has "$stderr" "authority $T/notes must hold certificates in PEM"
+  has "$stderr" "authority $T/notes must contain certificates in PEM"
   faro 3 client --config "$T/1.yaml" --state "$T/nowhere/state" --check-config
   has "$stderr" "state cannot be created in $T/nowhere: No such file"
   faro 0 client --config "$T/1.yaml" --state "$T/nowhere/state" --show --check-config
@@ -246,7 +246,7 @@ shuffler_refused() {
   has "$stderr" "database cannot be created in $T/nowhere"
   sed "s|^database: .*|database: $T|" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" "$T is a folder, and a database is a file"
+  has "$stderr" "$T must be a plain file, not a folder"
   sed "/^campaign:/,/^  contributions/d" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "analyzer.yaml: the section campaign is missing"

@@ -360,14 +360,14 @@ static void test_store__what_is_no_database_is_left_alone(void **state) {
   snprintf(command, sizeof command, "echo 'analyzer: https://example.org' >'%s'", path);
   assert_int_equal(system(command), 0);
   assert_int_equal(faro_store_open(&store, path, FARO_READ_WRITE, &text), FARO_INVALID);
-  assert_non_null(strstr(text.message, "is no database of an analyzer"));
+  assert_non_null(strstr(text.message, "is not a database of an analyzer"));
   assert_int_equal(faro_store_open(&store, path, FARO_READ_ONLY, &looked), FARO_INVALID);
   assert_no_lock(path);
   assert_int_equal(faro_store_open(&store, folder, FARO_READ_WRITE, &directory), FARO_INVALID);
-  assert_non_null(strstr(directory.message, "is a folder, and a database is a file"));
+  assert_non_null(strstr(directory.message, "must be a plain file, not a folder"));
   directory = (faro_error){0};
   assert_int_equal(faro_store_open(&store, folder, FARO_READ_ONLY, &directory), FARO_INVALID);
-  assert_non_null(strstr(directory.message, "is a folder"));
+  assert_non_null(strstr(directory.message, "not a folder"));
   assert_no_lock(folder);
   snprintf(command, sizeof command, ": >'%s'", path); /* an empty one becomes ours */
   assert_int_equal(system(command), 0);
@@ -383,11 +383,12 @@ static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
     const char *sql, *words;
     bool log;
   } foreign[] = {
-      {"CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')", "is no database of an analyzer", false},
+      {"CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')", "is not a database of an analyzer",
+       false},
       {"PRAGMA journal_mode = WAL; CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')",
-       "is no database of an analyzer", true},
+       "is not a database of an analyzer", true},
       {"CREATE TABLE later(x); PRAGMA application_id = 0x66614101; PRAGMA user_version = 99",
-       "a state of version 99", false},
+       "the state has version 99", false},
   };
   char folder[] = "/tmp/faro-foreign-XXXXXX";
   char command[64];
@@ -503,7 +504,7 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   assert_ok(faro_ledger_explain_rows(json, &out, error));
   faro_ledger_explain_end(json, &out);
   assert_non_null(strstr(out.data, "charged: 1 of the 10 releases"));
-  assert_non_null(strstr(out.data, "at most 2, no two in a batch"));
+  assert_non_null(strstr(out.data, "at most 2, at most one in each batch"));
   assert_non_null(strstr(out.data, "1 of 10"));
   assert_int_equal(json_object_set_new(json, "campaign", json_string("a\033[2Jb\xC2\x9B")), 0);
   faro_text_release(&out);
@@ -520,7 +521,7 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   close_scene(&s);
 }
 
-static void test_standing__rates_are_of_the_last_minute(void **state) {
+static void test_status__rates_are_of_the_last_minute(void **state) {
   (void)state;
   faro_rate rate = {.start = 100};
   assert_true(faro_rate_per_second(&rate, 200) == 0);
@@ -547,7 +548,7 @@ int main(void) {
       cmocka_unit_test(test_ledger__a_clients_spending_rises_to_the_claim),
       cmocka_unit_test(test_ledger__ends_at_the_claim_with_more_rounds_than_batches),
       cmocka_unit_test(test_ledger__is_explained_and_other_json_refused),
-      cmocka_unit_test(test_standing__rates_are_of_the_last_minute),
+      cmocka_unit_test(test_status__rates_are_of_the_last_minute),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,8 +285,8 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     bool bits;
     const char *sql, *message;
   } cases[] = {{true, "DELETE FROM totals", "totals are missing"},
-               {true, "UPDATE totals SET ones = zeroblob(8)", "another length"},
-               {false, "DELETE FROM bodies", "not as many bodies"}};
+               {true, "UPDATE totals SET ones = zeroblob(8)", "wrong length"},
+               {false, "DELETE FROM bodies", "the number of bodies is different"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     world w;
     if (cases[i].bits) begin_bits(&w, 5, 4);

@@ -62,7 +62,7 @@ static void handle_policy(void *context, faro_http_request *request) {
   analyzer_served *served = &((faro_analyzer *)context)->served;
   uint64_t after = 0;
   if (!query_number(request, "after", &after)) {
-    faro_http_refuse(request, 400, "after must be a version: a whole number");
+    faro_http_refuse(request, 400, "after must be a whole number (a version)");
     return;
   }
   const char *known = faro_http_header(request, "If-None-Match");
@@ -83,7 +83,7 @@ static void handle_policy(void *context, faro_http_request *request) {
 
 static void reply_json(faro_http_request *request, faro_status status, json_t *json,
                        const faro_error *error) {
-  char *text = status == FARO_OK ? faro_dump(json) : NULL;
+  char *text = status == FARO_OK ? faro_json_to_text(json) : NULL;
   const faro_http_answer answer = {
       .status = 200, .type = "application/json", .bytes = text, .length = text ? strlen(text) : 0};
   if (status != FARO_OK) faro_log_error("cannot-look", error);
@@ -99,7 +99,7 @@ static void handle_ledger(void *context, faro_http_request *request) {
   json_t *json = NULL;
   uint64_t from = 0;
   if (!query_number(request, "from", &from)) {
-    faro_http_refuse(request, 400, "from must be a batch: a whole number");
+    faro_http_refuse(request, 400, "from must be a whole number (a batch)");
     return;
   }
   pthread_mutex_lock(&a->reader.mutex);
@@ -151,7 +151,7 @@ void faro_analyzer_set_routes(faro_analyzer *a) {
   _Static_assert(sizeof all <= sizeof a->routes, "there is room for all routes");
   memcpy(a->routes, all, sizeof all);
   a->route_count = sizeof all / sizeof *all;
-  if (a->intake) /* then nobody sends batches */
+  if (a->intake) /* no shuffler, so no batches */
     a->routes[a->route_count - 1] = (faro_http_route){"POST", "/v1/reports", handle_reports, 0, NULL};
   faro_page_make(&a->page);
 }

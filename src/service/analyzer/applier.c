@@ -10,7 +10,7 @@
 #include "base/abort.h"
 #include "service/analyzer/campaign_ledger.h"
 
-enum { PRINT = 16 }; /* bytes of the hash of a sealed body */
+enum { PRINT = 16 }; /* bytes of a hash of a sealed body */
 
 typedef struct print {
   unsigned char hash[PRINT];
@@ -26,15 +26,16 @@ struct faro_applier {
   faro_store_state state; /* as in the store */
   faro_learning_view view;
   uint64_t spoiled;
-  bool stale;           /* the learning is not what is durable: a batch failed, and so did going back */
-  size_t entries, body; /* numbers of a message; bytes of a sealed one */
-  int64_t *messages;    /* of a batch, as the release reads them */
-  bool gathered;        /* there is something in them */
-  print *prints;        /* of its bodies; NULL where nothing is sealed */
+  bool stale;        /* `learning` differs from the store: a batch failed, and so did restoring */
+  size_t entries;    /* numbers in a message */
+  size_t body;       /* bytes of a sealed message */
+  int64_t *messages; /* a batch, as the release reads it */
+  bool gathered;     /* `messages` is not empty */
+  print *prints;     /* hashes of its bodies; NULL if nothing is sealed */
 };
 
 static bool sealed(const faro_campaign *c) { return faro_campaign_form(c) != FARO_WIRE_BITS; }
-/* Batches of the campaign in one of the shuffler's. */
+/* Campaign batches in one batch of the shuffler. */
 static uint64_t unit_of(const faro_campaign *c, size_t shuffler) {
   return c->task[shuffler].size / c->params.batch;
 }
@@ -51,10 +52,10 @@ static faro_status allocate(faro_applier *a, faro_error *error) {
   a->messages = calloc(rows * a->entries, sizeof *a->messages);
   a->prints = sealed(c) ? calloc(rows, sizeof *a->prints) : NULL;
   if (a->messages && (a->prints || !sealed(c))) return FARO_OK;
-  return faro_fail(error, FARO_MEMORY, "cannot hold a batch of %zu messages", rows);
+  return faro_fail(error, FARO_MEMORY, "cannot allocate a batch of %zu messages", rows);
 }
 
-/* The policy document that belongs to the learning's state. */
+/* Signs the current policy. */
 static faro_status sign_policy(const faro_applier *a, faro_blob *policy, faro_error *error) {
   const faro_policy current = faro_learning_policy(a->learning);
   char *text = NULL;
@@ -64,7 +65,7 @@ static faro_status sign_policy(const faro_applier *a, faro_blob *policy, faro_er
   return status;
 }
 
-/* Version 1, from nothing: no batch, no debit. */
+/* Stores version 1, which uses no batch and is not debited. */
 static faro_status begin(faro_applier *a, faro_error *error) {
   faro_store_state state = {0};
   faro_status status = faro_learning_save(a->learning, &state.release.bytes, &state.release.length, error);
@@ -78,7 +79,7 @@ static faro_status begin(faro_applier *a, faro_error *error) {
   return FARO_OK;
 }
 
-/* The last durable state, in memory. */
+/* Loads the last durable state. */
 static faro_status restore(faro_applier *a, faro_error *error) {
   faro_store_state state = {0};
   faro_learning *learning = NULL;
@@ -87,7 +88,7 @@ static faro_status restore(faro_applier *a, faro_error *error) {
     status = faro_learning_create(&learning, a->campaign, state.release.bytes, state.release.length, error);
   if (status == FARO_OK && faro_learning_batches(learning) != state.batches)
     status = faro_fail(error, FARO_INVALID,
-                       "the state is damaged: it has %" PRIu64 " batches, its release %" PRIu64,
+                       "the state is damaged: it has %" PRIu64 " batches, but its release has %" PRIu64,
                        state.batches, faro_learning_batches(learning));
   if (status != FARO_OK) {
     faro_learning_destroy(learning);
@@ -105,7 +106,7 @@ static faro_status restore(faro_applier *a, faro_error *error) {
 faro_status faro_applier_create(faro_applier **applier, faro_store *store, const faro_campaign *campaign,
                                 const faro_applier_keys *keys, faro_error *error) {
   faro_applier *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the analyzer's state");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
   *made = (faro_applier){.store = store, .campaign = campaign, .keys = keys};
   faro_status status = allocate(made, error);
   if (status == FARO_OK) status = faro_secure_open(&made->secure, error);
@@ -127,7 +128,7 @@ void faro_applier_destroy(faro_applier *applier) {
 
 /* Receiving. */
 
-/* How many of the shuffler's are applied. */
+/* How many batches of the shuffler are in the first `batches` of the campaign. */
 static uint64_t taken_of(const faro_applier *a, size_t shuffler, uint64_t batches) {
   return batches / unit_of(a->campaign, shuffler);
 }
@@ -144,12 +145,13 @@ static faro_status place(faro_applier *a, const faro_batch *batch, faro_receipt 
   if (batch->number + 1 == next && memcmp(hash, last, sizeof hash) == 0) return FARO_OK;
   *receipt = FARO_RECEIPT_UNASKED;
   if (batch->number != next) {
-    (void)faro_fail(
-        error, FARO_INVALID, "batch must be %" PRIu64 ", the next of this shuffler (got %" PRIu64 ")%s", next,
-        batch->number,
-        batch->number > next ? ": batches are missing here that the shuffler has handed over; was an "
-                               "old copy of the analyzer's database restored?"
-                             : "");
+    (void)faro_fail(error, FARO_INVALID,
+                    "batch must be %" PRIu64 ", the next of this shuffler (got %" PRIu64 ")%s", next,
+                    batch->number,
+                    batch->number > next
+                        ? ": the shuffler has handed over batches that are missing here; perhaps an old copy "
+                          "of the analyzer's database was restored"
+                        : "");
     return FARO_OK;
   }
   *receipt = FARO_RECEIPT_FULL;
@@ -188,7 +190,7 @@ static int by_hash(const void *a, const void *b) {
 
 static int hash_only(const void *a, const void *b) { return memcmp(a, b, PRINT); }
 
-/* As a report of nothing: the middle of what an entry may be is zero, of counts too. */
+/* Replaces a message by zeros: zero is the middle of the range of an entry, for counts too. */
 static void spoil(faro_applier *a, size_t index) {
   const int64_t least = a->campaign->least[0];
   const int64_t zero = least + (a->campaign->most[0] - least) / 2;
@@ -196,7 +198,7 @@ static void spoil(faro_applier *a, size_t index) {
   a->spoiled++;
 }
 
-/* A box that is no report of ours is spoiled; one that cannot be opened for want of memory is tried again. */
+/* A box that is not a report of this campaign is spoiled. If memory is out, the batch is tried again. */
 static faro_status unseal(faro_applier *a, size_t index, const unsigned char *body, faro_error *error) {
   int64_t *numbers = a->messages + index * a->entries;
   faro_error why = {0};
@@ -206,9 +208,9 @@ static faro_status unseal(faro_applier *a, size_t index, const unsigned char *bo
   return FARO_OK;
 }
 
-/* Whoever copies another client's sealed body would count that client twice. Copies of older ones are not known here: a
- * box says nothing of its time, so that boxes cannot be told apart. What refuses a client's own report for a second time
- * are sequence numbers, where reports are admitted. */
+/* A copy of another client's sealed body would count that client twice. Copies of bodies older than the last batch cannot be
+ * recognized here: a box does not say when it was made, so that boxes cannot be told apart. A client's own repetitions are
+ * refused by their sequence numbers, when reports are accepted. */
 static faro_status unseal_all(faro_applier *a, const unsigned char *bodies, faro_error *error) {
   const size_t count = a->campaign->params.batch;
   for (size_t i = 0; i < count; i++) {
@@ -228,13 +230,13 @@ static faro_status unseal_all(faro_applier *a, const unsigned char *bodies, faro
   return status;
 }
 
-/* One shuffler's totals, as the release reads them. */
+/* Reads one shuffler's totals. */
 static void read_totals(faro_applier *a, size_t row, const unsigned char *body) {
   for (size_t i = 0; i < a->entries; i++)
     a->messages[row * a->entries + i] = (int64_t)faro_load64(body + 8 * i);
 }
 
-/* Reads all that is due into `messages`; false when something has not come yet. */
+/* Reads all that the next batch needs into `messages`; *whole is false if something has not arrived yet. */
 static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *error) {
   faro_status status = FARO_OK;
   *whole = true;
@@ -247,7 +249,7 @@ static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *
     *whole = body.bytes != NULL;
     const size_t length = sealed(a->campaign) ? a->campaign->params.batch * a->body : 8 * a->entries;
     if (status == FARO_OK && *whole && body.length != length)
-      status = faro_fail(error, FARO_INVALID, "the state is damaged: a batch of %zu bytes, not %zu",
+      status = faro_fail(error, FARO_INVALID, "the state is damaged: a batch has %zu bytes instead of %zu",
                          body.length, length);
     if (status == FARO_OK && *whole) {
       a->gathered = true;
@@ -260,18 +262,18 @@ static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *
   return status;
 }
 
-/* Hashes of this batch's bodies, sorted, for the next one. */
+/* Keeps the sorted hashes of this batch's bodies, to find copies in the next one. */
 static faro_status keep_prints(const faro_applier *a, faro_blob *seen, faro_error *error) {
   if (!a->prints) return FARO_OK;
   const size_t count = a->campaign->params.batch;
   seen->bytes = malloc(count * PRINT);
-  if (!seen->bytes) return faro_fail(error, FARO_MEMORY, "cannot hold the hashes of a batch");
+  if (!seen->bytes) return faro_fail(error, FARO_MEMORY, "cannot allocate the hashes of a batch");
   seen->length = count * PRINT;
   for (size_t i = 0; i < count; i++) memcpy(seen->bytes + i * PRINT, a->prints[i].hash, PRINT);
   return FARO_OK;
 }
 
-/* The debit is in the transaction before anything is computed, and nothing is shown before the commit. */
+/* The debit is in the transaction before anything is computed, and nothing is published before the commit. */
 static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, faro_error *error) {
   const faro_campaign *c = a->campaign;
   const faro_debit debit = faro_ledger_debit(c, faro_learning_release(a->learning), a->state.batches);
@@ -312,10 +314,10 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
   if (ready) status = apply(a, rows, &next, error);
   if (a->gathered) sodium_memzero(a->messages, rows * a->entries * sizeof *a->messages);
   if (!ready) return status;
-  if (status != FARO_OK) { /* back to what is durable, the release and its noise with it */
+  if (status != FARO_OK) { /* go back to the durable state, with the release and its noise */
     faro_store_rollback(a->store);
     faro_store_state_clear(&next);
-    a->stale = restore(a, NULL) != FARO_OK; /* then the next step begins with it */
+    a->stale = restore(a, NULL) != FARO_OK; /* then the next step starts with restoring */
     return status;
   }
   faro_store_state_clear(&a->state);

@@ -1,4 +1,4 @@
-/* ledger: see the header. */
+/* campaign_ledger: see the header. */
 #include "service/analyzer/campaign_ledger.h"
 
 #include <inttypes.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Rounds of one client that `batches` batches can hold. */
+/* How many rounds of one client can be in this many batches. */
 static uint64_t rounds_of(const faro_claim *claim, uint64_t batches) {
   if (claim->level == FARO_LEVEL_EVENT) return 1;
   return batches < claim->contributions ? batches : claim->contributions;
 }
 
-/* Of the R = min(M0, batches) rounds that the noise is made for, m cost at most m / R of mu^2, in every release that
- * travels (kind->splits) and has a Gaussian that dominates it; the others are charged whole with the first round. */
+/* The noise is made for R = min(M0, batches) rounds. If a Gaussian with parameter mu dominates the release, m of them cost
+ * at most m / R of mu^2. Other releases are charged in full with the first round. */
 static double epsilon_of(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
   double mu = 0;
   double slack = 0;
@@ -65,7 +65,7 @@ static json_t *rows_json(const faro_debit *debits, size_t count) {
   return rows;
 }
 
-/* The last line says how much is charged in all. */
+/* The last entry says how much is charged in all. */
 static faro_status last_debit(faro_store *store, faro_debit *last, faro_error *error) {
   faro_store_state state;
   size_t one = 1;
@@ -82,7 +82,7 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
   faro_debit last;
   size_t count = FARO_LEDGER_ROWS;
   faro_debit *debits = calloc(FARO_LEDGER_ROWS, sizeof *debits);
-  if (!debits) return faro_fail(error, FARO_MEMORY, "cannot hold the ledger");
+  if (!debits) return faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
   faro_status status = last_debit(store, &last, error);
   if (status == FARO_OK) status = faro_store_debits(store, from, debits, &count, error);
   if (status == FARO_OK) {
@@ -92,7 +92,7 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
                   "batches", "charged", (json_int_t)last.charged, "allowed", (json_int_t)campaign->batches,
                   "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds", (json_int_t)last.rounds,
                   "batch", (json_int_t)campaign->params.batch, "rows", rows_json(debits, count));
-    if (!*json) status = faro_fail(error, FARO_MEMORY, "cannot hold the ledger");
+    if (!*json) status = faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
   }
   free(debits);
   return status;
@@ -100,7 +100,7 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
 
 /* In words. */
 
-/* From whoever answers at the address: not to be shown as it is. */
+/* Text from the server that answered, made printable. */
 typedef struct words {
   char campaign[FARO_SHOWN], release[FARO_SHOWN], trust[FARO_SHOWN], view[FARO_SHOWN], level[FARO_SHOWN],
       by[FARO_SHOWN];
@@ -122,7 +122,7 @@ static faro_status unpack(json_t *json, words *w, faro_error *error) {
       "batches", "charged", &w->charged, "allowed", &w->allowed, "spent", "epsilon", &w->spent_epsilon,
       "delta", &w->spent_delta, "rounds", &w->rounds, "batch", &w->batch);
   if (result != 0)
-    return faro_fail(error, FARO_INVALID, "this is no ledger of faro: %s",
+    return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: %s",
                      faro_printable(where.text, reason, sizeof reason));
   char *const out[TEXTS] = {w->campaign, w->release, w->trust, w->view, w->level, w->by};
   for (size_t i = 0; i < TEXTS; i++) (void)faro_printable(text[i], out[i], FARO_SHOWN);
@@ -136,22 +136,23 @@ faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *e
   const bool users = strcmp(w.level, "user") == 0;
   faro_text_add(out, "campaign %s: %s, batches of %" JSON_INTEGER_FORMAT " reports\n", w.campaign, w.release,
                 w.batch);
-  faro_text_add(out, "promise: (%g, %g), %s: %s\n", w.epsilon, w.delta, w.proven ? "proven" : "not proven",
+  faro_text_add(out, "guarantee: (%g, %g), %s: %s\n", w.epsilon, w.delta, w.proven ? "proven" : "not proven",
                 w.by);
-  faro_text_add(out, "  trust %s: whoever sees %s can tell this little of any one client\n", w.trust, w.view);
+  faro_text_add(out, "  trust %s: this bounds what an observer of %s can learn about any client\n", w.trust,
+                w.view);
   if (users)
     faro_text_add(out,
                   "  user level: all reports of a client together, at most %" JSON_INTEGER_FORMAT
-                  ", no two in a batch\n",
+                  ", at most one in each batch\n",
                   w.contributions);
   else faro_text_add(out, "  event level: each report by itself\n");
   faro_text_add(out,
                 "charged: %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
-                " releases that the noise was made for (%.1f%%)\n",
+                " releases that the budget allows (%.1f%%)\n",
                 w.charged, w.allowed, w.allowed ? 100 * (double)w.charged / (double)w.allowed : 0);
   if (w.charged > 0)
-    faro_text_add(out, "spent: no %s more than (%.4g, %g)\n",
-                  users ? "client has spent" : "report has cost its client", w.spent_epsilon, w.spent_delta);
+    faro_text_add(out, "spent: at most (%.4g, %g) %s\n", w.spent_epsilon, w.spent_delta,
+                  users ? "by any client" : "for any report");
   else faro_text_add(out, "spent: nothing yet\n");
   faro_text_add(out, "\n%8s %8s %10s %14s %20s  %s\n", "batch", "version", "reports", "charged",
                 "any client so far", "when");
@@ -162,7 +163,7 @@ faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *e
   const json_t *rows = json_object_get(json, "rows");
   json_int_t allowed = 0;
   if (!json_is_array(rows) || json_unpack(json, "{s{sI}}", "batches", "allowed", &allowed) != 0)
-    return faro_fail(error, FARO_INVALID, "this is no ledger of faro: it has no rows");
+    return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: it has no rows");
   size_t i = 0;
   json_t *row = NULL;
   json_array_foreach(rows, i, row) {
@@ -171,7 +172,7 @@ faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *e
     const char *when = NULL;
     if (json_unpack(row, "{sI sI sI sF sF sI ss}", "batch", &batch, "version", &version, "users", &users,
                     "epsilon", &epsilon, "delta", &delta, "charged", &charged, "when", &when) != 0)
-      return faro_fail(error, FARO_INVALID, "this is no ledger of faro: row %zu lacks a number", i + 1);
+      return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: row %zu is not complete", i + 1);
     char share[48];
     char pair[48];
     char time[25];
@@ -189,13 +190,15 @@ void faro_ledger_explain_end(json_t *json, faro_text *out) {
   if (unpack(json, &w, NULL) != FARO_OK || w.charged == 0) return;
   if (strcmp(w.level, "user") == 0)
     faro_text_add(out,
-                  "\nA batch spends of the clients in it, and of nobody else; who was in none has spent "
-                  "nothing. After\n"
-                  "b batches a client can have been in at most min(b, %" JSON_INTEGER_FORMAT
+                  "\nA batch spends budget of the clients in it only. A client that was in no batch has "
+                  "spent nothing.\n"
+                  "After b batches a client can have been in at most min(b, %" JSON_INTEGER_FORMAT
                   ") of them: that is the bound above.\n",
                   w.contributions);
   else
-    faro_text_add(out, "\nA report is in one batch, and costs its client what is promised, however many "
-                       "batches follow; who has\n"
-                       "sent several has spent for each of them. Who was in no batch has spent nothing.\n");
+    faro_text_add(
+        out,
+        "\nA report is in one batch and costs its client the guarantee above, however many batches follow.\n"
+        "A client that has sent several reports has spent it for each of them. A client that was in no "
+        "batch\nhas spent nothing.\n");
 }

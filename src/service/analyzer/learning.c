@@ -55,20 +55,19 @@ static void learn(faro_learning *l) {
 static faro_status build(faro_learning *l, const void *state, size_t length, faro_error *error) {
   const faro_campaign *c = l->campaign;
   faro_status status = faro_release_create(&l->release, c->release, &c->contribution, &c->params, error);
-  if (status == FARO_OK) /* where the noise is not drawn here, there is nothing to prepare for it */
+  if (status == FARO_OK) /* if the noise is not drawn here, no tables are needed */
     status = faro_release_kind_trust(c->release) == FARO_TRUST_JOINT ? faro_release_prepare(l->release, error)
                                                                      : faro_release_vouch(l->release, error);
   if (status == FARO_OK && state) status = faro_release_load(l->release, state, length, error);
   if (status == FARO_OK) status = set_learner(l, error);
-  if (status == FARO_OK && faro_learning_batches(l) > 0)
-    learn(l); /* its policy follows from the sums alone */
+  if (status == FARO_OK && faro_learning_batches(l) > 0) learn(l); /* the policy depends on the sums only */
   return status;
 }
 
 faro_status faro_learning_create(faro_learning **learning, const faro_campaign *campaign, const void *state,
                                  size_t length, faro_error *error) {
   faro_learning *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the learner");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the learner");
   made->campaign = campaign;
   const faro_status status = build(made, state, length, error);
   if (status == FARO_OK) *learning = made;
@@ -87,7 +86,7 @@ faro_status faro_learning_save(const faro_learning *learning, unsigned char **st
                                faro_error *error) {
   const size_t size = faro_release_state_size(learning->release);
   unsigned char *bytes = malloc(size + 1);
-  if (!bytes) return faro_fail(error, FARO_MEMORY, "cannot hold the release's state");
+  if (!bytes) return faro_fail(error, FARO_MEMORY, "cannot allocate the release's state");
   const faro_status status = faro_release_save(learning->release, bytes, error);
   if (status != FARO_OK) {
     free(bytes);
@@ -139,7 +138,7 @@ faro_learning_view faro_learning_snapshot(const faro_learning *learning) {
   const faro_policy *policy = faro_learner_policy(learning->learner);
   const size_t d = policy->dimension;
   const double users = (double)s.users;
-  double trace = 0; /* of V^-1 = W' W */
+  double trace = 0; /* trace of V^-1 = W' W */
   for (size_t i = 0; i < faro_packed(d); i++) trace += policy->w[i] * policy->w[i];
   return (faro_learning_view){.users = s.users,
                               .last = s.sum[faro_packed(d) + d - 1] / users,

@@ -13,7 +13,7 @@ static const unsigned char html[] = {
 
 enum { HASH_SIZE = 48 };
 
-/* SHA-256, in base64, of what stands between two tags. */
+/* SHA-256 in base64 of the text between two tags. */
 static void hash_between(const char *open, const char *close, char out[static HASH_SIZE]) {
   unsigned char hash[crypto_hash_sha256_BYTES];
   const char *from = strstr((const char *)html, open);

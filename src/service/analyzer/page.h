@@ -1,4 +1,4 @@
-/* page: the dashboard: one file that fetches nothing but /v1/status.json. */
+/* page: the dashboard: one HTML file that fetches /v1/status.json and nothing else. */
 #ifndef FARO_SERVICE_ANALYZER_PAGE_H
 #define FARO_SERVICE_ANALYZER_PAGE_H
 
@@ -7,7 +7,7 @@
 typedef struct faro_page {
   const char *html;
   size_t length;
-  char policy[400]; /* Content-Security-Policy: its own style and script by their hashes, and this server */
+  char policy[400]; /* Content-Security-Policy: allows its own style and script, by hash, and this server */
 } faro_page;
 
 void faro_page_make(faro_page *page);

@@ -1,11 +1,11 @@
 /* store: see the header.
  *
- *   campaign   one row: the signed document, and who signed it
+ *   campaign   one row: the signed document and the key that signed it
  *   state      one row: release and policy after `batches` batches
- *   inbox      batches that came and are not applied yet
- *   shuffler   what is expected next of each, and the hash of what came last: a repetition is known by it
- *   ledger     one row a batch, written in the transaction that applies it
- *   history    what was public about learning then */
+ *   inbox      batches that arrived and are not applied yet
+ *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize repetitions
+ *   ledger     one row per batch, written in the transaction that applies it
+ *   history    what was public about learning at that time */
 #include "service/analyzer/store.h"
 
 #include <stdio.h>
@@ -85,7 +85,7 @@ static faro_status prepare(faro_store *s, faro_error *error) {
 
 faro_status faro_store_open(faro_store **store, const char *path, faro_access mode, faro_error *error) {
   faro_store *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold the analyzer's state");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
   faro_status status = faro_database_open(&made->database, path, &KIND, mode, error);
   if (status == FARO_OK) status = prepare(made, error);
   if (status == FARO_OK) *store = made;
@@ -99,14 +99,14 @@ void faro_store_close(faro_store *store) {
   free(store);
 }
 
-/* A copy of column i; NULL stays NULL. */
+/* Copies column i; NULL stays NULL. */
 static faro_status take_blob(sqlite3_stmt *statement, int i, faro_blob *blob, faro_error *error) {
   const int length = sqlite3_column_bytes(statement, i);
   const void *bytes = sqlite3_column_blob(statement, i);
   *blob = (faro_blob){0};
   if (!bytes) return FARO_OK;
-  blob->bytes = malloc((size_t)length + 1); /* an empty one is not NULL */
-  if (!blob->bytes) return faro_fail(error, FARO_MEMORY, "cannot hold %d bytes of the state", length);
+  blob->bytes = malloc((size_t)length + 1); /* an empty blob is not NULL */
+  if (!blob->bytes) return faro_fail(error, FARO_MEMORY, "cannot allocate %d bytes of the state", length);
   memcpy(blob->bytes, bytes, (size_t)length);
   blob->length = (size_t)length;
   return FARO_OK;
@@ -115,13 +115,13 @@ static faro_status take_blob(sqlite3_stmt *statement, int i, faro_blob *blob, fa
 static faro_status fixed_blob(sqlite3_stmt *statement, int i, unsigned char *out, size_t length,
                               faro_error *error) {
   if (sqlite3_column_bytes(statement, i) != (int)length)
-    return faro_fail(error, FARO_INVALID, "the state is damaged: %d bytes where %zu belong",
+    return faro_fail(error, FARO_INVALID, "the state is damaged: %d bytes instead of %zu",
                      sqlite3_column_bytes(statement, i), length);
   memcpy(out, sqlite3_column_blob(statement, i), length);
   return FARO_OK;
 }
 
-/* One row of one number. */
+/* Reads one number. */
 static faro_status one_number(faro_store *s, int which, uint64_t *number, faro_error *error) {
   bool row = false;
   const faro_status status = faro_database_step(s->database, s->statement[which], &row, error, "");

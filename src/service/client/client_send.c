@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "service/state/spool.h"
 #include "wire/wire.h"
 
-enum { URL = FARO_URL_MAX + 64, SHOWN = 120, PATIENCE = 60 /* seconds */ };
-static const double KNOCKING = 5;
+enum { URL = FARO_URL_MAX + 64, SHOWN = 120 };
+static const double BUSY_PATIENCE = 60; /* seconds, while the analyzer asks to come back later */
+static const double DOWN_PATIENCE = 5;  /* seconds, while nobody listens */
 
-/* An address and a path of it, whether or not the address ends with a slash. */
+/* Joins an address and a path, whether or not the address ends with a slash. */
 static const char *join(const char *address, const char *path, char url[static URL]) {
   const size_t length = strlen(address);
   snprintf(url, URL, "%.*s%s", (int)(length > 0 && address[length - 1] == '/' ? length - 1 : length), address,
@@ -20,14 +22,13 @@ static const char *join(const char *address, const char *path, char url[static U
   return url;
 }
 
-/* A message as a terminal may have it: a server chooses bytes, names in certificates, keys in documents. */
+/* Makes a message printable: the server chose some of its bytes. */
 static faro_status plain(faro_status status, faro_error *error) {
-  for (char *c = error && status != FARO_OK ? error->message : ""; *c; c++)
-    if (*c < ' ' || *c > '~') *c = '?';
+  if (error && status != FARO_OK) (void)faro_printable(error->message, error->message, sizeof error->message);
   return status;
 }
 
-/* Whoever is asked to come back later does, for a minute in all; and where nobody listens yet, for some seconds. */
+/* Asks again as long as the analyzer says so, and for some seconds if nobody listens yet. */
 static faro_status get_patiently(faro_sender *sender, const char *url, faro_sent *sent, faro_error *error) {
   const double start = faro_clock();
   faro_backoff backoff = {0};
@@ -36,7 +37,7 @@ static faro_status get_patiently(faro_sender *sender, const char *url, faro_sent
     const faro_status status = faro_send_get(sender, url, sent, &inner);
     const bool nobody = status != FARO_OK && faro_sender_refused(sender);
     const double later = status == FARO_OK ? faro_sent_later(sent) : nobody ? faro_backoff_next(&backoff) : 0;
-    if (later == 0 || faro_clock() + later > start + (nobody ? KNOCKING : PATIENCE))
+    if (later == 0 || faro_clock() + later > start + (nobody ? DOWN_PATIENCE : BUSY_PATIENCE))
       return status == FARO_OK ? status : faro_fail(error, status, "%s", inner.message);
     faro_sleep(later);
   }
@@ -75,10 +76,10 @@ static const char *verdict_text(unsigned verdict) {
       FARO_VERDICT_LIST(X)
 #undef X
   };
-  return verdict < FARO_VERDICT_COUNT ? texts[verdict] : "an answer that is not known";
+  return verdict < FARO_VERDICT_COUNT ? texts[verdict] : "unknown answer";
 }
 
-/* Of {"error": text}. A body that could not be read as reports at all has a text of its own. */
+/* Finds the verdict whose text is in {"error": text}. A body that is not made of reports has a text of its own. */
 static faro_verdict verdict_of(const faro_sent *sent) {
   unsigned verdict = FARO_VERDICT_CAMPAIGN;
   while (verdict < FARO_VERDICT_COUNT && !strstr(sent->bytes, verdict_text(verdict))) verdict++;
@@ -86,7 +87,7 @@ static faro_verdict verdict_of(const faro_sent *sent) {
                                                               : (faro_verdict)verdict;
 }
 
-/* All of a post were refused, for one reason: the body says which. */
+/* All parts of a post were refused for one reason, which the body names. */
 static faro_status refused(const faro_sent *sent, const char *url, size_t count, unsigned char *answers,
                            faro_error *error) {
   const faro_verdict answer = verdict_of(sent);
@@ -106,7 +107,7 @@ static faro_status post(faro_sender *sender, const char *target, const void *par
   if (sent.status >= 400 && sent.status < 500) return refused(&sent, target, count, answers, error);
   if (sent.status != 200 || sent.length != count)
     return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", target, sent.status, SHOWN,
-                     sent.status == 200 ? "not one byte for each report" : sent.bytes);
+                     sent.status == 200 ? "there must be one byte per report" : sent.bytes);
   memcpy(answers, sent.bytes, count);
   return FARO_OK;
 }

@@ -16,7 +16,7 @@ const char *const faro_client_levels[] = {"event", "user", NULL};
 
 faro_status faro_client_settings_load(faro_client_settings *settings, const char *path, faro_error *error) {
   static const faro_config_key keys[] = {
-      TEXT("analyzer", analyzer, "its address"),
+      TEXT("analyzer", analyzer, "the address of the analyzer"),
       {.name = "key",
        .type = FARO_CONFIG_KEY,
        .offset = offsetof(faro_client_settings, key),
@@ -25,18 +25,18 @@ faro_status faro_client_settings_load(faro_client_settings *settings, const char
        .help = "the analyzer's public key"},
       TEXT("token", token, "a file with one token"),
       TEXT("state", state, "a file for campaign, sequence number and policy version"),
-      TEXT("authority", authority, "certificates that are trusted"),
+      TEXT("authority", authority, "certificates to trust"),
       {.name = "epsilon",
        .type = FARO_CONFIG_REAL,
        .offset = offsetof(faro_client_settings, epsilon),
        .most = 1000,
        .above = true,
-       .help = "the most that is accepted"},
+       .help = "the greatest value that is accepted"},
       {.name = "delta",
        .type = FARO_CONFIG_REAL,
        .offset = offsetof(faro_client_settings, delta),
        .most = 0.999,
-       .help = "the most that is accepted"},
+       .help = "the greatest value that is accepted"},
       {.name = "trust",
        .type = FARO_CONFIG_CHOICE,
        .offset = offsetof(faro_client_settings, trust),
@@ -49,7 +49,7 @@ faro_status faro_client_settings_load(faro_client_settings *settings, const char
        .type = FARO_CONFIG_REAL,
        .offset = offsetof(faro_client_settings, honest),
        .most = 1,
-       .help = "the most that is accepted"},
+       .help = "the greatest value that is accepted"},
       {.name = "insecure", .type = FARO_CONFIG_FLAG, .offset = offsetof(faro_client_settings, insecure)},
   };
   const faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, settings, error);

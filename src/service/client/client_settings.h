@@ -6,18 +6,18 @@
 
 enum { FARO_CLIENT_PATH = 1024 };
 
-/* In the file, for example:
+/* An example:
  *
  *   analyzer: http://127.0.0.1:8400
  *   key: 64 hexadecimal digits       # the analyzer's public key, pinned
  *   token: /etc/faro/my.token        # a file with one token
- *   state: /var/lib/faro/client      # campaign, sequence number and policy version, over restarts
- *   epsilon: 1                       # the floor: campaigns that promise less are refused
+ *   state: /var/lib/faro/client      # campaign, sequence number and policy version, kept over restarts
+ *   epsilon: 1                       # the minimum: campaigns that promise less are refused
  *   delta: 1e-6
  *   trust: shuffle                   # local, shuffle, concurrent or joint
  *   level: user                      # or event
- *   honest: 0.9                      # the most of a batch that the noise may count on; 0: any
- *   insecure: false                  # true: plain http:// beyond this machine */
+ *   honest: 0.9                      # greatest share of a batch whose noise may be counted on; 0: any
+ *   insecure: false                  # true allows plain http:// beyond this machine */
 typedef struct faro_client_settings {
   char analyzer[FARO_URL_MAX + 1];
   unsigned char key[FARO_KEY_BYTES];
@@ -26,7 +26,7 @@ typedef struct faro_client_settings {
       authority[FARO_CLIENT_PATH];
   double epsilon, delta, honest;
   bool insecure;
-  size_t trust, level; /* index in the words below */
+  size_t trust, level; /* indices in the words below */
 } faro_client_settings;
 
 extern const char *const faro_client_trusts[]; /* end with NULL */

@@ -1,4 +1,4 @@
-/* guard: see the header. libmicrohttpd's timeout is for silence only; this one is for whole requests. */
+/* guard: see the header. libmicrohttpd only has a timeout for silence; this one is for whole requests. */
 #include "service/http/guard.h"
 
 #include <pthread.h>
@@ -12,8 +12,8 @@
 
 typedef struct guarded {
   int socket;
-  double since; /* waiting for a request from then on; < 0: one is being answered */
-  double more;  /* seconds beyond the guard's that this request may take */
+  double since; /* since when it waits for a request; negative: a request is being answered */
+  double more;  /* extra seconds that this request may take */
   struct guarded *next, *previous;
 } guarded;
 
@@ -31,7 +31,7 @@ struct faro_guard {
 static void cut_off(const faro_guard *guard, const guarded *connection) {
   static const char late[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
   if (guard->plain) (void)send(connection->socket, late, sizeof late - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-  shutdown(connection->socket, SHUT_RDWR); /* the server sees the end and closes it */
+  shutdown(connection->socket, SHUT_RDWR); /* the server notices and closes it */
 }
 
 static void look(faro_guard *guard) {
@@ -58,7 +58,7 @@ static void *watch(void *context) {
 faro_status faro_guard_create(faro_guard **guard, double seconds, bool plain, void (*tick)(void *context),
                               void *context, faro_error *error) {
   faro_guard *made = calloc(1, sizeof *made);
-  if (!made) return faro_fail(error, FARO_MEMORY, "cannot hold a guard");
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate a guard");
   made->seconds = seconds;
   made->plain = plain;
   made->tick = tick;
@@ -86,7 +86,7 @@ static void enter(faro_guard *guard, struct MHD_Connection *connection, void **p
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   guarded *c = info ? calloc(1, sizeof *c) : NULL;
-  *place = c; /* without memory it is not watched; silence still ends it */
+  *place = c; /* out of memory: it is not watched; silence still ends it */
   if (!c) return;
   c->socket = info->connect_fd;
   c->since = faro_clock();
@@ -106,7 +106,7 @@ void faro_guard_connection(void *guard, struct MHD_Connection *connection, void 
   }
   guarded *c = *place;
   if (!c) return;
-  pthread_mutex_lock(&g->mutex); /* the socket is closed after this: nobody else can have its number yet */
+  pthread_mutex_lock(&g->mutex); /* the socket is closed later, so nobody else has its number yet */
   c->next->previous = c->previous;
   c->previous->next = c->next;
   pthread_mutex_unlock(&g->mutex);

@@ -1,4 +1,5 @@
-/* guard: ends connections whose request takes too long to arrive, however busily they trickle, and ticks. */
+/* guard: ends connections whose request takes too long to arrive, even if bytes keep coming. It also calls back at regular
+ * intervals. */
 #ifndef FARO_SERVICE_HTTP_GUARD_H
 #define FARO_SERVICE_HTTP_GUARD_H
 
@@ -7,7 +8,7 @@
 
 typedef struct faro_guard faro_guard;
 
-/* Ten times a second `tick` is called. `plain`: a connection that is cut off is told 408 first (TLS cannot be). */
+/* Calls `tick` ten times a second. `plain`: the server has no TLS, so a connection that is cut off gets 408 first. */
 faro_status faro_guard_create(faro_guard **guard, double seconds, bool plain, void (*tick)(void *context),
                               void *context, faro_error *error) FARO_WARN_UNUSED;
 void faro_guard_destroy(faro_guard *guard);
@@ -15,10 +16,10 @@ void faro_guard_destroy(faro_guard *guard);
 /* For MHD_OPTION_NOTIFY_CONNECTION. */
 void faro_guard_connection(void *guard, struct MHD_Connection *connection, void **place,
                            enum MHD_ConnectionNotificationCode code);
-/* A body of so many bytes was announced: it has the time that FARO_GUARD_RATE bytes a second take on top. */
+/* A body of `length` bytes was announced: allow the time that it takes at FARO_GUARD_RATE bytes per second. */
 enum { FARO_GUARD_RATE = 1000000 };
 void faro_guard_allow(faro_guard *guard, struct MHD_Connection *connection, size_t length);
-/* A request is whole; the next one is waited for. */
+/* A request has arrived; the connection waits for the next one. */
 void faro_guard_received(faro_guard *guard, struct MHD_Connection *connection);
 void faro_guard_expect(faro_guard *guard, struct MHD_Connection *connection);
 

@@ -23,7 +23,7 @@ static bool on_loopback(const struct sockaddr_storage *address) {
   return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* "address:port" or "[address]:port" into its two parts, in place. */
+/* Splits "address:port" or "[address]:port", in place. */
 static bool split(char *text, char **host, char **port) {
   char *colon = strrchr(text, ':');
   if (!colon) return false;
@@ -37,7 +37,7 @@ static bool split(char *text, char **host, char **port) {
   return true;
 }
 
-/* getaddrinfo would cut 99999 to sixteen bits. */
+/* Needed because getaddrinfo would cut 99999 to sixteen bits. */
 static bool is_port(const char *text) {
   const size_t length = strlen(text);
   return length >= 1 && length <= 5 && strspn(text, "0123456789") == length &&
@@ -59,15 +59,15 @@ static bool read_address(const char *text, struct sockaddr_storage *address) {
   return true;
 }
 
-static enum MHD_Result nobody(void *context, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *bytes, size_t *length,
-                              void **place) {
+static enum MHD_Result answer_nobody(void *context, struct MHD_Connection *connection, const char *url,
+                                     const char *method, const char *version, const char *bytes,
+                                     size_t *length, void **place) {
   (void)context, (void)connection, (void)url, (void)method, (void)version, (void)bytes, (void)length;
   (void)place;
   return MHD_NO;
 }
 
-/* A file as a text with an end. */
+/* Reads a file as a terminated string. */
 static faro_status read_pem(const char *path, char **text, faro_error *error) {
   char *bytes = NULL;
   size_t length = 0;
@@ -76,37 +76,36 @@ static faro_status read_pem(const char *path, char **text, faro_error *error) {
   char *longer = realloc(bytes, length + 1);
   if (!longer) {
     free(bytes);
-    return faro_fail(error, FARO_MEMORY, "cannot hold %s", path);
+    return faro_fail(error, FARO_MEMORY, "cannot allocate %s", path);
   }
   longer[length] = '\0';
   *text = longer;
   return FARO_OK;
 }
 
-/* As other secrets: for its owner alone. */
+/* Like other secrets, it must be readable by its owner only. */
 static faro_status read_secret(const char *path, char **text, faro_error *error) {
   struct stat info;
   if (stat(path, &info) == 0 && (info.st_mode & 077) != 0)
-    return faro_fail(error, FARO_INVALID, "%s must not be open to others: chmod 600 (mode is %03o)",
+    return faro_fail(error, FARO_INVALID, "%s must not be readable by others: chmod 600 (mode is %03o)",
                      faro_path_end(path), (unsigned)(info.st_mode & 0777));
   return read_pem(path, text, error);
 }
 
-/* A server that serves nobody says whether its library takes the two. */
+/* Starts a server without a socket, to see whether the library accepts the two. */
 static faro_status check_pair(const faro_listen *listen, const faro_http_settings *s, faro_error *error) {
   struct MHD_Daemon *daemon =
-      MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, nobody,
-                       NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate, MHD_OPTION_HTTPS_MEM_KEY,
-                       listen->private_key, MHD_OPTION_END);
+      MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+                       answer_nobody, NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate,
+                       MHD_OPTION_HTTPS_MEM_KEY, listen->private_key, MHD_OPTION_END);
   if (daemon) {
     MHD_stop_daemon(daemon);
     return FARO_OK;
   }
-  return faro_fail(
-      error, FARO_INVALID,
-      "certificate %s and private-key %s cannot be used together: both must be PEM, the key that "
-      "of the first certificate",
-      faro_path_end(s->certificate), faro_path_end(s->private_key));
+  return faro_fail(error, FARO_INVALID,
+                   "certificate %s and private-key %s cannot be used together: both must be PEM, and the key "
+                   "must be that of the first certificate",
+                   faro_path_end(s->certificate), faro_path_end(s->private_key));
 }
 
 faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *s, faro_error *error) {
@@ -114,7 +113,7 @@ faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *s, f
   if (!read_address(s->listen, &listen->address))
     return faro_fail(
         error, FARO_INVALID,
-        "listen must be an address and a port of 0 .. 65535, like 127.0.0.1:8400 or [::1]:8400 (got %s)",
+        "listen must be an address and a port from 0 to 65535, like 127.0.0.1:8400 or [::1]:8400 (got %s)",
         s->listen);
   if (tls != (*s->private_key != '\0'))
     return faro_fail(error, FARO_INVALID, "certificate and private-key must be given together");

@@ -18,7 +18,7 @@ struct faro_metric {
   const char *name, *labels, *help;
   metric_kind kind;
   _Atomic double value;                      /* gauges only */
-  atomic_uint_fast64_t count;                /* histograms: of all observations */
+  atomic_uint_fast64_t count;                /* counters; histograms: all observations */
   atomic_uint_fast64_t micros;               /* histograms only: see faro_times */
   atomic_uint_fast64_t bucket[FARO_BUCKETS]; /* histograms only */
 };
@@ -111,7 +111,7 @@ static void write_histogram(const faro_metric *m, faro_text *out) {
   faro_text_add(out, "%s_count%s%s%s %llu\n", m->name, open, m->labels, close, count);
 }
 
-/* The second number of statm: pages in memory. */
+/* The second number of statm is the number of pages in memory. */
 static double resident(void) {
   char line[128] = "";
   FILE *file = fopen("/proc/self/statm", "r");

@@ -1,4 +1,4 @@
-/* send: see the header. */
+/* sender: see the header. */
 #include "service/http/sender.h"
 
 #include <curl/curl.h>
@@ -17,7 +17,7 @@ struct faro_sender {
   faro_sender_params params;
   char *bytes;
   size_t length, capacity;
-  bool over;    /* the limit */
+  bool over;    /* the answer is longer than the limit */
   bool refused; /* nobody listened */
   char problem[CURL_ERROR_SIZE];
 };
@@ -56,7 +56,7 @@ static void set_up(faro_sender *s) {
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* the environment has no say in where reports go */
+  curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* the environment must not decide where reports go */
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, s->headers);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_bytes);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, s);
@@ -66,10 +66,10 @@ static void set_up(faro_sender *s) {
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(s->params.connect * 1000));
   if (!s->params.authority) return;
   curl_easy_setopt(curl, CURLOPT_CAINFO, s->params.authority);
-  curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* or the system's folder is trusted besides */
+  curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* or the system's folder would be trusted too */
 }
 
-/* The first one, between its two lines: base64 of a DER sequence. */
+/* Looks at the first certificate: between its two lines is base64 of a DER sequence. */
 static bool holds_certificate(const char *text, size_t length) {
   static const char first[] = "-----BEGIN CERTIFICATE-----", last[] = "-----END CERTIFICATE-----";
   const char *start = memmem(text, length, first, sizeof first - 1);
@@ -97,7 +97,7 @@ faro_status faro_authority_check(const char *path, faro_error *error) {
   const bool good = holds_certificate(text, length);
   free(text);
   return good ? FARO_OK
-              : faro_fail(error, FARO_INVALID, "authority %s must hold certificates in PEM",
+              : faro_fail(error, FARO_INVALID, "authority %s must contain certificates in PEM",
                           faro_path_end(path));
 }
 
@@ -111,7 +111,7 @@ faro_status faro_sender_create(faro_sender **sender, const faro_sender_params *p
   struct curl_slist *more = s && s->headers ? curl_slist_append(s->headers, "Expect:") : NULL;
   if (!s || !s->curl || !more) {
     faro_sender_destroy(s);
-    return faro_fail(error, FARO_MEMORY, "cannot hold a sender");
+    return faro_fail(error, FARO_MEMORY, "cannot allocate a sender");
   }
   s->params = *params;
   if (s->params.timeout <= 0) s->params.timeout = 40;
@@ -130,18 +130,18 @@ void faro_sender_destroy(faro_sender *sender) {
   free(sender);
 }
 
-/* Why nothing came back. */
+/* Says why there is no answer. */
 static faro_status explain(faro_sender *s, const char *url, CURLcode code, faro_error *error) {
   long reason = 0;
   curl_easy_getinfo(s->curl, CURLINFO_OS_ERRNO, &reason);
   s->refused = code == CURLE_COULDNT_CONNECT && reason == ECONNREFUSED;
-  const bool stranger = code == CURLE_PEER_FAILED_VERIFICATION;
+  const bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION;
   return faro_fail(error, FARO_SYSTEM, "%s: %.200s%s", url,
                    *s->problem ? s->problem : curl_easy_strerror(code),
-                   stranger ? " (certificates of an authority of one's own must be named: authority)" : "");
+                   untrusted ? " (for a private certificate authority, set authority)" : "");
 }
 
-/* `sends` bytes are on their way: large batches take their time. */
+/* `sends` is the size of the body: a large batch gets more time. */
 static faro_status perform(faro_sender *s, const char *url, size_t sends, faro_sent *sent,
                            faro_error *error) {
   s->length = 0;
@@ -151,16 +151,16 @@ static faro_status perform(faro_sender *s, const char *url, size_t sends, faro_s
   curl_easy_setopt(s->curl, CURLOPT_TIMEOUT_MS, (long)(s->params.timeout * 1000 + (double)sends / 1000));
   const CURLcode code = curl_easy_perform(s->curl);
   if (code == CURLE_ABORTED_BY_CALLBACK)
-    return faro_fail(error, FARO_INTERRUPTED, "stopped while %s was asked", url);
+    return faro_fail(error, FARO_INTERRUPTED, "stopped during a request to %s", url);
   if (s->over)
-    return faro_fail(error, FARO_SYSTEM, "%s: an answer of more than %zu bytes", url, s->params.limit);
+    return faro_fail(error, FARO_SYSTEM, "%s: the answer is longer than %zu bytes", url, s->params.limit);
   if (code != CURLE_OK) return explain(s, url, code, error);
   if (s->length == 0) (void)on_bytes("", 1, 0, s); /* room for the zero byte */
   curl_off_t wait = 0;
   *sent = (faro_sent){.length = s->length};
   curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &sent->status);
   if (curl_easy_getinfo(s->curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK) sent->retry_after = (double)wait;
-  if (!s->bytes) return faro_fail(error, FARO_MEMORY, "cannot hold an answer");
+  if (!s->bytes) return faro_fail(error, FARO_MEMORY, "cannot allocate an answer");
   s->bytes[s->length] = '\0';
   sent->bytes = s->bytes;
   return FARO_OK;
@@ -190,7 +190,7 @@ double faro_sent_later(const faro_sent *sent) {
 faro_status faro_send_post_with(faro_sender *sender, const char *url, const char *header, const void *body,
                                 size_t length, faro_sent *sent, faro_error *error) {
   struct curl_slist *more = curl_slist_append(NULL, header);
-  if (!more) return faro_fail(error, FARO_MEMORY, "cannot hold a header");
+  if (!more) return faro_fail(error, FARO_MEMORY, "cannot allocate a header");
   more->next = sender->headers;
   curl_easy_setopt(sender->curl, CURLOPT_HTTPHEADER, more);
   const faro_status status = faro_send_post(sender, url, body, length, sent, error);

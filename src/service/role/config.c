@@ -313,7 +313,7 @@ faro_status faro_config_parse(const char *path, const char *text, size_t length,
   yaml_parser_t parser;
   yaml_document_t document;
   path = faro_path_end(path);
-  if (!yaml_parser_initialize(&parser)) return faro_fail(error, FARO_MEMORY, "cannot hold %s", path);
+  if (!yaml_parser_initialize(&parser)) return faro_fail(error, FARO_MEMORY, "cannot allocate %s", path);
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
   faro_status status = FARO_OK;
   if (!yaml_parser_load(&parser, &document)) {

@@ -1,8 +1,8 @@
-/* config: a role's settings from a YAML file, read strictly by a table of keys. Messages name file, line, key, value and
+/* config: reads a role's settings from a YAML file, strictly, by a table of keys. Messages name file, line, key, value and
  * what is allowed.
  *
- * A name with a dot is a key of a section: "campaign.epsilon". A list of sections is a row of type LIST, "shufflers", with
- * rows "shufflers[].url" and so on, whose offsets are those of its first element. */
+ * A name with a dot is a key of a section: "campaign.epsilon". A list of sections is a row of type LIST ("shufflers") and
+ * rows for its keys ("shufflers[].url"), whose offsets are those in the first element. */
 #ifndef FARO_SERVICE_ROLE_CONFIG_H
 #define FARO_SERVICE_ROLE_CONFIG_H
 
@@ -22,18 +22,18 @@ typedef enum faro_config_type {
 typedef struct faro_config_key {
   const char *name;
   faro_config_type type;
-  bool required; /* in an element: in each */
-  bool above;    /* of REAL: more than `least`, not equal */
+  bool required; /* in a list: in each element */
+  bool above;    /* REAL only: `least` itself is not allowed */
   size_t offset, size;
   double least, most;
   const char *const *words;
   const char *help;
 } faro_config_key;
 
-/* Fills what the file gives; what it does not stays as it was in `settings`: the defaults. */
+/* Sets what the file gives. Everything else in `settings` keeps its value: these are the defaults. */
 faro_status faro_config_load(const char *path, const faro_config_key *keys, size_t count, void *settings,
                              faro_error *error) FARO_WARN_UNUSED;
-/* The same from a text, for tests and fuzzing; `path` is for messages. */
+/* The same from a text, for tests and fuzzing. `path` is for messages. */
 faro_status faro_config_parse(const char *path, const char *text, size_t length, const faro_config_key *keys,
                               size_t count, void *settings, faro_error *error) FARO_WARN_UNUSED;
 

@@ -1,6 +1,6 @@
 /* intake: see the header.
  *
- *   server's threads: read -> park -> queue        writer: take the queue -> begin, accept ..., commit -> answers */
+ *   server's threads: read -> park -> queue        writer: take the queue -> begin, accept ..., commit -> answer */
 #include "service/role/intake.h"
 
 #include <jansson.h>
@@ -12,7 +12,10 @@
 #include "base/clock.h"
 #include "service/role/log.h"
 
-enum { GROUP_MAX = 20000, QUEUE_BYTES = 64 << 20 }; /* reports in a transaction; of posts that wait */
+enum {
+  GROUP_MAX = 20000,     /* reports in a transaction */
+  QUEUE_BYTES = 64 << 20 /* bytes of waiting posts */
+};
 
 typedef struct post {
   faro_http_request *request;
@@ -28,23 +31,24 @@ struct faro_intake {
   size_t shuffler, frame;
   pthread_t writer;
   bool running;
-  pthread_mutex_t store; /* of the spool */
-  pthread_mutex_t mutex; /* of what follows */
+  pthread_mutex_t store; /* guards the spool */
+  pthread_mutex_t mutex; /* guards the members below, up to `state` */
   pthread_cond_t work, closed;
   post *first, **last;
   size_t bytes;
   bool stop, well;
   faro_spool_state state;
   faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
-  /* The writer's own: what is added to the metrics when the batch closes. Shown earlier, these numbers would tell, one
-   * request after another, who is in the open batch. */
+  /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier, they would tell step by
+   * step who is in the open batch. */
   struct {
     uint64_t verdict[FARO_VERDICT_COUNT];
     faro_times times;
   } hidden;
 };
 
-/* Refusals are hidden too: that none is counted would tell that a report was accepted. These need no known token. */
+/* Verdicts on reports with a known token are hidden, refusals too: a count that does not move would tell that a report was
+ * accepted. */
 static bool is_shown_at_once(faro_verdict verdict) {
   return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
          verdict == FARO_VERDICT_TOKEN;
@@ -56,7 +60,7 @@ static const char *const reason[] = {
 #undef X
 };
 
-/* The server's side. */
+/* In the server's threads. */
 
 static void read_entry(const faro_intake *in, const unsigned char *frame, faro_spool_entry *entry) {
   faro_wire_report report;
@@ -95,7 +99,7 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
   const size_t count = length / in->frame;
   if (count == 0 || count * in->frame != length) {
     faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
-    faro_http_refuse(request, 400, "the body is not a whole number of reports of this campaign");
+    faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
     return;
   }
   post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
@@ -119,7 +123,7 @@ static unsigned status_of(faro_verdict verdict, bool over) {
   return verdict == FARO_VERDICT_CLOSED && !over ? 503 : 409;
 }
 
-/* How long posts took, up to `end`: those of which something was accepted. */
+/* Records how long posts took, up to `end`. Only posts with an accepted report count. */
 static void time_posts(faro_intake *in, const post *p, const post *end) {
   const double now = faro_clock();
   for (; p != end; p = p->next) {
@@ -131,7 +135,8 @@ static void time_posts(faro_intake *in, const post *p, const post *end) {
 
 static void answer(faro_intake *in, post *p, bool written, bool over) {
   faro_http_request *request = p->request;
-  bool any = false, same = true;                  /* one was accepted; all have one verdict */
+  bool any = false;                               /* a report was accepted */
+  bool same = true;                               /* all have the same verdict */
   unsigned char *bytes = faro_http_body(request); /* reused: the tokens are not needed any more */
   sodium_memzero(bytes, faro_http_length(request));
   for (size_t i = 0; i < p->count && written; i++) {
@@ -144,7 +149,7 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
   const faro_http_answer good = {
       .status = 200, .type = "application/octet-stream", .bytes = bytes, .length = p->count};
   const faro_verdict first = p->entry[0].verdict;
-  if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; nothing of this was accepted");
+  if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; none of these was accepted");
   else if (any || !same) faro_http_reply(request, &good);
   else faro_http_refuse(request, status_of(first, over), reason[first]);
   sodium_memzero(p, sizeof *p + p->count * sizeof *p->entry);
@@ -153,7 +158,7 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
 
 /* The writer. */
 
-/* Posts of at most GROUP_MAX reports; NULL: it is time to end. */
+/* Takes posts of at most GROUP_MAX reports; NULL when the writer is to end. */
 static post *take_group(faro_intake *in) {
   pthread_mutex_lock(&in->mutex);
   while (!in->first && !in->stop) pthread_cond_wait(&in->work, &in->mutex);
@@ -172,8 +177,8 @@ static post *take_group(faro_intake *in) {
   return group;
 }
 
-/* `any`: something was accepted, so that the disk was written to. `open`: the first post after the one that closed a batch;
- * the first of all where none did. */
+/* *any: a report was accepted, so the disk was written to. *open: the first post after the one that closed a batch, or the
+ * first of all if none was closed. */
 static faro_status write_group(faro_intake *in, post *group, bool *any, post **open, faro_error *error) {
   faro_status status = faro_spool_begin(in->spool, error);
   uint64_t number = faro_spool_snapshot(in->spool).number;
@@ -223,9 +228,9 @@ static void *write_all(void *context) {
     bool any = false;
     post *open = NULL;
     const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
-    if (written) time_posts(in, group, open);              /* before they are shown with their batch */
-    tell(in, written && (any || faro_intake_healthy(in))); /* refusals alone say nothing of the disk */
-    if (written) time_posts(in, open, NULL);               /* of the batch that is open now */
+    if (written) time_posts(in, group, open);              /* shown with the batch that just closed */
+    tell(in, written && (any || faro_intake_healthy(in))); /* refusals do not write to the disk */
+    if (written) time_posts(in, open, NULL);               /* they belong to the open batch */
     const bool over = faro_spool_snapshot(in->spool).over;
     pthread_mutex_unlock(&in->store);
     if (!written) {
@@ -241,9 +246,9 @@ static void *write_all(void *context) {
   return NULL;
 }
 
-/* What closed batches are for. */
+/* Closed batches. */
 
-/* What could not be emptied when a batch was forgotten. Under the store's lock. */
+/* If the log could not be emptied before. Call it under the store's lock. */
 static void retry_purge(faro_intake *in) {
   if (!faro_spool_snapshot(in->spool).needs_purge) return;
   faro_error error = {0};
@@ -289,7 +294,7 @@ faro_spool_state faro_intake_snapshot(faro_intake *in) {
   return state;
 }
 
-/* Beginning and end. */
+/* Start and end. */
 
 static void enter_metrics(faro_intake *in, faro_metrics *m) {
   static const char *const label[] = {
@@ -298,21 +303,22 @@ static void enter_metrics(faro_intake *in, faro_metrics *m) {
 #undef X
   };
   for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
-    in->verdict[i] = faro_metrics_counter(
-        m, "faro_reports_total", label[i],
-        "Reports, by what became of them; those with a known token when a batch closes.");
-  in->batches = faro_metrics_counter(m, "faro_batches_closed_total", "", "Batches that became full.");
+    in->verdict[i] =
+        faro_metrics_counter(m, "faro_reports_total", label[i],
+                             "Reports by verdict; those with a known token are counted when a batch closes.");
+  in->batches = faro_metrics_counter(m, "faro_batches_closed_total", "", "Batches that were filled.");
   in->failures =
       faro_metrics_counter(m, "faro_store_failures_total", "", "Groups of reports that could not be stored.");
-  in->waiting = faro_metrics_gauge(m, "faro_batches_waiting", "", "Closed batches that wait to be taken.");
+  in->waiting =
+      faro_metrics_gauge(m, "faro_batches_waiting", "", "Closed batches that were not handed over yet.");
   in->seconds = faro_metrics_seconds(m, "faro_acknowledgement_seconds", "",
-                                     "From a post's arrival until its reports are durable.");
+                                     "Time from the arrival of a post until its reports are durable.");
 }
 
 faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const faro_campaign *campaign,
                                size_t shuffler, faro_metrics *metrics, faro_error *error) {
   faro_intake *in = calloc(1, sizeof *in);
-  if (!in) return faro_fail(error, FARO_MEMORY, "cannot hold an intake");
+  if (!in) return faro_fail(error, FARO_MEMORY, "cannot allocate an intake");
   in->spool = spool;
   in->campaign = campaign;
   in->shuffler = shuffler;
@@ -326,7 +332,7 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   in->state = faro_spool_snapshot(spool);
   tell(in, true);
   if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
-    in->spool = NULL; /* stays the caller's */
+    in->spool = NULL; /* it stays with the caller */
     faro_intake_destroy(in);
     return faro_fail(error, FARO_SYSTEM, "cannot start a thread");
   }

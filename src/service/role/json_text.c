@@ -1,4 +1,4 @@
-/* dump: see the header. What is not a number, a list or an object is jansson's to write. */
+/* json_text: see the header. jansson writes everything but numbers, arrays and objects. */
 #include "service/role/json_text.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void add_name(const char *name, faro_text *out) {
   json_decref(text);
 }
 
-/* As deep as what we made ourselves, or what jansson has read: it allows 2048. */
+/* The depth is limited: jansson reads at most 2048 levels. */
 static void add(const json_t *json, faro_text *out) { /* NOLINT(misc-no-recursion) */
   char number[FARO_NUMBER_SIZE];
   size_t i = 0;
@@ -42,7 +42,7 @@ static void add(const json_t *json, faro_text *out) { /* NOLINT(misc-no-recursio
   } else add_other(json, out);
 }
 
-char *faro_dump(const json_t *json) {
+char *faro_json_to_text(const json_t *json) {
   faro_text out = FARO_TEXT_INIT;
   if (!json) return NULL;
   add(json, &out);

@@ -1,5 +1,5 @@
-/* dump: JSON as text, in one line, with every number as short as reads back to the same double: 0.1, not 0.10000000000000001
- * as jansson would write it. */
+/* json_text: writes JSON in one line, with numbers as short as they can be and still read back exactly: 0.1, where jansson
+ * writes 0.10000000000000001. */
 #ifndef FARO_SERVICE_ROLE_JSON_TEXT_H
 #define FARO_SERVICE_ROLE_JSON_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* free() it; NULL where memory is short. */
-char *faro_dump(const json_t *json);
+/* free() the text; NULL if memory is out. */
+char *faro_json_to_text(const json_t *json);
 
 #endif

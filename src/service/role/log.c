@@ -47,6 +47,6 @@ void faro_log(faro_log_level level, const char *event, const char *fields, ...) 
 }
 
 void faro_log_error(const char *event, const faro_error *error) {
-  char reason[sizeof error->message]; /* others' bytes may be in it, and JSON wants UTF-8 */
+  char reason[sizeof error->message]; /* it may quote bytes of others, and JSON needs UTF-8 */
   faro_log(FARO_LOG_ERROR, event, "ss", "reason", faro_printable(error->message, reason, sizeof reason));
 }

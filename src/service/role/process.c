@@ -17,9 +17,9 @@
 #include "base/clock.h"
 
 static atomic_bool ending;
-static sem_t asked; /* posted when the end was asked for */
+static sem_t asked; /* posted when the process is asked to end */
 
-/* Whichever thread it finds: libraries start theirs before main does anything about signals. */
+/* Runs in any thread: libraries start threads before main sets up signals. */
 static void on_signal(int number) {
   (void)number;
   atomic_store(&ending, true);
@@ -29,8 +29,8 @@ static void on_signal(int number) {
 faro_status faro_process_hide(faro_error *error) {
   const struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
-    return faro_fail(error, FARO_SYSTEM, "core dumps cannot be turned off: %s", strerror(errno));
-  mallopt(M_PERTURB, 0xA5); /* what is freed is overwritten: libraries free reports too */
+    return faro_fail(error, FARO_SYSTEM, "cannot turn off core dumps: %s", strerror(errno));
+  mallopt(M_PERTURB, 0xA5); /* overwrites freed memory: libraries free reports too */
   return FARO_OK;
 }
 
@@ -42,7 +42,7 @@ faro_status faro_process_begin(faro_error *error) {
   if (sem_init(&asked, 0, 0) != 0 || sigaction(SIGTERM, &end, NULL) != 0 ||
       sigaction(SIGINT, &end, NULL) != 0 || sigaction(SIGPIPE, &ignore, NULL) != 0 ||
       sigaction(SIGXFSZ, &ignore, NULL) != 0)
-    return faro_fail(error, FARO_SYSTEM, "signals cannot be set up: %s", strerror(errno));
+    return faro_fail(error, FARO_SYSTEM, "cannot set up signals: %s", strerror(errno));
   return FARO_OK;
 }
 
@@ -62,7 +62,7 @@ void faro_process_notify(const char *state) {
   if (!path || (*path != '/' && *path != '@') || strlen(path) >= sizeof address.sun_path) return;
   const size_t length = strlen(path);
   memcpy(address.sun_path, path, length);
-  if (*path == '@') address.sun_path[0] = '\0'; /* an abstract name */
+  if (*path == '@') address.sun_path[0] = '\0'; /* an abstract socket */
   const int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket_fd < 0) return;
   (void)sendto(socket_fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,

@@ -30,11 +30,11 @@ typedef struct role {
   faro_sender *sender;
   pthread_t thread;
   bool sending;
-  atomic_bool ready; /* the campaign is there, and the intake */
+  atomic_bool ready; /* there is a campaign and an intake */
   faro_metric *sent, *refused;
 } role;
 
-/* Sends one batch once; true when the analyzer has it. */
+/* Tries once to send a batch; true if the analyzer has it now. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
   char url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS], notice[FARO_NOTICE_DIGITS + 1];
   faro_sent sent = {0};
@@ -57,7 +57,7 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size
   return false;
 }
 
-/* Until it is there, or the process ends: then the next start goes on. */
+/* Tries until the analyzer has it. If the process ends first, the next start goes on. */
 static void pass_on(role *r, const faro_batch *batch) {
   const size_t size = faro_batch_size(&r->campaign, batch->count);
   unsigned char *frame = malloc(size);
@@ -71,7 +71,7 @@ static void pass_on(role *r, const faro_batch *batch) {
   free(frame);
   if (!there) return;
   if (faro_intake_forget(r->intake, batch->number, &error) != FARO_OK) {
-    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and the analyzer knows it */
+    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and the analyzer recognizes it */
     return;
   }
   faro_metric_add(r->sent, 1);
@@ -94,7 +94,7 @@ static void *send_all(void *context) {
 static void on_reports(void *context, faro_http_request *request) {
   role *r = context;
   if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
-  else faro_http_refuse(request, 503, "the campaign is not here yet");
+  else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
 }
 
 static bool is_well(void *context) {
@@ -125,7 +125,7 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
   if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
   if (status == FARO_OK) status = faro_http_start(&r->http, &r->settings->http, &service, error);
-  /* It listens: to wait for an analyzer that is not there yet is no failure to start. */
+  /* It is ready for systemd now: waiting for an analyzer that is not up yet is not a failure to start. */
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
   if (status == FARO_OK)
     status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,
@@ -154,9 +154,10 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
   faro_status status = faro_process_begin(error);
   if (status == FARO_OK) status = faro_metrics_create(&r.metrics, error);
   if (status != FARO_OK) return status;
-  r.sent = faro_metrics_counter(r.metrics, "faro_batches_sent_total", "", "Batches that the analyzer has.");
+  r.sent = faro_metrics_counter(r.metrics, "faro_batches_sent_total", "",
+                                "Batches that the analyzer has received.");
   r.refused = faro_metrics_counter(r.metrics, "faro_batch_attempts_failed_total", "",
-                                   "Attempts to send a batch that failed.");
+                                   "Failed attempts to send a batch.");
   status = start(&r, error);
   if (status == FARO_OK) {
     const faro_spool_state state = faro_intake_snapshot(r.intake);
@@ -166,7 +167,8 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
     faro_process_notify("STATUS=collecting");
     while (!faro_process_wait(1000)) continue;
   }
-  const bool waited = status == FARO_INTERRUPTED && faro_process_ending(); /* for the campaign, until now */
+  const bool waited =
+      status == FARO_INTERRUPTED && faro_process_ending(); /* it only waited for the campaign */
   const bool asked = status == FARO_OK || waited;
   if (asked) {
     faro_process_notify("STOPPING=1");

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's, as far as they are of use */ };
+enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's header that we need */ };
 
 struct faro_database {
   sqlite3 *handle;
@@ -26,7 +26,7 @@ struct faro_database {
   char path[PATH_SIZE];
 };
 
-/* Memory: SQLite frees what it was given to write, so what it frees is wiped; its own small pools are off. */
+/* SQLite frees copies of what it writes, so what it frees is wiped. Its own small pools are turned off. */
 
 static sqlite3_mem_methods plain;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -60,14 +60,14 @@ static faro_status fail(const faro_database *d, faro_error *error) {
                    sqlite3_errmsg(d->handle));
 }
 
-/* A number of SQLite's header: 4 bytes, the highest first. */
+/* A number in SQLite's header: 4 bytes, big-endian. */
 static uint32_t number_at(const unsigned char *header, size_t at) {
   return (uint32_t)header[at] << 24 | (uint32_t)header[at + 1] << 16 | (uint32_t)header[at + 2] << 8 |
          header[at + 3];
 }
 
-/* By its first bytes, whether a file is somebody else's. Without an id it may be one of ours that was begun: an empty one,
- * or one whose log has the rest. */
+/* Whether a file is not ours, by its first bytes. A file without an id may be ours and unfinished: empty, or with the rest
+ * in its log. */
 static bool is_foreign(const char *path, const unsigned char *header, size_t length, int id) {
   enum { PAGES = 28, ID = 68 };
   static const char magic[16] = "SQLite format 3";
@@ -79,12 +79,12 @@ static bool is_foreign(const char *path, const unsigned char *header, size_t len
   return number_at(header, PAGES) > 1 && access(log, F_OK) != 0;
 }
 
-/* A folder, a pipe and the like. */
+/* Refuses folders, pipes and so on. */
 static faro_status check_plain(const char *path, faro_error *error) {
   struct stat info;
   if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%s is %s, and a database is a file", faro_path_end(path),
-                   S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
+  return faro_fail(error, FARO_INVALID, "%s must be a plain file, not %s", faro_path_end(path),
+                   S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
 }
 
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind, faro_error *error) {
@@ -98,7 +98,7 @@ faro_status faro_database_recognize(const char *path, const faro_database_kind *
   if (reason)
     return faro_fail(error, FARO_SYSTEM, "%s: cannot be read: %s", faro_path_end(path), strerror(reason));
   if (!is_foreign(path, header, length, kind->id)) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%s is no database of %s", faro_path_end(path), kind->of);
+  return faro_fail(error, FARO_INVALID, "%s is not a database of %s", faro_path_end(path), kind->of);
 }
 
 static faro_status take_lock(faro_database *d, faro_error *error) {
@@ -111,7 +111,7 @@ static faro_status take_lock(faro_database *d, faro_error *error) {
   return faro_fail(error, FARO_SYSTEM, "%s: another process has this state open", faro_path_end(d->path));
 }
 
-/* One number of a PRAGMA. */
+/* Asks for one number. */
 static faro_status ask(faro_database *d, const char *sql, int *value, faro_error *error) {
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(d->handle, sql, -1, &statement, NULL) != SQLITE_OK) return fail(d, error);
@@ -128,9 +128,9 @@ static faro_status check_kind(faro_database *d, const faro_database_kind *kind, 
   if (status == FARO_OK) status = ask(d, "PRAGMA user_version", &version, error);
   if (status != FARO_OK) return status;
   if (id != kind->id)
-    return faro_fail(error, FARO_INVALID, "%s is no database of %s", faro_path_end(d->path), kind->of);
+    return faro_fail(error, FARO_INVALID, "%s is not a database of %s", faro_path_end(d->path), kind->of);
   if (version != kind->version)
-    return faro_fail(error, FARO_INVALID, "%s: a state of version %d; this faro reads version %d",
+    return faro_fail(error, FARO_INVALID, "%s: the state has version %d; this faro reads version %d",
                      faro_path_end(d->path), version, kind->version);
   return FARO_OK;
 }
@@ -146,7 +146,7 @@ static faro_status set_schema(faro_database *d, const faro_database_kind *kind, 
   return status;
 }
 
-/* Some file systems cannot have it; SQLite then stays with another journal and says so in the answer only. */
+/* On some file systems SQLite keeps another journal, and says so only in its answer. */
 static faro_status set_journal(faro_database *d, faro_error *error) {
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(d->handle, "PRAGMA journal_mode = WAL", -1, &statement, NULL) != SQLITE_OK)
@@ -156,7 +156,7 @@ static faro_status set_journal(faro_database *d, faro_error *error) {
   sqlite3_finalize(statement);
   if (wal) return FARO_OK;
   if (!row) return fail(d, error);
-  return faro_fail(error, FARO_SYSTEM, "%s: this file system cannot hold a write-ahead log",
+  return faro_fail(error, FARO_SYSTEM, "%s: this file system does not support a write-ahead log",
                    faro_path_end(d->path));
 }
 
@@ -175,7 +175,8 @@ static faro_status open_handle(faro_database *d, faro_error *error) {
                            error);
 }
 
-/* Until it is known to be ours nothing is written to it; nor is its log moved into it when it is closed (open_handle). */
+/* Nothing is written to the file until it is known to be ours; until then closing it does not touch its log either
+ * (open_handle). */
 static faro_status make_ours(faro_database *d, const faro_database_kind *kind, faro_error *error) {
   int tables = 0;
   faro_status status = ask(d, "SELECT count(*) FROM sqlite_master", &tables, error);
@@ -194,7 +195,7 @@ static faro_status begin(faro_database **database, const char *path, faro_error 
   if (strlen(path) >= sizeof(*database)->path)
     return faro_fail(error, FARO_INVALID, "the path %s is too long", faro_path_end(path));
   faro_database *d = calloc(1, sizeof *d);
-  if (!d) return faro_fail(error, FARO_MEMORY, "cannot hold a database");
+  if (!d) return faro_fail(error, FARO_MEMORY, "cannot allocate a database");
   snprintf(d->path, sizeof d->path, "%s", path);
   d->lock = -1;
   *database = d;
@@ -238,7 +239,7 @@ void faro_database_close(faro_database *database) {
     sqlite3_finalize(statement);
   sqlite3_close(database->handle);
   if (database->lock >= 0)
-    close(database->lock); /* the file stays: removing it would let two hold the lock */
+    close(database->lock); /* the lock file stays: if it were removed, two could hold the lock */
   free(database);
 }
 
@@ -321,7 +322,7 @@ static faro_status empty_log(faro_database *d, faro_error *error) {
   int busy = 0;
   const faro_status status = ask(d, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, error);
   if (status != FARO_OK || !busy) return status;
-  return faro_fail(error, FARO_SYSTEM, "%s: somebody reads it, so its log cannot be emptied",
+  return faro_fail(error, FARO_SYSTEM, "%s: its log cannot be emptied while another process reads the file",
                    faro_path_end(d->path));
 }
 

@@ -1,7 +1,7 @@
-/* database: SQLite as faro's roles use it: durable at commit, one writer, nothing left of what was deleted.
+/* database: SQLite as the roles use it: durable at commit, one writer, nothing left of what was deleted.
  *
- * WAL, synchronous=FULL (a commit is on the disk when it returns), secure_delete (deleted rows are overwritten), and a
- * lock on FILE.lock: a second process on the same state is refused. A database is used by one thread at a time. */
+ * It uses WAL, synchronous=FULL (a commit is on the disk when it returns), secure_delete (deleted rows are overwritten) and
+ * a lock on FILE.lock (a second process is refused). Use a database from one thread at a time. */
 #ifndef FARO_SERVICE_STATE_DATABASE_H
 #define FARO_SERVICE_STATE_DATABASE_H
 
@@ -10,7 +10,7 @@
 
 typedef struct faro_database faro_database;
 
-/* Whose state it is. A file says so itself (application_id and user_version). */
+/* Whose state it is. The file records this as application_id and user_version. */
 typedef struct {
   const char *of; /* "an analyzer" */
   int id;
@@ -27,22 +27,21 @@ typedef enum faro_access {
  * files next to it. Opening for writing empties a log that a killed process left (see faro_database_purge). */
 faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
                                faro_access mode, faro_error *error) FARO_WARN_UNUSED;
-/* Whether the file, if there is one, may be of this kind, by its first bytes: what is somebody else's is refused before anything
- * is made beside it. Not for a file that this process has open: SQLite would lose its locks. */
+/* Whether the file, if it exists, can be of this kind, by its first bytes. So a foreign file is refused before anything is
+ * created next to it. Do not call it on a file that this process has open: SQLite would lose its locks. */
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
                                     faro_error *error) FARO_WARN_UNUSED;
-void faro_database_close(faro_database *database); /* finishes the statements that were prepared */
+void faro_database_close(faro_database *database); /* finalizes prepared statements too */
 
-/* Runs SQL without results: BEGIN IMMEDIATE, COMMIT, ROLLBACK ... A full disk and the like are FARO_SYSTEM. */
+/* Runs SQL without results: BEGIN IMMEDIATE, COMMIT and so on. A full disk and the like are FARO_SYSTEM. */
 faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) FARO_WARN_UNUSED;
-void faro_database_rollback(
-    faro_database *database); /* where a transaction is open; cannot fail in a way that matters */
+void faro_database_rollback(faro_database *database); /* if a transaction is open */
 faro_status faro_database_prepare(faro_database *database, const char *sql, sqlite3_stmt **statement,
                                   faro_error *error) FARO_WARN_UNUSED;
 
-/* Binds all parameters and runs a prepared statement to its first row (*row true) or its end. Formats: i int64_t, r
- * double, t const char *, b const void * and size_t (not copied), n nothing (NULL). Before a statement is used again, and
- * after its row was read: faro_database_reset. */
+/* Binds all parameters and runs a prepared statement to its first row (*row is true) or its end. Formats: i int64_t,
+ * r double, t const char *, b const void * and size_t (not copied), n NULL. Call faro_database_reset after reading the
+ * row, before the statement is used again. */
 faro_status faro_database_step(faro_database *database, sqlite3_stmt *statement, bool *row, faro_error *error,
                                const char *format, ...) FARO_WARN_UNUSED;
 /* The next row of the same run. */
@@ -53,8 +52,8 @@ void faro_database_reset(sqlite3_stmt *statement);
 faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, faro_error *error,
                              const char *format, ...) FARO_WARN_UNUSED;
 
-/* In a transaction that deletes what must not stay, at its end: SQLite keeps a page of scratch with what it wrote last, so
- * zeros are, as many as a page holds (to a table of this name that every database has). */
+/* Call it at the end of a transaction that deletes secrets. SQLite keeps what it wrote last in a scratch page, so this
+ * writes a page of zeros (to the table `zeros`, which every database has). */
 faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 
 /* Empties the write-ahead log, so that nothing deleted is left in it. That fails while another process reads the file;

@@ -1,4 +1,4 @@
-/* spool: see the header. `u`: batches of the campaign that one batch of this shuffler spans, 1 but for concurrent-bits. */
+/* spool: see the header. `u` is the number of campaign batches in one batch of this shuffler: 1 except for concurrent-bits. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "service/state/spool_inner.h"
 
 static bool over(const faro_spool *s) {
-  const uint64_t first = s->now.number * s->u; /* of the campaign's batches */
+  const uint64_t first = s->now.number * s->u; /* campaign batch */
   if (first >= s->campaign->batches) return true;
   return s->campaign->shufflers > 0 && !faro_campaign_active(s->campaign, s->shuffler, first);
 }
@@ -20,9 +20,9 @@ faro_spool_state faro_spool_snapshot(const faro_spool *s) {
                             .over = over(s)};
 }
 
-/* A group. */
+/* Groups of reports. */
 
-/* What was before is of no more use, and would tell the group apart from the rest. */
+/* Wipes the state before the group: the difference would show the group. */
 static void drop_before(faro_spool *s) {
   sodium_memzero(s->ones_before, s->entries * 8);
   sodium_memzero(&s->before, sizeof s->before);
@@ -46,7 +46,7 @@ static void give_up(faro_spool *s) {
 
 faro_status faro_spool_commit(faro_spool *s, faro_error *error) {
   faro_status status = FARO_OK;
-  if (!s->changed) { /* refusals alone write nothing */
+  if (!s->changed) { /* only refusals: nothing to write */
     give_up(s);
     return FARO_OK;
   }
@@ -59,7 +59,7 @@ faro_status faro_spool_commit(faro_spool *s, faro_error *error) {
   return status;
 }
 
-/* Of a whole report: campaign and shuffler are the file's, the token is the row's. */
+/* Hashes a whole report, except what is the same for the file (campaign, shuffler) or the row (token). */
 static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned char mark[SPOOL_MARK_BYTES]) {
   unsigned char head[16];
   crypto_generichash_state state;
@@ -72,10 +72,10 @@ static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned cha
   sodium_memzero(&state, sizeof state);
 }
 
-/* What one of the two tables has of a client. */
+/* A client's row in one of the two tables. */
 typedef struct found {
   bool row;
-  bool other; /* the mark is that of another report */
+  bool other; /* the mark belongs to another report */
   uint64_t used, sequence;
 } found;
 
@@ -100,7 +100,7 @@ static faro_status find(faro_spool *s, spool_sql which, const faro_spool_entry *
   return FARO_OK;
 }
 
-/* What came before is looked at first: a report that was accepted stays so, whatever has changed since. */
+/* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed since. */
 static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
   found all = {0};
   found here = {0};
@@ -138,7 +138,7 @@ static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *er
                           s->body);
 }
 
-/* All bodies, one after another, in an order of our own. */
+/* Copies all bodies, in a random order. */
 static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) {
   bool row = false;
   uint64_t count = 0;
@@ -150,19 +150,18 @@ static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) 
     status = faro_database_next(s->database, s->sql[ALL_BODIES], &row, error);
   }
   faro_database_reset(s->sql[ALL_BODIES]);
-  if (status == FARO_OK &&
-      (row || count != s->size)) /* the counts are the file's own: it was tampered with */
+  if (status == FARO_OK && (row || count != s->size)) /* only if the file was tampered with */
     status = faro_fail(error, FARO_SYSTEM, "the state holds %llu bodies, not %llu", (unsigned long long)count,
                        (unsigned long long)s->size);
   if (status == FARO_OK) faro_secure_shuffle(s->secure, out, s->size, s->body);
   return status;
 }
 
-/* Into the outbox, and nothing of it elsewhere. */
+/* Moves the batch to the outbox and removes it everywhere else. */
 static faro_status close_batch(faro_spool *s, faro_error *error) {
   const size_t length = s->entries > 0 ? s->entries * 8 : s->size * s->body;
   unsigned char *payload = s->entries > 0 ? s->ones : malloc(length);
-  if (!payload) return faro_fail(error, FARO_MEMORY, "cannot hold a batch");
+  if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
   faro_status status = s->entries > 0 ? FARO_OK : gather(s, payload, error);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[ENTER_OUTBOX], error, "iib", (int64_t)s->now.number,
@@ -192,7 +191,7 @@ faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error
   return status;
 }
 
-/* What waits to be sent. */
+/* Closed batches. */
 
 faro_status faro_spool_next(faro_spool *s, faro_batch *batch, faro_error *error) {
   sqlite3_stmt *first = s->sql[FIRST_OUTBOX];
@@ -203,7 +202,7 @@ faro_status faro_spool_next(faro_spool *s, faro_batch *batch, faro_error *error)
     const size_t length = (size_t)sqlite3_column_bytes(first, 2);
     unsigned char *body = malloc(length + 1);
     if (body) memcpy(body, sqlite3_column_blob(first, 2), length);
-    else status = faro_fail(error, FARO_MEMORY, "cannot hold a batch");
+    else status = faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
     if (body)
       *batch = (faro_batch){.shuffler = (uint32_t)s->shuffler,
                             .number = (uint64_t)sqlite3_column_int64(first, 0),
@@ -232,7 +231,7 @@ faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error)
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &waiting, error);
   if (status != FARO_OK) return status;
   s->now.waiting = waiting;
-  (void)faro_database_purge(s->database, NULL); /* if it fails, the state says so: the batch is gone */
+  (void)faro_database_purge(s->database, NULL); /* if it fails, the state says so; the batch is gone */
   return FARO_OK;
 }
 

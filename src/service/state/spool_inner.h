@@ -21,7 +21,7 @@ typedef enum spool_sql {
 
 enum { SPOOL_KEY_BYTES = 32, SPOOL_MARK_BYTES = 16 };
 
-/* What is open, as the file has it after a commit. The key is that of the marks of this batch alone. */
+/* The open batch, as the file has it after a commit. The key is for the marks of this batch only. */
 typedef struct spool_live {
   uint64_t number, held, waiting;
   unsigned char key[SPOOL_KEY_BYTES];
@@ -33,15 +33,17 @@ struct faro_spool {
   const faro_campaign *campaign;
   size_t shuffler;
   faro_secure_rng *secure;
-  uint64_t size, u, most;            /* most: M0, reports of a client in all */
-  size_t entries;                    /* BITS: of totals; else 0 */
-  size_t body;                       /* bytes of a report's */
-  spool_live now, before;            /* before: at the beginning of the group */
-  bool changed;                      /* something of the group was accepted */
+  uint64_t size;                     /* reports in a batch */
+  uint64_t u;                        /* campaign batches in one batch */
+  uint64_t most;                     /* M0: reports of a client in all */
+  size_t entries;                    /* BITS only: number of totals */
+  size_t body;                       /* bytes of a report's body */
+  spool_live now, before;            /* before: at the start of the group */
+  bool changed;                      /* a report of the group was accepted */
   unsigned char *ones, *ones_before; /* totals as they are sent, 8 bytes each */
 };
 
-/* One number that a query gives. */
+/* Runs a query that gives one number. */
 faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value,
                            faro_error *error) FARO_WARN_UNUSED;
 

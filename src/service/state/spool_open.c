@@ -1,4 +1,4 @@
-/* spool_open: a spool's file: made or found, with the tokens of those who may send, and the open batch as it was left. */
+/* spool_open: opens or creates the file of a spool, loads the tokens of the clients, and restores the open batch. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const char schema[] =
     "CREATE TABLE outbox(number INTEGER PRIMARY KEY, count INTEGER, body BLOB)";
 
 static const faro_database_kind kind = {
-    .of = "those who collect reports", .id = 0x66615301, .version = 2, .schema = schema};
+    .of = "a role that collects reports", .id = 0x66615301, .version = 2, .schema = schema};
 
 static const char *const text_of[SQLS] = {
     [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ? AND known",
@@ -43,14 +43,14 @@ static void measure(faro_spool *s) {
   if (c->params.level == FARO_LEVEL_USER) s->most = c->params.contributions > 0 ? c->params.contributions : 1;
 }
 
-/* Of a row of meta. */
+/* `row` is a row of meta. */
 static faro_status check_owner(sqlite3_stmt *row, const char *path, const faro_campaign *campaign,
                                size_t shuffler, faro_error *error) {
   if (sqlite3_column_bytes(row, 0) == FARO_DIGEST_BYTES &&
       memcmp(sqlite3_column_blob(row, 0), campaign->digest, FARO_DIGEST_BYTES) == 0 &&
       sqlite3_column_int64(row, 1) == (int64_t)shuffler)
     return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%s: the state of another campaign or shuffler", faro_path_end(path));
+  return faro_fail(error, FARO_INVALID, "%s belongs to another campaign or shuffler", faro_path_end(path));
 }
 
 faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
@@ -71,7 +71,7 @@ faro_status faro_spool_recognize(const char *path, faro_error *error) {
   return faro_database_recognize(path, &kind, error);
 }
 
-/* A new file becomes that of this campaign and shuffler; an old one must be. */
+/* A new file is assigned to this campaign and shuffler; an old one must belong to them. */
 static faro_status claim_file(faro_spool *s, const char *path, faro_error *error) {
   sqlite3_stmt *find = NULL;
   sqlite3_stmt *enter = NULL;
@@ -98,7 +98,7 @@ static faro_status claim_file(faro_spool *s, const char *path, faro_error *error
   return status;
 }
 
-/* Who may send is what the file says now; those who are no longer in it keep their numbers but are refused. */
+/* The token file says which clients may send now. Others keep their numbers but are refused. */
 static faro_status enter_tokens(faro_spool *s, const unsigned char *hashes, size_t count, faro_error *error) {
   sqlite3_stmt *enter = NULL;
   faro_status status = faro_database_prepare(
@@ -133,9 +133,9 @@ faro_status faro_spool_ask(faro_spool *s, const char *query, uint64_t *value, fa
   return status;
 }
 
-/* Reports that were acknowledged must be there: a batch is never sent without them. */
+/* A batch is never sent without reports that were acknowledged. */
 static faro_status missing(const faro_spool *s, const char *path, const char *what, faro_error *error) {
-  return faro_fail(error, FARO_INVALID, "%s: the state is damaged: %llu reports are acknowledged, but %s",
+  return faro_fail(error, FARO_INVALID, "%s is damaged: %llu reports were acknowledged, but %s",
                    faro_path_end(path), (unsigned long long)s->now.held, what);
 }
 
@@ -143,10 +143,10 @@ static faro_status check_bodies(faro_spool *s, const char *path, faro_error *err
   uint64_t bodies = 0;
   const faro_status status = faro_spool_ask(s, "SELECT count(*) FROM bodies", &bodies, error);
   if (status != FARO_OK || bodies == s->now.held) return status;
-  return missing(s, path, "there are not as many bodies", error);
+  return missing(s, path, "the number of bodies is different", error);
 }
 
-/* Those of an empty batch are zero, whatever the row says. */
+/* The totals of an empty batch are zero, whatever the row says. */
 static faro_status load_totals(faro_spool *s, const char *path, faro_error *error) {
   sqlite3_stmt *statement = NULL;
   bool row = false;
@@ -157,7 +157,7 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
   if (whole && s->now.held > 0) memcpy(s->ones, sqlite3_column_blob(statement, 0), length);
   sqlite3_finalize(statement);
   if (status != FARO_OK || whole || s->now.held == 0) return status;
-  return missing(s, path, row ? "their totals have another length" : "their totals are missing", error);
+  return missing(s, path, row ? "their totals have the wrong length" : "their totals are missing", error);
 }
 
 static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
@@ -176,14 +176,14 @@ static faro_status load(faro_spool *s, const faro_spool_params *params, faro_err
 
 faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params, faro_error *error) {
   faro_spool *s = calloc(1, sizeof *s);
-  if (!s) return faro_fail(error, FARO_MEMORY, "cannot hold a spool");
+  if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
   s->campaign = params->campaign;
   s->shuffler = params->shuffler;
   measure(s);
   s->ones = calloc(s->entries + 1, 8);
   s->ones_before = calloc(s->entries + 1, 8);
   faro_status status = FARO_OK;
-  if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot hold the totals");
+  if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot allocate the totals");
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
   if (status == FARO_OK) status = load(s, params, error);
   if (status == FARO_OK) *spool = s;
