@@ -1,8 +1,8 @@
 /* client: see the header. One client is one person in one campaign.
  *
- *   floor -> campaign, claim recomputed -> policy, newest -> choose -> report: clipped, encoded, noised, framed
+ *   minimum -> campaign, claim recomputed -> newest policy -> choose -> report: clipped, encoded, noised, framed
  *
- * The release here is the user's side of it only: R. It never sees another user. */
+ * The release here is used for its randomizer only. It never sees another user. */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -19,18 +19,18 @@
 struct faro_client {
   unsigned char signer[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_claim floor;
-  double honest; /* of the floor; 0: any */
+  double honest; /* greatest value accepted; 0: any */
   bool insecure;
-  unsigned char kept[FARO_DIGEST_BYTES]; /* the campaign taken part in before, */
+  unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart, */
   bool bound;                            /* if there was one */
   uint64_t sequence, version;
-  bool joined; /* there is a campaign */
+  bool joined; /* `campaign` is set */
   faro_campaign campaign;
   faro_release *release;
   faro_secure_rng *secure;
-  uint64_t *numbers;                 /* a message of the release, for as long as a report is made */
+  uint64_t *numbers;                 /* a message of the release, while a report is made */
   faro_policy_document document;     /* of the newest policy; numbers NULL: none yet */
-  size_t target[FARO_SHUFFLERS_MAX]; /* of the last report's parts */
+  size_t target[FARO_SHUFFLERS_MAX]; /* of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
 };
 
@@ -44,11 +44,11 @@ static faro_status read_floor(const faro_client_params *params, faro_claim *floo
                         .level = params->user_level ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                         .contributions = 1};
   if (!(params->epsilon > 0))
-    return faro_fail(error, FARO_INVALID, "epsilon must be > 0 (got %g)", params->epsilon);
+    return faro_fail(error, FARO_INVALID, "epsilon must be above 0 (got %g)", params->epsilon);
   if (!(params->delta >= 0 && params->delta < 1))
     return faro_fail(error, FARO_INVALID, "delta must be at least 0 and below 1 (got %g)", params->delta);
   if (!(params->honest >= 0 && params->honest <= 1))
-    return faro_fail(error, FARO_INVALID, "honest must be 0 .. 1 (got %g)", params->honest);
+    return faro_fail(error, FARO_INVALID, "honest must be from 0 to 1 (got %g)", params->honest);
   for (size_t i = 0; params->trust && i < sizeof trusts / sizeof *trusts; i++)
     if (strcmp(faro_trust_name(trusts[i]), params->trust) == 0) {
       floor->trust = trusts[i];
@@ -58,13 +58,13 @@ static faro_status read_floor(const faro_client_params *params, faro_claim *floo
                    params->trust ? params->trust : "none");
 }
 
-/* Who knows how far it came but not where would count one campaign's reports in another. */
+/* Sequence and version only make sense together with their campaign. */
 static faro_status check_kept(const faro_client_params *params, faro_error *error) {
   if (!params->signer || !params->token)
-    return faro_fail(error, FARO_INVALID, "signer and token must be given");
+    return faro_fail(error, FARO_INVALID, "signer and token are required");
   if (params->campaign || (params->sequence == 0 && params->version == 0)) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "campaign must be given with its sequence and version (got sequence %llu, version %llu)",
+                   "campaign is required with sequence %llu and version %llu: they count in one campaign",
                    (unsigned long long)params->sequence, (unsigned long long)params->version);
 }
 
@@ -104,7 +104,7 @@ void faro_client_close(faro_client *client) {
 
 static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
-/* What the user's side of the campaign needs. */
+/* Sets up what the client needs for the campaign. */
 static faro_status join(faro_client *client, const faro_campaign *campaign, faro_error *error) {
   faro_release *release = NULL;
   const faro_status status =
@@ -125,17 +125,18 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
   return FARO_OK;
 }
 
-/* A signer may publish any number of campaigns, each with a budget of its own: one client spends one of them. */
+/* A signer may publish any number of campaigns, each with its own budget; a client spends one of them. */
 static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "campaign %s is not the one that this client took part in before: it would spend a new "
-                   "privacy budget beside the old one (whoever wants that starts anew for it, without the "
-                   "campaign, sequence and version that were kept)",
-                   campaign->id);
+  return faro_fail(
+      error, FARO_INVALID,
+      "campaign %s is not the one that this client took part in before; it would spend a new privacy "
+      "budget in addition to the old one (to join it anyway, start without the saved campaign, "
+      "sequence and version)",
+      campaign->id);
 }
 
-/* Of the others whose noise it takes: no more may be counted on than the client believes in. */
+/* The noise of other clients protects this one, and the claim must not count on more of it than the client accepts. */
 static faro_status check_honest(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
@@ -147,9 +148,10 @@ static faro_status check_honest(const faro_client *client, const faro_campaign *
 static faro_status check_address(const faro_client *client, const char *whose, const char *url,
                                  faro_error *error) {
   if (client->insecure || faro_url_local(url)) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "url of %s is %s, and this client accepts https:// beyond its own machine (or insecure)",
-                   whose, url);
+  return faro_fail(
+      error, FARO_INVALID,
+      "url of %s is %s, and this client requires https:// beyond its own machine (unless insecure is set)",
+      whose, url);
 }
 
 static faro_status check_addresses(const faro_client *client, const faro_campaign *campaign,
@@ -167,7 +169,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (client->joined && memcmp(client->campaign.digest, campaign.digest, FARO_DIGEST_BYTES) == 0)
     return FARO_OK;
   if (client->joined)
-    return faro_fail(error, FARO_INVALID, "this client is in campaign %s already (got %s)",
+    return faro_fail(error, FARO_INVALID, "this client already takes part in campaign %s (got %s)",
                      client->campaign.id, campaign.id);
   status = check_same(client, &campaign, error);
   if (status == FARO_OK)
@@ -182,15 +184,16 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
   const faro_campaign *campaign = &client->campaign;
   const faro_policy *policy = &document->policy;
   if (memcmp(document->campaign, campaign->digest, FARO_DIGEST_BYTES) != 0)
-    return faro_fail(error, FARO_INVALID, "the policy is of another campaign than %s", campaign->id);
+    return faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", campaign->id);
   if (policy->dimension != campaign->contribution.dimension)
-    return faro_fail(error, FARO_INVALID, "dimension of the policy must be the campaign's, %zu (got %zu)",
+    return faro_fail(error, FARO_INVALID,
+                     "dimension of the policy must be that of the campaign, %zu (got %zu)",
                      campaign->contribution.dimension, policy->dimension);
   if (policy->version < client->version)
     return faro_fail(
         error, FARO_INVALID,
-        "the policy is of version %llu, and version %llu was seen before (an analyzer that was set "
-        "back to an old copy of its state?)",
+        "the policy has version %llu, but version %llu was seen before; perhaps an old copy of the "
+        "analyzer's state was restored",
         (unsigned long long)policy->version, (unsigned long long)client->version);
   if (policy->version > campaign->batches + 1)
     return faro_fail(error, FARO_INVALID,
@@ -200,7 +203,7 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
 }
 
 faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length, faro_error *error) {
-  if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign must come before its policies");
+  if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign is required before a policy");
   faro_policy_document document = {0};
   faro_status status = faro_policy_document_open(&document, bytes, length, client->signer, error);
   if (status == FARO_OK) status = check_policy(client, &document, error);
@@ -226,7 +229,7 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   if (status != FARO_OK) return status;
   const size_t d = client->document.policy.dimension;
   if (count < 1 || count > client->campaign.arms)
-    return faro_fail(error, FARO_INVALID, "arms of a choice must be 1 .. %llu (got %zu)",
+    return faro_fail(error, FARO_INVALID, "the number of arms must be from 1 to %llu (got %zu)",
                      (unsigned long long)client->campaign.arms, count);
   if (!faro_all_finite(features, count * d)) return faro_fail(error, FARO_INVALID, "features must be finite");
   size_t best = 0;
@@ -241,8 +244,8 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   return FARO_OK;
 }
 
-/* With nobody else trusted, the client itself keeps to what its claim covers: a message that was refused was seen. The
- * noise is made for no more of them than there are batches. */
+/* If nobody else is trusted, the client itself must not send more than its claim covers: a message that was refused was seen
+ * all the same. The noise is made for at most one message per batch. */
 static uint64_t reports_covered(const faro_campaign *c) {
   if (c->claim.trust != FARO_TRUST_LOCAL || c->claim.level != FARO_LEVEL_USER) return INT64_MAX;
   return c->claim.contributions < c->batches ? c->claim.contributions : c->batches;
@@ -256,16 +259,17 @@ static faro_status check_report(const faro_client *client, const double *feature
   if (!faro_all_finite(features, client->document.policy.dimension) || !isfinite(reward))
     return faro_fail(error, FARO_INVALID, "features and reward must be finite");
   if (client->document.policy.version > client->campaign.batches)
-    return faro_fail(error, FARO_INVALID, "the campaign is over: all its %llu batches are released",
+    return faro_fail(error, FARO_INVALID, "the campaign is over: all %llu batches are released",
                      (unsigned long long)client->campaign.batches);
   if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_INVALID, "sequence numbers are used up");
   if (client->sequence >= covered)
-    return faro_fail(error, FARO_INVALID, "this client has made all the %llu reports that its privacy covers",
+    return faro_fail(error, FARO_INVALID,
+                     "this client has made all %llu reports that its privacy claim covers",
                      (unsigned long long)covered);
   return FARO_OK;
 }
 
-/* The parts, one after another, for shufflers that can still fill up. */
+/* Writes one part for each shuffler that can still fill its batch. */
 static faro_status write_parts(faro_client *client, unsigned char *out, size_t *parts, faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
   faro_wire_report report = {.version = client->document.policy.version, .sequence = client->sequence + 1};
@@ -297,7 +301,7 @@ faro_status faro_client_report(faro_client *client, const double *features, doub
   return status;
 }
 
-/* Questions. */
+/* Getters. */
 
 size_t faro_client_parts(const faro_client *client) { return client->joined ? target_count(client) : 0; }
 

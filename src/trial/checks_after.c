@@ -327,7 +327,7 @@ static void hear(const faro_trial *trial, const faro_crowd *crowd, size_t role, 
 void faro_check_traffic(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd) {
   traffic t = {0};
   for (size_t role = trial->roles > 1 ? 1 : 0; role < trial->roles; role++) hear(trial, crowd, role, &t);
-  /* One is odd by our own doing: the half report that had to be refused. */
+  /* One odd size is ours: the half report that had to be refused. */
   faro_checks_add(list, 'h', "all reports on the wire have one size", t.odd <= 1 && t.frames > 0,
                   "%" PRIu64 " reports of %zu bytes in %" PRIu64 " posts", t.frames,
                   faro_wire_report_size(&trial->campaign), t.posts);

@@ -1,4 +1,4 @@
-/* promise: the list, and what is asked of roles that run. promise_after.c has what is looked at when they have ended. */
+/* checks_running: the list of checks, and those that need running roles. checks_after.c has the others. */
 #include "trial/checks.h"
 
 #include <inttypes.h>
@@ -119,7 +119,7 @@ void faro_check_counters(faro_checks *list, const faro_trial *trial, const faro_
       list, again ? 'd' : 'a',
       again ? "refused reports are not counted"
             : "acknowledged reports = those in closed batches and in the open one",
-      good, "%" PRIu64 " acknowledged, %.0f of closed batches, %.0f batch%s closed, %.0f report%s open",
+      good, "%" PRIu64 " acknowledged, %.0f in closed batches, %.0f batch%s closed, %.0f report%s open",
       counted, all.accepted, all.closed, all.closed == 1 ? "" : "es", all.held, all.held == 1 ? "" : "s");
   if (again) return;
   const bool applied =

@@ -1,4 +1,4 @@
-/* child: see child.h. */
+/* child: see the header. */
 #include "trial/child.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ _Noreturn static void become(const char *const *argv, int log) {
   dup2(log, STDOUT_FILENO);
   union {
     const char *const *given;
-    char *const *taken; /* execv changes nothing, but says that it might */
+    char *const *taken; /* execv changes nothing, but its type says that it might */
   } words = {argv};
   execv(argv[0], words.taken);
   _exit(127);
@@ -36,15 +36,15 @@ faro_status faro_child_start(faro_child *child, const char *const *argv, const c
   return FARO_OK;
 }
 
-/* Writing beyond the limit fails with EFBIG (the roles ignore SIGXFSZ): as near to a full disk as one gets without one. The
- * hard limit stays, so that it can be lifted. */
+/* Writing beyond the limit fails with EFBIG (the roles ignore SIGXFSZ), which is close to a full disk. The hard limit stays
+ * infinite, so the limit can be lifted again. */
 void faro_child_limit(const faro_child *child, uint64_t bytes) {
   const struct rlimit limit = {.rlim_cur = bytes == UINT64_MAX ? RLIM_INFINITY : bytes,
                                .rlim_max = RLIM_INFINITY};
   if (child->pid != 0) (void)prlimit(child->pid, RLIMIT_FSIZE, &limit, NULL);
 }
 
-/* Whether it has ended; *status as waitpid says. */
+/* Whether it has ended; *status is that of waitpid. */
 static bool reaped(faro_child *child, int *status) {
   if (child->pid == 0 || waitpid(child->pid, status, WNOHANG) != child->pid) return false;
   child->pid = 0;

@@ -1,5 +1,5 @@
-/* crowd: see crowd.h. One lock guards the tickets, the clients, the policy and the tallies; another one the world. What is
- * slow (encoding, the network) happens outside of both. */
+/* crowd: see the header. One lock guards the tickets, the clients, the policy and the tallies, another one the world. Slow
+ * work (encoding, the network) happens outside both. */
 #include "trial/crowd.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ typedef struct person {
   bool busy;
 } person;
 
-/* What one version led to, for one shuffler. */
+/* Acknowledged parts of one version, for one shuffler. */
 typedef struct count {
   uint64_t parts;
   uint64_t *ones;
@@ -33,11 +33,11 @@ typedef struct worker {
   bool started;
   faro_client *client;
   faro_sender *sender;
-  unsigned char *parts;  /* of one report */
-  unsigned char *frames; /* of a group: part by part, report by report */
+  unsigned char *parts;  /* parts of one report */
+  unsigned char *frames; /* of a group of reports, part by part */
   unsigned char *answers;
   size_t *who;
-  double *rows, *x; /* arms, one after another; the one that was played */
+  double *rows, *x; /* features of all arms; features of the arm that was played */
 } worker;
 
 struct faro_crowd {
@@ -50,19 +50,19 @@ struct faro_crowd {
   faro_env *world;
   worker *workers;
   person *people;
-  uint64_t allowed, taken, settled; /* tickets */
+  uint64_t allowed, taken, settled; /* tickets: one per report */
   size_t next;
   bool stopping;
   char *policy;
   size_t policy_length;
   uint64_t version;
-  faro_tally *tally; /* by version; 0: all */
+  faro_tally *tally; /* by version; [0]: all */
   count *counts;     /* by version and shuffler */
   unsigned char *bodies;
   size_t body_count, body_room, body_size;
   faro_patterns *secrets;
   unsigned char *old;
-  size_t old_of; /* whose */
+  size_t old_of; /* the client that sent it */
   bool old_set, old_stale;
   faro_error broken;
 };
@@ -79,9 +79,9 @@ static void give_up(faro_crowd *crowd, const faro_error *error) {
   pthread_mutex_unlock(&crowd->lock);
 }
 
-/* Tickets and people. */
+/* Tickets and clients. */
 
-/* Clients who are not waiting for an answer, in turn. */
+/* The next client that is not waiting for an answer. */
 static size_t pick(faro_crowd *crowd) {
   while (crowd->people[crowd->next].busy) crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
   const size_t who = crowd->next;
@@ -90,7 +90,7 @@ static size_t pick(faro_crowd *crowd) {
   return who;
 }
 
-/* Waits for something to do; the number of reports, 0: stop. */
+/* Waits for tickets; returns the number of reports to make, 0 to stop. */
 static size_t take(worker *w) {
   faro_crowd *crowd = w->crowd;
   pthread_mutex_lock(&crowd->lock);
@@ -104,7 +104,7 @@ static size_t take(worker *w) {
   return reports;
 }
 
-/* The newest policy, verified as on any device. */
+/* Takes the newest policy and verifies it, as on any device. */
 static faro_status follow(worker *w, faro_error *error) {
   faro_crowd *crowd = w->crowd;
   faro_status status = FARO_OK;
@@ -123,7 +123,7 @@ static void rows_of(const faro_arms *arms, double *rows) {
       rows[a * arms->dimension + i] = arms->x[i * arms->stride + a];
 }
 
-/* One round in the world, and what an observer of everything would say of it. */
+/* Plays one round and records its regret, which only the simulation knows. */
 static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error *error) {
   faro_env *world = w->crowd->world;
   pthread_mutex_lock(&w->crowd->world_lock);
@@ -151,7 +151,7 @@ static void remember(faro_crowd *crowd, const double *x, double reward) {
   faro_patterns_add_real(crowd->secrets, reward - 0.5);
 }
 
-/* Report i of a group of `reports`: part p of it goes to frame p * reports + i. */
+/* Makes report i of a group of `reports`. Part p of it is frame p * reports + i. */
 static faro_status make(worker *w, size_t i, size_t reports, size_t *parts, faro_tally *tally,
                         faro_error *error) {
   faro_crowd *crowd = w->crowd;
@@ -172,7 +172,7 @@ static faro_status make(worker *w, size_t i, size_t reports, size_t *parts, faro
   return FARO_OK;
 }
 
-/* Writing down. */
+/* Records. */
 
 static void keep_body(faro_crowd *crowd, uint64_t version, const unsigned char *bytes) {
   const size_t stride = sizeof(body) + crowd->body_size;
@@ -191,7 +191,7 @@ static void keep_body(faro_crowd *crowd, uint64_t version, const unsigned char *
   memcpy(at + sizeof(body), bytes, crowd->body_size);
 }
 
-/* The first report that is seen is kept until its sender has reported again: then it is old. */
+/* Keeps the first report until its sender has reported again: then it is old. */
 static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) {
   if (!crowd->old_set) {
     memcpy(crowd->old, frame, crowd->part_size);
@@ -212,16 +212,16 @@ static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame
     for (size_t i = 0; i < crowd->entries; i++) c->ones[i] += faro_load32(report.body + 4 * i);
 }
 
-/* Of a group: frames of one part, for one target. */
+/* The frames of a group for one target. */
 typedef struct parcel {
   const char *target;
   const unsigned char *frames;
   size_t reports;
   unsigned char *answers;
-  double end; /* of patience */
+  double end; /* when to give up */
 } parcel;
 
-/* Sends the frames until there is an answer. */
+/* Sends the frames until they are answered. */
 static faro_status insist(worker *w, const parcel *g, uint64_t *retries, faro_error *error) {
   for (faro_backoff backoff = {0};; ++*retries) {
     double wait = 0;
@@ -235,15 +235,15 @@ static faro_status insist(worker *w, const parcel *g, uint64_t *retries, faro_er
   }
 }
 
-/* From `start` on, how many were not taken for now. */
+/* How many reports from `start` on were not accepted for now. */
 static size_t run_of_closed(const parcel *g, size_t start) {
   size_t run = 0;
   while (start + run < g->reports && g->answers[start + run] == FARO_VERDICT_CLOSED) run++;
   return run;
 }
 
-/* Until all are answered for good: those that were not taken for now, while others were answered, go again by themselves.
- * Where none of what was sent together was taken, that is the answer: each time there is less to send. */
+/* Sends until all are answered for good. Reports that were not accepted for now, while others were, are sent again by
+ * themselves. If none of a post is accepted for now, that is the final answer: so each time there is less to send. */
 static faro_status deliver(worker *w, const parcel *g, uint64_t *retries, faro_error *error) {
   parcel part = *g;
   faro_status status = insist(w, &part, retries, error);
@@ -316,7 +316,7 @@ static void *work(void *context) {
   return NULL;
 }
 
-/* Setting up. */
+/* Set-up. */
 
 static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error) {
   const faro_trial *trial = crowd->trial;
@@ -352,7 +352,7 @@ static faro_status open_world(faro_crowd *crowd, faro_error *error) {
   const faro_trial_params *p = &crowd->trial->params;
   const faro_env_kind *kind = faro_env_kind_find(crowd->params.world);
   if (!kind || faro_env_kind_streams(kind) || faro_env_kind_glm(kind))
-    return faro_fail(error, FARO_INVALID, "environment must be a linear one (got %s)", crowd->params.world);
+    return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->params.world);
   const faro_env_params params = {.dimension = p->dimension,
                                   .arms = p->arms,
                                   .horizon = p->batch * p->batches,
@@ -387,7 +387,7 @@ faro_status faro_crowd_create(faro_crowd **out, const faro_trial *trial, const f
                               faro_error *error) {
   if (params->threads * params->group >= trial->params.clients)
     return faro_fail(error, FARO_INVALID,
-                     "clients must be more than threads times reports in a post (got %llu)",
+                     "there must be more clients than threads times reports per post (got %llu)",
                      (unsigned long long)trial->params.clients);
   faro_crowd *crowd = calloc(1, sizeof *crowd);
   if (!crowd) return faro_fail(error, FARO_MEMORY, "out of memory");
@@ -490,7 +490,7 @@ uint64_t faro_crowd_progress(faro_crowd *crowd) {
 
 const char *faro_crowd_broken(faro_crowd *crowd) {
   pthread_mutex_lock(&crowd->lock);
-  const bool broken = crowd->broken.status != FARO_OK; /* and then it does not change any more */
+  const bool broken = crowd->broken.status != FARO_OK; /* once set, it does not change */
   pthread_mutex_unlock(&crowd->lock);
   return broken ? crowd->broken.message : NULL;
 }

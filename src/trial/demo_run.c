@@ -1,5 +1,5 @@
-/* demo: see demo.h. One batch after another: everybody of it reports under the same policy, and the next policy is waited
- * for. So every batch is known alone, and its totals can be checked alone. */
+/* demo_run: see the header. The clients of a batch report under the same policy and then wait for the next one. So each
+ * batch can be checked by itself. */
 #include "trial/demo_run.h"
 
 #include <inttypes.h>
@@ -20,11 +20,11 @@ typedef struct demo {
   faro_trial trial;
   faro_crowd *crowd;
   faro_sender *sender;
-  char *first; /* the policy of version 1 */
+  char *first; /* policy document of version 1 */
   size_t first_length;
 } demo;
 
-/* Waits for the policy of a version, and gives it to the crowd. */
+/* Waits for the policy of a version and gives it to the crowd. */
 static faro_status next_policy(demo *d, uint64_t version, faro_error *error) {
   char path[64], url[FARO_URL_MAX + 1];
   snprintf(path, sizeof path, "/v1/policy?after=%" PRIu64, version - 1);
@@ -48,7 +48,7 @@ static faro_status next_policy(demo *d, uint64_t version, faro_error *error) {
   return faro_crowd_policy(d->crowd, sent.bytes, sent.length, version, error);
 }
 
-/* So many clients report, and all are answered. */
+/* Lets clients send this many reports and waits for all answers. */
 static faro_status report(demo *d, uint64_t reports, faro_error *error) {
   faro_crowd_allow(d->crowd, reports);
   if (faro_crowd_settled(d->crowd, 10 * PATIENCE)) return FARO_OK;
@@ -79,7 +79,7 @@ static faro_status play(demo *d, faro_error *error) {
   faro_status status = next_policy(d, 1, error);
   for (uint64_t v = 1; v <= d->params->rounds && status == FARO_OK; v++)
     status = stopped(d) ? faro_fail(error, FARO_INTERRUPTED, "interrupted") : play_batch(d, v, error);
-  /* One client less than a batch: it must stay where it is. */
+  /* One report less than a batch: these must not leave the shuffler. */
   if (status == FARO_OK) status = report(d, d->params->trial.batch - 1, error);
   return status;
 }
@@ -99,7 +99,7 @@ static void check_running(demo *d) {
   faro_check_snapshot(d->list, &d->trial);
 }
 
-/* Shufflers first: a batch that they would let go too early could still arrive. */
+/* Shufflers first: a batch that they sent too early could still arrive. */
 static void stop_roles(demo *d) {
   bool clean = true;
   char found[100] = "";

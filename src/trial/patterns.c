@@ -36,7 +36,7 @@ void faro_patterns_destroy(faro_patterns *patterns) {
 
 size_t faro_patterns_count(const faro_patterns *patterns) { return patterns->count; }
 
-/* Where the word is, or belongs. */
+/* The slot of a word, or the empty slot for it. */
 static size_t place_of(const faro_patterns *patterns, uint64_t word) {
   size_t i = (size_t)((word * 0x9e3779b97f4a7c15) >> 32) & patterns->mask;
   while (patterns->slot[i] != 0 && patterns->slot[i] != word) i = (i + 1) & patterns->mask;

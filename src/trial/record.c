@@ -1,4 +1,4 @@
-/* record: see record.h. Frames stay where the relay keeps them. */
+/* record: see the header. Frames stay in the memory of the relay. */
 #include "trial/record.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct heard {
 struct faro_record {
   const faro_trial *trial;
   size_t shufflers;
-  uint64_t room; /* batches of a shuffler */
+  uint64_t room; /* batches per shuffler */
   heard *heard;  /* by shuffler and number */
 };
 
@@ -32,7 +32,7 @@ static faro_status note(faro_record *record, const faro_request *request, faro_e
   if (status != FARO_OK) return status;
   heard *h = slot(record, batch.shuffler, batch.number);
   if (!h || batch.count != campaign->task[batch.shuffler].size)
-    return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %u has %llu reports",
+    return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %u has the wrong size (%llu reports)",
                      (unsigned long long)batch.number, batch.shuffler, (unsigned long long)batch.count);
   if (h->frame && (h->length != request->length || memcmp(h->frame, request->body, h->length) != 0))
     return faro_fail(error, FARO_INVALID, "two different batches have number %llu of shuffler %u",
@@ -127,7 +127,7 @@ typedef struct player {
   size_t entries, taken;
 } player;
 
-/* Reports of the shufflers that are due, lowest first. A shuffler's batch number is that of its nodes. */
+/* Applies the totals of the shufflers that finished a batch, lowest first. */
 static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
   const faro_campaign *campaign = &p->record->trial->campaign;
   const size_t due = faro_release_due(faro_learning_release(p->learning));

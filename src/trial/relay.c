@@ -1,6 +1,6 @@
-/* relay: see relay.h. A poll loop over pairs of sockets; what one side sends is written to the other before more is read,
- * so nothing needs to be queued. Blocking writes could stall the loop if a party never reads; loopback buffers and the
- * parties' own time limits bound that. */
+/* relay: see the header. A poll loop over pairs of sockets. What one side sends is written to the other before more is read,
+ * so nothing is queued. Blocking writes could stall the loop if a party never reads; loopback buffers and the parties' own
+ * timeouts limit that. */
 #include "trial/relay.h"
 
 #include <arpa/inet.h>
@@ -24,8 +24,8 @@ typedef struct line { /* what a client sent on one connection */
 } line;
 
 typedef struct pair {
-  int side[2];      /* 0: the client's */
-  bool finished[2]; /* this side has said that no more comes */
+  int side[2];      /* [0]: the client's */
+  bool finished[2]; /* this side has sent all it will send */
   size_t line;
 } pair;
 
@@ -71,7 +71,7 @@ faro_status faro_free_port(uint16_t *port, faro_error *error) {
   return FARO_OK;
 }
 
-/* Luck of the cuts: SplitMix64. It decides nothing that must be secret. */
+/* Random cuts, by SplitMix64. Nothing here must be secret. */
 static uint64_t draw(faro_relay *relay) {
   uint64_t z = relay->luck += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -115,7 +115,7 @@ static void drop(faro_relay *relay, size_t index) {
   relay->pair[index] = relay->pair[--relay->pairs];
 }
 
-/* A server that is away ends the connection at once, as it would without the relay. */
+/* If the server is not up, the connection ends at once, as it would without the relay. */
 static void welcome(faro_relay *relay) {
   const int client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
   if (client < 0) return;
@@ -133,7 +133,7 @@ static void welcome(faro_relay *relay) {
   relay->pair[relay->pairs++] = (pair){.side = {client, server}, .line = relay->line_count++};
 }
 
-/* Hands on what came from one side of a pair; false: the pair is gone. */
+/* Passes on bytes from one side of a pair; false if the pair is closed. */
 static bool pass(faro_relay *relay, size_t index, int from) {
   pair *p = &relay->pair[index];
   const ssize_t got = recv(p->side[from], relay->chunk, CHUNK, 0);
@@ -168,7 +168,7 @@ static void *work(void *context) {
     if (poll(poll_on, 2 + 2 * pairs, -1) < 0 && errno != EINTR) return NULL;
     if (poll_on[0].revents) return NULL;
     for (size_t i = pairs;
-         i-- > 0;) { /* from the back: a pair that goes is replaced by one that was looked at */
+         i-- > 0;) { /* backwards: a closed pair is replaced by one that was handled already */
       bool alive = true;
       if (poll_on[2 + 2 * i].revents) alive = pass(relay, i, 0);
       if (alive && poll_on[3 + 2 * i].revents) alive = pass(relay, i, 1);

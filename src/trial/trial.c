@@ -1,4 +1,4 @@
-/* trial: see trial.h. */
+/* trial: see the header. */
 #include "trial/trial.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ const char *faro_trial_url(const faro_trial *trial, size_t role, const char *pat
   return url;
 }
 
-/* Keys, each in the files that `faro keys` would make. */
+/* Keys, in files as `faro keys` makes them. */
 
 static faro_status save_key(const faro_trial *trial, size_t role, const faro_sign_key *key,
                             faro_error *error) {
@@ -77,8 +77,8 @@ static faro_status make_tokens(faro_trial *trial, faro_error *error) {
   return status;
 }
 
-/* Ports first, then lines to them; configurations tell everybody the lines. */
-static faro_status make_lines(faro_trial *trial, faro_error *error) {
+/* Ports first, then relays to them. Settings name the relays, so everything passes one. */
+static faro_status make_relays(faro_trial *trial, faro_error *error) {
   faro_status status = FARO_OK;
   for (size_t role = 0; role < trial->roles && status == FARO_OK; role++) {
     status = faro_free_port(&trial->port[role], error);
@@ -88,7 +88,7 @@ static faro_status make_lines(faro_trial *trial, faro_error *error) {
   return status;
 }
 
-/* As the analyzer will: what it would refuse is said here, not in its log. */
+/* Checks as the analyzer will, so that a refusal is shown here and not only in its log. */
 static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
   char path[FARO_TRIAL_PATH];
   faro_campaign campaign;
@@ -96,7 +96,7 @@ static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
   faro_analyzer_settings *settings = malloc(sizeof *settings);
   if (!settings) return faro_fail(error, FARO_MEMORY, "out of memory");
   faro_status status = faro_analyzer_settings_load(settings, faro_trial_file(trial, 0, ".yaml", path), error);
-  settings->file[0] = '\0'; /* nobody wrote it */
+  settings->file[0] = '\0'; /* the user did not write this file */
   if (status == FARO_OK) status = faro_campaign_check(settings, &campaign, &known, error);
   free(settings);
   return status;
@@ -113,11 +113,10 @@ static size_t roles_of(const faro_trial_params *params) {
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params, faro_error *error) {
   *trial = (faro_trial){.params = *params, .roles = roles_of(params)};
   if (trial->roles == 0 || trial->roles > FARO_TRIAL_ROLES)
-    return faro_fail(error, FARO_INVALID, "release must be one that can be deployed (got %s)",
-                     params->release);
+    return faro_fail(error, FARO_INVALID, "the release must be deployable (got %s)", params->release);
   if (mkdir(params->directory, 0700) != 0 && errno != EEXIST)
-    return faro_fail(error, FARO_SYSTEM, "cannot make %s: %s", params->directory, strerror(errno));
-  faro_status status = make_lines(trial, error);
+    return faro_fail(error, FARO_SYSTEM, "cannot create %s: %s", params->directory, strerror(errno));
+  faro_status status = make_relays(trial, error);
   if (status == FARO_OK) status = make_keys(trial, error);
   if (status == FARO_OK) status = make_tokens(trial, error);
   for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
@@ -142,7 +141,7 @@ void faro_trial_destroy(faro_trial *trial) {
 
 static faro_status gone(const faro_trial *trial, size_t role, faro_error *error) {
   char name[24], path[FARO_TRIAL_PATH];
-  return faro_fail(error, FARO_SYSTEM, "%s did not start; %s says why", faro_trial_role(trial, role, name),
+  return faro_fail(error, FARO_SYSTEM, "%s did not start; see %s", faro_trial_role(trial, role, name),
                    faro_trial_file(trial, role, ".log", path));
 }
 
@@ -165,7 +164,7 @@ static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *e
   return status;
 }
 
-/* The campaign as everybody gets it. */
+/* Fetches the campaign, as clients do. */
 static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
   faro_sender *sender = NULL;
   faro_sent sent;

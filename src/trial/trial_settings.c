@@ -1,4 +1,4 @@
-/* trial_config: see the header. Addresses are those of the lines, so that everything that travels passes a relay. */
+/* trial_settings: see the header. Addresses are those of the relays, so that everything that is sent passes one. */
 #include "trial/trial_settings.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-static void add_line(const faro_trial *trial, size_t role, const char *key, faro_text *out) {
+static void add_address(const faro_trial *trial, size_t role, const char *key, faro_text *out) {
   faro_text_add(out, "%s: http://127.0.0.1:%u\n", key, faro_relay_port(trial->relay[role]));
 }
 
@@ -25,7 +25,7 @@ static faro_status add_shuffler(const faro_trial *trial, size_t role, faro_text 
   const faro_status status = faro_key_load(faro_trial_file(trial, role, ".sign.public", path),
                                            FARO_SIGN_PUBLIC, key, sizeof key, error);
   if (status != FARO_OK) return status;
-  add_line(trial, role, "  - url", out);
+  add_address(trial, role, "  - url", out);
   faro_text_add(out, "    key: %s\n", sodium_bin2hex(hex, sizeof hex, key, sizeof key));
   return FARO_OK;
 }
@@ -42,7 +42,7 @@ static void add_campaign(const faro_trial_params *p, faro_text *out) {
 }
 
 static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error *error) {
-  add_line(trial, 0, "url", out);
+  add_address(trial, 0, "url", out);
   add_file(trial, 0, "database", ".db", out);
   add_file(trial, 0, "sign", ".sign.secret", out);
   add_file(trial, 0, "seal", ".seal.secret", out);
@@ -57,7 +57,7 @@ static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error 
 
 static void shuffler(const faro_trial *trial, size_t role, faro_text *out) {
   char hex[2 * FARO_KEY_BYTES + 1];
-  add_line(trial, 0, "analyzer", out);
+  add_address(trial, 0, "analyzer", out);
   faro_text_add(out, "analyzer-key: %s\n",
                 sodium_bin2hex(hex, sizeof hex, trial->sign.public_key, FARO_KEY_BYTES));
   add_file(trial, role, "state", ".db", out);

@@ -1,4 +1,4 @@
-/* trial_config: writes the configuration of a role, as an operator would. */
+/* trial_settings: writes the YAML file of a role, as an operator would. */
 #ifndef FARO_TRIAL_TRIAL_SETTINGS_H
 #define FARO_TRIAL_TRIAL_SETTINGS_H
 

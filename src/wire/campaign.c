@@ -1,4 +1,4 @@
-/* campaign: what a client must know to take part, as a signed document; and what follows from it.
+/* campaign: what a client must know to take part, as a signed document, and what follows from it.
  *
  *   {"id": "...", "nonce": "<hex>",
  *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p, "optimism": f},
@@ -6,12 +6,12 @@
  *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k, "level": "user",
  *                 "contributions": M0, "honest": h},
  *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0, "by": "..."},
- *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],          of each shuffler, or one for the analyzer
+ *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],          one per shuffler, or one for the analyzer
  *    "analyzer": {"url": "...", "seal": "<hex>"},
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...]}
  *
- * Whoever reads it makes the release from the parameters, and so has the claim from its own accountant. The encoding
- * follows too; it is stated, so that a reader whose arithmetic comes out elsewhere finds out at once. */
+ * A reader makes the release from the parameters, so it gets the claim from its own accountant. The encoding follows from
+ * them too. It is stated so that a reader whose arithmetic gives other numbers notices at once. */
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 static const char word[] = "faro-campaign-1";
 
 enum { ARMS_MAX = 1000000 };
-static const double BOUND_MAX = 1e6; /* of norms and rewards */
+static const double BOUND_MAX = 1e6; /* for norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   const faro_trust trust = faro_release_kind_trust(campaign->release);
@@ -75,7 +75,7 @@ faro_status faro_claim_meets(const faro_claim *got, const char *whose, const far
   return FARO_OK;
 }
 
-/* Checks of values, for writers and readers alike. */
+/* Checks of values, for writing and reading. */
 
 static faro_status check_name(const char *what, const char *name, faro_error *error) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -90,7 +90,7 @@ bool faro_url_whole(const char *url) {
   return scheme > 0 && strcspn(url + scheme, "/:?#@") > 0;
 }
 
-/* A place, not a page: whoever sends appends the path. */
+/* It must not end with a slash: senders append the path. */
 static faro_status check_url(const char *whose, const char *url, faro_error *error) {
   bool good = faro_url_whole(url) && url[strlen(url) - 1] != '/';
   for (const char *c = url; good && *c; c++) good = *c > ' ' && *c <= '~' && !strchr("\"\\<>?#", *c);
@@ -101,7 +101,7 @@ static faro_status check_url(const char *whose, const char *url, faro_error *err
                    whose, url);
 }
 
-/* The whole of what stands between the scheme and the path: "127.0.0.1:80@example.org" is not this machine. */
+/* Compares everything between scheme and path: "127.0.0.1:80@example.org" is not this machine. */
 static bool on_this_machine(const char *host) {
   static const char *const local[] = {"127.0.0.1", "[::1]", "localhost"};
   for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
@@ -119,7 +119,7 @@ bool faro_url_local(const char *url) {
   return strncmp(url, "http://", 7) == 0 && on_this_machine(url + 7);
 }
 
-/* What readers ask for as well. */
+/* Readers check the same while they read. */
 static faro_status check_bounds(const faro_campaign *c, faro_error *error) {
   const faro_contribution *bound = &c->contribution;
   if (bound->form != FARO_FORM_MOMENTS || bound->dimension < 1 || bound->dimension > FARO_WIRE_DIMENSION_MAX)
@@ -134,21 +134,21 @@ static faro_status check_bounds(const faro_campaign *c, faro_error *error) {
   return FARO_OK;
 }
 
-/* Not one of the few points that would make every seal the same. */
+/* Refuses the few points for which every seal would be the same. */
 static faro_status check_seal(const faro_campaign *c, faro_error *error) {
   unsigned char box[FARO_SEAL_BYTES + 1];
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
   if (crypto_box_seal(box, (const unsigned char *)"", 0, c->seal) == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "analyzer.seal is no key that anything can be sealed to");
+  return faro_fail(error, FARO_INVALID, "analyzer.seal is not a valid sealing key");
 }
 
-/* A shuffler's key: a point that a key pair can have. Zeros and other placeholders are nobody's. */
+/* A shuffler's key must be a point that a key pair can have. Zeros and other placeholders are not. */
 static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_error *error) {
   if (crypto_core_ed25519_is_valid_point(c->shuffler[index].key) == 1)
     return check_url("a shuffler", c->shuffler[index].url, error);
-  return faro_fail(error, FARO_INVALID,
-                   "key of shuffler %zu is no public signing key (a placeholder? `faro keys show` prints it)",
-                   index);
+  return faro_fail(
+      error, FARO_INVALID,
+      "key of shuffler %zu is not a public signing key; put the one that `faro keys show` prints", index);
 }
 
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
@@ -171,10 +171,10 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "learner.optimism must be 0 .. 1000 (got %g)", c->optimism);
   if (c->params.calibration != FARO_CALIBRATION_TIGHT || c->params.anytime || c->params.crowd != 0)
     return faro_fail(error, FARO_INVALID,
-                     "a campaign needs calibration tight, a fixed horizon and one release");
+                     "a campaign needs calibration tight, a fixed horizon and a single release");
   if (!faro_release_kind_exact(c->release))
     return faro_fail(error, FARO_INVALID,
-                     "release.kind must be one whose noise is drawn in integers (got %s)",
+                     "release.kind must be a release that draws its noise in integers (got %s)",
                      faro_release_kind_name(c->release));
   return FARO_OK;
 }
@@ -191,13 +191,13 @@ static faro_status derive_shuffler(faro_campaign *c, const faro_release *release
                      faro_release_kind_name(c->release));
   if (faro_campaign_form(c) == FARO_WIRE_BITS && c->most[level] > (int64_t)UINT32_MAX)
     return faro_fail(error, FARO_INVALID,
-                     "%s would need %lld bits for an entry, and a report has room for 2^32 - 1: raise "
+                     "%s would need %lld bits for an entry, but a report has room for 2^32 - 1: raise "
                      "epsilon, delta or batch",
                      faro_release_kind_name(c->release), (long long)c->most[level]);
   return FARO_OK;
 }
 
-/* A batch of sealed reports must go through memory, disk and network whole. */
+/* A batch of sealed reports goes through memory, disk and network in one piece. */
 static faro_status check_size(const faro_campaign *c, faro_error *error) {
   const uint64_t body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
   if (faro_campaign_form(c) == FARO_WIRE_BITS || c->params.batch <= FARO_BATCH_MAX / body) return FARO_OK;
@@ -208,12 +208,12 @@ static faro_status check_size(const faro_campaign *c, faro_error *error) {
       c->contribution.dimension, (unsigned long long)body, (unsigned long long)c->params.batch);
 }
 
-/* More are not drawn fast any more (random/coins.c). */
+/* More bits could not be drawn fast enough (random/coins.c). */
 static faro_status check_bits(const faro_campaign *c, const faro_release *release, faro_error *error) {
   const double bits = faro_release_cost(release).bits / (double)c->contribution.length;
   if (bits <= FARO_ENTRY_BITS_MAX) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "%s would need %.3g bits for an entry of a report, and at most %.3g are allowed: raise "
+                   "%s would need %.3g bits for an entry of a report, but at most %.3g are allowed: raise "
                    "epsilon, delta or batch, or lower dimension or contributions",
                    faro_release_kind_name(c->release), bits, (double)FARO_ENTRY_BITS_MAX);
 }
@@ -232,7 +232,7 @@ static faro_status derive(faro_campaign *c, const faro_release *release, faro_er
   return status == FARO_OK ? check_bits(c, release, error) : status;
 }
 
-/* Makes the release, for what follows and for faro's own claim. */
+/* Makes the release, to compute what follows and the claim. */
 static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error) {
   faro_release *release = NULL;
   if (c->params.contributions == 0) c->params.contributions = 1;
@@ -242,7 +242,7 @@ static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error)
     status = faro_release_create(&release, c->release, &c->contribution, &c->params, error);
   if (status != FARO_OK) return status;
   *own = *faro_release_claim(release);
-  status = faro_release_vouch(release, error); /* the claim holds in whole numbers */
+  status = faro_release_vouch(release, error); /* the claim must hold for integer noise */
   if (status == FARO_OK) status = derive(c, release, error);
   faro_release_destroy(release);
   return status;
@@ -340,7 +340,7 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 
 enum { KINDS_MAX = 64 };
 
-/* One of those that can be deployed. */
+/* Only releases that can be deployed. */
 static faro_status read_kind(const faro_json *json, uint32_t object, const faro_release_kind **kind,
                              faro_error *error) {
   const char *words[KINDS_MAX];
@@ -498,7 +498,7 @@ static faro_status read_encoder(const faro_json *json, uint32_t in, faro_campaig
   return status;
 }
 
-/* As stated; faro_campaign_open compares. */
+/* Reads what is stated; faro_campaign_open compares it. */
 static faro_status read_encoding(const faro_json *json, faro_campaign *c, faro_error *error) {
   uint32_t in = 0;
   faro_status status = faro_json_inside(json, 0, "encoding", FARO_JSON_ARRAY, &in, error);
@@ -543,8 +543,8 @@ static faro_status read_campaign(const faro_json *json, faro_campaign *c, faro_e
   return status;
 }
 
-/* Epsilon and delta may be stated larger than they are. To whom and for what they are promised may not be put otherwise:
- * clients decide by it what they keep to themselves. */
+/* Epsilon and delta may be stated larger than they are. Trust, level and contributions must be exact: clients decide by them
+ * what they send. */
 static faro_status compare_claims(const faro_claim *own, const faro_claim *stated, faro_error *error) {
   if (own->trust != stated->trust)
     return faro_fail(error, FARO_INVALID, "trust of the claim must be %s, that of the release (got %s)",
@@ -565,7 +565,7 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
   faro_claim own = {0};
   faro_status status = faro_document_open(word, text, length, signer, made.digest, &json, error);
   if (status == FARO_OK) status = read_campaign(&json, &made, error);
-  faro_json_release(&json);
+  faro_json_clear(&json);
   const faro_campaign stated = made;
   if (status == FARO_OK) status = account(&made, &own, error);
   if (status == FARO_OK) status = compare_claims(&own, &made.claim, error);

@@ -1,4 +1,4 @@
-/* keys: keys and tokens, and the files that hold them. A file is written once, whole, and never over another. */
+/* credentials: keys and tokens, and their files. A file is written once, as a whole, and never overwritten. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -24,12 +24,12 @@ static faro_status failed(const char *path, const char *what, faro_error *error)
 
 /* Files. */
 
-/* A new file, on the disk when this returns. */
+/* Writes a new file; durable on return. */
 static faro_status write_new(const char *path, bool secret, const char *bytes, size_t length,
                              faro_error *error) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, secret ? 0600 : 0644);
   if (fd < 0 && errno == EEXIST)
-    return faro_fail(error, FARO_INVALID, "%s is there already, and is not overwritten", faro_path_end(path));
+    return faro_fail(error, FARO_INVALID, "%s exists already and is not overwritten", faro_path_end(path));
   if (fd < 0) return failed(path, "made", error);
   const bool written = faro_write_all(fd, bytes, length) && fsync(fd) == 0;
   const int reason = errno;
@@ -40,7 +40,7 @@ static faro_status write_new(const char *path, bool secret, const char *bytes, s
   return failed(path, "written", error);
 }
 
-/* Secrets that others may read are refused, and so are devices and pipes. */
+/* Refuses secrets that others may read, and devices and pipes. */
 static faro_status check_file(int fd, const char *path, bool secret, size_t limit, size_t *size,
                               faro_error *error) {
   struct stat info;
@@ -67,7 +67,7 @@ static bool read_all(int fd, char *bytes, size_t length) {
   return true;
 }
 
-/* A whole file of at most `limit` bytes; wipe and free it. */
+/* Reads a file of at most `limit` bytes. The caller wipes and frees it. */
 static faro_status read_whole(const char *path, bool secret, size_t limit, char **text, size_t *length,
                               faro_error *error) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -87,7 +87,7 @@ static faro_status read_whole(const char *path, bool secret, size_t limit, char 
   if (!made) return faro_fail(error, FARO_MEMORY, "out of memory");
   sodium_memzero(made, size);
   free(made);
-  return faro_fail(error, FARO_INVALID, "%s: cannot be read to its end", faro_path_end(path));
+  return faro_fail(error, FARO_INVALID, "%s: cannot be read to the end", faro_path_end(path));
 }
 
 /* Keys. */
@@ -112,8 +112,8 @@ static bool read_key(const char *text, size_t length, const char *kind, unsigned
          faro_hex_read(text + head + 1, length - head - 1, bytes, size);
 }
 
-/* The kind of key that a file holds instead: one of the four, or NULL. It is read before its mode is looked at: a public key
- * may be open to all, and to chmod it would not make it secret. */
+/* The kind of key that a file holds, if it is one of the four but not `kind`; else NULL. This is checked before the file's
+ * mode: a public key may be readable by all, and a chmod would not make it a secret one. */
 static const char *other_kind(const char *path, const char *kind) {
   static const char *const kinds[] = {FARO_SIGN_SECRET, FARO_SIGN_PUBLIC, FARO_SEAL_SECRET, FARO_SEAL_PUBLIC};
   char head[32] = "";
@@ -170,7 +170,7 @@ faro_status faro_seal_key_make(faro_seal_key *key, faro_error *error) {
   return status;
 }
 
-/* A secret whose halves do not belong together would give itself away with its first signature. */
+/* A secret key whose halves do not match would leak with its first signature. */
 faro_status faro_sign_key_load(const char *path, faro_sign_key *key, faro_error *error) {
   faro_sign_key read;
   unsigned char secret[FARO_SECRET_BYTES];
@@ -211,7 +211,7 @@ void faro_token_hash(const unsigned char token[static FARO_TOKEN_BYTES],
 
 static int compare_hashes(const void *a, const void *b) { return memcmp(a, b, FARO_HASH_BYTES); }
 
-/* One a line, in hexadecimal digits. */
+/* Writes one item per line, in hexadecimal digits. */
 static faro_status write_lines(const char *path, bool secret, const unsigned char *bytes, size_t size,
                                size_t count, faro_error *error) {
   const size_t line = 2 * size + 1;
@@ -232,12 +232,12 @@ static faro_status write_tokens(const char *tokens, const char *hashes, unsigned
   randombytes_buf(token, count * FARO_TOKEN_BYTES);
   for (size_t i = 0; i < count; i++)
     faro_token_hash(token + i * FARO_TOKEN_BYTES, hash + i * FARO_HASH_BYTES);
-  qsort(hash, count, FARO_HASH_BYTES, compare_hashes); /* so that no order is shared with the tokens */
+  qsort(hash, count, FARO_HASH_BYTES, compare_hashes); /* so that their order says nothing about the tokens */
   faro_status status = write_lines(tokens, true, token, FARO_TOKEN_BYTES, count, error);
   sodium_memzero(token, count * FARO_TOKEN_BYTES);
   if (status != FARO_OK) return status;
   status = write_lines(hashes, false, hash, FARO_HASH_BYTES, count, error);
-  if (status != FARO_OK) (void)unlink(tokens); /* it is ours: an older one would not have been touched */
+  if (status != FARO_OK) (void)unlink(tokens); /* we have just created it */
   return status;
 }
 
@@ -296,7 +296,7 @@ faro_status faro_tokens_load(const char *path, unsigned char **tokens, size_t *c
   return read_lines(path, true, FARO_TOKEN_BYTES, tokens, count, error);
 }
 
-/* New ones are put at the end of a file, and may be there already. */
+/* Operators append new hashes to the file, so one may be there twice. */
 faro_status faro_hashes_load(const char *path, unsigned char **hashes, size_t *count, faro_error *error) {
   enum { SIZE = FARO_HASH_BYTES };
   unsigned char *read = NULL;

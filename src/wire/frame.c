@@ -1,4 +1,4 @@
-/* frame: reports and batches as bytes; wire.h draws them. */
+/* frame: reports and batches as bytes. wire.h describes their layout. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,18 +36,17 @@ static bool in_range(const faro_campaign *c, size_t shuffler, const uint64_t *nu
   return true;
 }
 
-/* Seals without keeping what was sealed. Nothing goes in that tells one client's box from another's: what opens it sees
- * them shuffled, and a policy's version would say who may have sent it. */
+/* Seals in place, so no copy of the message stays. The box contains nothing that tells clients apart: the analyzer gets the
+ * boxes shuffled, and the version of a policy would narrow down who sent it. */
 static faro_status seal(const faro_campaign *c, const uint64_t *numbers, unsigned char *body,
                         faro_error *error) {
   const size_t size = sealed_size(c);
-  unsigned char *plain = body + FARO_SEAL_BYTES; /* crypto_box_easy, which does the work, may work in place */
+  unsigned char *plain = body + FARO_SEAL_BYTES; /* crypto_box_easy can work in place */
   memcpy(plain, c->digest, FARO_DIGEST_BYTES);
   for (size_t i = 0; i < entry_count(c); i++) faro_store64(plain + FARO_DIGEST_BYTES + 8 * i, numbers[i]);
   if (crypto_box_seal(body, plain, size, c->seal) == 0) return FARO_OK;
   sodium_memzero(body, size + FARO_SEAL_BYTES);
-  return faro_fail(error, FARO_SYSTEM,
-                   "libsodium cannot seal"); /* a campaign with a bad key was refused before */
+  return faro_fail(error, FARO_SYSTEM, "libsodium cannot seal"); /* bad keys were refused before */
 }
 
 void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
@@ -128,8 +127,7 @@ static faro_status read_sealed(const faro_campaign *c, const unsigned char *plai
     const int64_t number = (int64_t)faro_load64(entry + 8 * i);
     if (!allowed(c, 0, number))
       return faro_fail(error, FARO_INVALID, "entry %zu of a sealed report must be %lld .. %lld", i,
-                       (long long)c->least[0],
-                       (long long)c->most[0]); /* not which one it was: it is somebody's */
+                       (long long)c->least[0], (long long)c->most[0]); /* the value itself is private */
   }
   for (size_t i = 0; i < entry_count(c); i++) numbers[i] = (int64_t)faro_load64(entry + 8 * i);
   return FARO_OK;
@@ -176,7 +174,7 @@ void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, co
   crypto_sign_detached(out + size, NULL, out, size, key->secret);
 }
 
-/* Whether the campaign's shuffler could have sent it. */
+/* Whether a shuffler of the campaign could have sent it. */
 static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
   if (batch->shuffler >= c->shufflers)
     return faro_fail(error, FARO_INVALID, "shuffler of a batch must be below %zu (got %lu)", c->shufflers,
@@ -197,7 +195,7 @@ static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, 
 static faro_status check_totals(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
   const uint64_t least = batch->count * (uint64_t)c->least[batch->shuffler];
   const uint64_t most =
-      batch->count * (uint64_t)c->most[batch->shuffler]; /* below 2^62: the release saw to it */
+      batch->count * (uint64_t)c->most[batch->shuffler]; /* below 2^62, as the release ensures */
   for (size_t i = 0; i < entry_count(c); i++)
     if (faro_load64(batch->body + 8 * i) < least || faro_load64(batch->body + 8 * i) > most)
       return faro_fail(error, FARO_INVALID, "total %zu of a batch must be %llu .. %llu", i,
@@ -205,7 +203,7 @@ static faro_status check_totals(const faro_campaign *c, const faro_batch *batch,
   return FARO_OK;
 }
 
-/* Of FARO_BATCH_HEAD bytes; the body is left to the caller. */
+/* Reads FARO_BATCH_HEAD bytes; the caller sets the body. */
 static faro_status read_head(const faro_campaign *c, const unsigned char *bytes, faro_batch *batch,
                              faro_error *error) {
   const faro_status status = check_head(c, batch_magic, "a batch", bytes, error);
@@ -237,7 +235,7 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
   return status;
 }
 
-/* Before a batch. */
+/* Notices. */
 
 static void signed_part(const unsigned char *head, unsigned char out[static FARO_BATCH_HEAD]) {
   memcpy(out, head, FARO_BATCH_HEAD);

@@ -22,7 +22,7 @@ faro_status faro_policy_document_write(const faro_policy *policy,
     return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_WIRE_DIMENSION_MAX, d);
   if (!faro_all_finite(policy->theta, d) || !faro_all_finite(policy->w, faro_policy_w_length(d)) ||
       !(policy->beta >= 0 && isfinite(policy->beta)))
-    return faro_fail(error, FARO_INVALID, "theta, w and beta must be finite, and beta not negative");
+    return faro_fail(error, FARO_INVALID, "theta, w and beta must be finite, and beta must not be negative");
   faro_text json = FARO_TEXT_INIT;
   faro_text_add(&json, "{\"campaign\":\"%s\",\"version\":%llu,\"dimension\":%zu",
                 faro_hex_write(campaign, FARO_DIGEST_BYTES, digits), (unsigned long long)policy->version, d);
@@ -65,7 +65,7 @@ faro_status faro_policy_document_open(faro_policy_document *document, const char
   faro_policy_document made = {0};
   faro_status status = faro_document_open(word, text, length, signer, NULL, &json, error);
   if (status == FARO_OK) status = read_policy(&json, &made, error);
-  faro_json_release(&json);
+  faro_json_clear(&json);
   if (status == FARO_OK) *document = made;
   else faro_policy_document_clear(&made);
   return status;

@@ -41,7 +41,7 @@ teardown() { faro_teardown; }
   local before
   before=$(cat "$T/a.secret")
   faro 3 keys sign --out "$T/a"
-  has "$stderr" "a.secret is there already, and is not overwritten"
+  has "$stderr" "a.secret exists already and is not overwritten"
   [ "$(cat "$T/a.secret")" = "$before" ]
   touch "$T/b.public"
   faro 3 keys seal --out "$T/b"

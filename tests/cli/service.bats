@@ -407,7 +407,7 @@ line() {
   round 1 0.5 # refused by the analyzer, but it was seen
   has "$stderr" "in the open batch already"
   round 1 0.5
-  has "$stderr" "this client has made all the 2 reports that its privacy covers"
+  has "$stderr" "this client has made all 2 reports that its privacy claim covers"
   [[ $(cat "$T/1.state") =~ " 2 1"$ ]]
 }
 
@@ -451,7 +451,7 @@ line() {
 
 @test "demo: a folder that cannot be made has no files in it" {
   faro 4 demo --clients 60 --rounds 2 --directory "$T/nowhere/files"
-  has "$stderr" "cannot make $T/nowhere/files"
+  has "$stderr" "cannot create $T/nowhere/files"
   not grep -q "files are in" <<<"$output"
 }
 

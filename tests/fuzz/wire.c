@@ -266,6 +266,6 @@ int fuzz_json(const uint8_t *data, size_t size) {
     for (uint32_t k = 0; k < node->count; k++) child = json.node[child].next;
     must(child == node->next);
   }
-  faro_json_release(&json);
+  faro_json_clear(&json);
   return 0;
 }

@@ -208,7 +208,7 @@ static void test_campaign__placeholders_are_no_keys(void **state) {
     c.shuffler[i].key[0] = i == 2; /* a point of order 1 */
     assert_int_equal(faro_campaign_write(&c, &analyzer, &text, &length, &e), FARO_INVALID);
     char words[64];
-    snprintf(words, sizeof words, "key of shuffler %d is no public signing key", i);
+    snprintf(words, sizeof words, "key of shuffler %d is not a public signing key", i);
     assert_non_null(strstr(e.message, words));
   }
 }
@@ -657,7 +657,7 @@ static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   assert_ok(faro_json_parse(&json, "3.0000000000000004e-1", 21, 100, error));
   setlocale(LC_NUMERIC, "C");
   assert_true(json.node[0].number == 0.1 + 0.2);
-  faro_json_release(&json);
+  faro_json_clear(&json);
   faro_text_release(&text);
 }
 
