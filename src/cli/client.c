@@ -2,10 +2,10 @@
  *
  * Reads rounds from standard input. A round is two lines:
  *
- *   0.8 0 0.6; 0 0.8 0.6            the arms: features between blanks or commas, arms between semicolons
- *   0.9                             the reward of the arm that was printed; an empty line or - : none, nothing is reported
+ *   0.8 0 0.6; 0 0.8 0.6     the arms: features are separated by blanks or commas, arms by semicolons
+ *   0.9                      the reward of the chosen arm; an empty line or "-" if nothing is to be reported
  *
- * and after the first of them the number of the chosen arm, from 0, is printed. */
+ * After the first line it prints the number of the chosen arm, from 0. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -93,15 +93,16 @@ static int take_option(request *r, int option, const char *value) {
   }
 }
 
-/* What is asked for must be there. A client that forgets its sequence number forgets what it has spent. */
+/* Checks that nothing is missing. The state is required: a client that forgets its sequence number forgets what it spent. */
 static int check(const request *r) {
   const faro_client_settings *c = &r->settings;
-  if (!*c->analyzer) return cli_usage(&cli_client, "where is the analyzer: --analyzer URL or --config FILE?");
+  if (!*c->analyzer) return cli_usage(&cli_client, "--analyzer URL or --config FILE is required");
   if (!c->key_set && !*c->key_file)
-    return cli_usage(&cli_client, "whom to believe: --key FILE, the analyzer's public key?");
-  if (!*c->token && !r->show) return cli_usage(&cli_client, "who is this: --token FILE?");
+    return cli_usage(&cli_client, "--key FILE is required (the analyzer's public key)");
+  if (!*c->token && !r->show) return cli_usage(&cli_client, "--token FILE is required (this client's token)");
   if (!*c->state && !r->show && !r->dry)
-    return cli_usage(&cli_client, "where to keep what was reported: --state FILE (or --dry-run, or --show)?");
+    return cli_usage(&cli_client,
+                     "--state FILE is required to send reports (--dry-run and --show do without)");
   faro_error error = {0};
   return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? EXIT_DONE
                                                                                  : cli_fail(&error);
@@ -115,7 +116,7 @@ static int parse(request *r, int argc, char **argv) {
     if (which == CLI_END) break;
     if (which == CLI_HELP) return CLI_HELP;
     if (which == CLI_BAD) return EXIT_USAGE;
-    if (which == CLI_WORD) return cli_usage(&cli_client, "unexpected %s", value);
+    if (which == CLI_WORD) return cli_usage(&cli_client, "unexpected argument %s", value);
     const int status = take_option(r, which, value);
     if (status != EXIT_DONE) return status;
   }
@@ -128,12 +129,14 @@ typedef struct session {
   faro_client *client;
   faro_sender *sender;
   faro_client_state state;
-  int lock;               /* of the state's file; below 0: none */
-  faro_campaign campaign; /* to look at */
+  int lock;               /* on the state; negative: none */
+  faro_campaign campaign; /* a copy, for its bounds */
   unsigned char *parts;
   double *features;
-  size_t parts_size, room, line; /* bytes; numbers that fit; of the input */
-  size_t refused;                /* reports */
+  size_t parts_size; /* bytes of `parts` */
+  size_t room;       /* numbers in `features` */
+  size_t line;       /* of the input */
+  size_t refused;    /* reports */
 } session;
 
 static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY_BYTES],
@@ -148,15 +151,15 @@ static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY
   size_t count = 0;
   status = faro_tokens_load(r->settings.token, &tokens, &count, error);
   if (status == FARO_OK && count != 1)
-    status =
-        faro_fail(error, FARO_INVALID, "%s must hold one token (it holds %zu)", r->settings.token, count);
+    status = faro_fail(error, FARO_INVALID, "%s must contain one token (it contains %zu)", r->settings.token,
+                       count);
   if (status == FARO_OK) memcpy(token, tokens, FARO_TOKEN_BYTES);
   if (tokens) sodium_memzero(tokens, count * FARO_TOKEN_BYTES);
   free(tokens);
   return status;
 }
 
-/* The campaign as the client has verified it, once more for what people want to know of it. */
+/* Fetches the campaign for the client, and opens it once more for its details. */
 static faro_status fetch_campaign(session *s, const unsigned char *key, faro_error *error) {
   faro_sent sent;
   faro_status status =
@@ -165,7 +168,7 @@ static faro_status fetch_campaign(session *s, const unsigned char *key, faro_err
   return status;
 }
 
-/* What was kept, held for the whole run if it will change. */
+/* Loads the state, and locks it for the whole run if it will change. */
 static faro_status open_state(session *s, faro_error *error) {
   const char *path = s->r->settings.state;
   faro_status status = FARO_OK;
@@ -223,20 +226,19 @@ static void close_session(session *s) {
 static void show(const session *s) {
   const faro_campaign *c = &s->campaign;
   char print[FARO_FINGERPRINT_SIZE];
-  printf("campaign:  %s\nrelease:   %s, batches of %" PRIu64 ", %" PRIu64 " of them\n", c->id,
-         faro_release_kind_name(c->release), c->params.batch, c->batches);
-  printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64
-         " reports of a client), trust %s, %s\n",
+  printf("campaign:  %s\nlearner:   %s\nrelease:   %s, %" PRIu64 " batches of %" PRIu64 " reports\n", c->id,
+         c->learner, faro_release_kind_name(c->release), c->batches, c->params.batch);
+  printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64 " reports per client), trust %s, %s\n",
          c->claim.epsilon, c->claim.delta, faro_level_name(c->claim.level), c->claim.contributions,
          faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");
-  printf("contexts:  %zu numbers, of length at most %g; at most %" PRIu64 " arms\n",
-         c->contribution.dimension, c->contribution.norm, c->arms);
+  printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
+         c->contribution.norm, c->arms);
   for (size_t i = 0; i < c->shufflers; i++)
     printf("shuffler:  %s, key %s\n", c->shuffler[i].url, faro_fingerprint(c->shuffler[i].key, print));
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
 }
 
-/* One arm into its place in s->features. */
+/* Reads one arm into s->features. */
 static bool read_arm(session *s, size_t arm, char *text, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension;
   size_t count = 0;
@@ -254,15 +256,16 @@ static bool read_arm(session *s, size_t arm, char *text, faro_error *error) {
   return false;
 }
 
-/* Arms of a line into s->features; 0: the line is no arms. */
+/* Reads the arms of a line into s->features; returns their number, 0 on error. */
 static size_t read_arms(session *s, char *text, faro_error *error) {
   size_t arms = 0;
   for (char *arm = text, *next; arm; arm = next, arms++) {
     next = strchr(arm, ';');
     if (next) *next++ = '\0';
     if (arms == s->campaign.arms) {
-      (void)faro_fail(error, FARO_INVALID, "line %zu: more arms than the campaign allows, which are %" PRIu64,
-                      s->line, s->campaign.arms);
+      (void)faro_fail(error, FARO_INVALID,
+                      "line %zu: there must be at most %" PRIu64 " arms in this campaign", s->line,
+                      s->campaign.arms);
       return 0;
     }
     if (!read_arm(s, arms, arm, error)) return 0;
@@ -278,7 +281,7 @@ static faro_status save_state(session *s, faro_error *error) {
                                              : FARO_OK;
 }
 
-/* A part until it is answered: a report that may have arrived is sent again as it is. */
+/* Sends a part until it is answered. A part that may have arrived is sent again unchanged. */
 static faro_status deliver(session *s, size_t part, size_t size, faro_error *error) {
   enum { ATTEMPTS = 8 };
   faro_backoff backoff = {0};
@@ -296,7 +299,7 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
   return status;
 }
 
-/* The number is kept before anything is sent: it is never used twice, whatever happens in between. */
+/* Saves the state before anything is sent, so that no sequence number is used twice. */
 static faro_status report(session *s, size_t arm, double reward, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension, size = faro_client_part_size(s->client);
   size_t parts = 0;
@@ -304,19 +307,19 @@ static faro_status report(session *s, size_t arm, double reward, faro_error *err
   if (status == FARO_OK) status = save_state(s, error);
   for (size_t i = 0; i < parts && status == FARO_OK; i++) {
     if (s->r->dry)
-      fprintf(stderr, "faro: %zu bytes would go to %s\n", size, faro_client_target(s->client, i));
+      fprintf(stderr, "faro: would send %zu bytes to %s\n", size, faro_client_target(s->client, i));
     else status = deliver(s, i, size, error);
   }
   return status;
 }
 
-/* The second line of a round. A report that is refused is told, and the next round goes on. */
+/* Reads the second line of a round and reports. If the report is refused, says so and goes on. */
 static faro_status finish_round(session *s, size_t arm, char *text, faro_error *error) {
   text[strcspn(text, "\r\n")] = '\0';
   double reward = 0;
   if (*text == '\0' || strcmp(text, "-") == 0) return FARO_OK;
   if (!faro_decimal(text, strlen(text), &reward))
-    return faro_fail(error, FARO_INVALID, "line %zu: the reward must be a number, or - (got \"%.40s\")",
+    return faro_fail(error, FARO_INVALID, "line %zu: the reward must be a number or - (got \"%.40s\")",
                      s->line, text);
   faro_error why = {0};
   const faro_status status = report(s, arm, reward, &why);
@@ -351,7 +354,7 @@ static faro_status play(session *s, FILE *in, faro_error *error) {
   return status;
 }
 
-/* What a run would read, without asking anybody. */
+/* Checks what a run would read, without the network. */
 static int check_files(const request *r) {
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_client_state state;
@@ -392,34 +395,40 @@ static int run(int argc, char **argv) {
 const cli_command cli_client = {
     .name = "client",
     .usage = "client --config FILE | --analyzer URL --key FILE --token FILE --state FILE [--dry-run] ...",
-    .summary = "take part in a campaign, for trials: choose arms, report rewards",
+    .summary = "take part in a campaign: choose arms and report rewards (for trying things out)",
     .run = run,
     .help =
-        "Reads rounds from standard input, two lines each. The first has the arms: features between blanks "
-        "or\n"
-        "commas, arms between semicolons. The number of the best one, from 0, is printed. The second line is "
-        "its\n"
-        "reward, which is clipped, encoded, noised and sent; - or nothing: there is none.\n"
+        "Reads rounds from standard input. A round is two lines. The first line has the arms: features are "
+        "separated\n"
+        "by blanks or commas, arms by semicolons. The number of the best arm, from 0, is printed. The second "
+        "line is\n"
+        "the reward of that arm. It is clipped, encoded, noised and sent; nothing is sent for - or an empty "
+        "line.\n"
         "\n"
-        "  --config FILE    settings, in YAML: analyzer, key, token, state, authority, epsilon, delta, "
-        "trust, level,\n"
-        "                   honest, insecure; faro-client(1) says more of them\n"
-        "  --analyzer URL   where campaign and policies come from\n"
-        "  --key FILE       the analyzer's public signing key, of `faro keys sign`\n"
-        "  --token FILE     one token of `faro keys tokens`\n"
-        "  --state FILE     keeps campaign, sequence number and policy version: what a client has spent. "
-        "Needed\n"
-        "                   to send; one run at a time\n"
-        "  --authority FILE certificates that are trusted, for TLS; the system's by default\n"
+        "  --config FILE    settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, "
+        "level,\n"
+        "                   honest, insecure; see faro-client(1)\n"
+        "  --analyzer URL   address of the analyzer, which publishes the campaign and the policies\n"
+        "  --key FILE       the analyzer's public signing key, from `faro keys sign`\n"
+        "  --token FILE     a file with one token from `faro keys tokens`\n"
+        "  --state FILE     keeps the campaign, the sequence number and the policy version, that is, what "
+        "the "
+        "client\n"
+        "                   has spent. Required to send; used by one run at a time\n"
+        "  --authority FILE certificates to trust for TLS; the system's by default\n"
         "  --epsilon E, --delta D, --trust T, --level L\n"
-        "                   the least that a campaign must promise: 1, 1e-6, shuffle, user by default\n"
-        "  --honest H       the most of a batch that its noise may count on; 0, the default: any\n"
-        "  --insecure       plain http:// beyond this machine: whoever listens reads the token\n"
+        "                   the weakest claim that is accepted: 1, 1e-6, shuffle, user by default\n"
+        "  --honest H       the greatest share of a batch whose noise the claim may count on; 0, the "
+        "default: "
+        "any\n"
+        "  --insecure       allow plain http:// beyond this machine: listeners can read the token\n"
         "  --dry-run        choose and encode, but send nothing; --send is the default\n"
-        "  --show           tell what the campaign promises, and end\n"
-        "  --check-config   say whether the settings are good, and end\n"
+        "  --show           print the campaign and its claim, and exit\n"
+        "  --check-config   check the settings, and exit\n"
         "\n"
-        "Exit status: 0 all reports were accepted, 1 one was refused, 3 bad input, 4 trouble on the way.\n"
+        "Exit status: 0 all reports were accepted, 1 a report was refused, 3 bad input, 4 the network or the "
+        "system\n"
+        "failed.\n"
         "\n"
         "examples:\n"
         "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"

@@ -102,11 +102,11 @@ version() {
 @test "service: the walk of the guide" {
   campaign
   faro 0 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$output" "contributions: at most 2 reports of a client, no two in a batch"
-  has "$output" "honest: the noise counts on 2 of the 2 reports of a batch"
+  has "$output" "contributions: at most 2 reports per client, at most one in each batch"
+  has "$output" "honest: the claim counts on the noise of 2 of the 2 reports in a batch"
   has "$output" "noise: standard deviation "
-  has "$output" "in an entry of a batch's sum, to which a report adds at most 1"
-  has "$output" "influence: a client that lies moves an entry by at most "
+  has "$output" "in each entry of a batch's sum; a report adds at most 1"
+  has "$output" "influence: a client that lies changes an entry by at most "
   has "$output" "report: 92 bytes; "
   faro 0 shuffler --check-config --config "$T/shuffler.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
@@ -273,7 +273,7 @@ shuffler_refused() {
   faro 3 shuffler --check-config --config "$T/shuffler.yaml"
   has "$stderr" "no shuffler of campaign walk has this key"
   faro 3 ledger explain --url "$url" # the shuffler's
-  has "$stderr" "is it the analyzer's address"
+  has "$stderr" "--url must be the address of an analyzer"
   rm "$T/1.token"
   faro 3 client --config "$T/1.yaml" --check-config
   has "$stderr" "1.token"
@@ -317,7 +317,7 @@ shuffler_refused() {
   has "$stderr" "signature"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1,0;0,1\n0.5\n')"
   [ "$status" -eq 0 ]
-  has "$stderr" "bytes would go to"
+  has "$stderr" "would send"
   gone "$T/1.state"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0 0; 0 1"
   [ "$status" -eq 3 ]
@@ -326,7 +326,7 @@ shuffler_refused() {
   has "$stderr" "line 1: arm 1 must have 2 features (got 1)"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0; 0 1; 1 0; 0 1"
   [ "$status" -eq 3 ]
-  has "$stderr" "line 1: more arms than the campaign allows, which are 3"
+  has "$stderr" "line 1: there must be at most 3 arms in this campaign"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 x; 0 1"
   has "$stderr" "not a number"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"$(printf '1 0; 0 1\nhigh\n')"
@@ -334,7 +334,7 @@ shuffler_refused() {
   cp "$T/clients.tokens" "$T/all.token"
   chmod 600 "$T/all.token"
   faro 3 client --config "$T/1.yaml" --token "$T/all.token"
-  has "$stderr" "must hold one token"
+  has "$stderr" "must contain one token"
   faro 2 client --analyzer "$analyzer_url"
   faro 4 client --config "$T/1.yaml" --analyzer http://127.0.0.1:1 --show # after five seconds
 }
@@ -354,7 +354,7 @@ line() {
   role analyzer analyzer "$T/analyzer.yaml"
   sed -i '/^state:/d' "$T/1.yaml"
   faro 2 client --config "$T/1.yaml"
-  has "$stderr" "where to keep what was reported: --state FILE"
+  has "$stderr" "--state FILE is required to send reports"
   faro 2 client --config "$T/1.yaml" --check-config
   faro 0 client --config "$T/1.yaml" --show
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1 0; 0 1\n0.5\n')"
@@ -437,16 +437,16 @@ line() {
   [ "$letters" = "$(sort <<<"$letters")" ]
 }
 
-@test "demo: a policy that is no better than blind choice is not passed over" {
+@test "demo: a policy that is no better than random choice is not passed over" {
   faro 0 demo --clients 60 --rounds 2 --threads 4 --release shuffle-amplified --directory "$T/files"
   local share=$(awk '$1 == 2 {print $6 + 0; exit}' <<<"$output") # by chance: its noise cannot be seeded
-  if awk "BEGIN {exit !($share > 100)}"; then has "$output" "no better than blind choice"; fi
-  if awk "BEGIN {exit !($share < 99.9)}"; then not grep -q "blind choice" <<<"$output"; fi
+  if awk "BEGIN {exit !($share > 100)}"; then has "$output" "no better than random choice"; fi
+  if awk "BEGIN {exit !($share < 99.9)}"; then not grep -q "random choice" <<<"$output"; fi
   has "$output" "files are in $T/files"
   [ -z "$(find "$T/files" -name '*.seen' -not -perm 600)" ]
   [ -n "$(find "$T/files" -name '*.seen')" ]
   faro 0 demo --clients 2000 --rounds 4 --threads 4 --post 50 --epsilon 4
-  not grep -q "blind choice" <<<"$output"
+  not grep -q "random choice" <<<"$output"
 }
 
 @test "demo: a folder that cannot be made has no files in it" {
@@ -479,7 +479,7 @@ line() {
   local pid=$! i ended=0 place
   started+=("$pid")
   for ((i = 0; i < 3000; i++)); do
-    grep -q '^they run until' "$T/out" && break
+    grep -q '^running until' "$T/out" && break
     sleep 0.02
   done
   place=$(sed -n 's/^analyzer: //p' "$T/out")
