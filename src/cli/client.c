@@ -367,7 +367,7 @@ static int check_files(const request *r) {
     status = faro_check_folder("state", c->state, &error);
   if (status == FARO_OK && *c->authority) status = faro_authority_check(c->authority, &error);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("good\n");
+  printf("ok\n");
   return EXIT_DONE;
 }
 

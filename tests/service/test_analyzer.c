@@ -692,7 +692,7 @@ static void test_analyzer__what_cannot_be_served_is_not_signed(void **state) {
   assert_int_equal(system(command), 0);
   write_config(&t, "shuffle-bits", EVENT);
   snprintf(command, sizeof command,
-           "'%s' analyzer --check-config --config '%s' | grep -q 'the database has it'", FARO_COMMAND,
+           "'%s' analyzer --check-config --config '%s' | grep -q 'it is in the database'", FARO_COMMAND,
            t.config);
   assert_int_equal(system(command), 0);
   start(&t);
