@@ -1,13 +1,16 @@
-/* client: an application that takes part in a campaign. To need nothing but libfaro_client, it reads documents from files
- * and writes reports to a file. A real application uses the network instead, as the comments say.
+/* client: an application that takes part in a campaign. To need nothing but libfaro_client, it
+ * reads documents from files and writes reports to a file. A real application uses the network
+ * instead, as the comments say.
  *
  *   cc client.c -lfaro_client -lsodium -lm
  *   client KEY TOKEN CAMPAIGN POLICY REPORT [EPSILON DELTA]
  *
- * KEY (the analyzer's) and TOKEN are 64 hexadecimal digits; CAMPAIGN, POLICY and REPORT are files. EPSILON and DELTA are the
- * weakest claim that is accepted, 1 and 1e-6 by default (the campaign of deploy/loopback promises 8 and 1e-6).
+ * KEY (the analyzer's) and TOKEN are 64 hexadecimal digits; CAMPAIGN, POLICY and REPORT are files.
+ * EPSILON and DELTA are the weakest claim that is accepted, 1 and 1e-6 by default (the campaign of
+ * deploy/loopback promises 8 and 1e-6).
  *
- * A real application also saves digest, sequence and version, and gives them to faro_client_open when it starts again. */
+ * A real application also saves digest, sequence and version, and gives them to faro_client_open
+ * when it starts again. */
 #include <faro/client.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -29,7 +32,8 @@ int main(int argc, char **argv) {
   if ((argc != 6 && argc != 8) || sodium_hex2bin(key, 32, argv[1], 64, NULL, NULL, NULL) != 0 ||
       sodium_hex2bin(token, 32, argv[2], 64, NULL, NULL, NULL) != 0)
     return 2;
-  /* The minimum: what the users of this application were told. Campaigns that promise less are refused. */
+  /* The minimum: what the users of this application were told. Campaigns that promise less are
+   * refused. */
   const faro_client_params params = {.signer = key,
                                      .token = token,
                                      .epsilon = argc == 8 ? strtod(argv[6], NULL) : 1,
@@ -39,7 +43,8 @@ int main(int argc, char **argv) {
   faro_client *client = NULL;
   faro_error error = {0};
   if (faro_client_open(&client, &params, &error) != FARO_OK) return fail(&error);
-  /* GET <analyzer>/v1/campaign once, and GET <analyzer>/v1/policy?after=<version> again and again. */
+  /* GET <analyzer>/v1/campaign once, and GET <analyzer>/v1/policy?after=<version> again and
+   * again. */
   if (faro_client_campaign(client, document, read_file(argv[3]), &error) != FARO_OK) return fail(&error);
   if (faro_client_policy(client, document, read_file(argv[4]), &error) != FARO_OK) return fail(&error);
 

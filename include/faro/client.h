@@ -1,12 +1,16 @@
-/* client: what an application embeds to take part in a campaign: it chooses actions by a verified policy and makes reports.
+/* client: what an application embeds to take part in a campaign: it chooses actions by a verified
+ * policy and makes reports.
  *
- *   open -> campaign (once) -> policy (whenever there is a new one) -> choose -> [play] -> report -> save -> send parts
+ *   open -> campaign (once) -> policy (whenever there is a new one) -> choose -> [play] -> report
+ *   -> save -> send parts
  *
- * libfaro_client needs libsodium and the C library only. Sending is up to the application. Nothing leaves the device that is
- * not clipped, encoded and noised. The header is for C and C++, and examples/client.c is a complete application.
+ * libfaro_client needs libsodium and the C library only. Sending is up to the application. Nothing
+ * leaves the device that is not clipped, encoded and noised. The header is for C and C++, and
+ * examples/client.c is a complete application.
  *
- * The campaign is at GET <analyzer>/v1/campaign, policies at GET <analyzer>/v1/policy?after=<version>, which waits for a newer
- * one. If a call fails, `error` says why; start with faro_error error = {0}. It may be NULL. Use a client from one thread at a
+ * The campaign is at GET <analyzer>/v1/campaign, policies at GET
+ * <analyzer>/v1/policy?after=<version>, which waits for a newer one. If a call fails, `error`
+ * says why; start with faro_error error = {0}. It may be NULL. Use a client from one thread at a
  * time. */
 #ifndef FARO_CLIENT_H
 #define FARO_CLIENT_H
@@ -23,10 +27,11 @@ typedef struct faro_client_params {
   const unsigned char *signer; /* 32 bytes: the analyzer's public key, pinned */
   const unsigned char *token;  /* 32 bytes: the secret by which shufflers know this client */
 
-  /* Saved over restarts, all three; save them before a report is sent. They belong together: sequence and version count in
-   * one campaign, and without a campaign they must be 0. Another campaign is refused, because it would spend a new privacy
-   * budget in addition to the first. An application that wants this opens a client with campaign NULL, sequence 0 and
-   * version 0; what was spent before stays spent. */
+  /* Saved over restarts, all three; save them before a report is sent. They belong together:
+   * sequence and version count in one campaign, and without a campaign they must be 0. Another
+   * campaign is refused, because it would spend a new privacy budget in addition to the first. An
+   * application that wants this opens a client with campaign NULL, sequence 0 and version 0; what
+   * was spent before stays spent. */
   const unsigned char *campaign; /* 32 bytes from faro_client_digest; NULL: none yet */
   uint64_t sequence;             /* from faro_client_sequence: the last number used */
   uint64_t version;              /* from faro_client_version: older policies are refused */
@@ -35,10 +40,10 @@ typedef struct faro_client_params {
   double epsilon, delta; /* greatest values */
   const char *trust;     /* weakest model: "local", "shuffle", "concurrent" or "joint" */
   bool user_level;       /* the claim must cover all rounds of a user */
-  /* Greatest share of a batch whose noise the claim may count on, if the noise is that of others (trust shuffle and
-   * concurrent); 0: any. */
+  /* Greatest share of a batch whose noise the claim may count on, if the noise is that of others
+   * (trust shuffle and concurrent); 0: any. */
   double honest;
-  bool insecure; /* allows http:// beyond this machine: listeners can read the token, and bit sums */
+  bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
 } faro_client_params;
 
 FARO_API faro_status faro_client_open(faro_client **client, const faro_client_params *params,
@@ -55,30 +60,31 @@ FARO_API faro_status faro_client_policy(faro_client *client, const void *bytes, 
 FARO_API faro_status faro_client_choose(const faro_client *client, const double *features, size_t count,
                                         size_t *arm, faro_error *error) FARO_WARN_UNUSED;
 
-/* Makes one report about the reward of an arm: *parts messages of faro_client_part_size bytes each, one for every shuffler that
- * needs one now. `out` has room for faro_client_parts of them.
+/* Makes one report about the reward of an arm: *parts messages of faro_client_part_size bytes each,
+ * one for every shuffler that needs one now. `out` has room for faro_client_parts of them.
  *
- * A report uses up a sequence number. Save digest, sequence and version before anything is sent, or a crash could use a number
- * twice. The second report would not count: it is refused, or answered with 1 (accepted before) if the batch of the first has
- * closed. */
+ * A report uses up a sequence number. Save digest, sequence and version before anything is sent, or
+ * a crash could use a number twice. The second report would not count: it is refused, or answered
+ * with 1 (accepted before) if the batch of the first has closed. */
 FARO_API size_t faro_client_parts(const faro_client *client);
 FARO_API size_t faro_client_part_size(const faro_client *client);
 FARO_API faro_status faro_client_report(faro_client *client, const double *features, double reward,
                                         unsigned char *out, size_t *parts,
                                         faro_error *error) FARO_WARN_UNUSED;
 
-/* The address for part i of the last report: https://host:port/v1/reports. POST the part there as it is, with Content-Type:
- * application/octet-stream. The answer:
- *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9: not now; others: refused for
- *                        good, as listed in docs/protocol.md
+/* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
+ * it is, with Content-Type: application/octet-stream. The answer:
+ *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9: not now;
+ *                        others: refused for good, as listed in docs/protocol.md
  *   4xx                  all parts are refused, {"error": "why"}: do not send them again
- *   503, 408, no answer  unknown: send the same bytes again later (Retry-After); they are counted once
+ *   503, 408, no answer  unknown: send the same bytes again later (Retry-After); they count once
  * Parts for the same address may be sent in one body, one after another. */
 FARO_API const char *faro_client_target(const faro_client *client, size_t part);
 
 FARO_API size_t faro_client_dimension(const faro_client *client); /* 0 before a campaign */
 
-/* What to save over restarts. The digest has 32 bytes and is valid as long as the client; NULL if there is no campaign. */
+/* What to save over restarts. The digest has 32 bytes and is valid as long as the client; NULL if
+ * there is no campaign. */
 FARO_API const unsigned char *faro_client_digest(const faro_client *client);
 FARO_API uint64_t faro_client_version(const faro_client *client);
 FARO_API uint64_t faro_client_sequence(const faro_client *client);

@@ -1,9 +1,10 @@
 /* policy: what a learner publishes, and all that a device needs to choose an arm.
  *
- *   for (size_t a = 0; a < arms; a++) score[a] = faro_policy_score(&policy, features + a * policy.dimension);
+ *   for (size_t a = 0; a < arms; a++)
+ *     score[a] = faro_policy_score(&policy, features + a * policy.dimension);
  *
- * and then play the arm with the highest score. A policy does not own its numbers: they are valid as long as the learner
- * or document that they came from. */
+ * and then play the arm with the highest score. A policy does not own its numbers: they are valid
+ * as long as the learner or document that they came from. */
 #ifndef FARO_POLICY_H
 #define FARO_POLICY_H
 

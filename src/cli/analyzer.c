@@ -34,7 +34,8 @@ static void print_claim(const faro_campaign *c) {
            whole(c->params.batch));
 }
 
-/* Where every batch adds noise to the running sum, show the share of one batch; trees and the like differ. */
+/* Where every batch adds noise to the running sum, show the share of one batch; trees and the like
+ * differ. */
 static void print_noise(const faro_campaign *c, const faro_release *release) {
   const faro_trust trust = c->claim.trust;
   const bool even = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_LOCAL;

@@ -2,8 +2,8 @@
  *
  * Reads rounds from standard input. A round is two lines:
  *
- *   0.8 0 0.6; 0 0.8 0.6     the arms: features are separated by blanks or commas, arms by semicolons
- *   0.9                      the reward of the chosen arm; an empty line or "-" if nothing is to be reported
+ *   0.8 0 0.6; 0 0.8 0.6     the arms: blanks or commas between features, semicolons between arms
+ *   0.9                      the reward of the chosen arm; empty or "-": nothing is reported
  *
  * After the first line it prints the number of the chosen arm, from 0. */
 #include <errno.h>
@@ -93,7 +93,8 @@ static int take_option(request *r, int option, const char *value) {
   }
 }
 
-/* Checks that nothing is missing. The state is required: a client that forgets its sequence number forgets what it spent. */
+/* Checks that nothing is missing. The state is required: a client that forgets its sequence number
+ * forgets what it spent. */
 static int check(const request *r) {
   const faro_client_settings *c = &r->settings;
   if (!*c->analyzer) return cli_usage(&cli_client, "--analyzer URL or --config FILE is required");

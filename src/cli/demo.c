@@ -55,8 +55,8 @@ typedef struct request {
 static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
                                        "local-bits",   "central-tree",    "central-bits"};
 enum { RELEASES = sizeof releases / sizeof *releases };
-/* Environments in which a client sends the features of an arm: in linear-known it sends actions of its own, and the others
- * have no linear rewards. */
+/* Environments in which a client sends the features of an arm: in linear-known it sends actions of
+ * its own, and the others have no linear rewards. */
 static const char *const worlds[] = {"linear-iid", "linear-fixed", "linear-adversarial", "linear-population"};
 enum { WORLDS = sizeof worlds / sizeof *worlds };
 static const char *const levels[] = {"event", "user"};
@@ -121,7 +121,8 @@ static int complete(request *r) {
   r->demo.crowd.threads = (size_t)r->threads;
   r->demo.crowd.group = (size_t)r->group;
   const uint64_t reports = (r->demo.rounds + 1) * t->batch;
-  /* In the local model a client itself refuses to send more than its claim covers, and here clients share one library. */
+  /* In the local model a client itself refuses to send more than its claim covers, and here clients
+   * share one library. */
   if (faro_release_kind_trust(faro_release_kind_find(t->release)) == FARO_TRUST_LOCAL)
     r->level = FARO_LEVEL_EVENT;
   if (r->level == FARO_LEVEL_USER) t->contributions = (reports + t->clients - 1) / t->clients;
@@ -170,8 +171,8 @@ static void hold(void *context, const faro_trial *trial) {
   interrupted = 0; /* this ends the waiting only; the checks still follow */
 }
 
-/* Noise can leave the last policy no better than random choice. More rounds alone do not help: the budget covers all reports
- * of a client, so the noise grows with them. */
+/* Noise can leave the last policy no better than random choice. More rounds alone do not help: the
+ * budget covers all reports of a client, so the noise grows with them. */
 static void admit(const faro_demo_step *step) {
   if (step->regret < step->uniform) return;
   printf("\nno better than random choice: with this much noise use more --clients or another --release\n");

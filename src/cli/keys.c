@@ -24,7 +24,8 @@ static void print_public(const unsigned char key[static FARO_KEY_BYTES]) {
          faro_fingerprint(key, fingerprint));
 }
 
-/* The files are on the disk, but their names only after the folder is flushed. If that fails, both are removed. */
+/* The files are on the disk, but their names only after the folder is flushed. If that fails, both
+ * are removed. */
 static int settle(const char *first, const char *second) {
   faro_error error = {0};
   if (faro_flush_folder(first)) return EXIT_DONE;
@@ -106,7 +107,8 @@ static bool is_token(const char *word) {
   return strlen(word) == digits && strspn(word, "0123456789abcdef") == digits;
 }
 
-/* Prints the hash of each token, in the order of the file: shufflers know tokens by their hashes. */
+/* Prints the hash of each token, in the order of the file: shufflers know tokens by their
+ * hashes. */
 static int show_tokens(const char *path) {
   unsigned char *tokens = NULL;
   size_t count = 0;

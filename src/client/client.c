@@ -1,6 +1,7 @@
 /* client: see the header. One client is one person in one campaign.
  *
- *   minimum -> campaign, claim recomputed -> newest policy -> choose -> report: clipped, encoded, noised, framed
+ *   minimum -> campaign, claim recomputed -> newest policy -> choose -> report (clipped, encoded,
+ *   noised, framed)
  *
  * The release here is used for its randomizer only. It never sees another user. */
 #include <math.h>
@@ -125,7 +126,8 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
   return FARO_OK;
 }
 
-/* A signer may publish any number of campaigns, each with its own budget; a client spends one of them. */
+/* A signer may publish any number of campaigns, each with its own budget; a client spends one of
+ * them. */
 static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
   return faro_fail(
@@ -136,7 +138,8 @@ static faro_status check_same(const faro_client *client, const faro_campaign *ca
       campaign->id);
 }
 
-/* The noise of other clients protects this one, and the claim must not count on more of it than the client accepts. */
+/* The noise of other clients protects this one, and the claim must not count on more of it than the
+ * client accepts. */
 static faro_status check_honest(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
@@ -244,8 +247,8 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   return FARO_OK;
 }
 
-/* If nobody else is trusted, the client itself must not send more than its claim covers: a message that was refused was seen
- * all the same. The noise is made for at most one message per batch. */
+/* If nobody else is trusted, the client itself must not send more than its claim covers: a message
+ * that was refused was seen all the same. The noise is made for at most one message per batch. */
 static uint64_t reports_covered(const faro_campaign *c) {
   if (c->claim.trust != FARO_TRUST_LOCAL || c->claim.level != FARO_LEVEL_USER) return INT64_MAX;
   return c->claim.contributions < c->batches ? c->claim.contributions : c->batches;

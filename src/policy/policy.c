@@ -1,4 +1,5 @@
-/* policy: see the header. This is the score that devices use; linalg has a vectorised one for many arms at once. */
+/* policy: see the header. This is the score that devices use; linalg has a vectorised one for many
+ * arms at once. */
 #include <faro/policy.h>
 
 #include <math.h>

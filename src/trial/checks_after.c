@@ -28,7 +28,8 @@ static void clear(const sums *s) {
   memset(s->released, 0, s->entries * sizeof(uint64_t));
 }
 
-/* How many batches of one shuffler have other totals than the reports that were acknowledged for them. */
+/* How many batches of one shuffler have other totals than the reports that were acknowledged for
+ * them. */
 static uint64_t wrong_batches(const faro_trial *trial, const faro_record *record, const faro_crowd *crowd,
                               size_t shuffler, const sums *s) {
   const uint64_t unit = trial->campaign.task[shuffler].size / trial->campaign.task[0].size;

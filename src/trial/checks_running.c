@@ -1,4 +1,5 @@
-/* checks_running: the list of checks, and those that need running roles. checks_after.c has the others. */
+/* checks_running: the list of checks, and those that need running roles. checks_after.c has the
+ * others. */
 #include "trial/checks.h"
 
 #include <inttypes.h>
@@ -63,7 +64,8 @@ static faro_status ask(faro_sender *sender, const faro_trial *trial, size_t role
 
 static bool same(double shown, uint64_t number) { return shown >= 0 && (uint64_t)shown == number; }
 
-/* Counts the reports in the open batch, from the file of the role that collects them: no metric shows that number. */
+/* Counts the reports in the open batch, from the file of the role that collects them: no metric
+ * shows that number. */
 static faro_status ask_file(const faro_trial *trial, size_t role, counts *t, faro_error *error) {
   char path[FARO_TRIAL_PATH];
   uint64_t held = 0;
@@ -73,7 +75,8 @@ static faro_status ask_file(const faro_trial *trial, size_t role, counts *t, far
   return status;
 }
 
-/* Compares what one receiver of reports counted with what its clients were told. It counts a report when its batch closes. */
+/* Compares what one receiver of reports counted with what its clients were told. It counts a report
+ * when its batch closes. */
 static bool adds_up(const faro_trial *trial, uint64_t counted, size_t shuffler, const counts *t) {
   const uint64_t asked = trial->campaign.task[shuffler].size;
   const uint64_t size = asked ? asked : trial->campaign.params.batch;

@@ -36,8 +36,8 @@ faro_status faro_child_start(faro_child *child, const char *const *argv, const c
   return FARO_OK;
 }
 
-/* Writing beyond the limit fails with EFBIG (the roles ignore SIGXFSZ), which is close to a full disk. The hard limit stays
- * infinite, so the limit can be lifted again. */
+/* Writing beyond the limit fails with EFBIG (the roles ignore SIGXFSZ), which is close to a full
+ * disk. The hard limit stays infinite, so the limit can be lifted again. */
 void faro_child_limit(const faro_child *child, uint64_t bytes) {
   const struct rlimit limit = {.rlim_cur = bytes == UINT64_MAX ? RLIM_INFINITY : bytes,
                                .rlim_max = RLIM_INFINITY};

@@ -1,5 +1,5 @@
-/* crowd: see the header. One lock guards the tickets, the clients, the policy and the tallies, another one the world. Slow
- * work (encoding, the network) happens outside both. */
+/* crowd: see the header. One lock guards the tickets, the clients, the policy and the tallies,
+ * another one the world. Slow work (encoding, the network) happens outside both. */
 #include "trial/crowd.h"
 
 #include <pthread.h>
@@ -242,8 +242,9 @@ static size_t run_of_closed(const parcel *g, size_t start) {
   return run;
 }
 
-/* Sends until all are answered for good. Reports that were not accepted for now, while others were, are sent again by
- * themselves. If none of a post is accepted for now, that is the final answer: so each time there is less to send. */
+/* Sends until all are answered for good. Reports that were not accepted for now, while others were,
+ * are sent again by themselves. If none of a post is accepted for now, that is the final answer: so
+ * each time there is less to send. */
 static faro_status deliver(worker *w, const parcel *g, uint64_t *retries, faro_error *error) {
   parcel part = *g;
   faro_status status = insist(w, &part, retries, error);

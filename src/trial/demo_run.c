@@ -1,5 +1,5 @@
-/* demo_run: see the header. The clients of a batch report under the same policy and then wait for the next one. So each
- * batch can be checked by itself. */
+/* demo_run: see the header. The clients of a batch report under the same policy and then wait for
+ * the next one. So each batch can be checked by itself. */
 #include "trial/demo_run.h"
 
 #include <inttypes.h>

@@ -22,12 +22,14 @@ typedef struct faro_demo_step {
 typedef struct faro_demo_view {
   void (*began)(void *context, const faro_trial *trial);
   void (*stepped)(void *context, const faro_demo_step *step);
-  /* Called when the roles have done their work. They run until it returns; NULL: they end at once. */
+  /* Called when the roles have done their work. They run until it returns; NULL: they end at
+   * once. */
   void (*hold)(void *context, const faro_trial *trial);
   void *context;
 } faro_demo_view;
 
-/* Runs the demo and fills `list`. FARO_OK means that everything could be checked, not that all checks passed. */
+/* Runs the demo and fills `list`. FARO_OK means that everything could be checked, not that all
+ * checks passed. */
 faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_checks *list,
                           faro_error *error) FARO_WARN_UNUSED;
 

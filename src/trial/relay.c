@@ -1,6 +1,6 @@
-/* relay: see the header. A poll loop over pairs of sockets. What one side sends is written to the other before more is read,
- * so nothing is queued. Blocking writes could stall the loop if a party never reads; loopback buffers and the parties' own
- * timeouts limit that. */
+/* relay: see the header. A poll loop over pairs of sockets. What one side sends is written to the
+ * other before more is read, so nothing is queued. Blocking writes could stall the loop if a party
+ * never reads; loopback buffers and the parties' own timeouts limit that. */
 #include "trial/relay.h"
 
 #include <arpa/inet.h>

@@ -2,8 +2,8 @@
  *
  *   client --> relay --> server        every byte is passed on unchanged
  *
- * The demo uses it to see what a network would see; the fault tests use it to cut connections. It is not part of a
- * deployment. Each relay has one thread, for few connections. */
+ * The demo uses it to see what a network would see; the fault tests use it to cut connections. It
+ * is not part of a deployment. Each relay has one thread, for few connections. */
 #ifndef FARO_TRIAL_RELAY_H
 #define FARO_TRIAL_RELAY_H
 
@@ -11,14 +11,15 @@
 
 typedef struct faro_relay faro_relay;
 
-/* Listens on a free port of loopback and forwards to `port`. Records at most `keep` bytes of what clients send. */
+/* Listens on a free port of loopback and forwards to `port`. Records at most `keep` bytes of what
+ * clients send. */
 faro_status faro_relay_open(faro_relay **relay, uint16_t port, size_t keep,
                             faro_error *error) FARO_WARN_UNUSED;
 void faro_relay_close(faro_relay *relay);
 uint16_t faro_relay_port(const faro_relay *relay);
 
-/* From now on about this many of a thousand chunks, in either direction, end their connection after a part of the chunk was
- * passed on. 0: none. */
+/* From now on about this many of a thousand chunks, in either direction, end their connection after
+ * a part of the chunk was passed on. 0: none. */
 void faro_relay_trouble(faro_relay *relay, unsigned thousandths);
 uint64_t faro_relay_cuts(const faro_relay *relay);
 

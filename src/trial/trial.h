@@ -1,9 +1,10 @@
 /* trial: a whole deployment on loopback, in a folder of its own, for the demo and the fault tests.
  *
- *   clients (threads of this process) --> relay --> shuffler i (a process) --> relay --> analyzer (a process)
+ *   clients (threads here) --> relay --> shuffler i (a process) --> relay --> analyzer (a process)
  *
- * Keys, tokens and settings are made as an operator would make them, and the roles are started as processes with the same
- * command. A trial sees them only through their interfaces, their files and the relays: they have no mode for trials. */
+ * Keys, tokens and settings are made as an operator would make them, and the roles are started as
+ * processes with the same command. A trial sees them only through their interfaces, their files and
+ * the relays: they have no mode for trials. */
 #ifndef FARO_TRIAL_TRIAL_H
 #define FARO_TRIAL_TRIAL_H
 
@@ -49,7 +50,8 @@ void faro_trial_destroy(faro_trial *trial);
 /* Deletes the folder and everything in it. */
 void faro_trial_remove(const char *directory);
 
-/* Starts a role and waits until it is healthy. The first start of the analyzer creates the campaign. */
+/* Starts a role and waits until it is healthy. The first start of the analyzer creates the
+ * campaign. */
 faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) FARO_WARN_UNUSED;
 const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]);

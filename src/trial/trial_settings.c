@@ -1,4 +1,5 @@
-/* trial_settings: see the header. Addresses are those of the relays, so that everything that is sent passes one. */
+/* trial_settings: see the header. Addresses are those of the relays, so that everything that is
+ * sent passes one. */
 #include "trial/trial_settings.h"
 
 #include <errno.h>

@@ -3,15 +3,18 @@
  *   {"id": "...", "nonce": "<hex>",
  *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p, "optimism": f},
  *    "bounds":   {"norm": L, "centre": c, "low": a, "high": b},    y = reward - c, within [a, b]
- *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k, "level": "user",
- *                 "contributions": M0, "honest": h},
- *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0, "by": "..."},
- *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],          one per shuffler, or one for the analyzer
+ *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k,
+ *                 "level": "user", "contributions": M0, "honest": h},
+ *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0,
+ *                 "by": "..."},
+ *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],     one per shuffler, or one
+ *                                                                         for the analyzer
  *    "analyzer": {"url": "...", "seal": "<hex>"},
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...]}
  *
- * A reader makes the release from the parameters, so it gets the claim from its own accountant. The encoding follows from
- * them too. It is stated so that a reader whose arithmetic gives other numbers notices at once. */
+ * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
+ * encoding follows from them too. It is stated so that a reader whose arithmetic gives other
+ * numbers notices at once. */
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
@@ -41,8 +44,8 @@ bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64
 
 /* Claims. */
 
-/* How little is trusted to others. Local privacy needs nobody; of shufflers more see a user's messages when there are
- * several; joint privacy needs the server. */
+/* How little is trusted to others. Local privacy needs nobody; of shufflers more see a user's
+ * messages when there are several; joint privacy needs the server. */
 static int rank_of(faro_trust trust) {
   switch (trust) {
   case FARO_TRUST_NONE: return 0;
@@ -142,7 +145,8 @@ static faro_status check_seal(const faro_campaign *c, faro_error *error) {
   return faro_fail(error, FARO_INVALID, "analyzer.seal is not a valid sealing key");
 }
 
-/* A shuffler's key must be a point that a key pair can have. Zeros and other placeholders are not. */
+/* A shuffler's key must be a point that a key pair can have. Zeros and other placeholders are
+ * not. */
 static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_error *error) {
   if (crypto_core_ed25519_is_valid_point(c->shuffler[index].key) == 1)
     return check_url("a shuffler", c->shuffler[index].url, error);
@@ -543,8 +547,8 @@ static faro_status read_campaign(const faro_json *json, faro_campaign *c, faro_e
   return status;
 }
 
-/* Epsilon and delta may be stated larger than they are. Trust, level and contributions must be exact: clients decide by them
- * what they send. */
+/* Epsilon and delta may be stated larger than they are. Trust, level and contributions must be
+ * exact: clients decide by them what they send. */
 static faro_status compare_claims(const faro_claim *own, const faro_claim *stated, faro_error *error) {
   if (own->trust != stated->trust)
     return faro_fail(error, FARO_INVALID, "trust of the claim must be %s, that of the release (got %s)",

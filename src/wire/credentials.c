@@ -1,4 +1,5 @@
-/* credentials: keys and tokens, and their files. A file is written once, as a whole, and never overwritten. */
+/* credentials: keys and tokens, and their files. A file is written once, as a whole, and never
+ * overwritten. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -112,8 +113,9 @@ static bool read_key(const char *text, size_t length, const char *kind, unsigned
          faro_hex_read(text + head + 1, length - head - 1, bytes, size);
 }
 
-/* The kind of key that a file holds, if it is one of the four but not `kind`; else NULL. This is checked before the file's
- * mode: a public key may be readable by all, and a chmod would not make it a secret one. */
+/* The kind of key that a file holds, if it is one of the four but not `kind`; else NULL. This is
+ * checked before the file's mode: a public key may be readable by all, and a chmod would not make
+ * it a secret one. */
 static const char *other_kind(const char *path, const char *kind) {
   static const char *const kinds[] = {FARO_SIGN_SECRET, FARO_SIGN_PUBLIC, FARO_SEAL_SECRET, FARO_SEAL_PUBLIC};
   char head[32] = "";

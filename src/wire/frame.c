@@ -36,8 +36,9 @@ static bool in_range(const faro_campaign *c, size_t shuffler, const uint64_t *nu
   return true;
 }
 
-/* Seals in place, so no copy of the message stays. The box contains nothing that tells clients apart: the analyzer gets the
- * boxes shuffled, and the version of a policy would narrow down who sent it. */
+/* Seals in place, so no copy of the message stays. The box contains nothing that tells clients
+ * apart: the analyzer gets the boxes shuffled, and the version of a policy would narrow down who
+ * sent it. */
 static faro_status seal(const faro_campaign *c, const uint64_t *numbers, unsigned char *body,
                         faro_error *error) {
   const size_t size = sealed_size(c);

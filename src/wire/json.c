@@ -29,7 +29,8 @@ static char peek(const reader *r) { return r->at < r->end ? *r->at : '\0'; }
 
 /* Strings are decoded in place: an escape is never shorter than what it stands for. */
 
-/* Length of the UTF-8 sequence at `s`; 0 if it is invalid: cut off, overlong, a surrogate, beyond U+10FFFF. */
+/* Length of the UTF-8 sequence at `s`; 0 if it is invalid: cut off, overlong, a surrogate, beyond
+ * U+10FFFF. */
 static size_t utf8_length(const unsigned char *s, size_t left) {
   const unsigned char c = s[0];
   const size_t length = c < 0x80                 ? 1

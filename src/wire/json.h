@@ -1,7 +1,8 @@
-/* json: a strict reader for small documents from untrusted parties. It reads RFC 8259 without duplicate keys and zero
- * characters, and with limits on everything. It does not recurse and reads every byte once.
+/* json: a strict reader for small documents from untrusted parties. It reads RFC 8259 without
+ * duplicate keys and zero characters, and with limits on everything. It does not recurse and reads
+ * every byte once.
  *
- *   text --parse--> nodes, in the order of the text: a node, then everything inside it, then the next one
+ *   text --parse--> nodes, in the order of the text: a node, everything inside it, then the next
  *
  * The functions below read members. Their messages name the key and what is allowed. */
 #ifndef FARO_WIRE_JSON_H
@@ -29,10 +30,9 @@ typedef enum faro_json_type {
 
 typedef struct faro_json_node {
   faro_json_type type;
-  uint32_t count; /* number of members or elements */
-  uint32_t next;  /* the first node after this one and everything inside it */
-  const char
-      *key; /* of a member, without escapes; an element has the key of its array; the document has NULL */
+  uint32_t count;   /* number of members or elements */
+  uint32_t next;    /* the first node after this one and everything inside it */
+  const char *key;  /* of a member; an element has the key of its array; the document has NULL */
   const char *text; /* of a string, without escapes */
   double number;
 } faro_json_node;

@@ -1,13 +1,15 @@
-/* wire: the bytes that client, shuffler and analyzer exchange. docs/protocol.md describes the same in words.
+/* wire: the bytes that client, shuffler and analyzer exchange. docs/protocol.md describes the same
+ * in words.
  *
  * Documents (campaign, policy) are text: one line with the kind and a signature, then JSON.
  *
  *   faro-campaign-1 <128 hexadecimal digits: Ed25519>\n{...}
  *
- * The signature covers the first word, "\n" and the JSON, byte by byte. What is signed is what is sent, so no canonical form
- * is needed. The digest of a document is BLAKE2b-256 of the same bytes.
+ * The signature covers the first word, "\n" and the JSON, byte by byte. What is signed is what is
+ * sent, so no canonical form is needed. The digest of a document is BLAKE2b-256 of the same bytes.
  *
- * Messages (reports, batches) are binary, with sizes that the campaign determines. Numbers are little-endian. */
+ * Messages (reports, batches) are binary, with sizes that the campaign determines. Numbers are
+ * little-endian. */
 #ifndef FARO_WIRE_WIRE_H
 #define FARO_WIRE_WIRE_H
 
@@ -45,8 +47,8 @@ typedef struct faro_seal_key {
 /* How the reports of a campaign are made, mixed and read. */
 typedef enum faro_wire_form {
   FARO_WIRE_BITS,   /* counts of ones, which the shuffler adds up: shuffle-bits, concurrent-bits */
-  FARO_WIRE_SEALED, /* messages sealed to the analyzer, which the shuffler permutes: shuffle-amplified */
-  FARO_WIRE_DIRECT /* messages sent to the analyzer itself: local, and central-tree, whose noise is added there */
+  FARO_WIRE_SEALED, /* messages sealed to the analyzer; the shuffler permutes: shuffle-amplified */
+  FARO_WIRE_DIRECT  /* messages sent to the analyzer itself: the local and central releases */
 } faro_wire_form;
 
 typedef struct faro_campaign_shuffler {
@@ -56,7 +58,7 @@ typedef struct faro_campaign_shuffler {
 
 typedef struct faro_campaign {
   char id[FARO_ID_MAX + 1];
-  unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different, even with the same settings */
+  unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different */
   const faro_release_kind *release;
   faro_contribution contribution;     /* moments: x of norm <= norm, y within [low, high] */
   double centre;                      /* of rewards: y = reward - centre, clipped afterwards */
@@ -72,40 +74,41 @@ typedef struct faro_campaign {
   /* What follows from the members above; set by open and write. */
   unsigned char digest[FARO_DIGEST_BYTES];                     /* of the document */
   uint64_t batches;                                            /* M; each has params.batch reports */
-  faro_shuffler_task task[FARO_SHUFFLERS_MAX];                 /* size: reports in a batch of this shuffler */
+  faro_shuffler_task task[FARO_SHUFFLERS_MAX];                 /* size: reports in a batch */
   int64_t least[FARO_SHUFFLERS_MAX], most[FARO_SHUFFLERS_MAX]; /* range of an entry; DIRECT uses [0] */
 } faro_campaign;
 
-/* Writes a campaign as a signed document; free() it. Chooses the batch size if it is 0, computes the claim, and sets what
- * follows. */
+/* Writes a campaign as a signed document; free() it. Chooses the batch size if it is 0, computes
+ * the claim, and sets what follows. */
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) FARO_WARN_UNUSED;
-/* Verifies the signature and reads the document strictly: unknown, missing and repeated keys, wrong types and values out of
- * range are refused by name. Makes the release from the parameters: the claim of our own accountant must not be weaker than
- * the stated one. */
+/* Verifies the signature and reads the document strictly: unknown, missing and repeated keys, wrong
+ * types and values out of range are refused by name. Makes the release from the parameters: the
+ * claim of our own accountant must not be weaker than the stated one. */
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 /* How many parties get a part of each report: the shufflers, or the analyzer alone. */
 size_t faro_campaign_targets(const faro_campaign *campaign);
-/* Whether a shuffler collects reports while batch `batch` (from 0) of the campaign is open: not after the horizon, nor if it
- * could not fill its batch within the horizon. */
+/* Whether a shuffler collects reports while batch `batch` (from 0) of the campaign is open: not
+ * after the horizon, nor if it could not fill its batch within the horizon. */
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
 
 /* Whether a URL is http:// or https:// and names a host. */
 bool faro_url_whole(const char *url);
 
-/* Whether a token is safe there: https, or http to this machine (127.0.0.1, [::1], localhost). A campaign may state other
- * addresses; the sender decides whether to use them. */
+/* Whether a token is safe there: https, or http to this machine (127.0.0.1, [::1], localhost). A
+ * campaign may state other addresses; the sender decides whether to use them. */
 bool faro_url_local(const char *url);
 
-/* Whether a claim is at least as strong as `least`. The message names both sides: "epsilon of <whose> is 2, and <asks> at
- * most 1". */
+/* Whether a claim is at least as strong as `least`. The message names both sides: "epsilon of
+ * <whose> is 2, and <asks> at most 1". */
 faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,
                              const char *asks, faro_error *error) FARO_WARN_UNUSED;
 
-/* A policy and the digest of its campaign. Version v is computed from the first v - 1 batches; version 1 from nothing. */
+/* A policy and the digest of its campaign. Version v is computed from the first v - 1 batches;
+ * version 1 from nothing. */
 typedef struct faro_policy_document {
   unsigned char campaign[FARO_DIGEST_BYTES];
   faro_policy policy;
@@ -133,10 +136,11 @@ void faro_policy_document_clear(faro_policy_document *document);
  *
  * The body:
  *   BITS    the number of ones of each entry, 4 bytes
- *   SEALED  a sealed box (X25519, libsodium) of the campaign's whole digest and the entries, 8 bytes each, two's complement.
- *           It contains nothing else: the analyzer gets the boxes of a batch shuffled and must not be able to tell them
- *           apart. The version is for the shuffler only.
- *   DIRECT  the same, sealed so that nobody on the way learns anything; the analyzer sees the head too */
+ *   SEALED  a sealed box (X25519, libsodium) of the campaign's whole digest and the entries, 8 bytes
+ *           each, two's complement. It contains nothing else: the analyzer gets the boxes of a batch
+ *           shuffled and must not be able to tell them apart. The version is for the shuffler only.
+ *   DIRECT  the same, sealed so that nobody on the way learns anything; the analyzer sees the head
+ *           too */
 enum { FARO_REPORT_HEAD = 72, FARO_REPORT_CAMPAIGN_AT = 4 };
 
 typedef struct faro_wire_report {
@@ -152,14 +156,17 @@ size_t faro_wire_report_entries(const faro_campaign *campaign);
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out,
                                    faro_error *error) FARO_WARN_UNUSED;
-/* Checks magic, campaign and shuffler, and for BITS the range of every entry. report->body points into `bytes`. */
+/* Checks magic, campaign and shuffler, and for BITS the range of every entry. report->body points
+ * into `bytes`. */
 faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                   faro_wire_report *report, faro_error *error) FARO_WARN_UNUSED;
-/* Whether the head names this campaign; checks nothing else. `report` must have FARO_REPORT_HEAD bytes. */
+/* Whether the head names this campaign; checks nothing else. `report` must have FARO_REPORT_HEAD
+ * bytes. */
 bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report);
 /* Reads the head without checks, for a report that this process has made. */
 faro_wire_report faro_wire_report_head(const unsigned char *report);
-/* Gives a report another sender, for a process that reports for many clients. The body does not change. */
+/* Gives a report another sender, for a process that reports for many clients. The body does not
+ * change. */
 void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
                               const unsigned char token[static FARO_TOKEN_BYTES]);
 /* Opens a SEALED or DIRECT body, as the analyzer does, and checks digest and range. */
@@ -190,13 +197,14 @@ void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, co
 faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                             faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 
-/* A notice announces a batch, in the header Faro-Batch of the request, so that the analyzer reads batches of its shufflers
- * only. It is the hexadecimal digits of
+/* A notice announces a batch, in the header Faro-Batch of the request, so that the analyzer reads
+ * batches of its shufflers only. It is the hexadecimal digits of
  *
  *    0 40  the head of the batch
  *   40 64  Ed25519 signature of the shuffler, over "FRH1" and bytes 4 .. 39 of the head
  *
- * No batch begins with FRH1, so a notice's signature is never valid for a batch, nor a batch's for a notice. */
+ * No batch begins with FRH1, so a notice's signature is never valid for a batch, nor a batch's for
+ * a notice. */
 enum { FARO_NOTICE_DIGITS = 2 * (FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES) };
 
 /* Writes a terminated string. The body of the batch is not used. */
@@ -205,8 +213,8 @@ void faro_notice_write(const faro_campaign *campaign, const faro_batch *batch, c
 faro_status faro_notice_read(const faro_campaign *campaign, const char *text, size_t length,
                              faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 
-/* Keys and their files. A file has one line: the kind, a blank, hexadecimal digits. Secrets have mode 600 and are refused if
- * others may read them. An existing file is never overwritten. */
+/* Keys and their files. A file has one line: the kind, a blank, hexadecimal digits. Secrets have
+ * mode 600 and are refused if others may read them. An existing file is never overwritten. */
 #define FARO_SIGN_SECRET "faro-sign-secret-1" /* FARO_SECRET_BYTES */
 #define FARO_SIGN_PUBLIC "faro-sign-public-1"
 #define FARO_SEAL_SECRET "faro-seal-secret-1"
@@ -228,8 +236,8 @@ enum { FARO_FINGERPRINT_SIZE = 24 };
 const char *faro_fingerprint(const unsigned char key[static FARO_KEY_BYTES],
                              char out[static FARO_FINGERPRINT_SIZE]);
 
-/* Tokens and their hashes (BLAKE2b-128), one per line in hexadecimal digits. Hashes are loaded sorted and without
- * repetitions. free() what was loaded. */
+/* Tokens and their hashes (BLAKE2b-128), one per line in hexadecimal digits. Hashes are loaded
+ * sorted and without repetitions. free() what was loaded. */
 void faro_token_hash(const unsigned char token[static FARO_TOKEN_BYTES],
                      unsigned char hash[static FARO_HASH_BYTES]);
 faro_status faro_tokens_make(const char *tokens, const char *hashes, size_t count,

@@ -1,13 +1,15 @@
 /* analyzer_inner: what the files of the analyzer share.
  *
- *   handler (analyzer_http.c): POST /v1/batches -> queue -> worker (analyzer_worker.c): receive, answer; step, step ...;
- *   publish -> wakes waiting handlers
+ *   handler (analyzer_http.c):   POST /v1/batches -> queue
+ *   worker (analyzer_worker.c):  queue -> receive, answer -> step, step ... -> publish -> wakes handlers
  *
- * One thread works. It alone touches the applier and the store. Handlers put batches into its queue. They read the
- * published policy under a mutex, and the database through a second connection that can only read.
+ * One thread works. It alone touches the applier and the store. Handlers put batches into its
+ * queue. They read the published policy under a mutex, and the database through a second connection
+ * that can only read.
  *
- * If clients send to the analyzer itself, an intake collects their reports as in a shuffler, in a database of its own, and
- * the worker takes closed batches from there: the same hand-over, once and in order, without a network in between. */
+ * If clients send to the analyzer itself, an intake collects their reports as in a shuffler, in a
+ * database of its own, and the worker takes closed batches from there: the same hand-over, once and
+ * in order, without a network in between. */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_INNER_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_INNER_H
 
@@ -78,8 +80,8 @@ struct faro_analyzer {
 void faro_analyzer_set_routes(faro_analyzer *analyzer);
 bool faro_analyzer_is_healthy(void *analyzer);
 
-/* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts or in its thread;
- * `news`: a batch was applied, so handlers that wait are woken. */
+/* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts
+ * or in its thread; `news`: a batch was applied, so handlers that wait are woken. */
 faro_status faro_analyzer_publish(faro_analyzer *analyzer, bool news, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_analyzer_start_worker(faro_analyzer *analyzer, faro_error *error) FARO_WARN_UNUSED;
 void faro_analyzer_stop_worker(faro_analyzer *analyzer);

@@ -1,4 +1,5 @@
-/* analyzer_role: starts and stops the analyzer. analyzer_inner.h says how its parts work together. */
+/* analyzer_role: starts and stops the analyzer. analyzer_inner.h says how its parts work
+ * together. */
 #include "service/analyzer/analyzer_role.h"
 
 #include <sodium.h>
@@ -10,8 +11,8 @@
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 
-/* The campaign is created at the first start; later starts must ask for the same. The address is taken by now, so what is
- * signed can be served. */
+/* The campaign is created at the first start; later starts must ask for the same. The address is
+ * taken by now, so what is signed can be served. */
 static faro_status set_campaign(faro_analyzer *a, faro_error *error) {
   faro_campaign drafted = {0};
   faro_blob fresh = {0};

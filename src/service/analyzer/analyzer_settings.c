@@ -1,4 +1,5 @@
-/* analyzer_settings: see the header. One table of keys serves for reading and for comparing with a stored campaign. */
+/* analyzer_settings: see the header. One table of keys serves for reading and for comparing with a
+ * stored campaign. */
 #include "service/analyzer/analyzer_settings.h"
 
 #include <math.h>
@@ -115,7 +116,8 @@ faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const 
   return status;
 }
 
-/* Whether two campaigns agree in a key that is read straight into a campaign; true for other keys. */
+/* Whether two campaigns agree in a key that is read straight into a campaign; true for other
+ * keys. */
 static bool agree(const faro_config_key *key, const faro_campaign *a, const faro_campaign *b) {
   const size_t from = offsetof(faro_analyzer_settings, campaign);
   if (key->offset < from) return true;

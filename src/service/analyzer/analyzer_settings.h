@@ -1,5 +1,5 @@
-/* analyzer_settings: what an operator writes into an analyzer's YAML file. faro-analyzer(1) describes every key, and
- * deploy/analyzer.yaml is an example. */
+/* analyzer_settings: what an operator writes into an analyzer's YAML file. faro-analyzer(1)
+ * describes every key, and deploy/analyzer.yaml is an example. */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_SETTINGS_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_SETTINGS_H
 
@@ -17,8 +17,8 @@ typedef struct faro_analyzer_settings {
   size_t release;   /* an index in faro_analyzer_releases */
   size_t level;     /* a faro_level */
 
-  /* The campaign as asked for: the keys of the file are read straight into it. What follows from these, and from low,
-   * high, release and level, is set by faro_campaign_draft. */
+  /* The campaign as asked for: the keys of the file are read straight into it. What follows from
+   * these, and from low, high, release and level, is set by faro_campaign_draft. */
   faro_campaign campaign;
 } faro_analyzer_settings;
 

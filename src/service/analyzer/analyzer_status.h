@@ -1,5 +1,5 @@
-/* analyzer_status: the status of a campaign, for the page and for programs: /v1/status.json. Nothing in it is about a single
- * client. */
+/* analyzer_status: the status of a campaign, for the page and for programs: /v1/status.json.
+ * Nothing in it is about a single client. */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_STATUS_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_STATUS_H
 

@@ -1,4 +1,5 @@
-/* analyzer_worker: the thread that keeps batches, applies them and publishes policies. See analyzer_inner.h. */
+/* analyzer_worker: the thread that keeps batches, applies them and publishes policies. See
+ * analyzer_inner.h. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -64,8 +65,9 @@ static void tell_applied(faro_analyzer *a, double seconds) {
   if (view.done) faro_log(FARO_LOG_INFO, "budget-used-up", "sI", "batches", (json_int_t)view.batches);
 }
 
-/* Removes applied sealed bodies from the database's log too: at once, or as soon as nobody reads the file. `purge` is
- * faro_store_purge or faro_store_retry_purge. Totals of bits may stay. True if nothing is left to purge. */
+/* Removes applied sealed bodies from the database's log too: at once, or as soon as nobody reads
+ * the file. `purge` is faro_store_purge or faro_store_retry_purge. Totals of bits may stay. True if
+ * nothing is left to purge. */
 static bool purge_log(faro_analyzer *a, faro_status (*purge)(faro_store *, faro_error *)) {
   faro_error error = {0};
   if (faro_campaign_form(&a->campaign) == FARO_WIRE_BITS) return true;
@@ -131,8 +133,8 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
   faro_http_refuse(request, refusal[receipt], error.message);
 }
 
-/* Takes what is queued. Waits for it, or until it is time to try again. False when the queue is empty and the worker is to
- * end. */
+/* Takes what is queued. Waits for it, or until it is time to try again. False when the queue is
+ * empty and the worker is to end. */
 static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[static FARO_BATCH_QUEUE],
                       size_t *count) {
   analyzer_served *served = &a->served;

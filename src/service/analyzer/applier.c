@@ -198,7 +198,8 @@ static void spoil(faro_applier *a, size_t index) {
   a->spoiled++;
 }
 
-/* A box that is not a report of this campaign is spoiled. If memory is out, the batch is tried again. */
+/* A box that is not a report of this campaign is spoiled. If memory is out, the batch is tried
+ * again. */
 static faro_status unseal(faro_applier *a, size_t index, const unsigned char *body, faro_error *error) {
   int64_t *numbers = a->messages + index * a->entries;
   faro_error why = {0};
@@ -208,9 +209,10 @@ static faro_status unseal(faro_applier *a, size_t index, const unsigned char *bo
   return FARO_OK;
 }
 
-/* A copy of another client's sealed body would count that client twice. Copies of bodies older than the last batch cannot be
- * recognized here: a box does not say when it was made, so that boxes cannot be told apart. A client's own repetitions are
- * refused by their sequence numbers, when reports are accepted. */
+/* A copy of another client's sealed body would count that client twice. Copies of bodies older than
+ * the last batch cannot be recognized here: a box does not say when it was made, so that boxes
+ * cannot be told apart. A client's own repetitions are refused by their sequence numbers, when
+ * reports are accepted. */
 static faro_status unseal_all(faro_applier *a, const unsigned char *bodies, faro_error *error) {
   const size_t count = a->campaign->params.batch;
   for (size_t i = 0; i < count; i++) {
@@ -236,7 +238,8 @@ static void read_totals(faro_applier *a, size_t row, const unsigned char *body) 
     a->messages[row * a->entries + i] = (int64_t)faro_load64(body + 8 * i);
 }
 
-/* Reads all that the next batch needs into `messages`; *whole is false if something has not arrived yet. */
+/* Reads all that the next batch needs into `messages`; *whole is false if something has not arrived
+ * yet. */
 static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *error) {
   faro_status status = FARO_OK;
   *whole = true;
@@ -273,7 +276,8 @@ static faro_status keep_prints(const faro_applier *a, faro_blob *seen, faro_erro
   return FARO_OK;
 }
 
-/* The debit is in the transaction before anything is computed, and nothing is published before the commit. */
+/* The debit is in the transaction before anything is computed, and nothing is published before the
+ * commit. */
 static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, faro_error *error) {
   const faro_campaign *c = a->campaign;
   const faro_debit debit = faro_ledger_debit(c, faro_learning_release(a->learning), a->state.batches);

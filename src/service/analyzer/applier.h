@@ -1,11 +1,13 @@
-/* applier: stores batches, and applies each exactly once and in order: ledger, release, learner and policy in one
- * transaction. Use it from one thread.
+/* applier: stores batches, and applies each exactly once and in order: ledger, release, learner and
+ * policy in one transaction. Use it from one thread.
  *
- *   receive (durable) -> complete? -> debit -> unseal -> release, learner -> sign -> commit -> the policy may be shown
+ *   receive (durable) -> complete? -> debit -> unseal -> release, learner -> sign -> commit
+ *   -> the policy may be shown
  *
- * A malicious client can only waste its own place in a batch. A sealed body counts as a message of zeros if it does not
- * open, is for another campaign, is out of range, or is a copy of another one in this batch or the last. Zeros are within
- * range, so the batch stays complete and the other clients lose nothing. */
+ * A malicious client can only waste its own place in a batch. A sealed body counts as a message of
+ * zeros if it does not open, is for another campaign, is out of range, or is a copy of another one
+ * in this batch or the last. Zeros are within range, so the batch stays complete and the other
+ * clients lose nothing. */
 #ifndef FARO_SERVICE_ANALYZER_APPLIER_H
 #define FARO_SERVICE_ANALYZER_APPLIER_H
 
@@ -18,7 +20,8 @@ typedef struct faro_applier_keys {
   faro_seal_key seal;
 } faro_applier_keys;
 
-/* Restores the last state, or starts with version 1 and signs it. Store, campaign and keys must outlive the applier. */
+/* Restores the last state, or starts with version 1 and signs it. Store, campaign and keys must
+ * outlive the applier. */
 faro_status faro_applier_create(faro_applier **applier, faro_store *store, const faro_campaign *campaign,
                                 const faro_applier_keys *keys, faro_error *error) FARO_WARN_UNUSED;
 void faro_applier_destroy(faro_applier *applier);
@@ -36,7 +39,8 @@ typedef enum faro_receipt {
 /* How many batches of one shuffler may wait for those of the others. */
 enum { FARO_INBOX_MAX = 4 };
 
-/* Receives a signed frame (wire.h). FARO_OK if there is a receipt; the error explains all receipts but TAKEN and KNOWN. */
+/* Receives a signed frame (wire.h). FARO_OK if there is a receipt; the error explains all receipts
+ * but TAKEN and KNOWN. */
 faro_status faro_applier_receive(faro_applier *applier, const unsigned char *frame, size_t length,
                                  faro_receipt *receipt, faro_error *error) FARO_WARN_UNUSED;
 /* Takes a batch from the analyzer's own intake, unsigned. */
@@ -45,7 +49,8 @@ faro_status faro_applier_take(faro_applier *applier, const faro_batch *batch, fa
 /* The greatest size of a frame. */
 size_t faro_applier_frame(const faro_campaign *campaign);
 
-/* Applies the next batch if it is complete. On failure nothing has changed, and it can be tried again. */
+/* Applies the next batch if it is complete. On failure nothing has changed, and it can be tried
+ * again. */
 faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *error) FARO_WARN_UNUSED;
 
 /* What is public now. Pointers are valid until the next step. */

@@ -17,8 +17,8 @@ faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro
 
 /* From the settings. */
 
-/* Rewards are counted from the middle of their interval, as in simulation. This makes what is clipped and sent as small as
- * possible, and so the noise. */
+/* Rewards are counted from the middle of their interval, as in simulation. This makes what is
+ * clipped and sent as small as possible, and so the noise. */
 static faro_status set_bounds(const faro_analyzer_settings *s, faro_campaign *c, faro_error *error) {
   if (!(s->low < s->high))
     return faro_fail(error, FARO_INVALID, "campaign.low must be below campaign.high (got %g and %g)", s->low,

@@ -7,7 +7,7 @@
 typedef struct faro_page {
   const char *html;
   size_t length;
-  char policy[400]; /* Content-Security-Policy: allows its own style and script, by hash, and this server */
+  char policy[400]; /* Content-Security-Policy: its own style and script, by hash, and this server */
 } faro_page;
 
 void faro_page_make(faro_page *page);

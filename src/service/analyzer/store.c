@@ -3,7 +3,8 @@
  *   campaign   one row: the signed document and the key that signed it
  *   state      one row: release and policy after `batches` batches
  *   inbox      batches that arrived and are not applied yet
- *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize repetitions
+ *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
+ *              repetitions
  *   ledger     one row per batch, written in the transaction that applies it
  *   history    what was public about learning at that time */
 #include "service/analyzer/store.h"

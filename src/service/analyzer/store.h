@@ -1,9 +1,10 @@
-/* store: the analyzer's database: the campaign, waiting batches, the state and policy after the last applied batch, the
- * ledger, and what was published about learning.
+/* store: the analyzer's database: the campaign, waiting batches, the state and policy after the
+ * last applied batch, the ledger, and what was published about learning.
  *
- * A batch is first received (durable, in the inbox) and later applied: one transaction debits the ledger, replaces state
- * and policy, and removes the batch. So after a crash at any moment it was applied completely or not at all, and it is
- * charged once. Use a store from one thread at a time. */
+ * A batch is first received (durable, in the inbox) and later applied: one transaction debits the
+ * ledger, replaces state and policy, and removes the batch. So after a crash at any moment it was
+ * applied completely or not at all, and it is charged once. Use a store from one thread at a
+ * time. */
 #ifndef FARO_SERVICE_ANALYZER_STORE_H
 #define FARO_SERVICE_ANALYZER_STORE_H
 
@@ -42,7 +43,8 @@ void faro_store_state_clear(faro_store_state *state);
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
                              faro_error *error) FARO_WARN_UNUSED;
 
-/* The number of the next batch of a shuffler, and the hash of its last one (zero: none arrived yet). */
+/* The number of the next batch of a shuffler, and the hash of its last one (zero: none arrived
+ * yet). */
 faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
                             unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) FARO_WARN_UNUSED;
 /* Keeps the next batch of its shuffler. Durable on return. */
@@ -65,7 +67,8 @@ typedef struct faro_debit {
   char when[24]; /* UTC */
 } faro_debit;
 
-/* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before the commit. */
+/* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before
+ * the commit. */
 faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) FARO_WARN_UNUSED;
 typedef struct faro_store_step {
   const faro_store_state *state;
@@ -77,8 +80,9 @@ typedef struct faro_store_step {
 faro_status faro_store_commit(faro_store *store, const faro_store_step *step,
                               faro_error *error) FARO_WARN_UNUSED;
 void faro_store_rollback(faro_store *store);
-/* Call purge after a commit, to remove from the database's log what it deleted. This fails while another process reads the
- * file; then the store needs a purge, and retry_purge tries again (database.h). */
+/* Call purge after a commit, to remove from the database's log what it deleted. This fails while
+ * another process reads the file; then the store needs a purge, and retry_purge tries again
+ * (database.h). */
 faro_status faro_store_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_retry_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 bool faro_store_needs_purge(const faro_store *store);
@@ -87,7 +91,8 @@ bool faro_store_needs_purge(const faro_store *store);
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,
                               faro_error *error) FARO_WARN_UNUSED;
 
-/* At most *count points of the history, evenly over the first `batches` batches and with the last one; sets *count. */
+/* At most *count points of the history, evenly over the first `batches` batches and with the last
+ * one; sets *count. */
 faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learning_view *views, size_t *count,
                                faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) FARO_WARN_UNUSED;

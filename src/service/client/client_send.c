@@ -79,7 +79,8 @@ static const char *verdict_text(unsigned verdict) {
   return verdict < FARO_VERDICT_COUNT ? texts[verdict] : "unknown answer";
 }
 
-/* Finds the verdict whose text is in {"error": text}. A body that is not made of reports has a text of its own. */
+/* Finds the verdict whose text is in {"error": text}. A body that is not made of reports has a text
+ * of its own. */
 static faro_verdict verdict_of(const faro_sent *sent) {
   unsigned verdict = FARO_VERDICT_CAMPAIGN;
   while (verdict < FARO_VERDICT_COUNT && !strstr(sent->bytes, verdict_text(verdict))) verdict++;

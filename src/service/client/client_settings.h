@@ -11,12 +11,12 @@ enum { FARO_CLIENT_PATH = 1024 };
  *   analyzer: http://127.0.0.1:8400
  *   key: 64 hexadecimal digits       # the analyzer's public key, pinned
  *   token: /etc/faro/my.token        # a file with one token
- *   state: /var/lib/faro/client      # campaign, sequence number and policy version, kept over restarts
+ *   state: /var/lib/faro/client      # campaign, sequence number and policy version
  *   epsilon: 1                       # the minimum: campaigns that promise less are refused
  *   delta: 1e-6
  *   trust: shuffle                   # local, shuffle, concurrent or joint
  *   level: user                      # or event
- *   honest: 0.9                      # greatest share of a batch whose noise may be counted on; 0: any
+ *   honest: 0.9                      # the most of a batch whose noise may be counted on; 0: any
  *   insecure: false                  # true allows plain http:// beyond this machine */
 typedef struct faro_client_settings {
   char analyzer[FARO_URL_MAX + 1];

@@ -14,8 +14,8 @@ typedef struct faro_client_state {
 /* A file that does not exist belongs to a new client: all zero. */
 faro_status faro_client_state_load(const char *path, faro_client_state *state,
                                    faro_error *error) FARO_WARN_UNUSED;
-/* Locks PATH.lock until *lock is closed. Two processes would use a sequence number twice. The lock is not on the file
- * itself, because saving replaces that file. */
+/* Locks PATH.lock until *lock is closed. Two processes would use a sequence number twice. The lock
+ * is not on the file itself, because saving replaces that file. */
 faro_status faro_client_state_lock(const char *path, int *lock, faro_error *error) FARO_WARN_UNUSED;
 /* Durable on return: the file is replaced as a whole, mode 600. */
 faro_status faro_client_state_save(const char *path, const faro_client_state *state,

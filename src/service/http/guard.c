@@ -1,4 +1,5 @@
-/* guard: see the header. libmicrohttpd only has a timeout for silence; this one is for whole requests. */
+/* guard: see the header. libmicrohttpd only has a timeout for silence; this one is for whole
+ * requests. */
 #include "service/http/guard.h"
 
 #include <pthread.h>

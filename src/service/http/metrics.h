@@ -1,4 +1,5 @@
-/* metrics: counters, gauges and histograms of seconds, as Prometheus reads them. Nothing in them is per client. */
+/* metrics: counters, gauges and histograms of seconds, as Prometheus reads them. Nothing in them is
+ * per client. */
 #ifndef FARO_SERVICE_HTTP_METRICS_H
 #define FARO_SERVICE_HTTP_METRICS_H
 
@@ -12,8 +13,8 @@ typedef struct faro_metric faro_metric;
 faro_status faro_metrics_create(faro_metrics **metrics, faro_error *error) FARO_WARN_UNUSED;
 void faro_metrics_destroy(faro_metrics *metrics);
 
-/* Call these at the start only; metrics of one name must follow each other. `labels` is "" or like result="accepted".
- * Strings are not copied. More than FARO_METRICS_MAX metrics are a bug. */
+/* Call these at the start only; metrics of one name must follow each other. `labels` is "" or like
+ * result="accepted". Strings are not copied. More than FARO_METRICS_MAX metrics are a bug. */
 enum { FARO_METRICS_MAX = 64 };
 faro_metric *faro_metrics_counter(faro_metrics *metrics, const char *name, const char *labels,
                                   const char *help);
@@ -27,7 +28,8 @@ void faro_metric_add(faro_metric *counter, uint64_t count);
 void faro_metric_set(faro_metric *gauge, double value);
 void faro_metric_observe(faro_metric *histogram, double seconds);
 
-/* Times that are not shown yet, of one thread. Start with {0}; faro_metric_merge adds them to a histogram. */
+/* Times that are not shown yet, of one thread. Start with {0}; faro_metric_merge adds them to a
+ * histogram. */
 enum { FARO_BUCKETS = 12 };
 typedef struct faro_times {
   uint64_t count, micros;        /* how many, and their sum in microseconds */

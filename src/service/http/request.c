@@ -1,6 +1,7 @@
 /* request: the life of a request, through libmicrohttpd's callbacks:
  *
- *   begin (headers are here; a sender without permission is refused) -> take (pieces of the body) -> dispatch -> queue
+ *   begin (headers have arrived; a sender without permission is refused) -> take (pieces of the
+ *   body) -> dispatch -> queue
  *
  * A suspended connection (wait, park) comes back to dispatch when it is resumed. */
 #include <jansson.h>
@@ -56,7 +57,8 @@ void faro_http_refuse(faro_http_request *request, unsigned status, const char *r
 
 /* Memory of the body. It grows as bytes arrive, so an announced length alone costs nothing. */
 
-/* Counts `capacity` bytes for this request instead of what was counted before; false if there is no room. */
+/* Counts `capacity` bytes for this request instead of what was counted before; false if there is no
+ * room. */
 static bool take_room(faro_http_request *r, size_t capacity) {
   faro_http *http = r->http;
   pthread_mutex_lock(&http->mutex);
@@ -101,7 +103,8 @@ static bool grow(faro_http_request *r, size_t length) {
   return true;
 }
 
-/* An answer by another thread is counted there, and perhaps later (intake.c): the count could tell who is in a batch. */
+/* An answer by another thread is counted there, and perhaps later (intake.c): the count could tell
+ * who is in a batch. */
 static enum MHD_Result queue(faro_http_request *r) {
   if (!r->response) return MHD_NO;
   drop_body(r); /* before the answer is out, so that its receiver finds the room free */
@@ -157,7 +160,8 @@ static void find_route(faro_http_request *r) {
   }
 }
 
-/* The length of a body must be announced, so that one that is too long is refused before it arrives. */
+/* The length of a body must be announced, so that one that is too long is refused before it
+ * arrives. */
 static void check_length(faro_http_request *r) {
   const char *announced = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Content-Length");
   const bool chunked =

@@ -1,4 +1,5 @@
-/* sender: HTTP requests to other roles, with libcurl. It keeps connections open. Use one sender per thread. */
+/* sender: HTTP requests to other roles, with libcurl. It keeps connections open. Use one sender per
+ * thread. */
 #ifndef FARO_SERVICE_HTTP_SENDER_H
 #define FARO_SERVICE_HTTP_SENDER_H
 
@@ -26,8 +27,8 @@ faro_status faro_sender_create(faro_sender **sender, const faro_sender_params *p
                                faro_error *error) FARO_WARN_UNUSED;
 void faro_sender_destroy(faro_sender *sender);
 
-/* FARO_OK if there is an answer, whatever its status. FARO_SYSTEM: no answer (unreachable, cut off, too long).
- * FARO_INTERRUPTED: stopping. */
+/* FARO_OK if there is an answer, whatever its status. FARO_SYSTEM: no answer (unreachable, cut off,
+ * too long). FARO_INTERRUPTED: stopping. */
 faro_status faro_send_get(faro_sender *sender, const char *url, faro_sent *sent,
                           faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_send_post(faro_sender *sender, const char *url, const void *body, size_t length,
@@ -36,18 +37,19 @@ faro_status faro_send_post(faro_sender *sender, const char *url, const void *bod
 faro_status faro_send_post_with(faro_sender *sender, const char *url, const char *header, const void *body,
                                 size_t length, faro_sent *sent, faro_error *error) FARO_WARN_UNUSED;
 
-/* Seconds to wait before asking again, if the answer says so (304 or 503 with Retry-After): at most 30. 0: the answer is
- * final. */
+/* Seconds to wait before asking again, if the answer says so (304 or 503 with Retry-After): at most
+ * 30. 0: the answer is final. */
 double faro_sent_later(const faro_sent *sent);
 
-/* Whether the last request failed because nobody listens there. A role that was just started may listen soon. */
+/* Whether the last request failed because nobody listens there. A role that was just started may
+ * listen soon. */
 bool faro_sender_refused(const faro_sender *sender);
 
 /* Whether a file contains certificates in PEM, as a sender needs. */
 faro_status faro_authority_check(const char *path, faro_error *error) FARO_WARN_UNUSED;
 
-/* Waits between attempts: from 0.05 s, doubling up to 5 s. Each is shortened at random by up to half, so that many senders
- * do not come back at once. Start with {0}. */
+/* Waits between attempts: from 0.05 s, doubling up to 5 s. Each is shortened at random by up to
+ * half, so that many senders do not come back at once. Start with {0}. */
 typedef struct faro_backoff {
   double next;
 } faro_backoff;

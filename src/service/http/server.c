@@ -1,5 +1,5 @@
-/* server: see the header. This file starts and stops the server and keeps the list of waiting requests. request.c is the
- * life of a request; guard.c ends connections that send too slowly. */
+/* server: see the header. This file starts and stops the server and keeps the list of waiting
+ * requests. request.c is the life of a request; guard.c ends connections that send too slowly. */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static void enter_metrics(faro_http *http) {
   http->answers[0] = http->answers[1] = http->answers[2];
 }
 
-/* Connections that one address may have; 0: any number. On loopback everybody has the same address, or comes through a
- * proxy. */
+/* Connections that one address may have; 0: any number. On loopback everybody has the same address,
+ * or comes through a proxy. */
 static unsigned per_address(const faro_http *http, uint64_t connections) {
   return faro_listen_local(&http->listen) ? 0 : (unsigned)((connections + 3) / 4);
 }
@@ -92,8 +92,9 @@ static void set_bounds(faro_http *http, uint64_t connections) {
   if (http->room == 0) http->room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
 }
 
-/* libmicrohttpd takes 128 events at once. When it got that many it waits for more before it handles any of them: until the
- * timeout, if all its connections wait for answers. So a thread gets fewer connections than that. */
+/* libmicrohttpd takes 128 events at once. When it got that many it waits for more before it handles
+ * any of them: until the timeout, if all its connections wait for answers. So a thread gets fewer
+ * connections than that. */
 static unsigned threads_for(const faro_http_settings *s, uint64_t connections) {
   enum { MOST = 100 };
   const uint64_t needed = (connections + MOST - 1) / MOST;

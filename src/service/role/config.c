@@ -1,4 +1,5 @@
-/* config: see the header. libyaml composes the document; the walk is as deep as the tables are (two levels). */
+/* config: see the header. libyaml composes the document; the walk is as deep as the tables are (two
+ * levels). */
 #include "service/role/config.h"
 
 #include <math.h>
@@ -166,7 +167,8 @@ static bool read_value(const faro_config_key *key, const char *text, void *out) 
 
 /* Keys. */
 
-/* The part of a row's name that stands in this place: "url" of "shufflers[].url" under "shufflers[]."; NULL: elsewhere. */
+/* The part of a row's name that stands in this place: "url" of "shufflers[].url" under
+ * "shufflers[]."; NULL: elsewhere. */
 static const char *here(const faro_config_key *key, const char *prefix) {
   const size_t length = strlen(prefix);
   return strncmp(key->name, prefix, length) == 0 ? key->name + length : NULL;
@@ -194,8 +196,8 @@ static faro_status unknown(const reader *r, const place *p, const yaml_node_t *n
                    nearest ? nearest : "", nearest ? "?)" : "", list);
 }
 
-/* What a key belongs to, its section or the mapping itself: it is missing there, not in the file's first line. NULL: the
- * section is missing. */
+/* What a key belongs to, its section or the mapping itself: it is missing there, not in the file's
+ * first line. NULL: the section is missing. */
 static const yaml_node_t *section_of(const reader *r, const char *name, const yaml_node_t *node) {
   const size_t length = strcspn(name, ".");
   if (name[length] == '\0') return node;
@@ -225,7 +227,8 @@ static faro_status check_required(const reader *r, const place *p, const yaml_no
   return FARO_OK;
 }
 
-/* Calls `each` on the pairs of a mapping. Sections have no sections, so the walk is as deep as its functions are many. */
+/* Calls `each` on the pairs of a mapping. Sections have no sections, so the walk is as deep as its
+ * functions are many. */
 typedef faro_status (*each_pair)(reader *, const place *, const yaml_node_t *name, const yaml_node_t *value);
 
 static faro_status walk(reader *r, const place *p, const yaml_node_t *node, each_pair each) {

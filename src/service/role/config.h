@@ -1,8 +1,9 @@
-/* config: reads a role's settings from a YAML file, strictly, by a table of keys. Messages name file, line, key, value and
- * what is allowed.
+/* config: reads a role's settings from a YAML file, strictly, by a table of keys. Messages name
+ * file, line, key, value and what is allowed.
  *
- * A name with a dot is a key of a section: "campaign.epsilon". A list of sections is a row of type LIST ("shufflers") and
- * rows for its keys ("shufflers[].url"), whose offsets are those in the first element. */
+ * A name with a dot is a key of a section: "campaign.epsilon". A list of sections is a row of type
+ * LIST ("shufflers") and rows for its keys ("shufflers[].url"), whose offsets are those in the
+ * first element. */
 #ifndef FARO_SERVICE_ROLE_CONFIG_H
 #define FARO_SERVICE_ROLE_CONFIG_H
 
@@ -30,7 +31,8 @@ typedef struct faro_config_key {
   const char *help;
 } faro_config_key;
 
-/* Sets what the file gives. Everything else in `settings` keeps its value: these are the defaults. */
+/* Sets what the file gives. Everything else in `settings` keeps its value: these are the
+ * defaults. */
 faro_status faro_config_load(const char *path, const faro_config_key *keys, size_t count, void *settings,
                              faro_error *error) FARO_WARN_UNUSED;
 /* The same from a text, for tests and fuzzing. `path` is for messages. */

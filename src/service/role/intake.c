@@ -1,6 +1,7 @@
 /* intake: see the header.
  *
- *   server's threads: read -> park -> queue        writer: take the queue -> begin, accept ..., commit -> answer */
+ *   server's threads:  read -> park -> queue
+ *   writer:            take the queue -> begin, accept ..., commit -> answer */
 #include "service/role/intake.h"
 
 #include <jansson.h>
@@ -39,16 +40,16 @@ struct faro_intake {
   bool stop, well;
   faro_spool_state state;
   faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
-  /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier, they would tell step by
-   * step who is in the open batch. */
+  /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier,
+   * they would tell step by step who is in the open batch. */
   struct {
     uint64_t verdict[FARO_VERDICT_COUNT];
     faro_times times;
   } hidden;
 };
 
-/* Verdicts on reports with a known token are hidden, refusals too: a count that does not move would tell that a report was
- * accepted. */
+/* Verdicts on reports with a known token are hidden, refusals too: a count that does not move would
+ * tell that a report was accepted. */
 static bool is_shown_at_once(faro_verdict verdict) {
   return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
          verdict == FARO_VERDICT_TOKEN;
@@ -177,8 +178,8 @@ static post *take_group(faro_intake *in) {
   return group;
 }
 
-/* *any: a report was accepted, so the disk was written to. *open: the first post after the one that closed a batch, or the
- * first of all if none was closed. */
+/* *any: a report was accepted, so the disk was written to. *open: the first post after the one that
+ * closed a batch, or the first of all if none was closed. */
 static faro_status write_group(faro_intake *in, post *group, bool *any, post **open, faro_error *error) {
   faro_status status = faro_spool_begin(in->spool, error);
   uint64_t number = faro_spool_snapshot(in->spool).number;
@@ -202,7 +203,8 @@ static void show_hidden(faro_intake *in) {
   memset(&in->hidden, 0, sizeof in->hidden);
 }
 
-/* Publishes the state of the spool. Call it under the store's lock. Only the writer closes batches. */
+/* Publishes the state of the spool. Call it under the store's lock. Only the writer closes
+ * batches. */
 static void tell(faro_intake *in, bool well) {
   const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);

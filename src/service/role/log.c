@@ -1,4 +1,5 @@
-/* log: see the header. A line is written by one call, so that lines of several threads do not mix. */
+/* log: see the header. A line is written by one call, so that lines of several threads do not
+ * mix. */
 #include "service/role/log.h"
 
 #include <jansson.h>

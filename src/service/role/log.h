@@ -1,6 +1,7 @@
 /* log: one JSON object per line on stderr: time, level, event, and the event's fields.
  *
- * Fields are counts, batch numbers and reasons. Never log an address, a token, a sequence number or anything from a report. */
+ * Fields are counts, batch numbers and reasons. Never log an address, a token, a sequence number or
+ * anything from a report. */
 #ifndef FARO_SERVICE_ROLE_LOG_H
 #define FARO_SERVICE_ROLE_LOG_H
 

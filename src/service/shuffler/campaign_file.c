@@ -23,7 +23,8 @@ faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
   return status;
 }
 
-/* Asks once. *again: there was no answer yet, so ask again. A document that cannot be verified is an error. */
+/* Asks once. *again: there was no answer yet, so ask again. A document that cannot be verified is
+ * an error. */
 static faro_status ask(faro_campaign *campaign, const char *path, const char *url,
                        const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender, bool *again,
                        faro_error *error) {

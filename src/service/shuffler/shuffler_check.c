@@ -30,7 +30,8 @@ faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings, fa
   return status;
 }
 
-/* If the campaign was fetched before: that this shuffler is in it, and that the state is this shuffler's. */
+/* If the campaign was fetched before: that this shuffler is in it, and that the state is this
+ * shuffler's. */
 static faro_status check_kept(const faro_shuffler_settings *settings, faro_error *error) {
   faro_campaign campaign;
   faro_sign_key key;

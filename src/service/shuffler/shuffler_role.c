@@ -1,4 +1,5 @@
-/* shuffler_role: see the header. intake.h collects reports; this file sends batches and starts and stops the parts. */
+/* shuffler_role: see the header. intake.h collects reports; this file sends batches and starts and
+ * stops the parts. */
 #include "service/shuffler/shuffler_role.h"
 
 #include <jansson.h>
@@ -125,7 +126,8 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
   if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
   if (status == FARO_OK) status = faro_http_start(&r->http, &r->settings->http, &service, error);
-  /* It is ready for systemd now: waiting for an analyzer that is not up yet is not a failure to start. */
+  /* It is ready for systemd now: waiting for an analyzer that is not up yet is not a failure to
+   * start. */
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
   if (status == FARO_OK)
     status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,

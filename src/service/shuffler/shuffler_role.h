@@ -1,7 +1,9 @@
-/* shuffler_role: collects reports and passes them on to the analyzer in whole batches, without their senders.
+/* shuffler_role: collects reports and passes them on to the analyzer in whole batches, without
+ * their senders.
  *
- * A shuffler finds its place in the campaign by its key. It sends a closed batch until the analyzer has it. An open
- * batch stays open over any number of restarts and is never sent before it is full. */
+ * A shuffler finds its place in the campaign by its key. It sends a closed batch until the
+ * analyzer has it. An open batch stays open over any number of restarts and is never sent before
+ * it is full. */
 #ifndef FARO_SERVICE_SHUFFLER_SHUFFLER_ROLE_H
 #define FARO_SERVICE_SHUFFLER_SHUFFLER_ROLE_H
 

@@ -1,4 +1,5 @@
-/* shuffler_settings: what an operator writes into a shuffler's YAML file. faro-shuffler(1) describes every key. */
+/* shuffler_settings: what an operator writes into a shuffler's YAML file. faro-shuffler(1)
+ * describes every key. */
 #ifndef FARO_SERVICE_SHUFFLER_SHUFFLER_SETTINGS_H
 #define FARO_SERVICE_SHUFFLER_SHUFFLER_SETTINGS_H
 

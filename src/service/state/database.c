@@ -26,7 +26,8 @@ struct faro_database {
   char path[PATH_SIZE];
 };
 
-/* SQLite frees copies of what it writes, so what it frees is wiped. Its own small pools are turned off. */
+/* SQLite frees copies of what it writes, so what it frees is wiped. Its own small pools are turned
+ * off. */
 
 static sqlite3_mem_methods plain;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -66,8 +67,8 @@ static uint32_t number_at(const unsigned char *header, size_t at) {
          header[at + 3];
 }
 
-/* Whether a file is not ours, by its first bytes. A file without an id may be ours and unfinished: empty, or with the rest
- * in its log. */
+/* Whether a file is not ours, by its first bytes. A file without an id may be ours and unfinished:
+ * empty, or with the rest in its log. */
 static bool is_foreign(const char *path, const unsigned char *header, size_t length, int id) {
   enum { PAGES = 28, ID = 68 };
   static const char magic[16] = "SQLite format 3";
@@ -175,8 +176,8 @@ static faro_status open_handle(faro_database *d, faro_error *error) {
                            error);
 }
 
-/* Nothing is written to the file until it is known to be ours; until then closing it does not touch its log either
- * (open_handle). */
+/* Nothing is written to the file until it is known to be ours; until then closing it does not touch
+ * its log either (open_handle). */
 static faro_status make_ours(faro_database *d, const faro_database_kind *kind, faro_error *error) {
   int tables = 0;
   faro_status status = ask(d, "SELECT count(*) FROM sqlite_master", &tables, error);

@@ -1,4 +1,5 @@
-/* spool: see the header. `u` is the number of campaign batches in one batch of this shuffler: 1 except for concurrent-bits. */
+/* spool: see the header. `u` is the number of campaign batches in one batch of this shuffler: 1
+ * except for concurrent-bits. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ faro_status faro_spool_commit(faro_spool *s, faro_error *error) {
   return status;
 }
 
-/* Hashes a whole report, except what is the same for the file (campaign, shuffler) or the row (token). */
+/* Hashes a whole report, except what is the same for the file (campaign, shuffler) or the row
+ * (token). */
 static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned char mark[SPOOL_MARK_BYTES]) {
   unsigned char head[16];
   crypto_generichash_state state;
@@ -100,7 +102,8 @@ static faro_status find(faro_spool *s, spool_sql which, const faro_spool_entry *
   return FARO_OK;
 }
 
-/* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed since. */
+/* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed
+ * since. */
 static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
   found all = {0};
   found here = {0};

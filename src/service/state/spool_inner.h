@@ -21,7 +21,8 @@ typedef enum spool_sql {
 
 enum { SPOOL_KEY_BYTES = 32, SPOOL_MARK_BYTES = 16 };
 
-/* The open batch, as the file has it after a commit. The key is for the marks of this batch only. */
+/* The open batch, as the file has it after a commit. The key is for the marks of this batch
+ * only. */
 typedef struct spool_live {
   uint64_t number, held, waiting;
   unsigned char key[SPOOL_KEY_BYTES];

@@ -1,4 +1,5 @@
-/* spool_open: opens or creates the file of a spool, loads the tokens of the clients, and restores the open batch. */
+/* spool_open: opens or creates the file of a spool, loads the tokens of the clients, and restores
+ * the open batch. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
