@@ -193,11 +193,11 @@ static void stepped(void *context, const faro_demo_step *step) {
 static void print_checks(const faro_checks *list) {
   size_t passed = 0;
   printf("\nchecks\n");
-  for (char letter = 'a'; letter <= 'z'; letter++)
+  for (const char *letter = "abcdefghijklmnopqrstuvwxyz"; *letter; letter++)
     for (size_t i = 0; i < list->count; i++) {
       const faro_check *c = &list->row[i];
-      if (c->letter != letter) continue;
-      printf("  %s  (%c) %-70s %s\n", c->passed ? "passed" : "FAILED", letter, c->text, c->found);
+      if (c->letter != *letter) continue;
+      printf("  %s  (%c) %-70s %s\n", c->passed ? "passed" : "FAILED", *letter, c->text, c->found);
       passed += c->passed;
     }
   printf("%zu of %zu passed\n", passed, list->count);

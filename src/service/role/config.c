@@ -78,7 +78,7 @@ static void describe(const faro_config_key *key, char *out, size_t size) {
   }
 }
 
-/* Zeros, as the examples have them, and other digits that are nobody's key. */
+/* Zeros, as in the examples, and other digits that are not a key. */
 static bool is_placeholder(const faro_config_key *key, const char *text) {
   return key->type == FARO_CONFIG_KEY && text && strlen(text) == 2 * key->size &&
          strspn(text, "0123456789abcdefABCDEF") == 2 * key->size;
