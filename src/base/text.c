@@ -99,7 +99,7 @@ void faro_text_add(faro_text *text, const char *format, ...) {
   va_end(again);
 }
 
-void faro_text_release(faro_text *text) {
+void faro_text_clear(faro_text *text) {
   free(text->data);
   *text = (faro_text)FARO_TEXT_INIT;
 }

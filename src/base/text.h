@@ -38,6 +38,6 @@ typedef struct faro_text {
   { 0 }
 
 void faro_text_add(faro_text *text, const char *format, ...) FARO_PRINTF(2, 3);
-void faro_text_release(faro_text *text);
+void faro_text_clear(faro_text *text);
 
 #endif

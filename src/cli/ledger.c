@@ -110,7 +110,7 @@ static int explain(const request *r) {
   faro_sender_destroy(s.sender);
   faro_store_close(s.store);
   if (status == FARO_OK && !out.failed) return cli_print(stdout, out.data);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   return status == FARO_OK ? cli_print(stdout, NULL) : cli_fail(&error);
 }
 

@@ -175,7 +175,7 @@ char *faro_settings_table(void) {
     faro_text_add(&table, "  %-12s %s\n  %-12s in: %s; default: %s; %s\n", k->name, k->help, "",
                   scope_text(k->scope), fallback, faro_key_allowed((faro_key)i, allowed));
   }
-  if (table.failed) faro_text_release(&table);
+  if (table.failed) faro_text_clear(&table);
   return table.data;
 }
 

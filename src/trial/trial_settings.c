@@ -81,6 +81,6 @@ faro_status faro_trial_write_settings(const faro_trial *trial, size_t role, faro
   faro_status status = role == 0 ? analyzer(trial, &text, error) : FARO_OK;
   if (role > 0) shuffler(trial, role, &text);
   if (status == FARO_OK) status = save(faro_trial_file(trial, role, ".yaml", path), &text, error);
-  faro_text_release(&text);
+  faro_text_clear(&text);
   return status;
 }

@@ -52,9 +52,9 @@ faro_status faro_document_sign(const char *word, faro_text *json, const faro_sig
     status = faro_fail(error, FARO_INVALID,
                        "the document would be too large: at most %d bytes are allowed (got %zu)",
                        FARO_DOCUMENT_MAX, out.length);
-  faro_text_release(json);
+  faro_text_clear(json);
   if (status != FARO_OK) {
-    faro_text_release(&out);
+    faro_text_clear(&out);
     return status;
   }
   *text = out.data;

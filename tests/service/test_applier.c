@@ -507,17 +507,17 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   assert_non_null(strstr(out.data, "at most 2, at most one in each batch"));
   assert_non_null(strstr(out.data, "1 of 10"));
   assert_int_equal(json_object_set_new(json, "campaign", json_string("a\033[2Jb\xC2\x9B")), 0);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   out = (faro_text)FARO_TEXT_INIT;
   assert_ok(faro_ledger_explain_head(json, &out, error)); /* whoever answers says nothing to the terminal */
   assert_non_null(strstr(out.data, "campaign a?[2Jb??: "));
   json_decref(json);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   json = json_pack("{s[i]}", "rows", 1);
   assert_int_equal(faro_ledger_explain_head(json, &out, &why), FARO_INVALID);
   assert_int_equal(faro_ledger_explain_rows(json, &out, &why), FARO_INVALID);
   json_decref(json);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   close_scene(&s);
 }
 

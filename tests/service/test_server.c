@@ -898,7 +898,7 @@ static void test_metrics__are_as_prometheus_reads_them(void **state) {
   assert_memory_equal(text.data, begin_with, strlen(begin_with));
   assert_non_null(strstr(text.data, "wait_seconds_bucket{le=\"10\"} 1\nwait_seconds_bucket{le=\"+Inf\"} 2\n"
                                     "wait_seconds_sum 100.002000\nwait_seconds_count 2\n"));
-  faro_text_release(&text);
+  faro_text_clear(&text);
   faro_times times = {0}; /* kept by one thread, shown when it says so */
   faro_times_add(&times, 0.002);
   faro_times_add(&times, 0.004);
@@ -907,7 +907,7 @@ static void test_metrics__are_as_prometheus_reads_them(void **state) {
   assert_non_null(
       strstr(text.data, "wait_seconds_bucket{le=\"0.0025\"} 2\nwait_seconds_bucket{le=\"0.005\"} 3\n"));
   assert_non_null(strstr(text.data, "wait_seconds_sum 100.008000\nwait_seconds_count 4\n"));
-  faro_text_release(&text);
+  faro_text_clear(&text);
   faro_metrics_destroy(m);
 }
 

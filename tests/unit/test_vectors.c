@@ -196,7 +196,7 @@ static void emit(const char *file, const char *check, const char *with, const ch
   faro_text result = FARO_TEXT_INIT;
   describe(&result, file, check, with);
   fprintf(manifest, "%s\t%s\t%s\t%s\t%s\n", file, check, with, what, result.data);
-  faro_text_release(&result);
+  faro_text_clear(&result);
 }
 
 static faro_campaign campaign_of(const char *kind, size_t shufflers) {
@@ -739,7 +739,7 @@ static void check_line(char *line) {
   describe(&result, field[0], field[1], field[2]);
   if (strcmp(result.data, field[4]) != 0)
     fail_msg("%s (%s)\n  should be: %s\n  but it is: %s", field[0], field[3], field[4], result.data);
-  faro_text_release(&result);
+  faro_text_clear(&result);
 }
 
 static void test_vectors__are_read_and_refused_as_the_manifest_says(void **state) {

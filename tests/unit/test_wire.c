@@ -658,7 +658,7 @@ static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   setlocale(LC_NUMERIC, "C");
   assert_true(json.node[0].number == 0.1 + 0.2);
   faro_json_clear(&json);
-  faro_text_release(&text);
+  faro_text_clear(&text);
 }
 
 static void test_wire__out_of_memory_is_said_and_nothing_leaks(void **state) {

@@ -251,7 +251,7 @@ static int run(int argc, char **argv) {
   const int status = parse(&a, argc, argv);
   const int result = status == EXIT_DONE ? answer(&a) : status < 0 ? EXIT_DONE : status;
   json_decref(a.fields);
-  faro_text_release(&a.why);
+  faro_text_clear(&a.why);
   return result;
 }
 

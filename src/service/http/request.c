@@ -137,7 +137,7 @@ static void handle_metrics(void *context, faro_http_request *request) {
                                    .bytes = text.data,
                                    .length = text.failed ? 0 : text.length};
   faro_http_reply(request, &answer);
-  faro_text_release(&text);
+  faro_text_clear(&text);
 }
 
 /* Sets the route, or the refusal: 404 or 405. */

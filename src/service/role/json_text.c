@@ -47,6 +47,6 @@ char *faro_json_to_text(const json_t *json) {
   if (!json) return NULL;
   add(json, &out);
   if (!out.failed) return out.data;
-  faro_text_release(&out);
+  faro_text_clear(&out);
   return NULL;
 }

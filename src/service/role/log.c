@@ -41,7 +41,7 @@ void faro_log(faro_log_level level, const char *event, const char *fields, ...) 
   faro_text whole = FARO_TEXT_INIT;
   if (text) faro_text_add(&whole, "%s\n", text);
   if (whole.data && !whole.failed) (void)faro_write_all(STDERR_FILENO, whole.data, whole.length);
-  faro_text_release(&whole);
+  faro_text_clear(&whole);
   free(text);
   json_decref(line);
   json_decref(more);
