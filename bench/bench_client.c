@@ -31,8 +31,12 @@ static void check(faro_status status, const faro_error *error) {
 
 static void write_documents(bench *b, const char *kind, size_t shufflers, uint64_t batch) {
   faro_error error = {0};
-  faro_campaign c = {
-      .id = "bench", .release = faro_release_kind_find(kind), .arms = ARMS, .failure = 0.1, .optimism = 0.2};
+  faro_campaign c = {.id = "bench",
+                     .release = faro_release_kind_find(kind),
+                     .arms = ARMS,
+                     .learner = "linucb",
+                     .failure = 0.1,
+                     .optimism = 0.2};
   double zero[ENTRIES] = {0};
   check(faro_sign_key_make(&b->sign, &error), &error);
   check(faro_seal_key_make(&b->seal, &error), &error);
@@ -47,14 +51,14 @@ static void write_documents(bench *b, const char *kind, size_t shufflers, uint64
   memcpy(c.seal, b->seal.public_key, FARO_KEY_BYTES);
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "http://localhost:%zu", 2 + i);
-    memcpy(c.shuffler_key[i], b->sign.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "http://localhost:%zu", 2 + i);
+    memcpy(c.shuffler[i].key, b->sign.public_key, FARO_KEY_BYTES);
   }
   check(faro_campaign_write(&c, &b->sign, &b->document, &b->document_length, &error), &error);
-  faro_wire_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = zero, .w = zero + D};
+  const faro_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = zero, .w = zero + D};
   for (size_t i = 0; i < ENTRIES; i++) zero[i] = 1 / (3.0 + (double)i);
-  memcpy(policy.campaign, c.digest, FARO_DIGEST_BYTES);
-  check(faro_policy_write(&policy, &b->sign, &b->policy, &b->policy_length, &error), &error);
+  check(faro_policy_document_write(&policy, c.digest, &b->sign, &b->policy, &b->policy_length, &error),
+        &error);
   b->campaign = c;
 }
 
@@ -63,7 +67,7 @@ static void open_bench(bench *b, const char *kind, size_t shufflers, uint64_t ba
   faro_error error = {0};
   *b = (bench){0};
   write_documents(b, kind, shufflers, batch);
-  const faro_client_settings settings = {
+  const faro_client_params settings = {
       .signer = b->sign.public_key, .token = token, .epsilon = 1, .delta = 1e-6, .trust = "joint"};
   check(faro_client_open(&b->client, &settings, &error), &error);
   check(faro_client_campaign(b->client, b->document, b->document_length, &error), &error);

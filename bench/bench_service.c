@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "service/process.h"
-#include "service/spool.h"
+#include "base/clock.h"
+#include "service/state/spool.h"
 #include "support/stage.h"
 
 enum { B = 10000, CLIENTS = 50000, LATENCIES = 1 << 20, MAX_FRAMES = 100, MAX_CONNECTIONS = 512 };
@@ -67,14 +67,14 @@ static void send_post(load *l, wire *w) {
                 l->frames * frame);
   for (size_t i = 0; i < l->frames; i++, at += frame) {
     unsigned char *report = l->ready + l->cursor * frame;
-    faro_store64(report + 20, version);
-    faro_store64(report + 28, ++l->sequence[l->cursor]);
+    faro_wire_report_restamp(report, version, ++l->sequence[l->cursor],
+                             l->stage->tokens + l->cursor * FARO_TOKEN_BYTES);
     memcpy(at, report, frame);
     l->cursor = (l->cursor + 1) % CLIENTS;
   }
   const size_t length = (size_t)(at - (char *)l->post);
   w->got = 0;
-  w->began = faro_process_clock();
+  w->began = faro_clock();
   w->resume = 0;
   if (send(w->socket, l->post, length, MSG_NOSIGNAL) != (ssize_t)length) fail("send");
 }
@@ -93,7 +93,7 @@ static bool take(load *l, wire *w) {
   if (w->got < head + length) return false;
   l->posts++;
   const int status = atoi(w->answer + 9);
-  const double now = faro_process_clock();
+  const double now = faro_clock();
   if (status == 200) {
     if (l->latencies < LATENCIES) l->latency[l->latencies++] = now - w->began;
     for (size_t i = 0; i < length; i++)
@@ -123,10 +123,10 @@ static void play(load *l, double seconds) {
     epoll_ctl(poll, EPOLL_CTL_ADD, l->wire[i].socket, &event);
     send_post(l, &l->wire[i]);
   }
-  const double began = faro_process_clock();
+  const double began = faro_clock();
   double told = began;
   size_t under_way = l->connections;
-  for (double now = began; under_way > 0; now = faro_process_clock()) {
+  for (double now = began; under_way > 0; now = faro_clock()) {
     struct epoll_event events[64];
     const bool over = now - began > seconds;
     const int count = epoll_wait(poll, events, 64, 5);
@@ -157,9 +157,9 @@ static void run(stage *s, const char *name, size_t frames, size_t connections, d
   const uint64_t accepted = l->accepted;
   l->refused = l->busy = l->posts = 0;
   printf("%s: posts of %zu, %zu connections\n", name, frames, connections);
-  const double began = faro_process_clock();
+  const double began = faro_clock();
   play(l, seconds);
-  const double took = faro_process_clock() - began;
+  const double took = faro_clock() - began;
   qsort(l->latency, l->latencies, sizeof *l->latency, by_size);
   printf("%s: %.0f reports/s accepted (%.0f posts/s), %llu refused, %llu busy; acknowledged p50 %.1f ms, p99 "
          "%.1f ms; "

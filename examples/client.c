@@ -1,13 +1,16 @@
-/* client: an application that takes part in a campaign. Documents come in files, reports go out to a file, so that
- * nothing but libfaro_client is needed; yours has a network for that (each step says what it is to do there).
+/* client: an application that takes part in a campaign. To need nothing but libfaro_client, it
+ * reads documents from files and writes reports to a file. A real application uses the network
+ * instead, as the comments say.
  *
  *   cc client.c -lfaro_client -lsodium -lm
  *   client KEY TOKEN CAMPAIGN POLICY REPORT [EPSILON DELTA]
  *
- * The analyzer's key and the token in 64 hexadecimal digits; three files; the floor, 1 and 1e-6 when not given (the campaign of
+ * KEY (the analyzer's) and TOKEN are 64 hexadecimal digits; CAMPAIGN, POLICY and REPORT are files.
+ * EPSILON and DELTA are the weakest claim that is accepted, 1 and 1e-6 by default (the campaign of
  * deploy/loopback promises 8 and 1e-6).
  *
- * A real one keeps digest, sequence and version, and gives them to faro_client_open when it starts again. */
+ * A real application also saves digest, sequence and version, and gives them to faro_client_open
+ * when it starts again. */
 #include <faro/client.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -29,21 +32,23 @@ int main(int argc, char **argv) {
   if ((argc != 6 && argc != 8) || sodium_hex2bin(key, 32, argv[1], 64, NULL, NULL, NULL) != 0 ||
       sodium_hex2bin(token, 32, argv[2], 64, NULL, NULL, NULL) != 0)
     return 2;
-  /* The floor: what this application's users were told. Nothing that promises less is ever answered. */
-  const faro_client_settings settings = {.signer = key,
-                                         .token = token,
-                                         .epsilon = argc == 8 ? strtod(argv[6], NULL) : 1,
-                                         .delta = argc == 8 ? strtod(argv[7], NULL) : 1e-6,
-                                         .trust = "shuffle",
-                                         .user_level = true};
+  /* The minimum: what the users of this application were told. Campaigns that promise less are
+   * refused. */
+  const faro_client_params params = {.signer = key,
+                                     .token = token,
+                                     .epsilon = argc == 8 ? strtod(argv[6], NULL) : 1,
+                                     .delta = argc == 8 ? strtod(argv[7], NULL) : 1e-6,
+                                     .trust = "shuffle",
+                                     .user_level = true};
   faro_client *client = NULL;
   faro_error error = {0};
-  if (faro_client_open(&client, &settings, &error) != FARO_OK) return fail(&error);
-  /* GET <analyzer>/v1/campaign, once; GET <analyzer>/v1/policy?after=<version>, again and again. */
+  if (faro_client_open(&client, &params, &error) != FARO_OK) return fail(&error);
+  /* GET <analyzer>/v1/campaign once, and GET <analyzer>/v1/policy?after=<version> again and
+   * again. */
   if (faro_client_campaign(client, document, read_file(argv[3]), &error) != FARO_OK) return fail(&error);
   if (faro_client_policy(client, document, read_file(argv[4]), &error) != FARO_OK) return fail(&error);
 
-  /* Two arms of as many features as the campaign has: which one? */
+  /* Choose one of two arms. */
   const size_t d = faro_client_dimension(client);
   double *features = calloc(2 * d, sizeof *features);
   unsigned char *report = malloc(faro_client_parts(client) * faro_client_part_size(client));
@@ -51,16 +56,16 @@ int main(int argc, char **argv) {
   features[0] = features[2 * d - 1] = 1;
   size_t arm = 0;
   if (faro_client_choose(client, features, 2, &arm, &error) != FARO_OK) return fail(&error);
-  const double reward = 0.5; /* of what came of it */
+  const double reward = 0.5; /* what the chosen arm gave */
   size_t parts = 0;
   if (faro_client_report(client, features + arm * d, reward, report, &parts, &error) != FARO_OK)
     return fail(&error);
-  /* Before it is sent, keep these: the digest too. */
+  /* Save these before the report is sent, and the digest too. */
   printf("sequence %llu, policy %llu, arm %zu\n", (unsigned long long)faro_client_sequence(client),
          (unsigned long long)faro_client_version(client), arm);
   FILE *out = fopen(argv[5], "wb");
-  for (size_t i = 0; out && i < parts;
-       i++) { /* POST each, as application/octet-stream, until it is answered */
+  /* POST each part as application/octet-stream, until it is answered. */
+  for (size_t i = 0; out && i < parts; i++) {
     printf("POST %s\n", faro_client_target(client, i));
     fwrite(report + i * faro_client_part_size(client), 1, faro_client_part_size(client), out);
   }

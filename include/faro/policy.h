@@ -40,6 +40,12 @@ typedef struct faro_policy {
   uint64_t version; /* changes with every update */
 } faro_policy;
 
+/* How many numbers w has: d (d + 1) / 2. */
+FARO_API size_t faro_policy_w_length(size_t dimension);
+
+/* The index of one arm under the rule WIDTH. */
+FARO_API double faro_policy_score(const faro_policy *policy, const double *x);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
+
+enum { PATH_SIZE = 4096 };
 
 /* Reads to the end, or one byte past the limit. */
 static char *read_all(FILE *file, size_t limit, size_t *length) {
@@ -47,13 +50,57 @@ faro_status faro_read_file(const char *path, size_t limit, char **text, size_t *
                    limit);
 }
 
+bool faro_write_all(int file, const void *bytes, size_t length) {
+  const char *at = bytes;
+  while (length > 0) {
+    const ssize_t written = write(file, at, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    at += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+static bool write_flushed(const char *path, const void *bytes, size_t length, mode_t mode) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+  if (file < 0) return false;
+  const bool good =
+      (mode != 0600 || fchmod(file, mode) == 0) && faro_write_all(file, bytes, length) && fsync(file) == 0;
+  const int reason = errno;
+  const bool closed = close(file) == 0;
+  if (!good) errno = reason;
+  return good && closed;
+}
+
+faro_status faro_write_file(const char *path, const void *bytes, size_t length, unsigned mode,
+                            faro_error *error) {
+  char fresh[PATH_SIZE];
+  if (snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh)
+    return faro_fail(error, FARO_INVALID, "the path %.100s... is too long", path);
+  if (write_flushed(fresh, bytes, length, mode) && rename(fresh, path) == 0 && faro_flush_folder(path))
+    return FARO_OK;
+  const int reason = errno;
+  (void)unlink(fresh);
+  return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(path), strerror(reason));
+}
+
+faro_status faro_check_folder(const char *name, const char *path, faro_error *error) {
+  char copy[PATH_SIZE];
+  snprintf(copy, sizeof copy, "%s", path);
+  const char *folder = dirname(copy);
+  if (access(folder, R_OK | W_OK | X_OK) == 0) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s cannot be created in %s: %s", name, faro_path_end(folder),
+                   strerror(errno));
+}
+
 bool faro_flush_folder(const char *path) {
   char *copy = strdup(path);
   if (!copy) return false;
   const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   free(copy);
-  if (folder < 0) return errno == EACCES; /* who may write there, but not read, cannot ask for it */
-  const bool good = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP; /* nor of some file systems */
+  if (folder < 0) return errno == EACCES; /* a folder that we may write but not read cannot be flushed */
+  const bool good = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP; /* nor can some file systems */
   const int reason = errno;
   close(folder);
   errno = reason;

@@ -58,6 +58,16 @@ const char *faro_path_end(const char *path) {
   return length > SHOWN ? path + length - SHOWN : path;
 }
 
+const char *faro_shorten(const char *text, size_t length, char out[static FARO_SHORT_SIZE]) {
+  enum { MOST = 60 };
+  const bool longer = length > MOST;
+  if (longer)
+    for (length = MOST; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
+  for (size_t i = 0; i < length; i++) out[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+  snprintf(out + length, FARO_SHORT_SIZE - length, "%s", longer ? "..." : "");
+  return out;
+}
+
 const char *faro_printable(const char *text, char *out, size_t size) {
   size_t length = 0;
   for (; length + 1 < size && text[length]; length++)
@@ -89,7 +99,7 @@ void faro_text_add(faro_text *text, const char *format, ...) {
   va_end(again);
 }
 
-void faro_text_release(faro_text *text) {
+void faro_text_clear(faro_text *text) {
   free(text->data);
   *text = (faro_text)FARO_TEXT_INIT;
 }

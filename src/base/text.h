@@ -16,8 +16,13 @@ const char *faro_nearest(const char *word, const char *const *names, size_t coun
 /* The path, or its last 120 bytes: of a long path the end tells most, and a message must fit. */
 const char *faro_path_end(const char *path);
 
-/* What somebody else wrote, for a log or a terminal: as much of it as fits into `size` bytes, with ? for all but ASCII that
- * prints. */
+/* At most 60 bytes of a text, for messages: cut between two UTF-8 characters and followed by "..."
+ * if it is longer, with ? in place of control characters. */
+enum { FARO_SHORT_SIZE = 72 };
+const char *faro_shorten(const char *text, size_t length, char out[static FARO_SHORT_SIZE]);
+
+/* Text from another party, for a log or a terminal: as much of it as fits into `size` bytes, with ?
+ * in place of anything but printable ASCII. */
 enum { FARO_SHOWN = 200 + 1 };
 const char *faro_printable(const char *text, char *out, size_t size);
 
@@ -33,6 +38,6 @@ typedef struct faro_text {
   { 0 }
 
 void faro_text_add(faro_text *text, const char *format, ...) FARO_PRINTF(2, 3);
-void faro_text_release(faro_text *text);
+void faro_text_clear(faro_text *text);
 
 #endif

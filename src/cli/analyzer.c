@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "service/founding.h"
-#include "service/log.h"
-#include "service/process.h"
+#include "service/analyzer/analyzer_role.h"
+#include "service/analyzer/campaign_create.h"
+#include "service/role/log.h"
+#include "service/role/process.h"
 
 enum { OPTION_CONFIG, OPTION_CHECK, OPTION_COUNT };
 static const cli_option options[OPTION_COUNT] = {
@@ -22,16 +23,19 @@ static void print_claim(const faro_campaign *c) {
   printf("claim: (%g, %g), trust %s, level %s, proven: %s\n", claim->epsilon, claim->delta,
          faro_trust_name(claim->trust), faro_level_name(claim->level), claim->by);
   if (user)
-    printf("contributions: at most %llu report%s of a client, no two in a batch\n",
+    printf("contributions: at most %llu report%s per client, at most one in each batch\n",
            whole(claim->contributions), claim->contributions == 1 ? "" : "s");
-  else printf("contributions: any number of a client, one in a batch; the claim is for each by itself\n");
+  else
+    printf("contributions: any number per client, at most one in each batch; the claim covers each report by "
+           "itself\n");
   if (claim->trust == FARO_TRUST_SHUFFLE || claim->trust == FARO_TRUST_CONCURRENT)
-    printf("honest: the noise counts on %llu of the %llu reports of a batch\n",
+    printf("honest: the claim counts on the noise of %llu of the %llu reports in a batch\n",
            whole((uint64_t)fmax(1, floor(c->params.honest * (double)c->params.batch))),
            whole(c->params.batch));
 }
 
-/* Noise of sums in which later batches add their own is spread evenly over them; trees have another. */
+/* Where every batch adds noise to the running sum, show the share of one batch; trees and the like
+ * differ. */
 static void print_noise(const faro_campaign *c, const faro_release *release) {
   const faro_trust trust = c->claim.trust;
   const bool even = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_LOCAL;
@@ -40,34 +44,35 @@ static void print_noise(const faro_campaign *c, const faro_release *release) {
   for (size_t i = 0; i < c->contribution.length; i++) all = fmax(all, scale[i]);
   const double noise = even ? all / sqrt((double)c->batches) : all;
   const double influence = faro_release_influence(release);
-  printf("noise: standard deviation %.4g in an entry of %s, to which a report adds at most %.4g\n", noise,
+  printf("noise: standard deviation %.4g in each entry of %s; a report adds at most %.4g\n", noise,
          even ? "a batch's sum" : "a published sum", c->contribution.entry);
-  printf("influence: a client that lies moves an entry by at most %.4g a batch, %.2g times that noise\n",
+  printf("influence: a client that lies changes an entry by at most %.4g per batch, %.2g times that noise\n",
          influence, influence / noise);
 }
 
 static void print_report(const faro_campaign *c) {
-  const size_t parts = c->shufflers > 1 ? c->shufflers : 1;
+  const size_t parts = faro_campaign_targets(c);
   printf("report: %zu bytes", faro_wire_report_size(c));
   if (parts > 1) printf(" for each of up to %zu shufflers", parts);
   if (c->task[0].grid > 0)
-    printf("; an entry counts %" PRIu64 " bits, and %" PRIu64 " of noise", c->task[0].grid, c->task[0].bits);
+    printf("; an entry is a sum of %" PRIu64 " bits and %" PRIu64 " bits of noise", c->task[0].grid,
+           c->task[0].bits);
   printf("\n");
 }
 
-/* Everything but the port: what a start would refuse for another reason is refused here too. */
+/* Refuses everything that a start would refuse, except a port in use. */
 static int check(const faro_analyzer_settings *settings, const char *path) {
   faro_error error = {0};
   faro_campaign c;
   faro_release *release = NULL;
   bool known = false;
-  faro_status status = faro_founding_check(settings, &c, &known, &error);
+  faro_status status = faro_campaign_check(settings, &c, &known, &error);
   if (status == FARO_OK)
     status = faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_none(), &error);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("%s: campaign %s: %s, %llu batch%s of %llu reports%s\n", path, c.id, c.release->name,
-         whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch),
-         known ? "; the database has it" : "");
+  printf("%s: campaign %s: %s behind %s, %llu batch%s of %llu reports%s\n", path, c.id, c.learner,
+         c.release->name, whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch),
+         known ? "; it is in the database" : "");
   print_claim(&c);
   print_noise(&c, release);
   print_report(&c);
@@ -100,33 +105,31 @@ static int run_analyzer(int argc, char **argv) {
        (option = cli_next(&cli_analyzer, options, OPTION_COUNT, argc, argv, &place, &value)) != CLI_END;) {
     if (option == CLI_HELP) return EXIT_DONE;
     if (option == CLI_BAD) return EXIT_USAGE;
-    if (option == CLI_WORD) return cli_usage(&cli_analyzer, "no word is expected here (got %s)", value);
+    if (option == CLI_WORD) return cli_usage(&cli_analyzer, "unexpected argument %s", value);
     if (option == OPTION_CONFIG) path = value;
     else check_only = true;
   }
-  if (!path) return cli_usage(&cli_analyzer, "--config is needed");
+  if (!path) return cli_usage(&cli_analyzer, "--config FILE is required");
   faro_error error = {0};
   faro_analyzer_settings settings;
-  if (faro_analyzer_configure(&settings, path, &error) != FARO_OK) return cli_fail(&error);
+  if (faro_analyzer_settings_load(&settings, path, &error) != FARO_OK) return cli_fail(&error);
   return check_only ? check(&settings, path) : serve(&settings);
 }
 
 const cli_command cli_analyzer = {
     .name = "analyzer",
     .usage = "analyzer --config FILE [--check-config]",
-    .summary = "collect batches from shufflers, learn, and publish policies",
+    .summary = "collect batches from shufflers, learn from them, and publish policies",
     .run = run_analyzer,
     .help =
-        "  --config FILE    settings, in YAML: addresses, keys, database, the campaign; all of them are in\n"
-        "                   faro-analyzer(1)\n"
-        "  --check-config   read what a start would read (settings, keys, certificate, tokens, database), "
-        "account for\n"
-        "                   the campaign's privacy, say what it claims, how large its noise is and what a "
-        "report "
-        "costs, and end\n"
+        "  --config FILE    settings in YAML: addresses, keys, database, campaign; see faro-analyzer(1)\n"
+        "  --check-config   read everything that a start would read (settings, keys, certificate, tokens, "
+        "database),\n"
+        "                   print the campaign's claim, its noise and the size of a report, and exit\n"
         "\n"
-        "The first start makes and signs the campaign and keeps it in the database; later starts must ask "
-        "for the same.\n"
-        "A campaign whose claim is not proven is refused. Logs are JSON lines on stderr; SIGTERM ends it "
-        "gracefully.\n",
+        "The first start creates and signs the campaign and stores it in the database. Later starts must use "
+        "the same\n"
+        "settings. A campaign whose claim is not proven is refused. Logs are JSON lines on stderr. SIGTERM "
+        "ends the\n"
+        "analyzer gracefully.\n",
 };

@@ -42,10 +42,6 @@ int cli_take_shufflers(const cli_command *command, const char *text, uint64_t *s
 int cli_take_choice(const cli_command *command, const char *name, const char *text, const char *const *words,
                     size_t count, size_t *out);
 
-/* At most 60 bytes of a text, without control characters, for messages. */
-enum { CLI_SHOWN = 72 };
-const char *cli_shown(const char *text, size_t length, char out[static CLI_SHOWN]);
-
 /* Prints "faro: message" and returns the exit status that goes with the error. */
 int cli_fail(const faro_error *error);
 int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2, 3);

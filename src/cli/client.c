@@ -2,10 +2,10 @@
  *
  * Reads rounds from standard input. A round is two lines:
  *
- *   0.8 0 0.6; 0 0.8 0.6            the arms: features between blanks or commas, arms between semicolons
- *   0.9                             the reward of the arm that was printed; an empty line or - : none, nothing is reported
+ *   0.8 0 0.6; 0 0.8 0.6     the arms: blanks or commas between features, semicolons between arms
+ *   0.9                      the reward of the chosen arm; empty or "-": nothing is reported
  *
- * and after the first of them the number of the chosen arm, from 0, is printed. */
+ * After the first line it prints the number of the chosen arm, from 0. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,13 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/decimal.h"
+#include "base/file.h"
 #include "cli/cli.h"
-#include "service/client_config.h"
-#include "service/client_send.h"
-#include "service/document.h"
-#include "service/listen.h"
-#include "service/process.h"
+#include "service/client/client_send.h"
+#include "service/client/client_settings.h"
+#include "service/client/client_state.h"
+#include "service/http/listen.h"
+#include "service/role/process.h"
 
 enum {
   OPTION_CONFIG,
@@ -53,7 +55,7 @@ static const cli_option options[OPTION_COUNT] = {
 };
 
 typedef struct request {
-  faro_client_config config;
+  faro_client_settings settings;
   bool dry, show, check;
 } request;
 
@@ -66,11 +68,11 @@ static int copy(const char *name, const char *value, char *to, size_t size) {
 
 static int take_config(request *r, const char *path) {
   faro_error error = {0};
-  return faro_client_configure(&r->config, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  return faro_client_settings_load(&r->settings, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
 }
 
 static int take_option(request *r, int option, const char *value) {
-  faro_client_config *c = &r->config;
+  faro_client_settings *c = &r->settings;
   switch (option) {
   case OPTION_CONFIG: return take_config(r, value);
   case OPTION_ANALYZER: return copy("analyzer", value, c->analyzer, sizeof c->analyzer);
@@ -91,15 +93,17 @@ static int take_option(request *r, int option, const char *value) {
   }
 }
 
-/* What is asked for must be there. A client that forgets its sequence number forgets what it has spent. */
+/* Checks that nothing is missing. The state is required: a client that forgets its sequence number
+ * forgets what it spent. */
 static int check(const request *r) {
-  const faro_client_config *c = &r->config;
-  if (!*c->analyzer) return cli_usage(&cli_client, "where is the analyzer: --analyzer URL or --config FILE?");
+  const faro_client_settings *c = &r->settings;
+  if (!*c->analyzer) return cli_usage(&cli_client, "--analyzer URL or --config FILE is required");
   if (!c->key_set && !*c->key_file)
-    return cli_usage(&cli_client, "whom to believe: --key FILE, the analyzer's public key?");
-  if (!*c->token && !r->show) return cli_usage(&cli_client, "who is this: --token FILE?");
+    return cli_usage(&cli_client, "--key FILE is required (the analyzer's public key)");
+  if (!*c->token && !r->show) return cli_usage(&cli_client, "--token FILE is required (this client's token)");
   if (!*c->state && !r->show && !r->dry)
-    return cli_usage(&cli_client, "where to keep what was reported: --state FILE (or --dry-run, or --show)?");
+    return cli_usage(&cli_client,
+                     "--state FILE is required to send reports (--dry-run and --show do without)");
   faro_error error = {0};
   return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? EXIT_DONE
                                                                                  : cli_fail(&error);
@@ -113,7 +117,7 @@ static int parse(request *r, int argc, char **argv) {
     if (which == CLI_END) break;
     if (which == CLI_HELP) return CLI_HELP;
     if (which == CLI_BAD) return EXIT_USAGE;
-    if (which == CLI_WORD) return cli_usage(&cli_client, "unexpected %s", value);
+    if (which == CLI_WORD) return cli_usage(&cli_client, "unexpected argument %s", value);
     const int status = take_option(r, which, value);
     if (status != EXIT_DONE) return status;
   }
@@ -126,44 +130,48 @@ typedef struct session {
   faro_client *client;
   faro_sender *sender;
   faro_client_state state;
-  int lock;               /* of the state's file; below 0: none */
-  faro_campaign campaign; /* to look at */
+  int lock;               /* on the state; negative: none */
+  faro_campaign campaign; /* a copy, for its bounds */
   unsigned char *parts;
   double *features;
-  size_t parts_size, room, line; /* bytes; numbers that fit; of the input */
-  size_t refused;                /* reports */
+  size_t parts_size; /* bytes of `parts` */
+  size_t room;       /* numbers in `features` */
+  size_t line;       /* of the input */
+  size_t refused;    /* reports */
 } session;
 
 static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY_BYTES],
                              unsigned char token[static FARO_TOKEN_BYTES], faro_error *error) {
   faro_status status = FARO_OK;
-  if (*r->config.key_file)
-    status = faro_key_load(r->config.key_file, FARO_SIGN_PUBLIC, key, FARO_KEY_BYTES, error);
-  else memcpy(key, r->config.key, FARO_KEY_BYTES);
+  if (*r->settings.key_file)
+    status = faro_key_load(r->settings.key_file, FARO_SIGN_PUBLIC, key, FARO_KEY_BYTES, error);
+  else memcpy(key, r->settings.key, FARO_KEY_BYTES);
   memset(token, 0, FARO_TOKEN_BYTES);
-  if (status != FARO_OK || !*r->config.token) return status;
+  if (status != FARO_OK || !*r->settings.token) return status;
   unsigned char *tokens = NULL;
   size_t count = 0;
-  status = faro_tokens_load(r->config.token, &tokens, &count, error);
+  status = faro_tokens_load(r->settings.token, &tokens, &count, error);
   if (status == FARO_OK && count != 1)
-    status = faro_fail(error, FARO_INVALID, "%s must hold one token (it holds %zu)", r->config.token, count);
+    status = faro_fail(error, FARO_INVALID, "%s must contain one token (it contains %zu)", r->settings.token,
+                       count);
   if (status == FARO_OK) memcpy(token, tokens, FARO_TOKEN_BYTES);
   if (tokens) sodium_memzero(tokens, count * FARO_TOKEN_BYTES);
   free(tokens);
   return status;
 }
 
-/* The campaign as the client has verified it, once more for what people want to know of it. */
+/* Fetches the campaign for the client, and opens it once more for its details. */
 static faro_status fetch_campaign(session *s, const unsigned char *key, faro_error *error) {
   faro_sent sent;
-  faro_status status = faro_client_fetch_campaign(s->client, s->sender, s->r->config.analyzer, &sent, error);
+  faro_status status =
+      faro_client_fetch_campaign(s->client, s->sender, s->r->settings.analyzer, &sent, error);
   if (status == FARO_OK) status = faro_campaign_open(&s->campaign, sent.bytes, sent.length, key, error);
   return status;
 }
 
-/* What was kept, held for the whole run if it will change. */
+/* Loads the state, and locks it for the whole run if it will change. */
 static faro_status open_state(session *s, faro_error *error) {
-  const char *path = s->r->config.state;
+  const char *path = s->r->settings.state;
   faro_status status = FARO_OK;
   if (*path && !s->r->dry && !s->r->show) status = faro_client_state_lock(path, &s->lock, error);
   if (*path && status == FARO_OK) status = faro_client_state_load(path, &s->state, error);
@@ -172,31 +180,31 @@ static faro_status open_state(session *s, faro_error *error) {
 
 static faro_status open_client(session *s, const unsigned char *key, const unsigned char *token,
                                faro_error *error) {
-  const faro_client_config *c = &s->r->config;
+  const faro_client_settings *c = &s->r->settings;
   const bool before = !sodium_is_zero(s->state.campaign, FARO_DIGEST_BYTES);
-  const faro_client_settings settings = {.signer = key,
-                                         .token = token,
-                                         .campaign = before ? s->state.campaign : NULL,
-                                         .sequence = s->state.sequence,
-                                         .version = s->state.version,
-                                         .epsilon = c->epsilon,
-                                         .delta = c->delta,
-                                         .trust = faro_client_trusts[c->trust],
-                                         .user_level = c->level == 1,
-                                         .honest = c->honest,
-                                         .insecure = c->insecure};
-  return faro_client_open(&s->client, &settings, error);
+  const faro_client_params params = {.signer = key,
+                                     .token = token,
+                                     .campaign = before ? s->state.campaign : NULL,
+                                     .sequence = s->state.sequence,
+                                     .version = s->state.version,
+                                     .epsilon = c->epsilon,
+                                     .delta = c->delta,
+                                     .trust = faro_client_trusts[c->trust],
+                                     .user_level = c->level == 1,
+                                     .honest = c->honest,
+                                     .insecure = c->insecure};
+  return faro_client_open(&s->client, &params, error);
 }
 
 static faro_status open_session(session *s, faro_error *error) {
-  const faro_client_config *c = &s->r->config;
+  const faro_client_settings *c = &s->r->settings;
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_status status = load_keys(s->r, key, token, error);
   if (status == FARO_OK) status = open_state(s, error);
-  const faro_send_settings send = {.authority = *c->authority ? c->authority : NULL};
+  const faro_sender_params params = {.authority = *c->authority ? c->authority : NULL};
   if (status == FARO_OK) status = open_client(s, key, token, error);
   sodium_memzero(token, sizeof token);
-  if (status == FARO_OK) status = faro_sender_create(&s->sender, &send, error);
+  if (status == FARO_OK) status = faro_sender_create(&s->sender, &params, error);
   if (status == FARO_OK) status = fetch_campaign(s, key, error);
   if (status != FARO_OK) return status;
   s->parts_size = faro_client_parts(s->client) * faro_client_part_size(s->client);
@@ -219,20 +227,19 @@ static void close_session(session *s) {
 static void show(const session *s) {
   const faro_campaign *c = &s->campaign;
   char print[FARO_FINGERPRINT_SIZE];
-  printf("campaign:  %s\nrelease:   %s, batches of %" PRIu64 ", %" PRIu64 " of them\n", c->id,
-         c->release->name, c->params.batch, c->batches);
-  printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64
-         " reports of a client), trust %s, %s\n",
+  printf("campaign:  %s\nlearner:   %s\nrelease:   %s, %" PRIu64 " batches of %" PRIu64 " reports\n", c->id,
+         c->learner, c->release->name, c->batches, c->params.batch);
+  printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64 " reports per client), trust %s, %s\n",
          c->claim.epsilon, c->claim.delta, faro_level_name(c->claim.level), c->claim.contributions,
          faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");
-  printf("contexts:  %zu numbers, of length at most %g; at most %" PRIu64 " arms\n",
-         c->contribution.dimension, c->contribution.norm, c->arms);
+  printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
+         c->contribution.norm, c->arms);
   for (size_t i = 0; i < c->shufflers; i++)
-    printf("shuffler:  %s, key %s\n", c->shuffler[i], faro_fingerprint(c->shuffler_key[i], print));
+    printf("shuffler:  %s, key %s\n", c->shuffler[i].url, faro_fingerprint(c->shuffler[i].key, print));
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
 }
 
-/* One arm into its place in s->features. */
+/* Reads one arm into s->features. */
 static bool read_arm(session *s, size_t arm, char *text, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension;
   size_t count = 0;
@@ -250,15 +257,16 @@ static bool read_arm(session *s, size_t arm, char *text, faro_error *error) {
   return false;
 }
 
-/* Arms of a line into s->features; 0: the line is no arms. */
+/* Reads the arms of a line into s->features; returns their number, 0 on error. */
 static size_t read_arms(session *s, char *text, faro_error *error) {
   size_t arms = 0;
   for (char *arm = text, *next; arm; arm = next, arms++) {
     next = strchr(arm, ';');
     if (next) *next++ = '\0';
     if (arms == s->campaign.arms) {
-      (void)faro_fail(error, FARO_INVALID, "line %zu: more arms than the campaign allows, which are %" PRIu64,
-                      s->line, s->campaign.arms);
+      (void)faro_fail(error, FARO_INVALID,
+                      "line %zu: there must be at most %" PRIu64 " arms in this campaign", s->line,
+                      s->campaign.arms);
       return 0;
     }
     if (!read_arm(s, arms, arm, error)) return 0;
@@ -270,11 +278,11 @@ static faro_status save_state(session *s, faro_error *error) {
   memcpy(s->state.campaign, faro_client_digest(s->client), FARO_DIGEST_BYTES);
   s->state.sequence = faro_client_sequence(s->client);
   s->state.version = faro_client_version(s->client);
-  return *s->r->config.state && !s->r->dry ? faro_client_state_save(s->r->config.state, &s->state, error)
-                                           : FARO_OK;
+  return *s->r->settings.state && !s->r->dry ? faro_client_state_save(s->r->settings.state, &s->state, error)
+                                             : FARO_OK;
 }
 
-/* A part until it is answered: a report that may have arrived is sent again as it is. */
+/* Sends a part until it is answered. A part that may have arrived is sent again unchanged. */
 static faro_status deliver(session *s, size_t part, size_t size, faro_error *error) {
   enum { ATTEMPTS = 8 };
   faro_backoff backoff = {0};
@@ -287,12 +295,12 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
     if (status == FARO_OK) return FARO_OK;
     if (status != FARO_SYSTEM || i + 1 == ATTEMPTS) return faro_fail(error, status, "%s", why.message);
     const double nap = faro_backoff_next(&backoff);
-    usleep((useconds_t)(1e6 * fmin(fmax(wait, nap), 30)));
+    faro_sleep(fmin(fmax(wait, nap), 30));
   }
   return status;
 }
 
-/* The number is kept before anything is sent: it is never used twice, whatever happens in between. */
+/* Saves the state before anything is sent, so that no sequence number is used twice. */
 static faro_status report(session *s, size_t arm, double reward, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension, size = faro_client_part_size(s->client);
   size_t parts = 0;
@@ -300,19 +308,19 @@ static faro_status report(session *s, size_t arm, double reward, faro_error *err
   if (status == FARO_OK) status = save_state(s, error);
   for (size_t i = 0; i < parts && status == FARO_OK; i++) {
     if (s->r->dry)
-      fprintf(stderr, "faro: %zu bytes would go to %s\n", size, faro_client_target(s->client, i));
+      fprintf(stderr, "faro: would send %zu bytes to %s\n", size, faro_client_target(s->client, i));
     else status = deliver(s, i, size, error);
   }
   return status;
 }
 
-/* The second line of a round. A report that is refused is told, and the next round goes on. */
+/* Reads the second line of a round and reports. If the report is refused, says so and goes on. */
 static faro_status finish_round(session *s, size_t arm, char *text, faro_error *error) {
   text[strcspn(text, "\r\n")] = '\0';
   double reward = 0;
   if (*text == '\0' || strcmp(text, "-") == 0) return FARO_OK;
   if (!faro_decimal(text, strlen(text), &reward))
-    return faro_fail(error, FARO_INVALID, "line %zu: the reward must be a number, or - (got \"%.40s\")",
+    return faro_fail(error, FARO_INVALID, "line %zu: the reward must be a number or - (got \"%.40s\")",
                      s->line, text);
   faro_error why = {0};
   const faro_status status = report(s, arm, reward, &why);
@@ -336,7 +344,7 @@ static faro_status play(session *s, FILE *in, faro_error *error) {
     }
     bool fresh = false;
     const size_t arms = read_arms(s, text, error);
-    status = arms > 0 ? faro_client_fetch_policy(s->client, s->sender, s->r->config.analyzer,
+    status = arms > 0 ? faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
                                                  faro_client_version(s->client), false, &fresh, error)
                       : FARO_INVALID;
     if (status == FARO_OK) status = faro_client_choose(s->client, s->features, arms, &arm, error);
@@ -347,25 +355,25 @@ static faro_status play(session *s, FILE *in, faro_error *error) {
   return status;
 }
 
-/* What a run would read, without asking anybody. */
+/* Checks what a run would read, without the network. */
 static int check_files(const request *r) {
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_client_state state;
   faro_error error = {0};
-  const faro_client_config *c = &r->config;
+  const faro_client_settings *c = &r->settings;
   faro_status status = load_keys(r, key, token, &error);
   sodium_memzero(token, sizeof token);
   if (status == FARO_OK && *c->state) status = faro_client_state_load(c->state, &state, &error);
   if (status == FARO_OK && *c->state && !r->dry && !r->show)
-    status = faro_place_check("state", c->state, &error);
+    status = faro_check_folder("state", c->state, &error);
   if (status == FARO_OK && *c->authority) status = faro_authority_check(c->authority, &error);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("good\n");
+  printf("ok\n");
   return EXIT_DONE;
 }
 
 static int run(int argc, char **argv) {
-  static request r = {.config = {.epsilon = 1, .delta = 1e-6, .trust = 1, .level = 1}};
+  static request r = {.settings = {.epsilon = 1, .delta = 1e-6, .trust = 1, .level = 1}};
   const int parsed = parse(&r, argc, argv);
   if (parsed == CLI_HELP) return EXIT_DONE;
   if (parsed != EXIT_DONE) return parsed;
@@ -376,7 +384,7 @@ static int run(int argc, char **argv) {
   faro_status status = faro_process_hide(&error);
   if (status == FARO_OK) status = open_session(&s, &error);
   if (status == FARO_OK)
-    status = faro_client_fetch_policy(s.client, s.sender, r.config.analyzer, 0, false, &fresh, &error);
+    status = faro_client_fetch_policy(s.client, s.sender, r.settings.analyzer, 0, false, &fresh, &error);
   if (status == FARO_OK && r.show) show(&s);
   if (status == FARO_OK && !r.show) status = play(&s, stdin, &error);
   if (status == FARO_OK && !r.show) status = save_state(&s, &error);
@@ -388,34 +396,40 @@ static int run(int argc, char **argv) {
 const cli_command cli_client = {
     .name = "client",
     .usage = "client --config FILE | --analyzer URL --key FILE --token FILE --state FILE [--dry-run] ...",
-    .summary = "take part in a campaign, for trials: choose arms, report rewards",
+    .summary = "take part in a campaign: choose arms and report rewards (for trying things out)",
     .run = run,
     .help =
-        "Reads rounds from standard input, two lines each. The first has the arms: features between blanks "
-        "or\n"
-        "commas, arms between semicolons. The number of the best one, from 0, is printed. The second line is "
-        "its\n"
-        "reward, which is clipped, encoded, noised and sent; - or nothing: there is none.\n"
+        "Reads rounds from standard input. A round is two lines. The first line has the arms: features are "
+        "separated\n"
+        "by blanks or commas, arms by semicolons. The number of the best arm, from 0, is printed. The second "
+        "line is\n"
+        "the reward of that arm. It is clipped, encoded, noised and sent; nothing is sent for - or an empty "
+        "line.\n"
         "\n"
-        "  --config FILE    settings, in YAML: analyzer, key, token, state, authority, epsilon, delta, "
-        "trust, level,\n"
-        "                   honest, insecure; faro-client(1) says more of them\n"
-        "  --analyzer URL   where campaign and policies come from\n"
-        "  --key FILE       the analyzer's public signing key, of `faro keys sign`\n"
-        "  --token FILE     one token of `faro keys tokens`\n"
-        "  --state FILE     keeps campaign, sequence number and policy version: what a client has spent. "
-        "Needed\n"
-        "                   to send; one run at a time\n"
-        "  --authority FILE certificates that are trusted, for TLS; the system's by default\n"
+        "  --config FILE    settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, "
+        "level,\n"
+        "                   honest, insecure; see faro-client(1)\n"
+        "  --analyzer URL   address of the analyzer, which publishes the campaign and the policies\n"
+        "  --key FILE       the analyzer's public signing key, from `faro keys sign`\n"
+        "  --token FILE     a file with one token from `faro keys tokens`\n"
+        "  --state FILE     keeps the campaign, the sequence number and the policy version, that is, what "
+        "the "
+        "client\n"
+        "                   has spent. Required to send; used by one run at a time\n"
+        "  --authority FILE certificates to trust for TLS; the system's by default\n"
         "  --epsilon E, --delta D, --trust T, --level L\n"
-        "                   the least that a campaign must promise: 1, 1e-6, shuffle, user by default\n"
-        "  --honest H       the most of a batch that its noise may count on; 0, the default: any\n"
-        "  --insecure       plain http:// beyond this machine: whoever listens reads the token\n"
+        "                   the weakest claim that is accepted: 1, 1e-6, shuffle, user by default\n"
+        "  --honest H       the greatest share of a batch whose noise the claim may count on; 0, the "
+        "default: "
+        "any\n"
+        "  --insecure       allow plain http:// beyond this machine: listeners can read the token\n"
         "  --dry-run        choose and encode, but send nothing; --send is the default\n"
-        "  --show           tell what the campaign promises, and end\n"
-        "  --check-config   say whether the settings are good, and end\n"
+        "  --show           print the campaign and its claim, and exit\n"
+        "  --check-config   check the settings, and exit\n"
         "\n"
-        "Exit status: 0 all reports were accepted, 1 one was refused, 3 bad input, 4 trouble on the way.\n"
+        "Exit status: 0 all reports were accepted, 1 a report was refused, 3 bad input, 4 the network or the "
+        "system\n"
+        "failed.\n"
         "\n"
         "examples:\n"
         "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"

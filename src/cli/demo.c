@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "service/demo.h"
+#include "trial/demo_run.h"
 
 enum {
   OPTION_CLIENTS,
@@ -48,10 +48,12 @@ typedef struct request {
   uint64_t dimension, arms, threads, group;
   size_t level, world;
   const char *directory;
-  bool keep, hold, several; /* several: --shufflers was given */
+  bool keep, hold;
+  bool several; /* --shufflers was given */
 } request;
 
-/* Those in which an arm is what a client sends: linear-known has actions of its own, the others have no linear rewards. */
+/* Environments in which a client sends the features of an arm: in linear-known it sends actions of
+ * its own, and the others have no linear rewards. */
 static const char *const worlds[] = {"linear-iid", "linear-fixed", "linear-adversarial", "linear-population"};
 enum { WORLDS = sizeof worlds / sizeof *worlds };
 static const char *const levels[] = {"event", "user"};
@@ -101,13 +103,13 @@ static int parse(request *r, int argc, char **argv) {
     if (which == CLI_END) return EXIT_DONE;
     if (which == CLI_HELP) return CLI_HELP;
     if (which == CLI_BAD) return EXIT_USAGE;
-    if (which == CLI_WORD) return cli_usage(&cli_demo, "unexpected %s", value);
+    if (which == CLI_WORD) return cli_usage(&cli_demo, "unexpected argument %s", value);
     const int status = take_option(r, which, value);
     if (status != EXIT_DONE) return status;
   }
 }
 
-/* What was not said follows from what was. */
+/* Fills in what was not given. */
 static int complete(request *r) {
   faro_trial_params *t = &r->demo.trial;
   r->demo.crowd.world = worlds[r->world];
@@ -124,13 +126,14 @@ static int complete(request *r) {
   r->demo.crowd.threads = (size_t)r->threads;
   r->demo.crowd.group = (size_t)r->group;
   const uint64_t reports = (r->demo.rounds + 1) * t->batch;
-  /* A client of the local model refuses by itself to send more than its claim covers, and here clients share one. */
+  /* In the local model a client itself refuses to send more than its claim covers, and here clients
+   * share one library. */
   if (faro_release_kind_find(t->release)->trust == FARO_TRUST_LOCAL) r->level = FARO_LEVEL_EVENT;
   if (r->level == FARO_LEVEL_USER) t->contributions = (reports + t->clients - 1) / t->clients;
   return EXIT_DONE;
 }
 
-/* The command itself, to be started again as another role. */
+/* Path of this program, to start it again as another role. */
 static const char *self(char path[static CLI_PATH]) {
   const ssize_t length = readlink("/proc/self/exe", path, CLI_PATH - 1);
   path[length > 0 ? length : 0] = '\0';
@@ -157,7 +160,7 @@ static void began(void *context, const faro_trial *trial) {
   fflush(stdout);
 }
 
-/* Until somebody has seen enough: Enter on a terminal, or a signal. */
+/* Waits for Enter on a terminal, or for a signal. */
 static void hold(void *context, const faro_trial *trial) {
   (void)context;
   char name[24], url[FARO_URL_MAX + 1];
@@ -165,19 +168,18 @@ static void hold(void *context, const faro_trial *trial) {
   printf("\n");
   for (size_t role = 0; role < trial->roles; role++)
     printf("%s: %s\n", faro_trial_role(trial, role, name), faro_trial_url(trial, role, "", url));
-  printf("they run until %s\n", terminal ? "Enter, or Ctrl-C" : "SIGINT or SIGTERM");
+  printf("running until %s\n", terminal ? "Enter or Ctrl-C" : "SIGINT or SIGTERM");
   fflush(stdout);
   struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
   while (!interrupted && poll(&input, terminal ? 1 : 0, 200) <= 0) continue;
-  interrupted = 0; /* what was asked for is done; promises are still looked at */
+  interrupted = 0; /* this ends the waiting only; the checks still follow */
 }
 
-/* Noise can leave the last policy no better than a blind player. More rounds alone do not help: the budget is for all reports of
- * a client, and the noise grows with them. */
+/* Noise can leave the last policy no better than random choice. More rounds alone do not help: the
+ * budget covers all reports of a client, so the noise grows with them. */
 static void admit(const faro_demo_step *step) {
   if (step->regret < step->uniform) return;
-  printf("\nno better than blind choice: the noise of this release needs more --clients, or another "
-         "--release\n");
+  printf("\nno better than random choice: with this much noise use more --clients or another --release\n");
 }
 
 static void stepped(void *context, const faro_demo_step *step) {
@@ -192,20 +194,21 @@ static void stepped(void *context, const faro_demo_step *step) {
   fflush(stdout);
 }
 
-static void print_promises(faro_promises *list) {
-  printf("\npromises\n");
-  faro_promises_sort(list);
-  for (size_t i = 0; i < list->count; i++) {
-    const faro_promise *p = &list->row[i];
-    printf("  %s  (%s) %-70s %s\n", p->kept ? "kept  " : "BROKEN", p->letter, p->text, p->found);
-  }
-  size_t broken = 0;
-  for (size_t i = 0; i < list->count; i++) broken += !list->row[i].kept;
-  printf("%zu of %zu kept\n", list->count - broken, list->count);
+static void print_checks(const faro_checks *list) {
+  size_t passed = 0;
+  printf("\nchecks\n");
+  for (const char *letter = "abcdefghijklmnopqrstuvwxyz"; *letter; letter++)
+    for (size_t i = 0; i < list->count; i++) {
+      const faro_check *c = &list->row[i];
+      if (c->letter != *letter) continue;
+      printf("  %s  (%c) %-70s %s\n", c->passed ? "passed" : "FAILED", *letter, c->text, c->found);
+      passed += c->passed;
+    }
+  printf("%zu of %zu passed\n", passed, list->count);
 }
 
 static int play(request *r) {
-  faro_promises list = {0};
+  faro_checks list = {0};
   faro_error error = {0};
   const faro_demo_view view = {
       .began = began, .stepped = stepped, .hold = r->hold ? hold : NULL, .context = r};
@@ -214,9 +217,9 @@ static int play(request *r) {
   sigaction(SIGTERM, &action, NULL);
   signal(SIGPIPE, SIG_IGN);
   const faro_status status = faro_demo_run(&r->demo, &view, &list, &error);
-  if (list.count > 0) print_promises(&list);
+  if (list.count > 0) print_checks(&list);
   if (status != FARO_OK) return cli_fail(&error);
-  return faro_promises_kept(&list) ? EXIT_DONE : EXIT_CHECK;
+  return faro_checks_passed(&list) ? EXIT_DONE : EXIT_CHECK;
 }
 
 static bool is_folder(const char *path) {
@@ -255,11 +258,11 @@ static int run(int argc, char **argv) {
   r.demo.trial.command = self(command);
   r.demo.trial.directory = r.directory ? r.directory : fits ? mkdtemp(directory) : NULL;
   if (!r.demo.trial.directory) {
-    fprintf(stderr, "faro: cannot make a folder in %.200s\n", place);
+    fprintf(stderr, "faro: cannot create a folder in %.200s\n", place);
     return EXIT_SYSTEM;
   }
   status = play(&r);
-  /* Files tell of what went wrong while it ran; settings that were refused leave nothing. */
+  /* Keep the files if something went wrong while it ran; refused settings leave nothing behind. */
   const bool clean = status == EXIT_DONE || status == EXIT_STOPPED || status == EXIT_INPUT;
   if (!r.directory && !r.keep && clean) faro_trial_remove(directory);
   else if (is_folder(r.demo.trial.directory)) printf("files are in %s\n", r.demo.trial.directory);
@@ -270,37 +273,36 @@ const cli_command cli_demo = {
     .name = "demo",
     .usage =
         "demo [--clients N] [--release R] [--batch B] [--rounds M] [--directory DIR] [--keep] [--hold] ...",
-    .summary =
-        "a whole deployment on this machine: clients, shufflers, analyzer; its promises checked at the end",
+    .summary = "run a whole deployment on this machine, with simulated clients, and check it at the end",
     .run = run,
-    .help = "Makes keys, tokens and configurations, starts an analyzer and shufflers as processes on "
-            "loopback, lets\n"
-            "simulated clients report, shows how the policy gets better, and at the end checks what was "
-            "promised.\n"
-            "\n"
-            "  --clients N      5000 by default\n"
-            "  --release R      shuffle-bits (the default), concurrent-bits, shuffle-amplified, local, "
-            "local-bits,\n"
-            "                   central-tree, central-bits\n"
-            "  --batch B        reports of a batch; half of the clients by default\n"
-            "  --rounds M       batches to be released; 12 by default\n"
-            "  --shufflers K    of concurrent-bits; 3 by default\n"
-            "  --epsilon E, --delta D, --level L, --honest H   the claim: 1, 1e-6, user, 1 by default\n"
-            "  --environment E  linear-iid (the default), linear-fixed, linear-adversarial or "
-            "linear-population; with\n"
-            "                   --dimension d (5), --arms K (10), --seed S\n"
-            "  --post G         reports in one post, as from a gateway; 1 by default: each client posts by "
-            "itself\n"
-            "  --threads N      clients that report at the same time; 32 by default\n"
-            "  --directory DIR  where files go, which stay then; else a folder in /tmp, deleted unless "
-            "--keep is given or\n"
-            "                   something is wrong\n"
-            "  --hold           let the roles run on when all is played, to look at the page, until Enter or "
-            "Ctrl-C\n"
-            "\n"
-            "Exit status: 0 all promises were kept, 1 one was broken.\n"
-            "\n"
-            "examples:\n"
-            "  faro demo --clients 5000\n"
-            "  faro demo --release concurrent-bits --shufflers 3 --rounds 16\n",
+    .help =
+        "Makes keys, tokens and settings, starts an analyzer and shufflers as processes on loopback, lets "
+        "simulated\n"
+        "clients report, shows how the policy improves, and checks at the end what the deployment promises.\n"
+        "\n"
+        "  --clients N      5000 by default\n"
+        "  --release R      shuffle-bits (the default), concurrent-bits, shuffle-amplified, local, "
+        "local-bits,\n"
+        "                   central-tree, central-bits\n"
+        "  --batch B        reports per batch; half of the clients by default\n"
+        "  --rounds M       batches to release; 12 by default\n"
+        "  --shufflers K    concurrent-bits only; 3 by default\n"
+        "  --epsilon E, --delta D, --level L, --honest H   the claim: 1, 1e-6, user, 1 by default\n"
+        "  --environment E  linear-iid (the default), linear-fixed, linear-adversarial or linear-population; "
+        "with\n"
+        "                   --dimension d (5), --arms K (10), --seed S (1)\n"
+        "  --post G         reports per post, as from a gateway; 1 by default: each client posts by itself\n"
+        "  --threads N      clients that report at the same time; 32 by default\n"
+        "  --directory DIR  put files into DIR and keep them; by default a folder in $TMPDIR or /tmp, which "
+        "is "
+        "deleted\n"
+        "                   unless --keep is given or something goes wrong\n"
+        "  --hold           keep the roles running after the last batch, to look at the page, until Enter or "
+        "Ctrl-C\n"
+        "\n"
+        "Exit status: 0 all checks passed, 1 a check failed.\n"
+        "\n"
+        "examples:\n"
+        "  faro demo --clients 5000\n"
+        "  faro demo --release concurrent-bits --shufflers 3 --rounds 16\n",
 };

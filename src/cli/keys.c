@@ -1,4 +1,4 @@
-/* keys: faro keys sign|seal|tokens|show: what the parties of a campaign know each other by. */
+/* keys: faro keys sign|seal|tokens|show: makes and shows the keys and tokens of a campaign. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "wire/wire.h"
 
-/* PREFIX.secret and the like. */
+/* Makes PREFIX.secret and so on. */
 static bool with_end(const char *prefix, const char *end, char out[static CLI_PATH]) {
   return snprintf(out, CLI_PATH, "%s%s", prefix, end) < CLI_PATH;
 }
@@ -24,17 +24,18 @@ static void print_public(const unsigned char key[static FARO_KEY_BYTES]) {
          faro_fingerprint(key, fingerprint));
 }
 
-/* Each file is on the disk; that it is there is not, before its folder is. Both files or none. */
+/* The files are on the disk, but their names only after the folder is flushed. If that fails, both
+ * are removed. */
 static int settle(const char *first, const char *second) {
   faro_error error = {0};
   if (faro_flush_folder(first)) return EXIT_DONE;
-  (void)faro_fail(&error, FARO_SYSTEM, "%.300s: its folder cannot be flushed: %s", first, strerror(errno));
+  (void)faro_fail(&error, FARO_SYSTEM, "%.300s: cannot flush its folder: %s", first, strerror(errno));
   (void)unlink(first);
   (void)unlink(second);
   return cli_fail(&error);
 }
 
-/* Both halves or none. */
+/* Saves both halves, or neither. */
 static int save_pair(const char *prefix, const char *const kind[2], const unsigned char *secret, size_t size,
                      const unsigned char *public_key) {
   char secret_path[CLI_PATH];
@@ -84,18 +85,18 @@ static int make_tokens(const char *prefix, size_t count) {
   if (faro_tokens_make(tokens, hashes, count, &error) != FARO_OK) return cli_fail(&error);
   const int settled = settle(tokens, hashes);
   if (settled != EXIT_DONE) return settled;
-  printf("tokens:      %s (%zu, for clients, one each)\nhashes:      %s (for every shuffler)\n", tokens,
-         count, hashes);
+  printf("tokens:      %s (%zu, one for each client)\nhashes:      %s (for every shuffler)\n", tokens, count,
+         hashes);
   return EXIT_DONE;
 }
 
-enum { WORD = 2 * FARO_TOKEN_BYTES + 2 }; /* one more than a token has: longer words are no tokens */
+enum { WORD = 2 * FARO_TOKEN_BYTES + 2 }; /* one more than a token has, to recognize longer words */
 
-/* The first word of a file, "" where there is none. */
+/* Reads the first word of a file; "" if there is none. */
 static faro_status first_word(const char *path, char out[static WORD], faro_error *error) {
   FILE *file = fopen(path, "r");
   if (!file) return faro_fail(error, FARO_INVALID, "%.200s: cannot be read: %s", path, strerror(errno));
-  setvbuf(file, NULL, _IONBF, 0); /* it may be a secret: no copy of it stays behind */
+  setvbuf(file, NULL, _IONBF, 0); /* it may be a secret: leave no copy in a buffer */
   if (fscanf(file, "%65s", out) != 1) out[0] = '\0';
   fclose(file);
   return FARO_OK;
@@ -106,7 +107,8 @@ static bool is_token(const char *word) {
   return strlen(word) == digits && strspn(word, "0123456789abcdef") == digits;
 }
 
-/* By these a shuffler knows the tokens: in their order, so that each can be told. */
+/* Prints the hash of each token, in the order of the file: shufflers know tokens by their
+ * hashes. */
 static int show_tokens(const char *path) {
   unsigned char *tokens = NULL;
   size_t count = 0;
@@ -139,7 +141,7 @@ static int show_key(const char *path, const char *kind) {
     faro_key_wipe(&seal, sizeof seal);
   } else if (strcmp(kind, FARO_SIGN_PUBLIC) == 0 || strcmp(kind, FARO_SEAL_PUBLIC) == 0)
     status = faro_key_load(path, kind, public_key, sizeof public_key, &error);
-  else status = faro_fail(&error, FARO_INVALID, "%.200s is no file of a key or of tokens", path);
+  else status = faro_fail(&error, FARO_INVALID, "%.200s is not a file of a key or of tokens", path);
   if (status != FARO_OK) return cli_fail(&error);
   printf("kind:        %s\n", kind);
   print_public(public_key);
@@ -164,13 +166,15 @@ typedef struct request {
 static int obey(const request *r) {
   static const char *const names[] = {"sign", "seal", "tokens", "show"};
   size_t what = 0;
-  if (r->count == 0) return cli_usage(&cli_keys, "what shall be done: sign, seal, tokens or show?");
+  if (r->count == 0) return cli_usage(&cli_keys, "expected one of: sign, seal, tokens, show");
   while (what < 4 && strcmp(names[what], r->words[0]) != 0) what++;
-  if (what == 4) return cli_usage(&cli_keys, "sign, seal, tokens or show (got %s)", r->words[0]);
-  if (what == 3) return r->count == 2 ? show(r->words[1]) : cli_usage(&cli_keys, "which file?");
-  if (r->count > 1) return cli_usage(&cli_keys, "one word is enough (got %s)", r->words[1]);
-  if (!r->prefix) return cli_usage(&cli_keys, "where to: --out PREFIX?");
-  if (what == 2 && r->tokens == 0) return cli_usage(&cli_keys, "how many tokens: --count N?");
+  if (what == 4)
+    return cli_usage(&cli_keys, "expected one of: sign, seal, tokens, show (got %s)", r->words[0]);
+  if (what == 3) return r->count == 2 ? show(r->words[1]) : cli_usage(&cli_keys, "show needs a FILE");
+  if (r->count > 1) return cli_usage(&cli_keys, "unexpected argument %s", r->words[1]);
+  if (!r->prefix) return cli_usage(&cli_keys, "--out PREFIX is required");
+  if (what == 2 && r->tokens == 0)
+    return cli_usage(&cli_keys, "--count N is required (the number of tokens)");
   if (what == 2) return make_tokens(r->prefix, (size_t)r->tokens);
   return what == 0 ? make_sign(r->prefix) : make_seal(r->prefix);
 }
@@ -189,7 +193,7 @@ static int run(int argc, char **argv) {
       if (status != EXIT_DONE) return status;
       continue;
     case CLI_WORD:
-      if (r.count == 2) return cli_usage(&cli_keys, "too many words (got %s)", value);
+      if (r.count == 2) return cli_usage(&cli_keys, "unexpected argument %s", value);
       r.words[r.count++] = value;
       continue;
     case CLI_HELP: return EXIT_DONE;
@@ -202,14 +206,15 @@ static int run(int argc, char **argv) {
 const cli_command cli_keys = {
     .name = "keys",
     .usage = "keys sign|seal --out PREFIX | keys tokens --count N --out PREFIX | keys show FILE",
-    .summary = "keys and tokens for the service",
+    .summary = "make keys and tokens for the service, and show them",
     .run = run,
     .help =
-        "  sign         an Ed25519 key that signs: one for the analyzer, one for each shuffler\n"
-        "  seal         an X25519 key that reports are sealed to: the analyzer's\n"
-        "  tokens       what clients are known by (PREFIX.tokens), and their hashes for shufflers "
+        "  sign          make a signing key (Ed25519): one for the analyzer, one for each shuffler\n"
+        "  seal          make a sealing key (X25519), for the analyzer: reports are sealed to it\n"
+        "  tokens        make tokens for clients (PREFIX.tokens) and their hashes for shufflers "
         "(PREFIX.hashes)\n"
-        "  show         the public key in a file, and its fingerprint; of a file of tokens the hash of each\n"
-        "  --out PREFIX keys are PREFIX.secret (mode 600) and PREFIX.public; no file is ever overwritten\n"
-        "  --count N    how many tokens, at most 10000000\n",
+        "  show          print the public key in a file and its fingerprint; for tokens, the hash of each\n"
+        "  --out PREFIX  write PREFIX.secret (mode 600) and PREFIX.public; existing files are not "
+        "overwritten\n"
+        "  --count N     number of tokens, at most 10000000\n",
 };

@@ -1,13 +1,13 @@
-/* ledger: faro ledger explain: what privacy a campaign has spent, batch by batch. */
+/* ledger: faro ledger explain: the privacy that a campaign has spent, batch by batch. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "service/dump.h"
-#include "service/ledger.h"
-#include "service/listen.h"
-#include "service/send.h"
+#include "service/analyzer/campaign_ledger.h"
+#include "service/http/listen.h"
+#include "service/http/sender.h"
+#include "service/role/json_text.h"
 
 enum { OPTION_URL, OPTION_DATABASE, OPTION_AUTHORITY, OPTION_JSON, OPTION_COUNT };
 static const cli_option options[OPTION_COUNT] = {
@@ -22,7 +22,7 @@ typedef struct request {
   bool json;
 } request;
 
-/* Where ledgers come from. */
+/* Where the ledger is read from: an analyzer or its database. */
 typedef struct source {
   faro_sender *sender;
   const char *url;
@@ -34,22 +34,22 @@ static faro_status fetch(source *s, uint64_t from, json_t **json, faro_error *er
   char url[FARO_URL_MAX + 64];
   faro_sent sent = {0};
   size_t length = strlen(s->url);
-  while (length > 0 && s->url[length - 1] == '/') length--; /* as it is copied from a browser */
+  while (length > 0 && s->url[length - 1] == '/') length--; /* as copied from a browser */
   if (length > FARO_URL_MAX || snprintf(url, sizeof url, "%.*s/v1/ledger?from=%llu", (int)length, s->url,
                                         (unsigned long long)from) >= (int)sizeof url)
     return faro_fail(error, FARO_INVALID, "the URL is too long");
   const faro_status status = faro_send_get(s->sender, url, &sent, error);
   if (status != FARO_OK) return status;
   if (sent.status == 404)
-    return faro_fail(error, FARO_INVALID, "%s has no ledger: is it the analyzer's address, without a path?",
-                     s->url);
+    return faro_fail(error, FARO_INVALID,
+                     "%s has no ledger: --url must be the address of an analyzer, without a path", s->url);
   if (sent.status != 200)
-    return faro_fail(error, FARO_SYSTEM, "%s answers with status %ld", s->url, sent.status);
+    return faro_fail(error, FARO_SYSTEM, "%s answered with status %ld", s->url, sent.status);
   json_error_t where;
   *json = json_loadb(sent.bytes, sent.length, JSON_REJECT_DUPLICATES, &where);
   char reason[FARO_SHOWN];
   return *json ? FARO_OK
-               : faro_fail(error, FARO_INVALID, "this is no ledger of faro: %s",
+               : faro_fail(error, FARO_INVALID, "this is not a ledger of faro: %s",
                            faro_printable(where.text, reason, sizeof reason));
 }
 
@@ -60,10 +60,10 @@ static faro_status next(source *s, uint64_t from, json_t **json, faro_error *err
 static faro_status open_store(source *s, const char *path, faro_error *error) {
   faro_blob document = {0};
   unsigned char signer[FARO_KEY_BYTES];
-  faro_status status = faro_store_look(&s->store, path, error);
+  faro_status status = faro_store_open(&s->store, path, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_store_campaign(s->store, &document, signer, error);
   if (status == FARO_OK && !document.bytes)
-    status = faro_fail(error, FARO_INVALID, "%s: there is no campaign in it yet", path);
+    status = faro_fail(error, FARO_INVALID, "%s: it has no campaign yet", path);
   if (status == FARO_OK)
     status = faro_campaign_open(&s->campaign, (const char *)document.bytes, document.length, signer, error);
   free(document.bytes);
@@ -72,14 +72,14 @@ static faro_status open_store(source *s, const char *path, faro_error *error) {
 
 static faro_status open_source(source *s, const request *r, faro_error *error) {
   if (r->database) return open_store(s, r->database, error);
-  const faro_send_settings settings = {.authority = r->authority, .limit = 4 << 20};
+  const faro_sender_params params = {.authority = r->authority, .limit = 4 << 20};
   const faro_status status = faro_url_check("--url", r->url, true, error); /* a ledger is public */
   if (status != FARO_OK) return status;
   s->url = r->url;
-  return faro_sender_create(&s->sender, &settings, error);
+  return faro_sender_create(&s->sender, &params, error);
 }
 
-/* All pages of the ledger, one after another: words, or a line of JSON a page. */
+/* Prints all pages of the ledger: in words, or one line of JSON per page. */
 static faro_status tell(source *s, const request *r, faro_text *out, faro_error *error) {
   faro_status status = FARO_OK;
   size_t rows = FARO_LEDGER_ROWS;
@@ -90,7 +90,7 @@ static faro_status tell(source *s, const request *r, faro_text *out, faro_error 
     status = next(s, from, &json, error);
     if (status != FARO_OK) break;
     rows = json_array_size(json_object_get(json, "rows"));
-    char *text = r->json ? faro_dump(json) : NULL;
+    char *text = r->json ? faro_json_to_text(json) : NULL;
     if (text) faro_text_add(out, "%s\n", text);
     free(text);
     if (!r->json && from == 0) status = faro_ledger_explain_head(json, out, error);
@@ -110,7 +110,7 @@ static int explain(const request *r) {
   faro_sender_destroy(s.sender);
   faro_store_close(s.store);
   if (status == FARO_OK && !out.failed) return cli_print(stdout, out.data);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   return status == FARO_OK ? cli_print(stdout, NULL) : cli_fail(&error);
 }
 
@@ -125,7 +125,7 @@ static int run_ledger(int argc, char **argv) {
     case CLI_BAD: return EXIT_USAGE;
     case CLI_WORD:
       if (r.verb || strcmp(value, "explain") != 0)
-        return cli_usage(&cli_ledger, "the word must be explain (got %s)", value);
+        return cli_usage(&cli_ledger, "expected explain (got %s)", value);
       r.verb = value;
       break;
     case OPTION_URL: r.url = value; break;
@@ -134,18 +134,18 @@ static int run_ledger(int argc, char **argv) {
     default: r.json = true;
     }
   }
-  if (!r.verb) return cli_usage(&cli_ledger, "what to do with it: explain");
-  if (!r.url == !r.database) return cli_usage(&cli_ledger, "exactly one of --url and --database is needed");
+  if (!r.verb) return cli_usage(&cli_ledger, "expected explain");
+  if (!r.url == !r.database) return cli_usage(&cli_ledger, "exactly one of --url and --database is required");
   return explain(&r);
 }
 
 const cli_command cli_ledger = {
     .name = "ledger",
     .usage = "ledger explain (--url URL | --database FILE) [--authority FILE] [--json]",
-    .summary = "say which batch of a campaign spent what privacy",
+    .summary = "show the privacy that each batch of a campaign spent",
     .run = run_ledger,
-    .help = "  --url URL         of an analyzer that runs\n"
-            "  --database FILE   of an analyzer, whether it runs or not\n"
-            "  --authority FILE  certificates to trust, for https (PEM); else those of the system\n"
-            "  --json            the ledger as the analyzer gives it, at most 1000 batches a line\n",
+    .help = "  --url URL         address of a running analyzer\n"
+            "  --database FILE   database of an analyzer, running or not\n"
+            "  --authority FILE  certificates to trust for https (PEM); the system's by default\n"
+            "  --json            the ledger as JSON, at most 1000 batches per line\n",
 };

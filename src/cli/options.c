@@ -104,16 +104,6 @@ int cli_take_choice(const cli_command *command, const char *name, const char *te
                    nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-const char *cli_shown(const char *text, size_t length, char out[static CLI_SHOWN]) {
-  enum { MOST = 60 };
-  const bool longer = length > MOST;
-  if (longer) /* never half a character */
-    for (length = MOST; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
-  for (size_t i = 0; i < length; i++) out[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
-  snprintf(out + length, CLI_SHOWN - length, "%s", longer ? "..." : "");
-  return out;
-}
-
 int cli_fail(const faro_error *error) {
   fprintf(stderr, "faro: %s\n", error->message);
   if (error->status == FARO_INVALID) return EXIT_INPUT;

@@ -1,18 +1,12 @@
 /* progress: see cli.h. */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void cli_progress_begin(cli_progress *progress, bool quiet) {
-  *progress = (cli_progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .start = now()};
+  *progress = (cli_progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .start = faro_clock()};
 }
 
 static void show_bar(size_t done, size_t total, double rate, double left) {
@@ -33,7 +27,7 @@ void cli_progress_show(void *context, size_t done, size_t total) {
     progress->first = done;
     if (done > 0) fprintf(stderr, "faro: %zu of %zu instances were saved by an earlier run\n", done, total);
   }
-  const double spent = now() - progress->start;
+  const double spent = faro_clock() - progress->start;
   const double rate = spent > 0 ? (double)(done - progress->first) / spent : 0;
   const double left = rate > 0 ? (double)(total - done) / rate : 0;
   if (progress->terminal && done > progress->first) show_bar(done, total, rate, left);

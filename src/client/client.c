@@ -1,8 +1,9 @@
 /* client: see the header. One client is one person in one campaign.
  *
- *   floor -> campaign, claim recomputed -> policy, newest -> choose -> report: clipped, encoded, noised, framed
+ *   minimum -> campaign, claim recomputed -> newest policy -> choose -> report (clipped, encoded,
+ *   noised, framed)
  *
- * The release here is the user's side of it only: R. It never sees another user. */
+ * The release here is used for its randomizer only. It never sees another user. */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include <faro/client.h>
 
+#include "base/finite.h"
 #include "wire/wire.h"
 
 #define REPORTS "/v1/reports"
@@ -18,71 +20,71 @@
 struct faro_client {
   unsigned char signer[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_claim floor;
-  double honest; /* of the floor; 0: any */
+  double honest; /* greatest value accepted; 0: any */
   bool insecure;
-  unsigned char kept[FARO_DIGEST_BYTES]; /* the campaign taken part in before, */
+  unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart, */
   bool bound;                            /* if there was one */
   uint64_t sequence, version;
-  bool joined; /* there is a campaign */
+  bool joined; /* `campaign` is set */
   faro_campaign campaign;
   faro_release *release;
   faro_secure_rng *secure;
-  uint64_t *numbers;                 /* a message of the release, for as long as a report is made */
-  faro_wire_policy policy;           /* theta NULL: none yet */
-  size_t target[FARO_SHUFFLERS_MAX]; /* of the last report's parts */
+  uint64_t *numbers;                 /* a message of the release, while a report is made */
+  faro_policy_document document;     /* of the newest policy; numbers NULL: none yet */
+  size_t target[FARO_SHUFFLERS_MAX]; /* of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
 };
 
 /* Opening. */
 
-static faro_status read_floor(const faro_client_settings *settings, faro_claim *floor, faro_error *error) {
+static faro_status read_floor(const faro_client_params *params, faro_claim *floor, faro_error *error) {
   static const faro_trust trusts[] = {FARO_TRUST_LOCAL, FARO_TRUST_SHUFFLE, FARO_TRUST_CONCURRENT,
                                       FARO_TRUST_JOINT};
-  *floor = (faro_claim){.epsilon = settings->epsilon,
-                        .delta = settings->delta,
-                        .level = settings->user_level ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
+  *floor = (faro_claim){.epsilon = params->epsilon,
+                        .delta = params->delta,
+                        .level = params->user_level ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                         .contributions = 1};
-  if (!(settings->epsilon > 0))
-    return faro_fail(error, FARO_INVALID, "epsilon must be > 0 (got %g)", settings->epsilon);
-  if (!(settings->delta >= 0 && settings->delta < 1))
-    return faro_fail(error, FARO_INVALID, "delta must be at least 0 and below 1 (got %g)", settings->delta);
-  if (!(settings->honest >= 0 && settings->honest <= 1))
-    return faro_fail(error, FARO_INVALID, "honest must be 0 .. 1 (got %g)", settings->honest);
-  for (size_t i = 0; settings->trust && i < sizeof trusts / sizeof *trusts; i++)
-    if (strcmp(faro_trust_name(trusts[i]), settings->trust) == 0) {
+  if (!(params->epsilon > 0))
+    return faro_fail(error, FARO_INVALID, "epsilon must be above 0 (got %g)", params->epsilon);
+  if (!(params->delta >= 0 && params->delta < 1))
+    return faro_fail(error, FARO_INVALID, "delta must be at least 0 and below 1 (got %g)", params->delta);
+  if (!(params->honest >= 0 && params->honest <= 1))
+    return faro_fail(error, FARO_INVALID, "honest must be from 0 to 1 (got %g)", params->honest);
+  for (size_t i = 0; params->trust && i < sizeof trusts / sizeof *trusts; i++)
+    if (strcmp(faro_trust_name(trusts[i]), params->trust) == 0) {
       floor->trust = trusts[i];
       return FARO_OK;
     }
   return faro_fail(error, FARO_INVALID, "trust must be one of local, shuffle, concurrent, joint (got %.40s)",
-                   settings->trust ? settings->trust : "none");
+                   params->trust ? params->trust : "none");
 }
 
-/* Who knows how far it came but not where would count one campaign's reports in another. */
-static faro_status check_kept(const faro_client_settings *settings, faro_error *error) {
-  if (!settings->signer || !settings->token)
-    return faro_fail(error, FARO_INVALID, "signer and token must be given");
-  if (settings->campaign || (settings->sequence == 0 && settings->version == 0)) return FARO_OK;
+/* Sequence and version only make sense together with their campaign. */
+static faro_status check_kept(const faro_client_params *params, faro_error *error) {
+  if (!params->signer || !params->token)
+    return faro_fail(error, FARO_INVALID, "signer and token are required");
+  if (params->campaign || (params->sequence == 0 && params->version == 0)) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "campaign must be given with its sequence and version (got sequence %llu, version %llu)",
-                   (unsigned long long)settings->sequence, (unsigned long long)settings->version);
+                   "campaign is required with sequence %llu and version %llu: they count in one campaign",
+                   (unsigned long long)params->sequence, (unsigned long long)params->version);
 }
 
-faro_status faro_client_open(faro_client **client, const faro_client_settings *settings, faro_error *error) {
+faro_status faro_client_open(faro_client **client, const faro_client_params *params, faro_error *error) {
   faro_claim floor;
-  faro_status status = read_floor(settings, &floor, error);
-  if (status == FARO_OK) status = check_kept(settings, error);
+  faro_status status = read_floor(params, &floor, error);
+  if (status == FARO_OK) status = check_kept(params, error);
   if (status != FARO_OK) return status;
   faro_client *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "out of memory");
   made->floor = floor;
-  made->honest = settings->honest;
-  made->insecure = settings->insecure;
-  made->bound = settings->campaign != NULL;
-  if (settings->campaign) memcpy(made->kept, settings->campaign, FARO_DIGEST_BYTES);
-  made->sequence = settings->sequence;
-  made->version = settings->version;
-  memcpy(made->signer, settings->signer, FARO_KEY_BYTES);
-  memcpy(made->token, settings->token, FARO_TOKEN_BYTES);
+  made->honest = params->honest;
+  made->insecure = params->insecure;
+  made->bound = params->campaign != NULL;
+  if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
+  made->sequence = params->sequence;
+  made->version = params->version;
+  memcpy(made->signer, params->signer, FARO_KEY_BYTES);
+  memcpy(made->token, params->token, FARO_TOKEN_BYTES);
   status = faro_secure_open(&made->secure, error);
   if (status == FARO_OK) *client = made;
   else faro_client_close(made);
@@ -94,18 +96,16 @@ void faro_client_close(faro_client *client) {
   faro_release_destroy(client->release);
   faro_secure_close(client->secure);
   free(client->numbers);
-  free(client->policy.theta);
+  faro_policy_document_clear(&client->document);
   sodium_memzero(client, sizeof *client);
   free(client);
 }
 
 /* Documents. */
 
-static size_t target_count(const faro_client *client) {
-  return client->campaign.shufflers > 0 ? client->campaign.shufflers : 1;
-}
+static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
-/* What the user's side of the campaign needs. */
+/* Sets up what the client needs for the campaign. */
 static faro_status join(faro_client *client, const faro_campaign *campaign, faro_error *error) {
   faro_release *release = NULL;
   const faro_status status =
@@ -123,21 +123,24 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
   client->joined = true;
   for (size_t i = 0; i < target_count(client); i++)
     snprintf(client->address[i], sizeof client->address[i], "%s" REPORTS,
-             campaign->shufflers > 0 ? campaign->shuffler[i] : campaign->analyzer);
+             campaign->shufflers > 0 ? campaign->shuffler[i].url : campaign->analyzer);
   return FARO_OK;
 }
 
-/* A signer may publish any number of campaigns, each with a budget of its own: one client spends one of them. */
+/* A signer may publish any number of campaigns, each with its own budget; a client spends one of
+ * them. */
 static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "campaign %s is not the one that this client took part in before: it would spend a new "
-                   "privacy budget beside the old one (whoever wants that starts anew for it, without the "
-                   "campaign, sequence and version that were kept)",
-                   campaign->id);
+  return faro_fail(
+      error, FARO_INVALID,
+      "campaign %s is not the one that this client took part in before; it would spend a new privacy "
+      "budget in addition to the old one (to join it anyway, start without the saved campaign, "
+      "sequence and version)",
+      campaign->id);
 }
 
-/* Of the others whose noise it takes: no more may be counted on than the client believes in. */
+/* The noise of other clients protects this one, and the claim must not count on more of it than the
+ * client accepts. */
 static faro_status check_honest(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
@@ -149,16 +152,17 @@ static faro_status check_honest(const faro_client *client, const faro_campaign *
 static faro_status check_address(const faro_client *client, const char *whose, const char *url,
                                  faro_error *error) {
   if (client->insecure || faro_url_local(url)) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "url of %s is %s, and this client accepts https:// beyond its own machine (or insecure)",
-                   whose, url);
+  return faro_fail(
+      error, FARO_INVALID,
+      "url of %s is %s, and this client requires https:// beyond its own machine (unless insecure is set)",
+      whose, url);
 }
 
 static faro_status check_addresses(const faro_client *client, const faro_campaign *campaign,
                                    faro_error *error) {
   faro_status status = check_address(client, "the campaign's analyzer", campaign->analyzer, error);
   for (size_t i = 0; status == FARO_OK && i < campaign->shufflers; i++)
-    status = check_address(client, "a shuffler", campaign->shuffler[i], error);
+    status = check_address(client, "a shuffler", campaign->shuffler[i].url, error);
   return status;
 }
 
@@ -169,7 +173,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (client->joined && memcmp(client->campaign.digest, campaign.digest, FARO_DIGEST_BYTES) == 0)
     return FARO_OK;
   if (client->joined)
-    return faro_fail(error, FARO_INVALID, "this client is in campaign %s already (got %s)",
+    return faro_fail(error, FARO_INVALID, "this client already takes part in campaign %s (got %s)",
                      client->campaign.id, campaign.id);
   status = check_same(client, &campaign, error);
   if (status == FARO_OK)
@@ -179,19 +183,21 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   return status == FARO_OK ? join(client, &campaign, error) : status;
 }
 
-static faro_status check_policy(const faro_client *client, const faro_wire_policy *policy,
+static faro_status check_policy(const faro_client *client, const faro_policy_document *document,
                                 faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
-  if (memcmp(policy->campaign, campaign->digest, FARO_DIGEST_BYTES) != 0)
-    return faro_fail(error, FARO_INVALID, "the policy is of another campaign than %s", campaign->id);
+  const faro_policy *policy = &document->policy;
+  if (memcmp(document->campaign, campaign->digest, FARO_DIGEST_BYTES) != 0)
+    return faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", campaign->id);
   if (policy->dimension != campaign->contribution.dimension)
-    return faro_fail(error, FARO_INVALID, "dimension of the policy must be the campaign's, %zu (got %zu)",
+    return faro_fail(error, FARO_INVALID,
+                     "dimension of the policy must be that of the campaign, %zu (got %zu)",
                      campaign->contribution.dimension, policy->dimension);
   if (policy->version < client->version)
     return faro_fail(
         error, FARO_INVALID,
-        "the policy is of version %llu, and version %llu was seen before (an analyzer that was set "
-        "back to an old copy of its state?)",
+        "the policy has version %llu, but version %llu was seen before; perhaps an old copy of the "
+        "analyzer's state was restored",
         (unsigned long long)policy->version, (unsigned long long)client->version);
   if (policy->version > campaign->batches + 1)
     return faro_fail(error, FARO_INVALID,
@@ -201,59 +207,39 @@ static faro_status check_policy(const faro_client *client, const faro_wire_polic
 }
 
 faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length, faro_error *error) {
-  if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign must come before its policies");
-  faro_wire_policy policy = {0};
-  faro_status status = faro_policy_open(&policy, bytes, length, client->signer, error);
-  if (status == FARO_OK) status = check_policy(client, &policy, error);
+  if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign is required before a policy");
+  faro_policy_document document = {0};
+  faro_status status = faro_policy_document_open(&document, bytes, length, client->signer, error);
+  if (status == FARO_OK) status = check_policy(client, &document, error);
   if (status != FARO_OK) {
-    free(policy.theta);
+    faro_policy_document_clear(&document);
     return status;
   }
-  free(client->policy.theta);
-  client->policy = policy;
-  client->version = policy.version;
+  faro_policy_document_clear(&client->document);
+  client->document = document;
+  client->version = document.policy.version;
   return FARO_OK;
 }
 
 /* Choosing and reporting. */
 
-static bool all_finite(const double *value, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!isfinite(value[i])) return false;
-  return true;
-}
-
 static faro_status ready(const faro_client *client, faro_error *error) {
-  return client->policy.theta ? FARO_OK : faro_fail(error, FARO_INVALID, "there is no policy yet");
-}
-
-/* <theta, x> + beta ||w x|| */
-static double score(const faro_wire_policy *policy, const double *x) {
-  const double *w = policy->w;
-  double mean = 0;
-  double square = 0;
-  for (size_t i = 0; i < policy->dimension; i++) {
-    double t = 0;
-    for (size_t j = 0; j <= i; j++) t += *w++ * x[j];
-    square += t * t;
-    mean += policy->theta[i] * x[i];
-  }
-  return mean + policy->beta * sqrt(square);
+  return client->document.numbers ? FARO_OK : faro_fail(error, FARO_INVALID, "there is no policy yet");
 }
 
 faro_status faro_client_choose(const faro_client *client, const double *features, size_t count, size_t *arm,
                                faro_error *error) {
   const faro_status status = ready(client, error);
   if (status != FARO_OK) return status;
-  const size_t d = client->policy.dimension;
+  const size_t d = client->document.policy.dimension;
   if (count < 1 || count > client->campaign.arms)
-    return faro_fail(error, FARO_INVALID, "arms of a choice must be 1 .. %llu (got %zu)",
+    return faro_fail(error, FARO_INVALID, "the number of arms must be from 1 to %llu (got %zu)",
                      (unsigned long long)client->campaign.arms, count);
-  if (!all_finite(features, count * d)) return faro_fail(error, FARO_INVALID, "features must be finite");
+  if (!faro_all_finite(features, count * d)) return faro_fail(error, FARO_INVALID, "features must be finite");
   size_t best = 0;
   double most = -INFINITY;
   for (size_t a = 0; a < count; a++) {
-    const double here = score(&client->policy, features + a * d);
+    const double here = faro_policy_score(&client->document.policy, features + a * d);
     if (!(here > most)) continue;
     most = here;
     best = a;
@@ -262,8 +248,8 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   return FARO_OK;
 }
 
-/* With nobody else trusted, the client itself keeps to what its claim covers: a message that was refused was seen. The
- * noise is made for no more of them than there are batches. */
+/* If nobody else is trusted, the client itself must not send more than its claim covers: a message
+ * that was refused was seen all the same. The noise is made for at most one message per batch. */
 static uint64_t reports_covered(const faro_campaign *c) {
   if (c->claim.trust != FARO_TRUST_LOCAL || c->claim.level != FARO_LEVEL_USER) return INT64_MAX;
   return c->claim.contributions < c->batches ? c->claim.contributions : c->batches;
@@ -274,22 +260,23 @@ static faro_status check_report(const faro_client *client, const double *feature
   const uint64_t covered = reports_covered(&client->campaign);
   const faro_status status = ready(client, error);
   if (status != FARO_OK) return status;
-  if (!all_finite(features, client->policy.dimension) || !isfinite(reward))
+  if (!faro_all_finite(features, client->document.policy.dimension) || !isfinite(reward))
     return faro_fail(error, FARO_INVALID, "features and reward must be finite");
-  if (client->policy.version > client->campaign.batches)
-    return faro_fail(error, FARO_INVALID, "the campaign is over: all its %llu batches are released",
+  if (client->document.policy.version > client->campaign.batches)
+    return faro_fail(error, FARO_INVALID, "the campaign is over: all %llu batches are released",
                      (unsigned long long)client->campaign.batches);
   if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_INVALID, "sequence numbers are used up");
   if (client->sequence >= covered)
-    return faro_fail(error, FARO_INVALID, "this client has made all the %llu reports that its privacy covers",
+    return faro_fail(error, FARO_INVALID,
+                     "this client has made all %llu reports that its privacy claim covers",
                      (unsigned long long)covered);
   return FARO_OK;
 }
 
-/* The parts, one after another, for shufflers that can still fill up. */
+/* Writes one part for each shuffler that can still fill its batch. */
 static faro_status write_parts(faro_client *client, unsigned char *out, size_t *parts, faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
-  faro_wire_report report = {.version = client->policy.version, .sequence = client->sequence + 1};
+  faro_wire_report report = {.version = client->document.policy.version, .sequence = client->sequence + 1};
   memcpy(report.token, client->token, FARO_TOKEN_BYTES);
   faro_status status = FARO_OK;
   size_t made = 0;
@@ -318,7 +305,7 @@ faro_status faro_client_report(faro_client *client, const double *features, doub
   return status;
 }
 
-/* Questions. */
+/* Getters. */
 
 size_t faro_client_parts(const faro_client *client) { return client->joined ? target_count(client) : 0; }
 

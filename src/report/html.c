@@ -172,6 +172,6 @@ char *faro_report_html(const faro_report *report) {
                 "<code>run.json</code> beside "
                 "this page.</footer>\n</body></html>\n",
                 report->seconds);
-  if (out.failed) faro_text_release(&out);
+  if (out.failed) faro_text_clear(&out);
   return out.data;
 }

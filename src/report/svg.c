@@ -67,7 +67,7 @@ void faro_markup_add_setting(faro_text *out, const faro_report *report) {
   faro_view_add_setting(report, &plain);
   if (plain.failed) out->failed = true;
   else faro_markup_add(out, plain.data);
-  faro_text_release(&plain);
+  faro_text_clear(&plain);
 }
 
 /* Rows belong to one series when they differ at most in x and in the panel. */
@@ -373,7 +373,7 @@ static size_t legend_width(const figure *f) {
     faro_text name = FARO_TEXT_INIT;
     add_series_name(f, s, &name);
     if (name.length > longest) longest = name.length;
-    faro_text_release(&name);
+    faro_text_clear(&name);
   }
   return 7 * longest + 64;
 }
@@ -419,7 +419,7 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
   faro_text setting = FARO_TEXT_INIT;
   faro_view_add_setting(report, &setting); /* for its length */
   const size_t words = greater(8 * strlen(report->title), 6 * setting.length);
-  faro_text_release(&setting);
+  faro_text_clear(&setting);
   const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
   const size_t rows = (f.panels + PER_ROW - 1) / PER_ROW;
   const size_t entry = legend_width(&f);
@@ -441,6 +441,6 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
 char *faro_report_svg(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   faro_svg_add(report, &out);
-  if (out.failed) faro_text_release(&out);
+  if (out.failed) faro_text_clear(&out);
   return out.data;
 }

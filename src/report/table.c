@@ -83,7 +83,7 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   faro_text_add(&claim, "%s", row->standing);
   faro_view_add_level(row, &claim);
   put(g, r, column, claim.failed ? row->standing : claim.data);
-  faro_text_release(&claim);
+  faro_text_clear(&claim);
 }
 
 /* Whether an earlier row says the same of the same algorithm. */
@@ -134,7 +134,7 @@ static bool add_slopes(const faro_report *report, faro_text *out) {
 static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
 
 static char *finish(faro_text *out) {
-  if (out->failed) faro_text_release(out);
+  if (out->failed) faro_text_clear(out);
   return out->data;
 }
 

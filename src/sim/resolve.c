@@ -196,7 +196,7 @@ static faro_status leave_out(faro_draft *draft, faro_experiment *experiment) {
   draft->algorithms = kept;
   if (out > 0)
     experiment->left_out = faro_arena_strdup(&experiment->arena, note.data ? note.data : "", draft->error);
-  faro_text_release(&note);
+  faro_text_clear(&note);
   if (out > 0 && kept == 0)
     return faro_draft_fail(draft, -1, "calibration must be one that an algorithm of this experiment offers");
   return out == 0 || experiment->left_out ? FARO_OK : FARO_MEMORY;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "sim/journal.h"
 #include "sim/loop.h"
 
@@ -264,14 +265,8 @@ void faro_results_destroy(faro_results *results) {
   free(results);
 }
 
-static double wall(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static faro_status run(crew *c, faro_results **results) {
-  const double start = wall();
+  const double start = faro_clock();
   faro_status status = FARO_OK;
   if (c->options->journal)
     status = faro_journal_open(&c->journal, c->options->journal, c->experiment->digest, FARO_PLAY_VALUES,
@@ -284,7 +279,7 @@ static faro_status run(crew *c, faro_results **results) {
   if (status == FARO_OK) status = make_results(c, results, c->error);
   if (status == FARO_OK) {
     (*results)->resumed = resumed;
-    (*results)->seconds = wall() - start;
+    (*results)->seconds = faro_clock() - start;
   } else faro_journal_close(c->journal);
   if (status != FARO_INTERRUPTED) return status;
   if (c->finished == 0)

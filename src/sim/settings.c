@@ -187,6 +187,6 @@ char *faro_settings_table(void) {
     faro_text_add(&table, "  %-12s %s\n  %-12s in: %s; default: %s; %s\n", s->name, s->help, "",
                   scope_text(faro_key_scope(k)), preset, faro_key_allowed(k, allowed));
   }
-  if (table.failed) faro_text_release(&table);
+  if (table.failed) faro_text_clear(&table);
   return table.data;
 }

@@ -27,7 +27,7 @@ const char *faro_hex_write(const unsigned char *bytes, size_t size, char *out) {
   return sodium_bin2hex(out, 2 * size + 1, bytes, size);
 }
 
-/* sodium_hex2bin takes capitals too. */
+/* sodium_hex2bin would accept upper case too. */
 bool faro_hex_read(const char *text, size_t length, unsigned char *out, size_t size) {
   if (length != 2 * size) return false;
   for (size_t i = 0; i < length; i++)

@@ -1,17 +1,20 @@
-/* campaign: what a client must know to take part, as a signed document; and what follows from it.
+/* campaign: what a client must know to take part, as a signed document, and what follows from it.
  *
  *   {"id": "...", "nonce": "<hex>",
- *    "learner":  {"kind": "linucb", "dimension": d, "arms": K, "failure": p, "optimism": f},
+ *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p, "optimism": f},
  *    "bounds":   {"norm": L, "centre": c, "low": a, "high": b},    y = reward - c, within [a, b]
- *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k, "level": "user",
- *                 "contributions": M0, "honest": h},
- *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0, "by": "..."},
- *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],          of each shuffler, or one for the analyzer
+ *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k,
+ *                 "level": "user", "contributions": M0, "honest": h},
+ *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0,
+ *                 "by": "..."},
+ *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],     one per shuffler, or one
+ *                                                                         for the analyzer
  *    "analyzer": {"url": "...", "seal": "<hex>"},
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...]}
  *
- * Whoever reads it makes the release from the parameters, and so has the claim from its own accountant. The encoding
- * follows too; it is stated, so that a reader whose arithmetic comes out elsewhere finds out at once. */
+ * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
+ * encoding follows from them too. It is stated so that a reader whose arithmetic gives other
+ * numbers notices at once. */
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
@@ -23,7 +26,7 @@
 static const char word[] = "faro-campaign-1";
 
 enum { ARMS_MAX = 1000000 };
-static const double BOUND_MAX = 1e6; /* of norms and rewards */
+static const double BOUND_MAX = 1e6; /* for norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   const faro_trust trust = campaign->release->trust;
@@ -31,19 +34,23 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   return faro_release_kind_counts(campaign->release) ? FARO_WIRE_BITS : FARO_WIRE_SEALED;
 }
 
+size_t faro_campaign_targets(const faro_campaign *campaign) {
+  return campaign->shufflers > 0 ? campaign->shufflers : 1;
+}
+
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
   const uint64_t unit = campaign->task[shuffler].size / campaign->params.batch;
   return batch < campaign->batches && batch - batch % unit + unit <= campaign->batches;
 }
 
-/* Checks of values, for writers and readers alike. */
+/* Checks of values, for writing and reading. */
 
-static faro_status check_id(const char *id, faro_error *error) {
+static faro_status check_name(const char *what, const char *name, faro_error *error) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-  const size_t length = strlen(id);
-  if (length >= 1 && length <= FARO_ID_MAX && strspn(id, allowed) == length) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "id must be 1 .. %d letters, digits, or any of -_. (got %.80s)",
-                   FARO_ID_MAX, id);
+  const size_t length = strlen(name);
+  if (length >= 1 && length <= FARO_ID_MAX && strspn(name, allowed) == length) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must be 1 .. %d letters, digits, or any of -_. (got %.80s)", what,
+                   FARO_ID_MAX, name);
 }
 
 bool faro_url_whole(const char *url) {
@@ -51,7 +58,7 @@ bool faro_url_whole(const char *url) {
   return scheme > 0 && strcspn(url + scheme, "/:?#@") > 0;
 }
 
-/* A place, not a page: whoever sends appends the path. */
+/* It must not end with a slash: senders append the path. */
 static faro_status check_url(const char *whose, const char *url, faro_error *error) {
   bool good = faro_url_whole(url) && url[strlen(url) - 1] != '/';
   for (const char *c = url; good && *c; c++) good = *c > ' ' && *c <= '~' && !strchr("\"\\<>?#", *c);
@@ -62,7 +69,7 @@ static faro_status check_url(const char *whose, const char *url, faro_error *err
                    whose, url);
 }
 
-/* The whole of what stands between the scheme and the path: "127.0.0.1:80@example.org" is not this machine. */
+/* Compares everything between scheme and path: "127.0.0.1:80@example.org" is not this machine. */
 static bool on_this_machine(const char *host) {
   static const char *const local[] = {"127.0.0.1", "[::1]", "localhost"};
   for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
@@ -80,7 +87,7 @@ bool faro_url_local(const char *url) {
   return strncmp(url, "http://", 7) == 0 && on_this_machine(url + 7);
 }
 
-/* What readers ask for as well. */
+/* Readers check the same while they read. */
 static faro_status check_bounds(const faro_campaign *c, faro_error *error) {
   const faro_contribution *bound = &c->contribution;
   if (bound->form != FARO_FORM_MOMENTS || bound->dimension < 1 || bound->dimension > FARO_WIRE_DIMENSION_MAX)
@@ -95,25 +102,27 @@ static faro_status check_bounds(const faro_campaign *c, faro_error *error) {
   return FARO_OK;
 }
 
-/* Not one of the few points that would make every seal the same. */
+/* Refuses the few points for which every seal would be the same. */
 static faro_status check_seal(const faro_campaign *c, faro_error *error) {
   unsigned char box[FARO_SEAL_BYTES + 1];
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
   if (crypto_box_seal(box, (const unsigned char *)"", 0, c->seal) == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "analyzer.seal is no key that anything can be sealed to");
+  return faro_fail(error, FARO_INVALID, "analyzer.seal is not a valid sealing key");
 }
 
-/* A shuffler's key: a point that a key pair can have. Zeros and other placeholders are nobody's. */
+/* A shuffler's key must be a point that a key pair can have. Zeros and other placeholders are
+ * not. */
 static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_error *error) {
-  if (crypto_core_ed25519_is_valid_point(c->shuffler_key[index]) == 1)
-    return check_url("a shuffler", c->shuffler[index], error);
-  return faro_fail(error, FARO_INVALID,
-                   "key of shuffler %zu is no public signing key (a placeholder? `faro keys show` prints it)",
-                   index);
+  if (crypto_core_ed25519_is_valid_point(c->shuffler[index].key) == 1)
+    return check_url("a shuffler", c->shuffler[index].url, error);
+  return faro_fail(
+      error, FARO_INVALID,
+      "key of shuffler %zu is not a public signing key; put the one that `faro keys show` prints", index);
 }
 
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
-  faro_status status = check_id(c->id, error);
+  faro_status status = check_name("id", c->id, error);
+  if (status == FARO_OK) status = check_name("learner.kind", c->learner, error);
   if (status == FARO_OK) status = check_url("the analyzer", c->analyzer, error);
   if (status == FARO_OK) status = check_seal(c, error);
   if (status == FARO_OK) status = check_bounds(c, error);
@@ -131,10 +140,11 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "learner.optimism must be 0 .. 1000 (got %g)", c->optimism);
   if (c->params.calibration != FARO_CALIBRATION_TIGHT || c->params.anytime || c->params.crowd != 0)
     return faro_fail(error, FARO_INVALID,
-                     "a campaign needs calibration tight, a fixed horizon and one release");
+                     "a campaign needs calibration tight, a fixed horizon and a single release");
   if (!faro_release_kind_exact(c->release))
     return faro_fail(error, FARO_INVALID,
-                     "release.kind must be one whose noise is drawn in integers (got %s)", c->release->name);
+                     "release.kind must be a release that draws its noise in integers (got %s)",
+                     c->release->name);
   return FARO_OK;
 }
 
@@ -150,13 +160,13 @@ static faro_status derive_shuffler(faro_campaign *c, const faro_release *release
                      c->release->name);
   if (faro_campaign_form(c) == FARO_WIRE_BITS && c->most[level] > (int64_t)UINT32_MAX)
     return faro_fail(error, FARO_INVALID,
-                     "%s would need %lld bits for an entry, and a report has room for 2^32 - 1: raise "
+                     "%s would need %lld bits for an entry, but a report has room for 2^32 - 1: raise "
                      "epsilon, delta or batch",
                      c->release->name, (long long)c->most[level]);
   return FARO_OK;
 }
 
-/* A batch of sealed reports must go through memory, disk and network whole. */
+/* A batch of sealed reports goes through memory, disk and network in one piece. */
 static faro_status check_size(const faro_campaign *c, faro_error *error) {
   const uint64_t body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
   if (faro_campaign_form(c) == FARO_WIRE_BITS || c->params.batch <= FARO_BATCH_MAX / body) return FARO_OK;
@@ -167,12 +177,12 @@ static faro_status check_size(const faro_campaign *c, faro_error *error) {
       (unsigned long long)body, (unsigned long long)c->params.batch);
 }
 
-/* More are not drawn fast any more (random/coins.c). */
+/* More bits could not be drawn fast enough (random/coins.c). */
 static faro_status check_bits(const faro_campaign *c, const faro_release *release, faro_error *error) {
   const double bits = faro_release_cost(release).bits / (double)c->contribution.length;
   if (bits <= FARO_ENTRY_BITS_MAX) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "%s would need %.3g bits for an entry of a report, and at most %.3g are allowed: raise "
+                   "%s would need %.3g bits for an entry of a report, but at most %.3g are allowed: raise "
                    "epsilon, delta or batch, or lower dimension or contributions",
                    c->release->name, bits, (double)FARO_ENTRY_BITS_MAX);
 }
@@ -191,7 +201,7 @@ static faro_status derive(faro_campaign *c, const faro_release *release, faro_er
   return status == FARO_OK ? check_bits(c, release, error) : status;
 }
 
-/* Makes the release as a client would, for what follows and for faro's own claim. */
+/* Makes the release as a client would, to compute what follows and the claim. */
 static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error) {
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
@@ -244,12 +254,9 @@ static void add_claim(faro_text *json, const faro_claim *claim) {
   add_word(json, ",\"by\":", claim->by);
 }
 
-/* Where reports go: to so many, the analyzer itself being one. */
-static size_t targets(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
-
 static void add_encoding(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "},\n\"encoding\":[");
-  for (size_t i = 0; i < targets(c); i++) {
+  for (size_t i = 0; i < faro_campaign_targets(c); i++) {
     add_count(json, i ? ",{\"size\":" : "{\"size\":", c->task[i].size);
     add_count(json, ",\"grid\":", c->task[i].grid);
     add_count(json, ",\"bits\":", c->task[i].bits);
@@ -265,8 +272,8 @@ static void add_parties(faro_text *json, const faro_campaign *c) {
   add_word(json, ",\"seal\":", faro_hex_write(c->seal, FARO_KEY_BYTES, digits));
   faro_text_add(json, "},\n\"shufflers\":[");
   for (size_t i = 0; i < c->shufflers; i++) {
-    add_word(json, i ? ",\n{\"url\":" : "{\"url\":", c->shuffler[i]);
-    add_word(json, ",\"key\":", faro_hex_write(c->shuffler_key[i], FARO_KEY_BYTES, digits));
+    add_word(json, i ? ",\n{\"url\":" : "{\"url\":", c->shuffler[i].url);
+    add_word(json, ",\"key\":", faro_hex_write(c->shuffler[i].key, FARO_KEY_BYTES, digits));
     faro_text_add(json, "}");
   }
   faro_text_add(json, "]}\n");
@@ -283,7 +290,8 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_word(&json, "{\"id\":", made.id);
   char nonce[2 * FARO_NONCE_BYTES + 1];
   add_word(&json, ",\"nonce\":", faro_hex_write(made.nonce, FARO_NONCE_BYTES, nonce));
-  add_count(&json, ",\n\"learner\":{\"kind\":\"linucb\",\"dimension\":", made.contribution.dimension);
+  add_word(&json, ",\n\"learner\":{\"kind\":", made.learner);
+  add_count(&json, ",\"dimension\":", made.contribution.dimension);
   add_count(&json, ",\"arms\":", made.arms);
   faro_document_add(&json, ",\"failure\":", made.failure);
   faro_document_add(&json, ",\"optimism\":", made.optimism);
@@ -303,7 +311,7 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 
 /* Reading. */
 
-/* One of those that can be deployed. */
+/* Only releases that can be deployed. */
 static faro_status read_kind(const faro_json *json, uint32_t object, const faro_release_kind **kind,
                              faro_error *error) {
   const char *words[FARO_RELEASES_MAX];
@@ -335,12 +343,10 @@ static faro_status read_trust(const faro_json *json, uint32_t object, faro_trust
 static faro_status read_learner(const faro_json *json, faro_campaign *c, uint64_t *dimension,
                                 faro_error *error) {
   static const char *const keys[] = {"kind", "dimension", "arms", "failure", "optimism"};
-  static const char *const kinds[] = {"linucb"};
   uint32_t in = 0;
-  size_t kind = 0;
   faro_status status = faro_json_inside(json, 0, "learner", FARO_JSON_OBJECT, &in, error);
   if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_choice(json, in, "kind", kinds, 1, &kind, error);
+  if (status == FARO_OK) status = faro_json_text(json, in, "kind", c->learner, sizeof c->learner, error);
   if (status == FARO_OK)
     status = faro_json_count(json, in, "dimension", 1, FARO_WIRE_DIMENSION_MAX, dimension, error);
   if (status == FARO_OK) status = faro_json_count(json, in, "arms", 1, ARMS_MAX, &c->arms, error);
@@ -411,9 +417,9 @@ static faro_status read_shuffler(const faro_json *json, uint32_t in, faro_campai
   static const char *const keys[] = {"url", "key"};
   faro_status status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
   if (status == FARO_OK)
-    status = faro_json_text(json, in, "url", c->shuffler[index], sizeof c->shuffler[index], error);
+    status = faro_json_text(json, in, "url", c->shuffler[index].url, sizeof c->shuffler[index].url, error);
   if (status == FARO_OK)
-    status = faro_json_bytes(json, in, "key", c->shuffler_key[index], FARO_KEY_BYTES, error);
+    status = faro_json_bytes(json, in, "key", c->shuffler[index].key, FARO_KEY_BYTES, error);
   return status;
 }
 
@@ -451,23 +457,23 @@ static faro_status read_encoder(const faro_json *json, uint32_t in, faro_campaig
   return status;
 }
 
-/* As stated; faro_campaign_open compares. */
+/* Reads what is stated; faro_campaign_open compares it. */
 static faro_status read_encoding(const faro_json *json, faro_campaign *c, faro_error *error) {
   uint32_t in = 0;
   faro_status status = faro_json_inside(json, 0, "encoding", FARO_JSON_ARRAY, &in, error);
   if (status != FARO_OK) return status;
-  if (json->node[in].count != targets(c))
-    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %u)", targets(c),
+  if (json->node[in].count != faro_campaign_targets(c))
+    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %u)", faro_campaign_targets(c),
                      json->node[in].count);
   uint32_t child = in + 1;
-  for (size_t i = 0; status == FARO_OK && i < targets(c); i++, child = json->node[child].next)
+  for (size_t i = 0; status == FARO_OK && i < faro_campaign_targets(c); i++, child = json->node[child].next)
     status = read_encoder(json, child, c, i, error);
   return status;
 }
 
 static faro_status compare_encoding(const faro_campaign *own, const faro_campaign *stated,
                                     faro_error *error) {
-  for (size_t i = 0; i < targets(own); i++)
+  for (size_t i = 0; i < faro_campaign_targets(own); i++)
     if (own->task[i].size != stated->task[i].size || own->task[i].grid != stated->task[i].grid ||
         own->task[i].bits != stated->task[i].bits || own->most[i] != stated->most[i])
       return faro_fail(error, FARO_INVALID,
@@ -496,8 +502,8 @@ static faro_status read_campaign(const faro_json *json, faro_campaign *c, faro_e
   return status;
 }
 
-/* Epsilon and delta may be stated larger than they are. To whom and for what they are promised may not be put otherwise:
- * clients decide by it what they keep to themselves. */
+/* Epsilon and delta may be stated larger than they are. Trust, level and contributions must be
+ * exact: clients decide by them what they send. */
 static faro_status compare_claims(const faro_claim *own, const faro_claim *stated, faro_error *error) {
   if (own->trust != stated->trust)
     return faro_fail(error, FARO_INVALID, "trust of the claim must be %s, that of the release (got %s)",
@@ -518,7 +524,7 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
   faro_claim own = {0};
   faro_status status = faro_document_open(word, text, length, signer, made.digest, &json, error);
   if (status == FARO_OK) status = read_campaign(&json, &made, error);
-  faro_json_release(&json);
+  faro_json_clear(&json);
   const faro_campaign stated = made;
   if (status == FARO_OK) status = account(&made, &own, error);
   if (status == FARO_OK) status = compare_claims(&own, &made.claim, error);

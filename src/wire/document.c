@@ -8,7 +8,7 @@
 
 enum { SIGNATURE_DIGITS = 2 * FARO_SIGNATURE_BYTES };
 
-/* word "\n" json, in memory of its own: what is signed. */
+/* The bytes that are signed: word "\n" json. */
 static unsigned char *signed_bytes(const char *word, const char *json, size_t length, size_t *size,
                                    faro_error *error) {
   const size_t head = strlen(word) + 1;
@@ -52,9 +52,9 @@ faro_status faro_document_sign(const char *word, faro_text *json, const faro_sig
     status = faro_fail(error, FARO_INVALID,
                        "the document would be too large: at most %d bytes are allowed (got %zu)",
                        FARO_DOCUMENT_MAX, out.length);
-  faro_text_release(json);
+  faro_text_clear(json);
   if (status != FARO_OK) {
-    faro_text_release(&out);
+    faro_text_clear(&out);
     return status;
   }
   *text = out.data;
@@ -62,7 +62,7 @@ faro_status faro_document_sign(const char *word, faro_text *json, const faro_sig
   return FARO_OK;
 }
 
-/* Splits the line off: its signature, and where the JSON begins. */
+/* Splits off the first line: gives the signature and the start of the JSON. */
 static faro_status read_line(const char *word, const char *text, size_t length, unsigned char *signature,
                              size_t *begin, faro_error *error) {
   const size_t head = strlen(word);

@@ -1,4 +1,4 @@
-/* frame: reports and batches as bytes; wire.h draws them. */
+/* frame: reports and batches as bytes. wire.h describes their layout. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,11 +6,14 @@
 #include "base/abort.h"
 #include "wire/wire.h"
 
-enum { MAGIC = 4, TAG = 16 }; /* bytes of a head: its kind, and the first ones of the digest */
+/* Bytes of a head: its kind, and the first bytes of the campaign's digest. */
+enum { MAGIC = 4, TAG = 16, TAG_AT = FARO_REPORT_CAMPAIGN_AT };
+/* Offsets in the head of a report, and in that of a batch. */
+enum { VERSION_AT = 20, SEQUENCE_AT = 28, SHUFFLER_AT = 36, TOKEN_AT = 40 };
+enum { BATCH_SHUFFLER_AT = 20, BATCH_NUMBER_AT = 24, BATCH_COUNT_AT = 32 };
 static const char report_magic[MAGIC] = {'F', 'R', 'R', '1'};
 static const char batch_magic[MAGIC] = {'F', 'R', 'B', '1'};
-static const char notice_magic[MAGIC] = {'F', 'R', 'H',
-                                         '1'}; /* of what is signed before a batch; never sent */
+static const char notice_magic[MAGIC] = {'F', 'R', 'H', '1'}; /* signed before a batch, never sent */
 
 static size_t entry_count(const faro_campaign *c) { return c->contribution.length; }
 static size_t sealed_size(const faro_campaign *c) { return FARO_DIGEST_BYTES + 8 * entry_count(c); }
@@ -23,9 +26,6 @@ static size_t body_size(const faro_campaign *c) {
 size_t faro_wire_report_entries(const faro_campaign *campaign) { return entry_count(campaign); }
 size_t faro_wire_report_size(const faro_campaign *campaign) { return FARO_REPORT_HEAD + body_size(campaign); }
 
-/* Where reports go: to so many, the analyzer itself being one. */
-static size_t targets(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
-
 static bool allowed(const faro_campaign *c, size_t shuffler, int64_t number) {
   return number >= c->least[shuffler] && number <= c->most[shuffler];
 }
@@ -36,30 +36,52 @@ static bool in_range(const faro_campaign *c, size_t shuffler, const uint64_t *nu
   return true;
 }
 
-/* Seals without keeping what was sealed. Nothing goes in that tells one client's box from another's: what opens it sees
- * them shuffled, and a policy's version would say who may have sent it. */
+/* Seals in place, so no copy of the message stays. The box contains nothing that tells clients
+ * apart: the analyzer gets the boxes shuffled, and the version of a policy would narrow down who
+ * sent it. */
 static faro_status seal(const faro_campaign *c, const uint64_t *numbers, unsigned char *body,
                         faro_error *error) {
   const size_t size = sealed_size(c);
-  unsigned char *plain = body + FARO_SEAL_BYTES; /* crypto_box_easy, which does the work, may work in place */
+  unsigned char *plain = body + FARO_SEAL_BYTES; /* crypto_box_easy can work in place */
   memcpy(plain, c->digest, FARO_DIGEST_BYTES);
   for (size_t i = 0; i < entry_count(c); i++) faro_store64(plain + FARO_DIGEST_BYTES + 8 * i, numbers[i]);
   if (crypto_box_seal(body, plain, size, c->seal) == 0) return FARO_OK;
   sodium_memzero(body, size + FARO_SEAL_BYTES);
-  return faro_fail(error, FARO_SYSTEM,
-                   "libsodium cannot seal"); /* a campaign with a bad key was refused before */
+  return faro_fail(error, FARO_SYSTEM, "libsodium cannot seal"); /* bad keys were refused before */
+}
+
+void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
+                              const unsigned char token[static FARO_TOKEN_BYTES]) {
+  faro_store64(report + VERSION_AT, version);
+  faro_store64(report + SEQUENCE_AT, sequence);
+  memcpy(report + TOKEN_AT, token, FARO_TOKEN_BYTES);
+}
+
+faro_wire_report faro_wire_report_head(const unsigned char *report) {
+  faro_wire_report head = {.version = faro_load64(report + VERSION_AT),
+                           .sequence = faro_load64(report + SEQUENCE_AT),
+                           .shuffler = faro_load32(report + SHUFFLER_AT),
+                           .body = report + FARO_REPORT_HEAD};
+  memcpy(head.token, report + TOKEN_AT, FARO_TOKEN_BYTES);
+  return head;
+}
+
+static bool has_tag(const faro_campaign *c, const unsigned char *head) {
+  return memcmp(head + TAG_AT, c->digest, TAG) == 0;
+}
+
+bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report) {
+  return has_tag(campaign, report);
 }
 
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out, faro_error *error) {
-  FARO_INVARIANT(report->shuffler < targets(campaign));
+  FARO_INVARIANT(report->shuffler < faro_campaign_targets(campaign));
   FARO_INVARIANT(in_range(campaign, report->shuffler, numbers));
   memcpy(out, report_magic, MAGIC);
-  memcpy(out + MAGIC, campaign->digest, TAG);
-  faro_store64(out + 20, report->version);
-  faro_store64(out + 28, report->sequence);
-  faro_store32(out + 36, report->shuffler);
-  memcpy(out + 40, report->token, FARO_TOKEN_BYTES);
+  memcpy(out + TAG_AT, campaign->digest, TAG);
+  faro_wire_report_restamp(out, report->version, report->sequence, report->token);
+  faro_store32(out + SHUFFLER_AT, report->shuffler);
   if (!counts(campaign)) return seal(campaign, numbers, out + FARO_REPORT_HEAD, error);
   for (size_t i = 0; i < entry_count(campaign); i++)
     faro_store32(out + FARO_REPORT_HEAD + 4 * i, (uint32_t)numbers[i]);
@@ -70,8 +92,7 @@ static faro_status check_head(const faro_campaign *c, const char *magic, const c
                               const unsigned char *bytes, faro_error *error) {
   if (memcmp(bytes, magic, MAGIC) != 0)
     return faro_fail(error, FARO_INVALID, "%s must begin with %.4s", what, magic);
-  if (memcmp(bytes + MAGIC, c->digest, TAG) != 0)
-    return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
+  if (!has_tag(c, bytes)) return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
   return FARO_OK;
 }
 
@@ -82,16 +103,12 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
     return faro_fail(error, FARO_INVALID, "a report must have %zu bytes (got %zu)", size, length);
   const faro_status status = check_head(campaign, report_magic, "a report", bytes, error);
   if (status != FARO_OK) return status;
-  faro_wire_report read = {.version = faro_load64(bytes + 20),
-                           .sequence = faro_load64(bytes + 28),
-                           .shuffler = faro_load32(bytes + 36),
-                           .body = bytes + FARO_REPORT_HEAD};
-  memcpy(read.token, bytes + 40, FARO_TOKEN_BYTES);
+  const faro_wire_report read = faro_wire_report_head(bytes);
   if (read.version < 1 || read.sequence < 1 || read.version > INT64_MAX || read.sequence > INT64_MAX)
     return faro_fail(error, FARO_INVALID, "version and sequence number of a report must be 1 .. 2^63 - 1");
-  if (read.shuffler >= targets(campaign))
+  if (read.shuffler >= faro_campaign_targets(campaign))
     return faro_fail(error, FARO_INVALID, "shuffler of a report must be below %zu (got %lu)",
-                     targets(campaign), (unsigned long)read.shuffler);
+                     faro_campaign_targets(campaign), (unsigned long)read.shuffler);
   if (counts(campaign))
     for (size_t i = 0; i < entry_count(campaign); i++)
       if (!allowed(campaign, read.shuffler, faro_load32(read.body + 4 * i)))
@@ -111,8 +128,7 @@ static faro_status read_sealed(const faro_campaign *c, const unsigned char *plai
     const int64_t number = (int64_t)faro_load64(entry + 8 * i);
     if (!allowed(c, 0, number))
       return faro_fail(error, FARO_INVALID, "entry %zu of a sealed report must be %lld .. %lld", i,
-                       (long long)c->least[0],
-                       (long long)c->most[0]); /* not which one it was: it is somebody's */
+                       (long long)c->least[0], (long long)c->most[0]); /* the value itself is private */
   }
   for (size_t i = 0; i < entry_count(c); i++) numbers[i] = (int64_t)faro_load64(entry + 8 * i);
   return FARO_OK;
@@ -145,10 +161,10 @@ size_t faro_batch_size(const faro_campaign *campaign, uint64_t count) {
 
 static void put_head(const faro_campaign *c, const faro_batch *batch, unsigned char *out) {
   memcpy(out, batch_magic, MAGIC);
-  memcpy(out + MAGIC, c->digest, TAG);
-  faro_store32(out + 20, batch->shuffler);
-  faro_store64(out + 24, batch->number);
-  faro_store64(out + 32, batch->count);
+  memcpy(out + TAG_AT, c->digest, TAG);
+  faro_store32(out + BATCH_SHUFFLER_AT, batch->shuffler);
+  faro_store64(out + BATCH_NUMBER_AT, batch->number);
+  faro_store64(out + BATCH_COUNT_AT, batch->count);
 }
 
 void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
@@ -159,7 +175,7 @@ void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, co
   crypto_sign_detached(out + size, NULL, out, size, key->secret);
 }
 
-/* Whether the campaign's shuffler could have sent it. */
+/* Whether a shuffler of the campaign could have sent it. */
 static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
   if (batch->shuffler >= c->shufflers)
     return faro_fail(error, FARO_INVALID, "shuffler of a batch must be below %zu (got %lu)", c->shufflers,
@@ -180,7 +196,7 @@ static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, 
 static faro_status check_totals(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
   const uint64_t least = batch->count * (uint64_t)c->least[batch->shuffler];
   const uint64_t most =
-      batch->count * (uint64_t)c->most[batch->shuffler]; /* below 2^62: the release saw to it */
+      batch->count * (uint64_t)c->most[batch->shuffler]; /* below 2^62, as the release ensures */
   for (size_t i = 0; i < entry_count(c); i++)
     if (faro_load64(batch->body + 8 * i) < least || faro_load64(batch->body + 8 * i) > most)
       return faro_fail(error, FARO_INVALID, "total %zu of a batch must be %llu .. %llu", i,
@@ -188,14 +204,14 @@ static faro_status check_totals(const faro_campaign *c, const faro_batch *batch,
   return FARO_OK;
 }
 
-/* Of FARO_BATCH_HEAD bytes; the body is left to the caller. */
+/* Reads FARO_BATCH_HEAD bytes; the caller sets the body. */
 static faro_status read_head(const faro_campaign *c, const unsigned char *bytes, faro_batch *batch,
                              faro_error *error) {
   const faro_status status = check_head(c, batch_magic, "a batch", bytes, error);
   if (status != FARO_OK) return status;
-  *batch = (faro_batch){.shuffler = faro_load32(bytes + 20),
-                        .number = faro_load64(bytes + 24),
-                        .count = faro_load64(bytes + 32)};
+  *batch = (faro_batch){.shuffler = faro_load32(bytes + BATCH_SHUFFLER_AT),
+                        .number = faro_load64(bytes + BATCH_NUMBER_AT),
+                        .count = faro_load64(bytes + BATCH_COUNT_AT)};
   return check_batch(c, batch, error);
 }
 
@@ -212,7 +228,7 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
   if (length != size)
     return faro_fail(error, FARO_INVALID, "a batch must have %zu bytes (got %zu)", size, length);
   if (crypto_sign_verify_detached(bytes + size - FARO_SIGNATURE_BYTES, bytes, size - FARO_SIGNATURE_BYTES,
-                                  campaign->shuffler_key[read.shuffler]) != 0)
+                                  campaign->shuffler[read.shuffler].key) != 0)
     return faro_fail(error, FARO_INVALID, "the signature of a batch is not that of shuffler %lu",
                      (unsigned long)read.shuffler);
   if (counts(campaign)) status = check_totals(campaign, &read, error);
@@ -220,7 +236,7 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
   return status;
 }
 
-/* Before a batch. */
+/* Notices. */
 
 static void signed_part(const unsigned char *head, unsigned char out[static FARO_BATCH_HEAD]) {
   memcpy(out, head, FARO_BATCH_HEAD);
@@ -249,7 +265,7 @@ faro_status faro_notice_read(const faro_campaign *campaign, const char *text, si
   if (status != FARO_OK) return status;
   signed_part(bytes, part);
   if (crypto_sign_verify_detached(bytes + FARO_BATCH_HEAD, part, sizeof part,
-                                  campaign->shuffler_key[read.shuffler]) != 0)
+                                  campaign->shuffler[read.shuffler].key) != 0)
     return faro_fail(error, FARO_INVALID, "the signature of the notice is not that of shuffler %lu",
                      (unsigned long)read.shuffler);
   *batch = read;

@@ -11,7 +11,7 @@
 
 typedef struct reader {
   faro_json *json;
-  char *start, *at, *end; /* of the copy */
+  char *start, *at, *end; /* in the copy of the text */
   uint32_t open[FARO_JSON_DEPTH];
   unsigned depth;
   faro_error *error;
@@ -27,9 +27,10 @@ static void skip_blanks(reader *r) {
 
 static char peek(const reader *r) { return r->at < r->end ? *r->at : '\0'; }
 
-/* Strings, decoded in place: an escape is never shorter than what it stands for. */
+/* Strings are decoded in place: an escape is never shorter than what it stands for. */
 
-/* Bytes of the UTF-8 sequence at `s`; 0 when it is none: cut off, overlong, a surrogate, beyond U+10FFFF. */
+/* Length of the UTF-8 sequence at `s`; 0 if it is invalid: cut off, overlong, a surrogate, beyond
+ * U+10FFFF. */
 static size_t utf8_length(const unsigned char *s, size_t left) {
   const unsigned char c = s[0];
   const size_t length = c < 0x80                 ? 1
@@ -65,7 +66,7 @@ static char *put_utf8(char *to, uint32_t point) {
   return to;
 }
 
-/* Four hexadecimal digits, after "\u". */
+/* Reads four hexadecimal digits after "\u". */
 static bool read_unit(reader *r, uint32_t *unit) {
   if (r->end - r->at < 4) return false;
   *unit = 0;
@@ -192,7 +193,7 @@ static faro_status grow(reader *r) {
   return FARO_OK;
 }
 
-/* The key of a member, and its colon. */
+/* Reads the key of a member and its colon. */
 static faro_status read_key(reader *r, const char **key) {
   const faro_json_node *object = &r->json->node[r->open[r->depth - 1]];
   faro_status status = read_string(r, key);
@@ -216,7 +217,7 @@ static faro_status begin(reader *r, faro_json_node *node, faro_json_type type) {
   return FARO_OK;
 }
 
-/* A value; of an object or array only that it begins. */
+/* Reads a value, or the start of an object or array. */
 static faro_status read_value(reader *r) {
   skip_blanks(r);
   const char *key = NULL;
@@ -238,7 +239,7 @@ static faro_status read_value(reader *r) {
   return read_string(r, &node->text);
 }
 
-/* What ends with the last value, until the next one is due. */
+/* Reads what may follow a value, up to the start of the next one. */
 static faro_status read_after(reader *r) {
   while (r->depth > 0) {
     skip_blanks(r);
@@ -250,7 +251,7 @@ static faro_status read_after(reader *r) {
       r->at++;
       continue;
     }
-    if (node->count == 0) return FARO_OK; /* just begun */
+    if (node->count == 0) return FARO_OK; /* still empty */
     if (c != ',')
       return bad(r, r->at == r->end ? "the text ends before the document does"
                                     : "a comma or the end must follow a value");
@@ -277,17 +278,17 @@ faro_status faro_json_parse(faro_json *json, const char *text, size_t length, si
   skip_blanks(&r);
   if (status == FARO_OK && r.at < r.end) status = bad(&r, "nothing may follow the document");
   if (status == FARO_OK) *json = made;
-  else faro_json_release(&made);
+  else faro_json_clear(&made);
   return status;
 }
 
-void faro_json_release(faro_json *json) {
+void faro_json_clear(faro_json *json) {
   free(json->copy);
   free(json->node);
   *json = (faro_json){0};
 }
 
-/* Reading a schema. */
+/* Checking against a schema. */
 
 const char *faro_json_shape(faro_json_type type) {
   static const char *const shape[] = {"null",     "false",    "true",     "a number",
@@ -295,7 +296,7 @@ const char *faro_json_shape(faro_json_type type) {
   return shape[type];
 }
 
-/* "release.epsilon", with nothing in it that a terminal would obey. */
+/* The path of a key, like "release.epsilon", in printable characters. */
 enum { NAME_SIZE = 96 };
 static const char *name_of(const faro_json *json, uint32_t object, const char *key,
                            char out[static NAME_SIZE]) {
@@ -315,7 +316,7 @@ static faro_status expect_shape(const faro_json *json, uint32_t object, const ch
                    faro_json_shape(type), faro_json_shape(got));
 }
 
-/* 0 where there is none. */
+/* 0 if there is none. */
 static uint32_t find(const faro_json *json, uint32_t object, const char *key) {
   uint32_t child = object + 1;
   for (uint32_t i = 0; i < json->node[object].count; i++, child = json->node[child].next)

@@ -1,39 +1,42 @@
-/* wire: what travels between client, shuffler and analyzer, to the byte. docs/protocol.md says the same in words.
+/* wire: the bytes that client, shuffler and analyzer exchange. docs/protocol.md describes the same
+ * in words.
  *
  * Documents (campaign, policy) are text: one line with the kind and a signature, then JSON.
  *
  *   faro-campaign-1 <128 hexadecimal digits: Ed25519>\n{...}
  *
- * The signature covers the line's first word, "\n" and the JSON, byte by byte; what is signed is what is sent, so nothing
- * needs a canonical form. A document's digest is BLAKE2b-256 of the same bytes.
+ * The signature covers the first word, "\n" and the JSON, byte by byte. What is signed is what is
+ * sent, so no canonical form is needed. The digest of a document is BLAKE2b-256 of the same bytes.
  *
- * Messages (reports, batches) are binary, of a size that the campaign fixes; numbers are little-endian. */
+ * Messages (reports, batches) are binary, with sizes that the campaign determines. Numbers are
+ * little-endian. */
 #ifndef FARO_WIRE_WIRE_H
 #define FARO_WIRE_WIRE_H
 
 #include <faro/message.h>
+#include <faro/policy.h>
 
 #include "wire/bytes.h"
 
 enum {
-  FARO_KEY_BYTES = 32, /* public keys: Ed25519 and X25519; secret X25519 */
+  FARO_KEY_BYTES = 32, /* public keys (Ed25519, X25519) and secret X25519 keys */
   FARO_SECRET_BYTES = 64,
   FARO_SIGNATURE_BYTES = 64,
   FARO_DIGEST_BYTES = 32,
   FARO_TOKEN_BYTES = 32,
-  FARO_HASH_BYTES = 16, /* of a token: what a shuffler keeps */
+  FARO_HASH_BYTES = 16, /* hash of a token, as a shuffler keeps it */
   FARO_SEAL_BYTES = 48, /* what a sealed box adds */
   FARO_URL_MAX = 255,
   FARO_ID_MAX = 63,
   FARO_NONCE_BYTES = 16,
   FARO_SHUFFLERS_MAX = 20,
-  FARO_WIRE_DIMENSION_MAX = 256, /* a policy fits in a document */
+  FARO_WIRE_DIMENSION_MAX = 256, /* so that a policy fits into a document */
   FARO_DOCUMENT_MAX = 1 << 20,
-  FARO_ENTRY_BITS_MAX = 100000000, /* of an entry of a report, over all its parts */
-  FARO_BATCH_MAX = 256 << 20       /* bytes of the bodies of a batch: it travels in one piece */
+  FARO_ENTRY_BITS_MAX = 100000000, /* bits of an entry of a report, in all parts together */
+  FARO_BATCH_MAX = 256 << 20       /* bytes of all bodies in a batch: it is sent in one piece */
 };
 
-/* Keys are made by `faro keys`; a file holds one line, "faro-sign-secret-1 <hex>" and so on. */
+/* `faro keys` makes keys. A file holds one line, like "faro-sign-secret-1 <hex>". */
 typedef struct faro_sign_key {
   unsigned char public_key[FARO_KEY_BYTES], secret[FARO_SECRET_BYTES];
 } faro_sign_key;
@@ -41,89 +44,99 @@ typedef struct faro_seal_key {
   unsigned char public_key[FARO_KEY_BYTES], secret[FARO_KEY_BYTES];
 } faro_seal_key;
 
-/* How reports of a campaign are made, mixed and read. */
+/* How the reports of a campaign are made, mixed and read. */
 typedef enum faro_wire_form {
-  FARO_WIRE_BITS,   /* numbers of ones, added up by the shuffler: shuffle-bits, concurrent-bits */
-  FARO_WIRE_SEALED, /* whole messages on a grid, sealed to the analyzer, permuted: shuffle-amplified */
-  FARO_WIRE_DIRECT /* whole messages to the analyzer itself: local, and central-tree without noise on the way */
+  FARO_WIRE_BITS,   /* counts of ones, which the shuffler adds up: shuffle-bits, concurrent-bits */
+  FARO_WIRE_SEALED, /* messages sealed to the analyzer; the shuffler permutes: shuffle-amplified */
+  FARO_WIRE_DIRECT  /* messages sent to the analyzer itself: the local and central releases */
 } faro_wire_form;
+
+typedef struct faro_campaign_shuffler {
+  char url[FARO_URL_MAX + 1];
+  unsigned char key[FARO_KEY_BYTES]; /* Ed25519 */
+} faro_campaign_shuffler;
 
 typedef struct faro_campaign {
   char id[FARO_ID_MAX + 1];
-  unsigned char nonce[FARO_NONCE_BYTES]; /* so that a campaign which is founded anew is another one */
+  unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different */
   const faro_release_kind *release;
-  faro_contribution contribution; /* moments: x of norm <= norm, y within [low, high] */
-  double centre;                  /* of rewards: y = reward - centre, clipped then */
-  faro_release_params
-      params;    /* epsilon, delta, horizon, batch, shufflers, level, contributions, honest; tight */
-  uint64_t arms; /* at most so many in a choice */
-  double failure, optimism;           /* of the learner, linucb */
-  faro_claim claim;                   /* as the analyzer states it */
+  faro_contribution contribution;     /* moments: x of norm <= norm, y within [low, high] */
+  double centre;                      /* of rewards: y = reward - centre, clipped afterwards */
+  faro_release_params params;         /* under calibration tight */
+  char learner[FARO_ID_MAX + 1];      /* its name; only the analyzer has to know it */
+  double failure, optimism;           /* the learner's */
+  uint64_t arms;                      /* at most, in a choice */
+  faro_claim claim;                   /* as stated by the analyzer */
   unsigned char seal[FARO_KEY_BYTES]; /* the analyzer's, X25519 */
   char analyzer[FARO_URL_MAX + 1];
-  size_t shufflers; /* processes; 0: reports go to the analyzer */
-  char shuffler[FARO_SHUFFLERS_MAX][FARO_URL_MAX + 1];
-  unsigned char shuffler_key[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES]; /* Ed25519 */
-  /* What follows from the above, set by open and write: */
-  unsigned char digest[FARO_DIGEST_BYTES];     /* of the document */
-  uint64_t batches;                            /* M, of `batch` reports each */
-  faro_shuffler_task task[FARO_SHUFFLERS_MAX]; /* size: reports in a batch of that shuffler */
-  int64_t least[FARO_SHUFFLERS_MAX],
-      most[FARO_SHUFFLERS_MAX]; /* of an entry in a report to it; [0] of DIRECT too */
+  size_t shufflers; /* number of processes; 0: reports go to the analyzer */
+  faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
+  /* What follows from the members above; set by open and write. */
+  unsigned char digest[FARO_DIGEST_BYTES];                     /* of the document */
+  uint64_t batches;                                            /* M; each has params.batch reports */
+  faro_shuffler_task task[FARO_SHUFFLERS_MAX];                 /* size: reports in a batch */
+  int64_t least[FARO_SHUFFLERS_MAX], most[FARO_SHUFFLERS_MAX]; /* range of an entry; DIRECT uses [0] */
 } faro_campaign;
 
-/* JSON of a campaign, signed; free() it. Chooses the batch where it is 0, takes the claim from faro's own accountant, and
- * sets what follows. */
+/* Writes a campaign as a signed document; free() it. Chooses the batch size if it is 0, computes
+ * the claim, and sets what follows. */
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) FARO_WARN_UNUSED;
-/* Verifies the signature, reads strictly (unknown, missing, repeated keys, wrong types and values out of range are refused
- * by name), and makes the release from the parameters: the claim must come out of faro's own accountant, not weaker than
- * stated. */
+/* Verifies the signature and reads the document strictly: unknown, missing and repeated keys, wrong
+ * types and values out of range are refused by name. Makes the release from the parameters: the
+ * claim of our own accountant must not be weaker than the stated one. */
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
-/* Whether a shuffler collects while batch `batch` (from 0) of the campaign is open: not beyond the horizon, and not when it
- * could not fill up within it. */
+/* How many parties get a part of each report: the shufflers, or the analyzer alone. */
+size_t faro_campaign_targets(const faro_campaign *campaign);
+/* Whether a shuffler collects reports while batch `batch` (from 0) of the campaign is open: not
+ * after the horizon, nor if it could not fill its batch within the horizon. */
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
 
-/* Whether it is http:// or https:// and names a host. */
+/* Whether a URL is http:// or https:// and names a host. */
 bool faro_url_whole(const char *url);
 
-/* Whether a token may be sent there: https, or http that does not leave this machine (127.0.0.1, [::1], localhost). A
- * campaign may state other addresses; whoever sends to them decides. */
+/* Whether a token is safe there: https, or http to this machine (127.0.0.1, [::1], localhost). A
+ * campaign may state other addresses; the sender decides whether to use them. */
 bool faro_url_local(const char *url);
 
-/* Version v is computed from the first v - 1 batches; version 1 from nothing. */
-typedef struct faro_wire_policy {
+/* A policy and the digest of its campaign. Version v is computed from the first v - 1 batches;
+ * version 1 from nothing. */
+typedef struct faro_policy_document {
   unsigned char campaign[FARO_DIGEST_BYTES];
-  uint64_t version;
-  size_t dimension;
-  double beta;
-  double *theta, *w; /* d and packed d (d+1)/2; of open: free() theta, w is behind it */
-} faro_wire_policy;
+  faro_policy policy;
+  double *numbers; /* theta and w, allocated by open */
+} faro_policy_document;
 
-faro_status faro_policy_write(const faro_wire_policy *policy, const faro_sign_key *key, char **text,
-                              size_t *length, faro_error *error) FARO_WARN_UNUSED;
-faro_status faro_policy_open(faro_wire_policy *policy, const char *text, size_t length,
-                             const unsigned char signer[static FARO_KEY_BYTES],
-                             faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_policy_document_write(const faro_policy *policy,
+                                       const unsigned char campaign[static FARO_DIGEST_BYTES],
+                                       const faro_sign_key *key, char **text, size_t *length,
+                                       faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_policy_document_open(faro_policy_document *document, const char *text, size_t length,
+                                      const unsigned char signer[static FARO_KEY_BYTES],
+                                      faro_error *error) FARO_WARN_UNUSED;
+void faro_policy_document_clear(faro_policy_document *document);
 
-/* A report, as one shuffler (or the analyzer) gets it:
+/* A report, as one shuffler or the analyzer receives it:
  *
  *    0  4  "FRR1"
- *    4 16  the first bytes of the campaign's digest
+ *    4 16  first bytes of the campaign's digest
  *   20  8  version of the policy that chose the action
- *   28  8  sequence number of the client, 1 .. 2^63 - 1, rising: what was sent is never accepted again
+ *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
  *   36  4  shuffler, from 0
  *   40 32  the client's token
  *   72  n  body
  *
- * Body, BITS: for each entry the number of ones, 4 bytes. SEALED: a sealed box (X25519, libsodium) of the campaign's whole
- * digest and the message's entries, 8 bytes each, two's complement. Nothing else: whoever opens it gets the boxes of a batch
- * shuffled, and must not be able to tell them apart; the version is for the shuffler alone. DIRECT: the same, sealed too,
- * so that whoever carries it learns nothing; the analyzer sees the head as well. */
-enum { FARO_REPORT_HEAD = 72 };
+ * The body:
+ *   BITS    the number of ones of each entry, 4 bytes
+ *   SEALED  a sealed box (X25519, libsodium) of the campaign's whole digest and the entries, 8 bytes
+ *           each, two's complement. It contains nothing else: the analyzer gets the boxes of a batch
+ *           shuffled and must not be able to tell them apart. The version is for the shuffler only.
+ *   DIRECT  the same, sealed so that nobody on the way learns anything; the analyzer sees the head
+ *           too */
+enum { FARO_REPORT_HEAD = 72, FARO_REPORT_CAMPAIGN_AT = 4 };
 
 typedef struct faro_wire_report {
   uint64_t version, sequence;
@@ -134,27 +147,37 @@ typedef struct faro_wire_report {
 
 size_t faro_wire_report_size(const faro_campaign *campaign); /* the same for all reports of a campaign */
 size_t faro_wire_report_entries(const faro_campaign *campaign);
-/* Head and body; `numbers` are one part of a message as faro_release_randomize makes it. */
+/* Writes head and body. `numbers` is one part of a message from faro_release_randomize. */
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out,
                                    faro_error *error) FARO_WARN_UNUSED;
-/* Checks magic, campaign and shuffler; of BITS also that no entry exceeds the campaign's bits. The body stays in place. */
+/* Checks magic, campaign and shuffler, and for BITS the range of every entry. report->body points
+ * into `bytes`. */
 faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                   faro_wire_report *report, faro_error *error) FARO_WARN_UNUSED;
-/* What the analyzer does with a SEALED or DIRECT body: opens it, checks digest and range. */
+/* Whether the head names this campaign; checks nothing else. `report` must have FARO_REPORT_HEAD
+ * bytes. */
+bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report);
+/* Reads the head without checks, for a report that this process has made. */
+faro_wire_report faro_wire_report_head(const unsigned char *report);
+/* Gives a report another sender, for a process that reports for many clients. The body does not
+ * change. */
+void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
+                              const unsigned char token[static FARO_TOKEN_BYTES]);
+/* Opens a SEALED or DIRECT body, as the analyzer does, and checks digest and range. */
 faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key,
                                     const unsigned char *body, int64_t *numbers,
                                     faro_error *error) FARO_WARN_UNUSED;
 
-/* A batch, as the analyzer gets it from a shuffler:
+/* A batch, as the analyzer receives it from a shuffler:
  *
  *    0  4  "FRB1"
- *    4 16  the first bytes of the campaign's digest
+ *    4 16  first bytes of the campaign's digest
  *   20  4  shuffler
- *   24  8  batch, from 0, of this shuffler
- *   32  8  reports in it
- *   40  n  BITS: for each entry the total of ones, 8 bytes. SEALED: the bodies, permuted
- *    . 64  Ed25519 of the shuffler, over all before */
+ *   24  8  number of the batch of this shuffler, from 0
+ *   32  8  number of reports in it
+ *   40  n  BITS: the total of ones of each entry, 8 bytes. SEALED: the bodies, permuted
+ *    . 64  Ed25519 signature of the shuffler, over everything before */
 enum { FARO_BATCH_HEAD = 40 };
 
 typedef struct faro_batch {
@@ -169,23 +192,24 @@ void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, co
 faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                             faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 
-/* What a shuffler says before a batch, in the header Faro-Batch of the request, so that the bytes of nobody else are taken:
- * the hexadecimal digits of
+/* A notice announces a batch, in the header Faro-Batch of the request, so that the analyzer reads
+ * batches of its shufflers only. It is the hexadecimal digits of
  *
- *    0 40  the batch's head
- *   40 64  Ed25519 of the shuffler, over "FRH1" and bytes 4 .. 39 of the head
+ *    0 40  the head of the batch
+ *   40 64  Ed25519 signature of the shuffler, over "FRH1" and bytes 4 .. 39 of the head
  *
- * No batch begins with FRH1: this is never the signature of one, nor the other way round. */
+ * No batch begins with FRH1, so a notice's signature is never valid for a batch, nor a batch's for
+ * a notice. */
 enum { FARO_NOTICE_DIGITS = 2 * (FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES) };
 
-/* With a zero byte. The body is not looked at, here and there. */
+/* Writes a terminated string. The body of the batch is not used. */
 void faro_notice_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
                        char out[static FARO_NOTICE_DIGITS + 1]);
 faro_status faro_notice_read(const faro_campaign *campaign, const char *text, size_t length,
                              faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 
-/* Keys, and files of them. A file has one line: its kind, a blank, hexadecimal digits. Secrets have mode 600 and are refused
- * when others may read them; a file that is there already is never overwritten. */
+/* Keys and their files. A file has one line: the kind, a blank, hexadecimal digits. Secrets have
+ * mode 600 and are refused if others may read them. An existing file is never overwritten. */
 #define FARO_SIGN_SECRET "faro-sign-secret-1" /* FARO_SECRET_BYTES */
 #define FARO_SIGN_PUBLIC "faro-sign-public-1"
 #define FARO_SEAL_SECRET "faro-seal-secret-1"
@@ -199,16 +223,16 @@ faro_status faro_key_load(const char *path, const char *kind, unsigned char *byt
                           faro_error *error) FARO_WARN_UNUSED;
 /* Overwrites a secret that is no longer needed. */
 void faro_key_wipe(void *key, size_t size);
-/* Both halves, from the file of the secret one. */
+/* Loads both halves from the file of the secret key. */
 faro_status faro_sign_key_load(const char *path, faro_sign_key *key, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_seal_key_load(const char *path, faro_seal_key *key, faro_error *error) FARO_WARN_UNUSED;
-/* The first 8 bytes of BLAKE2b-256 of a public key, as people compare them. */
+/* The first 8 bytes of BLAKE2b-256 of a public key, for people to compare. */
 enum { FARO_FINGERPRINT_SIZE = 24 };
 const char *faro_fingerprint(const unsigned char key[static FARO_KEY_BYTES],
                              char out[static FARO_FINGERPRINT_SIZE]);
 
-/* Tokens, and their hashes (BLAKE2b-128), one a line in hexadecimal digits. Hashes are loaded sorted, each once, however the
- * file has them. free() what was loaded. */
+/* Tokens and their hashes (BLAKE2b-128), one per line in hexadecimal digits. Hashes are loaded
+ * sorted and without repetitions. free() what was loaded. */
 void faro_token_hash(const unsigned char token[static FARO_TOKEN_BYTES],
                      unsigned char hash[static FARO_HASH_BYTES]);
 faro_status faro_tokens_make(const char *tokens, const char *hashes, size_t count,

@@ -31,7 +31,7 @@ teardown() { faro_teardown; }
     ASAN_OPTIONS=detect_leaks=0 run --separate-stderr strace -o "$T/trace" -e trace=fsync -e inject=fsync:error=EIO:when=3 \
       "$FARO" keys $what --out "$T/c"
     [ "$status" -eq 4 ]
-    has "$stderr" "its folder cannot be flushed"
+    has "$stderr" "cannot flush its folder"
     [ -z "$(ls "$T" | grep '^c\.')" ]
   done
 }
@@ -41,7 +41,7 @@ teardown() { faro_teardown; }
   local before
   before=$(cat "$T/a.secret")
   faro 3 keys sign --out "$T/a"
-  has "$stderr" "a.secret is there already, and is not overwritten"
+  has "$stderr" "a.secret exists already and is not overwritten"
   [ "$(cat "$T/a.secret")" = "$before" ]
   touch "$T/b.public"
   faro 3 keys seal --out "$T/b"
@@ -76,10 +76,10 @@ teardown() { faro_teardown; }
   [ "$output" = "$third" ]
   chmod 644 "$T/stolen"
   faro 3 keys show "$T/stolen"
-  has "$stderr" "must not be open to others: chmod 600 (mode is 644)"
+  has "$stderr" "must not be readable by others: chmod 600 (mode is 644)"
   not grep -q "$(cut -c 1-32 "$T/stolen")" <<<"$stderr"
   faro 3 keys show "$T/c.hashes"
-  has "$stderr" "is no file of a key or of tokens"
+  has "$stderr" "is not a file of a key or of tokens"
   chmod 600 "$T/c.tokens" && echo more >>"$T/c.tokens"
   faro 3 keys show "$T/c.tokens"
   has "$stderr" "must have lines of 64 hexadecimal digits"
@@ -89,14 +89,14 @@ teardown() { faro_teardown; }
   faro 0 keys sign --out "$T/a"
   chmod 644 "$T/a.secret"
   faro 3 keys show "$T/a.secret"
-  has "$stderr" "must not be open to others: chmod 600 (mode is 644)"
+  has "$stderr" "must not be readable by others: chmod 600 (mode is 644)"
   chmod 600 "$T/a.secret"
   sed -i 's/.$/g/' "$T/a.secret"
   faro 3 keys show "$T/a.secret"
   has "$stderr" "hexadecimal digits"
   echo hello >"$T/text"
   faro 3 keys show "$T/text"
-  has "$stderr" "is no file of a key"
+  has "$stderr" "is not a file of a key"
   faro 3 keys show "$T/missing"
   has "$stderr" "missing: cannot be read: No such file or directory"
 }

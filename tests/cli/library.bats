@@ -12,11 +12,11 @@ program='#include <faro/client.h>
 #include <stdio.h>
 int main() {
   const unsigned char key[32] = {0};
-  faro_client_settings settings = {};
-  settings.signer = key, settings.token = key, settings.epsilon = 1, settings.trust = "shuffle";
+  faro_client_params params = {};
+  params.signer = key, params.token = key, params.epsilon = 1, params.trust = "shuffle";
   faro_client *client = nullptr;
   faro_error error = {};
-  if (faro_client_open(&client, &settings, &error) != FARO_OK) return 1;
+  if (faro_client_open(&client, &params, &error) != FARO_OK) return 1;
   if (faro_client_campaign(client, "nonsense", 8, &error) != FARO_INVALID) return 2;
   std::puts(error.message);
   faro_client_close(client);

@@ -102,11 +102,11 @@ version() {
 @test "service: the walk of the guide" {
   campaign
   faro 0 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$output" "contributions: at most 2 reports of a client, no two in a batch"
-  has "$output" "honest: the noise counts on 2 of the 2 reports of a batch"
+  has "$output" "contributions: at most 2 reports per client, at most one in each batch"
+  has "$output" "honest: the claim counts on the noise of 2 of the 2 reports in a batch"
   has "$output" "noise: standard deviation "
-  has "$output" "in an entry of a batch's sum, to which a report adds at most 1"
-  has "$output" "influence: a client that lies moves an entry by at most "
+  has "$output" "in each entry of a batch's sum; a report adds at most 1"
+  has "$output" "influence: a client that lies changes an entry by at most "
   has "$output" "report: 92 bytes; "
   faro 0 shuffler --check-config --config "$T/shuffler.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
@@ -150,10 +150,10 @@ version() {
   faro 0 ledger explain --json --database "$T/analyzer.db"
   has "$output" '"delta":0.001,'
   faro 3 ledger explain --database "$T/shuffler.db"
-  has "$stderr" "shuffler.db is no database of an analyzer"
+  has "$stderr" "shuffler.db is not a database of an analyzer"
   faro 3 ledger explain --database "$T/1.yaml"
   faro 3 ledger explain --database "$T"
-  has "$stderr" "$T is a folder"
+  has "$stderr" "$T must be a plain file, not a folder"
   faro 3 ledger explain --url https://
   has "$stderr" "--url must be https:// or http:// and a host (got https://)"
   faro 2 ledger explain --url "$analyzer_url" --database "$T/analyzer.db"
@@ -206,14 +206,14 @@ shuffler_refused() {
 @test "settings: a shuffler refuses files of others before it has a campaign, and leaves nothing beside them" {
   campaign
   echo "not a database" >"$T/notes"
-  shuffler_refused "s|^state: .*|state: $T/notes|" "notes is no database of those who collect reports"
+  shuffler_refused "s|^state: .*|state: $T/notes|" "notes is not a database of a role that collects reports"
   gone "$T/notes.lock" && gone "$T/notes.campaign"
   role analyzer analyzer "$T/analyzer.yaml"
-  shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is no database of those who collect reports"
+  shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is not a database of a role that collects reports"
   gone "$T/analyzer.db.campaign"
-  shuffler_refused "s|^state: .*|state: $T|" "$T is a folder"
-  shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be made in $T/nowhere: No such file"
-  shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must hold certificates in PEM"
+  shuffler_refused "s|^state: .*|state: $T|" "$T must be a plain file, not a folder"
+  shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be created in $T/nowhere: No such file"
+  shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must contain certificates in PEM"
   shuffler_refused "s|^analyzer: .*|analyzer: https://|" "analyzer must be https:// or http:// and a host (got https://)"
   : >"$T/empty" # becomes a state
   sed "s|^state: .*|state: $T/empty|" "$T/shuffler.yaml" >"$T/bad.yaml"
@@ -224,9 +224,9 @@ shuffler_refused() {
   campaign
   echo "no certificate" >"$T/notes"
   faro 3 client --config "$T/1.yaml" --authority "$T/notes" --check-config
-  has "$stderr" "authority $T/notes must hold certificates in PEM"
+  has "$stderr" "authority $T/notes must contain certificates in PEM"
   faro 3 client --config "$T/1.yaml" --state "$T/nowhere/state" --check-config
-  has "$stderr" "state cannot be made in $T/nowhere: No such file"
+  has "$stderr" "state cannot be created in $T/nowhere: No such file"
   faro 0 client --config "$T/1.yaml" --state "$T/nowhere/state" --show --check-config
   faro 3 client --config "$T/1.yaml" --analyzer https:// --check-config
   has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
@@ -243,10 +243,10 @@ shuffler_refused() {
   has "$stderr" "holds a public signing key, and a secret signing one is needed"
   sed "s|^database: .*|database: $T/nowhere/analyzer.db|" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" "database cannot be made in $T/nowhere"
+  has "$stderr" "database cannot be created in $T/nowhere"
   sed "s|^database: .*|database: $T|" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" "$T is a folder, and a database is a file"
+  has "$stderr" "$T must be a plain file, not a folder"
   sed "/^campaign:/,/^  contributions/d" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "analyzer.yaml: the section campaign is missing"
@@ -273,7 +273,7 @@ shuffler_refused() {
   faro 3 shuffler --check-config --config "$T/shuffler.yaml"
   has "$stderr" "no shuffler of campaign walk has this key"
   faro 3 ledger explain --url "$url" # the shuffler's
-  has "$stderr" "is it the analyzer's address"
+  has "$stderr" "--url must be the address of an analyzer"
   rm "$T/1.token"
   faro 3 client --config "$T/1.yaml" --check-config
   has "$stderr" "1.token"
@@ -317,7 +317,7 @@ shuffler_refused() {
   has "$stderr" "signature"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1,0;0,1\n0.5\n')"
   [ "$status" -eq 0 ]
-  has "$stderr" "bytes would go to"
+  has "$stderr" "would send"
   gone "$T/1.state"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0 0; 0 1"
   [ "$status" -eq 3 ]
@@ -326,7 +326,7 @@ shuffler_refused() {
   has "$stderr" "line 1: arm 1 must have 2 features (got 1)"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0; 0 1; 1 0; 0 1"
   [ "$status" -eq 3 ]
-  has "$stderr" "line 1: more arms than the campaign allows, which are 3"
+  has "$stderr" "line 1: there must be at most 3 arms in this campaign"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 x; 0 1"
   has "$stderr" "not a number"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"$(printf '1 0; 0 1\nhigh\n')"
@@ -334,7 +334,7 @@ shuffler_refused() {
   cp "$T/clients.tokens" "$T/all.token"
   chmod 600 "$T/all.token"
   faro 3 client --config "$T/1.yaml" --token "$T/all.token"
-  has "$stderr" "must hold one token"
+  has "$stderr" "must contain one token"
   faro 2 client --analyzer "$analyzer_url"
   faro 4 client --config "$T/1.yaml" --analyzer http://127.0.0.1:1 --show # after five seconds
 }
@@ -354,7 +354,7 @@ line() {
   role analyzer analyzer "$T/analyzer.yaml"
   sed -i '/^state:/d' "$T/1.yaml"
   faro 2 client --config "$T/1.yaml"
-  has "$stderr" "where to keep what was reported: --state FILE"
+  has "$stderr" "--state FILE is required to send reports"
   faro 2 client --config "$T/1.yaml" --check-config
   faro 0 client --config "$T/1.yaml" --show
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1 0; 0 1\n0.5\n')"
@@ -407,7 +407,7 @@ line() {
   round 1 0.5 # refused by the analyzer, but it was seen
   has "$stderr" "in the open batch already"
   round 1 0.5
-  has "$stderr" "this client has made all the 2 reports that its privacy covers"
+  has "$stderr" "this client has made all 2 reports that its privacy claim covers"
   [[ $(cat "$T/1.state") =~ " 2 1"$ ]]
 }
 
@@ -427,31 +427,31 @@ line() {
   has "$stderr" "honest"
 }
 
-@test "demo: promises are kept, and nothing stays" {
+@test "demo: all checks pass, and no files stay" {
   faro 0 demo --clients 60 --rounds 3 --threads 4
   has "$output" "dashboard: http://127.0.0.1:"
-  not grep -q BROKEN <<<"$output"
-  has "$output" "24 of 24 kept"
+  not grep -q FAILED <<<"$output"
+  has "$output" "24 of 24 passed"
   gone "$(sed -n 's/.*files in //p' <<<"$output")"
-  local letters=$(sed -n 's/^  kept    (\([a-z]\)).*/\1/p' <<<"$output")
+  local letters=$(sed -n 's/^  passed  (\([a-z]\)).*/\1/p' <<<"$output")
   [ "$letters" = "$(sort <<<"$letters")" ]
 }
 
-@test "demo: a policy that is no better than blind choice is not passed over" {
+@test "demo: a policy that is no better than random choice is not passed over" {
   faro 0 demo --clients 60 --rounds 2 --threads 4 --release shuffle-amplified --directory "$T/files"
   local share=$(awk '$1 == 2 {print $6 + 0; exit}' <<<"$output") # by chance: its noise cannot be seeded
-  if awk "BEGIN {exit !($share > 100)}"; then has "$output" "no better than blind choice"; fi
-  if awk "BEGIN {exit !($share < 99.9)}"; then not grep -q "blind choice" <<<"$output"; fi
+  if awk "BEGIN {exit !($share > 100)}"; then has "$output" "no better than random choice"; fi
+  if awk "BEGIN {exit !($share < 99.9)}"; then not grep -q "random choice" <<<"$output"; fi
   has "$output" "files are in $T/files"
   [ -z "$(find "$T/files" -name '*.seen' -not -perm 600)" ]
   [ -n "$(find "$T/files" -name '*.seen')" ]
   faro 0 demo --clients 2000 --rounds 4 --threads 4 --post 50 --epsilon 4
-  not grep -q "blind choice" <<<"$output"
+  not grep -q "random choice" <<<"$output"
 }
 
 @test "demo: a folder that cannot be made has no files in it" {
   faro 4 demo --clients 60 --rounds 2 --directory "$T/nowhere/files"
-  has "$stderr" "cannot make $T/nowhere/files"
+  has "$stderr" "cannot create $T/nowhere/files"
   not grep -q "files are in" <<<"$output"
 }
 
@@ -470,7 +470,7 @@ line() {
   for environment in linear-fixed linear-adversarial linear-population; do
     has "$("$FARO" demo --help)" "$environment"
     faro 0 demo --clients 60 --rounds 2 --threads 4 --environment "$environment"
-    not grep -q BROKEN <<<"$output"
+    not grep -q FAILED <<<"$output"
   done
 }
 
@@ -479,7 +479,7 @@ line() {
   local pid=$! i ended=0 place
   started+=("$pid")
   for ((i = 0; i < 3000; i++)); do
-    grep -q '^they run until' "$T/out" && break
+    grep -q '^running until' "$T/out" && break
     sleep 0.02
   done
   place=$(sed -n 's/^analyzer: //p' "$T/out")
@@ -489,20 +489,20 @@ line() {
   wait "$pid" || ended=$?
   started=()
   [ "$ended" -eq 0 ]
-  grep -q '^24 of 24 kept' "$T/out"
+  grep -q '^24 of 24 passed' "$T/out"
 }
 
 @test "demo: every release without a shuffler can be deployed" {
   for release in local local-bits central-tree central-bits; do
     faro 0 demo --clients 60 --rounds 2 --threads 4 --release "$release"
     has "$output" "60 clients, $release, batches of 30; 1 process;"
-    not grep -q BROKEN <<<"$output"
+    not grep -q FAILED <<<"$output"
   done
 }
 
 @test "demo: concurrent shufflers" {
   faro 0 demo --clients 60 --rounds 4 --threads 4 --release concurrent-bits --shufflers 2 --epsilon 4 --post 3
-  not grep -q BROKEN <<<"$output"
+  not grep -q FAILED <<<"$output"
   has "$output" "3 processes"
 }
 

@@ -1,5 +1,5 @@
 /* targets: see the header. */
-#include "service/config.h"
+#include "service/role/config.h"
 #include "targets.h"
 
 #include <faro/faro.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/sum.h"
+#include "cli/sum/sum.h"
 #include "sim/journal.h"
 
 int fuzz_experiment(const uint8_t *data, size_t size) {

@@ -33,15 +33,16 @@ static void start(void) {
     *c = (faro_campaign){.id = "fuzz",
                          .release = faro_release_kind_find(kind[i]),
                          .arms = 2,
+                         .learner = "linucb",
                          .failure = 0.1,
                          .optimism = 0.2,
                          .analyzer = "http://a",
-                         .shuffler = {"http://s"},
+                         .shuffler = {{.url = "http://s"}},
                          .shufflers = i == 0};
     c->params = (faro_release_params){
         .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
     memcpy(c->seal, box.public_key, FARO_KEY_BYTES);
-    memcpy(c->shuffler_key[0], signer.public_key, FARO_KEY_BYTES);
+    memcpy(c->shuffler[0].key, signer.public_key, FARO_KEY_BYTES);
     must(faro_contribution_init(&c->contribution, 2, 1, -1, 1, NULL) == FARO_OK);
     char *text = NULL;
     size_t length = 0;
@@ -97,25 +98,26 @@ int fuzz_campaign(const uint8_t *data, size_t size) {
 int fuzz_policy(const uint8_t *data, size_t size) {
   start();
   faro_error error = {0};
-  faro_wire_policy policy = {0};
-  faro_wire_policy again = {0};
+  faro_policy_document document = {0};
+  faro_policy_document again = {0};
   size_t length = 0;
-  must(faro_policy_open(&policy, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  must(faro_policy_document_open(&document, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
   char *text = sign("faro-policy-1", data, size, &length);
-  const faro_status status = faro_policy_open(&policy, text, length, signer.public_key, &error);
+  const faro_status status = faro_policy_document_open(&document, text, length, signer.public_key, &error);
   free(text);
   if (status != FARO_OK) {
     must(error.message[0] != '\0');
     return 0;
   }
-  must(faro_policy_write(&policy, &signer, &text, &length, NULL) == FARO_OK);
-  must(faro_policy_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
-  const size_t d = policy.dimension;
-  must(again.version == policy.version &&
-       memcmp(again.theta, policy.theta, (d + d * (d + 1) / 2) * sizeof(double)) == 0);
+  must(faro_policy_document_write(&document.policy, document.campaign, &signer, &text, &length, NULL) ==
+       FARO_OK);
+  must(faro_policy_document_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  const size_t d = document.policy.dimension;
+  must(again.policy.version == document.policy.version &&
+       memcmp(again.numbers, document.numbers, (d + d * (d + 1) / 2) * sizeof(double)) == 0);
   free(text);
-  free(policy.theta);
-  free(again.theta);
+  faro_policy_document_clear(&document);
+  faro_policy_document_clear(&again);
   return 0;
 }
 
@@ -264,6 +266,6 @@ int fuzz_json(const uint8_t *data, size_t size) {
     for (uint32_t k = 0; k < node->count; k++) child = json.node[child].next;
     must(child == node->next);
   }
-  faro_json_release(&json);
+  faro_json_clear(&json);
   return 0;
 }

@@ -22,8 +22,8 @@
 #include <jansson.h>
 
 #include "base/file.h"
-#include "service/applier.h"
-#include "service/send.h"
+#include "service/analyzer/applier.h"
+#include "service/http/sender.h"
 #include "support/stage.h"
 #include "wire/bytes.h"
 
@@ -203,7 +203,7 @@ static void join(trial *t) {
 }
 
 static void open_trial(trial *t, const char *release, size_t shufflers, const char *more) {
-  const faro_send_settings settings = {.timeout = 40};
+  const faro_sender_params settings = {.timeout = 40};
   *t = (trial){.shufflers = shufflers};
   snprintf(t->folder, sizeof t->folder, "/tmp/faro-analyzer-XXXXXX");
   assert_non_null(mkdtemp(t->folder));
@@ -240,19 +240,19 @@ static void randomize(trial *t, uint64_t *message) {
 /* The policy that comes after `version` must be that of the release and learner here. */
 static void assert_same_policy(trial *t, uint64_t version) {
   char path[64];
-  faro_wire_policy got = {0};
+  faro_policy_document document = {0};
   snprintf(path, sizeof path, "/v1/policy?after=%llu", (unsigned long long)version - 1);
   const faro_sent sent = get(t, path);
   assert_int_equal(sent.status, 200);
-  assert_ok(faro_policy_open(&got, sent.bytes, sent.length, t->keys.sign.public_key, error));
-  const faro_policy *want = faro_updater_policy(t->learner);
+  assert_ok(faro_policy_document_open(&document, sent.bytes, sent.length, t->keys.sign.public_key, error));
+  const faro_policy *want = faro_updater_policy(t->learner), got = document.policy;
   assert_int_equal(got.version, version);
-  assert_memory_equal(got.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
+  assert_memory_equal(document.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
   assert_int_equal(got.dimension, DIMENSION);
   assert_memory_equal(&got.beta, &want->beta, sizeof got.beta);
   assert_memory_equal(got.theta, want->theta, DIMENSION * sizeof *got.theta);
   assert_memory_equal(got.w, want->w, DIMENSION * (DIMENSION + 1) / 2 * sizeof *got.w);
-  free(got.theta);
+  faro_policy_document_clear(&document);
 }
 
 static void learn(trial *t, const void *messages, size_t count) {
@@ -326,7 +326,7 @@ typedef struct bold_post {
 
 static void *post_boldly(void *context) {
   const bold_post *p = context;
-  const faro_send_settings settings = {.timeout = 5};
+  const faro_sender_params settings = {.timeout = 5};
   faro_sender *sender = NULL;
   assert_ok(faro_sender_create(&sender, &settings, error));
   faro_sent sent = {0};
@@ -436,7 +436,7 @@ static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
   faro_sent sent = {0};
   assert_int_equal(try_batch(&t, t.sender, frame, length, &sent), FARO_OK);
   assert_int_equal(sent.status, 409);
-  assert_non_null(strstr(sent.bytes, "was an old copy of the analyzer's database restored?"));
+  assert_non_null(strstr(sent.bytes, "an old copy of the analyzer's database was restored"));
   total[0] = (uint64_t)t.campaign.most[0] * BATCH + 1;
   length = frame_totals(&t, 0, 0, total, frame);
   assert_int_equal(post_batch(&t, frame, length), 400);
@@ -480,7 +480,7 @@ static void test_analyzer__strangers_are_refused_before_they_send(void **state) 
   char notice[FARO_NOTICE_DIGITS + 1], line[64 + FARO_NOTICE_DIGITS], answer[1024];
   hear_before_body(&t, "", length, answer, sizeof answer);
   assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
-  assert_non_null(strstr(answer, "a batch must come with the header Faro-Batch"));
+  assert_non_null(strstr(answer, "the header Faro-Batch is required"));
   faro_notice_write(&t.campaign, &head, &t.shuffler[1], notice); /* not one of the campaign's */
   snprintf(line, sizeof line, "Faro-Batch: %s\r\n", notice);
   hear_before_body(&t, line, length, answer, sizeof answer);
@@ -575,7 +575,11 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
       {"local", "  level: event\n  epsilon: 2\n  horizon: 1000\n",
        "analyzer.yaml: shufflers must be 0 for local (got 1)"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\nconstant: -1\n",
-       "analyzer.yaml: constant must not be 0, and smaller than campaign.norm, which is 1 (got -1)"},
+       "analyzer.yaml: constant must not be 0 and must be smaller than campaign.norm, which is 1 (got -1)"},
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: rs-glm\n",
+       "analyzer.yaml: campaign.learner must be one of linucb"},
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: lin ucb\n",
+       "analyzer.yaml: learner.kind must be 1 .. 63 letters, digits, or any of -_. (got lin ucb)"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\ntokens: some.hashes\n",
        "analyzer.yaml: tokens must not be set for shuffle-bits: reports come to shufflers, which have them "
        "(got some.hashes)"},
@@ -586,7 +590,56 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
   }
   t.shufflers = 0;
   write_config(&t, "local", EVENT);
-  refused(&t, "analyzer.yaml: tokens must be set for local: reports come to the analyzer itself (got none)");
+  refused(&t, "analyzer.yaml: tokens is required for local: reports come to the analyzer itself");
+  close_trial(&t);
+}
+
+/* Every key of the campaign, by its name. */
+static void test_analyzer__a_setting_that_differs_from_the_database_is_named(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to, *key;
+  } cases[] = {
+      {"url: http://127.0.0.1:8400", "url: http://127.0.0.1:8401", "url"},
+      {"id: trial", "id: other", "campaign.id"},
+      {"dimension: 3", "dimension: 4", "campaign.dimension"},
+      {"arms: 4", "arms: 5", "campaign.arms"},
+      {"arms: 4", "arms: 4\n  norm: 2", "campaign.norm"},
+      {"arms: 4", "arms: 4\n  low: -1", "campaign.low"},
+      {"arms: 4", "arms: 4\n  high: 2", "campaign.high"},
+      {"arms: 4", "arms: 4\n  honest: 0.5", "campaign.honest"},
+      {"arms: 4", "arms: 4\n  failure: 0.2", "campaign.failure"},
+      {"arms: 4", "arms: 4\n  optimism: 0.3", "campaign.optimism"},
+      {"epsilon: 2", "epsilon: 3", "campaign.epsilon"},
+      {"delta: 1e-6", "delta: 1e-5", "campaign.delta"},
+      {"horizon: 1000", "horizon: 1050", "campaign.horizon"},
+      {"batch: 50", "batch: 40", "campaign.batch"},
+      {"level: user", "level: event", "campaign.level"},
+      {"level: user", "level: user\n  contributions: 2", "campaign.contributions"},
+      {"release: shuffle-bits", "release: shuffle-amplified", "campaign.release"},
+      {":9001", ":9002", "shufflers"},
+  };
+  static const char more[] = "  level: user\n  epsilon: 2\n  horizon: 1000\n";
+  trial t;
+  open_trial(&t, "shuffle-bits", 1, more);
+  assert_int_equal(stop(&t, SIGTERM), 0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *text = NULL, changed[2 * TEXT], words[128];
+    size_t length = 0;
+    write_config(&t, "shuffle-bits", more);
+    assert_ok(faro_read_file(t.config, TEXT, &text, &length, error));
+    text[length] = '\0'; /* there is room, as above */
+    char *at = strstr(text, cases[i].from);
+    assert_non_null(at);
+    *at = '\0';
+    snprintf(changed, sizeof changed, "%s%s%s", text, cases[i].to, at + strlen(cases[i].from));
+    free(text);
+    write_text(t.config, changed);
+    snprintf(words, sizeof words, "faro: %s differs from the campaign in the database", cases[i].key);
+    refused(&t, words);
+  }
+  write_config(&t, "shuffle-bits", more);
+  start(&t);
   close_trial(&t);
 }
 
@@ -632,14 +685,14 @@ static void test_analyzer__what_cannot_be_served_is_not_signed(void **state) {
   assert_int_equal(access(after, F_OK), -1);
   assert_int_equal(stop(&t, SIGTERM), 0);
   write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 3\n  horizon: 1000\n");
-  refused(&t, "nothing has been released from it yet");
+  refused(&t, "nothing has been released yet");
   snprintf(command, sizeof command,
            "'%s' analyzer --check-config --config '%s' 2>&1 | grep -q 'epsilon differs'", FARO_COMMAND,
            t.config);
   assert_int_equal(system(command), 0);
   write_config(&t, "shuffle-bits", EVENT);
   snprintf(command, sizeof command,
-           "'%s' analyzer --check-config --config '%s' | grep -q 'the database has it'", FARO_COMMAND,
+           "'%s' analyzer --check-config --config '%s' | grep -q 'it is in the database'", FARO_COMMAND,
            t.config);
   assert_int_equal(system(command), 0);
   start(&t);
@@ -929,7 +982,11 @@ static void test_analyzer__the_page_is_served_with_a_policy_of_its_own(void **st
   double reward = 0;
   double width = 0;
   json_int_t users = 0;
-  assert_int_equal(json_unpack(json, "{s{s[[IFF]]}}", "curve", "points", &users, &reward, &width), 0);
+  const char *learner = NULL;
+  assert_int_equal(json_unpack(json, "{s{s[[IFF]]} s{ss}}", "curve", "points", &users, &reward, &width,
+                               "campaign", "learner", &learner),
+                   0);
+  assert_string_equal(learner, "linucb");
   assert_int_equal(users, BATCH);
   assert_true(width > 0);
   json_decref(json);
@@ -948,6 +1005,7 @@ int main(void) {
     cmocka_unit_test(test_analyzer__who_waits_for_a_policy_is_answered_at_the_end),
     cmocka_unit_test(test_analyzer__the_first_campaign_stays),
     cmocka_unit_test(test_analyzer__a_campaign_is_refused_by_the_name_of_its_file),
+    cmocka_unit_test(test_analyzer__a_setting_that_differs_from_the_database_is_named),
     cmocka_unit_test(test_analyzer__a_campaign_that_is_founded_again_is_another_one),
     cmocka_unit_test(test_analyzer__what_cannot_be_served_is_not_signed),
     cmocka_unit_test(test_analyzer__spoiled_reports_count_as_zero_and_stop_nothing),

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "service/applier.h"
-#include "service/ledger.h"
-#include "service/standing.h"
+#include "service/analyzer/analyzer_status.h"
+#include "service/analyzer/applier.h"
+#include "service/analyzer/campaign_ledger.h"
 #include "wire/bytes.h"
 
 enum { DIMENSION = 2, BATCH = 20, ENTRIES = 5 };
@@ -53,18 +53,19 @@ static void open_kind(scene *s, const char *kind, uint64_t batches, faro_level l
                                   .calibration = FARO_CALIBRATION_TIGHT},
                        .centre = 0.5,
                        .arms = 3,
+                       .learner = "linucb",
                        .failure = 0.1,
                        .optimism = 1,
                        .analyzer = "http://127.0.0.1:1",
                        .shufflers = strncmp(kind, "shuffle", 7) == 0,
-                       .shuffler = {"http://127.0.0.1:2"}};
+                       .shuffler = {{.url = "http://127.0.0.1:2"}}};
   memcpy(c->seal, s->keys.seal.public_key, sizeof c->seal);
-  memcpy(c->shuffler_key[0], s->shuffler.public_key, FARO_KEY_BYTES);
+  memcpy(c->shuffler[0].key, s->shuffler.public_key, FARO_KEY_BYTES);
   assert_ok(faro_contribution_init(&c->contribution, DIMENSION, 1, -0.5, 0.5, error));
   assert_ok(faro_campaign_write(c, &s->keys.sign, &text, &length, error));
   free(text);
   assert_ok(faro_secure_open(&s->secure, error));
-  assert_ok(faro_store_open(&s->store, s->path, error));
+  assert_ok(faro_store_open(&s->store, s->path, FARO_READ_WRITE, error));
   assert_ok(faro_applier_create(&s->applier, s->store, c, &s->keys, error));
   assert_ok(faro_learning_create(&s->twin, c, NULL, 0, error));
 }
@@ -102,8 +103,8 @@ static void receive(scene *s, uint64_t number) {
 }
 
 static void assert_twins(const scene *s) {
-  const faro_wire_policy a = faro_learning_policy(faro_applier_learning(s->applier));
-  const faro_wire_policy b = faro_learning_policy(s->twin);
+  const faro_policy a = faro_learning_policy(faro_applier_learning(s->applier));
+  const faro_policy b = faro_learning_policy(s->twin);
   const faro_statistics p = faro_release_statistics(faro_learning_release(faro_applier_learning(s->applier)));
   const faro_statistics q = faro_release_statistics(faro_learning_release(s->twin));
   assert_int_equal(a.version, b.version);
@@ -137,14 +138,14 @@ static void test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again(
     bool applied = false;
     receive(&s, b);
     for (int i = 0; b > 0 && i < 2; i++) {
-      const faro_applier_view before = faro_applier_look(s.applier);
+      const faro_applier_view before = faro_applier_snapshot(s.applier);
       faro_error why = {0};
       limit_files(100); /* the files cannot grow */
       const faro_status status = faro_applier_step(s.applier, &applied, &why);
       limit_files(RLIM_INFINITY);
       assert_int_equal(status, FARO_SYSTEM);
       assert_false(applied);
-      assert_int_equal(faro_applier_look(s.applier).version, before.version);
+      assert_int_equal(faro_applier_snapshot(s.applier).version, before.version);
       assert_int_equal(charged(&s), b);
     }
     assert_ok(faro_applier_step(s.applier, &applied, error));
@@ -173,7 +174,7 @@ static void test_applier__comes_back_when_going_back_failed(void **state) {
     limit_files(RLIM_INFINITY);
     assert_true(status == FARO_SYSTEM || status == FARO_MEMORY);
     assert_false(applied);
-    assert_int_equal(faro_applier_look(s.applier).version, 1);
+    assert_int_equal(faro_applier_snapshot(s.applier).version, 1);
   }
   assert_ok(faro_applier_step(s.applier, &applied, error));
   assert_true(applied);
@@ -193,14 +194,14 @@ static void test_applier__goes_on_where_it_was(void **state) {
     if (b % 2 == 0) assert_ok(faro_applier_step(s.applier, &applied, error));
     faro_applier_destroy(s.applier);
     faro_store_close(s.store);
-    assert_ok(faro_store_open(&s.store, s.path, error));
+    assert_ok(faro_store_open(&s.store, s.path, FARO_READ_WRITE, error));
     assert_ok(faro_applier_create(&s.applier, s.store, &s.campaign, &s.keys, error));
     assert_ok(faro_applier_step(s.applier, &applied, error));
     assert_int_equal(applied, b % 2 == 1);
     assert_twins(&s);
     assert_int_equal(charged(&s), b + 1);
   }
-  assert_true(faro_applier_look(s.applier).done);
+  assert_true(faro_applier_snapshot(s.applier).done);
   close_scene(&s);
 }
 
@@ -250,7 +251,7 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
     failures += !applied;
   }
   assert_true(failures > BATCH); /* one at least was in each box */
-  assert_int_equal(faro_applier_look(s.applier).spoiled, 0);
+  assert_int_equal(faro_applier_snapshot(s.applier).spoiled, 0);
   assert_ok(faro_learning_apply(s.twin, batch.message, BATCH, error));
   assert_twins(&s);
   assert_int_equal(charged(&s), 1);
@@ -304,22 +305,22 @@ static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state
   snprintf(copy, sizeof copy, "%s-copy", s.path);
   copy_files(s.path, copy);
   assert_true(bodies_in(copy, &batch) > 0);
-  assert_ok(faro_store_open(&second, copy, error));
-  assert_false(faro_store_untidy(second));
+  assert_ok(faro_store_open(&second, copy, FARO_READ_WRITE, error));
+  assert_false(faro_store_needs_purge(second));
   assert_int_equal(bodies_in(copy, &batch), 0);
   faro_store_close(second);
   copy_files(s.path, copy);
   assert_int_equal(sqlite3_open(copy, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM inbox", NULL, NULL, NULL), SQLITE_OK);
-  assert_ok(faro_store_open(&second, copy, error));
-  assert_true(faro_store_untidy(second));
+  assert_ok(faro_store_open(&second, copy, FARO_READ_WRITE, error));
+  assert_true(faro_store_needs_purge(second));
   assert_true(bodies_in(copy, &batch) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_store_tidy(second, error)); /* too early */
-  assert_true(faro_store_untidy(second));
+  assert_ok(faro_store_retry_purge(second, error)); /* too early */
+  assert_true(faro_store_needs_purge(second));
   sleep(5);
-  assert_ok(faro_store_tidy(second, error));
-  assert_false(faro_store_untidy(second));
+  assert_ok(faro_store_retry_purge(second, error));
+  assert_false(faro_store_needs_purge(second));
   assert_int_equal(bodies_in(copy, &batch), 0);
   faro_store_close(second);
   close_scene(&s);
@@ -358,19 +359,19 @@ static void test_store__what_is_no_database_is_left_alone(void **state) {
   snprintf(path, sizeof path, "%s/notes", folder);
   snprintf(command, sizeof command, "echo 'analyzer: https://example.org' >'%s'", path);
   assert_int_equal(system(command), 0);
-  assert_int_equal(faro_store_open(&store, path, &text), FARO_INVALID);
-  assert_non_null(strstr(text.message, "is no database of an analyzer"));
-  assert_int_equal(faro_store_look(&store, path, &looked), FARO_INVALID);
+  assert_int_equal(faro_store_open(&store, path, FARO_READ_WRITE, &text), FARO_INVALID);
+  assert_non_null(strstr(text.message, "is not a database of an analyzer"));
+  assert_int_equal(faro_store_open(&store, path, FARO_READ_ONLY, &looked), FARO_INVALID);
   assert_no_lock(path);
-  assert_int_equal(faro_store_open(&store, folder, &directory), FARO_INVALID);
-  assert_non_null(strstr(directory.message, "is a folder, and a database is a file"));
+  assert_int_equal(faro_store_open(&store, folder, FARO_READ_WRITE, &directory), FARO_INVALID);
+  assert_non_null(strstr(directory.message, "must be a plain file, not a folder"));
   directory = (faro_error){0};
-  assert_int_equal(faro_store_look(&store, folder, &directory), FARO_INVALID);
-  assert_non_null(strstr(directory.message, "is a folder"));
+  assert_int_equal(faro_store_open(&store, folder, FARO_READ_ONLY, &directory), FARO_INVALID);
+  assert_non_null(strstr(directory.message, "not a folder"));
   assert_no_lock(folder);
   snprintf(command, sizeof command, ": >'%s'", path); /* an empty one becomes ours */
   assert_int_equal(system(command), 0);
-  assert_ok(faro_store_open(&store, path, error));
+  assert_ok(faro_store_open(&store, path, FARO_READ_WRITE, error));
   faro_store_close(store);
   snprintf(command, sizeof command, "rm -r '%s'", folder);
   assert_int_equal(system(command), 0);
@@ -382,11 +383,12 @@ static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
     const char *sql, *words;
     bool log;
   } foreign[] = {
-      {"CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')", "is no database of an analyzer", false},
+      {"CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')", "is not a database of an analyzer",
+       false},
       {"PRAGMA journal_mode = WAL; CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')",
-       "is no database of an analyzer", true},
+       "is not a database of an analyzer", true},
       {"CREATE TABLE later(x); PRAGMA application_id = 0x66614101; PRAGMA user_version = 99",
-       "a state of version 99", false},
+       "the state has version 99", false},
   };
   char folder[] = "/tmp/faro-foreign-XXXXXX";
   char command[64];
@@ -402,7 +404,7 @@ static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
     const size_t length = read_bytes(path, "", &before[0]);
     const size_t log = read_bytes(path, "-wal", &before[1]);
     assert_int_equal(log > 0, foreign[i].log);
-    assert_int_equal(faro_store_open(&store, path, &why), FARO_INVALID);
+    assert_int_equal(faro_store_open(&store, path, FARO_READ_WRITE, &why), FARO_INVALID);
     assert_non_null(strstr(why.message, foreign[i].words));
     assert_int_equal(read_bytes(path, "", &after[0]), length);
     assert_memory_equal(before[0], after[0], length);
@@ -424,9 +426,9 @@ static void test_store__has_one_writer(void **state) {
   faro_store *second = NULL;
   faro_error why = {0};
   open_scene(&s, FARO_LEVEL_EVENT, 1);
-  assert_int_equal(faro_store_open(&second, s.path, &why), FARO_SYSTEM);
+  assert_int_equal(faro_store_open(&second, s.path, FARO_READ_WRITE, &why), FARO_SYSTEM);
   assert_non_null(strstr(why.message, "another process has this state open"));
-  assert_ok(faro_store_look(&second, s.path, error));
+  assert_ok(faro_store_open(&second, s.path, FARO_READ_ONLY, error));
   faro_store_close(second);
   close_scene(&s);
 }
@@ -502,35 +504,35 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   assert_ok(faro_ledger_explain_rows(json, &out, error));
   faro_ledger_explain_end(json, &out);
   assert_non_null(strstr(out.data, "charged: 1 of the 10 releases"));
-  assert_non_null(strstr(out.data, "at most 2, no two in a batch"));
+  assert_non_null(strstr(out.data, "at most 2, at most one in each batch"));
   assert_non_null(strstr(out.data, "1 of 10"));
   assert_int_equal(json_object_set_new(json, "campaign", json_string("a\033[2Jb\xC2\x9B")), 0);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   out = (faro_text)FARO_TEXT_INIT;
   assert_ok(faro_ledger_explain_head(json, &out, error)); /* whoever answers says nothing to the terminal */
   assert_non_null(strstr(out.data, "campaign a?[2Jb??: "));
   json_decref(json);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   json = json_pack("{s[i]}", "rows", 1);
   assert_int_equal(faro_ledger_explain_head(json, &out, &why), FARO_INVALID);
   assert_int_equal(faro_ledger_explain_rows(json, &out, &why), FARO_INVALID);
   json_decref(json);
-  faro_text_release(&out);
+  faro_text_clear(&out);
   close_scene(&s);
 }
 
-static void test_standing__rates_are_of_the_last_minute(void **state) {
+static void test_status__rates_are_of_the_last_minute(void **state) {
   (void)state;
-  faro_pace pace = {.start = 100};
-  assert_true(faro_pace_rate(&pace, 200) == 0);
-  for (int i = 0; i < 30; i++) faro_pace_mark(&pace, 200 + i);
-  assert_close(faro_pace_rate(&pace, 230), 0.5, 1e-9); /* 30 in 60 s */
-  assert_close(faro_pace_rate(&pace, 280), 9.0 / 60, 1e-9);
-  for (int i = 0; i < 1000; i++) faro_pace_mark(&pace, 300 + 0.01 * i); /* more than are kept */
-  assert_close(faro_pace_rate(&pace, 310), 100, 1);
-  faro_pace young = {.start = 100};
-  for (int i = 0; i < 10; i++) faro_pace_mark(&young, 101 + i);
-  assert_close(faro_pace_rate(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
+  faro_rate rate = {.start = 100};
+  assert_true(faro_rate_per_second(&rate, 200) == 0);
+  for (int i = 0; i < 30; i++) faro_rate_mark(&rate, 200 + i);
+  assert_close(faro_rate_per_second(&rate, 230), 0.5, 1e-9); /* 30 in 60 s */
+  assert_close(faro_rate_per_second(&rate, 280), 9.0 / 60, 1e-9);
+  for (int i = 0; i < 1000; i++) faro_rate_mark(&rate, 300 + 0.01 * i); /* more than are kept */
+  assert_close(faro_rate_per_second(&rate, 310), 100, 1);
+  faro_rate young = {.start = 100};
+  for (int i = 0; i < 10; i++) faro_rate_mark(&young, 101 + i);
+  assert_close(faro_rate_per_second(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
 }
 
 int main(void) {
@@ -546,7 +548,7 @@ int main(void) {
       cmocka_unit_test(test_ledger__a_clients_spending_rises_to_the_claim),
       cmocka_unit_test(test_ledger__ends_at_the_claim_with_more_rounds_than_batches),
       cmocka_unit_test(test_ledger__is_explained_and_other_json_refused),
-      cmocka_unit_test(test_standing__rates_are_of_the_last_minute),
+      cmocka_unit_test(test_status__rates_are_of_the_last_minute),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

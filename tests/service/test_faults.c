@@ -16,8 +16,9 @@
 
 #include <faro/random.h>
 
-#include "service/promise.h"
-#include "service/send.h"
+#include "base/clock.h"
+#include "service/http/sender.h"
+#include "trial/checks.h"
 
 enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS = 5 };
 
@@ -39,7 +40,7 @@ typedef struct run {
   faro_trial trial;
   faro_crowd *crowd;
   faro_sender *sender;
-  faro_promises list;
+  faro_checks list;
   uint64_t version, cuts;
   int struck;
   char told[256]; /* what was done */
@@ -72,24 +73,24 @@ static faro_status strike(run *r, faro_error *error) {
   switch (r->plan.trouble) {
   case KILL:
   case STOP:
-    faro_nap(1e-4 * (double)below(r, 100));
+    faro_sleep(1e-4 * (double)below(r, 100));
     if (r->plan.trouble == KILL) (void)faro_child_end(&r->trial.child[role], SIGKILL, 5);
     else if (faro_child_end(&r->trial.child[role], SIGTERM, 10) != 0)
       return faro_fail(error, FARO_SYSTEM, "a role did not end well when asked to");
-    faro_nap(1e-3 * (double)below(r, 50));
+    faro_sleep(1e-3 * (double)below(r, 50));
     return faro_trial_start(&r->trial, role, error);
   case FULL: /* with some room left, or none at all; now and then the role dies of it */
     faro_child_limit(&r->trial.child[role], below(r, 2) ? 0 : 4096 * (1 + below(r, 30)));
-    faro_nap(1e-3 * (double)(20 + below(r, 200)));
+    faro_sleep(1e-3 * (double)(20 + below(r, 200)));
     if (below(r, 3) == 0) (void)faro_child_end(&r->trial.child[role], SIGKILL, 5);
     if (!faro_child_running(&r->trial.child[role])) return faro_trial_start(&r->trial, role, error);
     faro_child_limit(&r->trial.child[role], UINT64_MAX);
     return FARO_OK;
   default: /* all lines are bad for a while */
     for (size_t i = 0; i < r->trial.roles; i++)
-      faro_relay_trouble(r->trial.line[i], 30 + (unsigned)below(r, 200));
-    faro_nap(1e-3 * (double)(50 + below(r, 150)));
-    for (size_t i = 0; i < r->trial.roles; i++) faro_relay_trouble(r->trial.line[i], 0);
+      faro_relay_trouble(r->trial.relay[i], 30 + (unsigned)below(r, 200));
+    faro_sleep(1e-3 * (double)(50 + below(r, 150)));
+    for (size_t i = 0; i < r->trial.roles; i++) faro_relay_trouble(r->trial.relay[i], 0);
     return FARO_OK;
   }
 }
@@ -99,26 +100,26 @@ static faro_status look(run *r, faro_error *error) {
   char url[FARO_URL_MAX + 1];
   faro_sent sent;
   faro_error none = {0};
-  faro_wire_policy policy = {0};
+  faro_policy_document document = {0};
   if (faro_send_get(r->sender, faro_trial_url(&r->trial, 0, "/v1/policy", url), &sent, &none) != FARO_OK ||
       sent.status != 200)
     return FARO_OK;
   const faro_status status =
-      faro_policy_open(&policy, sent.bytes, sent.length, r->trial.sign.public_key, error);
+      faro_policy_document_open(&document, sent.bytes, sent.length, r->trial.sign.public_key, error);
   if (status != FARO_OK) return status;
-  free(policy.theta);
-  if (policy.version < r->version)
-    return faro_fail(error, FARO_INVALID, "the policy went back to version %" PRIu64, policy.version);
-  if (policy.version == r->version) return FARO_OK;
-  r->version = policy.version;
-  if (policy.version > r->trial.campaign.batches)
-    return FARO_OK; /* the campaign is over: nobody reports under it */
-  return faro_crowd_policy(r->crowd, sent.bytes, sent.length, policy.version, error);
+  const uint64_t version = document.policy.version;
+  faro_policy_document_clear(&document);
+  if (version < r->version)
+    return faro_fail(error, FARO_INVALID, "the policy went back to version %" PRIu64, version);
+  if (version == r->version) return FARO_OK;
+  r->version = version;
+  if (version > r->trial.campaign.batches) return FARO_OK; /* the campaign is over: nobody reports under it */
+  return faro_crowd_policy(r->crowd, sent.bytes, sent.length, version, error);
 }
 
 /* Clients report without pause until the campaign is over. */
 static faro_status play(run *r, faro_error *error) {
-  const double end = faro_seconds() + 60;
+  const double end = faro_clock() + 60;
   const uint64_t last = r->trial.campaign.batches + 1;
   uint64_t next = 1 + below(r, BATCH * BATCHES / 2);
   faro_status status = look(r, error);
@@ -132,11 +133,11 @@ static faro_status play(run *r, faro_error *error) {
     if (status == FARO_OK) status = look(r, error);
     if (status == FARO_OK && faro_crowd_broken(r->crowd))
       status = faro_fail(error, FARO_SYSTEM, "%s", faro_crowd_broken(r->crowd));
-    if (status == FARO_OK && faro_seconds() > end)
+    if (status == FARO_OK && faro_clock() > end)
       status = faro_fail(error, FARO_SYSTEM,
                          "the campaign did not end: version %" PRIu64 ", %" PRIu64 " reports answered",
                          r->version, faro_crowd_progress(r->crowd));
-    faro_nap(0.001);
+    faro_sleep(0.001);
   }
   faro_crowd_stop(r->crowd);
   return status;
@@ -146,38 +147,38 @@ static faro_status play(run *r, faro_error *error) {
 static void check_counts(run *r) {
   const faro_campaign *c = &r->trial.campaign;
   uint64_t acknowledged = 0, released = 0;
-  bool kept = true;
+  bool passed = true;
   for (size_t i = 0; i < (c->shufflers ? c->shufflers : 1); i++) {
     const uint64_t size = c->shufflers ? c->task[i].size : c->params.batch;
     const uint64_t here = faro_crowd_counted(r->crowd, i, 0, NULL),
                    due = c->batches * c->params.batch / size * size;
     acknowledged += here;
     released += due;
-    kept = kept && here == due;
+    passed = passed && here == due;
   }
-  faro_promise_add(&r->list, "a", "every acknowledged report is in exactly one released batch", kept,
-                   "%" PRIu64 " acknowledged, %" PRIu64 " released", acknowledged, released);
+  faro_checks_add(&r->list, 'a', "every acknowledged report is in exactly one released batch", passed,
+                  "%" PRIu64 " acknowledged, %" PRIu64 " released", acknowledged, released);
 }
 
 static faro_status check(run *r, faro_error *error) {
   faro_record *record = NULL;
   const uint64_t batches = r->trial.campaign.batches;
   check_counts(r);
-  faro_promise_ledger(&r->list, &r->trial, batches);
-  faro_promise_snapshot(&r->list, &r->trial);
+  faro_check_ledger(&r->list, &r->trial, batches);
+  faro_check_snapshot(&r->list, &r->trial);
   for (size_t role = r->trial.roles; role-- > 0;) {
     const int status = faro_child_end(&r->trial.child[role], SIGTERM, 10);
-    faro_promise_add(&r->list, "j", "a role ends when asked to", status == 0, "status %d", status);
+    faro_checks_add(&r->list, 'j', "a role ends when asked to", status == 0, "status %d", status);
   }
   for (size_t role = 0; role < r->trial.roles; role++) {
-    faro_relay_stop(r->trial.line[role]);
-    r->cuts += faro_relay_cuts(r->trial.line[role]);
+    faro_relay_stop(r->trial.relay[role]);
+    r->cuts += faro_relay_cuts(r->trial.relay[role]);
   }
   const faro_status status = faro_record_create(&record, &r->trial, error);
   if (status != FARO_OK) return status;
-  faro_promise_record(&r->list, &r->trial, record, r->crowd, batches, false);
-  faro_promise_replay(&r->list, &r->trial, record, r->crowd, batches);
-  faro_promise_files(&r->list, &r->trial, record, r->crowd);
+  faro_check_record(&r->list, &r->trial, record, r->crowd, batches, false);
+  faro_check_replay(&r->list, &r->trial, record, r->crowd, batches);
+  faro_check_files(&r->list, &r->trial, record);
   faro_record_destroy(record);
   return FARO_OK;
 }
@@ -190,14 +191,14 @@ static faro_status serve(run *r, faro_error *error) {
                                    .patience = 30,
                                    .listen = 16};
   faro_status status = faro_trial_start_all(&r->trial, error);
-  if (status == FARO_OK) status = faro_sender_create(&r->sender, &(faro_send_settings){.timeout = 2}, error);
+  if (status == FARO_OK) status = faro_sender_create(&r->sender, &(faro_sender_params){.timeout = 2}, error);
   if (status == FARO_OK) status = faro_crowd_create(&r->crowd, &r->trial, &crowd, error);
   if (status == FARO_OK) status = play(r, error);
   return status == FARO_OK ? check(r, error) : status;
 }
 
 static bool report(const run *r, faro_status status, const faro_error *error, double seconds) {
-  const bool good = status == FARO_OK && faro_promises_kept(&r->list);
+  const bool good = status == FARO_OK && faro_checks_passed(&r->list);
   const faro_tally t = faro_crowd_tally(r->crowd, 0);
   printf("%3" PRIu64 " %s %-17s %5.2f s, %" PRIu64 " reports, %" PRIu64 " sent again, %" PRIu64
          " known, %" PRIu64 " cuts; %s\n",
@@ -205,7 +206,7 @@ static bool report(const run *r, faro_status status, const faro_error *error, do
          t.answers[FARO_VERDICT_KNOWN], r->cuts, r->told);
   if (status != FARO_OK) printf("    %s\n", error->message);
   for (size_t i = 0; i < r->list.count; i++)
-    if (!r->list.row[i].kept) printf("    broken: %s: %s\n", r->list.row[i].text, r->list.row[i].found);
+    if (!r->list.row[i].passed) printf("    failed: %s: %s\n", r->list.row[i].text, r->list.row[i].found);
   fflush(stdout);
   return good;
 }
@@ -233,12 +234,12 @@ static bool go(const char *command, uint64_t number, faro_tally *all) {
                                     .norm = 1,
                                     .high = 1,
                                     .keep = (size_t)1 << 26};
-  const double start = faro_seconds();
+  const double start = faro_clock();
   faro_status status = faro_trial_create(&r.trial, &params, &error);
   bool good = false;
   if (status == FARO_OK) {
     status = serve(&r, &error);
-    if (r.crowd) good = report(&r, status, &error, faro_seconds() - start);
+    if (r.crowd) good = report(&r, status, &error, faro_clock() - start);
     else printf("%3" PRIu64 " BAD  %s: %s\n", number, r.plan.release, error.message);
     if (r.crowd) all->reports += faro_crowd_tally(r.crowd, 0).reports;
     if (r.crowd) all->answers[FARO_VERDICT_KNOWN] += faro_crowd_tally(r.crowd, 0).answers[FARO_VERDICT_KNOWN];
@@ -261,10 +262,10 @@ int main(void) {
   uint64_t bad = 0;
   faro_tally all = {0};
   signal(SIGPIPE, SIG_IGN);
-  const double start = faro_seconds();
+  const double start = faro_clock();
   for (uint64_t i = 0; i < runs; i++) bad += !go(FARO_COMMAND, first + i, &all);
   printf("%" PRIu64 " of %" PRIu64 " runs good, %.0f s, %" PRIu64 " reports; %" PRIu64
          " acknowledgements had been lost on the way\n",
-         runs - bad, runs, faro_seconds() - start, all.reports, all.answers[FARO_VERDICT_KNOWN]);
+         runs - bad, runs, faro_clock() - start, all.reports, all.answers[FARO_VERDICT_KNOWN]);
   return bad > 0;
 }

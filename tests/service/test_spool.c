@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/spool.h"
+#include "service/state/spool.h"
 #include "support/support.h"
 
 typedef struct world {
@@ -39,7 +39,7 @@ static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
 }
 
 static void open_spool(world *w) {
-  const faro_spool_settings settings = {w->state, w->hashes, &w->campaign, 0};
+  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0};
   assert_ok(faro_spool_open(&w->spool, &settings, error));
 }
 
@@ -191,10 +191,10 @@ static void test_spool__a_group_that_fails_leaves_nothing(void **state) {
   assert_ok(faro_spool_commit(w.spool, error));
   assert_ok(faro_spool_begin(w.spool, error));
   for (size_t i = 1; i < 6; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
-  assert_int_equal(faro_spool_look(w.spool).number, 1);
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
   faro_spool_close(w.spool); /* before the commit */
   open_spool(&w);
-  const faro_spool_state seen = faro_spool_look(w.spool);
+  const faro_spool_state seen = faro_spool_snapshot(w.spool);
   assert_int_equal(seen.number, 0);
   assert_int_equal(seen.held, 1);
   assert_int_equal(seen.waiting, 0);
@@ -213,7 +213,7 @@ static void test_spool__ends_with_its_campaign(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
     assert_ok(faro_spool_forget(w.spool, batch, error));
   }
-  assert_true(faro_spool_look(w.spool).over);
+  assert_true(faro_spool_snapshot(w.spool).over);
   assert_ok(faro_spool_begin(w.spool, error));
   assert_int_equal(accept_one(&w, 5, 3, 1), FARO_VERDICT_CLOSED);
   assert_int_equal(accept_one(&w, 1, 3, 2), FARO_VERDICT_KNOWN);
@@ -236,7 +236,7 @@ static void test_spool__tokens_come_and_go(void **state) {
   snprintf(other, sizeof other, "%s/other", w.folder);
   snprintf(tokens, sizeof tokens, "%s/other-tokens", w.folder);
   assert_ok(faro_tokens_make(tokens, other, 3, error));
-  const faro_spool_settings settings = {w.state, other, &w.campaign, 0};
+  const faro_spool_params settings = {w.state, other, &w.campaign, 0};
   assert_ok(faro_spool_open(&w.spool, &settings, error));
   assert_ok(faro_spool_begin(w.spool, error));
   assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_TOKEN);
@@ -330,8 +330,8 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     bool bits;
     const char *sql, *message;
   } cases[] = {{true, "DELETE FROM totals", "totals are missing"},
-               {true, "UPDATE totals SET ones = zeroblob(8)", "another length"},
-               {false, "DELETE FROM bodies", "not as many bodies"}};
+               {true, "UPDATE totals SET ones = zeroblob(8)", "wrong length"},
+               {false, "DELETE FROM bodies", "the number of bodies is different"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     world w;
     if (cases[i].bits) begin_bits(&w, 5, 4);
@@ -345,7 +345,7 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
     faro_spool_close(w.spool);
     change(&w, cases[i].sql);
-    const faro_spool_settings settings = {w.state, w.hashes, &w.campaign, 0};
+    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0};
     faro_error refused = {0};
     w.spool = NULL;
     assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
@@ -378,7 +378,7 @@ static void test_spool__refusals_alone_write_nothing(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
   }
   assert_int_equal(log_size(&w), before);
-  assert_int_equal(faro_spool_look(w.spool).held, 1);
+  assert_int_equal(faro_spool_snapshot(w.spool).held, 1);
   uint64_t held = 0;
   assert_ok(faro_spool_count_open(w.state, &held, error));
   assert_int_equal(held, 1);
@@ -398,19 +398,19 @@ static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **
   assert_int_equal(sqlite3_open(w.state, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM outbox", NULL, NULL, NULL), SQLITE_OK);
   assert_ok(faro_spool_forget(w.spool, 0, error));
-  assert_true(faro_spool_look(w.spool).untidy);
-  assert_int_equal(faro_spool_look(w.spool).waiting, 0);
+  assert_true(faro_spool_snapshot(w.spool).needs_purge);
+  assert_int_equal(faro_spool_snapshot(w.spool).waiting, 0);
   assert_true(log_size(&w) > 0);
   faro_spool_close(w.spool);
   open_spool(&w);
-  assert_true(faro_spool_look(w.spool).untidy);
+  assert_true(faro_spool_snapshot(w.spool).needs_purge);
   assert_true(log_size(&w) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_spool_tidy(w.spool, error)); /* too early */
-  assert_true(faro_spool_look(w.spool).untidy);
+  assert_ok(faro_spool_retry_purge(w.spool, error)); /* too early */
+  assert_true(faro_spool_snapshot(w.spool).needs_purge);
   sleep(5);
-  assert_ok(faro_spool_tidy(w.spool, error));
-  assert_false(faro_spool_look(w.spool).untidy);
+  assert_ok(faro_spool_retry_purge(w.spool, error));
+  assert_false(faro_spool_snapshot(w.spool).needs_purge);
   assert_int_equal(log_size(&w), 0);
   end(&w);
 }
@@ -420,7 +420,7 @@ static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **s
   world w;
   begin(&w, 5, 100, 10);
   open_spool(&w);
-  const faro_spool_settings settings = {w.state, w.hashes, &w.campaign, 0};
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0};
   faro_spool *second = NULL;
   faro_error refused = {0};
   assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_SYSTEM);

@@ -11,69 +11,72 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/capture.h"
-#include "service/child.h"
-#include "service/client_config.h"
-#include "service/client_send.h"
-#include "service/crowd.h"
-#include "service/http.h"
-#include "service/relay.h"
+#include "base/clock.h"
+#include "service/client/client_send.h"
+#include "service/client/client_settings.h"
+#include "service/client/client_state.h"
+#include "service/http/server.h"
 #include "support/support.h"
+#include "trial/capture.h"
+#include "trial/child.h"
+#include "trial/crowd.h"
+#include "trial/patterns.h"
+#include "trial/relay.h"
 
 static void test_capture__needles_are_found_in_every_form(void **state) {
   (void)state;
-  faro_needles *needles = NULL;
-  assert_ok(faro_needles_create(&needles, 100, error));
+  faro_patterns *patterns = NULL;
+  assert_ok(faro_patterns_create(&patterns, 100, error));
   const double secret = 0.12345678912345678;
-  faro_needles_add_real(needles, secret);
-  faro_needles_add(needles, "\x01\x02\x03\x04\x05\x06\x07\x08");
+  faro_patterns_add_real(patterns, secret);
+  faro_patterns_add(patterns, "\x01\x02\x03\x04\x05\x06\x07\x08");
   unsigned char turned[8], bytes[64] = {0};
   memcpy(bytes + 3, &secret, 8);
-  assert_int_equal(faro_needles_find(needles, bytes, sizeof bytes), 1);
-  assert_int_equal(faro_needles_find(needles, bytes, 10), 0); /* its last byte is missing */
+  assert_int_equal(faro_patterns_find(patterns, bytes, sizeof bytes), 1);
+  assert_int_equal(faro_patterns_find(patterns, bytes, 10), 0); /* its last byte is missing */
   for (int i = 0; i < 8; i++) turned[i] = ((const unsigned char *)&secret)[7 - i];
-  assert_int_equal(faro_needles_find(needles, turned, 8), 1);
+  assert_int_equal(faro_patterns_find(patterns, turned, 8), 1);
   static const char text[] = "reward=0.1234567", hex[] = "xx0102030405060708xx",
                     capitals[] = "01020304050607080";
-  assert_int_equal(faro_needles_find(needles, (const unsigned char *)text, sizeof text - 1), 1);
-  assert_int_equal(faro_needles_find(needles, (const unsigned char *)hex, sizeof hex - 1), 1);
-  assert_int_equal(faro_needles_find(needles, (const unsigned char *)capitals, 15), 0);
-  faro_needles_destroy(needles);
+  assert_int_equal(faro_patterns_find(patterns, (const unsigned char *)text, sizeof text - 1), 1);
+  assert_int_equal(faro_patterns_find(patterns, (const unsigned char *)hex, sizeof hex - 1), 1);
+  assert_int_equal(faro_patterns_find(patterns, (const unsigned char *)capitals, 15), 0);
+  faro_patterns_destroy(patterns);
 }
 
 static void test_capture__needles_that_chance_would_find_are_left_out(void **state) {
   (void)state;
-  faro_needles *needles = NULL;
-  assert_ok(faro_needles_create(&needles, 3, error));
-  faro_needles_add(needles, "\x01\x02\x03\0\0\0\0\0");
-  assert_int_equal(faro_needles_count(needles), 0);
+  faro_patterns *patterns = NULL;
+  assert_ok(faro_patterns_create(&patterns, 3, error));
+  faro_patterns_add(patterns, "\x01\x02\x03\0\0\0\0\0");
+  assert_int_equal(faro_patterns_count(patterns), 0);
   for (char c = 'a'; c < 'h'; c++) {
     const char bytes[8] = {c, c, c, c, c, c, c, c};
-    faro_needles_add(needles, bytes);
-    faro_needles_add(needles, bytes);
+    faro_patterns_add(patterns, bytes);
+    faro_patterns_add(patterns, bytes);
   }
-  assert_int_equal(faro_needles_count(needles), 3); /* each once, and no more than there is room for */
-  faro_needles_destroy(needles);
+  assert_int_equal(faro_patterns_count(patterns), 3); /* each once, and no more than there is room for */
+  faro_patterns_destroy(patterns);
 }
 
 static void test_capture__a_needle_across_chunks_of_a_file_is_found(void **state) {
   (void)state;
   char path[] = "/tmp/faro-needle-XXXXXX";
   const int fd = mkstemp(path);
-  faro_needles *needles = NULL;
+  faro_patterns *patterns = NULL;
   size_t found = 0;
-  assert_ok(faro_needles_create(&needles, 3, error));
-  faro_needles_add(needles, "needle!!");
+  assert_ok(faro_patterns_create(&patterns, 3, error));
+  faro_patterns_add(patterns, "needle!!");
   static const char zeros[65536 - 3];
   assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
   assert_int_equal(write(fd, "needle!!", 8), 8);
   close(fd);
-  assert_ok(faro_needles_find_file(needles, path, &found, error));
+  assert_ok(faro_patterns_find_file(patterns, path, &found, error));
   assert_int_equal(found, 1);
   unlink(path);
-  assert_ok(faro_needles_find_file(needles, path, &found, error));
+  assert_ok(faro_patterns_find_file(patterns, path, &found, error));
   assert_int_equal(found, 0);
-  faro_needles_destroy(needles);
+  faro_patterns_destroy(patterns);
 }
 
 static void test_capture__whole_requests_are_read_and_cut_ones_are_not(void **state) {
@@ -265,7 +268,7 @@ static faro_sender *start_answering(answerer *a, char url[static 64]) {
   assert_int_equal(getsockname(a->listener, (struct sockaddr *)&address, &size), 0);
   snprintf(url, 64, "http://127.0.0.1:%d", (int)ntohs(address.sin_port));
   assert_int_equal(pthread_create(&a->thread, NULL, answer_all, a), 0);
-  assert_ok(faro_sender_create(&sender, &(faro_send_settings){.timeout = 10}, error));
+  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 10}, error));
   return sender;
 }
 
@@ -314,9 +317,9 @@ static void test_client__asks_again_when_it_was_told_to_and_not_before(void **st
     answerer a = {0};
     memcpy(a.answer, cases[i].answer, sizeof a.answer);
     faro_sender *sender = start_answering(&a, url);
-    const double start = faro_seconds();
+    const double start = faro_clock();
     assert_int_equal(faro_client_fetch_policy(NULL, sender, url, 7, true, &fresh, &why), cases[i].status);
-    assert_true(faro_seconds() - start >= cases[i].seconds);
+    assert_true(faro_clock() - start >= cases[i].seconds);
     assert_false(fresh);
     stop_answering(&a, sender);
     assert_int_equal(a.answered, cases[i].asked);
@@ -344,7 +347,7 @@ typedef struct script {
 static void on_reports(void *context, faro_http_request *request) {
   script *s = context;
   unsigned char bytes[8] = {0};
-  const size_t reports = request->length / s->frame;
+  const size_t reports = faro_http_length(request) / s->frame;
   assert_true(s->posts < 8 && reports <= sizeof bytes);
   s->reports[s->posts++] = reports;
   if (s->posts == 2) {
@@ -377,15 +380,16 @@ static void set_trial(faro_trial *t, script *s) {
                        .release = faro_release_kind_find("shuffle-bits"),
                        .arms = 2,
                        .centre = 0.5,
+                       .learner = "linucb",
                        .failure = 0.1,
                        .optimism = 0.2,
                        .analyzer = "http://127.0.0.1:1",
                        .shufflers = 1};
   c->params = (faro_release_params){
       .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
-  snprintf(c->shuffler[0], sizeof c->shuffler[0], "http://127.0.0.1:%u", faro_http_port(s->http));
+  snprintf(c->shuffler[0].url, sizeof c->shuffler[0].url, "http://127.0.0.1:%u", faro_http_port(s->http));
   memcpy(c->seal, t->seal.public_key, FARO_KEY_BYTES);
-  memcpy(c->shuffler_key[0], t->sign.public_key, FARO_KEY_BYTES);
+  memcpy(c->shuffler[0].key, t->sign.public_key, FARO_KEY_BYTES);
   assert_ok(faro_contribution_init(&c->contribution, 2, 1, -0.5, 0.5, error));
   assert_ok(faro_campaign_write(c, &t->sign, &t->document, &t->document_length, error));
   s->frame = faro_wire_report_size(c);
@@ -400,11 +404,10 @@ static void test_crowd__what_was_not_taken_for_now_is_sent_again_by_itself(void 
   const faro_crowd_params params = {
       .threads = 1, .group = 5, .world = "linear-fixed", .patience = 20, .listen = 1};
   double numbers[5] = {0};
-  faro_wire_policy policy = {.version = 1, .dimension = 2, .theta = numbers, .w = numbers + 2};
-  memcpy(policy.campaign, t.campaign.digest, FARO_DIGEST_BYTES);
+  const faro_policy policy = {.version = 1, .dimension = 2, .theta = numbers, .w = numbers + 2};
   char *text = NULL;
   size_t length = 0;
-  assert_ok(faro_policy_write(&policy, &t.sign, &text, &length, error));
+  assert_ok(faro_policy_document_write(&policy, t.campaign.digest, &t.sign, &text, &length, error));
   faro_crowd *crowd = NULL;
   assert_ok(faro_crowd_create(&crowd, &t, &params, error));
   assert_ok(faro_crowd_policy(crowd, text, length, 1, error));

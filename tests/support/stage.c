@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/process.h"
+#include "base/clock.h"
 
 _Noreturn static void give_up(const char *what, const char *why) {
   fprintf(stderr, "stage: %s: %s\n", what, why);
@@ -54,11 +54,12 @@ static void on_batch(void *context, faro_http_request *request) {
   pthread_mutex_lock(&s->mutex);
   unsigned status = 200;
   if (s->away) status = 503;
-  else if (faro_batch_read(&s->campaign, request->body, request->length, &batch, &error) != FARO_OK)
+  else if (faro_batch_read(&s->campaign, faro_http_body(request), faro_http_length(request), &batch,
+                           &error) != FARO_OK)
     status = 400;
   else if (batch.number + 1 == s->next[batch.shuffler]) s->repeats++;
   else if (batch.number == s->next[batch.shuffler])
-    keep(s, &batch, request->length - FARO_BATCH_HEAD - FARO_SIGNATURE_BYTES);
+    keep(s, &batch, faro_http_length(request) - FARO_BATCH_HEAD - FARO_SIGNATURE_BYTES);
   else status = 409;
   pthread_mutex_unlock(&s->mutex);
   if (status == 200) faro_http_reply(request, &good);
@@ -96,8 +97,8 @@ static void make_keys(stage *s, size_t count) {
     MUST(faro_sign_key_make(&s->shuffler[i], &error));
     MUST(faro_key_save(path_of(s, "key", i), FARO_SIGN_SECRET, s->shuffler[i].secret, FARO_SECRET_BYTES,
                        &error));
-    memcpy(s->campaign.shuffler_key[i], s->shuffler[i].public_key, FARO_KEY_BYTES);
-    snprintf(s->campaign.shuffler[i], FARO_URL_MAX, "http://127.0.0.1:%zu", i + 1);
+    memcpy(s->campaign.shuffler[i].key, s->shuffler[i].public_key, FARO_KEY_BYTES);
+    snprintf(s->campaign.shuffler[i].url, FARO_URL_MAX, "http://127.0.0.1:%zu", i + 1);
   }
 }
 
@@ -117,7 +118,7 @@ void stage_open(stage *s, const stage_plan *plan) {
   snprintf(s->folder, sizeof s->folder, "%s/faro-stage-XXXXXX", plan->memory ? plan->memory : "/dev/shm");
   if (!mkdtemp(s->folder)) give_up("folder", s->folder);
   serve(s);
-  const faro_send_settings settings = {.timeout = 60};
+  const faro_sender_params settings = {.timeout = 60};
   MUST(faro_sender_create(&s->sender, &settings, &error));
   pthread_mutex_lock(&s->mutex); /* the server runs */
   faro_campaign *c = &s->campaign;
@@ -134,6 +135,7 @@ void stage_open(stage *s, const stage_plan *plan) {
                                     .contributions = plan->contributions,
                                     .calibration = FARO_CALIBRATION_TIGHT};
   c->arms = 10;
+  snprintf(c->learner, sizeof c->learner, "linucb");
   c->failure = 0.1;
   c->optimism = 1;
   c->shufflers = plan->shufflers ? (size_t)plan->shufflers : 1;
@@ -280,12 +282,12 @@ long stage_get(stage *s, size_t index, const char *path, faro_sent *sent) {
 }
 
 bool stage_await(stage *s, size_t batches, double seconds) {
-  const double until = faro_process_clock() + seconds;
+  const double until = faro_clock() + seconds;
   for (size_t here = 0; here < batches;) {
     pthread_mutex_lock(&s->mutex);
     here = s->batches;
     pthread_mutex_unlock(&s->mutex);
-    if (here < batches && faro_process_clock() > until) return false;
+    if (here < batches && faro_clock() > until) return false;
     usleep(5000);
   }
   return true;

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "service/http.h"
-#include "service/send.h"
+#include "service/http/sender.h"
+#include "service/http/server.h"
 #include "wire/wire.h"
 
 enum { STAGE_BATCHES = 4096 };

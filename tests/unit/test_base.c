@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "support/support.h"
@@ -90,7 +93,7 @@ static void test_text__grows_and_remembers_failure(void **state) {
   for (int i = 0; i < 1000; i++) faro_text_add(&text, "%d,", i % 10);
   assert_int_equal(text.length, 2000);
   assert_int_equal(strlen(text.data), 2000);
-  faro_text_release(&text);
+  faro_text_clear(&text);
   alloc_fail_at(1);
   faro_text_add(&text, "lost");
   alloc_reset();
@@ -109,6 +112,60 @@ static void test_file__the_folder_of_a_path_is_flushed(void **state) {
   alloc_reset();
 }
 
+static void test_file__a_written_file_is_replaced_as_a_whole(void **state) {
+  (void)state;
+  char folder[] = "/tmp/faro-base-XXXXXX", path[64], fresh[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/file", folder);
+  snprintf(fresh, sizeof fresh, "%s/file.new", folder);
+  FILE *left = fopen(fresh, "w"); /* by a process that was killed: longer, and open to others */
+  assert_non_null(left);
+  assert_true(fputs("something longer", left) >= 0 && fchmod(fileno(left), 0644) == 0 && fclose(left) == 0);
+  assert_ok(faro_write_file(path, "first", 5, 0600, error));
+  assert_ok(faro_write_file(path, "2nd", 3, 0600, error));
+  char *text = NULL;
+  size_t length = 0;
+  struct stat info;
+  assert_ok(faro_read_file(path, 100, &text, &length, error));
+  assert_int_equal(length, 3);
+  assert_memory_equal(text, "2nd", 3);
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_mode & 0777, 0600);
+  assert_int_not_equal(access(fresh, F_OK), 0);
+  free(text);
+  assert_int_equal(remove(path), 0);
+  assert_int_equal(rmdir(folder), 0);
+  faro_error error = {0};
+  assert_int_equal(faro_write_file(path, "lost", 4, 0600, &error), FARO_SYSTEM);
+  assert_non_null(strstr(error.message, "/file: cannot be written: No such file"));
+  error = (faro_error){0};
+  assert_int_equal(faro_check_folder("state", path, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "state cannot be created in /tmp/faro-base-"));
+}
+
+static void test_text__is_shortened_between_characters(void **state) {
+  (void)state;
+  char out[FARO_SHORT_SIZE], text[80];
+  assert_string_equal(faro_shorten("a\nb", 3, out), "a?b");
+  memset(text, 'x', sizeof text);
+  memcpy(text + 59, "\xc3\xa4", 2); /* a letter of two bytes across the cut */
+  faro_shorten(text, sizeof text, out);
+  assert_int_equal(strlen(out), 59 + 3);
+  assert_string_equal(out + 59, "...");
+  assert_int_equal(strlen(faro_shorten(text, 59, out)), 59);
+}
+
+static void test_clock__never_goes_back_and_sleeps_as_long_as_told(void **state) {
+  (void)state;
+  const double start = faro_clock();
+  faro_sleep(0.01);
+  const double end = faro_clock();
+  assert_true(end - start >= 0.01);
+  const struct timespec later = faro_clock_after(1.5);
+  const double after = (double)later.tv_sec + 1e-9 * (double)later.tv_nsec;
+  assert_true(after - end >= 1.499 && later.tv_nsec >= 0 && later.tv_nsec < 1000000000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_error__innermost_message_wins),
@@ -119,6 +176,9 @@ int main(void) {
       cmocka_unit_test(test_nearest__finds_slips_of_the_keyboard),
       cmocka_unit_test(test_text__grows_and_remembers_failure),
       cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),
+      cmocka_unit_test(test_file__a_written_file_is_replaced_as_a_whole),
+      cmocka_unit_test(test_text__is_shortened_between_characters),
+      cmocka_unit_test(test_clock__never_goes_back_and_sleeps_as_long_as_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

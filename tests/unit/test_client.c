@@ -36,6 +36,7 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
                      .release = faro_release_kind_find(kind),
                      .arms = 40,
                      .centre = 0.25,
+                     .learner = "linucb",
                      .failure = 0.1,
                      .optimism = 0.2};
   assert_non_null(c.release);
@@ -52,35 +53,34 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
   snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1:8000");
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "http://127.0.0.1:%zu", 8001 + i);
-    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "http://127.0.0.1:%zu", 8001 + i);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   assert_ok(faro_campaign_write(&c, &analyzer, &out->text, &out->length, error));
   return c;
 }
 
 static document policy_of(const faro_campaign *c, uint64_t version, double *theta, double *w, double beta) {
-  faro_wire_policy policy = {
+  const faro_policy policy = {
       .version = version, .dimension = c->contribution.dimension, .beta = beta, .theta = theta, .w = w};
-  memcpy(policy.campaign, c->digest, FARO_DIGEST_BYTES);
   document out = {0};
-  assert_ok(faro_policy_write(&policy, &analyzer, &out.text, &out.length, error));
+  assert_ok(faro_policy_document_write(&policy, c->digest, &analyzer, &out.text, &out.length, error));
   return out;
 }
 
-static faro_client_settings settings_of(void) {
-  return (faro_client_settings){.signer = analyzer.public_key,
-                                .token = token,
-                                .epsilon = 2,
-                                .delta = 1e-6,
-                                .trust = "joint",
-                                .user_level = true};
+static faro_client_params params_of(void) {
+  return (faro_client_params){.signer = analyzer.public_key,
+                              .token = token,
+                              .epsilon = 2,
+                              .delta = 1e-6,
+                              .trust = "joint",
+                              .user_level = true};
 }
 
 static faro_client *joined(const document *campaign) {
-  const faro_client_settings settings = settings_of();
+  const faro_client_params params = params_of();
   faro_client *client = NULL;
-  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_open(&client, &params, error));
   assert_ok(faro_client_campaign(client, campaign->text, campaign->length, error));
   return client;
 }
@@ -92,12 +92,12 @@ static void give_policy(faro_client *client, const faro_campaign *c, uint64_t ve
   free(policy.text);
 }
 
-/* The refusal of a campaign under some settings; "" when it is taken. */
-static const char *refusal(const document *campaign, const faro_client_settings *settings) {
+/* The refusal of a campaign under some params; "" when it is taken. */
+static const char *refusal(const document *campaign, const faro_client_params *params) {
   static faro_error e;
   e = (faro_error){0};
   faro_client *client = NULL;
-  assert_ok(faro_client_open(&client, settings, error));
+  assert_ok(faro_client_open(&client, params, error));
   const faro_status status = faro_client_campaign(client, campaign->text, campaign->length, &e);
   assert_int_equal(faro_client_dimension(client), status == FARO_OK ? 2 : 0);
   faro_client_close(client);
@@ -108,24 +108,24 @@ static void test_client__refuses_what_is_below_its_floor(void **state) {
   (void)state;
   document campaign = {0};
   (void)campaign_of("concurrent-bits", 2, 2, &campaign);
-  faro_client_settings settings = settings_of();
-  assert_string_equal(refusal(&campaign, &settings), "");
-  settings.epsilon = 1.5;
-  assert_string_equal(refusal(&campaign, &settings),
+  faro_client_params params = params_of();
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.epsilon = 1.5;
+  assert_string_equal(refusal(&campaign, &params),
                       "epsilon of the campaign is 2, and this client accepts at most 1.5");
-  settings = settings_of();
-  settings.delta = 1e-7;
-  assert_string_equal(refusal(&campaign, &settings),
+  params = params_of();
+  params.delta = 1e-7;
+  assert_string_equal(refusal(&campaign, &params),
                       "delta of the campaign is 1e-06, and this client accepts at most 1e-07");
-  settings = settings_of();
-  settings.trust = "concurrent";
-  assert_string_equal(refusal(&campaign, &settings), "");
-  settings.trust = "shuffle";
-  assert_string_equal(refusal(&campaign, &settings),
+  params = params_of();
+  params.trust = "concurrent";
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.trust = "shuffle";
+  assert_string_equal(refusal(&campaign, &params),
                       "trust of the campaign is concurrent, and this client accepts at least shuffle");
-  settings = settings_of();
-  settings.signer = shuffler.public_key;
-  assert_non_null(strstr(refusal(&campaign, &settings), "signature"));
+  params = params_of();
+  params.signer = shuffler.public_key;
+  assert_non_null(strstr(refusal(&campaign, &params), "signature"));
   free(campaign.text);
 }
 
@@ -139,21 +139,21 @@ static void test_client__counts_on_no_more_honest_others_than_it_believes_in(voi
   (void)state;
   document campaign = {0};
   faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
-  faro_client_settings settings = settings_of();
-  settings.honest = 1;
-  assert_string_equal(refusal(&campaign, &settings), "");
-  settings.honest = 0.8;
-  assert_string_equal(refusal(&campaign, &settings),
+  faro_client_params params = params_of();
+  params.honest = 1;
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.honest = 0.8;
+  assert_string_equal(refusal(&campaign, &params),
                       "honest of the campaign is 1, and this client accepts at most 0.8");
   c.params.honest = 0.8;
   rewrite(&c, &campaign);
-  assert_string_equal(refusal(&campaign, &settings), "");
-  settings.honest = 0.79;
-  assert_string_equal(refusal(&campaign, &settings),
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.honest = 0.79;
+  assert_string_equal(refusal(&campaign, &params),
                       "honest of the campaign is 0.8, and this client accepts at most 0.79");
   free(campaign.text);
   (void)campaign_of("local-bits", 2, 0, &campaign); /* the noise is its own: others do not matter */
-  assert_string_equal(refusal(&campaign, &settings), "");
+  assert_string_equal(refusal(&campaign, &params), "");
   free(campaign.text);
 }
 
@@ -161,22 +161,22 @@ static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   (void)state;
   document campaign = {0};
   faro_campaign c = campaign_of("concurrent-bits", 2, 2, &campaign);
-  faro_client_settings settings = settings_of();
-  snprintf(c.shuffler[1], sizeof c.shuffler[1], "http://shuffler.example.org");
+  faro_client_params params = params_of();
+  snprintf(c.shuffler[1].url, sizeof c.shuffler[1].url, "http://shuffler.example.org");
   rewrite(&c, &campaign);
-  assert_string_equal(refusal(&campaign, &settings),
-                      "url of a shuffler is http://shuffler.example.org, and this client accepts https:// "
-                      "beyond its own machine (or insecure)");
-  settings.insecure = true;
-  assert_string_equal(refusal(&campaign, &settings), "");
-  settings.insecure = false;
-  snprintf(c.shuffler[1], sizeof c.shuffler[1], "https://shuffler.example.org");
+  assert_string_equal(refusal(&campaign, &params),
+                      "url of a shuffler is http://shuffler.example.org, and this client requires https:// "
+                      "beyond its own machine (unless insecure is set)");
+  params.insecure = true;
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.insecure = false;
+  snprintf(c.shuffler[1].url, sizeof c.shuffler[1].url, "https://shuffler.example.org");
   rewrite(&c, &campaign);
-  assert_string_equal(refusal(&campaign, &settings), "");
+  assert_string_equal(refusal(&campaign, &params), "");
   snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1.example.org:80");
   rewrite(&c, &campaign);
   assert_non_null(
-      strstr(refusal(&campaign, &settings), "url of the campaign's analyzer is http://127.0.0.1.example"));
+      strstr(refusal(&campaign, &params), "url of the campaign's analyzer is http://127.0.0.1.example"));
   free(campaign.text);
 }
 
@@ -189,9 +189,9 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   faro_campaign other = campaign_of("local-bits", 2, 0, &second);
   snprintf(other.id, sizeof other.id, "second");
   rewrite(&other, &second);
-  faro_client_settings settings = settings_of();
+  faro_client_params params = params_of();
   faro_client *client = NULL;
-  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_open(&client, &params, error));
   assert_null(faro_client_digest(client));
   assert_ok(faro_client_campaign(client, first.text, first.length, error));
   assert_memory_equal(faro_client_digest(client), c.digest, FARO_DIGEST_BYTES);
@@ -199,17 +199,17 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   memcpy(kept, faro_client_digest(client), sizeof kept);
   faro_client_close(client);
 
-  settings.campaign = kept;
-  settings.sequence = 3; /* all that it may send */
-  settings.version = 1;
-  assert_ok(faro_client_open(&client, &settings, error));
+  params.campaign = kept;
+  params.sequence = 3; /* all that it may send */
+  params.version = 1;
+  assert_ok(faro_client_open(&client, &params, error));
   assert_memory_equal(faro_client_digest(client), kept, sizeof kept); /* also where the analyzer is away */
   faro_error e = {0};
   assert_int_equal(faro_client_campaign(client, second.text, second.length, &e), FARO_INVALID);
   assert_string_equal(e.message,
-                      "campaign second is not the one that this client took part in before: it would spend a "
-                      "new privacy budget beside the old one (whoever wants that starts anew for it, without "
-                      "the campaign, sequence and version that were kept)");
+                      "campaign second is not the one that this client took part in before; it would spend a "
+                      "new privacy budget in addition to the old one (to join it anyway, start without the "
+                      "saved campaign, sequence and version)");
   assert_int_equal(faro_client_dimension(client), 0);
   assert_ok(faro_client_campaign(client, first.text, first.length, error));
   give_policy(client, &c, 1);
@@ -219,14 +219,14 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   faro_client_close(client);
   client = NULL;
 
-  settings.campaign = NULL; /* numbers of a campaign that nobody remembers */
+  params.campaign = NULL; /* numbers of a campaign that nobody remembers */
   e = (faro_error){0};
-  assert_int_equal(faro_client_open(&client, &settings, &e), FARO_INVALID);
+  assert_int_equal(faro_client_open(&client, &params, &e), FARO_INVALID);
   assert_string_equal(e.message,
-                      "campaign must be given with its sequence and version (got sequence 3, version 1)");
+                      "campaign is required with sequence 3 and version 1: they count in one campaign");
   assert_null(client);
-  settings.sequence = settings.version = 0; /* a decision: to start anew */
-  assert_string_equal(refusal(&second, &settings), "");
+  params.sequence = params.version = 0; /* a decision: to start anew */
+  assert_string_equal(refusal(&second, &params), "");
   free(bytes);
   free(first.text);
   free(second.text);
@@ -235,28 +235,28 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
 static void test_client__checks_its_settings(void **state) {
   (void)state;
   faro_client *client = NULL;
-  faro_client_settings settings = settings_of();
-  settings.trust = "none";
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings.trust = NULL;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings = settings_of();
-  settings.epsilon = NAN;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings = settings_of();
-  settings.delta = -1;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings = settings_of();
-  settings.honest = 1.5;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings.honest = NAN;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings = settings_of();
-  settings.version = 1;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
-  settings = settings_of();
-  settings.token = NULL;
-  assert_int_equal(faro_client_open(&client, &settings, NULL), FARO_INVALID);
+  faro_client_params params = params_of();
+  params.trust = "none";
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params.trust = NULL;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params = params_of();
+  params.epsilon = NAN;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params = params_of();
+  params.delta = -1;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params = params_of();
+  params.honest = 1.5;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params.honest = NAN;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params = params_of();
+  params.version = 1;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params = params_of();
+  params.token = NULL;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
   assert_null(client);
 }
 
@@ -267,11 +267,11 @@ static void test_client__never_goes_back_to_an_older_policy(void **state) {
   const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
   faro_campaign d = campaign_of("shuffle-bits", 2, 1, &other);
   d.digest[0] ^= 1;
-  faro_client_settings settings = settings_of();
-  settings.version = 4; /* kept over a restart */
-  settings.campaign = c.digest;
+  faro_client_params params = params_of();
+  params.version = 4; /* kept over a restart */
+  params.campaign = c.digest;
   faro_client *client = NULL;
-  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_open(&client, &params, error));
   double zero[5] = {0};
   document policy = policy_of(&c, 5, zero, zero + 2, 1);
   assert_int_equal(faro_client_policy(client, policy.text, policy.length, NULL),
@@ -285,12 +285,12 @@ static void test_client__never_goes_back_to_an_older_policy(void **state) {
   policy = policy_of(&c, 4, zero, zero + 2, 1);
   faro_error e = {0};
   assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_INVALID);
-  assert_non_null(strstr(e.message, "the policy is of version 4, and version 5 was seen before ("));
+  assert_non_null(strstr(e.message, "the policy has version 4, but version 5 was seen before"));
   free(policy.text);
   policy = policy_of(&d, 6, zero, zero + 2, 1);
   e = (faro_error){0};
   assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_INVALID);
-  assert_string_equal(e.message, "the policy is of another campaign than test");
+  assert_string_equal(e.message, "the policy does not belong to campaign test");
   free(policy.text);
   policy = policy_of(&c, c.batches + 2, zero, zero + 2, 1);
   assert_int_equal(faro_client_policy(client, policy.text, policy.length, NULL), FARO_INVALID);
@@ -433,7 +433,7 @@ static void test_client__reports_to_shufflers_that_can_still_fill(void **state) 
     size_t wanted = 0;
     assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
     for (size_t s = 0; s < 3; s++)
-      if (faro_campaign_active(&c, s, b)) assert_target(client, wanted++, c.shuffler[s]);
+      if (faro_campaign_active(&c, s, b)) assert_target(client, wanted++, c.shuffler[s].url);
     assert_int_equal(parts, wanted);
     fewer = fewer || parts < 3;
   }
@@ -442,7 +442,7 @@ static void test_client__reports_to_shufflers_that_can_still_fill(void **state) 
   size_t parts = 0;
   faro_error e = {0};
   assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
-  assert_string_equal(e.message, "the campaign is over: all its 20 batches are released");
+  assert_string_equal(e.message, "the campaign is over: all 20 batches are released");
   assert_int_equal(faro_client_sequence(client), c.batches);
   free(bytes);
   faro_client_close(client);
@@ -453,11 +453,11 @@ static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **s
   (void)state;
   document campaign = {0};
   const faro_campaign c = campaign_of("local-bits", 2, 0, &campaign);
-  faro_client_settings settings = settings_of();
-  settings.sequence = 1; /* of the life before a restart */
-  settings.campaign = c.digest;
+  faro_client_params params = params_of();
+  params.sequence = 1; /* of the life before a restart */
+  params.campaign = c.digest;
   faro_client *client = NULL;
-  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_open(&client, &params, error));
   assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
   unsigned char *bytes = malloc(faro_wire_report_size(&c));
   const double x[2] = {1, 0};
@@ -472,7 +472,7 @@ static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **s
   assert_target(client, 0, c.analyzer);
   faro_error e = {0};
   assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
-  assert_string_equal(e.message, "this client has made all the 3 reports that its privacy covers");
+  assert_string_equal(e.message, "this client has made all 3 reports that its privacy claim covers");
   free(bytes);
   faro_client_close(client);
   free(campaign.text);
@@ -486,9 +486,9 @@ static void test_client__sends_no_more_reports_than_there_are_batches(void **sta
   horizon = 200;
   const faro_campaign c = campaign_of("local", 2, 0, &campaign);
   horizon = 2000;
-  const faro_client_settings settings = settings_of();
+  const faro_client_params params = params_of();
   faro_client *client = NULL;
-  assert_ok(faro_client_open(&client, &settings, error));
+  assert_ok(faro_client_open(&client, &params, error));
   assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
   give_policy(client, &c, 1);
   unsigned char *bytes = malloc(faro_wire_report_size(&c));
@@ -497,7 +497,7 @@ static void test_client__sends_no_more_reports_than_there_are_batches(void **sta
   for (int i = 0; i < 2; i++) assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
   faro_error e = {0};
   assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
-  assert_string_equal(e.message, "this client has made all the 2 reports that its privacy covers");
+  assert_string_equal(e.message, "this client has made all 2 reports that its privacy claim covers");
   free(bytes);
   faro_client_close(client);
   free(campaign.text);
@@ -550,11 +550,11 @@ static void test_client__out_of_memory_is_said_and_nothing_leaks(void **state) {
   const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
   double zero[5] = {0};
   const document policy = policy_of(&c, 1, zero, zero + 2, 1);
-  const faro_client_settings settings = settings_of();
+  const faro_client_params params = params_of();
   for (size_t n = 1;; n++) {
     faro_client *client = NULL;
     alloc_fail_at(n);
-    faro_status status = faro_client_open(&client, &settings, NULL);
+    faro_status status = faro_client_open(&client, &params, NULL);
     if (status == FARO_OK) status = faro_client_campaign(client, campaign.text, campaign.length, NULL);
     if (status == FARO_OK) status = faro_client_policy(client, policy.text, policy.length, NULL);
     alloc_fail_at(0);

@@ -71,15 +71,16 @@ static void describe_campaign(faro_text *out, const loaded *l) {
 }
 
 static void describe_policy(faro_text *out, const loaded *l) {
-  faro_wire_policy p = {0};
+  faro_policy_document document = {0};
   faro_error e = {0};
-  if (faro_policy_open(&p, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
+  if (faro_policy_document_open(&document, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
     return faro_text_add(out, "refused: %s", e.message);
+  const faro_policy p = document.policy;
   faro_text_add(out, "ok: version %llu, beta %.17g, theta", (unsigned long long)p.version, p.beta);
   for (size_t i = 0; i < p.dimension; i++) faro_text_add(out, " %.17g", p.theta[i]);
   faro_text_add(out, ", w");
   for (size_t i = 0; i < p.dimension * (p.dimension + 1) / 2; i++) faro_text_add(out, " %.17g", p.w[i]);
-  free(p.theta);
+  faro_policy_document_clear(&document);
 }
 
 static void describe_body(faro_text *out, const faro_campaign *c, const unsigned char *body) {
@@ -194,12 +195,16 @@ static void emit(const char *file, const char *check, const char *with, const ch
   faro_text result = FARO_TEXT_INIT;
   describe(&result, file, check, with);
   fprintf(manifest, "%s\t%s\t%s\t%s\t%s\n", file, check, with, what, result.data);
-  faro_text_release(&result);
+  faro_text_clear(&result);
 }
 
 static faro_campaign campaign_of(const char *kind, size_t shufflers) {
-  faro_campaign c = {
-      .release = faro_release_kind_find(kind), .arms = 10, .centre = 0.5, .failure = 0.1, .optimism = 0.2};
+  faro_campaign c = {.release = faro_release_kind_find(kind),
+                     .arms = 10,
+                     .centre = 0.5,
+                     .learner = "linucb",
+                     .failure = 0.1,
+                     .optimism = 0.2};
   snprintf(c.id, sizeof c.id, "vector-%s", kind);
   assert_ok(faro_contribution_init(&c.contribution, D, 1, -1, 1, error));
   c.params = (faro_release_params){.epsilon = 1,
@@ -215,8 +220,8 @@ static faro_campaign campaign_of(const char *kind, size_t shufflers) {
   snprintf(c.analyzer, sizeof c.analyzer, "https://analyzer.example");
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "https://shuffler-%zu.example:8443", i);
-    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "https://shuffler-%zu.example:8443", i);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   return c;
 }
@@ -337,7 +342,7 @@ static void emit_campaigns(const char *json) {
       {"delta-zero", "delta is 0", "\"delta\":1e-06,\"horizon\"", "\"delta\":0,\"horizon\""},
       {"dimension", "more dimensions than there may be", "\"dimension\":2", "\"dimension\":257"},
       {"arms", "no arms", "\"arms\":10", "\"arms\":0"},
-      {"learner", "a learner that is not deployed", "\"linucb\"", "\"rs-glm\""},
+      {"learner", "another learner: readers need not know it", "\"linucb\"", "\"rs-glm\""},
       {"failure", "a region that always fails", "\"failure\":0.1", "\"failure\":1"},
       {"bounds", "an interval that is none", "\"low\":-1", "\"low\":1"},
       {"centre", "rewards from far away", "\"centre\":0.5", "\"centre\":1e7"},
@@ -401,11 +406,10 @@ static void emit_campaigns(const char *json) {
 static void emit_policies(const faro_campaign *c) {
   double theta[D] = {0.1, -2.5};
   double w[3] = {1, 0.25, 0.3333333333333333};
-  faro_wire_policy policy = {.version = 3, .dimension = D, .beta = 1.5, .theta = theta, .w = w};
-  memcpy(policy.campaign, c->digest, FARO_DIGEST_BYTES);
+  const faro_policy policy = {.version = 3, .dimension = D, .beta = 1.5, .theta = theta, .w = w};
   char *text = NULL;
   size_t length = 0;
-  assert_ok(faro_policy_write(&policy, &analyzer, &text, &length, error));
+  assert_ok(faro_policy_document_write(&policy, c->digest, &analyzer, &text, &length, error));
   emit("policy-good", "policy", "-", "as an analyzer makes it", text, length);
   const char *json = strchr(text, '\n') + 1;
   static const edit edits[] = {
@@ -734,7 +738,7 @@ static void check_line(char *line) {
   describe(&result, field[0], field[1], field[2]);
   if (strcmp(result.data, field[4]) != 0)
     fail_msg("%s (%s)\n  should be: %s\n  but it is: %s", field[0], field[3], field[4], result.data);
-  faro_text_release(&result);
+  faro_text_clear(&result);
 }
 
 static void test_vectors__are_read_and_refused_as_the_manifest_says(void **state) {

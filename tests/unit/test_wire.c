@@ -29,6 +29,7 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
                      .release = faro_release_kind_find(kind),
                      .arms = 10,
                      .centre = 0.5,
+                     .learner = "linucb",
                      .failure = 0.1,
                      .optimism = 0.2};
   assert_non_null(c.release);
@@ -46,8 +47,8 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
   snprintf(c.analyzer, sizeof c.analyzer, "http://127.0.0.1:8001");
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
-    snprintf(c.shuffler[i], sizeof c.shuffler[i], "https://s%zu.example:443/faro", i);
-    memcpy(c.shuffler_key[i], shuffler.public_key, FARO_KEY_BYTES);
+    snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "https://s%zu.example:443/faro", i);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   return c;
 }
@@ -203,11 +204,11 @@ static void test_campaign__placeholders_are_no_keys(void **state) {
     faro_error e = {0};
     char *text = NULL;
     size_t length = 0;
-    memset(c.shuffler_key[i], 0, FARO_KEY_BYTES);
-    c.shuffler_key[i][0] = i == 2; /* a point of order 1 */
+    memset(c.shuffler[i].key, 0, FARO_KEY_BYTES);
+    c.shuffler[i].key[0] = i == 2; /* a point of order 1 */
     assert_int_equal(faro_campaign_write(&c, &analyzer, &text, &length, &e), FARO_INVALID);
     char words[64];
-    snprintf(words, sizeof words, "key of shuffler %d is no public signing key", i);
+    snprintf(words, sizeof words, "key of shuffler %d is not a public signing key", i);
     assert_non_null(strstr(e.message, words));
   }
 }
@@ -254,29 +255,33 @@ static void test_url__plain_http_must_stay_on_this_machine(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(faro_url_local(bad[i]));
 }
 
+static const unsigned char digest[FARO_DIGEST_BYTES] = {1, 2, 3};
+
 static void test_policy__comes_back_bit_by_bit(void **state) {
   (void)state;
   double theta[3] = {1.0 / 3, -0.0, 5e-324};
   double w[6] = {1e300, -1e-300, 0.1, 2, 3, 123456789.123456789};
-  const faro_wire_policy policy = {.version = 7, .dimension = 3, .beta = 0.1 + 0.2, .theta = theta, .w = w};
+  const faro_policy policy = {.version = 7, .dimension = 3, .beta = 0.1 + 0.2, .theta = theta, .w = w};
   char *text = NULL;
   size_t length = 0;
-  assert_ok(faro_policy_write(&policy, &analyzer, &text, &length, error));
-  faro_wire_policy back = {0};
-  assert_ok(faro_policy_open(&back, text, length, analyzer.public_key, error));
-  assert_int_equal(back.version, 7);
-  assert_memory_equal(&back.beta, &policy.beta, sizeof back.beta);
-  assert_memory_equal(back.theta, theta, sizeof theta);
-  assert_memory_equal(back.w, w, sizeof w);
-  free(back.theta);
+  assert_ok(faro_policy_document_write(&policy, digest, &analyzer, &text, &length, error));
+  faro_policy_document back = {0};
+  assert_ok(faro_policy_document_open(&back, text, length, analyzer.public_key, error));
+  assert_memory_equal(back.campaign, digest, FARO_DIGEST_BYTES);
+  assert_int_equal(back.policy.version, 7);
+  assert_memory_equal(&back.policy.beta, &policy.beta, sizeof policy.beta);
+  assert_memory_equal(back.policy.theta, theta, sizeof theta);
+  assert_memory_equal(back.policy.w, w, sizeof w);
+  faro_policy_document_clear(&back);
   for (size_t i = 0; i < length; i++) {
     text[i] ^= 4;
-    assert_int_equal(faro_policy_open(&back, text, length, analyzer.public_key, NULL), FARO_INVALID);
+    assert_int_equal(faro_policy_document_open(&back, text, length, analyzer.public_key, NULL), FARO_INVALID);
     text[i] ^= 4;
   }
   free(text);
   theta[1] = NAN;
-  assert_int_equal(faro_policy_write(&policy, &analyzer, &text, &length, NULL), FARO_INVALID);
+  assert_int_equal(faro_policy_document_write(&policy, digest, &analyzer, &text, &length, NULL),
+                   FARO_INVALID);
 }
 
 static void test_policy__of_the_largest_dimension_fits(void **state) {
@@ -284,14 +289,14 @@ static void test_policy__of_the_largest_dimension_fits(void **state) {
   enum { D = FARO_WIRE_DIMENSION_MAX, ALL = D * (D + 3) / 2 };
   static double value[ALL];
   for (size_t i = 0; i < ALL; i++) value[i] = -1.0000000000000002e-100; /* as long as they get */
-  const faro_wire_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = value, .w = value + D};
+  const faro_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = value, .w = value + D};
   char *text = NULL;
   size_t length = 0;
-  assert_ok(faro_policy_write(&policy, &analyzer, &text, &length, error));
-  faro_wire_policy back = {0};
-  assert_ok(faro_policy_open(&back, text, length, analyzer.public_key, error));
-  assert_memory_equal(back.theta, value, sizeof value);
-  free(back.theta);
+  assert_ok(faro_policy_document_write(&policy, digest, &analyzer, &text, &length, error));
+  faro_policy_document back = {0};
+  assert_ok(faro_policy_document_open(&back, text, length, analyzer.public_key, error));
+  assert_memory_equal(back.policy.theta, value, sizeof value);
+  faro_policy_document_clear(&back);
   free(text);
 }
 
@@ -653,8 +658,8 @@ static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   assert_ok(faro_json_parse(&json, "3.0000000000000004e-1", 21, 100, error));
   setlocale(LC_NUMERIC, "C");
   assert_true(json.node[0].number == 0.1 + 0.2);
-  faro_json_release(&json);
-  faro_text_release(&text);
+  faro_json_clear(&json);
+  faro_text_clear(&text);
 }
 
 static void test_wire__out_of_memory_is_said_and_nothing_leaks(void **state) {

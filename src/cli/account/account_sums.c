@@ -1,0 +1,260 @@
+/* account_sums: sums over many users: bits, shuffled messages, continual sums.
+ *
+ *   E epsilon, D delta, S sensitivity, N all noise bits of an entry, p their bias, T steps */
+#include <math.h>
+
+#include "cli/account/account.h"
+#include "cli/cli.h"
+
+static double sensitivity(const account *a) { return account_value(a, ACCOUNT_SENSITIVITY, 1); }
+
+/* ---- bits */
+
+static faro_bits_plan bits_plan(const account *a) {
+  return (faro_bits_plan){.users = a->value[ACCOUNT_USERS],
+                          .honest = account_value(a, ACCOUNT_HONEST, 1),
+                          .dimension = a->value[ACCOUNT_DIMENSION],
+                          .sensitivity = sensitivity(a),
+                          .grid = a->value[ACCOUNT_GRID],
+                          .bits = a->value[ACCOUNT_NOISE_BITS]};
+}
+
+static double bits_bias(const account *a) { return account_value(a, ACCOUNT_BIAS, 0.5); }
+
+static int bits_calibrate(account *a) {
+  char got[ACCOUNT_SHOWN];
+  if (bits_bias(a) != 0.5)
+    return account_refuse("--bias must be 1/2 (got %s); 1/4 is possible in one dimension with --noise-bits",
+                          account_shown(a->text[ACCOUNT_BIAS], got));
+  faro_bits_plan plan = bits_plan(a);
+  faro_error error = {0};
+  const double E = a->value[ACCOUNT_EPSILON];
+  const double D = a->value[ACCOUNT_DELTA];
+  if (faro_bits_calibrate(&plan, E, D, &error) != FARO_OK) return cli_fail(&error);
+  account_put_whole(a, "grid", plan.grid);
+  account_put_whole(a, "noise_bits_per_user", plan.bits);
+  account_put_whole(a, "noise_bits_total", plan.users * plan.bits);
+  account_put(a, "bias", bits_bias(a));
+  account_put(a, "noise_sd", plan.noise_sd);
+  account_put_whole(a, "bits_per_user", plan.dimension * (plan.grid + plan.bits));
+  account_put(a, "epsilon", E);
+  account_put(a, "delta", D);
+  account_say(
+      a,
+      "Fair noise bits, added by every user to every coordinate, that make the sums of the bits private: the "
+      "binomial is dominated by a Gaussian at every epsilon, coordinates compose as Gaussians do (Zhu, Dong "
+      "and Wang 2022; Balle and Wang 2018; docs/privacy.md), and rounding to the grid is part of the shift.");
+  return EXIT_DONE;
+}
+
+/* One coordinate is computed exactly, as long as its sum has not too many terms. */
+static const double EXACT_BITS_MAX = 1e9;
+
+/* The least epsilon of N bits in one dimension; infinite when there is none up to 1000. Entries lie in an interval of
+ * width 1, and the difference is rounded up to the grid. */
+static double exact_bits_epsilon(const faro_bits_plan *plan, double p, double D) {
+  const uint64_t N = (uint64_t)(floor(plan->users * plan->honest) * plan->bits);
+  const uint64_t shift = (uint64_t)ceil(fmin(plan->sensitivity, 1) * plan->grid);
+  if (faro_bits_delta(N, p, shift, 0) <= D) return 0;
+  if (faro_bits_delta(N, p, shift, 1000) > D) return INFINITY;
+  double low = 0;
+  double high = 1000;
+  for (int i = 0; i < 80 && high - low > 1e-13 * high; i++) {
+    const double middle = low + (high - low) / 2;
+    if (faro_bits_delta(N, p, shift, middle) > D) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+static int bits_exact(account *a, const faro_bits_plan *plan) {
+  account_put(a, "epsilon", exact_bits_epsilon(plan, bits_bias(a), a->value[ACCOUNT_DELTA]));
+  account_say(
+      a, "The least epsilon of a sum of bits in one dimension, by the exact hockey-stick divergence of the "
+         "binomial from its shift.");
+  return EXIT_DONE;
+}
+
+static int bits_epsilon(account *a) {
+  faro_bits_plan plan = bits_plan(a);
+  const bool few = plan.users * plan.bits <= EXACT_BITS_MAX;
+  char got[ACCOUNT_SHOWN];
+  if (plan.dimension == 1 && few) return bits_exact(a, &plan);
+  if (bits_bias(a) != 0.5)
+    return account_refuse(
+        "--bias must be 1/2 (got %s); 1/4 is possible in one dimension with at most %.0f noise bits "
+        "of all users",
+        account_shown(a->text[ACCOUNT_BIAS], got), EXACT_BITS_MAX);
+  double epsilon = 0;
+  faro_error error = {0};
+  if (faro_bits_account(&plan, a->value[ACCOUNT_DELTA], &epsilon, &error) != FARO_OK) return cli_fail(&error);
+  account_put(a, "epsilon", epsilon);
+  account_say(
+      a, "An epsilon of the sums of bits, by the Gaussian that dominates the binomial at every epsilon (Zhu, "
+         "Dong and Wang 2022; Balle and Wang 2018; docs/privacy.md), rounding to the grid included.");
+  return EXIT_DONE;
+}
+
+enum {
+  BITS = ACCOUNT_BIT(USERS) | ACCOUNT_BIT(DIMENSION) | ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA),
+  BITS_MAY = ACCOUNT_BIT(BIAS) | ACCOUNT_BIT(HONEST),
+};
+
+const account_mechanism account_bits = {
+    .name = "bits",
+    .form = {{BITS | ACCOUNT_BIT(EPSILON), BITS_MAY | ACCOUNT_BIT(GRID), bits_calibrate},
+             {BITS | ACCOUNT_BIT(GRID) | ACCOUNT_BIT(NOISE_BITS), BITS_MAY, bits_epsilon}},
+    .own = {{ACCOUNT_EPSILON, {1e-4, 50, false, false}}}};
+
+/* ---- shuffle */
+
+static const char by_clones[] = "the numerical bound on the clones pair (Feldman, McMillan and Talwar 2021)";
+
+/* The closed form at D in all. Its delta is the slack and what the local deltas add, which falls as the slack grows:
+ * what is left over goes to the slack, until nothing is. False out of the theorem's range. */
+static bool closed_form(const account *a, double *epsilon) {
+  const double D = a->value[ACCOUNT_DELTA];
+  const double local = a->value[ACCOUNT_LOCAL_DELTA];
+  double slack = local > 0 ? D / 2 : D;
+  for (int i = 0; i < 100; i++) {
+    double total = 0;
+    if (!faro_shuffle_closed_form(a->value[ACCOUNT_LOCAL_EPSILON], local, a->value[ACCOUNT_USERS], slack,
+                                  epsilon, &total) ||
+        total > D)
+      return false;
+    if (D - total <= 1e-12 * D) break;
+    slack += (D - total) * (1 - 1e-9);
+  }
+  return isfinite(*epsilon);
+}
+
+/* More than delta cannot be covered by any epsilon. */
+static bool local_delta_fits(const account *a) {
+  if (a->value[ACCOUNT_LOCAL_DELTA] <= a->value[ACCOUNT_DELTA]) return true;
+  char got[ACCOUNT_SHOWN];
+  char delta[ACCOUNT_SHOWN];
+  (void)account_refuse("--local-delta must be 0 or a number from 1e-15 to --delta, %s (got %s)",
+                       account_shown(a->text[ACCOUNT_DELTA], delta),
+                       account_shown(a->text[ACCOUNT_LOCAL_DELTA], got));
+  return false;
+}
+
+static int shuffle_epsilon(account *a) {
+  if (!local_delta_fits(a)) return EXIT_USAGE;
+  account_put(a, "epsilon",
+              faro_shuffle_epsilon(a->value[ACCOUNT_LOCAL_EPSILON], a->value[ACCOUNT_LOCAL_DELTA],
+                                   a->value[ACCOUNT_USERS], a->value[ACCOUNT_DELTA]));
+  double closed = 0;
+  if (closed_form(a, &closed)) account_put(a, "closed_form", closed);
+  else if (json_object_set_new(a->fields, "closed_form", json_null()) != 0) a->why.failed = true;
+  account_say(a, "An epsilon of all messages after shuffling, by %s; beside it what their Theorem 3.8 gives.",
+              by_clones);
+  return EXIT_DONE;
+}
+
+static int shuffle_delta(account *a) {
+  account_put(a, "delta",
+              faro_shuffle_delta(a->value[ACCOUNT_LOCAL_EPSILON], a->value[ACCOUNT_LOCAL_DELTA],
+                                 a->value[ACCOUNT_USERS], a->value[ACCOUNT_EPSILON]));
+  account_say(a, "A delta of all messages after shuffling, by %s.", by_clones);
+  return EXIT_DONE;
+}
+
+static int shuffle_local_epsilon(account *a) {
+  if (!local_delta_fits(a)) return EXIT_USAGE;
+  account_put(a, "local_epsilon",
+              faro_shuffle_local_epsilon(a->value[ACCOUNT_EPSILON], a->value[ACCOUNT_DELTA],
+                                         a->value[ACCOUNT_USERS], a->value[ACCOUNT_LOCAL_DELTA]));
+  account_say(a, "The largest epsilon of one message for which all, shuffled, keep to the target, by %s.",
+              by_clones);
+  return EXIT_DONE;
+}
+
+enum { SHUFFLE = ACCOUNT_BIT(USERS), SHUFFLE_MAY = ACCOUNT_BIT(LOCAL_DELTA) };
+
+const account_mechanism account_shuffle = {
+    .name = "shuffle",
+    .form = {{SHUFFLE | ACCOUNT_BIT(LOCAL_EPSILON) | ACCOUNT_BIT(DELTA), SHUFFLE_MAY, shuffle_epsilon},
+             {SHUFFLE | ACCOUNT_BIT(EPSILON) | ACCOUNT_BIT(DELTA), SHUFFLE_MAY, shuffle_local_epsilon},
+             {SHUFFLE | ACCOUNT_BIT(LOCAL_EPSILON) | ACCOUNT_BIT(EPSILON), SHUFFLE_MAY, shuffle_delta}},
+    .own = {{ACCOUNT_EPSILON, {1e-4, 50, false, false}},
+            {ACCOUNT_LOCAL_EPSILON, {1e-4, 50, false, false}},
+            {ACCOUNT_LOCAL_DELTA, {1e-15, 0.999, false, .zero = true}}}};
+
+/* ---- tree, factored */
+
+typedef faro_continual factors_of(uint64_t steps, uint64_t contributions);
+
+static const char by_tree[] =
+    "the nodes of the binary tree that hold one user (Dwork et al. 2010; Chan, Shi and Song "
+    "2011), which compose as Gaussians (Balle and Wang 2018)";
+static const char by_factored[] =
+    "the square-root factorisation of the prefix sums (Fichtenberger, Henzinger and "
+    "Upadhyay 2023) as one Gaussian mechanism (Balle and Wang 2018)";
+
+static bool is_tree(const account *a) { return a->mechanism == &account_tree; }
+
+/* False, and said so, when a user is in more releases than there are. */
+static bool find_factors(const account *a, faro_continual *factors) {
+  const double T = a->value[ACCOUNT_STEPS];
+  const double contributions = account_value(a, ACCOUNT_CONTRIBUTIONS, 1);
+  char got[ACCOUNT_SHOWN];
+  if (contributions > T) {
+    (void)account_refuse("--contributions must be a whole number from 1 to --steps, %.0f (got %s)", T,
+                         account_shown(a->text[ACCOUNT_CONTRIBUTIONS], got));
+    return false;
+  }
+  factors_of *const of = is_tree(a) ? faro_tree_factors : faro_factored_factors;
+  *factors = of((uint64_t)T, (uint64_t)contributions);
+  return true;
+}
+
+static int continual_sigma(account *a) {
+  faro_continual factors;
+  if (!find_factors(a, &factors)) return EXIT_USAGE;
+  const double mu = faro_gaussian_mu(a->value[ACCOUNT_EPSILON], a->value[ACCOUNT_DELTA]);
+  const double sigma = account_divide_up(sensitivity(a) * factors.sensitivity, mu);
+  account_put(a, "sigma", sigma);
+  account_put(a, "prefix_sigma", sigma * factors.prefix);
+  if (is_tree(a)) { /* one contribution is in one node of every level */
+    const double once = faro_tree_factors((uint64_t)a->value[ACCOUNT_STEPS], 1).sensitivity;
+    account_put_whole(a, "levels", nearbyint(once * once));
+  }
+  account_say(a, "The least noise of one %s, and that of the worst prefix sum, by %s.",
+              is_tree(a) ? "node" : "coordinate before the factor", is_tree(a) ? by_tree : by_factored);
+  return EXIT_DONE;
+}
+
+static int continual_privacy(account *a, bool epsilon) {
+  faro_continual factors;
+  if (!find_factors(a, &factors)) return EXIT_USAGE;
+  const double mu = account_divide_up(sensitivity(a) * factors.sensitivity, a->value[ACCOUNT_SIGMA]);
+  account_put(a, epsilon ? "epsilon" : "delta",
+              epsilon ? faro_gaussian_epsilon(mu, a->value[ACCOUNT_DELTA])
+                      : faro_gaussian_delta(mu, a->value[ACCOUNT_EPSILON]));
+  account_say(a, "The least %s of all releases together, by %s.", epsilon ? "epsilon" : "delta",
+              is_tree(a) ? by_tree : by_factored);
+  return EXIT_DONE;
+}
+
+static int continual_epsilon(account *a) { return continual_privacy(a, true); }
+static int continual_delta(account *a) { return continual_privacy(a, false); }
+
+enum {
+  CONTINUAL_NOISE = ACCOUNT_BIT(STEPS) | ACCOUNT_BIT(EPSILON) | ACCOUNT_BIT(DELTA),
+  CONTINUAL_EPSILON = ACCOUNT_BIT(STEPS) | ACCOUNT_BIT(SIGMA) | ACCOUNT_BIT(DELTA),
+  CONTINUAL_DELTA = ACCOUNT_BIT(STEPS) | ACCOUNT_BIT(SIGMA) | ACCOUNT_BIT(EPSILON),
+  CONTINUAL_MAY = ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(CONTRIBUTIONS),
+};
+
+const account_mechanism account_tree = {.name = "tree",
+                                        .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
+                                                 {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
+                                                 {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}}};
+
+const account_mechanism account_factored = {
+    .name = "factored",
+    .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
+             {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
+             {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}},
+    .own = {{ACCOUNT_STEPS, {1, 1e7, true, false}}}}; /* its norms are summed step by step */

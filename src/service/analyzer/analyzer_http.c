@@ -1,0 +1,157 @@
+/* analyzer_http: the analyzer's routes and their handlers. analyzer_role.h lists them. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "service/analyzer/analyzer_inner.h"
+#include "service/analyzer/campaign_ledger.h"
+#include "service/role/json_text.h"
+#include "service/role/log.h"
+
+static const double WAIT = 30; /* seconds that a request for a policy waits */
+
+static void handle_reports(void *context, faro_http_request *request) {
+  faro_intake_handle(((faro_analyzer *)context)->intake, request);
+}
+
+/* Batches are large and memory for them is limited: only shufflers of the campaign may send any. */
+static faro_status admit_batch(void *context, const faro_http_request *request, faro_error *error) {
+  faro_analyzer *a = context;
+  faro_batch batch;
+  const char *notice = faro_http_header(request, "Faro-Batch");
+  const faro_status status = notice ? faro_notice_read(&a->campaign, notice, strlen(notice), &batch, error)
+                                    : faro_fail(error, FARO_INVALID, "the header Faro-Batch is required");
+  if (status != FARO_OK) faro_metric_add(a->metrics.receipt[FARO_RECEIPT_BAD], 1);
+  return status;
+}
+
+static void handle_batches(void *context, faro_http_request *request) {
+  analyzer_served *served = &((faro_analyzer *)context)->served;
+  pthread_mutex_lock(&served->mutex);
+  const bool room = served->queued < FARO_BATCH_QUEUE && !served->ending;
+  if (room) {
+    faro_http_park(request);
+    served->queue[served->queued++] = request;
+    pthread_cond_signal(&served->work);
+  }
+  pthread_mutex_unlock(&served->mutex);
+  if (!room) faro_http_refuse(request, 503, "too many batches at once");
+}
+
+static void handle_campaign(void *context, faro_http_request *request) {
+  const faro_analyzer *a = context;
+  const faro_http_answer answer = {.status = 200,
+                                   .type = "text/plain; charset=utf-8",
+                                   .bytes = a->document.bytes,
+                                   .length = a->document.length};
+  faro_http_reply(request, &answer);
+}
+
+/* Reads a whole number from the query; false if it is not one. */
+static bool query_number(const faro_http_request *request, const char *name, uint64_t *number) {
+  const char *text = faro_http_query(request, name);
+  if (!text) return true;
+  char *end = NULL;
+  if (*text < '0' || *text > '9' || strlen(text) > 18) return false;
+  *number = strtoull(text, &end, 10);
+  return *end == '\0';
+}
+
+static void handle_policy(void *context, faro_http_request *request) {
+  analyzer_served *served = &((faro_analyzer *)context)->served;
+  uint64_t after = 0;
+  if (!query_number(request, "after", &after)) {
+    faro_http_refuse(request, 400, "after must be a whole number (a version)");
+    return;
+  }
+  const char *known = faro_http_header(request, "If-None-Match");
+  bool wait = false;
+  pthread_mutex_lock(&served->mutex);
+  const bool newer = served->status.version > after && !(known && strcmp(known, served->etag) == 0);
+  if (newer || faro_http_expired(request) || after == 0) {
+    const faro_http_answer answer = {.status = newer ? 200 : 304,
+                                     .type = "text/plain; charset=utf-8",
+                                     .bytes = newer ? served->policy : "",
+                                     .length = newer ? served->length : 0,
+                                     .etag = served->etag};
+    faro_http_reply(request, &answer);
+  } else wait = true;
+  pthread_mutex_unlock(&served->mutex);
+  if (wait) faro_http_wait(request, WAIT);
+}
+
+static void reply_json(faro_http_request *request, faro_status status, json_t *json,
+                       const faro_error *error) {
+  char *text = status == FARO_OK ? faro_json_to_text(json) : NULL;
+  const faro_http_answer answer = {
+      .status = 200, .type = "application/json", .bytes = text, .length = text ? strlen(text) : 0};
+  if (status != FARO_OK) faro_log_error("cannot-look", error);
+  if (text) faro_http_reply(request, &answer);
+  else faro_http_refuse(request, 503, "the state cannot be read now");
+  free(text);
+  json_decref(json);
+}
+
+static void handle_ledger(void *context, faro_http_request *request) {
+  faro_analyzer *a = context;
+  faro_error error = {0};
+  json_t *json = NULL;
+  uint64_t from = 0;
+  if (!query_number(request, "from", &from)) {
+    faro_http_refuse(request, 400, "from must be a whole number (a batch)");
+    return;
+  }
+  pthread_mutex_lock(&a->reader.mutex);
+  const faro_status status = faro_ledger_json(a->reader.store, &a->campaign, from, &json, &error);
+  pthread_mutex_unlock(&a->reader.mutex);
+  reply_json(request, status, json, &error);
+}
+
+static void handle_status(void *context, faro_http_request *request) {
+  faro_analyzer *a = context;
+  faro_error error = {0};
+  json_t *json = NULL;
+  pthread_mutex_lock(&a->served.mutex);
+  const faro_analyzer_status now = a->served.status;
+  pthread_mutex_unlock(&a->served.mutex);
+  pthread_mutex_lock(&a->reader.mutex);
+  const faro_status status = faro_analyzer_status_json(a->reader.store, &now, faro_clock(), &json, &error);
+  pthread_mutex_unlock(&a->reader.mutex);
+  reply_json(request, status, json, &error);
+}
+
+static void handle_page(void *context, faro_http_request *request) {
+  const faro_page *page = &((const faro_analyzer *)context)->page;
+  const faro_http_answer answer = {.status = 200,
+                                   .type = "text/html; charset=utf-8",
+                                   .bytes = page->html,
+                                   .length = page->length,
+                                   .policy = page->policy};
+  faro_http_reply(request, &answer);
+}
+
+bool faro_analyzer_is_healthy(void *analyzer) {
+  faro_analyzer *a = analyzer;
+  pthread_mutex_lock(&a->served.mutex);
+  const bool well = !a->served.status.stalled && !a->served.needs_purge;
+  pthread_mutex_unlock(&a->served.mutex);
+  return well && (!a->intake || faro_intake_healthy(a->intake));
+}
+
+void faro_analyzer_set_routes(faro_analyzer *a) {
+  const faro_http_route all[] = {
+      {"GET", "/", handle_page, 0, NULL},
+      {"GET", "/v1/campaign", handle_campaign, 0, NULL},
+      {"GET", "/v1/policy", handle_policy, 0, NULL},
+      {"GET", "/v1/ledger", handle_ledger, 0, NULL},
+      {"GET", "/v1/status.json", handle_status, 0, NULL},
+      {"POST", "/v1/batches", handle_batches, faro_applier_frame(&a->campaign), admit_batch},
+  };
+  _Static_assert(sizeof all <= sizeof a->routes, "there is room for all routes");
+  memcpy(a->routes, all, sizeof all);
+  a->route_count = sizeof all / sizeof *all;
+  if (a->intake) /* no shuffler, so no batches */
+    a->routes[a->route_count - 1] = (faro_http_route){"POST", "/v1/reports", handle_reports, 0, NULL};
+  faro_page_make(&a->page);
+}

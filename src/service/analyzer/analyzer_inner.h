@@ -1,0 +1,89 @@
+/* analyzer_inner: what the files of the analyzer share.
+ *
+ *   handler (analyzer_http.c):   POST /v1/batches -> queue
+ *   worker (analyzer_worker.c):  queue -> receive, answer -> step, step ... -> publish -> wakes handlers
+ *
+ * One thread works. It alone touches the applier and the store. Handlers put batches into its
+ * queue. They read the published policy under a mutex, and the database through a second connection
+ * that can only read.
+ *
+ * If clients send to the analyzer itself, an intake collects their reports as in a shuffler, in a
+ * database of its own, and the worker takes closed batches from there: the same hand-over, once and
+ * in order, without a network in between. */
+#ifndef FARO_SERVICE_ANALYZER_ANALYZER_INNER_H
+#define FARO_SERVICE_ANALYZER_ANALYZER_INNER_H
+
+#include <pthread.h>
+
+#include "service/analyzer/analyzer_role.h"
+#include "service/analyzer/analyzer_status.h"
+#include "service/analyzer/applier.h"
+#include "service/analyzer/page.h"
+#include "service/role/intake.h"
+
+enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 8 };
+
+/* What handlers and the worker share, under the mutex. */
+typedef struct analyzer_served {
+  pthread_mutex_t mutex;
+  pthread_cond_t work;
+  faro_http_request *queue[FARO_BATCH_QUEUE]; /* batches for the worker */
+  size_t queued;
+  bool closing; /* the server stops: wake no handler any more */
+  bool ending;  /* the worker is to end */
+  char *policy; /* the published document */
+  size_t length;
+  char etag[24];
+  faro_analyzer_status status;
+  bool needs_purge; /* the log of the database may hold reports that were applied */
+} analyzer_served;
+
+/* What the worker alone touches. */
+typedef struct analyzer_worker {
+  faro_store *store;
+  faro_applier *applier;
+  uint64_t published; /* version of the policy */
+  pthread_t thread;
+  bool started;
+} analyzer_worker;
+
+/* The handlers' connection to the database, one handler at a time. */
+typedef struct analyzer_reader {
+  pthread_mutex_t mutex;
+  faro_store *store;
+} analyzer_reader;
+
+typedef struct analyzer_metrics {
+  faro_metrics *all;
+  faro_metric *receipt[FARO_RECEIPTS], *applied, *reports, *spoiled, *failures, *version, *charged, *allowed,
+      *seconds;
+} analyzer_metrics;
+
+/* The members before `served` do not change after the start. */
+struct faro_analyzer {
+  const faro_analyzer_settings *settings;
+  faro_applier_keys keys;
+  faro_campaign campaign;
+  faro_blob document; /* the campaign's */
+  faro_http *http;
+  faro_http_route routes[FARO_ANALYZER_ROUTES];
+  size_t route_count;
+  faro_page page;
+  faro_intake *intake; /* NULL if shufflers send batches */
+  analyzer_metrics metrics;
+  analyzer_served served;
+  analyzer_reader reader;
+  analyzer_worker worker;
+};
+
+/* analyzer_http.c: the routes, and what /healthz says. */
+void faro_analyzer_set_routes(faro_analyzer *analyzer);
+bool faro_analyzer_is_healthy(void *analyzer);
+
+/* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts
+ * or in its thread; `news`: a batch was applied, so handlers that wait are woken. */
+faro_status faro_analyzer_publish(faro_analyzer *analyzer, bool news, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_analyzer_start_worker(faro_analyzer *analyzer, faro_error *error) FARO_WARN_UNUSED;
+void faro_analyzer_stop_worker(faro_analyzer *analyzer);
+
+#endif

@@ -1,0 +1,149 @@
+/* analyzer_role: starts and stops the analyzer. analyzer_inner.h says how its parts work
+ * together. */
+#include "service/analyzer/analyzer_role.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "service/analyzer/analyzer_inner.h"
+#include "service/analyzer/campaign_create.h"
+#include "service/role/log.h"
+
+/* The campaign is created at the first start; later starts must ask for the same. The address is
+ * taken by now, so what is signed can be served. */
+static faro_status set_campaign(faro_analyzer *a, faro_error *error) {
+  faro_campaign drafted = {0};
+  faro_blob fresh = {0};
+  char *text = NULL;
+  faro_store *store = a->worker.store;
+  faro_status status = faro_campaign_draft(a->settings, &a->keys, &drafted, &text, &fresh.length, error);
+  fresh.bytes = (unsigned char *)text;
+  if (status == FARO_OK)
+    status = faro_campaign_find(store, &a->keys, &drafted, &a->campaign, &a->document, error);
+  if (status == FARO_OK && !a->document.bytes) {
+    status = faro_store_set_campaign(store, text, fresh.length, a->keys.sign.public_key, error);
+    a->campaign = drafted;
+    a->document = fresh;
+    if (status == FARO_OK)
+      faro_log(FARO_LOG_INFO, "campaign-made", "ss ss", "id", drafted.id, "claim", drafted.claim.by);
+    return status;
+  }
+  free(fresh.bytes);
+  return status;
+}
+
+static void set_metrics(faro_analyzer *a) {
+  static const char *const result[FARO_RECEIPTS] = {[FARO_RECEIPT_TAKEN] = "result=\"taken\"",
+                                                    [FARO_RECEIPT_KNOWN] = "result=\"known\"",
+                                                    [FARO_RECEIPT_BAD] = "result=\"bad\"",
+                                                    [FARO_RECEIPT_UNASKED] = "result=\"unasked\"",
+                                                    [FARO_RECEIPT_FULL] = "result=\"full\""};
+  analyzer_metrics *m = &a->metrics;
+  for (size_t i = 0; i < FARO_RECEIPTS; i++)
+    m->receipt[i] = faro_metrics_counter(m->all, "faro_analyzer_batches_total", result[i],
+                                         "Batches that arrived, by what happened to them.");
+  m->applied =
+      faro_metrics_counter(m->all, "faro_analyzer_applied_total", "", "Batches applied since the start.");
+  m->reports = faro_metrics_counter(m->all, "faro_analyzer_reports_total", "", "Reports in them.");
+  m->spoiled = faro_metrics_counter(m->all, "faro_analyzer_spoiled_total", "",
+                                    "Sealed reports that could not be used and counted as zero.");
+  m->failures = faro_metrics_counter(m->all, "faro_analyzer_store_failures_total", "",
+                                     "Attempts to keep or apply a batch that failed.");
+  m->version =
+      faro_metrics_gauge(m->all, "faro_analyzer_policy_version", "", "Version of the published policy.");
+  m->charged =
+      faro_metrics_gauge(m->all, "faro_analyzer_ledger_charged", "", "Releases charged to the ledger.");
+  m->allowed = faro_metrics_gauge(m->all, "faro_analyzer_ledger_allowed", "",
+                                  "Releases that the budget allows in all.");
+  m->seconds =
+      faro_metrics_seconds(m->all, "faro_analyzer_apply_seconds", "", "Time to apply a batch and commit it.");
+  faro_metric_set(m->allowed, (double)a->campaign.batches);
+}
+
+/* For releases without a shuffler. */
+static faro_status open_intake(faro_analyzer *a, faro_error *error) {
+  char path[FARO_PATH_SIZE + 8];
+  faro_spool *spool = NULL;
+  if (faro_campaign_form(&a->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
+  snprintf(path, sizeof path, "%s.intake", a->settings->database);
+  const faro_spool_params params = {.path = path, .tokens = a->settings->tokens, .campaign = &a->campaign};
+  faro_status status = faro_spool_open(&spool, &params, error);
+  if (status != FARO_OK) return status;
+  status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics.all, error);
+  if (status != FARO_OK) faro_spool_close(spool);
+  return status;
+}
+
+static faro_status open_state(faro_analyzer *a, faro_error *error) {
+  const char *database = a->settings->database;
+  analyzer_worker *worker = &a->worker;
+  faro_status status = faro_analyzer_keys_load(a->settings, &a->keys, error);
+  if (status == FARO_OK) status = faro_http_bind(&a->http, &a->settings->http, error);
+  if (status == FARO_OK) status = faro_store_open(&worker->store, database, FARO_READ_WRITE, error);
+  if (status == FARO_OK) status = set_campaign(a, error);
+  if (status == FARO_OK)
+    status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
+  if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
+  if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
+  if (status == FARO_OK) status = open_intake(a, error);
+  return status;
+}
+
+static faro_status serve(faro_analyzer *a, faro_error *error) {
+  set_metrics(a);
+  faro_analyzer_set_routes(a);
+  a->served.status = (faro_analyzer_status){.campaign = &a->campaign,
+                                            .signer = a->keys.sign.public_key,
+                                            .constant = a->settings->constant,
+                                            .applied = {.start = faro_clock()}};
+  const faro_http_service service = {.routes = a->routes,
+                                     .count = a->route_count,
+                                     .context = a,
+                                     .healthy = faro_analyzer_is_healthy,
+                                     .metrics = a->metrics.all};
+  if (a->intake) faro_http_spare(a->http, faro_wire_report_size(&a->campaign));
+  faro_status status = faro_analyzer_publish(a, false, error);
+  if (status == FARO_OK) status = faro_http_serve(a->http, &service, error);
+  return status == FARO_OK ? faro_analyzer_start_worker(a, error) : status;
+}
+
+faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
+                                faro_error *error) {
+  faro_analyzer *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer");
+  made->settings = settings;
+  pthread_mutex_init(&made->served.mutex, NULL);
+  pthread_cond_init(&made->served.work, NULL);
+  pthread_mutex_init(&made->reader.mutex, NULL);
+  faro_status status = open_state(made, error);
+  if (status == FARO_OK) status = serve(made, error);
+  if (status == FARO_OK) *analyzer = made;
+  else faro_analyzer_stop(made);
+  return status;
+}
+
+uint16_t faro_analyzer_port(const faro_analyzer *analyzer) { return faro_http_port(analyzer->http); }
+
+void faro_analyzer_stop(faro_analyzer *analyzer) {
+  faro_analyzer *a = analyzer;
+  if (!a) return;
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.closing = true;
+  pthread_mutex_unlock(&a->served.mutex);
+  faro_http_stop(a->http); /* while the worker still answers parked requests */
+  faro_analyzer_stop_worker(a);
+  faro_intake_destroy(a->intake);
+  faro_store_close(a->reader.store);
+  faro_applier_destroy(a->worker.applier);
+  faro_store_close(a->worker.store);
+  faro_metrics_destroy(a->metrics.all);
+  free(a->served.policy);
+  free(a->document.bytes);
+  sodium_memzero(&a->keys, sizeof a->keys);
+  pthread_cond_destroy(&a->served.work);
+  pthread_mutex_destroy(&a->reader.mutex);
+  pthread_mutex_destroy(&a->served.mutex);
+  free(a);
+}

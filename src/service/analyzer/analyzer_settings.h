@@ -1,0 +1,34 @@
+/* analyzer_settings: what an operator writes into an analyzer's YAML file. faro-analyzer(1)
+ * describes every key, and deploy/analyzer.yaml is an example. */
+#ifndef FARO_SERVICE_ANALYZER_ANALYZER_SETTINGS_H
+#define FARO_SERVICE_ANALYZER_ANALYZER_SETTINGS_H
+
+#include "service/http/server.h"
+#include "wire/wire.h"
+
+enum { FARO_PATH_SIZE = 1024 };
+
+typedef struct faro_analyzer_settings {
+  char file[FARO_PATH_SIZE]; /* name of the YAML file, for messages; empty: no file */
+  faro_http_settings http;
+  char database[FARO_PATH_SIZE], sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
+  double constant;  /* the last feature of every context; NAN: there is none */
+  double low, high; /* bounds of rewards */
+  size_t release;   /* an index in faro_analyzer_releases */
+  size_t level;     /* a faro_level */
+
+  /* The campaign as asked for: the keys of the file are read straight into it. What follows from
+   * these, and from low, high, release and level, is set by faro_campaign_draft. */
+  faro_campaign campaign;
+} faro_analyzer_settings;
+
+extern const char *const faro_analyzer_releases[]; /* releases that can be deployed; ends with NULL */
+
+/* Reads the file, the certificate and its private key. */
+faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const char *path,
+                                        faro_error *error) FARO_WARN_UNUSED;
+
+/* The first key of the file in which two campaigns differ; NULL if they agree in all keys. */
+const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_campaign *b);
+
+#endif

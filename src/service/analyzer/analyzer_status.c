@@ -1,0 +1,135 @@
+/* analyzer_status: see the header. */
+#include "service/analyzer/analyzer_status.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "service/analyzer/campaign_ledger.h"
+
+enum { POINTS = 300, ROWS = 8 };
+static const double WINDOW = 60;
+
+void faro_rate_mark(faro_rate *rate, double now) { rate->at[rate->count++ % FARO_RATE_MARKS] = now; }
+
+double faro_rate_per_second(const faro_rate *rate, double now) {
+  const uint64_t kept = rate->count < FARO_RATE_MARKS ? rate->count : FARO_RATE_MARKS;
+  double since = fmax(rate->start, now - WINDOW);
+  double marks = 0;
+  for (uint64_t i = 0; i < kept; i++) marks += rate->at[i] > since;
+  if (kept == FARO_RATE_MARKS && rate->at[rate->count % FARO_RATE_MARKS] > since) { /* older ones are lost */
+    since = rate->at[rate->count % FARO_RATE_MARKS];
+    marks = FARO_RATE_MARKS - 1;
+  }
+  return marks / fmax(1, now - since);
+}
+
+static const char *state_of(const faro_analyzer_status *s, double now) {
+  if (s->stalled) return "stalled";
+  if (s->version > s->campaign->batches) return "finished";
+  const bool recent =
+      s->applied.count > 0 && now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS] < WINDOW;
+  return recent ? "learning" : "waiting";
+}
+
+/* Each point is [users, reward, width]. */
+static json_t *points_json(const faro_analyzer_status *s, const faro_learning_view *views, size_t count) {
+  json_t *points = json_array();
+  for (size_t i = 0; i < count; i++) {
+    const double gain =
+        isnan(s->constant) ? views[i].predicted : s->campaign->centre + views[i].last / s->constant;
+    if (json_array_append_new(points,
+                              json_pack("[I f f]", (json_int_t)views[i].users, gain, views[i].width)) != 0)
+      break;
+  }
+  return points;
+}
+
+static faro_status curve_json(faro_store *store, const faro_analyzer_status *s, json_t **json,
+                              faro_error *error) {
+  faro_learning_view *views = calloc(POINTS, sizeof *views);
+  size_t count = POINTS;
+  if (!views) return faro_fail(error, FARO_MEMORY, "cannot allocate the curve");
+  const faro_status status = faro_store_history(store, s->version - 1, views, &count, error);
+  if (status == FARO_OK)
+    *json = json_pack("{so so}", "constant", isnan(s->constant) ? json_null() : json_real(s->constant),
+                      "points", points_json(s, views, count));
+  free(views);
+  return status;
+}
+
+/* The newest row comes first. */
+static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json, faro_debit *last,
+                             faro_error *error) {
+  faro_debit debits[ROWS];
+  size_t count = ROWS;
+  *last = (faro_debit){0};
+  const faro_status status =
+      faro_store_debits(store, batches > ROWS ? batches - ROWS : 0, debits, &count, error);
+  if (status != FARO_OK) return status;
+  *json = json_array();
+  for (size_t i = count; i-- > 0;)
+    if (json_array_append_new(*json, faro_debit_json(&debits[i])) != 0) break;
+  if (count > 0) *last = debits[count - 1];
+  return FARO_OK;
+}
+
+static json_t *campaign_json(const faro_campaign *c) {
+  return json_pack("{ss ss ss sI sI sI sI}", "id", c->id, "learner", c->learner, "release", c->release->name,
+                   "dimension", (json_int_t)c->contribution.dimension, "arms", (json_int_t)c->arms, "batch",
+                   (json_int_t)c->params.batch, "horizon", (json_int_t)c->params.horizon);
+}
+
+static json_t *policy_json(const faro_analyzer_status *s, double now) {
+  json_t *seconds = s->applied.count > 0
+                        ? json_real(now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS])
+                        : json_null();
+  return json_pack("{sI so}", "version", (json_int_t)s->version, "seconds", seconds);
+}
+
+static faro_status add_numbers(faro_store *store, const faro_analyzer_status *s, double now, json_t *json,
+                               faro_error *error) {
+  uint64_t waiting = 0;
+  uint64_t spoiled = 0;
+  const uint64_t batches = s->version - 1;
+  const double rate = faro_rate_per_second(&s->applied, now);
+  faro_status status = faro_store_waits(store, &waiting, error);
+  if (status == FARO_OK) status = faro_store_spoiled(store, &spoiled, error);
+  if (status != FARO_OK) return status;
+  const double users = (double)s->campaign->params.batch;
+  const json_int_t all = (json_int_t)batches * (json_int_t)s->campaign->params.batch;
+  json_t *numbers =
+      json_pack("{s{sI sI sI} sI sI s{sf sf}}", "batches", "applied", (json_int_t)batches, "allowed",
+                (json_int_t)s->campaign->batches, "waiting", (json_int_t)waiting, "users", all, "spoiled",
+                (json_int_t)spoiled, "rates", "reports", rate * users, "batches", rate);
+  const bool done = numbers && json_object_update(json, numbers) == 0;
+  json_decref(numbers);
+  return done ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot allocate the status");
+}
+
+faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_status *s, double now,
+                                      json_t **json, faro_error *error) {
+  char signer[2 * FARO_KEY_BYTES + 1];
+  char faro[200];
+  faro_debit last;
+  json_t *curve = NULL;
+  json_t *rows = NULL;
+  faro_status status = curve_json(store, s, &curve, error);
+  if (status == FARO_OK) status = rows_json(store, s->version - 1, &rows, &last, error);
+  if (status != FARO_OK) {
+    json_decref(curve);
+    return status;
+  }
+  snprintf(faro, sizeof faro, "%s (commit %s)", faro_version(), faro_commit());
+  json_t *made =
+      json_pack("{ss ss ss so so so s{sf sf sI} so so}", "faro", faro, "state", state_of(s, now), "signer",
+                sodium_bin2hex(signer, sizeof signer, s->signer, FARO_KEY_BYTES), "campaign",
+                campaign_json(s->campaign), "claim", faro_ledger_claim(&s->campaign->claim), "policy",
+                policy_json(s, now), "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds",
+                (json_int_t)last.rounds, "curve", curve, "ledger", rows);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the status");
+  status = add_numbers(store, s, now, made, error);
+  if (status == FARO_OK) *json = made;
+  else json_decref(made);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* analyzer_status: the status of a campaign, for the page and for programs: /v1/status.json.
+ * Nothing in it is about a single client. */
+#ifndef FARO_SERVICE_ANALYZER_ANALYZER_STATUS_H
+#define FARO_SERVICE_ANALYZER_ANALYZER_STATUS_H
+
+#include <jansson.h>
+
+#include "service/analyzer/store.h"
+
+/* When batches were applied, for rates over the last minute. */
+enum { FARO_RATE_MARKS = 256 };
+typedef struct faro_rate {
+  double start;               /* of the process, on faro_clock */
+  double at[FARO_RATE_MARKS]; /* the last marks, in a ring */
+  uint64_t count;             /* of all marks */
+} faro_rate;
+
+void faro_rate_mark(faro_rate *rate, double now);
+/* Marks per second over the last minute, or since the start if that is less. */
+double faro_rate_per_second(const faro_rate *rate, double now);
+
+typedef struct faro_analyzer_status {
+  const faro_campaign *campaign;
+  const unsigned char *signer; /* the key to pin */
+  double constant;             /* NAN: none */
+  uint64_t version;            /* of the published policy */
+  bool stalled;                /* a batch could not be kept or applied */
+  faro_rate applied;           /* batches */
+} faro_analyzer_status;
+
+faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_status *status, double now,
+                                      json_t **json, faro_error *error) FARO_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,219 @@
+/* analyzer_worker: the thread that keeps batches, applies them and publishes policies. See
+ * analyzer_inner.h. */
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "service/analyzer/analyzer_inner.h"
+#include "service/role/log.h"
+
+static const double RETRY = 1; /* seconds */
+
+/* Publishing. */
+
+faro_status faro_analyzer_publish(faro_analyzer *a, bool news, faro_error *error) {
+  const faro_applier_view view = faro_applier_snapshot(a->worker.applier);
+  char *policy = malloc(view.length);
+  if (!policy) return faro_fail(error, FARO_MEMORY, "cannot allocate a policy");
+  memcpy(policy, view.policy, view.length);
+  faro_metric_set(a->metrics.version, (double)view.version);
+  faro_metric_set(a->metrics.charged, (double)view.batches);
+  a->worker.published = view.version;
+  analyzer_served *served = &a->served;
+  pthread_mutex_lock(&served->mutex);
+  free(served->policy);
+  served->policy = policy;
+  served->length = view.length;
+  served->status.version = view.version;
+  snprintf(served->etag, sizeof served->etag, "\"%" PRIu64 "\"", view.version);
+  if (news) faro_rate_mark(&served->status.applied, faro_clock());
+  if (news && !served->closing) faro_http_wake(a->http);
+  pthread_mutex_unlock(&served->mutex);
+  return FARO_OK;
+}
+
+static bool is_stalled(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const bool stalled = a->served.status.stalled;
+  pthread_mutex_unlock(&a->served.mutex);
+  return stalled;
+}
+
+static void set_stalled(faro_analyzer *a, bool stalled, const char *event, const faro_error *error) {
+  pthread_mutex_lock(&a->served.mutex);
+  const bool before = a->served.status.stalled;
+  a->served.status.stalled = stalled;
+  pthread_mutex_unlock(&a->served.mutex);
+  if (before && !stalled) faro_log(FARO_LOG_INFO, "recovered", NULL);
+  if (!stalled) return;
+  faro_metric_add(a->metrics.failures, 1);
+  faro_log_error(event, error);
+}
+
+static void tell_applied(faro_analyzer *a, double seconds) {
+  const faro_applier_view view = faro_applier_snapshot(a->worker.applier);
+  faro_metric_add(a->metrics.applied, 1);
+  faro_metric_add(a->metrics.reports, a->campaign.params.batch);
+  faro_metric_add(a->metrics.spoiled, view.spoiled);
+  faro_metric_observe(a->metrics.seconds, seconds);
+  faro_log(FARO_LOG_INFO, "batch-applied", "sI sI sI sI", "batch", (json_int_t)view.batches - 1, "version",
+           (json_int_t)view.version, "allowed", (json_int_t)a->campaign.batches, "spoiled",
+           (json_int_t)view.spoiled);
+  if (view.done) faro_log(FARO_LOG_INFO, "budget-used-up", "sI", "batches", (json_int_t)view.batches);
+}
+
+/* Removes applied sealed bodies from the database's log too: at once, or as soon as nobody reads
+ * the file. `purge` is faro_store_purge or faro_store_retry_purge. Totals of bits may stay. True if
+ * nothing is left to purge. */
+static bool purge_log(faro_analyzer *a, faro_status (*purge)(faro_store *, faro_error *)) {
+  faro_error error = {0};
+  if (faro_campaign_form(&a->campaign) == FARO_WIRE_BITS) return true;
+  if (purge(a->worker.store, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
+  const bool needed = faro_store_needs_purge(a->worker.store);
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.needs_purge = needed;
+  pthread_mutex_unlock(&a->served.mutex);
+  return !needed;
+}
+
+/* Applies all complete batches. True if nothing failed and nothing is left to come back for. */
+static bool apply_all(faro_analyzer *a) {
+  bool applied = true;
+  bool purged = purge_log(a, faro_store_retry_purge);
+  while (applied) {
+    faro_error error = {0};
+    const double start = faro_clock();
+    faro_status status = faro_applier_step(a->worker.applier, &applied, &error);
+    if (status == FARO_OK && applied) {
+      purged = purge_log(a, faro_store_purge);
+      tell_applied(a, faro_clock() - start);
+    }
+    /* The version may also differ because an earlier publish failed. */
+    if (status == FARO_OK && a->worker.published != faro_applier_snapshot(a->worker.applier).version)
+      status = faro_analyzer_publish(a, true, &error);
+    set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
+    if (status != FARO_OK) return false;
+  }
+  return purged;
+}
+
+/* Batches from shufflers. */
+
+static void answer_kept(faro_http_request *request, bool known) {
+  const char *text = known ? "{\"kept\": true, \"known\": true}\n" : "{\"kept\": true, \"known\": false}\n";
+  const faro_http_answer answer = {
+      .status = 200, .type = "application/json", .bytes = text, .length = strlen(text)};
+  faro_http_reply(request, &answer);
+}
+
+static void receive(faro_analyzer *a, faro_http_request *request) {
+  static const unsigned refusal[] = {
+      [FARO_RECEIPT_BAD] = 400, [FARO_RECEIPT_UNASKED] = 409, [FARO_RECEIPT_FULL] = 503};
+  faro_error error = {0};
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  unsigned char *body = faro_http_body(request);
+  const size_t length = faro_http_length(request);
+  const faro_status status = faro_applier_receive(a->worker.applier, body, length, &receipt, &error);
+  sodium_memzero(body, length);
+  if (status != FARO_OK) { /* most likely a full disk: the shuffler still has the batch */
+    faro_metric_add(a->metrics.failures, 1);
+    faro_log_error("batch-not-kept", &error);
+    faro_http_refuse(request, 503, "the batch cannot be stored now");
+    return;
+  }
+  faro_metric_add(a->metrics.receipt[receipt], 1);
+  if (receipt == FARO_RECEIPT_TAKEN || receipt == FARO_RECEIPT_KNOWN) {
+    answer_kept(request, receipt == FARO_RECEIPT_KNOWN);
+    return;
+  }
+  faro_log(FARO_LOG_WARNING, "batch-refused", "ss", "reason", error.message);
+  faro_http_refuse(request, refusal[receipt], error.message);
+}
+
+/* Takes what is queued. Waits for it, or until it is time to try again. False when the queue is
+ * empty and the worker is to end. */
+static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[static FARO_BATCH_QUEUE],
+                      size_t *count) {
+  analyzer_served *served = &a->served;
+  const struct timespec until = faro_clock_after(RETRY);
+  pthread_mutex_lock(&served->mutex);
+  int waited = 0;
+  while (served->queued == 0 && !served->ending && waited == 0)
+    waited = again ? pthread_cond_clockwait(&served->work, &served->mutex, CLOCK_MONOTONIC, &until)
+                   : pthread_cond_wait(&served->work, &served->mutex);
+  *count = served->queued;
+  memcpy(taken, served->queue, served->queued * sizeof *served->queue);
+  served->queued = 0;
+  const bool go_on = *count > 0 || !served->ending;
+  pthread_mutex_unlock(&served->mutex);
+  return go_on;
+}
+
+static void *work(void *context) {
+  faro_analyzer *a = context;
+  faro_http_request *taken[FARO_BATCH_QUEUE];
+  size_t count = 0;
+  bool well = apply_all(a); /* batches that came before a restart */
+  while (take_work(a, !well, taken, &count)) {
+    for (size_t i = 0; i < count; i++) receive(a, taken[i]);
+    well = apply_all(a);
+  }
+  return NULL;
+}
+
+/* Batches from the analyzer's own intake. */
+
+/* Moves a batch from the intake to the store. */
+static void take_own(faro_analyzer *a, faro_batch *batch) {
+  faro_error error = {0};
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  const uint64_t number = batch->number;
+  faro_status status = faro_applier_take(a->worker.applier, batch, &receipt, &error);
+  faro_intake_wipe(a->intake, batch);
+  if (status == FARO_OK) {
+    faro_metric_add(a->metrics.receipt[receipt], 1);
+    if (receipt == FARO_RECEIPT_FULL || receipt == FARO_RECEIPT_UNASKED) status = error.status;
+    else status = faro_intake_forget(a->intake, number, &error);
+  }
+  set_stalled(a, status != FARO_OK, "batch-not-kept", &error);
+}
+
+static bool is_ending(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const bool ending = a->served.ending;
+  pthread_mutex_unlock(&a->served.mutex);
+  return ending;
+}
+
+static void *work_on_intake(void *context) {
+  faro_analyzer *a = context;
+  bool well = apply_all(a);
+  while (!is_ending(a)) {
+    faro_batch batch = {0};
+    faro_error error = {0};
+    const faro_status status = faro_intake_next(a->intake, 0.2, &batch, &error);
+    if (status != FARO_OK) set_stalled(a, true, "batch-not-read", &error);
+    else if (batch.count > 0) take_own(a, &batch);
+    if (!well || is_stalled(a)) faro_sleep(0.2);
+    well = apply_all(a);
+  }
+  return NULL;
+}
+
+faro_status faro_analyzer_start_worker(faro_analyzer *a, faro_error *error) {
+  analyzer_worker *worker = &a->worker;
+  worker->started = pthread_create(&worker->thread, NULL, a->intake ? work_on_intake : work, a) == 0;
+  return worker->started ? FARO_OK : faro_fail(error, FARO_SYSTEM, "cannot start a thread");
+}
+
+void faro_analyzer_stop_worker(faro_analyzer *a) {
+  if (!a->worker.started) return;
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.ending = true;
+  pthread_cond_signal(&a->served.work);
+  pthread_mutex_unlock(&a->served.mutex);
+  pthread_join(a->worker.thread, NULL);
+}

@@ -1,0 +1,175 @@
+/* campaign_create: see the header. */
+#include "service/analyzer/campaign_create.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
+                                    faro_error *error) {
+  const faro_status status = faro_sign_key_load(settings->sign, &keys->sign, error);
+  return status == FARO_OK ? faro_seal_key_load(settings->seal, &keys->seal, error) : status;
+}
+
+/* From the settings. */
+
+/* Rewards are counted from the middle of their interval, as in simulation. This makes what is
+ * clipped and sent as small as possible, and so the noise. */
+static faro_status set_bounds(const faro_analyzer_settings *s, faro_campaign *c, faro_error *error) {
+  if (!(s->low < s->high))
+    return faro_fail(error, FARO_INVALID, "campaign.low must be below campaign.high (got %g and %g)", s->low,
+                     s->high);
+  c->centre = (s->low + s->high) / 2;
+  return faro_contribution_init(&c->contribution, c->contribution.dimension, c->contribution.norm,
+                                s->low - c->centre, s->high - c->centre, error);
+}
+
+static void set_release(const faro_analyzer_settings *s, faro_campaign *c) {
+  const char *name = faro_analyzer_releases[s->release];
+  c->release = faro_release_kind_find(name);
+  c->params.calibration = FARO_CALIBRATION_TIGHT;
+  c->params.level = (faro_level)s->level;
+  c->params.shufflers = strcmp(name, "concurrent-bits") == 0 ? c->shufflers : 0;
+}
+
+/* A campaign that cannot be learned from must not be signed. */
+static faro_status try_out(const faro_campaign *campaign, faro_error *error) {
+  faro_learning *learning = NULL;
+  const faro_status status = faro_learning_create(&learning, campaign, NULL, 0, error);
+  faro_learning_destroy(learning);
+  return status;
+}
+
+/* Only a role that collects reports needs tokens; shufflers have their own. */
+static faro_status check_tokens(const faro_analyzer_settings *s, const faro_campaign *c, faro_error *error) {
+  const bool direct = faro_campaign_form(c) == FARO_WIRE_DIRECT;
+  const char *name = faro_analyzer_releases[s->release];
+  if (direct == (s->tokens[0] != '\0')) return FARO_OK;
+  if (direct)
+    return faro_fail(error, FARO_INVALID, "tokens is required for %s: reports come to the analyzer itself",
+                     name);
+  return faro_fail(error, FARO_INVALID,
+                   "tokens must not be set for %s: reports come to shufflers, which have them (got %.100s)",
+                   name, s->tokens);
+}
+
+static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *keys,
+                         faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
+  char *text = NULL;
+  faro_campaign c = s->campaign;
+  randombytes_buf(c.nonce, sizeof c.nonce); /* a campaign that the database holds keeps its own */
+  memcpy(c.seal, keys->seal.public_key, sizeof c.seal);
+  set_release(s, &c);
+  faro_status status = set_bounds(s, &c, error);
+  if (status == FARO_OK) status = faro_campaign_write(&c, &keys->sign, &text, length, error);
+  if (status == FARO_OK) status = check_tokens(s, &c, error);
+  if (status == FARO_OK) status = try_out(&c, error);
+  if (status != FARO_OK) {
+    free(text);
+    return status;
+  }
+  *document = text;
+  *campaign = c;
+  return FARO_OK;
+}
+
+faro_status faro_campaign_draft(const faro_analyzer_settings *settings, const faro_applier_keys *keys,
+                                faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
+  faro_error inner = {0};
+  const faro_status status = draft(settings, keys, campaign, document, length, &inner);
+  if (status == FARO_OK) return FARO_OK;
+  const char *file = settings->file;
+  return faro_fail(error, status, "%s%s%.380s", file, *file ? ": " : "", inner.message);
+}
+
+/* From the database. */
+
+static faro_status compare(const faro_campaign *stored, const faro_campaign *drafted, faro_error *error) {
+  const char *key = faro_analyzer_settings_differ(stored, drafted);
+  if (key)
+    return faro_fail(
+        error, FARO_INVALID,
+        "%s differs from the campaign in the database; clients and budgets are bound to that one, "
+        "so another campaign needs another database",
+        key);
+  if (strcmp(stored->claim.by, drafted->claim.by) == 0) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "the database holds a campaign with another claim (%s); this version of faro claims %s",
+                   stored->claim.by, drafted->claim.by);
+}
+
+/* Adds to the error whether the database may simply be deleted. */
+static faro_status explain(faro_store *store, faro_status status, faro_error *error) {
+  faro_store_state state = {0};
+  char why[sizeof error->message];
+  if (!error || faro_store_state_load(store, &state, NULL) != FARO_OK) return status;
+  const bool fresh = state.batches == 0;
+  faro_store_state_clear(&state);
+  if (!fresh) return status;
+  snprintf(why, sizeof why, "%s", error->message);
+  *error = (faro_error){0};
+  return faro_fail(error, status,
+                   "%.300s (nothing has been released yet: if no client has taken part, the database may be "
+                   "deleted)",
+                   why);
+}
+
+faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys, const faro_campaign *drafted,
+                               faro_campaign *campaign, faro_blob *document, faro_error *error) {
+  unsigned char signer[FARO_KEY_BYTES];
+  faro_status status = faro_store_campaign(store, document, signer, error);
+  if (status != FARO_OK || !document->bytes) return status;
+  if (memcmp(signer, keys->sign.public_key, FARO_KEY_BYTES) != 0)
+    return explain(
+        store,
+        faro_fail(error, FARO_INVALID, "sign differs from the key that signed the campaign in the database"),
+        error);
+  status = faro_campaign_open(campaign, (const char *)document->bytes, document->length, signer, error);
+  if (status != FARO_OK) return status;
+  status = compare(campaign, drafted, error);
+  return status == FARO_OK ? FARO_OK : explain(store, status, error);
+}
+
+/* Without starting. */
+
+static faro_status check_token_file(const char *path, faro_error *error) {
+  unsigned char *hashes = NULL;
+  size_t count = 0;
+  if (*path == '\0') return FARO_OK;
+  const faro_status status = faro_hashes_load(path, &hashes, &count, error);
+  free(hashes);
+  return status;
+}
+
+static faro_status check_database(const faro_analyzer_settings *s, const faro_applier_keys *keys,
+                                  const faro_campaign *drafted, bool *known, faro_error *error) {
+  faro_store *store = NULL;
+  faro_blob document = {0};
+  faro_campaign stored;
+  *known = access(s->database, F_OK) == 0;
+  if (!*known) return faro_check_folder("database", s->database, error);
+  faro_status status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
+  if (status == FARO_OK) status = faro_campaign_find(store, keys, drafted, &stored, &document, error);
+  *known = document.bytes != NULL;
+  free(document.bytes);
+  faro_store_close(store);
+  return status;
+}
+
+faro_status faro_campaign_check(const faro_analyzer_settings *settings, faro_campaign *campaign, bool *known,
+                                faro_error *error) {
+  faro_applier_keys keys;
+  char *document = NULL;
+  size_t length = 0;
+  faro_status status = faro_analyzer_keys_load(settings, &keys, error);
+  if (status == FARO_OK) status = check_token_file(settings->tokens, error);
+  if (status == FARO_OK) status = faro_campaign_draft(settings, &keys, campaign, &document, &length, error);
+  free(document);
+  if (status == FARO_OK) status = check_database(settings, &keys, campaign, known, error);
+  sodium_memzero(&keys, sizeof keys);
+  return status;
+}

@@ -1,0 +1,30 @@
+/* campaign_create: the campaign of an analyzer. It is created and signed at the first start and
+ * never changes. */
+#ifndef FARO_SERVICE_ANALYZER_CAMPAIGN_CREATE_H
+#define FARO_SERVICE_ANALYZER_CAMPAIGN_CREATE_H
+
+#include "service/analyzer/analyzer_settings.h"
+#include "service/analyzer/applier.h"
+
+faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
+                                    faro_error *error) FARO_WARN_UNUSED;
+
+/* Makes the campaign that the settings describe, as a signed document (free() it). Refused if its
+ * claim cannot be proven; the message names the settings' file. */
+faro_status faro_campaign_draft(const faro_analyzer_settings *settings, const faro_applier_keys *keys,
+                                faro_campaign *campaign, char **document, size_t *length,
+                                faro_error *error) FARO_WARN_UNUSED;
+
+/* Loads the campaign that the store holds; document->bytes is NULL if it holds none, and free() it
+ * otherwise. It must be signed by this key and agree with the drafted one. If it does not, the
+ * message says whether anything was released. */
+faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys, const faro_campaign *draft,
+                               faro_campaign *campaign, faro_blob *document,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Checks all that a start would read, without starting: keys, tokens, certificate, and the database
+ * if it exists. Its campaign must be that of the settings. *known: it has one. */
+faro_status faro_campaign_check(const faro_analyzer_settings *settings, faro_campaign *campaign, bool *known,
+                                faro_error *error) FARO_WARN_UNUSED;
+
+#endif

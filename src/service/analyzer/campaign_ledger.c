@@ -1,0 +1,204 @@
+/* campaign_ledger: see the header. */
+#include "service/analyzer/campaign_ledger.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* How many rounds of one client can be in this many batches. */
+static uint64_t rounds_of(const faro_claim *claim, uint64_t batches) {
+  if (claim->level == FARO_LEVEL_EVENT) return 1;
+  return batches < claim->contributions ? batches : claim->contributions;
+}
+
+/* The noise is made for R = min(M0, batches) rounds. If a Gaussian with parameter mu dominates the
+ * release, m of them cost at most m / R of mu^2. Other releases are charged in full with the first
+ * round. */
+static double epsilon_of(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
+  double mu = 0;
+  double slack = 0;
+  const faro_claim *claim = &c->claim;
+  const uint64_t all = rounds_of(claim, c->batches);
+  if (rounds >= all || !faro_release_gaussian(release, c->contribution.sensitivity, &mu, &slack) ||
+      !(slack < claim->delta))
+    return claim->epsilon;
+  const double share = mu * sqrt((double)rounds / (double)all);
+  return fmin(claim->epsilon, faro_gaussian_epsilon(share, claim->delta - slack));
+}
+
+faro_debit faro_ledger_debit(const faro_campaign *campaign, const faro_release *release, uint64_t batch) {
+  const uint64_t rounds = rounds_of(&campaign->claim, batch + 1);
+  faro_debit debit = {.batch = batch,
+                      .version = batch + 2,
+                      .users = campaign->params.batch,
+                      .epsilon = epsilon_of(campaign, release, rounds),
+                      .delta = campaign->claim.delta,
+                      .rounds = rounds,
+                      .charged = batch + 1,
+                      .allowed = campaign->batches};
+  const time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(debit.when, sizeof debit.when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return debit;
+}
+
+json_t *faro_ledger_claim(const faro_claim *claim) {
+  return json_pack("{sf sf ss ss ss sI sb ss}", "epsilon", claim->epsilon, "delta", claim->delta, "trust",
+                   faro_trust_name(claim->trust), "view", faro_trust_view(claim->trust), "level",
+                   faro_level_name(claim->level), "contributions", (json_int_t)claim->contributions, "proven",
+                   (int)claim->proven, "by", claim->by);
+}
+
+json_t *faro_debit_json(const faro_debit *debit) {
+  return json_pack("{sI sI sI sf sf sI sI ss}", "batch", (json_int_t)debit->batch, "version",
+                   (json_int_t)debit->version, "users", (json_int_t)debit->users, "epsilon", debit->epsilon,
+                   "delta", debit->delta, "rounds", (json_int_t)debit->rounds, "charged",
+                   (json_int_t)debit->charged, "when", debit->when);
+}
+
+static json_t *rows_json(const faro_debit *debits, size_t count) {
+  json_t *rows = json_array();
+  for (size_t i = 0; i < count; i++)
+    if (json_array_append_new(rows, faro_debit_json(&debits[i])) != 0) break;
+  return rows;
+}
+
+/* The last entry says how much is charged in all. */
+static faro_status last_debit(faro_store *store, faro_debit *last, faro_error *error) {
+  faro_store_state state;
+  size_t one = 1;
+  *last = (faro_debit){0};
+  faro_status status = faro_store_state_load(store, &state, error);
+  if (status != FARO_OK) return status;
+  if (state.batches > 0) status = faro_store_debits(store, state.batches - 1, last, &one, error);
+  faro_store_state_clear(&state);
+  return status;
+}
+
+faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, uint64_t from, json_t **json,
+                             faro_error *error) {
+  faro_debit last;
+  size_t count = FARO_LEDGER_ROWS;
+  faro_debit *debits = calloc(FARO_LEDGER_ROWS, sizeof *debits);
+  if (!debits) return faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
+  faro_status status = last_debit(store, &last, error);
+  if (status == FARO_OK) status = faro_store_debits(store, from, debits, &count, error);
+  if (status == FARO_OK) {
+    *json = json_pack("{ss ss so s{sI sI} s{sf sf sI} sI so}", "campaign", campaign->id, "release",
+                      campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
+                      "charged", (json_int_t)last.charged, "allowed", (json_int_t)campaign->batches, "spent",
+                      "epsilon", last.epsilon, "delta", last.delta, "rounds", (json_int_t)last.rounds,
+                      "batch", (json_int_t)campaign->params.batch, "rows", rows_json(debits, count));
+    if (!*json) status = faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
+  }
+  free(debits);
+  return status;
+}
+
+/* In words. */
+
+/* Text from the server that answered, made printable. */
+typedef struct words {
+  char campaign[FARO_SHOWN], release[FARO_SHOWN], trust[FARO_SHOWN], view[FARO_SHOWN], level[FARO_SHOWN],
+      by[FARO_SHOWN];
+  double epsilon, delta, spent_epsilon, spent_delta;
+  json_int_t contributions, charged, allowed, batch, rounds;
+  int proven;
+} words;
+
+static faro_status unpack(json_t *json, words *w, faro_error *error) {
+  enum { TEXTS = 6 };
+  json_error_t where;
+  char reason[FARO_SHOWN];
+  const char *text[TEXTS] = {NULL};
+  *w = (words){0};
+  const int result = json_unpack_ex(
+      json, &where, 0, "{ss ss s{sF sF ss ss ss sI sb ss} s{sI sI} s{sF sF sI} sI}", "campaign", &text[0],
+      "release", &text[1], "claim", "epsilon", &w->epsilon, "delta", &w->delta, "trust", &text[2], "view",
+      &text[3], "level", &text[4], "contributions", &w->contributions, "proven", &w->proven, "by", &text[5],
+      "batches", "charged", &w->charged, "allowed", &w->allowed, "spent", "epsilon", &w->spent_epsilon,
+      "delta", &w->spent_delta, "rounds", &w->rounds, "batch", &w->batch);
+  if (result != 0)
+    return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: %s",
+                     faro_printable(where.text, reason, sizeof reason));
+  char *const out[TEXTS] = {w->campaign, w->release, w->trust, w->view, w->level, w->by};
+  for (size_t i = 0; i < TEXTS; i++) (void)faro_printable(text[i], out[i], FARO_SHOWN);
+  return FARO_OK;
+}
+
+faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *error) {
+  words w;
+  const faro_status status = unpack(json, &w, error);
+  if (status != FARO_OK) return status;
+  const bool users = strcmp(w.level, "user") == 0;
+  faro_text_add(out, "campaign %s: %s, batches of %" JSON_INTEGER_FORMAT " reports\n", w.campaign, w.release,
+                w.batch);
+  faro_text_add(out, "guarantee: (%g, %g), %s: %s\n", w.epsilon, w.delta, w.proven ? "proven" : "not proven",
+                w.by);
+  faro_text_add(out, "  trust %s: this bounds what an observer of %s can learn about any client\n", w.trust,
+                w.view);
+  if (users)
+    faro_text_add(out,
+                  "  user level: all reports of a client together, at most %" JSON_INTEGER_FORMAT
+                  ", at most one in each batch\n",
+                  w.contributions);
+  else faro_text_add(out, "  event level: each report by itself\n");
+  faro_text_add(out,
+                "charged: %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
+                " releases that the budget allows (%.1f%%)\n",
+                w.charged, w.allowed, w.allowed ? 100 * (double)w.charged / (double)w.allowed : 0);
+  if (w.charged > 0)
+    faro_text_add(out, "spent: at most (%.4g, %g) %s\n", w.spent_epsilon, w.spent_delta,
+                  users ? "by any client" : "for any report");
+  else faro_text_add(out, "spent: nothing yet\n");
+  faro_text_add(out, "\n%8s %8s %10s %14s %20s  %s\n", "batch", "version", "reports", "charged",
+                "any client so far", "when");
+  return FARO_OK;
+}
+
+faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *error) {
+  const json_t *rows = json_object_get(json, "rows");
+  json_int_t allowed = 0;
+  if (!json_is_array(rows) || json_unpack(json, "{s{sI}}", "batches", "allowed", &allowed) != 0)
+    return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: it has no rows");
+  size_t i = 0;
+  json_t *row = NULL;
+  json_array_foreach(rows, i, row) {
+    json_int_t batch = 0, version = 0, users = 0, charged = 0;
+    double epsilon = 0, delta = 0;
+    const char *when = NULL;
+    if (json_unpack(row, "{sI sI sI sF sF sI ss}", "batch", &batch, "version", &version, "users", &users,
+                    "epsilon", &epsilon, "delta", &delta, "charged", &charged, "when", &when) != 0)
+      return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: row %zu is not complete", i + 1);
+    char share[48];
+    char pair[48];
+    char time[25];
+    snprintf(share, sizeof share, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, charged, allowed);
+    snprintf(pair, sizeof pair, "(%.4g, %g)", epsilon, delta);
+    faro_text_add(
+        out, "%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT " %14s %20s  %s\n",
+        batch, version, users, share, pair, faro_printable(when, time, sizeof time));
+  }
+  return FARO_OK;
+}
+
+void faro_ledger_explain_end(json_t *json, faro_text *out) {
+  words w;
+  if (unpack(json, &w, NULL) != FARO_OK || w.charged == 0) return;
+  if (strcmp(w.level, "user") == 0)
+    faro_text_add(out,
+                  "\nA batch spends budget of the clients in it only. A client that was in no batch has "
+                  "spent nothing.\n"
+                  "After b batches a client can have been in at most min(b, %" JSON_INTEGER_FORMAT
+                  ") of them: that is the bound above.\n",
+                  w.contributions);
+  else
+    faro_text_add(
+        out,
+        "\nA report is in one batch and costs its client the guarantee above, however many batches follow.\n"
+        "A client that has sent several reports has spent it for each of them. A client that was in no "
+        "batch\nhas spent nothing.\n");
+}

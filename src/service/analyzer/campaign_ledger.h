@@ -1,0 +1,30 @@
+/* campaign_ledger: the privacy that each batch spent, in numbers and in words.
+ *
+ * The noise of a campaign is made for a fixed number of releases. Each is charged before it is
+ * published. A client's budget is spent only by the batches that the client is in. */
+#ifndef FARO_SERVICE_ANALYZER_CAMPAIGN_LEDGER_H
+#define FARO_SERVICE_ANALYZER_CAMPAIGN_LEDGER_H
+
+#include <jansson.h>
+
+#include "base/text.h"
+#include "service/analyzer/store.h"
+
+/* The debit for applying batch `batch` (from 0). */
+faro_debit faro_ledger_debit(const faro_campaign *campaign, const faro_release *release, uint64_t batch);
+
+/* The answer to GET /v1/ledger: the claim, what is charged, and at most FARO_LEDGER_ROWS rows from
+ * batch `from` on. */
+enum { FARO_LEDGER_ROWS = 1000 };
+faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, uint64_t from, json_t **json,
+                             faro_error *error) FARO_WARN_UNUSED;
+json_t *faro_debit_json(const faro_debit *debit);
+json_t *faro_ledger_claim(const faro_claim *claim);
+
+/* In words: first the guarantee and what is spent, then the rows of one document after another,
+ * then an explanation. FARO_INVALID if the JSON is not a ledger. */
+faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *error) FARO_WARN_UNUSED;
+void faro_ledger_explain_end(json_t *json, faro_text *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* learning: what the analyzer computes: the campaign's agent (faro/agent.h), fed with shuffled
+ * batches. It is the same code as in simulation. It uses no network and no database, so a test can
+ * run it next to the service and compare bytes.
+ *
+ *   apply(messages) -> release -> statistics -> learner -> policy, version = batches + 1 */
+#ifndef FARO_SERVICE_ANALYZER_LEARNING_H
+#define FARO_SERVICE_ANALYZER_LEARNING_H
+
+#include <faro/agent.h>
+
+#include "wire/wire.h"
+
+typedef struct faro_learning faro_learning;
+
+/* Starts from nothing (state NULL), or from what save gave. The campaign must outlive it.
+ * FARO_INVALID if the learner that the campaign names cannot be deployed; the message lists those
+ * that can. */
+faro_status faro_learning_create(faro_learning **learning, const faro_campaign *campaign, const void *state,
+                                 size_t length, faro_error *error) FARO_WARN_UNUSED;
+void faro_learning_destroy(faro_learning *learning);
+
+/* Everything that the next batch needs; free() it. */
+faro_status faro_learning_save(const faro_learning *learning, unsigned char **state, size_t *length,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Applies one batch: the totals of the shufflers that finished one, lowest first, or the messages
+ * of a batch. On failure nothing has changed. */
+faro_status faro_learning_apply(faro_learning *learning, const void *messages, size_t count,
+                                faro_error *error) FARO_WARN_UNUSED;
+
+const faro_release *faro_learning_release(const faro_learning *learning);
+uint64_t faro_learning_batches(const faro_learning *learning); /* batches applied */
+bool faro_learning_done(const faro_learning *learning);        /* all batches of the budget are applied */
+/* The policy as it is published. Pointers are valid until the next apply. */
+faro_policy faro_learning_policy(const faro_learning *learning);
+
+/* How well it learns, from released sums only, so it may be shown. */
+typedef struct faro_learning_view {
+  uint64_t users;
+  /* The last entry of the sum of x y, per user. If every x ends in c, this is c times the centred
+   * mean reward. */
+  double last;
+  /* Root mean square of <theta, x> over the users so far. It includes noise and is cut at 0. */
+  double predicted;
+  /* Root mean square of the width beta ||w x|| over all directions of an x of the greatest
+   * length. */
+  double width;
+} faro_learning_view;
+faro_learning_view faro_learning_snapshot(const faro_learning *learning);
+
+#endif

@@ -1,0 +1,319 @@
+/* store: see the header.
+ *
+ *   campaign   one row: the signed document and the key that signed it
+ *   state      one row: release and policy after `batches` batches
+ *   inbox      batches that arrived and are not applied yet
+ *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
+ *              repetitions
+ *   ledger     one row per batch, written in the transaction that applies it
+ *   history    what was public about learning at that time */
+#include "service/analyzer/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const char SCHEMA[] =
+    "CREATE TABLE campaign(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL, signer BLOB NOT "
+    "NULL);"
+    "CREATE TABLE state(one INTEGER PRIMARY KEY CHECK (one = 1), batches INTEGER NOT NULL, release BLOB NOT "
+    "NULL,"
+    " policy BLOB NOT NULL, seen BLOB);"
+    "CREATE TABLE inbox(shuffler INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,"
+    " PRIMARY KEY (shuffler, number));"
+    "CREATE TABLE shuffler(shuffler INTEGER PRIMARY KEY, next INTEGER NOT NULL, hash BLOB NOT NULL);"
+    "CREATE TABLE ledger(batch INTEGER PRIMARY KEY, version INTEGER NOT NULL, users INTEGER NOT NULL,"
+    " epsilon REAL NOT NULL, delta REAL NOT NULL, rounds INTEGER NOT NULL, charged INTEGER NOT NULL,"
+    " allowed INTEGER NOT NULL, moment TEXT NOT NULL, CHECK (charged <= allowed));"
+    "CREATE TABLE history(batch INTEGER PRIMARY KEY, users INTEGER NOT NULL, last REAL, predicted REAL, "
+    "width REAL,"
+    " spoiled INTEGER NOT NULL);";
+
+static const faro_database_kind KIND = {
+    .of = "an analyzer", .id = 0x66614101, .version = 1, .schema = SCHEMA};
+
+enum {
+  GET_CAMPAIGN,
+  SET_CAMPAIGN,
+  GET_STATE,
+  SET_STATE,
+  GET_NEXT,
+  SET_NEXT,
+  PUT_INBOX,
+  GET_INBOX,
+  COUNT_INBOX,
+  CLEAR_INBOX,
+  PUT_DEBIT,
+  GET_DEBITS,
+  PUT_VIEW,
+  GET_VIEWS,
+  SUM_SPOILED,
+  STATEMENTS
+};
+
+static const char *const SQL[STATEMENTS] = {
+    [GET_CAMPAIGN] = "SELECT document, signer FROM campaign",
+    [SET_CAMPAIGN] = "INSERT INTO campaign VALUES (1, ?, ?)",
+    [GET_STATE] = "SELECT batches, release, policy, seen FROM state",
+    [SET_STATE] = "INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?)",
+    [GET_NEXT] = "SELECT next, hash FROM shuffler WHERE shuffler = ?",
+    [SET_NEXT] = "INSERT OR REPLACE INTO shuffler VALUES (?, ?, ?)",
+    [PUT_INBOX] = "INSERT INTO inbox VALUES (?, ?, ?)",
+    [GET_INBOX] = "SELECT body FROM inbox WHERE shuffler = ? AND number = ?",
+    [COUNT_INBOX] = "SELECT count(*) FROM inbox",
+    [CLEAR_INBOX] = "DELETE FROM inbox WHERE shuffler = ? AND number < ?",
+    [PUT_DEBIT] = "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [GET_DEBITS] = "SELECT * FROM ledger WHERE batch >= ? ORDER BY batch LIMIT ?",
+    [PUT_VIEW] = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
+    [GET_VIEWS] =
+        "SELECT users, last, predicted, width FROM history WHERE batch % ? = 0 OR batch = ? ORDER BY 1",
+    [SUM_SPOILED] = "SELECT coalesce(sum(spoiled), 0) FROM history",
+};
+
+struct faro_store {
+  faro_database *database;
+  sqlite3_stmt *statement[STATEMENTS];
+};
+
+static faro_status prepare(faro_store *s, faro_error *error) {
+  faro_status status = FARO_OK;
+  for (size_t i = 0; status == FARO_OK && i < STATEMENTS; i++)
+    status = faro_database_prepare(s->database, SQL[i], &s->statement[i], error);
+  return status;
+}
+
+faro_status faro_store_open(faro_store **store, const char *path, faro_access mode, faro_error *error) {
+  faro_store *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
+  faro_status status = faro_database_open(&made->database, path, &KIND, mode, error);
+  if (status == FARO_OK) status = prepare(made, error);
+  if (status == FARO_OK) *store = made;
+  else faro_store_close(made);
+  return status;
+}
+
+void faro_store_close(faro_store *store) {
+  if (!store) return;
+  faro_database_close(store->database);
+  free(store);
+}
+
+/* Copies column i; NULL stays NULL. */
+static faro_status take_blob(sqlite3_stmt *statement, int i, faro_blob *blob, faro_error *error) {
+  const int length = sqlite3_column_bytes(statement, i);
+  const void *bytes = sqlite3_column_blob(statement, i);
+  *blob = (faro_blob){0};
+  if (!bytes) return FARO_OK;
+  blob->bytes = malloc((size_t)length + 1); /* an empty blob is not NULL */
+  if (!blob->bytes) return faro_fail(error, FARO_MEMORY, "cannot allocate %d bytes of the state", length);
+  memcpy(blob->bytes, bytes, (size_t)length);
+  blob->length = (size_t)length;
+  return FARO_OK;
+}
+
+static faro_status fixed_blob(sqlite3_stmt *statement, int i, unsigned char *out, size_t length,
+                              faro_error *error) {
+  if (sqlite3_column_bytes(statement, i) != (int)length)
+    return faro_fail(error, FARO_INVALID, "the state is damaged: %d bytes instead of %zu",
+                     sqlite3_column_bytes(statement, i), length);
+  memcpy(out, sqlite3_column_blob(statement, i), length);
+  return FARO_OK;
+}
+
+/* Reads one number. */
+static faro_status one_number(faro_store *s, int which, uint64_t *number, faro_error *error) {
+  bool row = false;
+  const faro_status status = faro_database_step(s->database, s->statement[which], &row, error, "");
+  if (status == FARO_OK && row) *number = (uint64_t)sqlite3_column_int64(s->statement[which], 0);
+  faro_database_reset(s->statement[which]);
+  return status;
+}
+
+faro_status faro_store_campaign(faro_store *store, faro_blob *document,
+                                unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_CAMPAIGN];
+  bool row = false;
+  *document = (faro_blob){0};
+  faro_status status = faro_database_step(store->database, get, &row, error, "");
+  if (status == FARO_OK && row) status = fixed_blob(get, 1, signer, FARO_KEY_BYTES, error);
+  if (status == FARO_OK && row) status = take_blob(get, 0, document, error);
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_set_campaign(faro_store *store, const char *document, size_t length,
+                                    const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+  return faro_database_do(store->database, store->statement[SET_CAMPAIGN], error, "bb", document, length,
+                          signer, (size_t)FARO_KEY_BYTES);
+}
+
+faro_status faro_store_state_load(faro_store *store, faro_store_state *state, faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_STATE];
+  bool row = false;
+  *state = (faro_store_state){0};
+  faro_status status = faro_database_step(store->database, get, &row, error, "");
+  if (status == FARO_OK && row) {
+    state->batches = (uint64_t)sqlite3_column_int64(get, 0);
+    status = take_blob(get, 1, &state->release, error);
+    if (status == FARO_OK) status = take_blob(get, 2, &state->policy, error);
+    if (status == FARO_OK) status = take_blob(get, 3, &state->seen, error);
+  }
+  faro_database_reset(get);
+  if (status != FARO_OK) faro_store_state_clear(state);
+  return status;
+}
+
+void faro_store_state_clear(faro_store_state *state) {
+  free(state->release.bytes);
+  free(state->policy.bytes);
+  free(state->seen.bytes);
+  *state = (faro_store_state){0};
+}
+
+static faro_status put_state(faro_store *s, const faro_store_state *state, faro_error *error) {
+  return faro_database_do(s->database, s->statement[SET_STATE], error, "ibbb", (int64_t)state->batches,
+                          state->release.bytes, state->release.length, state->policy.bytes,
+                          state->policy.length, state->seen.bytes, state->seen.length);
+}
+
+faro_status faro_store_begin(faro_store *store, const faro_store_state *state, faro_error *error) {
+  return put_state(store, state, error);
+}
+
+faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
+                            unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_NEXT];
+  bool row = false;
+  *number = 0;
+  memset(hash, 0, FARO_DIGEST_BYTES);
+  faro_status status = faro_database_step(store->database, get, &row, error, "i", (int64_t)shuffler);
+  if (status == FARO_OK && row) {
+    *number = (uint64_t)sqlite3_column_int64(get, 0);
+    status = fixed_blob(get, 1, hash, FARO_DIGEST_BYTES, error);
+  }
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
+                               const unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) {
+  faro_database *d = store->database;
+  faro_status status = faro_database_run(d, "BEGIN IMMEDIATE", error);
+  if (status == FARO_OK)
+    status = faro_database_do(d, store->statement[PUT_INBOX], error, "iib", (int64_t)batch->shuffler,
+                              (int64_t)batch->number, batch->body, length);
+  if (status == FARO_OK)
+    status = faro_database_do(d, store->statement[SET_NEXT], error, "iib", (int64_t)batch->shuffler,
+                              (int64_t)batch->number + 1, hash, (size_t)FARO_DIGEST_BYTES);
+  if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
+  if (status != FARO_OK) faro_database_rollback(d);
+  return status;
+}
+
+faro_status faro_store_waiting(faro_store *store, uint32_t shuffler, uint64_t number, faro_blob *body,
+                               faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_INBOX];
+  bool row = false;
+  *body = (faro_blob){0};
+  faro_status status =
+      faro_database_step(store->database, get, &row, error, "ii", (int64_t)shuffler, (int64_t)number);
+  if (status == FARO_OK && row) status = take_blob(get, 0, body, error);
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_waits(faro_store *store, uint64_t *count, faro_error *error) {
+  return one_number(store, COUNT_INBOX, count, error);
+}
+
+faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) {
+  faro_status status = faro_database_run(store->database, "BEGIN IMMEDIATE", error);
+  if (status != FARO_OK) return status;
+  return faro_database_do(store->database, store->statement[PUT_DEBIT], error, "iiirriiit",
+                          (int64_t)debit->batch, (int64_t)debit->version, (int64_t)debit->users,
+                          debit->epsilon, debit->delta, (int64_t)debit->rounds, (int64_t)debit->charged,
+                          (int64_t)debit->allowed, debit->when);
+}
+
+faro_status faro_store_commit(faro_store *store, const faro_store_step *step, faro_error *error) {
+  faro_database *d = store->database;
+  const faro_learning_view *view = step->view;
+  faro_status status = put_state(store, step->state, error);
+  if (status == FARO_OK && view)
+    status = faro_database_do(d, store->statement[PUT_VIEW], error, "iirrri",
+                              (int64_t)step->state->batches - 1, (int64_t)view->users, view->last,
+                              view->predicted, view->width, (int64_t)step->spoiled);
+  for (size_t i = 0; status == FARO_OK && i < step->shufflers; i++)
+    status =
+        faro_database_do(d, store->statement[CLEAR_INBOX], error, "ii", (int64_t)i, (int64_t)step->taken[i]);
+  if (status == FARO_OK) status = faro_database_overwrite_scratch(d, error);
+  if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
+  return status;
+}
+
+void faro_store_rollback(faro_store *store) { faro_database_rollback(store->database); }
+
+faro_status faro_store_purge(faro_store *store, faro_error *error) {
+  return faro_database_purge(store->database, error);
+}
+
+faro_status faro_store_retry_purge(faro_store *store, faro_error *error) {
+  return faro_database_retry_purge(store->database, error);
+}
+
+bool faro_store_needs_purge(const faro_store *store) { return faro_database_needs_purge(store->database); }
+
+static void read_debit(sqlite3_stmt *row, faro_debit *debit) {
+  *debit = (faro_debit){.batch = (uint64_t)sqlite3_column_int64(row, 0),
+                        .version = (uint64_t)sqlite3_column_int64(row, 1),
+                        .users = (uint64_t)sqlite3_column_int64(row, 2),
+                        .epsilon = sqlite3_column_double(row, 3),
+                        .delta = sqlite3_column_double(row, 4),
+                        .rounds = (uint64_t)sqlite3_column_int64(row, 5),
+                        .charged = (uint64_t)sqlite3_column_int64(row, 6),
+                        .allowed = (uint64_t)sqlite3_column_int64(row, 7)};
+  const char *when = (const char *)sqlite3_column_text(row, 8);
+  snprintf(debit->when, sizeof debit->when, "%s", when ? when : "");
+}
+
+faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,
+                              faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_DEBITS];
+  const size_t most = *count;
+  bool row = false;
+  *count = 0;
+  faro_status status =
+      faro_database_step(store->database, get, &row, error, "ii", (int64_t)from, (int64_t)most);
+  while (status == FARO_OK && row && *count < most) {
+    read_debit(get, &debits[(*count)++]);
+    status = faro_database_next(store->database, get, &row, error);
+  }
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learning_view *views, size_t *count,
+                               faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_VIEWS];
+  const size_t most = *count;
+  const uint64_t every = most > 1 ? batches / (most - 1) + 1 : batches + 1;
+  bool row = false;
+  *count = 0;
+  faro_status status =
+      faro_database_step(store->database, get, &row, error, "ii", (int64_t)every, (int64_t)batches - 1);
+  while (status == FARO_OK && row && *count < most) {
+    views[(*count)++] = (faro_learning_view){.users = (uint64_t)sqlite3_column_int64(get, 0),
+                                             .last = sqlite3_column_double(get, 1),
+                                             .predicted = sqlite3_column_double(get, 2),
+                                             .width = sqlite3_column_double(get, 3)};
+    status = faro_database_next(store->database, get, &row, error);
+  }
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) {
+  return one_number(store, SUM_SPOILED, count, error);
+}

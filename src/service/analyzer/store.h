@@ -1,0 +1,100 @@
+/* store: the analyzer's database: the campaign, waiting batches, the state and policy after the
+ * last applied batch, the ledger, and what was published about learning.
+ *
+ * A batch is first received (durable, in the inbox) and later applied: one transaction debits the
+ * ledger, replaces state and policy, and removes the batch. So after a crash at any moment it was
+ * applied completely or not at all, and it is charged once. Use a store from one thread at a
+ * time. */
+#ifndef FARO_SERVICE_ANALYZER_STORE_H
+#define FARO_SERVICE_ANALYZER_STORE_H
+
+#include "service/analyzer/learning.h"
+#include "service/state/database.h"
+#include "wire/wire.h"
+
+typedef struct faro_store faro_store;
+
+faro_status faro_store_open(faro_store **store, const char *path, faro_access mode,
+                            faro_error *error) FARO_WARN_UNUSED;
+void faro_store_close(faro_store *store);
+
+/* Bytes that the caller frees; NULL if there is nothing yet. */
+typedef struct faro_blob {
+  unsigned char *bytes;
+  size_t length;
+} faro_blob;
+
+faro_status faro_store_campaign(faro_store *store, faro_blob *document,
+                                unsigned char signer[static FARO_KEY_BYTES],
+                                faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_set_campaign(faro_store *store, const char *document, size_t length,
+                                    const unsigned char signer[static FARO_KEY_BYTES],
+                                    faro_error *error) FARO_WARN_UNUSED;
+
+/* The state after the last applied batch. `seen`: hashes of its sealed bodies. */
+typedef struct faro_store_state {
+  uint64_t batches;
+  faro_blob release, policy, seen;
+} faro_store_state;
+faro_status faro_store_state_load(faro_store *store, faro_store_state *state,
+                                  faro_error *error) FARO_WARN_UNUSED;
+void faro_store_state_clear(faro_store_state *state);
+/* Stores the state before the first batch. */
+faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
+                             faro_error *error) FARO_WARN_UNUSED;
+
+/* The number of the next batch of a shuffler, and the hash of its last one (zero: none arrived
+ * yet). */
+faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
+                            unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) FARO_WARN_UNUSED;
+/* Keeps the next batch of its shuffler. Durable on return. */
+faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
+                               const unsigned char hash[static FARO_DIGEST_BYTES],
+                               faro_error *error) FARO_WARN_UNUSED;
+/* The body of a waiting batch; NULL if it has not arrived. */
+faro_status faro_store_waiting(faro_store *store, uint32_t shuffler, uint64_t number, faro_blob *body,
+                               faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_waits(faro_store *store, uint64_t *count, faro_error *error) FARO_WARN_UNUSED;
+
+/* An entry of the ledger: what one batch spent. */
+typedef struct faro_debit {
+  uint64_t batch;
+  uint64_t version;      /* of the policy that follows */
+  uint64_t users;        /* in the batch */
+  double epsilon, delta; /* spent by any client until then, at most */
+  uint64_t rounds;       /* of any client until then, at most */
+  uint64_t charged, allowed;
+  char when[24]; /* UTC */
+} faro_debit;
+
+/* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before
+ * the commit. */
+faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) FARO_WARN_UNUSED;
+typedef struct faro_store_step {
+  const faro_store_state *state;
+  const faro_learning_view *view;
+  uint64_t spoiled;
+  const uint64_t *taken; /* for each shuffler, how many of its batches are applied now */
+  size_t shufflers;
+} faro_store_step;
+faro_status faro_store_commit(faro_store *store, const faro_store_step *step,
+                              faro_error *error) FARO_WARN_UNUSED;
+void faro_store_rollback(faro_store *store);
+/* Call purge after a commit, to remove from the database's log what it deleted. This fails while
+ * another process reads the file; then the store needs a purge, and retry_purge tries again
+ * (database.h). */
+faro_status faro_store_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_retry_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+bool faro_store_needs_purge(const faro_store *store);
+
+/* Entries of the ledger from batch `from` on, at most *count; sets *count. */
+faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,
+                              faro_error *error) FARO_WARN_UNUSED;
+
+/* At most *count points of the history, evenly over the first `batches` batches and with the last
+ * one; sets *count. */
+faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learning_view *views, size_t *count,
+                               faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) FARO_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,129 @@
+/* client_send: see the header. */
+#include "service/client/client_send.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "service/state/spool.h"
+#include "wire/wire.h"
+
+enum { URL = FARO_URL_MAX + 64, SHOWN = 120 };
+static const double BUSY_PATIENCE = 60; /* seconds, while the analyzer asks to come back later */
+static const double DOWN_PATIENCE = 5;  /* seconds, while nobody listens */
+
+/* Joins an address and a path, whether or not the address ends with a slash. */
+static const char *join(const char *address, const char *path, char url[static URL]) {
+  const size_t length = strlen(address);
+  snprintf(url, URL, "%.*s%s", (int)(length > 0 && address[length - 1] == '/' ? length - 1 : length), address,
+           path);
+  return url;
+}
+
+/* Makes a message printable: the server chose some of its bytes. */
+static faro_status plain(faro_status status, faro_error *error) {
+  if (error && status != FARO_OK) (void)faro_printable(error->message, error->message, sizeof error->message);
+  return status;
+}
+
+/* Asks again as long as the analyzer says so, and for some seconds if nobody listens yet. */
+static faro_status get_patiently(faro_sender *sender, const char *url, faro_sent *sent, faro_error *error) {
+  const double start = faro_clock();
+  faro_backoff backoff = {0};
+  for (;;) {
+    faro_error inner = {0};
+    const faro_status status = faro_send_get(sender, url, sent, &inner);
+    const bool nobody = status != FARO_OK && faro_sender_refused(sender);
+    const double later = status == FARO_OK ? faro_sent_later(sent) : nobody ? faro_backoff_next(&backoff) : 0;
+    if (later == 0 || faro_clock() + later > start + (nobody ? DOWN_PATIENCE : BUSY_PATIENCE))
+      return status == FARO_OK ? status : faro_fail(error, status, "%s", inner.message);
+    faro_sleep(later);
+  }
+}
+
+static faro_status get(faro_sender *sender, const char *url, faro_sent *sent, faro_error *error) {
+  const faro_status status = get_patiently(sender, url, sent, error);
+  if (status != FARO_OK || sent->status == 200 || sent->status == 304 || sent->status == 204) return status;
+  return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", url, sent->status, SHOWN, sent->bytes);
+}
+
+faro_status faro_client_fetch_campaign(faro_client *client, faro_sender *sender, const char *analyzer,
+                                       faro_sent *document, faro_error *error) {
+  char url[URL];
+  faro_status status = get(sender, join(analyzer, "/v1/campaign", url), document, error);
+  if (status == FARO_OK) status = faro_client_campaign(client, document->bytes, document->length, error);
+  return plain(status, error);
+}
+
+faro_status faro_client_fetch_policy(faro_client *client, faro_sender *sender, const char *analyzer,
+                                     uint64_t after, bool wait, bool *fresh, faro_error *error) {
+  char path[48], url[URL];
+  *fresh = false;
+  if (wait) snprintf(path, sizeof path, "/v1/policy?after=%" PRIu64, after);
+  faro_sent sent;
+  faro_status status = get(sender, join(analyzer, wait ? path : "/v1/policy", url), &sent, error);
+  if (status != FARO_OK || sent.status != 200) return plain(status, error);
+  status = faro_client_policy(client, sent.bytes, sent.length, error);
+  *fresh = status == FARO_OK && faro_client_version(client) > after;
+  return plain(status, error);
+}
+
+static const char *verdict_text(unsigned verdict) {
+  static const char *const texts[] = {
+#define X(name, label, text) text,
+      FARO_VERDICT_LIST(X)
+#undef X
+  };
+  return verdict < FARO_VERDICT_COUNT ? texts[verdict] : "unknown answer";
+}
+
+/* Finds the verdict whose text is in {"error": text}. A body that is not made of reports has a text
+ * of its own. */
+static faro_verdict verdict_of(const faro_sent *sent) {
+  unsigned verdict = FARO_VERDICT_CAMPAIGN;
+  while (verdict < FARO_VERDICT_COUNT && !strstr(sent->bytes, verdict_text(verdict))) verdict++;
+  return verdict == FARO_VERDICT_COUNT && sent->status == 400 ? FARO_VERDICT_MALFORMED
+                                                              : (faro_verdict)verdict;
+}
+
+/* All parts of a post were refused for one reason, which the body names. */
+static faro_status refused(const faro_sent *sent, const char *url, size_t count, unsigned char *answers,
+                           faro_error *error) {
+  const faro_verdict answer = verdict_of(sent);
+  if (answer == FARO_VERDICT_COUNT)
+    return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", url, sent->status, SHOWN, sent->bytes);
+  memset(answers, (int)answer, count);
+  return FARO_OK;
+}
+
+static faro_status post(faro_sender *sender, const char *target, const void *parts, size_t count, size_t size,
+                        unsigned char *answers, double *wait, faro_error *error) {
+  faro_sent sent;
+  if (wait) *wait = 0;
+  const faro_status status = faro_send_post(sender, target, parts, count * size, &sent, error);
+  if (status != FARO_OK) return status;
+  if (wait) *wait = sent.retry_after;
+  if (sent.status >= 400 && sent.status < 500) return refused(&sent, target, count, answers, error);
+  if (sent.status != 200 || sent.length != count)
+    return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", target, sent.status, SHOWN,
+                     sent.status == 200 ? "there must be one byte per report" : sent.bytes);
+  memcpy(answers, sent.bytes, count);
+  return FARO_OK;
+}
+
+faro_status faro_client_send_many(faro_sender *sender, const char *target, const void *parts, size_t count,
+                                  size_t size, unsigned char *answers, double *wait, faro_error *error) {
+  return plain(post(sender, target, parts, count, size, answers, wait, error), error);
+}
+
+faro_status faro_client_send(faro_sender *sender, const char *target, const void *part, size_t size,
+                             double *wait, faro_error *error) {
+  unsigned char answer = 0;
+  const faro_status status = faro_client_send_many(sender, target, part, 1, size, &answer, wait, error);
+  if (status != FARO_OK || answer == FARO_VERDICT_ACCEPTED || answer == FARO_VERDICT_KNOWN) return status;
+  if (answer == FARO_VERDICT_CLOSED)
+    return faro_fail(error, FARO_SYSTEM, "refused for now: %s", verdict_text(answer));
+  return faro_fail(error, FARO_INVALID, "refused: %s", verdict_text(answer));
+}

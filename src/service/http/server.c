@@ -1,0 +1,207 @@
+/* server: see the header. This file starts and stops the server and keeps the list of waiting
+ * requests. request.c is the life of a request; guard.c ends connections that send too slowly. */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "service/http/server_inner.h"
+
+/* Waiting. */
+
+static void suspend(faro_http_request *r) {
+  r->suspended = true;
+  MHD_suspend_connection(r->connection);
+}
+
+void faro_http_park(faro_http_request *request) {
+  request->parked = true;
+  suspend(request);
+}
+
+void faro_http_wait(faro_http_request *request, double seconds) {
+  faro_http *http = request->http;
+  pthread_mutex_lock(&http->mutex);
+  if (http->stopping) request->expired = true;
+  request->again = request->expired || http->generation != request->generation;
+  if (!request->again && http->waiters >= http->waiters_most)
+    request->again = request->crowded = request->expired = true;
+  if (!request->again) {
+    suspend(request);
+    http->waiters++;
+    request->until = faro_clock() + seconds;
+    request->next = http->waiting;
+    http->waiting = request;
+  }
+  pthread_mutex_unlock(&http->mutex);
+}
+
+/* Resumes requests whose time is up, or all of them. Call it under the mutex. */
+static void resume(faro_http *http, double now, bool all) {
+  faro_http_request **place = &http->waiting;
+  while (*place) {
+    faro_http_request *r = *place;
+    if (now >= r->until) r->expired = true;
+    if (!all && !r->expired) {
+      place = &r->next;
+      continue;
+    }
+    *place = r->next;
+    http->waiters--;
+    MHD_resume_connection(r->connection);
+  }
+}
+
+void faro_http_wake(faro_http *http) {
+  pthread_mutex_lock(&http->mutex);
+  http->generation++;
+  resume(http, faro_clock(), true);
+  pthread_mutex_unlock(&http->mutex);
+}
+
+static void tick(void *context) {
+  faro_http *http = context;
+  pthread_mutex_lock(&http->mutex);
+  resume(http, faro_clock(), false);
+  pthread_mutex_unlock(&http->mutex);
+}
+
+/* The server. */
+
+static void enter_metrics(faro_http *http) {
+  static const char *const label[] = {"", "", "code=\"2xx\"", "code=\"3xx\"", "code=\"4xx\"", "code=\"5xx\""};
+  for (size_t i = 2; i < 6; i++)
+    http->answers[i] = faro_metrics_counter(http->service.metrics, "faro_http_answers_total", label[i],
+                                            "Requests answered at once, by the class of the status.");
+  http->answers[0] = http->answers[1] = http->answers[2];
+}
+
+/* Connections that one address may have; 0: any number. On loopback everybody has the same address,
+ * or comes through a proxy. */
+static unsigned per_address(const faro_http *http, uint64_t connections) {
+  return faro_listen_local(&http->listen) ? 0 : (unsigned)((connections + 3) / 4);
+}
+
+static void set_bounds(faro_http *http, uint64_t connections) {
+  size_t largest = 0;
+  for (size_t i = 0; i < http->service.count; i++)
+    if (http->service.routes[i].limit > largest) largest = http->service.routes[i].limit;
+  http->waiters_most = (size_t)connections / 2;
+  http->room = http->service.room;
+  if (http->room == 0) http->room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
+}
+
+/* libmicrohttpd takes 128 events at once. When it got that many it waits for more before it handles
+ * any of them: until the timeout, if all its connections wait for answers. So a thread gets fewer
+ * connections than that. */
+static unsigned threads_for(const faro_http_settings *s, uint64_t connections) {
+  enum { MOST = 100 };
+  const uint64_t needed = (connections + MOST - 1) / MOST;
+  const uint64_t wanted = s->threads ? s->threads : 2;
+  return (unsigned)(wanted > needed ? wanted : needed);
+}
+
+static faro_status start_daemon(faro_http *http, const faro_http_settings *s, faro_error *error) {
+  const bool tls = http->listen.certificate != NULL;
+  const unsigned flags = (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD | (unsigned)MHD_ALLOW_SUSPEND_RESUME |
+                         (tls ? (unsigned)MHD_USE_TLS : 0) |
+                         (http->listen.address.ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
+  struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, http->listen.certificate},
+                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, http->listen.private_key},
+                                    {MHD_OPTION_END, 0, NULL}};
+  if (!tls) secure[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+  const double timeout = s->timeout > 0 ? s->timeout : 10;
+  const uint64_t connections = s->connections ? s->connections : 1024;
+  set_bounds(http, connections);
+  http->daemon =
+      MHD_start_daemon(flags, 0, NULL, NULL, faro_http_on_request, http, MHD_OPTION_LISTEN_SOCKET,
+                       (MHD_socket)http->socket, MHD_OPTION_THREAD_POOL_SIZE, threads_for(s, connections),
+                       MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                       per_address(http, connections), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)timeout,
+                       MHD_OPTION_NOTIFY_COMPLETED, faro_http_on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
+                       faro_guard_connection, http->guard, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+  if (!http->daemon) return faro_fail(error, FARO_SYSTEM, "cannot start the server on %s", s->listen);
+  return FARO_OK;
+}
+
+faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings, faro_error *error) {
+  faro_http *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the server");
+  pthread_mutex_init(&made->mutex, NULL);
+  pthread_cond_init(&made->idle, NULL);
+  made->settings = settings;
+  made->socket = -1;
+  made->spare = FARO_HTTP_SPARE;
+  faro_status status = faro_listen_read(&made->listen, settings, error);
+  if (status == FARO_OK && http) status = faro_listen_bind(&made->listen, settings, &made->socket, error);
+  if (status == FARO_OK && http) *http = made;
+  else faro_http_stop(made);
+  return status;
+}
+
+faro_status faro_http_serve(faro_http *http, const faro_http_service *service, faro_error *error) {
+  const faro_http_settings *s = http->settings;
+  const double timeout = s->timeout > 0 ? s->timeout : 10;
+  http->service = *service;
+  enter_metrics(http);
+  const faro_status status =
+      faro_guard_create(&http->guard, 2 * timeout, http->listen.certificate == NULL, tick, http, error);
+  return status == FARO_OK ? start_daemon(http, s, error) : status;
+}
+
+faro_status faro_http_start(faro_http **http, const faro_http_settings *settings,
+                            const faro_http_service *service, faro_error *error) {
+  faro_http *made = NULL;
+  faro_status status = faro_http_bind(&made, settings, error);
+  if (status == FARO_OK && made) status = faro_http_serve(made, service, error);
+  if (status == FARO_OK) *http = made;
+  else faro_http_stop(made);
+  return status;
+}
+
+faro_status faro_http_check(const faro_http_settings *settings, faro_error *error) {
+  return faro_http_bind(NULL, settings, error);
+}
+
+uint16_t faro_http_port(const faro_http *http) {
+  union {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+  } address = {.six = {0}};
+  socklen_t size = sizeof address;
+  if (getsockname(http->socket, &address.any, &size) != 0) return 0;
+  return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
+}
+
+void faro_http_spare(faro_http *http, size_t bytes) {
+  pthread_mutex_lock(&http->mutex);
+  http->spare = bytes < FARO_HTTP_SPARE        ? FARO_HTTP_SPARE
+                : bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST
+                                               : bytes;
+  pthread_mutex_unlock(&http->mutex);
+}
+
+void faro_http_stop(faro_http *http) {
+  if (!http) return;
+  if (http->daemon) {
+    (void)MHD_quiesce_daemon(http->daemon); /* we own the socket again */
+    const struct timespec until = faro_clock_after(30);
+    pthread_mutex_lock(&http->mutex);
+    http->stopping = true;
+    http->generation++;
+    resume(http, 1e300, true);
+    while (http->active > 0 &&
+           pthread_cond_clockwait(&http->idle, &http->mutex, CLOCK_MONOTONIC, &until) == 0)
+      continue;
+    pthread_mutex_unlock(&http->mutex);
+    MHD_stop_daemon(http->daemon);
+  }
+  if (http->socket >= 0) close(http->socket);
+  faro_guard_destroy(http->guard);
+  faro_listen_clear(&http->listen);
+  pthread_cond_destroy(&http->idle);
+  pthread_mutex_destroy(&http->mutex);
+  free(http);
+}

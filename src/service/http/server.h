@@ -1,0 +1,151 @@
+/* server: a small HTTP server over libmicrohttpd. Handlers are listed in a table; /healthz and
+ * /metrics are always there.
+ *
+ * A handler does one of three things:
+ *   reply   The answer goes out at once.
+ *   wait    For long polls. The handler is called again after faro_http_wake. It is called with
+ *           faro_http_expired true when its time is up or the server stops; then it must reply.
+ *   park    For group commits. Another thread will call faro_http_reply, once, whenever it is done.
+ * Waiting costs a connection but no thread.
+ *
+ * Limits:
+ *   - A body has at most FARO_HTTP_BODY bytes, or what its route allows (413). Its length must be
+ *     announced (411).
+ *   - All bodies together have a limit (503). Memory is counted when bytes arrive, not when they are
+ *     announced. Small bodies are not counted, so they get through when large ones fill the room
+ *     (faro_http_spare).
+ *   - The number of connections is limited. One address may have a quarter of them, unless the
+ *     server is on loopback.
+ *   - At most half of the connections may wait. One more is called again at once as expired; its
+ *     answer says Retry-After and closes the connection.
+ *   - A request must arrive within twice the timeout, plus a second for each MB of its body (408).
+ * HEAD is GET without the body. */
+#ifndef FARO_SERVICE_HTTP_SERVER_H
+#define FARO_SERVICE_HTTP_SERVER_H
+
+#include <faro/base.h>
+
+#include "service/http/metrics.h"
+
+enum { FARO_HTTP_BODY = 1 << 20, FARO_LISTEN_MAX = 79, FARO_FILE_MAX = 1023 };
+
+typedef struct faro_http faro_http;
+
+typedef struct faro_http_request faro_http_request;
+
+typedef struct faro_http_route {
+  const char *method, *path;
+  void (*handle)(void *context, faro_http_request *request);
+  size_t limit; /* bytes of a body; 0: FARO_HTTP_BODY */
+  /* Called from any thread when the headers have arrived, before the body. If it fails, the request
+   * is refused at once (401, with the error's message). NULL: everybody may send. */
+  faro_status (*admit)(void *context, const faro_http_request *request, faro_error *error);
+} faro_http_route;
+
+typedef struct faro_http_settings {
+  char listen[FARO_LISTEN_MAX + 1];    /* 127.0.0.1:8400, [::1]:8400; port 0: any free port */
+  char certificate[FARO_FILE_MAX + 1]; /* PEM files, both or neither */
+  char private_key[FARO_FILE_MAX + 1];
+  bool insecure;        /* allows plain HTTP beyond loopback */
+  uint64_t threads;     /* 0: 2; at least one per 100 connections */
+  uint64_t connections; /* 0: 1024 */
+  double timeout;       /* seconds; 0: 10 */
+} faro_http_settings;
+
+/* Rows of a settings table (config.h) for a faro_http_settings that is member `field` of
+ * `holder`. */
+#define FARO_HTTP_KEYS(holder, field)                                                                        \
+  {.name = "listen",                                                                                         \
+   .type = FARO_CONFIG_TEXT,                                                                                 \
+   .offset = offsetof(holder, field) + offsetof(faro_http_settings, listen),                                 \
+   .size = FARO_LISTEN_MAX + 1,                                                                              \
+   .required = true,                                                                                         \
+   .help = "address and port, like 127.0.0.1:8400"},                                                         \
+      {.name = "certificate",                                                                                \
+       .type = FARO_CONFIG_TEXT,                                                                             \
+       .offset = offsetof(holder, field) + offsetof(faro_http_settings, certificate),                        \
+       .size = FARO_FILE_MAX + 1,                                                                            \
+       .help = "a PEM file, for TLS"},                                                                       \
+      {.name = "private-key",                                                                                \
+       .type = FARO_CONFIG_TEXT,                                                                             \
+       .offset = offsetof(holder, field) + offsetof(faro_http_settings, private_key),                        \
+       .size = FARO_FILE_MAX + 1,                                                                            \
+       .help = "a PEM file, for TLS"},                                                                       \
+      {.name = "insecure",                                                                                   \
+       .type = FARO_CONFIG_FLAG,                                                                             \
+       .offset = offsetof(holder, field) + offsetof(faro_http_settings, insecure),                           \
+       .help = "plain HTTP beyond loopback"},                                                                \
+      {.name = "threads",                                                                                    \
+       .type = FARO_CONFIG_COUNT,                                                                            \
+       .offset = offsetof(holder, field) + offsetof(faro_http_settings, threads),                            \
+       .least = 1,                                                                                           \
+       .most = 64},                                                                                          \
+      {.name = "connections",                                                                                \
+       .type = FARO_CONFIG_COUNT,                                                                            \
+       .offset = offsetof(holder, field) + offsetof(faro_http_settings, connections),                        \
+       .least = 1,                                                                                           \
+       .most = 10000},                                                                                       \
+  {                                                                                                          \
+    .name = "timeout", .type = FARO_CONFIG_REAL,                                                             \
+    .offset = offsetof(holder, field) + offsetof(faro_http_settings, timeout), .least = 1, .most = 600       \
+  }
+
+/* Routes and context must outlive the server. */
+typedef struct faro_http_service {
+  const faro_http_route *routes;
+  size_t count;
+  void *context;
+  bool (*healthy)(void *context); /* what /healthz says: 200 or 503; NULL: always 200 */
+  faro_metrics *metrics;
+  /* Bytes of all bodies; 0: 64 MiB, plus twice the largest body if a route allows more than 1
+   * MiB. */
+  size_t room;
+} faro_http_service;
+
+/* Checks address, certificate and private key. Opens nothing that others would see. */
+faro_status faro_http_check(const faro_http_settings *settings, faro_error *error) FARO_WARN_UNUSED;
+/* Starts in two steps, so that everything that can fail has failed before a campaign is signed.
+ * bind takes the address and reads the certificate; serve answers requests, including those that
+ * came in between. The settings must last until serve returns. */
+faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
+                           faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_http_serve(faro_http *http, const faro_http_service *service,
+                            faro_error *error) FARO_WARN_UNUSED;
+/* Both at once. */
+faro_status faro_http_start(faro_http **http, const faro_http_settings *settings,
+                            const faro_http_service *service, faro_error *error) FARO_WARN_UNUSED;
+uint16_t faro_http_port(const faro_http *http);
+/* Bodies of at most this many bytes are not counted from now on: 4096 at first, never less, and at
+ * most 65536. May be called at any time: a role may listen before it knows how large its reports
+ * are. */
+void faro_http_spare(faro_http *http, size_t bytes);
+/* Accepts no more connections, lets waiting requests expire, answers those under way, and ends. The
+ * threads that answer parked requests must still run. */
+void faro_http_stop(faro_http *http);
+
+typedef struct faro_http_answer {
+  unsigned status;
+  const char *type; /* NULL: text/plain */
+  const void *bytes;
+  size_t length;
+  const char *etag;     /* or NULL */
+  const char *policy;   /* Content-Security-Policy for pages, or NULL */
+  unsigned retry_after; /* seconds; 0: no such header */
+} faro_http_answer;
+
+void faro_http_reply(faro_http_request *request, const faro_http_answer *answer); /* bytes are copied */
+/* Replies {"error": reason}. */
+void faro_http_refuse(faro_http_request *request, unsigned status, const char *reason);
+void faro_http_wait(faro_http_request *request, double seconds);
+void faro_http_park(faro_http_request *request); /* call it before another thread can see the request */
+void faro_http_wake(faro_http *http);
+
+/* The body. A handler may write into it and must wipe what is secret. */
+unsigned char *faro_http_body(faro_http_request *request);
+size_t faro_http_length(const faro_http_request *request);
+bool faro_http_expired(const faro_http_request *request); /* has waited long enough, or the server stops */
+/* A parameter after "?", or a header; NULL if there is none. Valid in the handler only. */
+const char *faro_http_query(const faro_http_request *request, const char *name);
+const char *faro_http_header(const faro_http_request *request, const char *name);
+
+#endif

@@ -1,0 +1,359 @@
+/* intake: see the header.
+ *
+ *   server's threads:  read -> park -> queue
+ *   writer:            take the queue -> begin, accept ..., commit -> answer */
+#include "service/role/intake.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "service/role/log.h"
+
+enum {
+  GROUP_MAX = 20000,     /* reports in a transaction */
+  QUEUE_BYTES = 64 << 20 /* bytes of waiting posts */
+};
+
+typedef struct post {
+  faro_http_request *request;
+  double since;
+  size_t count;
+  struct post *next;
+  faro_spool_entry entry[];
+} post;
+
+struct faro_intake {
+  faro_spool *spool;
+  const faro_campaign *campaign;
+  size_t shuffler, frame;
+  pthread_t writer;
+  bool running;
+  pthread_mutex_t store; /* guards the spool */
+  pthread_mutex_t mutex; /* guards the members below, up to `state` */
+  pthread_cond_t work, closed;
+  post *first, **last;
+  size_t bytes;
+  bool stop, well;
+  faro_spool_state state;
+  faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
+  /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier,
+   * they would tell step by step who is in the open batch. */
+  struct {
+    uint64_t verdict[FARO_VERDICT_COUNT];
+    faro_times times;
+  } hidden;
+};
+
+/* Verdicts on reports with a known token are hidden, refusals too: a count that does not move would
+ * tell that a report was accepted. */
+static bool is_shown_at_once(faro_verdict verdict) {
+  return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
+         verdict == FARO_VERDICT_TOKEN;
+}
+
+static const char *const reason[] = {
+#define X(name, label, text) text,
+    FARO_VERDICT_LIST(X)
+#undef X
+};
+
+/* In the server's threads. */
+
+static void read_entry(const faro_intake *in, const unsigned char *frame, faro_spool_entry *entry) {
+  faro_wire_report report;
+  faro_error error = {0};
+  entry->verdict = FARO_VERDICT_CAMPAIGN;
+  if (!faro_wire_report_is_for(in->campaign, frame)) return;
+  entry->verdict = FARO_VERDICT_MALFORMED;
+  if (faro_wire_report_read(in->campaign, frame, in->frame, &report, &error) != FARO_OK) return;
+  if (report.shuffler != in->shuffler) return;
+  entry->verdict = FARO_VERDICT_ACCEPTED;
+  entry->version = report.version;
+  entry->sequence = report.sequence;
+  entry->body = report.body;
+  faro_token_hash(report.token, entry->hash);
+  sodium_memzero(report.token, sizeof report.token);
+}
+
+static bool enqueue(faro_intake *in, post *p) {
+  pthread_mutex_lock(&in->mutex);
+  const size_t length = faro_http_length(p->request);
+  const bool room = in->bytes + length <= QUEUE_BYTES && !in->stop;
+  if (room) {
+    faro_http_park(p->request);
+    in->bytes += length;
+    *in->last = p;
+    in->last = &p->next;
+    pthread_cond_signal(&in->work);
+  }
+  pthread_mutex_unlock(&in->mutex);
+  return room;
+}
+
+void faro_intake_handle(faro_intake *in, faro_http_request *request) {
+  unsigned char *body = faro_http_body(request);
+  const size_t length = faro_http_length(request);
+  const size_t count = length / in->frame;
+  if (count == 0 || count * in->frame != length) {
+    faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
+    faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
+    return;
+  }
+  post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
+  if (p) {
+    p->request = request;
+    p->since = faro_clock();
+    p->count = count;
+    for (size_t i = 0; i < count; i++) read_entry(in, body + i * in->frame, &p->entry[i]);
+    if (enqueue(in, p)) return;
+  }
+  free(p);
+  sodium_memzero(body, length);
+  faro_http_refuse(request, 503, "too many reports at once");
+}
+
+/* Answers. */
+
+static unsigned status_of(faro_verdict verdict, bool over) {
+  if (verdict == FARO_VERDICT_MALFORMED) return 400;
+  if (verdict == FARO_VERDICT_TOKEN) return 401;
+  return verdict == FARO_VERDICT_CLOSED && !over ? 503 : 409;
+}
+
+/* Records how long posts took, up to `end`. Only posts with an accepted report count. */
+static void time_posts(faro_intake *in, const post *p, const post *end) {
+  const double now = faro_clock();
+  for (; p != end; p = p->next) {
+    bool any = false;
+    for (size_t i = 0; i < p->count; i++) any = any || p->entry[i].verdict <= FARO_VERDICT_KNOWN;
+    if (any) faro_times_add(&in->hidden.times, now - p->since);
+  }
+}
+
+static void answer(faro_intake *in, post *p, bool written, bool over) {
+  faro_http_request *request = p->request;
+  bool any = false;                               /* a report was accepted */
+  bool same = true;                               /* all have the same verdict */
+  unsigned char *bytes = faro_http_body(request); /* reused: the tokens are not needed any more */
+  sodium_memzero(bytes, faro_http_length(request));
+  for (size_t i = 0; i < p->count && written; i++) {
+    bytes[i] = (unsigned char)p->entry[i].verdict;
+    any = any || bytes[i] <= FARO_VERDICT_KNOWN;
+    same = same && bytes[i] == bytes[0];
+    if (is_shown_at_once(bytes[i])) faro_metric_add(in->verdict[bytes[i]], 1);
+    else if (bytes[i] != FARO_VERDICT_ACCEPTED) in->hidden.verdict[bytes[i]]++; /* accepted: see tell */
+  }
+  const faro_http_answer good = {
+      .status = 200, .type = "application/octet-stream", .bytes = bytes, .length = p->count};
+  const faro_verdict first = p->entry[0].verdict;
+  if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; none of these was accepted");
+  else if (any || !same) faro_http_reply(request, &good);
+  else faro_http_refuse(request, status_of(first, over), reason[first]);
+  sodium_memzero(p, sizeof *p + p->count * sizeof *p->entry);
+  free(p);
+}
+
+/* The writer. */
+
+/* Takes posts of at most GROUP_MAX reports; NULL when the writer is to end. */
+static post *take_group(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  while (!in->first && !in->stop) pthread_cond_wait(&in->work, &in->mutex);
+  post *group = in->first;
+  post **end = &in->first;
+  size_t count = 0;
+  while (*end && (count == 0 || count + (*end)->count <= GROUP_MAX)) {
+    count += (*end)->count;
+    in->bytes -= faro_http_length((*end)->request);
+    end = &(*end)->next;
+  }
+  in->first = group ? *end : NULL;
+  if (group) *end = NULL;
+  if (!in->first) in->last = &in->first;
+  pthread_mutex_unlock(&in->mutex);
+  return group;
+}
+
+/* *any: a report was accepted, so the disk was written to. *open: the first post after the one that
+ * closed a batch, or the first of all if none was closed. */
+static faro_status write_group(faro_intake *in, post *group, bool *any, post **open, faro_error *error) {
+  faro_status status = faro_spool_begin(in->spool, error);
+  uint64_t number = faro_spool_snapshot(in->spool).number;
+  *open = group;
+  for (post *p = group; p && status == FARO_OK; p = p->next) {
+    for (size_t i = 0; i < p->count && status == FARO_OK; i++)
+      if (p->entry[i].verdict == FARO_VERDICT_ACCEPTED) {
+        status = faro_spool_accept(in->spool, &p->entry[i], error);
+        *any = *any || p->entry[i].verdict == FARO_VERDICT_ACCEPTED;
+      }
+    if (faro_spool_snapshot(in->spool).number > number) *open = p->next;
+    number = faro_spool_snapshot(in->spool).number;
+  }
+  return status == FARO_OK ? faro_spool_commit(in->spool, error) : status;
+}
+
+static void show_hidden(faro_intake *in) {
+  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
+    if (in->hidden.verdict[i] > 0) faro_metric_add(in->verdict[i], in->hidden.verdict[i]);
+  faro_metric_merge(in->seconds, &in->hidden.times);
+  memset(&in->hidden, 0, sizeof in->hidden);
+}
+
+/* Publishes the state of the spool. Call it under the store's lock. Only the writer closes
+ * batches. */
+static void tell(faro_intake *in, bool well) {
+  const faro_spool_state state = faro_spool_snapshot(in->spool);
+  pthread_mutex_lock(&in->mutex);
+  if (state.number > in->state.number) {
+    faro_metric_add(in->batches, state.number - in->state.number);
+    in->hidden.verdict[FARO_VERDICT_ACCEPTED] += (state.number - in->state.number) * state.size;
+    show_hidden(in);
+    faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
+             (json_int_t)state.size);
+  }
+  in->state = state;
+  in->well = well && !state.needs_purge;
+  pthread_cond_broadcast(&in->closed);
+  pthread_mutex_unlock(&in->mutex);
+  faro_metric_set(in->waiting, (double)state.waiting);
+}
+
+static void *write_all(void *context) {
+  faro_intake *in = context;
+  for (post *group = NULL; (group = take_group(in));) {
+    faro_error error = {0};
+    pthread_mutex_lock(&in->store);
+    bool any = false;
+    post *open = NULL;
+    const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
+    if (written) time_posts(in, group, open);              /* shown with the batch that just closed */
+    tell(in, written && (any || faro_intake_healthy(in))); /* refusals do not write to the disk */
+    if (written) time_posts(in, open, NULL);               /* they belong to the open batch */
+    const bool over = faro_spool_snapshot(in->spool).over;
+    pthread_mutex_unlock(&in->store);
+    if (!written) {
+      faro_metric_add(in->failures, 1);
+      faro_log_error("reports-not-stored", &error);
+    }
+    for (post *p = group; p; p = group) {
+      group = p->next;
+      answer(in, p, written, over);
+    }
+    if (over) show_hidden(in); /* no batch is open, and none will close */
+  }
+  return NULL;
+}
+
+/* Closed batches. */
+
+/* If the log could not be emptied before. Call it under the store's lock. */
+static void retry_purge(faro_intake *in) {
+  if (!faro_spool_snapshot(in->spool).needs_purge) return;
+  faro_error error = {0};
+  if (faro_spool_retry_purge(in->spool, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
+  else if (!faro_spool_snapshot(in->spool).needs_purge) tell(in, true);
+}
+
+faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
+  const struct timespec until = faro_clock_after(seconds);
+  pthread_mutex_lock(&in->mutex);
+  while (in->state.waiting == 0 &&
+         pthread_cond_clockwait(&in->closed, &in->mutex, CLOCK_MONOTONIC, &until) == 0)
+    continue;
+  pthread_mutex_unlock(&in->mutex);
+  pthread_mutex_lock(&in->store);
+  retry_purge(in);
+  const faro_status status = faro_spool_next(in->spool, batch, error);
+  pthread_mutex_unlock(&in->store);
+  return status;
+}
+
+void faro_intake_wipe(faro_intake *in, faro_batch *batch) { faro_spool_wipe(in->spool, batch); }
+
+faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *error) {
+  pthread_mutex_lock(&in->store);
+  const faro_status status = faro_spool_forget(in->spool, number, error);
+  tell(in, status == FARO_OK);
+  pthread_mutex_unlock(&in->store);
+  return status;
+}
+
+bool faro_intake_healthy(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  const bool well = in->well;
+  pthread_mutex_unlock(&in->mutex);
+  return well;
+}
+
+faro_spool_state faro_intake_snapshot(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  const faro_spool_state state = in->state;
+  pthread_mutex_unlock(&in->mutex);
+  return state;
+}
+
+/* Start and end. */
+
+static void enter_metrics(faro_intake *in, faro_metrics *m) {
+  static const char *const label[] = {
+#define X(name, word, text) "result=\"" word "\"",
+      FARO_VERDICT_LIST(X)
+#undef X
+  };
+  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
+    in->verdict[i] =
+        faro_metrics_counter(m, "faro_reports_total", label[i],
+                             "Reports by verdict; those with a known token are counted when a batch closes.");
+  in->batches = faro_metrics_counter(m, "faro_batches_closed_total", "", "Batches that were filled.");
+  in->failures =
+      faro_metrics_counter(m, "faro_store_failures_total", "", "Groups of reports that could not be stored.");
+  in->waiting =
+      faro_metrics_gauge(m, "faro_batches_waiting", "", "Closed batches that were not handed over yet.");
+  in->seconds = faro_metrics_seconds(m, "faro_acknowledgement_seconds", "",
+                                     "Time from the arrival of a post until its reports are durable.");
+}
+
+faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const faro_campaign *campaign,
+                               size_t shuffler, faro_metrics *metrics, faro_error *error) {
+  faro_intake *in = calloc(1, sizeof *in);
+  if (!in) return faro_fail(error, FARO_MEMORY, "cannot allocate an intake");
+  in->spool = spool;
+  in->campaign = campaign;
+  in->shuffler = shuffler;
+  in->frame = faro_wire_report_size(campaign);
+  in->last = &in->first;
+  pthread_mutex_init(&in->store, NULL);
+  pthread_mutex_init(&in->mutex, NULL);
+  pthread_cond_init(&in->work, NULL);
+  pthread_cond_init(&in->closed, NULL);
+  enter_metrics(in, metrics);
+  in->state = faro_spool_snapshot(spool);
+  tell(in, true);
+  if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
+    in->spool = NULL; /* it stays with the caller */
+    faro_intake_destroy(in);
+    return faro_fail(error, FARO_SYSTEM, "cannot start a thread");
+  }
+  in->running = true;
+  *intake = in;
+  return FARO_OK;
+}
+
+void faro_intake_destroy(faro_intake *in) {
+  if (!in) return;
+  pthread_mutex_lock(&in->mutex);
+  in->stop = true;
+  pthread_cond_broadcast(&in->work);
+  pthread_mutex_unlock(&in->mutex);
+  if (in->running) pthread_join(in->writer, NULL);
+  faro_spool_close(in->spool);
+  pthread_cond_destroy(&in->work);
+  pthread_cond_destroy(&in->closed);
+  pthread_mutex_destroy(&in->mutex);
+  pthread_mutex_destroy(&in->store);
+  free(in);
+}

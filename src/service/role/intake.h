@@ -1,0 +1,36 @@
+/* intake: POST /v1/reports, for a shuffler, or for the analyzer if clients send to it.
+ *
+ * The server's threads parse reports. One writer puts all that wait into one transaction (group
+ * commit) and answers when it is on the disk. A report that was answered with 0 or 1 is in exactly
+ * one batch, whatever happens later.
+ *
+ * The body of a post is one or more report frames. The answer is 200 and one byte per report
+ * (faro_verdict). If all are refused for the same reason, it is 400, 401 or 409 with that reason;
+ * 503 if nothing can be accepted now. */
+#ifndef FARO_SERVICE_ROLE_INTAKE_H
+#define FARO_SERVICE_ROLE_INTAKE_H
+
+#include "service/http/server.h"
+#include "service/state/spool.h"
+
+typedef struct faro_intake faro_intake;
+
+/* Takes over the spool and closes it in the end. */
+faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const faro_campaign *campaign,
+                               size_t shuffler, faro_metrics *metrics, faro_error *error) FARO_WARN_UNUSED;
+/* Call it after the server has stopped. The open batch stays as it is. */
+void faro_intake_destroy(faro_intake *intake);
+
+void faro_intake_handle(faro_intake *intake, faro_http_request *request);
+bool faro_intake_healthy(faro_intake *intake); /* whether the last group could be written */
+faro_spool_state faro_intake_snapshot(faro_intake *intake);
+
+/* Gives the oldest closed batch, waiting for one for at most `seconds`; count 0: there is none.
+ * Give the batch to faro_intake_wipe afterwards. */
+faro_status faro_intake_next(faro_intake *intake, double seconds, faro_batch *batch,
+                             faro_error *error) FARO_WARN_UNUSED;
+void faro_intake_wipe(faro_intake *intake, faro_batch *batch);
+/* The batch was acknowledged or applied: removes it for good. */
+faro_status faro_intake_forget(faro_intake *intake, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
+
+#endif

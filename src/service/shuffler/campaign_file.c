@@ -1,0 +1,60 @@
+/* campaign_file: see the header. */
+#include "service/shuffler/campaign_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "service/role/log.h"
+#include "service/role/process.h"
+
+faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
+                                    const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+  char *text = NULL;
+  size_t length = 0;
+  faro_error inner = {0};
+  faro_status status = faro_read_file(path, FARO_DOCUMENT_MAX, &text, &length, error);
+  if (status != FARO_OK) return status;
+  status = faro_campaign_open(campaign, text, length, signer, &inner);
+  free(text);
+  if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", faro_path_end(path), inner.message);
+  return status;
+}
+
+/* Asks once. *again: there was no answer yet, so ask again. A document that cannot be verified is
+ * an error. */
+static faro_status ask(faro_campaign *campaign, const char *path, const char *url,
+                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender, bool *again,
+                       faro_error *error) {
+  char whole[FARO_URL_MAX + 32];
+  faro_sent sent = {0};
+  snprintf(whole, sizeof whole, "%s/v1/campaign", url);
+  faro_status status = faro_send_get(sender, whole, &sent, error);
+  if (status == FARO_OK && sent.status != 200)
+    status = faro_fail(error, FARO_SYSTEM, "%s: answered with status %ld", whole, sent.status);
+  *again = status == FARO_SYSTEM;
+  if (status == FARO_OK) status = faro_campaign_open(campaign, sent.bytes, sent.length, signer, error);
+  return status == FARO_OK ? faro_write_file(path, sent.bytes, sent.length, 0644, error) : status;
+}
+
+faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path, const char *url,
+                                      const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
+                                      faro_error *error) {
+  if (access(path, F_OK) == 0) return faro_campaign_file_load(campaign, path, signer, error);
+  faro_backoff backoff = {0};
+  for (bool told = false;;) {
+    faro_error inner = {0};
+    bool again = false;
+    const faro_status status = ask(campaign, path, url, signer, sender, &again, &inner);
+    if (!again) {
+      if (status != FARO_OK) *error = inner;
+      return status;
+    }
+    if (!told) faro_log_error("campaign-awaited", &inner);
+    told = true;
+    if (faro_process_wait((int)(faro_backoff_next(&backoff) * 1000)))
+      return faro_fail(error, FARO_INTERRUPTED, "stopped before the campaign arrived");
+  }
+}

@@ -1,0 +1,56 @@
+/* shuffler_check: see the header. */
+#include "service/shuffler/shuffler_check.h"
+
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "service/http/sender.h"
+#include "service/shuffler/campaign_file.h"
+#include "service/state/spool.h"
+
+faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
+                               const faro_shuffler_settings *settings, size_t *index, faro_error *error) {
+  for (size_t i = 0; i < campaign->shufflers; i++)
+    if (memcmp(campaign->shuffler[i].key, key->public_key, FARO_KEY_BYTES) == 0) {
+      *index = i;
+      return FARO_OK;
+    }
+  return faro_fail(error, FARO_INVALID, "%s: no shuffler of campaign %s has this key", settings->key,
+                   campaign->id);
+}
+
+faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings, faro_error *error) {
+  faro_status status = faro_check_folder("state", settings->state, error);
+  if (status == FARO_OK) status = faro_spool_recognize(settings->state, error);
+  if (status == FARO_OK && access(settings->campaign, F_OK) != 0)
+    status = faro_check_folder("campaign", settings->campaign, error);
+  return status;
+}
+
+/* If the campaign was fetched before: that this shuffler is in it, and that the state is this
+ * shuffler's. */
+static faro_status check_kept(const faro_shuffler_settings *settings, faro_error *error) {
+  faro_campaign campaign;
+  faro_sign_key key;
+  size_t index = 0;
+  struct stat info;
+  const bool has_state = stat(settings->state, &info) == 0 && info.st_size > 0;
+  if (access(settings->campaign, F_OK) != 0) return FARO_OK;
+  faro_status status = faro_sign_key_load(settings->key, &key, error);
+  if (status == FARO_OK)
+    status = faro_campaign_file_load(&campaign, settings->campaign, settings->analyzer_key, error);
+  if (status == FARO_OK) status = faro_shuffler_find(&campaign, &key, settings, &index, error);
+  if (status == FARO_OK && has_state) status = faro_spool_check(settings->state, &campaign, index, error);
+  sodium_memzero(&key, sizeof key);
+  return status;
+}
+
+faro_status faro_shuffler_check(const faro_shuffler_settings *settings, faro_error *error) {
+  faro_status status = faro_shuffler_check_paths(settings, error);
+  if (status == FARO_OK) status = check_kept(settings, error);
+  if (status == FARO_OK && *settings->authority) status = faro_authority_check(settings->authority, error);
+  return status;
+}

@@ -1,0 +1,22 @@
+/* shuffler_check: what a shuffler can check before it starts. `faro shuffler --check-config` stops
+ * after these checks; a start makes some of them too. */
+#ifndef FARO_SERVICE_SHUFFLER_SHUFFLER_CHECK_H
+#define FARO_SERVICE_SHUFFLER_SHUFFLER_CHECK_H
+
+#include "service/shuffler/shuffler_settings.h"
+
+/* Checks the campaign and the state if they exist: both must belong to this shuffler. If not,
+ * checks that they can be created. */
+faro_status faro_shuffler_check(const faro_shuffler_settings *settings, faro_error *error) FARO_WARN_UNUSED;
+
+/* The part that needs no campaign: the folders of state and campaign, and that the state is not
+ * some other file. */
+faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings,
+                                      faro_error *error) FARO_WARN_UNUSED;
+
+/* Finds the shuffler of the campaign that has this key. */
+faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
+                               const faro_shuffler_settings *settings, size_t *index,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,182 @@
+/* shuffler_role: see the header. intake.h collects reports; this file sends batches and starts and
+ * stops the parts. */
+#include "service/shuffler/shuffler_role.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "service/http/sender.h"
+#include "service/role/intake.h"
+#include "service/role/log.h"
+#include "service/role/process.h"
+#include "service/shuffler/campaign_file.h"
+#include "service/shuffler/shuffler_check.h"
+#include "service/state/spool.h"
+
+typedef struct role {
+  const faro_shuffler_settings *settings;
+  faro_campaign campaign;
+  faro_sign_key key;
+  size_t index;
+  faro_metrics *metrics;
+  faro_intake *intake;
+  faro_http *http;
+  faro_sender *sender;
+  pthread_t thread;
+  bool sending;
+  atomic_bool ready; /* there is a campaign and an intake */
+  faro_metric *sent, *refused;
+} role;
+
+/* Tries once to send a batch; true if the analyzer has it now. */
+static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
+  char url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS], notice[FARO_NOTICE_DIGITS + 1];
+  faro_sent sent = {0};
+  faro_error error = {0};
+  char answer[FARO_SHOWN];
+  snprintf(url, sizeof url, "%s/v1/batches", r->settings->analyzer);
+  faro_batch_write(&r->campaign, batch, &r->key, frame);
+  faro_notice_write(&r->campaign, batch, &r->key, notice);
+  snprintf(header, sizeof header, "Faro-Batch: %s", notice);
+  const faro_status status = faro_send_post_with(r->sender, url, header, frame, size, &sent, &error);
+  sodium_memzero(frame, size);
+  if (status == FARO_OK && sent.status == 200) return true;
+  if (status == FARO_INTERRUPTED) return false;
+  faro_metric_add(r->refused, 1);
+  if (status != FARO_OK) faro_log_error("batch-not-sent", &error);
+  else
+    faro_log(sent.status >= 500 ? FARO_LOG_WARNING : FARO_LOG_ERROR, "batch-refused", "sI sI ss", "batch",
+             (json_int_t)batch->number, "status", (json_int_t)sent.status, "answer",
+             faro_printable(sent.bytes, answer, sizeof answer));
+  return false;
+}
+
+/* Tries until the analyzer has it. If the process ends first, the next start goes on. */
+static void pass_on(role *r, const faro_batch *batch) {
+  const size_t size = faro_batch_size(&r->campaign, batch->count);
+  unsigned char *frame = malloc(size);
+  faro_backoff backoff = {0};
+  faro_error error = {0};
+  bool there = false;
+  while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame, size))) {
+    for (double left = faro_backoff_next(&backoff); left > 0 && !faro_process_ending(); left -= 0.1)
+      faro_sleep(0.1);
+  }
+  free(frame);
+  if (!there) return;
+  if (faro_intake_forget(r->intake, batch->number, &error) != FARO_OK) {
+    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and the analyzer recognizes it */
+    return;
+  }
+  faro_metric_add(r->sent, 1);
+  faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
+}
+
+static void *send_all(void *context) {
+  role *r = context;
+  while (!faro_process_ending()) {
+    faro_batch batch = {0};
+    faro_error error = {0};
+    const faro_status status = faro_intake_next(r->intake, 0.2, &batch, &error);
+    if (status != FARO_OK) faro_log_error("batch-not-read", &error);
+    if (batch.count > 0) pass_on(r, &batch);
+    faro_intake_wipe(r->intake, &batch);
+  }
+  return NULL;
+}
+
+static void on_reports(void *context, faro_http_request *request) {
+  role *r = context;
+  if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
+  else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
+}
+
+static bool is_well(void *context) {
+  role *r = context;
+  return atomic_load(&r->ready) && faro_intake_healthy(r->intake);
+}
+
+static faro_status open_intake(role *r, faro_error *error) {
+  const faro_spool_params params = {.path = r->settings->state,
+                                    .tokens = r->settings->tokens,
+                                    .campaign = &r->campaign,
+                                    .shuffler = r->index};
+  faro_spool *spool = NULL;
+  faro_status status = faro_spool_open(&spool, &params, error);
+  if (status != FARO_OK) return status;
+  status = faro_intake_create(&r->intake, spool, &r->campaign, r->index, r->metrics, error);
+  if (status != FARO_OK) faro_spool_close(spool);
+  return status;
+}
+
+static faro_status start(role *r, faro_error *error) {
+  static const faro_http_route routes[] = {{"POST", "/v1/reports", on_reports, 0, NULL}};
+  const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
+                                     .stopping = faro_process_ending};
+  const faro_http_service service = {
+      .routes = routes, .count = 1, .context = r, .healthy = is_well, .metrics = r->metrics};
+  faro_status status = faro_sender_create(&r->sender, &params, error);
+  if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
+  if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
+  if (status == FARO_OK) status = faro_http_start(&r->http, &r->settings->http, &service, error);
+  /* It is ready for systemd now: waiting for an analyzer that is not up yet is not a failure to
+   * start. */
+  if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
+  if (status == FARO_OK)
+    status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,
+                                       r->settings->analyzer_key, r->sender, error);
+  if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
+  if (status == FARO_OK) status = open_intake(r, error);
+  if (status != FARO_OK) return status;
+  faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
+  atomic_store(&r->ready, true);
+  r->sending = pthread_create(&r->thread, NULL, send_all, r) == 0;
+  return r->sending ? FARO_OK : faro_fail(error, FARO_SYSTEM, "cannot start a thread");
+}
+
+static void stop(role *r) {
+  faro_process_end();
+  if (r->sending) pthread_join(r->thread, NULL);
+  faro_http_stop(r->http);
+  faro_intake_destroy(r->intake);
+  faro_sender_destroy(r->sender);
+  faro_metrics_destroy(r->metrics);
+  sodium_memzero(&r->key, sizeof r->key);
+}
+
+faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_error *error) {
+  role r = {.settings = settings};
+  faro_status status = faro_process_begin(error);
+  if (status == FARO_OK) status = faro_metrics_create(&r.metrics, error);
+  if (status != FARO_OK) return status;
+  r.sent = faro_metrics_counter(r.metrics, "faro_batches_sent_total", "",
+                                "Batches that the analyzer has received.");
+  r.refused = faro_metrics_counter(r.metrics, "faro_batch_attempts_failed_total", "",
+                                   "Failed attempts to send a batch.");
+  status = start(&r, error);
+  if (status == FARO_OK) {
+    const faro_spool_state state = faro_intake_snapshot(r.intake);
+    faro_log(FARO_LOG_INFO, "ready", "ss si si sI sI sI", "campaign", r.campaign.id, "shuffler", (int)r.index,
+             "port", (int)faro_http_port(r.http), "batch", (json_int_t)state.number, "held",
+             (json_int_t)state.held, "waiting", (json_int_t)state.waiting);
+    faro_process_notify("STATUS=collecting");
+    while (!faro_process_wait(1000)) continue;
+  }
+  const bool waited =
+      status == FARO_INTERRUPTED && faro_process_ending(); /* it only waited for the campaign */
+  const bool asked = status == FARO_OK || waited;
+  if (asked) {
+    faro_process_notify("STOPPING=1");
+    faro_log(FARO_LOG_INFO, "stopping", NULL);
+  }
+  stop(&r);
+  if (asked) faro_log(FARO_LOG_INFO, "stopped", NULL);
+  return asked ? FARO_OK : status;
+}

@@ -1,0 +1,342 @@
+/* database: see the header. */
+#include "service/state/database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's header that we need */ };
+
+struct faro_database {
+  sqlite3 *handle;
+  int lock;
+  bool needs_purge; /* the log may hold deleted data */
+  double purge_at;  /* not tried again before */
+  char path[PATH_SIZE];
+};
+
+/* SQLite frees copies of what it writes, so what it frees is wiped. Its own small pools are turned
+ * off. */
+
+static sqlite3_mem_methods plain;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void wiping_free(void *memory) {
+  if (memory) sodium_memzero(memory, (size_t)plain.xSize(memory));
+  plain.xFree(memory);
+}
+
+static void *wiping_realloc(void *memory, int size) {
+  void *larger = plain.xMalloc(size);
+  if (!larger) return NULL;
+  const int before = plain.xSize(memory);
+  memcpy(larger, memory, (size_t)(before < size ? before : size));
+  wiping_free(memory);
+  return larger;
+}
+
+static void set_up(void) {
+  sqlite3_config(SQLITE_CONFIG_GETMALLOC, &plain);
+  sqlite3_mem_methods wiping = plain;
+  wiping.xFree = wiping_free;
+  wiping.xRealloc = wiping_realloc;
+  sqlite3_config(SQLITE_CONFIG_MALLOC, &wiping);
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
+}
+
+static faro_status fail(const faro_database *d, faro_error *error) {
+  const bool other = sqlite3_errcode(d->handle) == SQLITE_NOTADB;
+  return faro_fail(error, other ? FARO_INVALID : FARO_SYSTEM, "%s: %s", faro_path_end(d->path),
+                   sqlite3_errmsg(d->handle));
+}
+
+/* A number in SQLite's header: 4 bytes, big-endian. */
+static uint32_t number_at(const unsigned char *header, size_t at) {
+  return (uint32_t)header[at] << 24 | (uint32_t)header[at + 1] << 16 | (uint32_t)header[at + 2] << 8 |
+         header[at + 3];
+}
+
+/* Whether a file is not ours, by its first bytes. A file without an id may be ours and unfinished:
+ * empty, or with the rest in its log. */
+static bool is_foreign(const char *path, const unsigned char *header, size_t length, int id) {
+  enum { PAGES = 28, ID = 68 };
+  static const char magic[16] = "SQLite format 3";
+  char log[PATH_SIZE + 8];
+  if (length == 0) return false;
+  if (length < HEADER || memcmp(header, magic, sizeof magic) != 0) return true;
+  if (number_at(header, ID) != 0) return number_at(header, ID) != (uint32_t)id;
+  snprintf(log, sizeof log, "%s-wal", path);
+  return number_at(header, PAGES) > 1 && access(log, F_OK) != 0;
+}
+
+/* Refuses folders, pipes and so on. */
+static faro_status check_plain(const char *path, faro_error *error) {
+  struct stat info;
+  if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must be a plain file, not %s", faro_path_end(path),
+                   S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
+}
+
+faro_status faro_database_recognize(const char *path, const faro_database_kind *kind, faro_error *error) {
+  unsigned char header[HEADER];
+  const faro_status status = check_plain(path, error);
+  if (status != FARO_OK || (access(path, F_OK) != 0 && errno == ENOENT)) return status;
+  FILE *file = fopen(path, "rbe");
+  const size_t length = file ? fread(header, 1, sizeof header, file) : 0;
+  const int reason = !file || ferror(file) ? errno : 0;
+  if (file) fclose(file);
+  if (reason)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be read: %s", faro_path_end(path), strerror(reason));
+  if (!is_foreign(path, header, length, kind->id)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s is not a database of %s", faro_path_end(path), kind->of);
+}
+
+static faro_status take_lock(faro_database *d, faro_error *error) {
+  char path[sizeof d->path + 8];
+  snprintf(path, sizeof path, "%s.lock", d->path);
+  d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (d->lock < 0)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", faro_path_end(path), strerror(errno));
+  if (flock(d->lock, LOCK_EX | LOCK_NB) == 0) return FARO_OK;
+  return faro_fail(error, FARO_SYSTEM, "%s: another process has this state open", faro_path_end(d->path));
+}
+
+/* Asks for one number. */
+static faro_status ask(faro_database *d, const char *sql, int *value, faro_error *error) {
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(d->handle, sql, -1, &statement, NULL) != SQLITE_OK) return fail(d, error);
+  const bool row = sqlite3_step(statement) == SQLITE_ROW;
+  if (row) *value = sqlite3_column_int(statement, 0);
+  sqlite3_finalize(statement);
+  return row ? FARO_OK : fail(d, error);
+}
+
+static faro_status check_kind(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  int id = 0;
+  int version = 0;
+  faro_status status = ask(d, "PRAGMA application_id", &id, error);
+  if (status == FARO_OK) status = ask(d, "PRAGMA user_version", &version, error);
+  if (status != FARO_OK) return status;
+  if (id != kind->id)
+    return faro_fail(error, FARO_INVALID, "%s is not a database of %s", faro_path_end(d->path), kind->of);
+  if (version != kind->version)
+    return faro_fail(error, FARO_INVALID, "%s: the state has version %d; this faro reads version %d",
+                     faro_path_end(d->path), version, kind->version);
+  return FARO_OK;
+}
+
+static faro_status set_schema(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  char numbers[96];
+  snprintf(numbers, sizeof numbers, "PRAGMA application_id = %d; PRAGMA user_version = %d", kind->id,
+           kind->version);
+  faro_status status = faro_database_run(d, "BEGIN IMMEDIATE", error);
+  if (status == FARO_OK) status = faro_database_run(d, kind->schema, error);
+  if (status == FARO_OK) status = faro_database_run(d, numbers, error);
+  if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
+  return status;
+}
+
+/* On some file systems SQLite keeps another journal, and says so only in its answer. */
+static faro_status set_journal(faro_database *d, faro_error *error) {
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(d->handle, "PRAGMA journal_mode = WAL", -1, &statement, NULL) != SQLITE_OK)
+    return fail(d, error);
+  const bool row = sqlite3_step(statement) == SQLITE_ROW;
+  const bool wal = row && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+  sqlite3_finalize(statement);
+  if (wal) return FARO_OK;
+  if (!row) return fail(d, error);
+  return faro_fail(error, FARO_SYSTEM, "%s: this file system does not support a write-ahead log",
+                   faro_path_end(d->path));
+}
+
+static faro_status open_handle(faro_database *d, faro_error *error) {
+  pthread_once(&once, set_up);
+  const mode_t before = umask(0077);
+  const int result = sqlite3_open_v2(d->path, &d->handle,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+  umask(before);
+  if (result != SQLITE_OK) return fail(d, error);
+  sqlite3_busy_timeout(d->handle, 5000);
+  sqlite3_db_config(d->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+  return faro_database_run(d,
+                           "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;"
+                           "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF",
+                           error);
+}
+
+/* Nothing is written to the file until it is known to be ours; until then closing it does not touch
+ * its log either (open_handle). */
+static faro_status make_ours(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  int tables = 0;
+  faro_status status = ask(d, "SELECT count(*) FROM sqlite_master", &tables, error);
+  if (status == FARO_OK && tables > 0) status = check_kind(d, kind, error);
+  if (status != FARO_OK) return status;
+  sqlite3_db_config(d->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+  status = set_journal(d, error);
+  if (status == FARO_OK && tables == 0) status = set_schema(d, kind, error);
+  if (status == FARO_OK)
+    status =
+        faro_database_run(d, "CREATE TABLE IF NOT EXISTS zeros(id INTEGER PRIMARY KEY, bytes BLOB)", error);
+  return status;
+}
+
+static faro_status begin(faro_database **database, const char *path, faro_error *error) {
+  if (strlen(path) >= sizeof(*database)->path)
+    return faro_fail(error, FARO_INVALID, "the path %s is too long", faro_path_end(path));
+  faro_database *d = calloc(1, sizeof *d);
+  if (!d) return faro_fail(error, FARO_MEMORY, "cannot allocate a database");
+  snprintf(d->path, sizeof d->path, "%s", path);
+  d->lock = -1;
+  *database = d;
+  return FARO_OK;
+}
+
+static faro_status open_writer(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  faro_status status =
+      faro_database_recognize(d->path, kind, error); /* first: a foreign file gets no lock file */
+  if (status == FARO_OK) status = take_lock(d, error);
+  if (status == FARO_OK) status = open_handle(d, error);
+  if (status == FARO_OK) status = make_ours(d, kind, error);
+  if (status == FARO_OK) (void)faro_database_purge(d, NULL); /* a killed process may have left a log */
+  return status;
+}
+
+static faro_status open_reader(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+  const faro_status status = check_plain(d->path, error);
+  if (status != FARO_OK) return status;
+  if (sqlite3_open_v2(d->path, &d->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    return faro_fail(error, FARO_INVALID, "%s: %s", faro_path_end(d->path), sqlite3_errmsg(d->handle));
+  sqlite3_busy_timeout(d->handle, 5000);
+  return check_kind(d, kind, error);
+}
+
+faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
+                               faro_access mode, faro_error *error) {
+  faro_database *d = NULL;
+  faro_status status = begin(&d, path, error);
+  if (!d) return status;
+  status = mode == FARO_READ_ONLY ? open_reader(d, kind, error) : open_writer(d, kind, error);
+  if (status == FARO_OK) *database = d;
+  else faro_database_close(d);
+  return status;
+}
+
+void faro_database_close(faro_database *database) {
+  if (!database) return;
+  sqlite3_stmt *statement = NULL;
+  while (database->handle && (statement = sqlite3_next_stmt(database->handle, NULL)))
+    sqlite3_finalize(statement);
+  sqlite3_close(database->handle);
+  if (database->lock >= 0)
+    close(database->lock); /* the lock file stays: if it were removed, two could hold the lock */
+  free(database);
+}
+
+faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) {
+  return sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? FARO_OK : fail(database, error);
+}
+
+void faro_database_rollback(faro_database *database) {
+  if (!sqlite3_get_autocommit(database->handle)) sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+faro_status faro_database_prepare(faro_database *database, const char *sql, sqlite3_stmt **statement,
+                                  faro_error *error) {
+  if (sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) == SQLITE_OK)
+    return FARO_OK;
+  return fail(database, error);
+}
+
+static int bind_all(sqlite3_stmt *statement, const char *format, va_list args) {
+  int result = SQLITE_OK;
+  for (int i = 1; *format && result == SQLITE_OK; i++, format++) {
+    if (*format == 'i') result = sqlite3_bind_int64(statement, i, va_arg(args, int64_t));
+    else if (*format == 'r') result = sqlite3_bind_double(statement, i, va_arg(args, double));
+    else if (*format == 't')
+      result = sqlite3_bind_text(statement, i, va_arg(args, const char *), -1, SQLITE_STATIC);
+    else if (*format == 'n') result = sqlite3_bind_null(statement, i);
+    else {
+      const void *bytes = va_arg(args, const void *);
+      result = sqlite3_bind_blob64(statement, i, bytes, va_arg(args, size_t), SQLITE_STATIC);
+    }
+  }
+  return result;
+}
+
+faro_status faro_database_next(faro_database *database, sqlite3_stmt *statement, bool *row,
+                               faro_error *error) {
+  const int result = sqlite3_step(statement);
+  if (result != SQLITE_ROW && result != SQLITE_DONE) {
+    const faro_status status = fail(database, error);
+    faro_database_reset(statement);
+    return status;
+  }
+  *row = result == SQLITE_ROW;
+  return FARO_OK;
+}
+
+void faro_database_reset(sqlite3_stmt *statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+}
+
+faro_status faro_database_step(faro_database *database, sqlite3_stmt *statement, bool *row, faro_error *error,
+                               const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const int result = bind_all(statement, format, args);
+  va_end(args);
+  if (result != SQLITE_OK) return fail(database, error);
+  return faro_database_next(database, statement, row, error);
+}
+
+faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, faro_error *error,
+                             const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const int result = bind_all(statement, format, args);
+  va_end(args);
+  bool row = false;
+  const faro_status status =
+      result == SQLITE_OK ? faro_database_next(database, statement, &row, error) : fail(database, error);
+  faro_database_reset(statement);
+  return status;
+}
+
+faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) {
+  return faro_database_run(database, "INSERT OR REPLACE INTO zeros VALUES(0, zeroblob(4057))", error);
+}
+
+static faro_status empty_log(faro_database *d, faro_error *error) {
+  int busy = 0;
+  const faro_status status = ask(d, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, error);
+  if (status != FARO_OK || !busy) return status;
+  return faro_fail(error, FARO_SYSTEM, "%s: its log cannot be emptied while another process reads the file",
+                   faro_path_end(d->path));
+}
+
+faro_status faro_database_purge(faro_database *database, faro_error *error) {
+  const faro_status status = empty_log(database, error);
+  database->needs_purge = status != FARO_OK;
+  database->purge_at = faro_clock() + 5; /* a reader of the file has delayed us already */
+  return status;
+}
+
+bool faro_database_needs_purge(const faro_database *database) { return database->needs_purge; }
+
+faro_status faro_database_retry_purge(faro_database *database, faro_error *error) {
+  const bool due = database->needs_purge && faro_clock() >= database->purge_at;
+  return due ? faro_database_purge(database, error) : FARO_OK;
+}

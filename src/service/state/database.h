@@ -1,0 +1,72 @@
+/* database: SQLite as the roles use it: durable at commit, one writer, nothing left of what was
+ * deleted.
+ *
+ * It uses WAL, synchronous=FULL (a commit is on the disk when it returns), secure_delete (deleted
+ * rows are overwritten) and a lock on FILE.lock (a second process is refused). Use a database from
+ * one thread at a time. */
+#ifndef FARO_SERVICE_STATE_DATABASE_H
+#define FARO_SERVICE_STATE_DATABASE_H
+
+#include <faro/base.h>
+#include <sqlite3.h>
+
+typedef struct faro_database faro_database;
+
+/* Whose state it is. The file records this as application_id and user_version. */
+typedef struct {
+  const char *of; /* "an analyzer" */
+  int id;
+  int version;
+  const char *schema; /* run on a new file */
+} faro_database_kind;
+
+typedef enum faro_access {
+  FARO_READ_WRITE, /* locks the file against other processes; creates it if it does not exist, mode 600 */
+  FARO_READ_ONLY   /* also while another process has it open */
+} faro_access;
+
+/* A file of another kind or version is refused by name and stays unchanged, except that SQLite and
+ * the lock may leave files next to it. Opening for writing empties a log that a killed process left
+ * (see faro_database_purge). */
+faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
+                               faro_access mode, faro_error *error) FARO_WARN_UNUSED;
+/* Whether the file, if it exists, can be of this kind, by its first bytes. So a foreign file is
+ * refused before anything is created next to it. Do not call it on a file that this process has
+ * open: SQLite would lose its locks. */
+faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
+                                    faro_error *error) FARO_WARN_UNUSED;
+void faro_database_close(faro_database *database); /* finalizes prepared statements too */
+
+/* Runs SQL without results: BEGIN IMMEDIATE, COMMIT and so on. A full disk and the like are
+ * FARO_SYSTEM. */
+faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) FARO_WARN_UNUSED;
+void faro_database_rollback(faro_database *database); /* if a transaction is open */
+faro_status faro_database_prepare(faro_database *database, const char *sql, sqlite3_stmt **statement,
+                                  faro_error *error) FARO_WARN_UNUSED;
+
+/* Binds all parameters and runs a prepared statement to its first row (*row is true) or its end.
+ * Formats: i int64_t, r double, t const char *, b const void * and size_t (not copied), n NULL.
+ * Call faro_database_reset after reading the row, before the statement is used again. */
+faro_status faro_database_step(faro_database *database, sqlite3_stmt *statement, bool *row, faro_error *error,
+                               const char *format, ...) FARO_WARN_UNUSED;
+/* The next row of the same run. */
+faro_status faro_database_next(faro_database *database, sqlite3_stmt *statement, bool *row,
+                               faro_error *error) FARO_WARN_UNUSED;
+void faro_database_reset(sqlite3_stmt *statement);
+/* Step and reset, for statements without rows. */
+faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, faro_error *error,
+                             const char *format, ...) FARO_WARN_UNUSED;
+
+/* Call it at the end of a transaction that deletes secrets. SQLite keeps what it wrote last in a
+ * scratch page, so this writes a page of zeros (to the table `zeros`, which every database has). */
+faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+
+/* Empties the write-ahead log, so that nothing deleted is left in it. That fails while another
+ * process reads the file; then the database needs a purge until faro_database_retry_purge
+ * succeeds. The latter does nothing if no purge is needed, or if the last one failed less than 5
+ * seconds ago. */
+faro_status faro_database_purge(faro_database *database, faro_error *error);
+faro_status faro_database_retry_purge(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+bool faro_database_needs_purge(const faro_database *database);
+
+#endif

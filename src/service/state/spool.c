@@ -1,0 +1,247 @@
+/* spool: see the header. `u` is the number of campaign batches in one batch of this shuffler: 1
+ * except for concurrent-bits. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "release/shuffler.h"
+#include "service/state/spool_inner.h"
+
+static bool over(const faro_spool *s) {
+  const uint64_t first = s->now.number * s->u; /* campaign batch */
+  if (first >= s->campaign->batches) return true;
+  return s->campaign->shufflers > 0 && !faro_campaign_active(s->campaign, s->shuffler, first);
+}
+
+faro_spool_state faro_spool_snapshot(const faro_spool *s) {
+  return (faro_spool_state){.number = s->now.number,
+                            .held = s->now.held,
+                            .size = s->size,
+                            .waiting = s->now.waiting,
+                            .needs_purge = faro_database_needs_purge(s->database),
+                            .over = over(s)};
+}
+
+/* Groups of reports. */
+
+/* Wipes the state before the group: the difference would show the group. */
+static void drop_before(faro_spool *s) {
+  sodium_memzero(s->ones_before, s->entries * 8);
+  sodium_memzero(&s->before, sizeof s->before);
+}
+
+faro_status faro_spool_begin(faro_spool *s, faro_error *error) {
+  s->before = s->now;
+  s->changed = false;
+  memcpy(s->ones_before, s->ones, s->entries * 8);
+  const faro_status status = faro_database_run(s->database, "BEGIN IMMEDIATE", error);
+  if (status != FARO_OK) drop_before(s);
+  return status;
+}
+
+static void give_up(faro_spool *s) {
+  faro_database_rollback(s->database);
+  s->now = s->before;
+  memcpy(s->ones, s->ones_before, s->entries * 8);
+  drop_before(s);
+}
+
+faro_status faro_spool_commit(faro_spool *s, faro_error *error) {
+  faro_status status = FARO_OK;
+  if (!s->changed) { /* only refusals: nothing to write */
+    give_up(s);
+    return FARO_OK;
+  }
+  if (s->entries > 0)
+    status =
+        faro_database_do(s->database, s->sql[SET_TOTALS], error, "b", (const void *)s->ones, s->entries * 8);
+  if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
+  if (status != FARO_OK) give_up(s);
+  else drop_before(s);
+  return status;
+}
+
+/* Hashes a whole report, except what is the same for the file (campaign, shuffler) or the row
+ * (token). */
+static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned char mark[SPOOL_MARK_BYTES]) {
+  unsigned char head[16];
+  crypto_generichash_state state;
+  faro_store64(head, e->version);
+  faro_store64(head + 8, e->sequence);
+  crypto_generichash_init(&state, s->now.key, SPOOL_KEY_BYTES, SPOOL_MARK_BYTES);
+  crypto_generichash_update(&state, head, sizeof head);
+  crypto_generichash_update(&state, e->body, s->body);
+  crypto_generichash_final(&state, mark, SPOOL_MARK_BYTES);
+  sodium_memzero(&state, sizeof state);
+}
+
+/* A client's row in one of the two tables. */
+typedef struct found {
+  bool row;
+  bool other; /* the mark belongs to another report */
+  uint64_t used, sequence;
+} found;
+
+static faro_status find(faro_spool *s, spool_sql which, const faro_spool_entry *e, found *f,
+                        faro_error *error) {
+  sqlite3_stmt *statement = s->sql[which];
+  const faro_status status = faro_database_step(s->database, statement, &f->row, error, "b",
+                                                (const void *)e->hash, (size_t)FARO_HASH_BYTES);
+  if (status != FARO_OK || !f->row) {
+    faro_database_reset(statement);
+    return status;
+  }
+  f->used = (uint64_t)sqlite3_column_int64(statement, 0);
+  f->sequence = (uint64_t)sqlite3_column_int64(statement, 1);
+  if (which == FIND_OPEN && f->sequence == e->sequence) {
+    unsigned char mark[SPOOL_MARK_BYTES];
+    mark_of(s, e, mark);
+    f->other = sqlite3_column_bytes(statement, 2) != SPOOL_MARK_BYTES ||
+               sodium_memcmp(sqlite3_column_blob(statement, 2), mark, SPOOL_MARK_BYTES) != 0;
+  }
+  faro_database_reset(statement);
+  return FARO_OK;
+}
+
+/* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed
+ * since. */
+static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
+  found all = {0};
+  found here = {0};
+  faro_status status = find(s, FIND_CLIENT, e, &all, error);
+  if (status == FARO_OK && all.row) status = find(s, FIND_OPEN, e, &here, error);
+  const uint64_t last = here.row ? here.sequence : all.sequence;
+  const uint64_t first = s->now.number * s->u;
+  if (!all.row) e->verdict = FARO_VERDICT_TOKEN;
+  else if (e->sequence == 0 || e->sequence > INT64_MAX) e->verdict = FARO_VERDICT_MALFORMED;
+  else if (e->sequence < last || here.other) e->verdict = FARO_VERDICT_REPLAY;
+  else if (e->sequence == last) e->verdict = FARO_VERDICT_KNOWN;
+  else if (over(s) || s->now.waiting >= FARO_SPOOL_AHEAD) e->verdict = FARO_VERDICT_CLOSED;
+  else if (e->version == 0 || e->version < first || e->version > first + s->u)
+    e->verdict = FARO_VERDICT_STALE;
+  else if (here.used >= s->u) e->verdict = FARO_VERDICT_TWICE;
+  else if (all.used + here.used >= s->most) e->verdict = FARO_VERDICT_SPENT;
+  else e->verdict = FARO_VERDICT_ACCEPTED;
+  return status;
+}
+
+static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *error) {
+  unsigned char mark[SPOOL_MARK_BYTES];
+  mark_of(s, e, mark);
+  s->changed = true;
+  const faro_status status =
+      faro_database_do(s->database, s->sql[ENTER_OPEN], error, "bib", (const void *)e->hash,
+                       (size_t)FARO_HASH_BYTES, (int64_t)e->sequence, (const void *)mark, sizeof mark);
+  if (status != FARO_OK) return status;
+  const uint64_t least = (uint64_t)s->campaign->least[s->shuffler];
+  const uint64_t most = (uint64_t)s->campaign->most[s->shuffler];
+  for (size_t i = 0; i < s->entries; i++)
+    faro_store64(s->ones + 8 * i, faro_shuffler_count(faro_load64(s->ones + 8 * i),
+                                                      faro_load32(e->body + 4 * i), least, most));
+  s->now.held++;
+  if (s->entries > 0) return FARO_OK;
+  const uint64_t place = faro_rng_next(faro_secure_face(s->secure)) >> 1;
+  return faro_database_do(s->database, s->sql[ENTER_BODY], error, "ib", (int64_t)place, (const void *)e->body,
+                          s->body);
+}
+
+/* Copies all bodies, in a random order. */
+static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) {
+  bool row = false;
+  uint64_t count = 0;
+  faro_status status = faro_database_step(s->database, s->sql[ALL_BODIES], &row, error, "");
+  for (; status == FARO_OK && row; count++) {
+    const void *body = sqlite3_column_blob(s->sql[ALL_BODIES], 0);
+    if (count == s->size || (size_t)sqlite3_column_bytes(s->sql[ALL_BODIES], 0) != s->body || !body) break;
+    memcpy(out + count * s->body, body, s->body);
+    status = faro_database_next(s->database, s->sql[ALL_BODIES], &row, error);
+  }
+  faro_database_reset(s->sql[ALL_BODIES]);
+  if (status == FARO_OK && (row || count != s->size)) /* only if the file was tampered with */
+    status = faro_fail(error, FARO_SYSTEM, "the state holds %llu bodies, not %llu", (unsigned long long)count,
+                       (unsigned long long)s->size);
+  if (status == FARO_OK) faro_shuffler_permute(faro_secure_face(s->secure), out, s->size, s->body);
+  return status;
+}
+
+/* Moves the batch to the outbox and removes it everywhere else. */
+static faro_status close_batch(faro_spool *s, faro_error *error) {
+  const size_t length = s->entries > 0 ? s->entries * 8 : s->size * s->body;
+  unsigned char *payload = s->entries > 0 ? s->ones : malloc(length);
+  if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
+  faro_status status = s->entries > 0 ? FARO_OK : gather(s, payload, error);
+  if (status == FARO_OK)
+    status = faro_database_do(s->database, s->sql[ENTER_OUTBOX], error, "iib", (int64_t)s->now.number,
+                              (int64_t)s->size, (const void *)payload, length);
+  if (status == FARO_OK)
+    status = faro_database_run(
+        s->database,
+        "INSERT INTO clients SELECT hash, used, sequence, 1 FROM open WHERE true ON CONFLICT(hash) "
+        "DO UPDATE SET used = clients.used + excluded.used, sequence = excluded.sequence;"
+        "DELETE FROM open; DELETE FROM bodies",
+        error);
+  sodium_memzero(payload, length);
+  if (s->entries == 0) free(payload);
+  s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1};
+  randombytes_buf(s->now.key, sizeof s->now.key);
+  if (status == FARO_OK)
+    status = faro_database_do(s->database, s->sql[NEXT_BATCH], error, "ib", (int64_t)s->now.number,
+                              (const void *)s->now.key, sizeof s->now.key);
+  return status;
+}
+
+faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error *error) {
+  faro_status status = judge(s, entry, error);
+  if (status == FARO_OK && entry->verdict == FARO_VERDICT_ACCEPTED) status = keep(s, entry, error);
+  if (status == FARO_OK && s->now.held == s->size) status = close_batch(s, error);
+  if (status != FARO_OK) give_up(s);
+  return status;
+}
+
+/* Closed batches. */
+
+faro_status faro_spool_next(faro_spool *s, faro_batch *batch, faro_error *error) {
+  sqlite3_stmt *first = s->sql[FIRST_OUTBOX];
+  bool row = false;
+  *batch = (faro_batch){0};
+  faro_status status = faro_database_step(s->database, first, &row, error, "");
+  if (status == FARO_OK && row) {
+    const size_t length = (size_t)sqlite3_column_bytes(first, 2);
+    unsigned char *body = malloc(length + 1);
+    if (body) memcpy(body, sqlite3_column_blob(first, 2), length);
+    else status = faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
+    if (body)
+      *batch = (faro_batch){.shuffler = (uint32_t)s->shuffler,
+                            .number = (uint64_t)sqlite3_column_int64(first, 0),
+                            .count = (uint64_t)sqlite3_column_int64(first, 1),
+                            .body = body};
+  }
+  faro_database_reset(first);
+  return status;
+}
+
+void faro_spool_wipe(const faro_spool *s, faro_batch *batch) {
+  unsigned char *body = (unsigned char *)batch->body;
+  if (body) sodium_memzero(body, s->entries > 0 ? s->entries * 8 : batch->count * s->body);
+  free(body);
+  *batch = (faro_batch){0};
+}
+
+faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error) {
+  uint64_t waiting = 0;
+  faro_status status = faro_database_run(s->database, "BEGIN IMMEDIATE", error);
+  if (status == FARO_OK)
+    status = faro_database_do(s->database, s->sql[DROP_OUTBOX], error, "i", (int64_t)number);
+  if (status == FARO_OK) status = faro_database_overwrite_scratch(s->database, error);
+  if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
+  if (status != FARO_OK) faro_database_rollback(s->database);
+  if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &waiting, error);
+  if (status != FARO_OK) return status;
+  s->now.waiting = waiting;
+  (void)faro_database_purge(s->database, NULL); /* if it fails, the state says so; the batch is gone */
+  return FARO_OK;
+}
+
+faro_status faro_spool_retry_purge(faro_spool *s, faro_error *error) {
+  return faro_database_retry_purge(s->database, error);
+}

@@ -1,0 +1,108 @@
+/* spool: the durable side of accepting reports, in one SQLite file. Use it from one thread at a
+ * time (see intake.h).
+ *
+ * Tables, and how long they keep what they hold about a client:
+ *   clients  token hash, number of reports, last sequence number; for ever: replays and M0 need them
+ *   open     token hash, sequence number, count, mark of the last report; until the batch closes
+ *   totals   BITS: the ones of each entry so far; no row per report (but see below)
+ *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival
+ *   outbox   closed batches, permuted, until they are acknowledged
+ *
+ * A batch is closed in the transaction that accepts its last report. A smaller batch is never
+ * closed.
+ *
+ * An open batch on the disk is as sensitive as the memory of the role that collects it. SQLite's
+ * log keeps the totals after each group until it is emptied. The difference of two versions is a
+ * group, and a group may be one report. The promise is about the end: when a batch was
+ * acknowledged, nothing of it is left in the files (faro_spool_forget).
+ *
+ * A sequence number that comes again: the mark is a hash of the report (BLAKE2b-128). While the
+ * batch is open, only the same bytes get "accepted before"; other bytes with the same number are a
+ * replay. Marks are deleted when the batch closes, because they would link a client to its message
+ * at the analyzer. From then on the last number alone means "accepted before": clients use a number
+ * once, and a client that repeats an acknowledged report must not be told that it is lost. The hash
+ * is keyed, and each batch has a new key: counts can be guessed, and an old disk block must not
+ * confirm a guess. */
+#ifndef FARO_SERVICE_STATE_SPOOL_H
+#define FARO_SERVICE_STATE_SPOOL_H
+
+#include "wire/wire.h"
+
+typedef struct faro_spool faro_spool;
+
+/* What happens to a report: the byte in the answer to its sender. */
+#define FARO_VERDICT_LIST(X)                                                                                 \
+  X(ACCEPTED, "accepted", "accepted")                                                                        \
+  X(KNOWN, "known", "accepted before")                                                                       \
+  X(CAMPAIGN, "campaign", "the report is for another campaign")                                              \
+  X(MALFORMED, "malformed", "the report is malformed")                                                       \
+  X(TOKEN, "token", "the token is not known here")                                                           \
+  X(TWICE, "twice", "this client is in the open batch already")                                              \
+  X(SPENT, "spent", "this client has sent as many reports as the campaign allows")                           \
+  X(STALE, "stale", "the policy of the report is not one of the open batch")                                 \
+  X(REPLAY, "replay", "the sequence number was used before")                                                 \
+  X(CLOSED, "closed", "no reports are collected now")
+
+typedef enum faro_verdict {
+#define X(name, label, text) FARO_VERDICT_##name,
+  FARO_VERDICT_LIST(X)
+#undef X
+      FARO_VERDICT_COUNT
+} faro_verdict;
+
+/* A well-formed report, with the hash of its token. */
+typedef struct faro_spool_entry {
+  unsigned char hash[FARO_HASH_BYTES];
+  uint64_t version, sequence;
+  const unsigned char *body;
+  faro_verdict verdict;
+} faro_spool_entry;
+
+typedef struct faro_spool_params {
+  const char *path;
+  const char *tokens; /* file of token hashes: the clients that may send */
+  const faro_campaign *campaign;
+  size_t shuffler; /* 0 if clients send to the analyzer */
+} faro_spool_params;
+
+enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */
+
+faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
+                            faro_error *error) FARO_WARN_UNUSED;
+/* Whether the file belongs to this shuffler of this campaign. Only reads it. */
+faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
+                             faro_error *error) FARO_WARN_UNUSED;
+/* The same if no campaign is known yet: whether the file, if it exists, can be a spool
+ * (faro_database_recognize). */
+faro_status faro_spool_recognize(const char *path, faro_error *error) FARO_WARN_UNUSED;
+void faro_spool_close(faro_spool *spool);
+
+/* A group of reports: begin, accept each, commit. Accepted reports count when commit has returned
+ * FARO_OK. After any failure none of the group counts, and the group is over. */
+faro_status faro_spool_begin(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_spool_accept(faro_spool *spool, faro_spool_entry *entry, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
+typedef struct faro_spool_state {
+  uint64_t number;  /* of the open batch */
+  uint64_t held;    /* reports in it */
+  uint64_t size;    /* reports in a full batch */
+  uint64_t waiting; /* closed batches */
+  bool needs_purge; /* the database's log could not be emptied */
+  bool over;        /* all batches of this shuffler are closed */
+} faro_spool_state;
+faro_spool_state faro_spool_snapshot(const faro_spool *spool);
+
+/* Gives the oldest closed batch; count 0: there is none. Give it to faro_spool_wipe afterwards. */
+faro_status faro_spool_next(faro_spool *spool, faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
+void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
+/* The batch was acknowledged: removes it from the files. If the state needs a purge afterwards,
+ * traces are left in the database's log until faro_spool_retry_purge succeeds (see database.h). */
+faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
+/* Counts the reports in the open batch of a file, which another process may have open. For
+ * trials. */
+faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) FARO_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,215 @@
+/* spool_open: opens or creates the file of a spool, loads the tokens of the clients, and restores
+ * the open batch. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "service/state/spool_inner.h"
+
+static const char schema[] =
+    "CREATE TABLE meta(id INTEGER PRIMARY KEY, campaign BLOB, shuffler INTEGER, number INTEGER, key BLOB);"
+    "CREATE TABLE clients(hash BLOB PRIMARY KEY, used INTEGER, sequence INTEGER, known INTEGER) WITHOUT "
+    "ROWID;"
+    "CREATE TABLE open(hash BLOB PRIMARY KEY, used INTEGER, sequence INTEGER, mark BLOB) WITHOUT ROWID;"
+    "CREATE TABLE totals(id INTEGER PRIMARY KEY, ones BLOB);"
+    "CREATE TABLE bodies(id INTEGER PRIMARY KEY, body BLOB);"
+    "CREATE TABLE outbox(number INTEGER PRIMARY KEY, count INTEGER, body BLOB)";
+
+static const faro_database_kind kind = {
+    .of = "a role that collects reports", .id = 0x66615301, .version = 2, .schema = schema};
+
+static const char *const text_of[SQLS] = {
+    [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ? AND known",
+    [FIND_OPEN] = "SELECT used, sequence, mark FROM open WHERE hash = ?",
+    [ENTER_OPEN] =
+        ("INSERT INTO open VALUES(?, 1, ?, ?) ON CONFLICT DO UPDATE SET used = used + 1, sequence = ?2, "
+         "mark = ?3"),
+    [ENTER_BODY] = "INSERT INTO bodies VALUES(?, ?)",
+    [SET_TOTALS] = "INSERT OR REPLACE INTO totals VALUES(0, ?)",
+    [NEXT_BATCH] = "UPDATE meta SET number = ?, key = ?",
+    [ALL_BODIES] = "SELECT body FROM bodies ORDER BY id",
+    [ENTER_OUTBOX] = "INSERT INTO outbox VALUES(?, ?, ?)",
+    [FIRST_OUTBOX] = "SELECT number, count, body FROM outbox ORDER BY number LIMIT 1",
+    [DROP_OUTBOX] = "DELETE FROM outbox WHERE number = ?"};
+
+static void measure(faro_spool *s) {
+  const faro_campaign *c = s->campaign;
+  const bool bits = faro_campaign_form(c) == FARO_WIRE_BITS;
+  s->size = c->shufflers > 0 ? c->task[s->shuffler].size : c->params.batch;
+  s->u = s->size / c->params.batch;
+  s->entries = bits ? faro_wire_report_entries(c) : 0;
+  s->body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
+  s->most = UINT64_MAX; /* at event level each report is protected by itself */
+  if (c->params.level == FARO_LEVEL_USER) s->most = c->params.contributions > 0 ? c->params.contributions : 1;
+}
+
+/* `row` is a row of meta. */
+static faro_status check_owner(sqlite3_stmt *row, const char *path, const faro_campaign *campaign,
+                               size_t shuffler, faro_error *error) {
+  if (sqlite3_column_bytes(row, 0) == FARO_DIGEST_BYTES &&
+      memcmp(sqlite3_column_blob(row, 0), campaign->digest, FARO_DIGEST_BYTES) == 0 &&
+      sqlite3_column_int64(row, 1) == (int64_t)shuffler)
+    return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s belongs to another campaign or shuffler", faro_path_end(path));
+}
+
+faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
+                             faro_error *error) {
+  faro_database *database = NULL;
+  sqlite3_stmt *find = NULL;
+  bool row = false;
+  faro_status status = faro_database_open(&database, path, &kind, FARO_READ_ONLY, error);
+  if (status == FARO_OK)
+    status = faro_database_prepare(database, "SELECT campaign, shuffler FROM meta", &find, error);
+  if (status == FARO_OK) status = faro_database_step(database, find, &row, error, "");
+  if (status == FARO_OK && row) status = check_owner(find, path, campaign, shuffler, error);
+  faro_database_close(database);
+  return status;
+}
+
+faro_status faro_spool_recognize(const char *path, faro_error *error) {
+  return faro_database_recognize(path, &kind, error);
+}
+
+/* A new file is assigned to this campaign and shuffler; an old one must belong to them. */
+static faro_status claim_file(faro_spool *s, const char *path, faro_error *error) {
+  sqlite3_stmt *find = NULL;
+  sqlite3_stmt *enter = NULL;
+  bool row = false;
+  faro_status status =
+      faro_database_prepare(s->database, "SELECT campaign, shuffler, number, key FROM meta", &find, error);
+  if (status == FARO_OK)
+    status = faro_database_prepare(s->database, "INSERT INTO meta VALUES(0, ?, ?, 0, ?)", &enter, error);
+  if (status == FARO_OK) status = faro_database_step(s->database, find, &row, error, "");
+  if (status != FARO_OK) return status;
+  if (!row) {
+    faro_database_reset(find);
+    randombytes_buf(s->now.key, sizeof s->now.key);
+    return faro_database_do(s->database, enter, error, "bib", s->campaign->digest, (size_t)FARO_DIGEST_BYTES,
+                            (int64_t)s->shuffler, (const void *)s->now.key, sizeof s->now.key);
+  }
+  const bool keyed = sqlite3_column_bytes(find, 3) == SPOOL_KEY_BYTES;
+  status = check_owner(find, path, s->campaign, s->shuffler, error);
+  s->now.number = (uint64_t)sqlite3_column_int64(find, 2);
+  if (keyed) memcpy(s->now.key, sqlite3_column_blob(find, 3), SPOOL_KEY_BYTES);
+  faro_database_reset(find);
+  if (status == FARO_OK && !keyed)
+    return faro_fail(error, FARO_INVALID, "%s: its key is missing", faro_path_end(path));
+  return status;
+}
+
+/* The token file says which clients may send now. Others keep their numbers but are refused. */
+static faro_status enter_tokens(faro_spool *s, const unsigned char *hashes, size_t count, faro_error *error) {
+  sqlite3_stmt *enter = NULL;
+  faro_status status = faro_database_prepare(
+      s->database, "INSERT INTO clients VALUES(?, 0, 0, 1) ON CONFLICT(hash) DO UPDATE SET known = 1", &enter,
+      error);
+  if (status == FARO_OK)
+    status = faro_database_run(s->database, "BEGIN IMMEDIATE; UPDATE clients SET known = 0", error);
+  for (size_t i = 0; status == FARO_OK && i < count; i++)
+    status = faro_database_do(s->database, enter, error, "b", hashes + i * FARO_HASH_BYTES,
+                              (size_t)FARO_HASH_BYTES);
+  if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
+  if (status != FARO_OK) faro_database_rollback(s->database);
+  return status;
+}
+
+static faro_status load_tokens(faro_spool *s, const char *path, faro_error *error) {
+  unsigned char *hashes = NULL;
+  size_t count = 0;
+  faro_status status = faro_hashes_load(path, &hashes, &count, error);
+  if (status == FARO_OK) status = enter_tokens(s, hashes, count, error);
+  free(hashes);
+  return status;
+}
+
+faro_status faro_spool_ask(faro_spool *s, const char *query, uint64_t *value, faro_error *error) {
+  sqlite3_stmt *statement = NULL;
+  bool row = false;
+  faro_status status = faro_database_prepare(s->database, query, &statement, error);
+  if (status == FARO_OK) status = faro_database_step(s->database, statement, &row, error, "");
+  if (status == FARO_OK) *value = (uint64_t)sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return status;
+}
+
+/* A batch is never sent without reports that were acknowledged. */
+static faro_status missing(const faro_spool *s, const char *path, const char *what, faro_error *error) {
+  return faro_fail(error, FARO_INVALID, "%s is damaged: %llu reports were acknowledged, but %s",
+                   faro_path_end(path), (unsigned long long)s->now.held, what);
+}
+
+static faro_status check_bodies(faro_spool *s, const char *path, faro_error *error) {
+  uint64_t bodies = 0;
+  const faro_status status = faro_spool_ask(s, "SELECT count(*) FROM bodies", &bodies, error);
+  if (status != FARO_OK || bodies == s->now.held) return status;
+  return missing(s, path, "the number of bodies is different", error);
+}
+
+/* The totals of an empty batch are zero, whatever the row says. */
+static faro_status load_totals(faro_spool *s, const char *path, faro_error *error) {
+  sqlite3_stmt *statement = NULL;
+  bool row = false;
+  faro_status status = faro_database_prepare(s->database, "SELECT ones FROM totals", &statement, error);
+  if (status == FARO_OK) status = faro_database_step(s->database, statement, &row, error, "");
+  const size_t length = s->entries * 8;
+  const bool whole = status == FARO_OK && row && (size_t)sqlite3_column_bytes(statement, 0) == length;
+  if (whole && s->now.held > 0) memcpy(s->ones, sqlite3_column_blob(statement, 0), length);
+  sqlite3_finalize(statement);
+  if (status != FARO_OK || whole || s->now.held == 0) return status;
+  return missing(s, path, row ? "their totals have the wrong length" : "their totals are missing", error);
+}
+
+static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
+  faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
+  if (status == FARO_OK) status = claim_file(s, params->path, error);
+  if (status == FARO_OK) status = load_tokens(s, params->tokens, error);
+  for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
+    status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
+  if (status == FARO_OK)
+    status = faro_spool_ask(s, "SELECT coalesce(sum(used), 0) FROM open", &s->now.held, error);
+  if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
+  if (status == FARO_OK)
+    status = s->entries > 0 ? load_totals(s, params->path, error) : check_bodies(s, params->path, error);
+  return status;
+}
+
+faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params, faro_error *error) {
+  faro_spool *s = calloc(1, sizeof *s);
+  if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
+  s->campaign = params->campaign;
+  s->shuffler = params->shuffler;
+  measure(s);
+  s->ones = calloc(s->entries + 1, 8);
+  s->ones_before = calloc(s->entries + 1, 8);
+  faro_status status = FARO_OK;
+  if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot allocate the totals");
+  if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
+  if (status == FARO_OK) status = load(s, params, error);
+  if (status == FARO_OK) *spool = s;
+  else faro_spool_close(s);
+  return status;
+}
+
+void faro_spool_close(faro_spool *spool) {
+  if (!spool) return;
+  faro_database_close(spool->database);
+  faro_secure_close(spool->secure);
+  sodium_memzero(&spool->now, sizeof spool->now);
+  sodium_memzero(&spool->before, sizeof spool->before);
+  if (spool->ones) sodium_memzero(spool->ones, spool->entries * 8);
+  if (spool->ones_before) sodium_memzero(spool->ones_before, spool->entries * 8);
+  free(spool->ones);
+  free(spool->ones_before);
+  free(spool);
+}
+
+faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) {
+  faro_spool looking = {0};
+  faro_status status = faro_database_open(&looking.database, path, &kind, FARO_READ_ONLY, error);
+  if (status == FARO_OK)
+    status = faro_spool_ask(&looking, "SELECT coalesce(sum(used), 0) FROM open", held, error);
+  faro_database_close(looking.database);
+  return status;
+}

@@ -1,9 +1,0 @@
-/* trial_config: writes the configuration of a role, as an operator would. */
-#ifndef FARO_SERVICE_TRIAL_CONFIG_H
-#define FARO_SERVICE_TRIAL_CONFIG_H
-
-#include "service/trial.h"
-
-faro_status faro_trial_configure(const faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
-
-#endif

@@ -1,0 +1,268 @@
+/* checks_running: the list of checks, and those that need running roles. checks_after.c has the
+ * others. */
+#include "trial/checks.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/abort.h"
+#include "service/client/client_send.h"
+#include "service/state/spool.h"
+
+void faro_checks_add(faro_checks *list, char letter, const char *text, bool passed, const char *found, ...) {
+  FARO_INVARIANT(list->count < FARO_CHECKS_MAX);
+  faro_check *row = &list->row[list->count++];
+  *row = (faro_check){.letter = letter, .text = text, .passed = passed};
+  va_list args;
+  va_start(args, found);
+  vsnprintf(row->found, sizeof row->found, found, args);
+  va_end(args);
+}
+
+bool faro_checks_passed(const faro_checks *list) {
+  bool passed = list->count > 0;
+  for (size_t i = 0; i < list->count; i++) passed = passed && list->row[i].passed;
+  return passed;
+}
+
+/* The roles' own counts. */
+
+/* The value of a metric in the text of /metrics; -1 if it is not there. */
+static double metric(const char *text, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *line = text; line; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    if (strncmp(line, name, length) == 0 && line[length] == ' ') return strtod(line + length, NULL);
+  }
+  return -1;
+}
+
+typedef struct counts {
+  double accepted, known, held, closed, applied, reports, spoiled;
+} counts;
+
+static faro_status ask(faro_sender *sender, const faro_trial *trial, size_t role, counts *t,
+                       faro_error *error) {
+  char url[FARO_URL_MAX + 1];
+  faro_sent sent;
+  const faro_status status =
+      faro_send_get(sender, faro_trial_url(trial, role, "/metrics", url), &sent, error);
+  if (status != FARO_OK) return status;
+  *t = (counts){.accepted = metric(sent.bytes, "faro_reports_total{result=\"accepted\"}"),
+                .known = metric(sent.bytes, "faro_reports_total{result=\"known\"}"),
+                .closed = metric(sent.bytes, "faro_batches_closed_total"),
+                .applied = metric(sent.bytes, "faro_analyzer_applied_total"),
+                .reports = metric(sent.bytes, "faro_analyzer_reports_total"),
+                .spoiled = metric(sent.bytes, "faro_analyzer_spoiled_total")};
+  return FARO_OK;
+}
+
+static bool same(double shown, uint64_t number) { return shown >= 0 && (uint64_t)shown == number; }
+
+/* Counts the reports in the open batch, from the file of the role that collects them: no metric
+ * shows that number. */
+static faro_status ask_file(const faro_trial *trial, size_t role, counts *t, faro_error *error) {
+  char path[FARO_TRIAL_PATH];
+  uint64_t held = 0;
+  const faro_status status = faro_spool_count_open(
+      faro_trial_file(trial, role, role > 0 ? ".db" : ".db.intake", path), &held, error);
+  t->held = (double)held;
+  return status;
+}
+
+/* Compares what one receiver of reports counted with what its clients were told. It counts a report
+ * when its batch closes. */
+static bool adds_up(const faro_trial *trial, uint64_t counted, size_t shuffler, const counts *t) {
+  const uint64_t asked = trial->campaign.task[shuffler].size;
+  const uint64_t size = asked ? asked : trial->campaign.params.batch;
+  return same(t->accepted, (uint64_t)t->closed * size) && same(t->accepted + t->held, counted);
+}
+
+static faro_status ask_receivers(faro_sender *sender, const faro_trial *trial, const faro_crowd *crowd,
+                                 counts *all, uint64_t *counted, bool *good, faro_error *error) {
+  const size_t receivers = trial->roles > 1 ? trial->roles - 1 : 1;
+  faro_status status = FARO_OK;
+  for (size_t i = 0; i < receivers && status == FARO_OK; i++) {
+    counts t;
+    const size_t role = trial->roles > 1 ? 1 + i : 0;
+    status = ask(sender, trial, role, &t, error);
+    if (status == FARO_OK) status = ask_file(trial, role, &t, error);
+    if (status != FARO_OK) break;
+    const uint64_t here = faro_crowd_counted(crowd, i, 0, NULL);
+    *good = *good && adds_up(trial, here, i, &t);
+    *counted += here;
+    all->accepted += t.accepted;
+    all->closed += t.closed;
+    all->held += t.held;
+  }
+  return status;
+}
+
+void faro_check_counters(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
+                         uint64_t released, bool again) {
+  faro_sender *sender = NULL;
+  faro_error error = {0};
+  counts analyzer = {0}, all = {0};
+  uint64_t counted = 0;
+  bool good = true;
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){0}, &error);
+  if (status == FARO_OK) status = ask(sender, trial, 0, &analyzer, &error);
+  if (status == FARO_OK) status = ask_receivers(sender, trial, crowd, &all, &counted, &good, &error);
+  faro_sender_destroy(sender);
+  if (status != FARO_OK) {
+    faro_checks_add(list, 'a', "the roles show their counts", false, "%s", error.message);
+    return;
+  }
+  faro_checks_add(
+      list, again ? 'd' : 'a',
+      again ? "refused reports are not counted"
+            : "acknowledged reports = those in closed batches and in the open one",
+      good, "%" PRIu64 " acknowledged, %.0f in closed batches, %.0f batch%s closed, %.0f report%s open",
+      counted, all.accepted, all.closed, all.closed == 1 ? "" : "es", all.held, all.held == 1 ? "" : "s");
+  if (again) return;
+  const bool applied =
+      same(analyzer.reports, released * trial->campaign.params.batch) && same(analyzer.applied, released);
+  faro_checks_add(list, 'a', "the analyzer counted what was released", applied && analyzer.spoiled == 0,
+                  "%.0f reports in %.0f batches, %.0f spoiled", analyzer.reports, analyzer.applied,
+                  analyzer.spoiled);
+}
+
+/* The ledger. */
+
+static uint64_t count_in(const json_t *object, const char *key) {
+  return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static void check_ledger(faro_checks *list, const faro_trial *trial, uint64_t released, const json_t *json) {
+  const json_t *batches = json_object_get(json, "batches"), *rows = json_object_get(json, "rows");
+  const json_t *spent = json_object_get(json, "spent"), *claim = json_object_get(json, "claim");
+  const uint64_t charged = count_in(batches, "charged"), allowed = count_in(batches, "allowed");
+  bool in_order = json_array_size(rows) == released;
+  for (size_t i = 0; i < json_array_size(rows); i++)
+    in_order = in_order && count_in(json_array_get(rows, i), "batch") == i;
+  const double epsilon = json_number_value(json_object_get(spent, "epsilon")),
+               most = json_number_value(json_object_get(claim, "epsilon"));
+  faro_checks_add(list, 'f', "the ledger has one line for each released batch",
+                  in_order && charged == released, "%zu lines for %" PRIu64 " batches", json_array_size(rows),
+                  released);
+  faro_checks_add(list, 'f', "the budget is not exceeded",
+                  charged <= allowed && allowed == trial->campaign.batches && epsilon <= most &&
+                      most <= trial->params.epsilon,
+                  "%" PRIu64 " of %" PRIu64 " releases; epsilon %.4g of %.4g", charged, allowed, epsilon,
+                  most);
+}
+
+void faro_check_ledger(faro_checks *list, const faro_trial *trial, uint64_t released) {
+  faro_sender *sender = NULL;
+  faro_error error = {0};
+  char url[FARO_URL_MAX + 1];
+  faro_sent sent;
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){.limit = 16 << 20}, &error);
+  if (status == FARO_OK)
+    status = faro_send_get(sender, faro_trial_url(trial, 0, "/v1/ledger", url), &sent, &error);
+  json_t *json = status == FARO_OK ? json_loadb(sent.bytes, sent.length, 0, NULL) : NULL;
+  if (json) check_ledger(list, trial, released, json);
+  else faro_checks_add(list, 'f', "the analyzer shows its ledger", false, "%s", error.message);
+  json_decref(json);
+  faro_sender_destroy(sender);
+}
+
+/* Refusals. */
+
+typedef struct attempt {
+  faro_checks *list;
+  faro_sender *sender;
+  char target[FARO_URL_MAX + 16];
+  size_t size;
+} attempt;
+
+/* Sends a frame that must be refused for this reason. */
+static void must_refuse(const attempt *a, const char *text, const unsigned char *frame, size_t length,
+                        const char *reason) {
+  faro_error error = {0};
+  const faro_status status = faro_client_send(a->sender, a->target, frame, length, NULL, &error);
+  faro_checks_add(a->list, 'd', text, status == FARO_INVALID && strstr(error.message, reason), "%s",
+                  status == FARO_OK ? "it was accepted" : error.message);
+}
+
+/* Makes a report under the first policy, as a client would that has missed all later ones. */
+static faro_status make_stale(const faro_trial *trial, const char *policy, size_t length,
+                              unsigned char *parts, faro_error *error) {
+  const faro_client_params params = {.signer = trial->sign.public_key,
+                                     .token = trial->tokens + trial->params.clients * FARO_TOKEN_BYTES,
+                                     .epsilon = trial->params.epsilon,
+                                     .delta = trial->params.delta,
+                                     .trust = "joint"};
+  faro_client *client = NULL;
+  size_t count = 0;
+  double *x = calloc(trial->params.dimension, sizeof *x);
+  faro_status status =
+      x ? faro_client_open(&client, &params, error) : faro_fail(error, FARO_MEMORY, "out of memory");
+  if (status == FARO_OK)
+    status = faro_client_campaign(client, trial->document, trial->document_length, error);
+  if (status == FARO_OK) status = faro_client_policy(client, policy, length, error);
+  if (status == FARO_OK) status = faro_client_report(client, x, 0, parts, &count, error);
+  faro_client_close(client);
+  free(x);
+  return status;
+}
+
+static void try_all(const attempt *a, unsigned char *frame, unsigned char *old) {
+  const size_t size = a->size;
+  must_refuse(a, "a report under an old policy is refused", frame, size, "policy");
+  must_refuse(a, "half a report is refused", frame, size / 2, "malformed");
+  must_refuse(a, "a replayed report is refused", old, size, "sequence number was used");
+  frame[0] ^= 1;
+  must_refuse(a, "a malformed report is refused", frame, size, "malformed");
+  frame[0] ^= 1;
+  frame[FARO_REPORT_CAMPAIGN_AT] ^= 1;
+  must_refuse(a, "a report for another campaign is refused", frame, size, "another campaign");
+  frame[FARO_REPORT_CAMPAIGN_AT] ^= 1;
+  faro_wire_report unknown = faro_wire_report_head(frame);
+  randombytes_buf(unknown.token, sizeof unknown.token);
+  faro_wire_report_restamp(frame, unknown.version, unknown.sequence, unknown.token);
+  must_refuse(a, "a report with an unknown token is refused", frame, size, "token is not known");
+}
+
+void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
+                         const char *stale, size_t length) {
+  const size_t shufflers = faro_campaign_targets(&trial->campaign);
+  attempt a = {.list = list, .size = faro_wire_report_size(&trial->campaign)};
+  snprintf(a.target, sizeof a.target, "%s/v1/reports",
+           trial->campaign.shufflers ? trial->campaign.shuffler[0].url : trial->campaign.analyzer);
+  faro_error error = {0};
+  unsigned char *parts = calloc(shufflers + 1, a.size);
+  faro_status status = parts ? FARO_OK : faro_fail(&error, FARO_MEMORY, "out of memory");
+  if (status == FARO_OK) status = faro_sender_create(&a.sender, &(faro_sender_params){0}, &error);
+  if (status == FARO_OK) status = make_stale(trial, stale, length, parts, &error);
+  const unsigned char *old = faro_crowd_old(crowd);
+  if (status == FARO_OK && !old) status = faro_fail(&error, FARO_INVALID, "no client has reported twice");
+  if (status == FARO_OK && parts && old) {
+    memcpy(parts + shufflers * a.size, old, a.size);
+    try_all(&a, parts, parts + shufflers * a.size);
+  } else faro_checks_add(list, 'd', "bad reports are refused", false, "%s", error.message);
+  faro_sender_destroy(a.sender);
+  free(parts);
+}
+
+/* No core file can ever hold a report. */
+void faro_check_processes(faro_checks *list, const faro_trial *trial) {
+  bool passed = true;
+  for (size_t role = 0; role < trial->roles; role++) {
+    char path[64], line[256];
+    bool off = false;
+    snprintf(path, sizeof path, "/proc/%d/limits", (int)trial->child[role].pid);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+      if (strncmp(line, "Max core file size", 18) == 0) off = strtoull(line + 18, NULL, 10) == 0;
+    if (file) fclose(file);
+    passed = passed && off;
+  }
+  faro_checks_add(list, 'i', "no role can leave a core file", passed, "%zu process%s", trial->roles,
+                  trial->roles == 1 ? "" : "es");
+}

@@ -1,0 +1,522 @@
+/* crowd: see the header. One lock guards the tickets, the clients, the policy and the tallies,
+ * another one the world. Slow work (encoding, the network) happens outside both. */
+#include "trial/crowd.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "service/client/client_send.h"
+
+typedef struct person {
+  uint64_t sequence;
+  bool busy;
+} person;
+
+/* Acknowledged parts of one version, for one shuffler. */
+typedef struct count {
+  uint64_t parts;
+  uint64_t *ones;
+} count;
+
+typedef struct body {
+  uint64_t version;
+  unsigned char bytes[];
+} body;
+
+typedef struct worker {
+  faro_crowd *crowd;
+  pthread_t thread;
+  bool started;
+  faro_client *client;
+  faro_sender *sender;
+  unsigned char *parts;  /* parts of one report */
+  unsigned char *frames; /* of a group of reports, part by part */
+  unsigned char *answers;
+  size_t *who;
+  double *rows, *x; /* features of all arms; features of the arm that was played */
+} worker;
+
+struct faro_crowd {
+  const faro_trial *trial;
+  faro_crowd_params params;
+  size_t part_size, entries, shufflers, versions;
+  faro_wire_form form;
+  pthread_mutex_t lock, world_lock;
+  pthread_cond_t changed;
+  faro_env *world;
+  worker *workers;
+  person *people;
+  uint64_t allowed, taken, settled; /* tickets: one per report */
+  size_t next;
+  bool stopping;
+  char *policy;
+  size_t policy_length;
+  uint64_t version;
+  faro_tally *tally; /* by version; [0]: all */
+  count *counts;     /* by version and shuffler */
+  unsigned char *bodies;
+  size_t body_count, body_room, body_size;
+  faro_patterns *secrets;
+  unsigned char *old;
+  size_t old_of; /* the client that sent it */
+  bool old_set, old_stale;
+  faro_error broken;
+};
+
+static count *count_of(const faro_crowd *crowd, size_t shuffler, uint64_t version) {
+  return &crowd->counts[version * crowd->shufflers + shuffler];
+}
+
+static void give_up(faro_crowd *crowd, const faro_error *error) {
+  pthread_mutex_lock(&crowd->lock);
+  if (crowd->broken.status == FARO_OK) crowd->broken = *error;
+  crowd->stopping = true;
+  pthread_cond_broadcast(&crowd->changed);
+  pthread_mutex_unlock(&crowd->lock);
+}
+
+/* Tickets and clients. */
+
+/* The next client that is not waiting for an answer. */
+static size_t pick(faro_crowd *crowd) {
+  while (crowd->people[crowd->next].busy) crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
+  const size_t who = crowd->next;
+  crowd->people[who].busy = true;
+  crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
+  return who;
+}
+
+/* Waits for tickets; returns the number of reports to make, 0 to stop. */
+static size_t take(worker *w) {
+  faro_crowd *crowd = w->crowd;
+  pthread_mutex_lock(&crowd->lock);
+  while (!crowd->stopping && (crowd->taken == crowd->allowed || !crowd->policy))
+    pthread_cond_wait(&crowd->changed, &crowd->lock);
+  const uint64_t left = crowd->stopping ? 0 : crowd->allowed - crowd->taken;
+  const size_t reports = left < crowd->params.group ? (size_t)left : crowd->params.group;
+  for (size_t i = 0; i < reports; i++) w->who[i] = pick(crowd);
+  crowd->taken += reports;
+  pthread_mutex_unlock(&crowd->lock);
+  return reports;
+}
+
+/* Takes the newest policy and verifies it, as on any device. */
+static faro_status follow(worker *w, faro_error *error) {
+  faro_crowd *crowd = w->crowd;
+  faro_status status = FARO_OK;
+  pthread_mutex_lock(&crowd->lock);
+  if (faro_client_version(w->client) < crowd->version)
+    status = faro_client_policy(w->client, crowd->policy, crowd->policy_length, error);
+  pthread_mutex_unlock(&crowd->lock);
+  return status;
+}
+
+/* Playing. */
+
+static void rows_of(const faro_arms *arms, double *rows) {
+  for (size_t a = 0; a < arms->count; a++)
+    for (size_t i = 0; i < arms->dimension; i++)
+      rows[a * arms->dimension + i] = arms->x[i * arms->stride + a];
+}
+
+/* Plays one round and records its regret, which only the simulation knows. */
+static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error *error) {
+  faro_env *world = w->crowd->world;
+  pthread_mutex_lock(&w->crowd->world_lock);
+  const faro_arms *arms = faro_env_arms(world);
+  rows_of(arms, w->rows);
+  size_t arm = 0;
+  const faro_status status = faro_client_choose(w->client, w->rows, arms->count, &arm, error);
+  if (status == FARO_OK) {
+    double uniform = 0;
+    for (size_t a = 0; a < arms->count; a++) uniform += faro_env_gap(world, a);
+    tally->regret += faro_env_gap(world, arm);
+    tally->uniform += uniform / (double)arms->count;
+    *reward = faro_env_play(world, arm, w->x);
+    tally->reward += *reward;
+    tally->reports++;
+  }
+  pthread_mutex_unlock(&w->crowd->world_lock);
+  return status;
+}
+
+static void remember(faro_crowd *crowd, const double *x, double reward) {
+  for (size_t i = 0; i + 1 < crowd->trial->params.dimension; i++)
+    faro_patterns_add_real(crowd->secrets, x[i]);
+  faro_patterns_add_real(crowd->secrets, reward);
+  faro_patterns_add_real(crowd->secrets, reward - 0.5);
+}
+
+/* Makes report i of a group of `reports`. Part p of it is frame p * reports + i. */
+static faro_status make(worker *w, size_t i, size_t reports, size_t *parts, faro_tally *tally,
+                        faro_error *error) {
+  faro_crowd *crowd = w->crowd;
+  double reward = 0;
+  faro_status status = play(w, &reward, tally, error);
+  if (status == FARO_OK) status = faro_client_report(w->client, w->x, reward, w->parts, parts, error);
+  if (status != FARO_OK) return status;
+  pthread_mutex_lock(&crowd->lock);
+  const uint64_t sequence = ++crowd->people[w->who[i]].sequence;
+  remember(crowd, w->x, reward);
+  pthread_mutex_unlock(&crowd->lock);
+  for (size_t p = 0; p < *parts; p++) {
+    unsigned char *frame = w->frames + (p * reports + i) * crowd->part_size;
+    memcpy(frame, w->parts + p * crowd->part_size, crowd->part_size);
+    faro_wire_report_restamp(frame, faro_client_version(w->client), sequence,
+                             crowd->trial->tokens + w->who[i] * FARO_TOKEN_BYTES);
+  }
+  return FARO_OK;
+}
+
+/* Records. */
+
+static void keep_body(faro_crowd *crowd, uint64_t version, const unsigned char *bytes) {
+  const size_t stride = sizeof(body) + crowd->body_size;
+  if (crowd->body_count == crowd->body_room) {
+    const size_t room = 2 * crowd->body_room + 1024;
+    unsigned char *bodies = realloc(crowd->bodies, room * stride);
+    if (!bodies) {
+      if (crowd->broken.status == FARO_OK) (void)faro_fail(&crowd->broken, FARO_MEMORY, "out of memory");
+      return;
+    }
+    crowd->bodies = bodies;
+    crowd->body_room = room;
+  }
+  unsigned char *at = crowd->bodies + crowd->body_count++ * stride;
+  memcpy(at, &version, sizeof version);
+  memcpy(at + sizeof(body), bytes, crowd->body_size);
+}
+
+/* Keeps the first report until its sender has reported again: then it is old. */
+static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) {
+  if (!crowd->old_set) {
+    memcpy(crowd->old, frame, crowd->part_size);
+    crowd->old_of = who;
+    crowd->old_set = true;
+  } else if (who == crowd->old_of) crowd->old_stale = true;
+}
+
+static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame, unsigned char answer) {
+  const faro_wire_report report = faro_wire_report_head(frame);
+  for (int all = 0; all < 2; all++) crowd->tally[all ? 0 : report.version].answers[answer]++;
+  if (answer != FARO_VERDICT_ACCEPTED && answer != FARO_VERDICT_KNOWN) return;
+  if (report.shuffler == 0) keep_old(crowd, who, frame);
+  count *c = count_of(crowd, report.shuffler, report.version);
+  c->parts++;
+  if (crowd->form != FARO_WIRE_BITS) keep_body(crowd, report.version, report.body);
+  else
+    for (size_t i = 0; i < crowd->entries; i++) c->ones[i] += faro_load32(report.body + 4 * i);
+}
+
+/* The frames of a group for one target. */
+typedef struct parcel {
+  const char *target;
+  const unsigned char *frames;
+  size_t reports;
+  unsigned char *answers;
+  double end; /* when to give up */
+} parcel;
+
+/* Sends the frames until they are answered. */
+static faro_status insist(worker *w, const parcel *g, uint64_t *retries, faro_error *error) {
+  for (faro_backoff backoff = {0};; ++*retries) {
+    double wait = 0;
+    faro_error why = {0};
+    const faro_status status = faro_client_send_many(w->sender, g->target, g->frames, g->reports,
+                                                     w->crowd->part_size, g->answers, &wait, &why);
+    if (status == FARO_OK) return FARO_OK;
+    if (status != FARO_SYSTEM || faro_clock() > g->end)
+      return faro_fail(error, status, "a report was not answered: %s", why.message);
+    faro_sleep(0.2 * faro_backoff_next(&backoff));
+  }
+}
+
+/* How many reports from `start` on were not accepted for now. */
+static size_t run_of_closed(const parcel *g, size_t start) {
+  size_t run = 0;
+  while (start + run < g->reports && g->answers[start + run] == FARO_VERDICT_CLOSED) run++;
+  return run;
+}
+
+/* Sends until all are answered for good. Reports that were not accepted for now, while others were,
+ * are sent again by themselves. If none of a post is accepted for now, that is the final answer: so
+ * each time there is less to send. */
+static faro_status deliver(worker *w, const parcel *g, uint64_t *retries, faro_error *error) {
+  parcel part = *g;
+  faro_status status = insist(w, &part, retries, error);
+  for (size_t at = 0; status == FARO_OK;) {
+    if (run_of_closed(&part, 0) == part.reports) at += part.reports;
+    while (at < g->reports && g->answers[at] != FARO_VERDICT_CLOSED) at++;
+    if (at == g->reports) break;
+    part = (parcel){.target = g->target,
+                    .frames = g->frames + at * w->crowd->part_size,
+                    .reports = run_of_closed(g, at),
+                    .answers = g->answers + at,
+                    .end = g->end};
+    ++*retries;
+    status = insist(w, &part, retries, error);
+  }
+  return status;
+}
+
+static void add(faro_tally *to, const faro_tally *more) {
+  to->reports += more->reports;
+  to->retries += more->retries;
+  to->reward += more->reward;
+  to->regret += more->regret;
+  to->uniform += more->uniform;
+}
+
+static void settle(worker *w, size_t reports, const faro_tally *tally) {
+  faro_crowd *crowd = w->crowd;
+  pthread_mutex_lock(&crowd->lock);
+  add(&crowd->tally[0], tally);
+  add(&crowd->tally[faro_client_version(w->client)], tally);
+  for (size_t i = 0; i < reports; i++) crowd->people[w->who[i]].busy = false;
+  crowd->settled += reports;
+  pthread_cond_broadcast(&crowd->changed);
+  pthread_mutex_unlock(&crowd->lock);
+}
+
+static faro_status work_once(worker *w, size_t reports, faro_error *error) {
+  faro_crowd *crowd = w->crowd;
+  faro_tally tally = {0};
+  size_t parts = 0;
+  faro_status status = follow(w, error);
+  for (size_t i = 0; i < reports && status == FARO_OK; i++)
+    status = make(w, i, reports, &parts, &tally, error);
+  for (size_t p = 0; p < parts && status == FARO_OK; p++) {
+    const unsigned char *frames = w->frames + p * reports * crowd->part_size;
+    const parcel g = {.target = faro_client_target(w->client, p),
+                      .frames = frames,
+                      .reports = reports,
+                      .answers = w->answers,
+                      .end = faro_clock() + crowd->params.patience};
+    status = deliver(w, &g, &tally.retries, error);
+    pthread_mutex_lock(&crowd->lock);
+    for (size_t i = 0; i < reports && status == FARO_OK; i++)
+      write_down(crowd, w->who[i], frames + i * crowd->part_size, w->answers[i]);
+    pthread_mutex_unlock(&crowd->lock);
+  }
+  if (status == FARO_OK) settle(w, reports, &tally);
+  return status;
+}
+
+static void *work(void *context) {
+  worker *w = context;
+  faro_error error = {0};
+  for (size_t reports; (reports = take(w)) > 0;)
+    if (work_once(w, reports, &error) != FARO_OK) {
+      give_up(w->crowd, &error);
+      break;
+    }
+  return NULL;
+}
+
+/* Set-up. */
+
+static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error) {
+  const faro_trial *trial = crowd->trial;
+  const size_t group = crowd->params.group, most = faro_campaign_targets(&trial->campaign);
+  const size_t d = trial->params.dimension;
+  const faro_client_params params = {.signer = trial->sign.public_key,
+                                     .token = trial->tokens,
+                                     .epsilon = trial->params.epsilon,
+                                     .delta = trial->params.delta,
+                                     .trust = "joint",
+                                     .user_level = trial->params.contributions > 0};
+  w->crowd = crowd;
+  w->parts = malloc(most * crowd->part_size);
+  w->frames = malloc(most * group * crowd->part_size);
+  w->answers = malloc(group);
+  w->who = calloc(group, sizeof *w->who);
+  w->rows = calloc(trial->params.arms * d, sizeof *w->rows);
+  w->x = calloc(d, sizeof *w->x);
+  if (!w->parts || !w->frames || !w->answers || !w->who || !w->rows || !w->x)
+    return faro_fail(error, FARO_MEMORY, "out of memory");
+  faro_status status = faro_client_open(&w->client, &params, error);
+  if (status == FARO_OK)
+    status = faro_client_campaign(w->client, trial->document, trial->document_length, error);
+  if (status == FARO_OK) status = faro_sender_create(&w->sender, &(faro_sender_params){.timeout = 10}, error);
+  if (status != FARO_OK) return status;
+  if (pthread_create(&w->thread, NULL, work, w) != 0)
+    return faro_fail(error, FARO_SYSTEM, "cannot start a thread");
+  w->started = true;
+  return FARO_OK;
+}
+
+static faro_status open_world(faro_crowd *crowd, faro_error *error) {
+  const faro_trial_params *p = &crowd->trial->params;
+  const faro_env_kind *kind = faro_env_find(crowd->params.world);
+  if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != FARO_LINK_LINEAR)
+    return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->params.world);
+  const faro_env_params params = {.dimension = p->dimension,
+                                  .arms = p->arms,
+                                  .horizon = p->batch * p->batches,
+                                  .reward = FARO_REWARD_UNIFORM,
+                                  .draw = FARO_DRAW_APPENDED};
+  const faro_status status = faro_env_create(&crowd->world, kind, &params, error);
+  if (status == FARO_OK) faro_env_begin(crowd->world, crowd->params.seed, 0);
+  return status;
+}
+
+static faro_status hold(faro_crowd *crowd, faro_error *error) {
+  const faro_campaign *campaign = &crowd->trial->campaign;
+  crowd->part_size = faro_wire_report_size(campaign);
+  crowd->entries = faro_wire_report_entries(campaign);
+  crowd->form = faro_campaign_form(campaign);
+  crowd->body_size = crowd->part_size - FARO_REPORT_HEAD;
+  crowd->shufflers = faro_campaign_targets(campaign);
+  crowd->versions = (size_t)campaign->batches + 2;
+  crowd->people = calloc(crowd->trial->params.clients, sizeof *crowd->people);
+  crowd->tally = calloc(crowd->versions, sizeof *crowd->tally);
+  crowd->counts = calloc(crowd->versions * crowd->shufflers, sizeof *crowd->counts);
+  crowd->workers = calloc(crowd->params.threads, sizeof *crowd->workers);
+  crowd->old = malloc(crowd->part_size);
+  bool held = crowd->people && crowd->tally && crowd->counts && crowd->workers && crowd->old;
+  for (size_t i = 0; held && i < crowd->versions * crowd->shufflers; i++)
+    held = (crowd->counts[i].ones = calloc(crowd->entries, sizeof(uint64_t))) != NULL;
+  if (!held) return faro_fail(error, FARO_MEMORY, "out of memory");
+  return faro_patterns_create(&crowd->secrets, crowd->params.listen, error);
+}
+
+faro_status faro_crowd_create(faro_crowd **out, const faro_trial *trial, const faro_crowd_params *params,
+                              faro_error *error) {
+  if (params->threads * params->group >= trial->params.clients)
+    return faro_fail(error, FARO_INVALID,
+                     "there must be more clients than threads times reports per post (got %llu)",
+                     (unsigned long long)trial->params.clients);
+  faro_crowd *crowd = calloc(1, sizeof *crowd);
+  if (!crowd) return faro_fail(error, FARO_MEMORY, "out of memory");
+  crowd->trial = trial;
+  crowd->params = *params;
+  pthread_mutex_init(&crowd->lock, NULL);
+  pthread_mutex_init(&crowd->world_lock, NULL);
+  pthread_cond_init(&crowd->changed, NULL);
+  faro_status status = hold(crowd, error);
+  if (status == FARO_OK) status = open_world(crowd, error);
+  for (size_t i = 0; i < params->threads && status == FARO_OK; i++)
+    status = start_worker(crowd, &crowd->workers[i], error);
+  if (status != FARO_OK) faro_crowd_destroy(crowd);
+  else *out = crowd;
+  return status;
+}
+
+void faro_crowd_stop(faro_crowd *crowd) {
+  pthread_mutex_lock(&crowd->lock);
+  crowd->stopping = true;
+  pthread_cond_broadcast(&crowd->changed);
+  pthread_mutex_unlock(&crowd->lock);
+  for (size_t i = 0; crowd->workers && i < crowd->params.threads; i++) {
+    if (crowd->workers[i].started) pthread_join(crowd->workers[i].thread, NULL);
+    crowd->workers[i].started = false;
+  }
+}
+
+static void free_worker(worker *w) {
+  faro_client_close(w->client);
+  faro_sender_destroy(w->sender);
+  free(w->parts);
+  free(w->frames);
+  free(w->answers);
+  free(w->who);
+  free(w->rows);
+  free(w->x);
+}
+
+void faro_crowd_destroy(faro_crowd *crowd) {
+  if (!crowd) return;
+  faro_crowd_stop(crowd);
+  for (size_t i = 0; crowd->workers && i < crowd->params.threads; i++) free_worker(&crowd->workers[i]);
+  for (size_t i = 0; crowd->counts && i < crowd->versions * crowd->shufflers; i++)
+    free(crowd->counts[i].ones);
+  faro_env_destroy(crowd->world);
+  faro_patterns_destroy(crowd->secrets);
+  free(crowd->workers);
+  free(crowd->people);
+  free(crowd->tally);
+  free(crowd->counts);
+  free(crowd->bodies);
+  free(crowd->policy);
+  free(crowd->old);
+  pthread_cond_destroy(&crowd->changed);
+  pthread_mutex_destroy(&crowd->lock);
+  pthread_mutex_destroy(&crowd->world_lock);
+  free(crowd);
+}
+
+faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t length, uint64_t version,
+                              faro_error *error) {
+  char *copy = malloc(length + 1);
+  if (!copy) return faro_fail(error, FARO_MEMORY, "out of memory");
+  memcpy(copy, document, length);
+  pthread_mutex_lock(&crowd->lock);
+  free(crowd->policy);
+  crowd->policy = copy;
+  crowd->policy_length = length;
+  crowd->version = version;
+  pthread_cond_broadcast(&crowd->changed);
+  pthread_mutex_unlock(&crowd->lock);
+  return FARO_OK;
+}
+
+void faro_crowd_allow(faro_crowd *crowd, uint64_t reports) {
+  pthread_mutex_lock(&crowd->lock);
+  crowd->allowed += reports;
+  pthread_cond_broadcast(&crowd->changed);
+  pthread_mutex_unlock(&crowd->lock);
+}
+
+bool faro_crowd_settled(faro_crowd *crowd, double seconds) {
+  const double end = faro_clock() + seconds;
+  for (;;) {
+    pthread_mutex_lock(&crowd->lock);
+    const bool settled = crowd->settled == crowd->allowed, stopped = crowd->stopping;
+    pthread_mutex_unlock(&crowd->lock);
+    if (settled || stopped || faro_clock() > end) return settled;
+    faro_sleep(0.0005);
+  }
+}
+
+uint64_t faro_crowd_progress(faro_crowd *crowd) {
+  pthread_mutex_lock(&crowd->lock);
+  const uint64_t settled = crowd->settled;
+  pthread_mutex_unlock(&crowd->lock);
+  return settled;
+}
+
+const char *faro_crowd_broken(faro_crowd *crowd) {
+  pthread_mutex_lock(&crowd->lock);
+  const bool broken = crowd->broken.status != FARO_OK; /* once set, it does not change */
+  pthread_mutex_unlock(&crowd->lock);
+  return broken ? crowd->broken.message : NULL;
+}
+
+faro_tally faro_crowd_tally(const faro_crowd *crowd, uint64_t version) {
+  return version < crowd->versions ? crowd->tally[version] : (faro_tally){0};
+}
+
+uint64_t faro_crowd_counted(const faro_crowd *crowd, size_t shuffler, uint64_t version, uint64_t *ones) {
+  uint64_t parts = 0;
+  for (uint64_t v = 1; v < crowd->versions; v++) {
+    if (version != 0 && v != version) continue;
+    const count *c = count_of(crowd, shuffler, v);
+    parts += c->parts;
+    for (size_t i = 0; ones && i < crowd->entries; i++) ones[i] += c->ones[i];
+  }
+  return parts;
+}
+
+const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint64_t *version) {
+  if (index >= crowd->body_count) return NULL;
+  const unsigned char *at = crowd->bodies + index * (sizeof(body) + crowd->body_size);
+  memcpy(version, at, sizeof *version);
+  return at + sizeof(body);
+}
+
+const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd) { return crowd->secrets; }
+const unsigned char *faro_crowd_old(const faro_crowd *crowd) { return crowd->old_stale ? crowd->old : NULL; }

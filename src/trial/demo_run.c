@@ -1,0 +1,162 @@
+/* demo_run: see the header. The clients of a batch report under the same policy and then wait for
+ * the next one. So each batch can be checked by itself. */
+#include "trial/demo_run.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "service/http/sender.h"
+
+enum { PATIENCE = 60 };
+
+typedef struct demo {
+  const faro_demo_params *params;
+  const faro_demo_view *view;
+  faro_checks *list;
+  faro_trial trial;
+  faro_crowd *crowd;
+  faro_sender *sender;
+  char *first; /* policy document of version 1 */
+  size_t first_length;
+} demo;
+
+/* Waits for the policy of a version and gives it to the crowd. */
+static faro_status next_policy(demo *d, uint64_t version, faro_error *error) {
+  char path[64], url[FARO_URL_MAX + 1];
+  snprintf(path, sizeof path, "/v1/policy?after=%" PRIu64, version - 1);
+  faro_trial_url(&d->trial, 0, path, url);
+  const double end = faro_clock() + PATIENCE;
+  faro_sent sent = {0};
+  do {
+    const faro_status status = faro_send_get(d->sender, url, &sent, error);
+    if (status != FARO_OK) return status;
+    if (sent.status != 200 && faro_clock() > end)
+      return faro_fail(error, FARO_SYSTEM, "policy %" PRIu64 " was not published within %d s", version,
+                       PATIENCE);
+    faro_sleep(faro_sent_later(&sent));
+  } while (sent.status != 200);
+  if (version == 1) {
+    d->first = malloc(sent.length);
+    d->first_length = sent.length;
+    if (!d->first) return faro_fail(error, FARO_MEMORY, "out of memory");
+    memcpy(d->first, sent.bytes, sent.length);
+  }
+  return faro_crowd_policy(d->crowd, sent.bytes, sent.length, version, error);
+}
+
+/* Lets clients send this many reports and waits for all answers. */
+static faro_status report(demo *d, uint64_t reports, faro_error *error) {
+  faro_crowd_allow(d->crowd, reports);
+  if (faro_crowd_settled(d->crowd, 10 * PATIENCE)) return FARO_OK;
+  const char *why = faro_crowd_broken(d->crowd);
+  return faro_fail(error, FARO_SYSTEM, "clients could not go on: %s", why ? why : "time is up");
+}
+
+static faro_status play_batch(demo *d, uint64_t version, faro_error *error) {
+  const double start = faro_clock();
+  faro_status status = report(d, d->params->trial.batch, error);
+  if (status == FARO_OK) status = next_policy(d, version + 1, error);
+  if (status != FARO_OK) return status;
+  const faro_tally t = faro_crowd_tally(d->crowd, version);
+  const double n = (double)t.reports;
+  const faro_demo_step step = {.version = version,
+                               .reports = t.reports,
+                               .seconds = faro_clock() - start,
+                               .reward = t.reward / n,
+                               .regret = t.regret / n,
+                               .uniform = t.uniform / n};
+  if (d->view->stepped) d->view->stepped(d->view->context, &step);
+  return FARO_OK;
+}
+
+static bool stopped(const demo *d) { return d->params->stopping && d->params->stopping(); }
+
+static faro_status play(demo *d, faro_error *error) {
+  faro_status status = next_policy(d, 1, error);
+  for (uint64_t v = 1; v <= d->params->rounds && status == FARO_OK; v++)
+    status = stopped(d) ? faro_fail(error, FARO_INTERRUPTED, "interrupted") : play_batch(d, v, error);
+  /* One report less than a batch: these must not leave the shuffler. */
+  if (status == FARO_OK) status = report(d, d->params->trial.batch - 1, error);
+  return status;
+}
+
+static void check_running(demo *d) {
+  const uint64_t rounds = d->params->rounds;
+  const faro_tally t = faro_crowd_tally(d->crowd, 0);
+  uint64_t refused = 0;
+  for (int i = FARO_VERDICT_CAMPAIGN; i < FARO_VERDICT_COUNT; i++) refused += t.answers[i];
+  faro_checks_add(d->list, 'a', "no report of an honest client was refused", refused == 0,
+                  "%" PRIu64 " refused, %" PRIu64 " sent again", refused, t.retries);
+  faro_check_counters(d->list, &d->trial, d->crowd, rounds, false);
+  faro_check_refusals(d->list, &d->trial, d->crowd, d->first, d->first_length);
+  faro_check_counters(d->list, &d->trial, d->crowd, rounds, true);
+  faro_check_ledger(d->list, &d->trial, rounds);
+  faro_check_processes(d->list, &d->trial);
+  faro_check_snapshot(d->list, &d->trial);
+}
+
+/* Shufflers first: a batch that they sent too early could still arrive. */
+static void stop_roles(demo *d) {
+  bool clean = true;
+  char found[100] = "";
+  for (size_t role = d->trial.roles; role-- > 0;) {
+    char name[24];
+    const int status = faro_child_end(&d->trial.child[role], SIGTERM, 30);
+    clean = clean && status == 0;
+    if (status != 0)
+      snprintf(found, sizeof found, "; %s with %d", faro_trial_role(&d->trial, role, name), status);
+  }
+  for (size_t role = 0; role < d->trial.roles; role++) faro_relay_stop(d->trial.relay[role]);
+  faro_checks_add(d->list, 'j', "all processes ended when asked to", clean, "%zu process%s%s", d->trial.roles,
+                  d->trial.roles == 1 ? "" : "es", found);
+}
+
+static faro_status check_after(demo *d, faro_error *error) {
+  faro_record *record = NULL;
+  const uint64_t rounds = d->params->rounds;
+  const faro_status status = faro_record_create(&record, &d->trial, error);
+  if (status != FARO_OK) {
+    faro_checks_add(d->list, 'b', "what was sent to the analyzer is valid", false, "%s", error->message);
+    return status == FARO_INVALID ? FARO_OK : status;
+  }
+  faro_check_record(d->list, &d->trial, record, d->crowd, rounds, true);
+  faro_check_replay(d->list, &d->trial, record, d->crowd, rounds);
+  faro_check_files(d->list, &d->trial, record);
+  faro_check_traffic(d->list, &d->trial, d->crowd);
+  faro_record_destroy(record);
+  return FARO_OK;
+}
+
+static faro_status stage(demo *d, faro_error *error) {
+  faro_status status = faro_trial_start_all(&d->trial, error);
+  if (status == FARO_OK) status = faro_sender_create(&d->sender, &(faro_sender_params){0}, error);
+  if (status == FARO_OK) status = faro_crowd_create(&d->crowd, &d->trial, &d->params->crowd, error);
+  if (status != FARO_OK) return status;
+  if (d->view->began) d->view->began(d->view->context, &d->trial);
+  status = play(d, error);
+  if (status == FARO_OK) check_running(d);
+  faro_crowd_stop(d->crowd);
+  if (status != FARO_OK) return status;
+  if (d->view->hold) d->view->hold(d->view->context, &d->trial);
+  stop_roles(d);
+  return check_after(d, error);
+}
+
+faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_checks *list,
+                          faro_error *error) {
+  demo d = {.params = params, .view = view, .list = list};
+  faro_trial_params trial = params->trial;
+  trial.batches = params->rounds + 1;
+  faro_status status = faro_trial_create(&d.trial, &trial, error);
+  if (status != FARO_OK) return status;
+  status = stage(&d, error);
+  faro_crowd_destroy(d.crowd);
+  faro_sender_destroy(d.sender);
+  free(d.first);
+  faro_trial_destroy(&d.trial);
+  return status;
+}

@@ -1,0 +1,182 @@
+/* record: see the header. Frames stay in the memory of the relay. */
+#include "trial/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trial/capture.h"
+
+typedef struct heard {
+  faro_batch batch;
+  const unsigned char *frame;
+  size_t length;
+} heard;
+
+struct faro_record {
+  const faro_trial *trial;
+  size_t shufflers;
+  uint64_t room; /* batches per shuffler */
+  heard *heard;  /* by shuffler and number */
+};
+
+static heard *slot(const faro_record *record, size_t shuffler, uint64_t number) {
+  return shuffler < record->shufflers && number < record->room
+             ? &record->heard[shuffler * record->room + number]
+             : NULL;
+}
+
+static faro_status note(faro_record *record, const faro_request *request, faro_error *error) {
+  const faro_campaign *campaign = &record->trial->campaign;
+  faro_batch batch;
+  const faro_status status = faro_batch_read(campaign, request->body, request->length, &batch, error);
+  if (status != FARO_OK) return status;
+  heard *h = slot(record, batch.shuffler, batch.number);
+  if (!h || batch.count != campaign->task[batch.shuffler].size)
+    return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %u has the wrong size (%llu reports)",
+                     (unsigned long long)batch.number, batch.shuffler, (unsigned long long)batch.count);
+  if (h->frame && (h->length != request->length || memcmp(h->frame, request->body, h->length) != 0))
+    return faro_fail(error, FARO_INVALID, "two different batches have number %llu of shuffler %u",
+                     (unsigned long long)batch.number, batch.shuffler);
+  if (!h->frame) *h = (heard){.batch = batch, .frame = request->body, .length = request->length};
+  return FARO_OK;
+}
+
+static faro_status read_line(faro_record *record, faro_error *error) {
+  const faro_relay *line = record->trial->relay[0];
+  if (faro_relay_overflowed(line))
+    return faro_fail(error, FARO_INVALID, "more batches were sent than the relay keeps");
+  size_t length = 0;
+  const unsigned char *bytes;
+  for (size_t c = 0; (bytes = faro_relay_heard(line, c, &length)); c++) {
+    faro_request request;
+    for (size_t place = 0; faro_capture_next(bytes, length, &place, &request);)
+      if (faro_request_is(&request, "/v1/batches") && request.length > 0) {
+        const faro_status status = note(record, &request, error);
+        if (status != FARO_OK) return status;
+      }
+  }
+  return FARO_OK;
+}
+
+static faro_status no_gaps(const faro_record *record, faro_error *error) {
+  for (size_t s = 0; s < record->shufflers; s++)
+    for (uint64_t n = 1; n < record->room; n++)
+      if (slot(record, s, n)->frame && !slot(record, s, n - 1)->frame)
+        return faro_fail(error, FARO_INVALID,
+                         "batch %llu of shuffler %zu was never sent, but a later one was",
+                         (unsigned long long)(n - 1), s);
+  return FARO_OK;
+}
+
+faro_status faro_record_create(faro_record **out, const faro_trial *trial, faro_error *error) {
+  faro_record *record = calloc(1, sizeof *record);
+  if (!record) return faro_fail(error, FARO_MEMORY, "out of memory");
+  record->trial = trial;
+  record->shufflers = trial->campaign.shufflers;
+  record->room = trial->campaign.batches + 1;
+  record->heard = calloc(record->shufflers * record->room + 1, sizeof *record->heard);
+  faro_status status = record->heard ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
+  if (status == FARO_OK) status = read_line(record, error);
+  if (status == FARO_OK) status = no_gaps(record, error);
+  if (status == FARO_OK) *out = record;
+  else faro_record_destroy(record);
+  return status;
+}
+
+void faro_record_destroy(faro_record *record) {
+  if (!record) return;
+  free(record->heard);
+  free(record);
+}
+
+const faro_batch *faro_record_batch(const faro_record *record, size_t shuffler, uint64_t number) {
+  const heard *h = slot(record, shuffler, number);
+  return h && h->frame ? &h->batch : NULL;
+}
+
+uint64_t faro_record_batches(const faro_record *record, size_t shuffler) {
+  uint64_t number = 0;
+  while (faro_record_batch(record, shuffler, number)) number++;
+  return number;
+}
+
+uint64_t faro_record_smallest(const faro_record *record) {
+  uint64_t least = UINT64_MAX;
+  for (size_t i = 0; i < record->shufflers * record->room; i++)
+    if (record->heard[i].frame && record->heard[i].batch.count < least) least = record->heard[i].batch.count;
+  return least;
+}
+
+void faro_record_totals(const faro_record *record, size_t shuffler, uint64_t from, uint64_t to,
+                        uint64_t *ones) {
+  const size_t entries = faro_wire_report_entries(&record->trial->campaign);
+  for (uint64_t n = from; n < to; n++) {
+    const faro_batch *batch = faro_record_batch(record, shuffler, n);
+    for (size_t i = 0; batch && i < entries; i++) ones[i] += faro_load64(batch->body + 8 * i);
+  }
+}
+
+/* Replaying. */
+
+typedef struct player {
+  const faro_record *record;
+  const faro_crowd *crowd;
+  faro_learning *learning;
+  uint64_t *messages; /* room for a batch */
+  size_t entries, taken;
+} player;
+
+/* Applies the totals of the shufflers that finished a batch, lowest first. */
+static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
+  const faro_campaign *campaign = &p->record->trial->campaign;
+  const size_t due = faro_release_expected(faro_learning_release(p->learning));
+  for (size_t s = 0; s < due; s++) {
+    const uint64_t unit = campaign->task[s].size / campaign->task[0].size;
+    const faro_batch *b = faro_record_batch(p->record, s, batch / unit);
+    if (!b)
+      return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %zu is missing",
+                       (unsigned long long)(batch / unit), s);
+    for (size_t i = 0; i < p->entries; i++) p->messages[s * p->entries + i] = faro_load64(b->body + 8 * i);
+  }
+  return faro_learning_apply(p->learning, p->messages, due, error);
+}
+
+static const unsigned char *next_body(player *p, const faro_batch *batch, size_t index, size_t size) {
+  uint64_t version = 0;
+  return batch ? batch->body + index * size : faro_crowd_body(p->crowd, p->taken++, &version);
+}
+
+static faro_status apply_bodies(player *p, uint64_t number, faro_error *error) {
+  const faro_trial *trial = p->record->trial;
+  const faro_campaign *campaign = &trial->campaign;
+  const bool direct = faro_campaign_form(campaign) == FARO_WIRE_DIRECT;
+  const faro_batch *batch = direct ? NULL : faro_record_batch(p->record, 0, number);
+  if (!direct && !batch)
+    return faro_fail(error, FARO_INVALID, "batch %llu is missing", (unsigned long long)number);
+  const size_t size = faro_wire_report_size(campaign) - FARO_REPORT_HEAD,
+               count = (size_t)campaign->params.batch;
+  for (size_t i = 0; i < count; i++) {
+    const unsigned char *body = next_body(p, batch, i, size);
+    if (!body) return faro_fail(error, FARO_INVALID, "fewer reports were acknowledged than were released");
+    const faro_status status = faro_wire_report_unseal(
+        campaign, &trial->seal, body, (int64_t *)(void *)(p->messages + i * p->entries), error);
+    if (status != FARO_OK) return status;
+  }
+  return faro_learning_apply(p->learning, p->messages, count, error);
+}
+
+faro_status faro_record_replay(const faro_record *record, const faro_crowd *crowd, uint64_t batches,
+                               faro_learning **learning, faro_error *error) {
+  const faro_campaign *campaign = &record->trial->campaign;
+  const bool bits = faro_campaign_form(campaign) == FARO_WIRE_BITS;
+  player p = {.record = record, .crowd = crowd, .entries = faro_wire_report_entries(campaign)};
+  p.messages = calloc((bits ? campaign->shufflers : campaign->params.batch) * p.entries, sizeof *p.messages);
+  faro_status status = p.messages ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
+  if (status == FARO_OK) status = faro_learning_create(&p.learning, campaign, NULL, 0, error);
+  for (uint64_t b = 0; b < batches && status == FARO_OK; b++)
+    status = bits ? apply_totals(&p, b, error) : apply_bodies(&p, b, error);
+  free(p.messages);
+  if (status == FARO_OK) *learning = p.learning;
+  else faro_learning_destroy(p.learning);
+  return status;
+}

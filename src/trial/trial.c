@@ -1,0 +1,210 @@
+/* trial: see the header. */
+#include "trial/trial.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "service/analyzer/campaign_create.h"
+#include "service/http/sender.h"
+#include "trial/trial_settings.h"
+
+const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]) {
+  (void)trial;
+  if (role == 0) snprintf(name, 24, "analyzer");
+  else snprintf(name, 24, "shuffler-%u", (unsigned)(role - 1));
+  return name;
+}
+
+const char *faro_trial_file(const faro_trial *trial, size_t role, const char *suffix,
+                            char path[static FARO_TRIAL_PATH]) {
+  char name[24];
+  snprintf(path, FARO_TRIAL_PATH, "%s/%s%s", trial->params.directory, faro_trial_role(trial, role, name),
+           suffix);
+  return path;
+}
+
+const char *faro_trial_url(const faro_trial *trial, size_t role, const char *path,
+                           char url[static FARO_URL_MAX + 1]) {
+  snprintf(url, FARO_URL_MAX + 1, "http://127.0.0.1:%u%s", trial->port[role], path);
+  return url;
+}
+
+/* Keys, in files as `faro keys` makes them. */
+
+static faro_status save_key(const faro_trial *trial, size_t role, const faro_sign_key *key,
+                            faro_error *error) {
+  char path[FARO_TRIAL_PATH];
+  faro_status status = faro_key_save(faro_trial_file(trial, role, ".sign.secret", path), FARO_SIGN_SECRET,
+                                     key->secret, FARO_SECRET_BYTES, error);
+  if (status == FARO_OK)
+    status = faro_key_save(faro_trial_file(trial, role, ".sign.public", path), FARO_SIGN_PUBLIC,
+                           key->public_key, FARO_KEY_BYTES, error);
+  return status;
+}
+
+static faro_status make_keys(faro_trial *trial, faro_error *error) {
+  char path[FARO_TRIAL_PATH];
+  faro_status status = faro_sign_key_make(&trial->sign, error);
+  if (status == FARO_OK) status = save_key(trial, 0, &trial->sign, error);
+  if (status == FARO_OK) status = faro_seal_key_make(&trial->seal, error);
+  if (status == FARO_OK)
+    status = faro_key_save(faro_trial_file(trial, 0, ".seal.secret", path), FARO_SEAL_SECRET,
+                           trial->seal.secret, FARO_KEY_BYTES, error);
+  for (size_t role = 1; role < trial->roles && status == FARO_OK; role++) {
+    faro_sign_key key;
+    status = faro_sign_key_make(&key, error);
+    if (status == FARO_OK) status = save_key(trial, role, &key, error);
+    sodium_memzero(&key, sizeof key);
+  }
+  return status;
+}
+
+static faro_status make_tokens(faro_trial *trial, faro_error *error) {
+  char tokens[FARO_TRIAL_PATH], hashes[FARO_TRIAL_PATH];
+  snprintf(tokens, sizeof tokens, "%s/tokens", trial->params.directory);
+  snprintf(hashes, sizeof hashes, "%s/tokens.hashes", trial->params.directory);
+  size_t count = 0;
+  faro_status status = faro_tokens_make(tokens, hashes, trial->params.clients + 1, error);
+  if (status == FARO_OK) status = faro_tokens_load(tokens, &trial->tokens, &count, error);
+  return status;
+}
+
+/* Ports first, then relays to them. Settings name the relays, so everything passes one. */
+static faro_status make_relays(faro_trial *trial, faro_error *error) {
+  faro_status status = FARO_OK;
+  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++) {
+    status = faro_free_port(&trial->port[role], error);
+    if (status == FARO_OK)
+      status = faro_relay_open(&trial->relay[role], trial->port[role], trial->params.keep, error);
+  }
+  return status;
+}
+
+/* Checks as the analyzer will, so that a refusal is shown here and not only in its log. */
+static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
+  char path[FARO_TRIAL_PATH];
+  faro_campaign campaign;
+  bool known = false;
+  faro_analyzer_settings *settings = malloc(sizeof *settings);
+  if (!settings) return faro_fail(error, FARO_MEMORY, "out of memory");
+  faro_status status = faro_analyzer_settings_load(settings, faro_trial_file(trial, 0, ".yaml", path), error);
+  settings->file[0] = '\0'; /* the user did not write this file */
+  if (status == FARO_OK) status = faro_campaign_check(settings, &campaign, &known, error);
+  free(settings);
+  return status;
+}
+
+static size_t roles_of(const faro_trial_params *params) {
+  const faro_release_kind *kind = faro_release_kind_find(params->release);
+  if (!kind) return 0;
+  const faro_trust trust = kind->trust;
+  if (trust == FARO_TRUST_SHUFFLE) return 2;
+  return trust == FARO_TRUST_CONCURRENT ? 1 + params->shufflers : 1;
+}
+
+faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params, faro_error *error) {
+  *trial = (faro_trial){.params = *params, .roles = roles_of(params)};
+  if (trial->roles == 0 || trial->roles > FARO_TRIAL_ROLES)
+    return faro_fail(error, FARO_INVALID, "the release must be deployable (got %s)", params->release);
+  if (mkdir(params->directory, 0700) != 0 && errno != EEXIST)
+    return faro_fail(error, FARO_SYSTEM, "cannot create %s: %s", params->directory, strerror(errno));
+  faro_status status = make_relays(trial, error);
+  if (status == FARO_OK) status = make_keys(trial, error);
+  if (status == FARO_OK) status = make_tokens(trial, error);
+  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
+    status = faro_trial_write_settings(trial, role, error);
+  if (status == FARO_OK) status = check_campaign(trial, error);
+  if (status != FARO_OK) faro_trial_destroy(trial);
+  return status;
+}
+
+void faro_trial_destroy(faro_trial *trial) {
+  for (size_t role = trial->roles; role-- > 0;) {
+    (void)faro_child_end(&trial->child[role], SIGTERM, 10);
+    faro_relay_close(trial->relay[role]);
+  }
+  if (trial->tokens) sodium_memzero(trial->tokens, (trial->params.clients + 1) * FARO_TOKEN_BYTES);
+  free(trial->tokens);
+  free(trial->document);
+  sodium_memzero(trial, sizeof *trial);
+}
+
+/* Starting. */
+
+static faro_status gone(const faro_trial *trial, size_t role, faro_error *error) {
+  char name[24], path[FARO_TRIAL_PATH];
+  return faro_fail(error, FARO_SYSTEM, "%s did not start; see %s", faro_trial_role(trial, role, name),
+                   faro_trial_file(trial, role, ".log", path));
+}
+
+static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *error) {
+  faro_sender *sender = NULL;
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){.timeout = 5}, error);
+  if (status != FARO_OK) return status;
+  char url[FARO_URL_MAX + 1];
+  faro_trial_url(trial, role, "/healthz", url);
+  const double end = faro_clock() + 30;
+  for (bool well = false; !well && status == FARO_OK;) {
+    faro_error none = {0};
+    faro_sent sent;
+    well = faro_send_get(sender, url, &sent, &none) == FARO_OK && sent.status == 200;
+    if (well) break;
+    if (!faro_child_running(&trial->child[role]) || faro_clock() > end) status = gone(trial, role, error);
+    faro_sleep(0.005);
+  }
+  faro_sender_destroy(sender);
+  return status;
+}
+
+/* Fetches the campaign, as clients do. */
+static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
+  faro_sender *sender = NULL;
+  faro_sent sent;
+  char url[FARO_URL_MAX + 1];
+  faro_status status = faro_sender_create(&sender, &(faro_sender_params){0}, error);
+  if (status == FARO_OK)
+    status = faro_send_get(sender, faro_trial_url(trial, 0, "/v1/campaign", url), &sent, error);
+  if (status == FARO_OK)
+    status = faro_campaign_open(&trial->campaign, sent.bytes, sent.length, trial->sign.public_key, error);
+  if (status == FARO_OK) {
+    trial->document = malloc(sent.length);
+    trial->document_length = sent.length;
+    if (trial->document) memcpy(trial->document, sent.bytes, sent.length);
+    else status = faro_fail(error, FARO_MEMORY, "out of memory");
+  }
+  faro_sender_destroy(sender);
+  return status;
+}
+
+faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) {
+  char config[FARO_TRIAL_PATH], log[FARO_TRIAL_PATH];
+  const char *const argv[] = {trial->params.command, role == 0 ? "analyzer" : "shuffler", "--config",
+                              faro_trial_file(trial, role, ".yaml", config), NULL};
+  faro_status status =
+      faro_child_start(&trial->child[role], argv, faro_trial_file(trial, role, ".log", log), error);
+  if (status == FARO_OK) status = wait_until_well(trial, role, error);
+  if (status == FARO_OK && role == 0 && !trial->document) status = learn_campaign(trial, error);
+  return status;
+}
+
+faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) {
+  faro_status status = FARO_OK;
+  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
+    status = faro_trial_start(trial, role, error);
+  return status;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place) {
+  (void)info, (void)type, (void)place;
+  return remove(path);
+}
+
+void faro_trial_remove(const char *directory) { (void)nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS); }

@@ -1,0 +1,64 @@
+/* trial: a whole deployment on loopback, in a folder of its own, for the demo and the fault tests.
+ *
+ *   clients (threads here) --> relay --> shuffler i (a process) --> relay --> analyzer (a process)
+ *
+ * Keys, tokens and settings are made as an operator would make them, and the roles are started as
+ * processes with the same command. A trial sees them only through their interfaces, their files and
+ * the relays: they have no mode for trials. */
+#ifndef FARO_TRIAL_TRIAL_H
+#define FARO_TRIAL_TRIAL_H
+
+#include "trial/child.h"
+#include "trial/relay.h"
+#include "wire/wire.h"
+
+typedef struct faro_trial_params {
+  const char *command;   /* path of the faro to start */
+  const char *directory; /* is created, or must be empty */
+  const char *release;
+  size_t dimension, arms;
+  uint64_t clients, batch, batches;
+  uint64_t shufflers;     /* concurrent-bits only */
+  uint64_t contributions; /* M0, for a claim at user level; 0: at event level */
+  double epsilon, delta, honest, optimism;
+  double norm, low, high;
+  size_t keep; /* bytes that each relay records */
+} faro_trial_params;
+
+enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX };
+
+/* Role 0 is the analyzer, role 1 + i is shuffler i. */
+typedef struct faro_trial {
+  faro_trial_params params;
+  size_t roles;
+  uint16_t port[FARO_TRIAL_ROLES];
+  faro_child child[FARO_TRIAL_ROLES];
+  faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
+  faro_sign_key sign;
+  faro_seal_key seal;
+  unsigned char *tokens; /* of all clients, and one more that the crowd does not use */
+  faro_campaign campaign;
+  char *document; /* of the campaign */
+  size_t document_length;
+} faro_trial;
+
+/* Creates the folder, keys, tokens, settings and relays. */
+faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params,
+                              faro_error *error) FARO_WARN_UNUSED;
+/* Ends the roles and wipes the keys. Files stay. */
+void faro_trial_destroy(faro_trial *trial);
+/* Deletes the folder and everything in it. */
+void faro_trial_remove(const char *directory);
+
+/* Starts a role and waits until it is healthy. The first start of the analyzer creates the
+ * campaign. */
+faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) FARO_WARN_UNUSED;
+const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]);
+const char *faro_trial_file(const faro_trial *trial, size_t role, const char *suffix,
+                            char path[static FARO_TRIAL_PATH]);
+/* The URL of the role itself, not of its relay. */
+const char *faro_trial_url(const faro_trial *trial, size_t role, const char *path,
+                           char url[static FARO_URL_MAX + 1]);
+
+#endif

@@ -1,0 +1,86 @@
+/* trial_settings: see the header. Addresses are those of the relays, so that everything that is
+ * sent passes one. */
+#include "trial/trial_settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void add_address(const faro_trial *trial, size_t role, const char *key, faro_text *out) {
+  faro_text_add(out, "%s: http://127.0.0.1:%u\n", key, faro_relay_port(trial->relay[role]));
+}
+
+static void add_file(const faro_trial *trial, size_t role, const char *key, const char *suffix,
+                     faro_text *out) {
+  char path[FARO_TRIAL_PATH];
+  faro_text_add(out, "%s: %s\n", key, faro_trial_file(trial, role, suffix, path));
+}
+
+static faro_status add_shuffler(const faro_trial *trial, size_t role, faro_text *out, faro_error *error) {
+  unsigned char key[FARO_KEY_BYTES];
+  char path[FARO_TRIAL_PATH], hex[2 * FARO_KEY_BYTES + 1];
+  const faro_status status = faro_key_load(faro_trial_file(trial, role, ".sign.public", path),
+                                           FARO_SIGN_PUBLIC, key, sizeof key, error);
+  if (status != FARO_OK) return status;
+  add_address(trial, role, "  - url", out);
+  faro_text_add(out, "    key: %s\n", sodium_bin2hex(hex, sizeof hex, key, sizeof key));
+  return FARO_OK;
+}
+
+static void add_campaign(const faro_trial_params *p, faro_text *out) {
+  faro_text_add(
+      out,
+      "campaign:\n  id: trial\n  dimension: %zu\n  norm: %.17g\n  low: %.17g\n  high: %.17g\n  arms: %zu\n"
+      "  release: %s\n  epsilon: %.17g\n  delta: %.17g\n  horizon: %" PRIu64 "\n  batch: %" PRIu64
+      "\n  honest: %.17g\n  optimism: %.17g\n  level: %s\n",
+      p->dimension, p->norm, p->low, p->high, p->arms, p->release, p->epsilon, p->delta,
+      p->batch * p->batches, p->batch, p->honest, p->optimism, p->contributions ? "user" : "event");
+  if (p->contributions) faro_text_add(out, "  contributions: %" PRIu64 "\n", p->contributions);
+}
+
+static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error *error) {
+  add_address(trial, 0, "url", out);
+  add_file(trial, 0, "database", ".db", out);
+  add_file(trial, 0, "sign", ".sign.secret", out);
+  add_file(trial, 0, "seal", ".seal.secret", out);
+  if (trial->roles == 1) faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
+  add_campaign(&trial->params, out);
+  if (trial->roles > 1) faro_text_add(out, "shufflers:\n");
+  faro_status status = FARO_OK;
+  for (size_t role = 1; role < trial->roles && status == FARO_OK; role++)
+    status = add_shuffler(trial, role, out, error);
+  return status;
+}
+
+static void shuffler(const faro_trial *trial, size_t role, faro_text *out) {
+  char hex[2 * FARO_KEY_BYTES + 1];
+  add_address(trial, 0, "analyzer", out);
+  faro_text_add(out, "analyzer-key: %s\n",
+                sodium_bin2hex(hex, sizeof hex, trial->sign.public_key, FARO_KEY_BYTES));
+  add_file(trial, role, "state", ".db", out);
+  add_file(trial, role, "key", ".sign.secret", out);
+  faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
+}
+
+static faro_status save(const char *path, faro_text *text, faro_error *error) {
+  FILE *file = text->failed ? NULL : fopen(path, "w");
+  const bool written = file && fwrite(text->data, 1, text->length, file) == text->length;
+  const bool closed = file && fclose(file) == 0;
+  return written && closed ? FARO_OK
+                           : faro_fail(error, FARO_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+}
+
+faro_status faro_trial_write_settings(const faro_trial *trial, size_t role, faro_error *error) {
+  faro_text text = FARO_TEXT_INIT;
+  char path[FARO_TRIAL_PATH];
+  faro_text_add(&text, "listen: 127.0.0.1:%u\n", trial->port[role]);
+  faro_status status = role == 0 ? analyzer(trial, &text, error) : FARO_OK;
+  if (role > 0) shuffler(trial, role, &text);
+  if (status == FARO_OK) status = save(faro_trial_file(trial, role, ".yaml", path), &text, error);
+  faro_text_clear(&text);
+  return status;
+}
