@@ -52,6 +52,13 @@ const char *faro_nearest(const char *word, const char *const *names, size_t coun
   return best;
 }
 
+const char *faro_hint(const char *word, const char *const *names, size_t count, char out[static FARO_HINT]) {
+  const char *nearest = faro_nearest(word, names, count);
+  *out = '\0';
+  if (nearest) snprintf(out, FARO_HINT, " (did you mean %s?)", nearest);
+  return out;
+}
+
 const char *faro_path_end(const char *path) {
   enum { SHOWN = 120 };
   const size_t length = strlen(path);
@@ -63,6 +70,16 @@ const char *faro_printable(const char *text, char *out, size_t size) {
   for (; length + 1 < size && text[length]; length++)
     out[length] = (char)(text[length] >= ' ' && text[length] <= '~' ? text[length] : '?');
   out[length] = '\0';
+  return out;
+}
+
+const char *faro_excerpt(const char *text, size_t length, char out[static FARO_EXCERPT]) {
+  enum { MOST = 60 };
+  const bool longer = length > MOST;
+  if (longer) /* never half a character */
+    for (length = MOST; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80;) length--;
+  for (size_t i = 0; i < length; i++) out[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+  snprintf(out + length, FARO_EXCERPT - length, "%s", longer ? "..." : "");
   return out;
 }
 
