@@ -69,6 +69,9 @@ static int take_config(request *r, const char *path) {
   return faro_client_configure(&r->config, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
 }
 
+static const char *const trusts[] = {"local", "shuffle", "concurrent", "joint"};
+static const char *const levels[] = {"event", "user"};
+
 static int take_option(request *r, int option, const char *value) {
   faro_client_config *c = &r->config;
   switch (option) {
@@ -80,8 +83,8 @@ static int take_option(request *r, int option, const char *value) {
   case OPTION_AUTHORITY: return copy("authority", value, c->authority, sizeof c->authority);
   case OPTION_EPSILON: return cli_take_real(&cli_client, "epsilon", value, 1e-4, 1000, &c->epsilon);
   case OPTION_DELTA: return cli_take_real(&cli_client, "delta", value, 0, 0.999, &c->delta);
-  case OPTION_TRUST: return cli_take_choice(&cli_client, "trust", value, faro_client_trusts, 4, &c->trust);
-  case OPTION_LEVEL: return cli_take_choice(&cli_client, "level", value, faro_client_levels, 2, &c->level);
+  case OPTION_TRUST: return cli_take_choice(&cli_client, "trust", value, trusts, 4, &c->trust);
+  case OPTION_LEVEL: return cli_take_choice(&cli_client, "level", value, levels, 2, &c->level);
   case OPTION_HONEST: return cli_take_real(&cli_client, "honest", value, 0, 1, &c->honest);
   case OPTION_INSECURE: c->insecure = true; return EXIT_DONE;
   case OPTION_SEND: r->dry = false; return EXIT_DONE;
@@ -181,7 +184,7 @@ static faro_status open_client(session *s, const unsigned char *key, const unsig
                                          .version = s->state.version,
                                          .epsilon = c->epsilon,
                                          .delta = c->delta,
-                                         .trust = faro_client_trusts[c->trust],
+                                         .trust = faro_client_trusts(c->trust),
                                          .user_level = c->level == 1,
                                          .honest = c->honest,
                                          .insecure = c->insecure};

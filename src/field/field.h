@@ -65,7 +65,7 @@ typedef struct faro_field {
   .offset = offsetof(type, array[0] member), .size = sizeof(((type *)0)->array[0] member),                   \
   .stride = sizeof(((type *)0)->array[0])
 
-/* Defines the words of a choice: FARO_WORDS(levels, "event", "user") makes `levels(1)` "user". */
+/* Defines the words of a choice: FARO_WORDS(levels, "event", "user") makes levels(1) "user". */
 #define FARO_WORDS(name, ...)                                                                                \
   static const char *name(size_t index) {                                                                    \
     static const char *const words[] = {__VA_ARGS__};                                                        \

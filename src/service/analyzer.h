@@ -58,7 +58,9 @@ typedef struct faro_analyzer_settings {
   char id[FARO_ID_MAX + 1];
   uint64_t dimension, arms, horizon, batch, contributions;
   double norm, low, high, epsilon, delta, honest, failure, optimism;
-  size_t release, level, shufflers;
+  size_t release; /* index in faro_campaign_release */
+  faro_level level;
+  size_t shufflers;
   struct {
     char url[FARO_URL_MAX + 1];
     unsigned char key[FARO_KEY_BYTES];

@@ -8,69 +8,47 @@
 
 #include "base/text.h"
 #include "service/analyzer.h"
-#include "service/config.h"
 #include "service/listen.h"
+#include "yaml/yaml.h"
 
-static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
-                                       "local-bits",   "central-tree",    "central-bits",      NULL};
-static const char *const levels[] = {"event", "user", NULL}; /* in the order of faro_level */
+#define X(name, text) text,
+FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+#undef X
 
-#define AT(member) .offset = offsetof(faro_analyzer_settings, member)
-#define TEXT(key, member, space, need, words)                                                                \
-  {                                                                                                          \
-    .name = (key), .type = FARO_CONFIG_TEXT, AT(member), .size = (space), .required = (need),                \
-    .help = (words)                                                                                          \
-  }
-#define REAL(key, member, need, ...)                                                                         \
-  { .name = (key), .type = FARO_CONFIG_REAL, AT(member), .required = (need), __VA_ARGS__ }
-#define COUNT(key, member, need, ...)                                                                        \
-  { .name = (key), .type = FARO_CONFIG_COUNT, AT(member), .required = (need), __VA_ARGS__ }
+#define AT(member) FARO_AT(faro_analyzer_settings, member)
 
-static const faro_config_key keys[] = {
-    FARO_HTTP_KEYS(faro_analyzer_settings, http),
-    TEXT("url", url, FARO_URL_MAX + 1, true, "where clients and shufflers find the analyzer"),
-    TEXT("database", database, FARO_PATH_SIZE, true, "the file of its state"),
-    TEXT("sign", sign, FARO_PATH_SIZE, true, "the file of its secret signing key"),
-    TEXT("seal", seal, FARO_PATH_SIZE, true, "the file of its secret sealing key"),
-    TEXT("tokens", tokens, FARO_PATH_SIZE, false,
-         "hashes of the clients' tokens, where reports come to the analyzer itself"),
-    REAL("constant", constant, false, .help = "every context ends in it: the page can show mean rewards"),
-    TEXT("campaign.id", id, FARO_ID_MAX + 1, true, "its name"),
-    COUNT("campaign.dimension", dimension, true, .least = 1, .most = FARO_WIRE_DIMENSION_MAX),
-    REAL("campaign.norm", norm, false, .least = 0, .most = 1e6, .above = true),
-    REAL("campaign.low", low, false, .help = "of rewards"),
-    REAL("campaign.high", high, false, .help = "of rewards"),
-    COUNT("campaign.arms", arms, true, .least = 1, .most = 1000000),
-    {.name = "campaign.release",
-     .type = FARO_CONFIG_CHOICE,
-     AT(release),
-     .required = true,
-     .words = releases},
-    REAL("campaign.epsilon", epsilon, true, .least = 1e-4, .most = 1000),
-    REAL("campaign.delta", delta, true, .least = 1e-15, .most = 0.999),
-    COUNT("campaign.horizon", horizon, true, .least = 1, .most = 0x1p40),
-    COUNT("campaign.batch", batch, false, .least = 1, .most = 0x1p40),
-    {.name = "campaign.level",
-     .type = FARO_CONFIG_CHOICE,
-     AT(level),
-     .required = true, /* the weaker promise is not signed for good because nobody thought of it */
-     .words = levels,
+static const faro_field fields[] = {
+    FARO_HTTP_FIELDS(faro_analyzer_settings, http),
+    {"url", FARO_FIELD_TEXT, AT(url), .required = true, .help = "the address that clients and shufflers use"},
+    {"database", FARO_FIELD_TEXT, AT(database), .required = true, .help = "the file of its state"},
+    {"sign", FARO_FIELD_TEXT, AT(sign), .required = true, .help = "the file of its secret signing key"},
+    {"seal", FARO_FIELD_TEXT, AT(seal), .required = true, .help = "the file of its secret sealing key"},
+    {"tokens", FARO_FIELD_TEXT, AT(tokens)},
+    {"constant", FARO_FIELD_REAL, AT(constant)},
+    {"campaign.id", FARO_FIELD_TEXT, AT(id), .required = true, .help = "its name"},
+    {"campaign.dimension", FARO_FIELD_COUNT, AT(dimension), .required = true, .least = 1,
+     .most = FARO_WIRE_DIMENSION_MAX},
+    {"campaign.norm", FARO_FIELD_REAL, AT(norm), .most = 1e6, .above = true},
+    {"campaign.low", FARO_FIELD_REAL, AT(low)},
+    {"campaign.high", FARO_FIELD_REAL, AT(high)},
+    {"campaign.arms", FARO_FIELD_COUNT, AT(arms), .required = true, .least = 1, .most = 1000000},
+    {"campaign.release", FARO_FIELD_CHOICE, AT(release), .required = true, .words = faro_campaign_release},
+    {"campaign.epsilon", FARO_FIELD_REAL, AT(epsilon), .required = true, .least = 1e-4, .most = 1000},
+    {"campaign.delta", FARO_FIELD_REAL, AT(delta), .required = true, .least = 1e-15, .most = 0.999},
+    {"campaign.horizon", FARO_FIELD_COUNT, AT(horizon), .required = true, .least = 1, .most = 0x1p40},
+    {"campaign.batch", FARO_FIELD_COUNT, AT(batch), .least = 1, .most = 0x1p40},
+    /* required: the weaker guarantee is not signed for good because nobody thought of it */
+    {"campaign.level", FARO_FIELD_CHOICE, AT(level), .required = true, .words = levels,
      .help = "user (all reports of a client together) or event (each by itself)"},
-    COUNT("campaign.contributions", contributions, false, .least = 1, .most = 0x1p40),
-    REAL("campaign.honest", honest, false, .least = 0, .most = 1, .above = true),
-    REAL("campaign.failure", failure, false, .least = 0, .most = 0.999, .above = true),
-    REAL("campaign.optimism", optimism, false, .least = 0.001, .most = 10),
-    {.name = "shufflers",
-     .type = FARO_CONFIG_LIST,
-     AT(shufflers),
-     .most = FARO_SHUFFLERS_MAX,
-     .size = sizeof((faro_analyzer_settings *)0)->shuffler[0]},
-    TEXT("shufflers[].url", shuffler[0].url, FARO_URL_MAX + 1, true, "where clients find it"),
-    {.name = "shufflers[].key",
-     .type = FARO_CONFIG_KEY,
-     AT(shuffler[0].key),
-     .size = FARO_KEY_BYTES,
-     .required = true},
+    {"campaign.contributions", FARO_FIELD_COUNT, AT(contributions), .least = 1, .most = 0x1p40},
+    {"campaign.honest", FARO_FIELD_REAL, AT(honest), .most = 1, .above = true},
+    {"campaign.failure", FARO_FIELD_REAL, AT(failure), .most = 0.999, .above = true},
+    {"campaign.optimism", FARO_FIELD_REAL, AT(optimism), .least = 0.001, .most = 10},
+    {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
+    {"shufflers[].url", FARO_FIELD_TEXT, FARO_EACH(faro_analyzer_settings, shuffler, .url), .required = true,
+     .help = "the address that clients use"},
+    {"shufflers[].key", FARO_FIELD_OTHER, FARO_EACH(faro_analyzer_settings, shuffler, .key), .required = true,
+     .read = faro_public_key_read, .allowed = FARO_PUBLIC_KEY_ALLOWED},
 };
 
 /* A context that it fills is scaled back, and does not end in it any more. */
@@ -92,7 +70,7 @@ faro_status faro_analyzer_configure(faro_analyzer_settings *settings, const char
                                        .optimism = 0.2};
   snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
   faro_error inner = {0};
-  faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, settings, error);
+  faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, settings, error);
   if (status != FARO_OK) return status;
   status = check_constant(settings, &inner);
   if (status == FARO_OK) status = faro_url_check("url", settings->url, settings->http.insecure, &inner);
@@ -142,7 +120,7 @@ static faro_status try_out(const faro_campaign *campaign, faro_error *error) {
 /* Tokens are for those who collect: shufflers have their own. */
 static faro_status check_tokens(const faro_analyzer_settings *s, const faro_campaign *c, faro_error *error) {
   const bool direct = faro_campaign_form(c) == FARO_WIRE_DIRECT;
-  const char *name = releases[s->release];
+  const char *name = faro_campaign_release(s->release);
   if (direct == (s->tokens[0] != '\0')) return FARO_OK;
   if (direct)
     return faro_fail(error, FARO_INVALID,
@@ -154,7 +132,7 @@ static faro_status check_tokens(const faro_analyzer_settings *s, const faro_camp
 
 static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *made,
                          faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
-  const char *name = releases[s->release];
+  const char *name = faro_campaign_release(s->release);
   char *text = NULL;
   faro_campaign c = {.release = faro_release_kind_find(name),
                      .params = {.epsilon = s->epsilon,
@@ -162,7 +140,7 @@ static faro_status draft(const faro_analyzer_settings *s, const faro_applier_key
                                 .horizon = s->horizon,
                                 .batch = s->batch,
                                 .shufflers = strcmp(name, "concurrent-bits") == 0 ? s->shufflers : 0,
-                                .level = (faro_level)s->level,
+                                .level = s->level,
                                 .contributions = s->contributions,
                                 .honest = s->honest,
                                 .calibration = FARO_CALIBRATION_TIGHT},

@@ -29,8 +29,9 @@ typedef struct faro_client_config {
   size_t trust, level; /* index in the words below */
 } faro_client_config;
 
-extern const char *const faro_client_trusts[]; /* end with NULL */
-extern const char *const faro_client_levels[];
+/* The words of trust and level by their index; NULL past the last one. */
+const char *faro_client_trusts(size_t index);
+const char *faro_client_levels(size_t index);
 
 faro_status faro_client_configure(faro_client_config *config, const char *path,
                                   faro_error *error) FARO_WARN_UNUSED;

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "service/config.h"
 #include "service/document.h"
 #include "service/intake.h"
 #include "service/listen.h"
@@ -20,29 +19,22 @@
 #include "service/process.h"
 #include "service/send.h"
 #include "service/spool.h"
+#include "yaml/yaml.h"
 
 /* Settings. */
 
-#define TEXT(word, field, must, what)                                                                        \
-  {                                                                                                          \
-    .name = (word), .type = FARO_CONFIG_TEXT, .offset = offsetof(faro_shuffler_config, field),               \
-    .size = sizeof((faro_shuffler_config *)0)->field, .required = (must), .help = (what)                     \
-  }
+#define AT(member) FARO_AT(faro_shuffler_config, member)
 
-static const faro_config_key keys[] = {
-    FARO_HTTP_KEYS(faro_shuffler_config, http),
-    TEXT("state", state, true, "the file of its state"),
-    TEXT("key", key, true, "the file of its signing key"),
-    TEXT("tokens", tokens, true, "the file of the hashes of those who may send"),
-    TEXT("campaign", campaign, false, "the file of the campaign"),
-    TEXT("authority", authority, false, "a PEM file of certificates"),
-    TEXT("analyzer", analyzer, true, "the analyzer's URL"),
-    {.name = "analyzer-key",
-     .type = FARO_CONFIG_KEY,
-     .offset = offsetof(faro_shuffler_config, analyzer_key),
-     .size = FARO_KEY_BYTES,
-     .required = true,
-     .help = "the analyzer's public signing key, 64 hexadecimal digits"},
+static const faro_field fields[] = {
+    FARO_HTTP_FIELDS(faro_shuffler_config, http),
+    {"state", FARO_FIELD_TEXT, AT(state), .required = true, .help = "the file of its state"},
+    {"key", FARO_FIELD_TEXT, AT(key), .required = true, .help = "the file of its signing key"},
+    {"tokens", FARO_FIELD_TEXT, AT(tokens), .required = true, .help = "the file of the tokens' hashes"},
+    {"campaign", FARO_FIELD_TEXT, AT(campaign)},
+    {"authority", FARO_FIELD_TEXT, AT(authority)},
+    {"analyzer", FARO_FIELD_TEXT, AT(analyzer), .required = true, .help = "the analyzer's URL"},
+    {"analyzer-key", FARO_FIELD_OTHER, AT(analyzer_key), .required = true, .read = faro_public_key_read,
+     .allowed = FARO_PUBLIC_KEY_ALLOWED},
 };
 
 static faro_status check_files(const faro_shuffler_config *config, faro_error *error) {
@@ -59,7 +51,7 @@ static faro_status check_files(const faro_shuffler_config *config, faro_error *e
 faro_status faro_shuffler_configure(faro_shuffler_config *config, const char *path, faro_error *error) {
   *config = (faro_shuffler_config){0};
   faro_error inner = {0};
-  faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, config, error);
+  faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, config, error);
   if (status != FARO_OK) return status;
   status = faro_http_check(&config->http, &inner);
   if (status == FARO_OK) status = faro_url_check("analyzer", config->analyzer, config->http.insecure, &inner);

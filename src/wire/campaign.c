@@ -30,6 +30,15 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   return faro_release_kind_counts(campaign->release) ? FARO_WIRE_BITS : FARO_WIRE_SEALED;
 }
 
+/* Those whose noise is drawn in integers. */
+const char *faro_campaign_release(size_t index) {
+  for (size_t i = 0; i < faro_release_kinds(); i++) {
+    const faro_release_kind *kind = faro_release_kind_at(i);
+    if (faro_release_kind_exact(kind) && index-- == 0) return faro_release_kind_name(kind);
+  }
+  return NULL;
+}
+
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
   const uint64_t unit = campaign->task[shuffler].size / campaign->params.batch;
   return batch < campaign->batches && batch - batch % unit + unit <= campaign->batches;

@@ -237,7 +237,7 @@ shuffler_refused() {
   cp "$T/analyzer.yaml" "$T/good.yaml"
   sed -i "s/key: [0-9a-f]\{64\}/key: $(printf '0%.0s' {1..64})/" "$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" 'shufflers[].key is a placeholder, or damaged: put the key that `faro keys show` prints'
+  has "$stderr" 'shufflers[0].key must be the 64 hexadecimal digits of a public signing key, as `faro keys show` prints it; not a placeholder (got 0000'
   sed "s/analyzer.sign.secret/analyzer.sign.public/" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "holds a public signing key, and a secret signing one is needed"
@@ -249,7 +249,7 @@ shuffler_refused() {
   has "$stderr" "$T is a folder, and a database is a file"
   sed "/^campaign:/,/^  contributions/d" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" "analyzer.yaml: the section campaign is missing"
+  has "$stderr" "analyzer.yaml:1: campaign.id is missing: its name"
   sed "s/ level: user,//" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "campaign.level is missing"

@@ -1,9 +1,9 @@
 /* targets: see the header. */
-#include "service/config.h"
 #include "targets.h"
 
 #include <faro/faro.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/sum.h"
 #include "sim/journal.h"
+#include "yaml/yaml.h"
 
 int fuzz_experiment(const uint8_t *data, size_t size) {
   faro_error error = {0};
@@ -170,46 +171,38 @@ int fuzz_sum(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Every type of key, in a section and in a list. */
+FARO_WORDS(words, "one", "two")
+
+/* Every type of field, in a section and in a list. */
 int fuzz_settings(const uint8_t *data, size_t size) {
   typedef struct settings {
     char text[8];
     uint64_t count;
-    double real;
+    double real, whole;
     bool flag;
     size_t choice, parts;
     unsigned char key[4];
+    uint32_t node;
     struct part {
       char url[8];
     } part[2];
   } settings;
-  static const char *const words[] = {"one", "two", NULL};
-  static const faro_config_key keys[] = {
-      {.name = "text",
-       .type = FARO_CONFIG_TEXT,
-       .offset = offsetof(settings, text),
-       .size = 8,
-       .required = true},
-      {.name = "count",
-       .type = FARO_CONFIG_COUNT,
-       .offset = offsetof(settings, count),
-       .least = 1,
-       .most = 9},
-      {.name = "in.real", .type = FARO_CONFIG_REAL, .offset = offsetof(settings, real), .above = true},
-      {.name = "in.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
-      {.name = "choice", .type = FARO_CONFIG_CHOICE, .offset = offsetof(settings, choice), .words = words},
-      {.name = "key", .type = FARO_CONFIG_HEX, .offset = offsetof(settings, key), .size = 4},
-      {.name = "parts",
-       .type = FARO_CONFIG_LIST,
-       .offset = offsetof(settings, parts),
-       .size = sizeof(struct part),
-       .most = 2},
-      {.name = "parts[].url", .type = FARO_CONFIG_TEXT, .offset = offsetof(settings, part[0].url), .size = 8},
+  static const faro_field fields[] = {
+      {"text", FARO_FIELD_TEXT, FARO_AT(settings, text), .required = true},
+      {"count", FARO_FIELD_COUNT, FARO_AT(settings, count), .least = 1, .most = 9},
+      {"in.real", FARO_FIELD_REAL, FARO_AT(settings, real), .above = true, .most = INFINITY},
+      {"in.whole", FARO_FIELD_WHOLE, FARO_AT(settings, whole), .least = 1, .most = 9, .zero = "auto"},
+      {"in.flag", FARO_FIELD_FLAG, FARO_AT(settings, flag)},
+      {"choice", FARO_FIELD_CHOICE, FARO_AT(settings, choice), .words = words},
+      {"key", FARO_FIELD_HEX, FARO_AT(settings, key)},
+      {"node", FARO_FIELD_NODE, FARO_AT(settings, node)},
+      {"parts", FARO_FIELD_LIST, FARO_AT(settings, parts), .most = 2},
+      {"parts[].url", FARO_FIELD_TEXT, FARO_EACH(settings, part, .url)},
   };
   settings out = {0};
   faro_error error = {0};
-  const faro_status status = faro_config_parse("settings.yaml", (const char *)data, size, keys,
-                                               sizeof keys / sizeof *keys, &out, &error);
+  const faro_status status = faro_yaml_read("settings.yaml", (const char *)data, size, fields,
+                                            sizeof fields / sizeof *fields, &out, &error);
   if (status == FARO_OK && (out.count > 9 || out.choice > 1 || out.parts > 2 || !(out.real >= 0))) abort();
   if (status != FARO_OK && *error.message == '\0') abort();
   return 0;

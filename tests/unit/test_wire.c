@@ -640,6 +640,30 @@ static void test_hashes__any_order_is_taken_and_each_counts_once(void **state) {
   (void)unlink(in_folder("u"));
 }
 
+/* What was left as a placeholder is nobody's key. */
+static void test_keys__public_keys_are_points_of_the_curve(void **state) {
+  (void)state;
+  static const struct {
+    const char *digits;
+    bool good;
+  } cases[] = {
+      {"5866666666666666666666666666666666666666666666666666666666666666", true}, /* the base point */
+      {"5866666666666666666666666666666666666666666666666666666666666G66", false},
+      {"0000000000000000000000000000000000000000000000000000000000000000", false},
+      {"0100000000000000000000000000000000000000000000000000000000000000", false}, /* of order 1 */
+      {"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", false}, /* 2 */
+      {"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a", false}, /* 8 */
+      {"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", false},
+      {"58666666", false},
+      {"", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned char key[FARO_KEY_BYTES] = {7};
+    assert_int_equal(faro_public_key_read(cases[i].digits, key), cases[i].good);
+    assert_int_equal(key[0], cases[i].good ? 0x58 : 7);
+  }
+}
+
 static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   (void)state;
   if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) skip();
@@ -702,6 +726,7 @@ int main(void) {
       cmocka_unit_test(test_keys__one_kind_is_not_taken_for_another),
       cmocka_unit_test(test_hashes__any_order_is_taken_and_each_counts_once),
       cmocka_unit_test(test_tokens__hashes_are_theirs_and_sorted),
+      cmocka_unit_test(test_keys__public_keys_are_points_of_the_curve),
       cmocka_unit_test(test_json__numbers_have_a_point_in_any_locale),
       cmocka_unit_test(test_wire__out_of_memory_is_said_and_nothing_leaks),
   };
