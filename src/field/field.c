@@ -215,20 +215,14 @@ const char *faro_node_shown(const faro_node *node, char out[static FARO_GOT]) {
   return out;
 }
 
-static const char *end_of_range(double value, char out[static FARO_NUMBER_SIZE]) {
-  if (value >= 0x1p64) snprintf(out, FARO_NUMBER_SIZE, "2^64 - 1"); /* counts only */
-  else faro_number(value, out);
-  return out;
-}
-
 static void describe_number(const faro_field *field, char out[static FARO_ALLOWED]) {
   const bool count = field->type == FARO_FIELD_COUNT;
   const char *kind = field->type == FARO_FIELD_REAL ? "a number" : "a whole number";
   char low[FARO_NUMBER_SIZE];
-  char high[FARO_NUMBER_SIZE];
+  char high[FARO_NUMBER_SIZE] = "2^64 - 1";
   char range[3 * FARO_NUMBER_SIZE] = "";
   faro_number(field->least, low);
-  if (isfinite(field->most)) end_of_range(count ? most_count(field) : field->most, high);
+  if (!count || field->most < 0x1p64) faro_number(count ? most_count(field) : field->most, high);
   const bool any = !count && !has_range(field);
   if (!any && isinf(field->most))
     snprintf(range, sizeof range, field->above ? " above %s" : " of at least %s", low);

@@ -6,23 +6,24 @@
  *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k, "level": "user",
  *                 "contributions": M0, "honest": h},
  *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0, "by": "..."},
- *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],          of each shuffler, or one for the analyzer
+ *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],          one per shuffler, or one for the analyzer
  *    "analyzer": {"url": "...", "seal": "<hex>"},
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...]}
  *
- * Whoever reads it makes the release from the parameters, and so has the claim from its own accountant. The encoding
- * follows too; it is stated, so that a reader whose arithmetic comes out elsewhere finds out at once. */
+ * Every reader makes the release from the parameters, and so has the claim from its own accountant.
+ * The encoding follows from them too; it is stated, so that a reader whose arithmetic comes out
+ * differently finds out at once. */
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "base/abort.h"
+#include "field/reader.h"
 #include "wire/document.h"
 
 static const char word[] = "faro-campaign-1";
 
 enum { ARMS_MAX = 1000000 };
-static const double BOUND_MAX = 1e6; /* of norms and rewards */
+#define BOUND_MAX 1e6 /* of norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   const faro_trust trust = faro_release_kind_trust(campaign->release);
@@ -285,7 +286,7 @@ static void add_claim(faro_text *json, const faro_claim *claim) {
   add_word(json, ",\"by\":", claim->by);
 }
 
-/* Where reports go: to so many, the analyzer itself being one. */
+/* The number of places that reports go to: the shufflers, or the analyzer itself. */
 static size_t targets(const faro_campaign *c) { return c->shufflers > 0 ? c->shufflers : 1; }
 
 static void add_encoding(faro_text *json, const faro_campaign *c) {
@@ -344,180 +345,76 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 
 /* Reading. */
 
-enum { KINDS_MAX = 64 };
+/* A campaign as the document states it; faro_campaign_open compares. */
+typedef struct statement {
+  faro_campaign c;
+  size_t learner, release; /* indices of their words */
+  size_t encoders;
+} statement;
 
-/* One of those that can be deployed. */
-static faro_status read_kind(const faro_json *json, uint32_t object, const faro_release_kind **kind,
-                             faro_error *error) {
-  const char *words[KINDS_MAX];
-  size_t count = 0;
-  size_t index = 0;
-  FARO_INVARIANT(faro_release_kinds() <= KINDS_MAX);
-  for (size_t i = 0; i < faro_release_kinds(); i++)
-    if (faro_release_kind_exact(faro_release_kind_at(i)))
-      words[count++] = faro_release_kind_name(faro_release_kind_at(i));
-  const faro_status status = faro_json_choice(json, object, "kind", words, count, &index, error);
-  *kind = faro_release_kind_find(words[index]);
-  return status;
-}
-
-static faro_status read_level(const faro_json *json, uint32_t object, faro_level *level, faro_error *error) {
-  static const char *const words[] = {
-#define X(name, text) text,
-      FARO_LEVEL_LIST(X)
+#define X(name, text, ...) text,
+FARO_WORDS(trusts, FARO_TRUST_LIST(X))
+FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+FARO_WORDS(learners, "linucb")
 #undef X
-  };
-  size_t index = 0;
-  const faro_status status =
-      faro_json_choice(json, object, "level", words, sizeof words / sizeof *words, &index, error);
-  *level = (faro_level)index;
-  return status;
-}
 
-static faro_status read_trust(const faro_json *json, uint32_t object, faro_trust *trust, faro_error *error) {
-  static const char *const words[] = {
-#define X(name, text, view) text,
-      FARO_TRUST_LIST(X)
-#undef X
-  };
-  size_t index = 0;
-  const faro_status status =
-      faro_json_choice(json, object, "trust", words, sizeof words / sizeof *words, &index, error);
-  *trust = (faro_trust)index;
-  return status;
-}
+#define AT(member) FARO_AT(statement, c.member)
+#define EACH(array, member) FARO_EACH(statement, c.array, member)
 
-static faro_status read_learner(const faro_json *json, faro_campaign *c, uint64_t *dimension,
-                                faro_error *error) {
-  static const char *const keys[] = {"kind", "dimension", "arms", "failure", "optimism"};
-  static const char *const kinds[] = {"linucb"};
-  uint32_t in = 0;
-  size_t kind = 0;
-  faro_status status = faro_json_inside(json, 0, "learner", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_choice(json, in, "kind", kinds, 1, &kind, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "dimension", 1, FARO_WIRE_DIMENSION_MAX, dimension, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "arms", 1, ARMS_MAX, &c->arms, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "failure", 0, 1, &c->failure, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "optimism", 0, 1000, &c->optimism, error);
-  return status;
-}
+static const faro_field fields[] = {
+    {"id", FARO_FIELD_TEXT, AT(id)},
+    {"nonce", FARO_FIELD_HEX, AT(nonce)},
+    {"learner.kind", FARO_FIELD_CHOICE, FARO_AT(statement, learner), .words = learners},
+    {"learner.dimension", FARO_FIELD_COUNT, AT(contribution.dimension), .least = 1,
+     .most = FARO_WIRE_DIMENSION_MAX},
+    {"learner.arms", FARO_FIELD_COUNT, AT(arms), .least = 1, .most = ARMS_MAX},
+    {"learner.failure", FARO_FIELD_REAL, AT(failure), .most = 1},
+    {"learner.optimism", FARO_FIELD_REAL, AT(optimism), .most = 1000},
+    {"bounds.norm", FARO_FIELD_REAL, AT(contribution.norm), .least = 1 / BOUND_MAX, .most = BOUND_MAX},
+    {"bounds.centre", FARO_FIELD_REAL, AT(centre), .least = -BOUND_MAX, .most = BOUND_MAX},
+    {"bounds.low", FARO_FIELD_REAL, AT(contribution.low), .least = -BOUND_MAX, .most = BOUND_MAX},
+    {"bounds.high", FARO_FIELD_REAL, AT(contribution.high), .least = -BOUND_MAX, .most = BOUND_MAX},
+    {"release.kind", FARO_FIELD_CHOICE, FARO_AT(statement, release), .words = faro_campaign_release},
+    {"release.epsilon", FARO_FIELD_REAL, AT(params.epsilon), .least = 1e-4, .most = 1000},
+    {"release.delta", FARO_FIELD_REAL, AT(params.delta), .least = 1e-15, .most = 0.999},
+    {"release.horizon", FARO_FIELD_COUNT, AT(params.horizon), .least = 1, .most = 0x1p40},
+    {"release.batch", FARO_FIELD_COUNT, AT(params.batch), .least = 1, .most = 0x1p40},
+    {"release.shufflers", FARO_FIELD_COUNT, AT(params.shufflers), .most = FARO_SHUFFLERS_MAX},
+    {"release.level", FARO_FIELD_CHOICE, AT(params.level), .words = levels},
+    {"release.contributions", FARO_FIELD_COUNT, AT(params.contributions), .least = 1, .most = 0x1p40},
+    {"release.honest", FARO_FIELD_REAL, AT(params.honest), .least = 1e-6, .most = 1},
+    {"claim.epsilon", FARO_FIELD_REAL, AT(claim.epsilon), .most = 1000},
+    {"claim.delta", FARO_FIELD_REAL, AT(claim.delta), .most = 1},
+    {"claim.trust", FARO_FIELD_CHOICE, AT(claim.trust), .words = trusts},
+    {"claim.level", FARO_FIELD_CHOICE, AT(claim.level), .words = levels},
+    {"claim.contributions", FARO_FIELD_COUNT, AT(claim.contributions), .least = 1, .most = 0x1p40},
+    {"claim.by", FARO_FIELD_TEXT, AT(claim.by)},
+    {"encoding", FARO_FIELD_LIST, FARO_AT(statement, encoders), .most = FARO_SHUFFLERS_MAX},
+    {"encoding[].size", FARO_FIELD_COUNT, EACH(task, .size), .least = 1, .most = 0x1p40},
+    {"encoding[].grid", FARO_FIELD_COUNT, EACH(task, .grid), .most = 0x1p30},
+    {"encoding[].bits", FARO_FIELD_COUNT, EACH(task, .bits), .most = 0x1p53},
+    {"encoding[].most", FARO_FIELD_COUNT, EACH(most, ), .least = 1, .most = 0x1p53},
+    {"analyzer.url", FARO_FIELD_TEXT, AT(analyzer)},
+    {"analyzer.seal", FARO_FIELD_HEX, AT(seal)},
+    {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
+    {"shufflers[].url", FARO_FIELD_TEXT, EACH(shuffler, )},
+    {"shufflers[].key", FARO_FIELD_HEX, EACH(shuffler_key, )},
+};
 
-static faro_status read_bounds(const faro_json *json, faro_campaign *c, uint64_t dimension,
-                               faro_error *error) {
-  static const char *const keys[] = {"norm", "centre", "low", "high"};
-  uint32_t in = 0;
-  double norm = 0;
-  double low = 0;
-  double high = 0;
-  faro_status status = faro_json_inside(json, 0, "bounds", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "norm", 1 / BOUND_MAX, BOUND_MAX, &norm, error);
-  if (status == FARO_OK)
-    status = faro_json_real(json, in, "centre", -BOUND_MAX, BOUND_MAX, &c->centre, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "low", -BOUND_MAX, BOUND_MAX, &low, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "high", -BOUND_MAX, BOUND_MAX, &high, error);
-  if (status == FARO_OK)
-    status = faro_contribution_init(&c->contribution, (size_t)dimension, norm, low, high, error);
-  return status;
-}
-
-static faro_status read_release(const faro_json *json, faro_campaign *c, faro_error *error) {
-  static const char *const keys[] = {"kind",      "epsilon", "delta",         "horizon", "batch",
-                                     "shufflers", "level",   "contributions", "honest"};
-  uint32_t in = 0;
-  faro_release_params p = {.calibration = FARO_CALIBRATION_TIGHT};
-  faro_status status = faro_json_inside(json, 0, "release", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = read_kind(json, in, &c->release, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "epsilon", 1e-4, 1000, &p.epsilon, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "delta", 1e-15, 0.999, &p.delta, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "horizon", 1, UINT64_C(1) << 40, &p.horizon, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "batch", 1, UINT64_C(1) << 40, &p.batch, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "shufflers", 0, FARO_SHUFFLERS_MAX, &p.shufflers, error);
-  if (status == FARO_OK) status = read_level(json, in, &p.level, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "contributions", 1, UINT64_C(1) << 40, &p.contributions, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "honest", 1e-6, 1, &p.honest, error);
-  c->params = p;
-  return status;
-}
-
-static faro_status read_claim(const faro_json *json, faro_claim *claim, faro_error *error) {
-  static const char *const keys[] = {"epsilon", "delta", "trust", "level", "contributions", "by"};
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "claim", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "epsilon", 0, 1000, &claim->epsilon, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "delta", 0, 1, &claim->delta, error);
-  if (status == FARO_OK) status = read_trust(json, in, &claim->trust, error);
-  if (status == FARO_OK) status = read_level(json, in, &claim->level, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "contributions", 1, UINT64_C(1) << 40, &claim->contributions, error);
-  if (status == FARO_OK) status = faro_json_text(json, in, "by", claim->by, sizeof claim->by, error);
-  return status;
-}
-
-static faro_status read_shuffler(const faro_json *json, uint32_t in, faro_campaign *c, size_t index,
-                                 faro_error *error) {
-  static const char *const keys[] = {"url", "key"};
-  faro_status status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK)
-    status = faro_json_text(json, in, "url", c->shuffler[index], sizeof c->shuffler[index], error);
-  if (status == FARO_OK)
-    status = faro_json_bytes(json, in, "key", c->shuffler_key[index], FARO_KEY_BYTES, error);
-  return status;
-}
-
-static faro_status read_parties(const faro_json *json, faro_campaign *c, faro_error *error) {
-  static const char *const keys[] = {"url", "seal"};
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "analyzer", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_text(json, in, "url", c->analyzer, sizeof c->analyzer, error);
-  if (status == FARO_OK) status = faro_json_bytes(json, in, "seal", c->seal, FARO_KEY_BYTES, error);
-  if (status == FARO_OK) status = faro_json_inside(json, 0, "shufflers", FARO_JSON_ARRAY, &in, error);
-  if (status != FARO_OK) return status;
-  c->shufflers = json->node[in].count;
-  if (c->shufflers > FARO_SHUFFLERS_MAX)
-    return faro_fail(error, FARO_INVALID, "shufflers must be at most %d (got %zu)", FARO_SHUFFLERS_MAX,
-                     c->shufflers);
-  uint32_t child = in + 1;
-  for (size_t i = 0; status == FARO_OK && i < c->shufflers; i++, child = json->node[child].next)
-    status = read_shuffler(json, child, c, i, error);
-  return status;
-}
-
-static faro_status read_encoder(const faro_json *json, uint32_t in, faro_campaign *c, size_t index,
-                                faro_error *error) {
-  static const char *const keys[] = {"size", "grid", "bits", "most"};
-  uint64_t most = 0;
-  faro_shuffler_task *task = &c->task[index];
-  faro_status status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "size", 1, UINT64_C(1) << 40, &task->size, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "grid", 0, UINT64_C(1) << 30, &task->grid, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "bits", 0, FARO_JSON_COUNT_MAX, &task->bits, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "most", 1, FARO_JSON_COUNT_MAX, &most, error);
-  c->most[index] = (int64_t)most;
-  return status;
-}
-
-/* As stated; faro_campaign_open compares. */
-static faro_status read_encoding(const faro_json *json, faro_campaign *c, faro_error *error) {
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "encoding", FARO_JSON_ARRAY, &in, error);
-  if (status != FARO_OK) return status;
-  if (json->node[in].count != targets(c))
-    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %u)", targets(c),
-                     json->node[in].count);
-  uint32_t child = in + 1;
-  for (size_t i = 0; status == FARO_OK && i < targets(c); i++, child = json->node[child].next)
-    status = read_encoder(json, child, c, i, error);
-  return status;
+static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
+  statement s = {.c = *campaign};
+  faro_reader r = {.tree = tree, .all = true, .error = error};
+  faro_read_fields(&r, 0, NULL, fields, sizeof fields / sizeof *fields, &s);
+  if (faro_reader_end(&r) != FARO_OK) return r.status;
+  if (s.encoders != targets(&s.c))
+    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %zu)", targets(&s.c),
+                     s.encoders);
+  const faro_contribution bound = s.c.contribution;
+  s.c.release = faro_release_kind_find(faro_campaign_release(s.release));
+  s.c.params.calibration = FARO_CALIBRATION_TIGHT;
+  *campaign = s.c;
+  return faro_contribution_init(&campaign->contribution, bound.dimension, bound.norm, bound.low, bound.high,
+                                error);
 }
 
 static faro_status compare_encoding(const faro_campaign *own, const faro_campaign *stated,
@@ -533,22 +430,6 @@ static faro_status compare_encoding(const faro_campaign *own, const faro_campaig
                        (unsigned long long)stated->task[i].size, (unsigned long long)stated->task[i].grid,
                        (unsigned long long)stated->task[i].bits, (long long)stated->most[i]);
   return FARO_OK;
-}
-
-static faro_status read_campaign(const faro_json *json, faro_campaign *c, faro_error *error) {
-  static const char *const keys[] = {"id",    "nonce",    "learner",  "bounds",   "release",
-                                     "claim", "encoding", "analyzer", "shufflers"};
-  uint64_t dimension = 0;
-  faro_status status = faro_json_expect(json, 0, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_text(json, 0, "id", c->id, sizeof c->id, error);
-  if (status == FARO_OK) status = faro_json_bytes(json, 0, "nonce", c->nonce, FARO_NONCE_BYTES, error);
-  if (status == FARO_OK) status = read_learner(json, c, &dimension, error);
-  if (status == FARO_OK) status = read_bounds(json, c, dimension, error);
-  if (status == FARO_OK) status = read_release(json, c, error);
-  if (status == FARO_OK) status = read_claim(json, &c->claim, error);
-  if (status == FARO_OK) status = read_parties(json, c, error);
-  if (status == FARO_OK) status = read_encoding(json, c, error);
-  return status;
 }
 
 /* Epsilon and delta may be stated larger than they are. To whom and for what they are promised may not be put otherwise:
@@ -568,12 +449,12 @@ static faro_status compare_claims(const faro_claim *own, const faro_claim *state
 
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
-  faro_json json = {0};
+  faro_tree tree = {0};
   faro_campaign made = {0};
   faro_claim own = {0};
-  faro_status status = faro_document_open(word, text, length, signer, made.digest, &json, error);
-  if (status == FARO_OK) status = read_campaign(&json, &made, error);
-  faro_json_release(&json);
+  faro_status status = faro_document_open(word, text, length, signer, made.digest, &tree, error);
+  if (status == FARO_OK) status = read_campaign(&tree, &made, error);
+  faro_tree_clear(&tree);
   const faro_campaign stated = made;
   if (status == FARO_OK) status = account(&made, &own, error);
   if (status == FARO_OK) status = compare_claims(&own, &made.claim, error);

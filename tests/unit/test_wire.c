@@ -196,6 +196,38 @@ static void test_campaign__batches_must_fit(void **state) {
   free(text);
 }
 
+/* Errors of a document name the key's whole path. */
+static void test_campaign__an_encoder_for_each_target(void **state) {
+  (void)state;
+  faro_campaign c = campaign_of("shuffle-bits", 2, 1);
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  const char *json = strchr(text, '\n') + 1;
+  const char *encoder = strstr(json, "\"encoding\":[") + 12;
+  const char *end = strchr(encoder, ']');
+  static const struct {
+    const char *more, *message;
+  } cases[] = {{"", "encoding must have 1 entries (got 2)"},
+               {",", "encoding[1] must be an object (got null)"},
+               {",\"extra\":1}", "unknown key \"extra\" in encoding[1]; allowed: size, grid, bits, most"}};
+  for (size_t i = 0; i < 3; i++) {
+    faro_text changed = FARO_TEXT_INIT;
+    faro_error e = {0};
+    char *document = NULL;
+    size_t size = 0;
+    faro_text_add(&changed, "%.*s,", (int)(end - json), json);
+    if (i == 1) faro_text_add(&changed, "null");
+    else faro_text_add(&changed, "%.*s%s", (int)(end - encoder) - (i == 2), encoder, cases[i].more);
+    faro_text_add(&changed, "%.*s", (int)(text + length - end), end);
+    assert_ok(faro_document_sign("faro-campaign-1", &changed, &analyzer, NULL, &document, &size, error));
+    assert_int_equal(faro_campaign_open(&c, document, size, analyzer.public_key, &e), FARO_INVALID);
+    assert_string_equal(e.message, cases[i].message);
+    free(document);
+  }
+  free(text);
+}
+
 static void test_campaign__placeholders_are_no_keys(void **state) {
   (void)state;
   for (int i = 0; i < 3; i++) {
@@ -672,11 +704,11 @@ static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   setlocale(LC_NUMERIC, "C");
   assert_string_equal(text.data, "0.30000000000000004");
   setlocale(LC_NUMERIC, "de_DE.UTF-8");
-  faro_json json = {0};
-  assert_ok(faro_json_parse(&json, "3.0000000000000004e-1", 21, 100, error));
+  faro_tree tree = {0};
+  assert_ok(faro_json_parse(&tree, "3.0000000000000004e-1", 21, 100, error));
   setlocale(LC_NUMERIC, "C");
-  assert_true(json.node[0].number == 0.1 + 0.2);
-  faro_json_release(&json);
+  assert_true(tree.node[0].number == 0.1 + 0.2);
+  faro_tree_clear(&tree);
   faro_text_release(&text);
 }
 
@@ -709,6 +741,7 @@ int main(void) {
       cmocka_unit_test(test_campaign__shufflers_are_active_when_the_release_says_so),
       cmocka_unit_test(test_campaign__weaker_claims_are_not_stated),
       cmocka_unit_test(test_campaign__batches_must_fit),
+      cmocka_unit_test(test_campaign__an_encoder_for_each_target),
       cmocka_unit_test(test_campaign__placeholders_are_no_keys),
       cmocka_unit_test(test_campaign__reports_must_be_possible_to_make),
       cmocka_unit_test(test_url__plain_http_must_stay_on_this_machine),
