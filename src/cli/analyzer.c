@@ -8,10 +8,17 @@
 #include "service/log.h"
 #include "service/process.h"
 
-enum { OPTION_CONFIG, OPTION_CHECK, OPTION_COUNT };
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_CONFIG] = {"config", true},
-    [OPTION_CHECK] = {"check-config", false},
+typedef struct request {
+  const char *config;
+  bool check;
+} request;
+
+static const faro_field options[] = {
+    {"config", FARO_FIELD_WORD, FARO_AT(request, config), .required = true, .value = "FILE",
+     .help = "settings, in YAML: addresses, keys, database, the campaign; faro-analyzer(1) has all of them"},
+    {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check),
+     .help = "read what a start would read (settings, keys, certificate, tokens, database), account for the "
+             "campaign's privacy, print its guarantee, its noise and the size of a report, and end"},
 };
 
 static unsigned long long whole(uint64_t number) { return (unsigned long long)number; }
@@ -91,42 +98,27 @@ static int serve(const faro_analyzer_settings *settings) {
   return EXIT_DONE;
 }
 
-static int run_analyzer(int argc, char **argv) {
-  const char *path = NULL;
-  const char *value = NULL;
-  bool check_only = false;
-  int place = 0;
-  for (int option = 0;
-       (option = cli_next(&cli_analyzer, options, OPTION_COUNT, argc, argv, &place, &value)) != CLI_END;) {
-    if (option == CLI_HELP) return EXIT_DONE;
-    if (option == CLI_BAD) return EXIT_USAGE;
-    if (option == CLI_WORD) return cli_usage(&cli_analyzer, "no word is expected here (got %s)", value);
-    if (option == OPTION_CONFIG) path = value;
-    else check_only = true;
-  }
-  if (!path) return cli_usage(&cli_analyzer, "--config is needed");
+static int run(int argc, char **argv) {
+  request r = {0};
+  int words = 0;
+  const int status = cli_read(&cli_analyzer, &r, argc, argv, &words);
+  if (status != CLI_GO) return status;
   faro_error error = {0};
   faro_analyzer_settings settings;
-  if (faro_analyzer_configure(&settings, path, &error) != FARO_OK) return cli_fail(&error);
-  return check_only ? check(&settings, path) : serve(&settings);
+  if (faro_analyzer_configure(&settings, r.config, &error) != FARO_OK) return cli_fail(&error);
+  return r.check ? check(&settings, r.config) : serve(&settings);
 }
 
 const cli_command cli_analyzer = {
     .name = "analyzer",
     .usage = "analyzer --config FILE [--check-config]",
     .summary = "collect batches from shufflers, learn, and publish policies",
-    .run = run_analyzer,
+    .run = run,
+    .options = options,
+    .count = sizeof options / sizeof *options,
     .help =
-        "  --config FILE    settings, in YAML: addresses, keys, database, the campaign; all of them are in\n"
-        "                   faro-analyzer(1)\n"
-        "  --check-config   read what a start would read (settings, keys, certificate, tokens, database), "
-        "account for\n"
-        "                   the campaign's privacy, say what it claims, how large its noise is and what a "
-        "report "
-        "costs, and end\n"
-        "\n"
         "The first start makes and signs the campaign and keeps it in the database; later starts must ask "
-        "for the same.\n"
-        "A campaign whose claim is not proven is refused. Logs are JSON lines on stderr; SIGTERM ends it "
-        "gracefully.\n",
+        "for\n"
+        "the same. A campaign whose claim is not proven is refused. Logs are JSON lines on stderr; SIGTERM\n"
+        "ends it gracefully.\n",
 };

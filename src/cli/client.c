@@ -22,105 +22,76 @@
 #include "service/listen.h"
 #include "service/process.h"
 
-enum {
-  OPTION_CONFIG,
-  OPTION_ANALYZER,
-  OPTION_KEY,
-  OPTION_TOKEN,
-  OPTION_STATE,
-  OPTION_AUTHORITY,
-  OPTION_EPSILON,
-  OPTION_DELTA,
-  OPTION_TRUST,
-  OPTION_LEVEL,
-  OPTION_HONEST,
-  OPTION_INSECURE,
-  OPTION_SEND,
-  OPTION_DRY_RUN,
-  OPTION_SHOW,
-  OPTION_CHECK,
-  OPTION_COUNT
-};
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_CONFIG] = {"config", true},   [OPTION_ANALYZER] = {"analyzer", true},
-    [OPTION_KEY] = {"key", true},         [OPTION_TOKEN] = {"token", true},
-    [OPTION_STATE] = {"state", true},     [OPTION_AUTHORITY] = {"authority", true},
-    [OPTION_EPSILON] = {"epsilon", true}, [OPTION_DELTA] = {"delta", true},
-    [OPTION_TRUST] = {"trust", true},     [OPTION_LEVEL] = {"level", true},
-    [OPTION_HONEST] = {"honest", true},   [OPTION_INSECURE] = {"insecure", false},
-    [OPTION_SEND] = {"send", false},      [OPTION_DRY_RUN] = {"dry-run", false},
-    [OPTION_SHOW] = {"show", false},      [OPTION_CHECK] = {"check-config", false},
-};
-
 typedef struct request {
   faro_client_config config;
-  bool dry, show, check;
+  const char *file; /* of the config */
+  bool send, dry, show, check;
 } request;
 
-static int copy(const char *name, const char *value, char *to, size_t size) {
-  if (strlen(value) >= size)
-    return cli_usage(&cli_client, "--%s must be shorter (got %.40s...)", name, value);
-  snprintf(to, size, "%s", value);
-  return EXIT_DONE;
-}
+#define CONFIG(member) FARO_AT(request, config.member)
 
-static int take_config(request *r, const char *path) {
-  faro_error error = {0};
-  return faro_client_configure(&r->config, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
-}
+static const faro_field options[] = {
+    {"config", FARO_FIELD_WORD, FARO_AT(request, file), .value = "FILE",
+     .help = "settings, in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, level, "
+             "honest, insecure; options replace them; faro-client(1) says more"},
+    {"analyzer", FARO_FIELD_TEXT, CONFIG(analyzer), .value = "URL",
+     .help = "where campaign and policies come from"},
+    {"key", FARO_FIELD_TEXT, CONFIG(key_file), .value = "FILE",
+     .help = "the analyzer's public signing key, made by `faro keys sign`"},
+    {"token", FARO_FIELD_TEXT, CONFIG(token), .value = "FILE", .help = "one token of `faro keys tokens`"},
+    {"state", FARO_FIELD_TEXT, CONFIG(state), .value = "FILE",
+     .help = "keeps campaign, sequence number and policy version: what a client has spent. Required to send; "
+             "one run at a time"},
+    {"authority", FARO_FIELD_TEXT, CONFIG(authority), .value = "FILE",
+     .help = "certificates to trust, for TLS; the system's by default"},
+    {"epsilon", FARO_FIELD_REAL, CONFIG(epsilon), .least = 1e-4, .most = 1000, .value = "E",
+     .help = "the largest epsilon to accept in a campaign; 1 by default"},
+    {"delta", FARO_FIELD_REAL, CONFIG(delta), .most = 0.999, .value = "D",
+     .help = "the largest delta to accept; 1e-6 by default"},
+    {"trust", FARO_FIELD_CHOICE, CONFIG(trust), .words = faro_client_trusts, .value = "T",
+     .help = "the weakest trust model to accept: local, shuffle (the default), concurrent or joint"},
+    {"level", FARO_FIELD_CHOICE, CONFIG(level), .words = faro_client_levels, .value = "L",
+     .help = "user (the default), or event to accept guarantees for single reports too"},
+    {"honest", FARO_FIELD_REAL, CONFIG(honest), .most = 1, .value = "H",
+     .help = "the largest share of a batch that its noise may count on; 0, the default: any"},
+    {"insecure", FARO_FIELD_FLAG, CONFIG(insecure),
+     .help = "allow plain http:// beyond this machine: anyone who listens can read the token"},
+    {"send", FARO_FIELD_FLAG, FARO_AT(request, send), .help = "send the reports: the default"},
+    {"dry-run", FARO_FIELD_FLAG, FARO_AT(request, dry), .help = "choose and encode, but send nothing"},
+    {"show", FARO_FIELD_FLAG, FARO_AT(request, show), .help = "print what the campaign promises, and end"},
+    {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check),
+     .help = "say whether the settings are good, and end"},
+};
 
-static const char *const trusts[] = {"local", "shuffle", "concurrent", "joint"};
-static const char *const levels[] = {"event", "user"};
-
-static int take_option(request *r, int option, const char *value) {
-  faro_client_config *c = &r->config;
-  switch (option) {
-  case OPTION_CONFIG: return take_config(r, value);
-  case OPTION_ANALYZER: return copy("analyzer", value, c->analyzer, sizeof c->analyzer);
-  case OPTION_KEY: return copy("key", value, c->key_file, sizeof c->key_file);
-  case OPTION_TOKEN: return copy("token", value, c->token, sizeof c->token);
-  case OPTION_STATE: return copy("state", value, c->state, sizeof c->state);
-  case OPTION_AUTHORITY: return copy("authority", value, c->authority, sizeof c->authority);
-  case OPTION_EPSILON: return cli_take_real(&cli_client, "epsilon", value, 1e-4, 1000, &c->epsilon);
-  case OPTION_DELTA: return cli_take_real(&cli_client, "delta", value, 0, 0.999, &c->delta);
-  case OPTION_TRUST: return cli_take_choice(&cli_client, "trust", value, trusts, 4, &c->trust);
-  case OPTION_LEVEL: return cli_take_choice(&cli_client, "level", value, levels, 2, &c->level);
-  case OPTION_HONEST: return cli_take_real(&cli_client, "honest", value, 0, 1, &c->honest);
-  case OPTION_INSECURE: c->insecure = true; return EXIT_DONE;
-  case OPTION_SEND: r->dry = false; return EXIT_DONE;
-  case OPTION_DRY_RUN: r->dry = true; return EXIT_DONE;
-  case OPTION_SHOW: r->show = true; return EXIT_DONE;
-  default: r->check = true; return EXIT_DONE;
-  }
-}
-
-/* What is asked for must be there. A client that forgets its sequence number forgets what it has spent. */
+/* A client that forgets its sequence number forgets what it has spent. */
 static int check(const request *r) {
   const faro_client_config *c = &r->config;
-  if (!*c->analyzer) return cli_usage(&cli_client, "where is the analyzer: --analyzer URL or --config FILE?");
+  if (r->send && r->dry) return cli_usage(&cli_client, "--send and --dry-run exclude each other");
+  if (!*c->analyzer)
+    return cli_usage(&cli_client, "--analyzer URL is required (or --config FILE, with the key analyzer)");
   if (!c->key_set && !*c->key_file)
-    return cli_usage(&cli_client, "whom to believe: --key FILE, the analyzer's public key?");
-  if (!*c->token && !r->show) return cli_usage(&cli_client, "who is this: --token FILE?");
+    return cli_usage(&cli_client, "--key FILE is required (the analyzer's public key)");
+  if (!*c->token && !r->show) return cli_usage(&cli_client, "--token FILE is required (the client's token)");
   if (!*c->state && !r->show && !r->dry)
-    return cli_usage(&cli_client, "where to keep what was reported: --state FILE (or --dry-run, or --show)?");
+    return cli_usage(&cli_client, "--state FILE is required to send (it keeps what was reported); or give "
+                                  "--dry-run or --show");
   faro_error error = {0};
-  return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? EXIT_DONE
-                                                                                 : cli_fail(&error);
+  return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? CLI_GO : cli_fail(&error);
 }
 
-static int parse(request *r, int argc, char **argv) {
-  int place = 0;
-  const char *value = NULL;
-  for (;;) {
-    const int which = cli_next(&cli_client, options, OPTION_COUNT, argc, argv, &place, &value);
-    if (which == CLI_END) break;
-    if (which == CLI_HELP) return CLI_HELP;
-    if (which == CLI_BAD) return EXIT_USAGE;
-    if (which == CLI_WORD) return cli_usage(&cli_client, "unexpected %s", value);
-    const int status = take_option(r, which, value);
-    if (status != EXIT_DONE) return status;
+/* Options replace what the file says, wherever they stand: they are read again after it. */
+static int read_request(request *r, int argc, char **argv) {
+  const request defaults = *r;
+  int words = 0;
+  int status = cli_read(&cli_client, r, argc, argv, &words);
+  if (status == CLI_GO && r->file) {
+    const char *file = r->file;
+    faro_error error = {0};
+    *r = defaults;
+    if (faro_client_configure(&r->config, file, &error) != FARO_OK) return cli_fail(&error);
+    status = cli_read(&cli_client, r, argc, argv, &words);
   }
-  return check(r);
+  return status == CLI_GO ? check(r) : status;
 }
 
 /* A session with one analyzer. */
@@ -295,7 +266,8 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
   return status;
 }
 
-/* The number is kept before anything is sent: it is never used twice, whatever happens in between. */
+/* The number is kept before anything is sent: it is never used twice, whatever happens in
+ * between. */
 static faro_status report(session *s, size_t arm, double reward, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension, size = faro_client_part_size(s->client);
   size_t parts = 0;
@@ -369,9 +341,8 @@ static int check_files(const request *r) {
 
 static int run(int argc, char **argv) {
   static request r = {.config = {.epsilon = 1, .delta = 1e-6, .trust = 1, .level = 1}};
-  const int parsed = parse(&r, argc, argv);
-  if (parsed == CLI_HELP) return EXIT_DONE;
-  if (parsed != EXIT_DONE) return parsed;
+  const int ended = read_request(&r, argc, argv);
+  if (ended != CLI_GO) return ended;
   if (r.check) return check_files(&r);
   session s = {.r = &r, .lock = -1};
   faro_error error = {0};
@@ -393,31 +364,14 @@ const cli_command cli_client = {
     .usage = "client --config FILE | --analyzer URL --key FILE --token FILE --state FILE [--dry-run] ...",
     .summary = "take part in a campaign, for trials: choose arms, report rewards",
     .run = run,
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .about =
+        "Reads rounds from standard input, two lines each. The first has the arms: features between blanks\n"
+        "or commas, arms between semicolons. The number of the best one, from 0, is printed. The second "
+        "line\n"
+        "is its reward, which is clipped, encoded, noised and sent; - or an empty line: there is none.\n",
     .help =
-        "Reads rounds from standard input, two lines each. The first has the arms: features between blanks "
-        "or\n"
-        "commas, arms between semicolons. The number of the best one, from 0, is printed. The second line is "
-        "its\n"
-        "reward, which is clipped, encoded, noised and sent; - or nothing: there is none.\n"
-        "\n"
-        "  --config FILE    settings, in YAML: analyzer, key, token, state, authority, epsilon, delta, "
-        "trust, level,\n"
-        "                   honest, insecure; faro-client(1) says more of them\n"
-        "  --analyzer URL   where campaign and policies come from\n"
-        "  --key FILE       the analyzer's public signing key, of `faro keys sign`\n"
-        "  --token FILE     one token of `faro keys tokens`\n"
-        "  --state FILE     keeps campaign, sequence number and policy version: what a client has spent. "
-        "Needed\n"
-        "                   to send; one run at a time\n"
-        "  --authority FILE certificates that are trusted, for TLS; the system's by default\n"
-        "  --epsilon E, --delta D, --trust T, --level L\n"
-        "                   the least that a campaign must promise: 1, 1e-6, shuffle, user by default\n"
-        "  --honest H       the most of a batch that its noise may count on; 0, the default: any\n"
-        "  --insecure       plain http:// beyond this machine: whoever listens reads the token\n"
-        "  --dry-run        choose and encode, but send nothing; --send is the default\n"
-        "  --show           tell what the campaign promises, and end\n"
-        "  --check-config   say whether the settings are good, and end\n"
-        "\n"
         "Exit status: 0 all reports were accepted, 1 one was refused, 3 bad input, 4 trouble on the way.\n"
         "\n"
         "examples:\n"

@@ -2,30 +2,34 @@
 #include "cli/cli.h"
 #include "service/shuffler.h"
 
+typedef struct request {
+  const char *config;
+  bool check;
+} request;
+
+static const faro_field options[] = {
+    {"config", FARO_FIELD_WORD, FARO_AT(request, config), .required = true, .value = "FILE",
+     .help =
+         "settings, in YAML: listen, state, key, tokens, analyzer, analyzer-key; faro-shuffler(1) has all "
+         "of them"},
+    {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check),
+     .help =
+         "check the settings and the files that they name (keys, tokens, certificate; campaign and state, "
+         "if they exist), and end"},
+};
+
 static int run(int argc, char **argv) {
-  static const cli_option options[] = {{"config", true}, {"check-config", false}};
-  int place = 0;
-  const char *value = NULL;
-  const char *path = NULL;
-  bool check = false;
-  for (int which = 0; which != CLI_END;) {
-    which = cli_next(&cli_shuffler, options, 2, argc, argv, &place, &value);
-    if (which == 0) path = value;
-    else if (which == 1) check = true;
-    else if (which == CLI_WORD) return cli_usage(&cli_shuffler, "unexpected %s", value);
-    else if (which == CLI_HELP) return EXIT_DONE;
-    else if (which == CLI_BAD) return EXIT_USAGE;
-  }
-  if (!path) return cli_usage(&cli_shuffler, "--config is needed");
+  request r = {0};
+  int words = 0;
+  const int status = cli_read(&cli_shuffler, &r, argc, argv, &words);
+  if (status != CLI_GO) return status;
   static faro_shuffler_config config;
   faro_error error = {0};
-  if (faro_shuffler_configure(&config, path, &error) != FARO_OK) return cli_fail(&error);
-  if (check) {
-    if (faro_shuffler_check(&config, &error) != FARO_OK) return cli_fail(&error);
-    printf("%s: good\n", path);
-    return EXIT_DONE;
-  }
-  return faro_shuffler_serve(&config, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  if (faro_shuffler_configure(&config, r.config, &error) != FARO_OK) return cli_fail(&error);
+  if (!r.check) return faro_shuffler_serve(&config, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  if (faro_shuffler_check(&config, &error) != FARO_OK) return cli_fail(&error);
+  printf("%s: good\n", r.config);
+  return EXIT_DONE;
 }
 
 const cli_command cli_shuffler = {
@@ -33,11 +37,6 @@ const cli_command cli_shuffler = {
     .usage = "shuffler --config FILE [--check-config]",
     .summary = "the role that mixes: collects reports, passes them on in whole batches",
     .run = run,
-    .help = "  --config FILE    settings, in YAML: listen, state, key, tokens, analyzer, analyzer-key; all "
-            "of them are in\n"
-            "                   faro-shuffler(1)\n"
-            "  --check-config   says whether they are good, and so what they name: keys, tokens, "
-            "certificate, campaign "
-            "and\n"
-            "                   state where they are there; and ends\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
 };

@@ -1,5 +1,5 @@
-/* sum_read: bytes into lines, lines into fields, fields into numbers. Nothing is allocated after sum_open, and a line
- * is looked at where it lies in the buffer. */
+/* sum_read: bytes into lines, lines into fields, fields into numbers. Nothing is allocated after
+ * sum_open, and a line is looked at where it lies in the buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static void take_line(sum_reader *r, size_t length, size_t end) {
   }
 }
 
-/* Finds the next line; false at the end of the file. Of a line that is too long only so much is kept that this shows:
- * the rest is dropped as it comes. */
+/* Finds the next line; false at the end of the file. Of a line that is too long only so much is
+ * kept that this shows: the rest is dropped as it comes. */
 static bool next_line(sum_reader *r) {
   do {
     char *start = r->buffer + r->at;
@@ -84,7 +84,8 @@ static span trim(span s) {
   return s;
 }
 
-/* The quote that closes a field, two quotes in a row being one of its characters; NULL: there is none. */
+/* The quote that closes a field, two quotes in a row being one of its characters; NULL: there is
+ * none. */
 static const char *closing_quote(const char *at, const char *end) {
   for (; at < end; at++) {
     if (*at != '"') continue;
@@ -94,8 +95,8 @@ static const char *closing_quote(const char *at, const char *end) {
   return NULL;
 }
 
-/* Takes the first field off `rest`, whose text is NULL once no field is left. Of a quoted field the inside is taken,
- * with its quotes still doubled. */
+/* Takes the first field off `rest`, whose text is NULL once no field is left. Of a quoted field the
+ * inside is taken, with its quotes still doubled. */
 static sum_result next_field(span *rest, char separator, span *field) {
   const char *start = rest->text;
   if (!start) return SUM_TOO_FEW;
@@ -161,12 +162,12 @@ faro_status sum_explain(const sum_reader *r, sum_result result, faro_error *erro
       SUM_RESULT_LIST(X)
 #undef X
   };
-  char shown[CLI_SHOWN];
+  char shown[FARO_EXCERPT];
   if (result == SUM_UNREADABLE)
     return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(r->file),
                      strerror(r->failure));
   return faro_fail(error, FARO_INVALID, "%s:%llu: \"%s\" %s", faro_path_end(r->file),
-                   (unsigned long long)r->line, cli_shown(r->text, r->length, shown), texts[result]);
+                   (unsigned long long)r->line, faro_excerpt(r->text, r->length, shown), texts[result]);
 }
 
 /* ---- columns */
@@ -211,9 +212,9 @@ static faro_status find_column(sum_reader *r, span header, size_t column, faro_e
     else if (!*near && faro_nearest(wanted, &candidate, 1)) memcpy(near, name, sizeof near);
   }
   if (found < SUM_FIELDS_MAX) return pick(r, column, found, error);
-  char shown[CLI_SHOWN];
+  char shown[FARO_EXCERPT];
   return faro_fail(error, FARO_INVALID, "%s:1: no column is called \"%s\"%s%s%s", faro_path_end(r->file),
-                   wanted, *near ? " (did you mean " : "", cli_shown(near, strlen(near), shown),
+                   wanted, *near ? " (did you mean " : "", faro_excerpt(near, strlen(near), shown),
                    *near ? "?)" : "");
 }
 

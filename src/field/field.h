@@ -58,6 +58,8 @@ typedef struct faro_field {
   bool once;         /* command line only: given twice is an error; else the last one counts */
 } faro_field;
 
+enum { FARO_FIELDS_MAX = 64 }; /* of a table */
+
 /* Where a value goes: a member of the caller's struct; or a member, such as .url, of each element of
  * an array in it, or the elements themselves if `member` is empty. */
 #define FARO_AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)

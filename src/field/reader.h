@@ -14,8 +14,6 @@
 
 #include "field/field.h"
 
-enum { FARO_FIELDS_MAX = 64 }; /* of a table */
-
 typedef struct faro_reader {
   const faro_tree *tree;
   const char *file;    /* for messages; NULL: a document without lines */

@@ -26,7 +26,8 @@ static char peek(const reader *r) { return r->at < r->end ? *r->at : '\0'; }
 
 /* Strings, decoded in place: an escape is never shorter than what it stands for. */
 
-/* Bytes of the UTF-8 sequence at `s`; 0 when it is none: cut off, overlong, a surrogate, beyond U+10FFFF. */
+/* Bytes of the UTF-8 sequence at `s`; 0 when it is none: cut off, overlong, a surrogate, beyond
+ * U+10FFFF. */
 static size_t utf8_length(const unsigned char *s, size_t left) {
   const unsigned char c = s[0];
   const size_t length = c < 0x80                 ? 1

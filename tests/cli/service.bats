@@ -230,6 +230,14 @@ shuffler_refused() {
   faro 0 client --config "$T/1.yaml" --state "$T/nowhere/state" --show --check-config
   faro 3 client --config "$T/1.yaml" --analyzer https:// --check-config
   has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
+  faro 3 client --analyzer https:// --config "$T/1.yaml" --check-config # the option counts, wherever it stands
+  has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
+  faro 2 client --config "$T/1.yaml" --send --dry-run
+  has "$stderr" "--send and --dry-run exclude each other"
+  faro 2 client --analyzer http://127.0.0.1:1
+  has "$stderr" "--key FILE is required (the analyzer's public key)"
+  faro 2 client --key x
+  has "$stderr" "--analyzer URL is required"
 }
 
 @test "settings: what a start would refuse, --check-config refuses" {
@@ -354,7 +362,7 @@ line() {
   role analyzer analyzer "$T/analyzer.yaml"
   sed -i '/^state:/d' "$T/1.yaml"
   faro 2 client --config "$T/1.yaml"
-  has "$stderr" "where to keep what was reported: --state FILE"
+  has "$stderr" "--state FILE is required to send"
   faro 2 client --config "$T/1.yaml" --check-config
   faro 0 client --config "$T/1.yaml" --show
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1 0; 0 1\n0.5\n')"
