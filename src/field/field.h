@@ -4,14 +4,15 @@
  * tables (reader.h, cli/cli.h), and messages and --help are made from them.
  *
  *     static const faro_field fields[] = {
- *         {"listen", FARO_FIELD_TEXT, FARO_AT(settings, listen), .required = true, .help = "address and port"},
- *         {"campaign.epsilon", FARO_FIELD_REAL, FARO_AT(settings, epsilon), .least = 1e-4, .most = 1000},
+ *         {"listen", FARO_FIELD_TEXT, FARO_AT(settings, listen), .required = true},
+ *         {"campaign.epsilon", FARO_FIELD_REAL, FARO_AT(settings, epsilon), .most = 1000},
  *         {"shufflers", FARO_FIELD_LIST, FARO_AT(settings, shufflers), .most = 20},
- *         {"shufflers[].url", FARO_FIELD_TEXT, FARO_EACH(settings, shuffler, .url), .required = true},
+ *         {"shufflers[].url", FARO_FIELD_TEXT, FARO_EACH(settings, shuffler[0].url, shuffler)},
  *     };
  *
  * A name with a dot is a key of a section. A name with [] is a key of each element of the list
- * whose row stands before it. Keys of one section or list stand together. */
+ * whose row stands before it. Keys of one section or list stand together; sections and elements
+ * have no sections or lists themselves. */
 #ifndef FARO_FIELD_FIELD_H
 #define FARO_FIELD_FIELD_H
 
@@ -37,15 +38,16 @@ typedef const char *faro_words(size_t index);
 typedef struct faro_field {
   const char *name;
   faro_field_type type;
+  bool required;       /* in a list: in each element */
+  bool above, below;   /* numbers: least, or most, is itself not allowed */
+  bool once;           /* command line: given twice is an error; else the last one counts */
   size_t offset, size; /* of the member: see FARO_AT and FARO_EACH */
   size_t stride;       /* in a list: bytes from one element's member to the next one's */
-  bool required;       /* in a list: in each element */
 
   /* Numbers, and the length of a list. A REAL without a range (0, 0) is any finite number; a COUNT
    * without an upper end goes up to 2^53, one with 0x1p64 has none. */
   double least, most;
-  bool above, below; /* least, or most, is itself not allowed */
-  const char *zero;  /* a word for 0, or "0" itself; allowed besides the range */
+  const char *zero; /* a word for 0, or "0" itself; allowed besides the range */
 
   faro_words *words; /* choice only */
 
@@ -54,18 +56,16 @@ typedef struct faro_field {
 
   const char *allowed; /* what is allowed, in words, if it does not follow from the above */
   const char *help;
-  const char *value; /* command line only: what --help calls the value */
-  bool once;         /* command line only: given twice is an error; else the last one counts */
+  const char *value; /* command line: what --help calls the value */
 } faro_field;
 
 enum { FARO_FIELDS_MAX = 64 }; /* of a table */
 
-/* Where a value goes: a member of the caller's struct; or a member, such as .url, of each element of
- * an array in it, or the elements themselves if `member` is empty. */
+/* Where a value goes: a member of the caller's struct; or, for each element of a list, a member of
+ * an array in it, of which `first` is that of the first element: FARO_EACH(settings,
+ * shuffler[0].url, shuffler). */
 #define FARO_AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
-#define FARO_EACH(type, array, member)                                                                       \
-  .offset = offsetof(type, array[0] member), .size = sizeof(((type *)0)->array[0] member),                   \
-  .stride = sizeof(((type *)0)->array[0])
+#define FARO_EACH(type, first, array) FARO_AT(type, first), .stride = sizeof(*((type *)0)->array)
 
 /* Defines the words of a choice: FARO_WORDS(levels, "event", "user") makes levels(1) "user". */
 #define FARO_WORDS(name, ...)                                                                                \

@@ -1,6 +1,7 @@
 /* reader: see the header. A mapping is read in two steps: its keys one by one, each into the row
- * that it names, then the rows that no key has named. Sections and elements of lists are mappings
- * too, read by the rows whose names begin with theirs. */
+ * that it names, then the rows that no key has named. Sections and elements of lists are
+ * mappings too, read by the rows whose names begin with theirs; they have no sections or lists
+ * themselves. */
 #include "field/reader.h"
 
 #include <stdarg.h>
@@ -156,18 +157,14 @@ size_t faro_read_list(faro_reader *r, uint32_t node, const char *name, size_t le
   if (least == most) snprintf(size, sizeof size, "%zu", least);
   else if (least == 0) snprintf(size, sizeof size, "at most %zu", most);
   else snprintf(size, sizeof size, "%zu to %zu", least, most);
-  const char *shape = faro_node_type_name(FARO_NODE_LIST, list->source);
-  if (list->type == FARO_NODE_LIST)
-    faro_reader_fail(r, node, "%s must be %s of %s %s (got %u)", name, shape, size, what, list->count);
-  else
-    faro_reader_fail(r, node, "%s must be %s of %s %s (got %s)", name, shape, size, what,
-                     faro_node_shown(list, got));
+  if (list->type == FARO_NODE_LIST) snprintf(got, sizeof got, "%u", list->count);
+  else faro_node_shown(list, got);
+  faro_reader_fail(r, node, "%s must be %s of %s %s (got %s)", name,
+                   faro_node_type_name(FARO_NODE_LIST, list->source), size, what, got);
   return 0;
 }
 
 /* ---- mappings */
-
-static void read_mapping(faro_reader *r, uint32_t node, const scope *s);
 
 static bool expect_mapping(faro_reader *r, uint32_t node, const char *place) {
   const faro_node *mapping = faro_tree_value(r->tree, node);
@@ -178,41 +175,6 @@ static bool expect_mapping(faro_reader *r, uint32_t node, const char *place) {
   faro_reader_fail(r, node, "%s must be %s (got %s)", place,
                    json ? "an object" : "a mapping of keys to values", faro_node_shown(mapping, got));
   return false;
-}
-
-/* The mapping at `node`, for whose keys the first `length` bytes of the row's name are the
- * prefix. */
-static void read_inner(faro_reader *r, uint32_t node, const scope *s, const faro_field *field, size_t length,
-                       size_t index) {
-  scope inner = *s;
-  char place[NAME_SIZE];
-  inner.prefix = field->name;
-  inner.length = length;
-  inner.index = index;
-  inner.place = write_name(&inner, field, length - 1, place); /* "campaign", "shufflers[1]" */
-  read_mapping(r, node, &inner);
-}
-
-/* A row of type LIST, with the row after it, if there is one, for the elements. */
-static void read_elements(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
-  const faro_field *inner = field + 1;
-  uint32_t element = 0;
-  const size_t count =
-      faro_read_list(r, node, field->name, (size_t)field->least, (size_t)field->most, "elements", &element);
-  for (size_t i = 0; i < count && r->status == FARO_OK; i++, element = r->tree->node[element].next)
-    read_inner(r, element, s, inner, strlen(field->name) + 3, i);
-  if (r->status == FARO_OK) memcpy(s->out + field->offset, &count, sizeof count);
-}
-
-static void read_row(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
-  char name[NAME_SIZE];
-  const char *here = name_here(s, field);
-  const size_t length = key_length(here);
-  unsigned char *out = s->out + field->offset + s->index * field->stride;
-  if (here[length] == '.') read_inner(r, node, s, field, s->length + length + 1, s->index);
-  else if (field->type == FARO_FIELD_LIST) read_elements(r, node, s, field);
-  else if (field->type == FARO_FIELD_NODE) memcpy(out, &node, sizeof node);
-  else read_value(r, node, field, name_of(s, field, name), out);
 }
 
 static void refuse_missing(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
@@ -234,7 +196,10 @@ static void check_missing(faro_reader *r, uint32_t node, const scope *s, const b
   }
 }
 
-static void read_mapping(faro_reader *r, uint32_t node, const scope *s) {
+/* Reads the value of a key by its row. */
+typedef void read_row(faro_reader *r, uint32_t node, const scope *s, const faro_field *field);
+
+static void read_mapping(faro_reader *r, uint32_t node, const scope *s, read_row *read) {
   bool given[FARO_FIELDS_MAX + 1] = {false};
   if (!expect_mapping(r, node, s->place)) return;
   const uint32_t count = faro_tree_value(r->tree, node)->count;
@@ -246,23 +211,62 @@ static void read_mapping(faro_reader *r, uint32_t node, const scope *s) {
     else if (given[row])
       fail_key(r, child, "key \"%s\" is given twice%s%s", key, s->place ? " in " : "",
                s->place ? s->place : "");
-    else read_row(r, child, s, &s->fields[row]);
+    else read(r, child, s, &s->fields[row]);
     given[row] = true;
   }
   check_missing(r, node, s, given);
+}
+
+static void read_leaf(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
+  char name[NAME_SIZE];
+  unsigned char *out = s->out + field->offset + s->index * field->stride;
+  if (field->type == FARO_FIELD_NODE) memcpy(out, &node, sizeof node);
+  else read_value(r, node, field, name_of(s, field, name), out);
+}
+
+/* A section or an element, for whose keys the first `length` bytes of the row's name are the
+ * prefix. */
+static void read_inner(faro_reader *r, uint32_t node, const scope *s, const faro_field *field, size_t length,
+                       size_t index) {
+  scope inner = *s;
+  char place[NAME_SIZE];
+  inner.prefix = field->name;
+  inner.length = length;
+  inner.index = index;
+  inner.place = write_name(&inner, field, length - 1, place); /* "campaign", "shufflers[1]" */
+  read_mapping(r, node, &inner, read_leaf);
+}
+
+/* A row of type LIST. The rows after it are those of its elements. */
+static void read_elements(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
+  const size_t length = strlen(field->name);
+  uint32_t element = 0;
+  FARO_INVARIANT(field->size == sizeof(size_t) && strncmp(field[1].name + length, "[].", 3) == 0);
+  const size_t count =
+      faro_read_list(r, node, field->name, (size_t)field->least, (size_t)field->most, "elements", &element);
+  for (size_t i = 0; i < count && r->status == FARO_OK; i++, element = r->tree->node[element].next)
+    read_inner(r, element, s, field + 1, length + 3, i);
+  if (r->status == FARO_OK) memcpy(s->out + field->offset, &count, sizeof count);
+}
+
+static void read_any(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
+  const size_t length = key_length(field->name);
+  if (field->name[length] == '.') read_inner(r, node, s, field, length + 1, 0);
+  else if (field->type == FARO_FIELD_LIST) read_elements(r, node, s, field);
+  else read_leaf(r, node, s, field);
 }
 
 void faro_read_fields(faro_reader *r, uint32_t node, const char *place, const faro_field *fields,
                       size_t count, void *out) {
   FARO_INVARIANT(count <= FARO_FIELDS_MAX);
   const scope s = {.fields = fields, .count = count, .place = place, .prefix = "", .out = out};
-  if (r->status == FARO_OK) read_mapping(r, node, &s);
+  if (r->status == FARO_OK) read_mapping(r, node, &s, read_any);
 }
 
 void faro_read_member(faro_reader *r, uint32_t node, const char *place, const faro_field *field, void *out) {
   const scope s = {.fields = field, .count = 1, .place = place, .prefix = "", .out = out};
   if (r->status != FARO_OK || !expect_mapping(r, node, place)) return;
   const uint32_t member = faro_tree_member(r->tree, node, field->name);
-  if (member) read_row(r, member, &s, field);
+  if (member) read_leaf(r, member, &s, field);
   else refuse_missing(r, node, &s, field);
 }

@@ -16,9 +16,10 @@ FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 #undef X
 
 #define AT(member) FARO_AT(faro_analyzer_settings, member)
+#define EACH(member) FARO_EACH(faro_analyzer_settings, shuffler[0].member, shuffler)
 
 static const faro_field fields[] = {
-    FARO_HTTP_FIELDS(faro_analyzer_settings, http),
+    FARO_HTTP_FIELDS(faro_analyzer_settings),
     {"url", FARO_FIELD_TEXT, AT(url), .required = true, .help = "the address that clients and shufflers use"},
     {"database", FARO_FIELD_TEXT, AT(database), .required = true, .help = "the file of its state"},
     {"sign", FARO_FIELD_TEXT, AT(sign), .required = true, .help = "the file of its secret signing key"},
@@ -45,10 +46,9 @@ static const faro_field fields[] = {
     {"campaign.failure", FARO_FIELD_REAL, AT(failure), .most = 0.999, .above = true},
     {"campaign.optimism", FARO_FIELD_REAL, AT(optimism), .least = 0.001, .most = 10},
     {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
-    {"shufflers[].url", FARO_FIELD_TEXT, FARO_EACH(faro_analyzer_settings, shuffler, .url), .required = true,
-     .help = "the address that clients use"},
-    {"shufflers[].key", FARO_FIELD_OTHER, FARO_EACH(faro_analyzer_settings, shuffler, .key), .required = true,
-     .read = faro_public_key_read, .allowed = FARO_PUBLIC_KEY_ALLOWED},
+    {"shufflers[].url", FARO_FIELD_TEXT, EACH(url), .required = true, .help = "the address that clients use"},
+    {"shufflers[].key", FARO_FIELD_OTHER, EACH(key), .required = true, .read = faro_public_key_read,
+     .allowed = FARO_PUBLIC_KEY_ALLOWED},
 };
 
 /* A context that it fills is scaled back, and does not end in it any more. */

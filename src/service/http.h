@@ -47,16 +47,16 @@ typedef struct faro_http_settings {
   double timeout;                /* seconds; 0: 10 */
 } faro_http_settings;
 
-/* Fields of a faro_http_settings that is `member` of the struct `holder`. */
-#define FARO_HTTP_FIELDS(holder, member)                                                                     \
-  {"listen", FARO_FIELD_TEXT, FARO_AT(holder, member.listen), .required = true,                              \
+/* Fields of the faro_http_settings that is the member `http` of the struct `holder`. */
+#define FARO_HTTP_FIELDS(holder)                                                                             \
+  {"listen", FARO_FIELD_TEXT, FARO_AT(holder, http.listen), .required = true,                                \
    .help = "address and port, like 127.0.0.1:8400"},                                                         \
-      {"certificate", FARO_FIELD_TEXT, FARO_AT(holder, member.certificate)},                                 \
-      {"private-key", FARO_FIELD_TEXT, FARO_AT(holder, member.private_key)},                                 \
-      {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, member.insecure)},                                       \
-      {"threads", FARO_FIELD_COUNT, FARO_AT(holder, member.threads), .least = 1, .most = 64},                \
-      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, member.connections), .least = 1, .most = 10000}, {   \
-    "timeout", FARO_FIELD_REAL, FARO_AT(holder, member.timeout), .least = 1, .most = 600                     \
+      {"certificate", FARO_FIELD_TEXT, FARO_AT(holder, http.certificate)},                                   \
+      {"private-key", FARO_FIELD_TEXT, FARO_AT(holder, http.private_key)},                                   \
+      {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, http.insecure)},                                         \
+      {"threads", FARO_FIELD_COUNT, FARO_AT(holder, http.threads), .least = 1, .most = 64},                  \
+      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000}, {     \
+    "timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600                       \
   }
 
 /* Routes and context live as long as the server. `healthy`: what /healthz says (200 or 503); NULL: always well. */

@@ -26,7 +26,7 @@
 #define AT(member) FARO_AT(faro_shuffler_config, member)
 
 static const faro_field fields[] = {
-    FARO_HTTP_FIELDS(faro_shuffler_config, http),
+    FARO_HTTP_FIELDS(faro_shuffler_config),
     {"state", FARO_FIELD_TEXT, AT(state), .required = true, .help = "the file of its state"},
     {"key", FARO_FIELD_TEXT, AT(key), .required = true, .help = "the file of its signing key"},
     {"tokens", FARO_FIELD_TEXT, AT(tokens), .required = true, .help = "the file of the tokens' hashes"},

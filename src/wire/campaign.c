@@ -359,7 +359,7 @@ FARO_WORDS(learners, "linucb")
 #undef X
 
 #define AT(member) FARO_AT(statement, c.member)
-#define EACH(array, member) FARO_EACH(statement, c.array, member)
+#define EACH(first, array) FARO_EACH(statement, c.first, c.array)
 
 static const faro_field fields[] = {
     {"id", FARO_FIELD_TEXT, AT(id)},
@@ -390,15 +390,15 @@ static const faro_field fields[] = {
     {"claim.contributions", FARO_FIELD_COUNT, AT(claim.contributions), .least = 1, .most = 0x1p40},
     {"claim.by", FARO_FIELD_TEXT, AT(claim.by)},
     {"encoding", FARO_FIELD_LIST, FARO_AT(statement, encoders), .most = FARO_SHUFFLERS_MAX},
-    {"encoding[].size", FARO_FIELD_COUNT, EACH(task, .size), .least = 1, .most = 0x1p40},
-    {"encoding[].grid", FARO_FIELD_COUNT, EACH(task, .grid), .most = 0x1p30},
-    {"encoding[].bits", FARO_FIELD_COUNT, EACH(task, .bits), .most = 0x1p53},
-    {"encoding[].most", FARO_FIELD_COUNT, EACH(most, ), .least = 1, .most = 0x1p53},
+    {"encoding[].size", FARO_FIELD_COUNT, EACH(task[0].size, task), .least = 1, .most = 0x1p40},
+    {"encoding[].grid", FARO_FIELD_COUNT, EACH(task[0].grid, task), .most = 0x1p30},
+    {"encoding[].bits", FARO_FIELD_COUNT, EACH(task[0].bits, task), .most = 0x1p53},
+    {"encoding[].most", FARO_FIELD_COUNT, EACH(most[0], most), .least = 1, .most = 0x1p53},
     {"analyzer.url", FARO_FIELD_TEXT, AT(analyzer)},
     {"analyzer.seal", FARO_FIELD_HEX, AT(seal)},
     {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
-    {"shufflers[].url", FARO_FIELD_TEXT, EACH(shuffler, )},
-    {"shufflers[].key", FARO_FIELD_HEX, EACH(shuffler_key, )},
+    {"shufflers[].url", FARO_FIELD_TEXT, EACH(shuffler[0], shuffler)},
+    {"shufflers[].key", FARO_FIELD_HEX, EACH(shuffler_key[0], shuffler_key)},
 };
 
 static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {

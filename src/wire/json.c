@@ -180,13 +180,11 @@ static faro_status read_word(reader *r, faro_node *node) {
 
 /* The key of a member, and its colon. */
 static faro_status read_key(reader *r, const char **key) {
-  const faro_node *object = &r->tree->node[r->open[r->depth - 1]];
-  faro_status status = read_string(r, key);
+  const uint32_t object = r->open[r->depth - 1];
+  const faro_status status = read_string(r, key);
   if (status != FARO_OK) return status;
-  if (object->count == FARO_JSON_MEMBERS) return bad(r, "too many keys in one object");
-  uint32_t child = r->open[r->depth - 1] + 1;
-  for (uint32_t i = 0; i < object->count; i++, child = r->tree->node[child].next)
-    if (strcmp(r->tree->node[child].key, *key) == 0) return bad(r, "a key is there twice");
+  if (r->tree->node[object].count == FARO_JSON_MEMBERS) return bad(r, "too many keys in one object");
+  if (faro_tree_member(r->tree, object, *key)) return bad(r, "a key is there twice");
   skip_blanks(r);
   if (peek(r) != ':') return bad(r, "a key must be followed by a colon");
   r->at++;

@@ -21,6 +21,11 @@ typedef struct builder {
     const char *text;
     uint32_t node; /* where it is in the tree, and 1 more; 0: nowhere yet */
   } * made;        /* by YAML's number, from 1 */
+  struct open {
+    const yaml_node_t *from;
+    uint32_t node, next; /* its place in the tree; the child that comes next */
+  } open[DEPTH_MAX];     /* lists and mappings that have begun, innermost last */
+  size_t depth;
   faro_tree tree;
   faro_error *error;
 } builder;
@@ -61,16 +66,23 @@ static faro_status copy_texts(builder *b) {
   return FARO_OK;
 }
 
-static faro_status add_children(builder *b, const yaml_node_t *node, uint32_t parent, unsigned depth);
+static uint32_t count_children(const yaml_node_t *node) {
+  if (node->type == YAML_MAPPING_NODE)
+    return (uint32_t)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
+  if (node->type == YAML_SEQUENCE_NODE)
+    return (uint32_t)(node->data.sequence.items.top - node->data.sequence.items.start);
+  return 0;
+}
 
-/* Adds a value, by YAML's number; with a key (else 0) as a member of a mapping. */
-static faro_status add_value(builder *b, int value, int key, unsigned depth) {
+/* Adds a value, by YAML's number; with a key (else 0) as a member of a mapping. What is inside it
+ * comes next, unless it is there already. */
+static faro_status add_value(builder *b, int value, int key) {
+  static const faro_node_type types[] = {[YAML_SCALAR_NODE] = FARO_NODE_TEXT,
+                                         [YAML_SEQUENCE_NODE] = FARO_NODE_LIST,
+                                         [YAML_MAPPING_NODE] = FARO_NODE_MAPPING};
   const yaml_node_t *from = yaml_document_get_node(b->document, value);
-  if (depth > DEPTH_MAX)
-    return fail_at(b, from->start_mark.line + 1, "values are nested more than %d deep", DEPTH_MAX);
   faro_node *node = faro_tree_add(&b->tree, b->error);
   if (!node) return FARO_MEMORY;
-  const uint32_t index = b->tree.count - 1;
   node->line = line_of(b, from);
   node->key = b->made[key].text;
   if (key) node->key_line = line_of(b, yaml_document_get_node(b->document, key));
@@ -78,42 +90,43 @@ static faro_status add_value(builder *b, int value, int key, unsigned depth) {
     node->target = b->made[value].node - 1;
     return FARO_OK;
   }
-  b->made[value].node = index + 1;
-  node->type = from->type == YAML_MAPPING_NODE    ? FARO_NODE_MAPPING
-               : from->type == YAML_SEQUENCE_NODE ? FARO_NODE_LIST
-                                                  : FARO_NODE_TEXT;
+  b->made[value].node = b->tree.count;
+  node->type = types[from->type];
+  node->count = count_children(from);
   node->text = b->made[value].text;
   node->quoted = from->type == YAML_SCALAR_NODE && from->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-  const faro_status status = add_children(b, from, index, depth);
-  b->tree.node[index].next = b->tree.count;
-  return status;
+  if (node->count == 0) return FARO_OK;
+  if (b->depth == DEPTH_MAX)
+    return fail_at(b, from->start_mark.line + 1, "values are nested more than %d deep", DEPTH_MAX);
+  b->open[b->depth++] = (struct open){.from = from, .node = b->tree.count - 1};
+  return FARO_OK;
 }
 
-static faro_status add_children(builder *b, const yaml_node_t *node, uint32_t parent, unsigned depth) {
-  faro_status status = FARO_OK;
-  uint32_t count = 0;
-  if (node->type == YAML_MAPPING_NODE) {
-    const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-    for (; pair < node->data.mapping.pairs.top && status == FARO_OK; pair++, count++)
-      status = add_value(b, pair->value, pair->key, depth + 1);
-  } else if (node->type == YAML_SEQUENCE_NODE) {
-    const yaml_node_item_t *item = node->data.sequence.items.start;
-    for (; item < node->data.sequence.items.top && status == FARO_OK; item++, count++)
-      status = add_value(b, *item, 0, depth + 1);
+/* Adds the next child of the innermost value that is open, or closes it. */
+static faro_status add_next(builder *b) {
+  struct open *at = &b->open[b->depth - 1];
+  if (at->next == b->tree.node[at->node].count) {
+    b->tree.node[at->node].next = b->tree.count;
+    b->depth--;
+    return FARO_OK;
   }
-  b->tree.node[parent].count = count;
-  return status;
+  const uint32_t i = at->next++;
+  if (at->from->type == YAML_SEQUENCE_NODE) return add_value(b, at->from->data.sequence.items.start[i], 0);
+  const yaml_node_pair_t pair = at->from->data.mapping.pairs.start[i];
+  return add_value(b, pair.value, pair.key);
 }
 
 static faro_status build(builder *b) {
-  if (yaml_document_get_root_node(b->document)) {
-    const faro_status status = copy_texts(b);
-    return status == FARO_OK ? add_value(b, 1, 0, 0) : status;
+  if (!yaml_document_get_root_node(b->document)) {
+    faro_node *empty = faro_tree_add(&b->tree, b->error);
+    if (!empty) return FARO_MEMORY;
+    empty->line = b->lines ? 1 : -1;
+    return FARO_OK;
   }
-  faro_node *empty = faro_tree_add(&b->tree, b->error);
-  if (!empty) return FARO_MEMORY;
-  empty->line = b->lines ? 1 : -1;
-  return FARO_OK;
+  faro_status status = copy_texts(b);
+  if (status == FARO_OK) status = add_value(b, 1, 0);
+  while (status == FARO_OK && b->depth > 0) status = add_next(b);
+  return status;
 }
 
 /* The first document becomes the tree; there must not be a second one. */
@@ -131,6 +144,7 @@ static faro_status next_document(builder *b, yaml_parser_t *parser, bool first) 
   else if (root)
     status = fail_at(b, root->start_mark.line + 1, "a second YAML document begins here; one is allowed");
   yaml_document_delete(&document);
+  b->document = NULL;
   return status;
 }
 

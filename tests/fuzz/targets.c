@@ -203,7 +203,7 @@ int fuzz_settings(const uint8_t *data, size_t size) {
       {"key", FARO_FIELD_HEX, FARO_AT(settings, key)},
       {"node", FARO_FIELD_NODE, FARO_AT(settings, node)},
       {"parts", FARO_FIELD_LIST, FARO_AT(settings, parts), .most = 2},
-      {"parts[].url", FARO_FIELD_TEXT, FARO_EACH(settings, part, .url)},
+      {"parts[].url", FARO_FIELD_TEXT, FARO_EACH(settings, part[0].url, part)},
   };
   settings out = {0};
   faro_error error = {0};

@@ -366,9 +366,9 @@ static const faro_field fields[] = {
     {"bytes", FARO_FIELD_HEX, FARO_AT(settings, bytes)},
     {"inside", FARO_FIELD_NODE, FARO_AT(settings, inside)},
     {"parts", FARO_FIELD_LIST, FARO_AT(settings, parts), .most = 2},
-    {"parts[].url", FARO_FIELD_TEXT, FARO_EACH(settings, part, .url), .required = true},
-    {"parts[].weight", FARO_FIELD_COUNT, FARO_EACH(settings, part, .weight)},
-    {"parts[].beside", FARO_FIELD_REAL, FARO_EACH(settings, beside, )},
+    {"parts[].url", FARO_FIELD_TEXT, FARO_EACH(settings, part[0].url, part), .required = true},
+    {"parts[].weight", FARO_FIELD_COUNT, FARO_EACH(settings, part[0].weight, part)},
+    {"parts[].beside", FARO_FIELD_REAL, FARO_EACH(settings, beside[0], beside)},
 };
 
 static faro_status read_settings(const char *text, settings *s, faro_error *error) {
