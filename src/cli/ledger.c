@@ -43,8 +43,8 @@ static faro_status fetch(source *s, uint64_t from, json_t **json, faro_error *er
   const faro_status status = faro_send_get(s->sender, url, &sent, error);
   if (status != FARO_OK) return status;
   if (sent.status == 404)
-    return faro_fail(error, FARO_INVALID, "%s has no ledger: is it the analyzer's address, without a path?",
-                     s->url);
+    return faro_fail(error, FARO_INVALID,
+                     "%s has no ledger; --url must be the analyzer's address, without a path", s->url);
   if (sent.status != 200)
     return faro_fail(error, FARO_SYSTEM, "%s answers with status %ld", s->url, sent.status);
   json_error_t where;

@@ -196,8 +196,8 @@ static int fail(const faro_error *error) {
   return cli_fail(error);
 }
 
-/* The next read may wait, and whoever reads the output should not wait with it: what was released
- * goes out first. */
+/* The next read may block. Readers of the output should not wait for it: what was released goes out
+ * first. */
 static ssize_t fill(void *context, char *to, size_t room) {
   stream *s = context;
   if (fflush(stdout) != 0) {
@@ -210,8 +210,8 @@ static ssize_t fill(void *context, char *to, size_t room) {
   return got;
 }
 
-/* The release ends with its horizon. Where nobody knows how many values will come, another one, for
- * twice as many, goes on from its sums. */
+/* The release ends with its horizon. If the number of values is not known, another one, for twice as
+ * many, goes on from its sums. */
 static int renew(stream *s) {
   if (s->request->params.horizon > 0 || !faro_release_spent(s->release)) return EXIT_DONE;
   faro_error error = {0};
@@ -288,7 +288,7 @@ static int sum_files(stream *s) {
   return status;
 }
 
-/* For whoever runs the command: these counts are of the raw values, and have no noise. */
+/* For the person who runs the command: these counts are of the raw values, without noise. */
 static void close_line(const stream *s) {
   fflush(stdout);
   const uint64_t seen = faro_release_statistics(s->release).users;
@@ -321,8 +321,8 @@ static uint64_t least_horizon(const faro_release_params *p) {
   return least;
 }
 
-/* What was not asked for: a first horizon to double from; and fewer shufflers, where the default
- * does not fit. */
+/* What was not given: a first horizon to double from; and fewer shufflers if the default does not
+ * fit. */
 static faro_release_params full_params(const request *r) {
   faro_release_params p = r->params;
   p.anytime = p.horizon == 0;

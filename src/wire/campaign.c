@@ -148,12 +148,13 @@ static faro_status check_seal(const faro_campaign *c, faro_error *error) {
   return faro_fail(error, FARO_INVALID, "analyzer.seal is no key that anything can be sealed to");
 }
 
-/* A shuffler's key: a point that a key pair can have. Zeros and other placeholders are nobody's. */
+/* A shuffler's key must be a point that a key pair can have; zeros and other placeholders are not. */
 static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_error *error) {
   if (crypto_core_ed25519_is_valid_point(c->shuffler_key[index]) == 1)
     return check_url("a shuffler", c->shuffler[index], error);
   return faro_fail(error, FARO_INVALID,
-                   "key of shuffler %zu is no public signing key (a placeholder? `faro keys show` prints it)",
+                   "key of shuffler %zu is no public signing key, or a placeholder: put the one that `faro "
+                   "keys show` prints",
                    index);
 }
 

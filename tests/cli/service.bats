@@ -281,7 +281,7 @@ shuffler_refused() {
   faro 3 shuffler --check-config --config "$T/shuffler.yaml"
   has "$stderr" "no shuffler of campaign walk has this key"
   faro 3 ledger explain --url "$url" # the shuffler's
-  has "$stderr" "is it the analyzer's address"
+  has "$stderr" "--url must be the analyzer's address"
   rm "$T/1.token"
   faro 3 client --config "$T/1.yaml" --check-config
   has "$stderr" "1.token"
