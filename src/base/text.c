@@ -52,6 +52,13 @@ const char *faro_nearest(const char *word, const char *const *names, size_t coun
   return best;
 }
 
+const char *faro_hint(const char *word, const char *const *names, size_t count, char out[static FARO_HINT]) {
+  const char *nearest = faro_nearest(word, names, count);
+  *out = '\0';
+  if (nearest) snprintf(out, FARO_HINT, " (did you mean %s?)", nearest);
+  return out;
+}
+
 const char *faro_path_end(const char *path) {
   enum { SHOWN = 120 };
   const size_t length = strlen(path);

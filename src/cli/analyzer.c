@@ -9,10 +9,17 @@
 #include "service/role/log.h"
 #include "service/role/process.h"
 
-enum { OPTION_CONFIG, OPTION_CHECK, OPTION_COUNT };
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_CONFIG] = {"config", true},
-    [OPTION_CHECK] = {"check-config", false},
+typedef struct request {
+  const char *config;
+  bool check;
+} request;
+
+static const faro_field options[] = {
+    {"config", FARO_FIELD_WORD, FARO_AT(request, config), .required = true, .value = "FILE",
+     .help = "settings in YAML: addresses, keys, database, campaign; see faro-analyzer(1)"},
+    {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check),
+     .help = "read everything that a start would read (settings, keys, certificate, tokens, database), "
+             "print the campaign's claim, its noise and the size of a report, and exit"},
 };
 
 static unsigned long long whole(uint64_t number) { return (unsigned long long)number; }
@@ -97,23 +104,14 @@ static int serve(const faro_analyzer_settings *settings) {
 }
 
 static int run_analyzer(int argc, char **argv) {
-  const char *path = NULL;
-  const char *value = NULL;
-  bool check_only = false;
-  int place = 0;
-  for (int option = 0;
-       (option = cli_next(&cli_analyzer, options, OPTION_COUNT, argc, argv, &place, &value)) != CLI_END;) {
-    if (option == CLI_HELP) return EXIT_DONE;
-    if (option == CLI_BAD) return EXIT_USAGE;
-    if (option == CLI_WORD) return cli_usage(&cli_analyzer, "unexpected argument %s", value);
-    if (option == OPTION_CONFIG) path = value;
-    else check_only = true;
-  }
-  if (!path) return cli_usage(&cli_analyzer, "--config FILE is required");
+  request r = {0};
+  int words = 0;
+  const int status = cli_read(&cli_analyzer, &r, argc, argv, &words);
+  if (status != CLI_GO) return status;
   faro_error error = {0};
   faro_analyzer_settings settings;
-  if (faro_analyzer_settings_load(&settings, path, &error) != FARO_OK) return cli_fail(&error);
-  return check_only ? check(&settings, path) : serve(&settings);
+  if (faro_analyzer_settings_load(&settings, r.config, &error) != FARO_OK) return cli_fail(&error);
+  return r.check ? check(&settings, r.config) : serve(&settings);
 }
 
 const cli_command cli_analyzer = {
@@ -121,15 +119,12 @@ const cli_command cli_analyzer = {
     .usage = "analyzer --config FILE [--check-config]",
     .summary = "collect batches from shufflers, learn from them, and publish policies",
     .run = run_analyzer,
+    .options = options,
+    .count = sizeof options / sizeof *options,
     .help =
-        "  --config FILE    settings in YAML: addresses, keys, database, campaign; see faro-analyzer(1)\n"
-        "  --check-config   read everything that a start would read (settings, keys, certificate, tokens, "
-        "database),\n"
-        "                   print the campaign's claim, its noise and the size of a report, and exit\n"
-        "\n"
         "The first start creates and signs the campaign and stores it in the database. Later starts must use "
-        "the same\n"
-        "settings. A campaign whose claim is not proven is refused. Logs are JSON lines on stderr. SIGTERM "
-        "ends the\n"
-        "analyzer gracefully.\n",
+        "the\n"
+        "same settings. A campaign whose claim is not proven is refused. Logs are JSON lines on stderr. "
+        "SIGTERM\n"
+        "ends the analyzer gracefully.\n",
 };

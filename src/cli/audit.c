@@ -7,36 +7,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-enum {
-  OPTION_EPSILON,
-  OPTION_DELTA,
-  OPTION_DIMENSION,
-  OPTION_BATCH,
-  OPTION_HORIZON,
-  OPTION_CALIBRATION,
-  OPTION_LEVEL,
-  OPTION_CONTRIBUTIONS,
-  OPTION_VISITS,
-  OPTION_PLACE,
-  OPTION_SHUFFLERS,
-  OPTION_TRIALS,
-  OPTION_CONFIDENCE,
-  OPTION_SEED,
-  OPTION_ONE_RUN,
-  OPTION_JSON,
-  OPTION_COUNT
-};
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_EPSILON] = {"epsilon", true},       [OPTION_DELTA] = {"delta", true},
-    [OPTION_DIMENSION] = {"dimension", true},   [OPTION_BATCH] = {"batch", true},
-    [OPTION_HORIZON] = {"horizon", true},       [OPTION_CALIBRATION] = {"calibration", true},
-    [OPTION_LEVEL] = {"level", true},           [OPTION_CONTRIBUTIONS] = {"contributions", true},
-    [OPTION_VISITS] = {"visits", true},         [OPTION_PLACE] = {"place", true},
-    [OPTION_SHUFFLERS] = {"shufflers", true},   [OPTION_TRIALS] = {"trials", true},
-    [OPTION_CONFIDENCE] = {"confidence", true}, [OPTION_SEED] = {"seed", true},
-    [OPTION_ONE_RUN] = {"one-run", false},      [OPTION_JSON] = {"json", false},
-};
-
 typedef struct request {
   const char *release;
   faro_release_params params; /* horizon 0: four batches, or as many as the victim's visits */
@@ -47,65 +17,53 @@ typedef struct request {
   bool json;
 } request;
 
-static int take_calibration(request *r, const char *text) {
-  const char *names[FARO_CALIBRATION_COUNT];
-  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) names[c] = faro_calibration_name((faro_calibration)c);
-  size_t found = 0;
-  const int status = cli_take_choice(&cli_audit, "calibration", text, names, FARO_CALIBRATION_COUNT, &found);
-  if (status != EXIT_DONE) return status;
-  r->params.calibration = (faro_calibration)found;
-  r->every_calibration = false;
-  return EXIT_DONE;
-}
+#define X(name, text) text,
+FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+FARO_WORDS(calibrations, FARO_CALIBRATION_LIST(X))
+#undef X
 
-static int take_level(request *r, const char *text) {
-  for (int level = FARO_LEVEL_EVENT; level <= FARO_LEVEL_USER; level++)
-    if (strcmp(faro_level_name((faro_level)level), text) == 0) {
-      r->params.level = (faro_level)level;
-      return EXIT_DONE;
-    }
-  return cli_usage(&cli_audit, "--level must be one of event, user (got %s)", text);
-}
-
-static int take_release(request *r, const char *word) {
-  if (r->release) return cli_usage(&cli_audit, "one release at a time (got %s and %s)", r->release, word);
-  if (strcmp(word, "all") == 0 || faro_release_kind_find(word)) {
-    r->release = word;
-    return EXIT_DONE;
-  }
-  const char *names[64];
-  size_t count = 0;
-  for (; count < faro_release_kinds() && count < 64; count++)
-    names[count] = faro_release_kind_at(count)->name;
-  const char *nearest = faro_nearest(word, names, count);
-  return cli_usage(&cli_audit, "no release is called \"%s\"%s%s%s; `faro list releases` shows them", word,
-                   nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+/* The releases, and all of them. */
+static const char *release_word(size_t index) {
+  if (index < faro_release_kinds()) return faro_release_kind_at(index)->name;
+  return index == faro_release_kinds() ? "all" : NULL;
 }
 
 /* The ranges of epsilon and delta are those of every release. */
-static int take_option(request *r, int option, const char *value) {
-  switch (option) {
-  case OPTION_EPSILON: return cli_take_real(&cli_audit, "epsilon", value, 1e-4, 1000, &r->params.epsilon);
-  case OPTION_DELTA: return cli_take_real(&cli_audit, "delta", value, 1e-15, 0.999, &r->params.delta);
-  case OPTION_DIMENSION: return cli_take_count(&cli_audit, "dimension", value, 1, 1000, &r->dimension);
-  case OPTION_BATCH: return cli_take_count(&cli_audit, "batch", value, 1, 1000000, &r->params.batch);
-  case OPTION_HORIZON: return cli_take_count(&cli_audit, "horizon", value, 1, 1000000000, &r->params.horizon);
-  case OPTION_CALIBRATION: return take_calibration(r, value);
-  case OPTION_LEVEL: return take_level(r, value);
-  case OPTION_CONTRIBUTIONS:
-    return cli_take_count(&cli_audit, "contributions", value, 1, 1000000, &r->params.contributions);
-  case OPTION_VISITS: return cli_take_count(&cli_audit, "visits", value, 1, 1000000, &r->plan.visits);
-  case OPTION_PLACE: return cli_take_count(&cli_audit, "place", value, 0, UINT64_C(1) << 40, &r->plan.place);
-  case OPTION_SHUFFLERS: return cli_take_shufflers(&cli_audit, value, &r->params.shufflers);
-  case OPTION_TRIALS: return cli_take_count(&cli_audit, "trials", value, 1000, 1000000000, &r->plan.trials);
-  case OPTION_CONFIDENCE:
-    return cli_take_real(&cli_audit, "confidence", value, 0.5, 1 - 1e-9, &r->plan.confidence);
-  case OPTION_SEED: return cli_take_count(&cli_audit, "seed", value, 0, UINT64_MAX, &r->plan.seed);
-  case OPTION_ONE_RUN: r->one_run = true; return EXIT_DONE;
-  case OPTION_JSON: r->json = true; return EXIT_DONE;
-  default: return take_release(r, value);
-  }
-}
+static const faro_field options[] = {
+    {"epsilon", FARO_FIELD_REAL, FARO_AT(request, params.epsilon), .least = 1e-4, .most = 1000, .value = "E",
+     .help = "what to claim; 1 by default"},
+    {"delta", FARO_FIELD_REAL, FARO_AT(request, params.delta), .least = 1e-15, .most = 0.999, .value = "D",
+     .help = "0.1 by default, where few trials see much"},
+    {"calibration", FARO_FIELD_CHOICE, FARO_AT(request, params.calibration), .words = calibrations,
+     .value = "C", .help = "paper, figure or tight; by default each that the release offers"},
+    {"level", FARO_FIELD_CHOICE, FARO_AT(request, params.level), .words = levels, .value = "L",
+     .help = "event, or user: the victim comes in several rounds, and all of them are replaced"},
+    {"contributions", FARO_FIELD_COUNT, FARO_AT(request, params.contributions), .least = 1, .most = 1000000,
+     .value = "M",
+     .help = "under --level user: the most rounds of a user, each in another batch; 1 by default"},
+    {"visits", FARO_FIELD_COUNT, FARO_AT(request, plan.visits), .least = 1, .most = 1000000, .value = "M",
+     .help = "how often the victim comes; by default as often as the claim allows"},
+    {"place", FARO_FIELD_COUNT, FARO_AT(request, plan.place), .most = 0x1p40, .value = "N",
+     .help = "users who come before the victim, if releases share users; 0 by default"},
+    {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, params.shufflers), .least = 1, .most = 50, .zero = "log",
+     .value = "K", .help = "concurrent-bits only: their number, or log, the default: a binary tree"},
+    {"dimension", FARO_FIELD_COUNT, FARO_AT(request, dimension), .least = 1, .most = 1000, .value = "d",
+     .help = "features of a user; 2 by default, and 500 with --one-run"},
+    {"one-run", FARO_FIELD_FLAG, FARO_AT(request, one_run),
+     .help = "guess the signs of d canaries in a single run instead; use a small --delta"},
+    {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 1000000, .value = "B",
+     .help = "users between two releases; 100 by default"},
+    {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 1e9, .value = "T",
+     .help = "users in all; four batches by default, or as many as the victim is in"},
+    {"trials", FARO_FIELD_COUNT, FARO_AT(request, plan.trials), .least = 1000, .most = 1e9, .value = "N",
+     .help = "runs; 20000 by default"},
+    {"confidence", FARO_FIELD_REAL, FARO_AT(request, plan.confidence), .least = 0.5, .most = 1 - 1e-9,
+     .value = "P",
+     .help = "that no bound is above the true epsilon, over all audits asked for; 0.99 by default"},
+    {"seed", FARO_FIELD_COUNT, FARO_AT(request, plan.seed), .most = 0x1p64, .value = "S",
+     .help = "of the runs; 1 by default"},
+    {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print JSON instead of a table"},
+};
 
 /* Batches that give the victim room, and four at least. */
 static uint64_t most_visits(const request *r) {
@@ -114,23 +72,12 @@ static uint64_t most_visits(const request *r) {
   return r->plan.visits > most ? r->plan.visits : most;
 }
 
-/* EXIT_DONE and a complete request, or -1 when help was printed, or an exit status. */
-static int parse(request *r, int argc, char **argv) {
-  int place = 0;
-  const char *value = NULL;
-  for (;;) {
-    const int option = cli_next(&cli_audit, options, OPTION_COUNT, argc, argv, &place, &value);
-    if (option == CLI_HELP) return -1;
-    if (option == CLI_BAD) return EXIT_USAGE;
-    if (option == CLI_END) break;
-    const int status = take_option(r, option, value);
-    if (status != EXIT_DONE) return status;
-  }
-  if (!r->release) return cli_usage(&cli_audit, "which release? (`faro list releases`, or all)");
+/* What was not given follows from what was. */
+static void complete(request *r) {
+  r->every_calibration = r->params.calibration == FARO_CALIBRATION_COUNT;
   if (r->dimension == 0) r->dimension = r->one_run ? 500 : 2;
   if (r->one_run) r->plan.trials = 1;
   if (r->params.horizon == 0) r->params.horizon = most_visits(r) * r->params.batch;
-  return EXIT_DONE;
 }
 
 /* One release under one calibration, and what came of it. */
@@ -146,8 +93,8 @@ static bool offers(const request *r, const faro_release_kind *kind, faro_calibra
          !(r->params.level == FARO_LEVEL_USER && calibration == FARO_CALIBRATION_FIGURE);
 }
 
-/* What the request asks for; `items` may be NULL to count. A release that was named is asked for a calibration that it
- * does not offer, too: it says so best itself. */
+/* What the request asks for; `items` may be NULL to count. A release that was named is asked for a
+ * calibration that it does not offer, too: it says so best itself. */
 static size_t collect(const request *r, item *items) {
   size_t count = 0;
   const bool all = faro_release_kind_find(r->release) == NULL;
@@ -259,11 +206,17 @@ static int execute(const request *r) {
 }
 
 static int run(int argc, char **argv) {
-  request r = {.params = {.epsilon = 1, .delta = 0.1, .batch = 100},
-               .every_calibration = true,
+  request r = {.params = {.epsilon = 1, .delta = 0.1, .batch = 100, .calibration = FARO_CALIBRATION_COUNT},
                .plan = {.trials = 20000, .confidence = 0.99, .seed = 1}};
-  const int status = parse(&r, argc, argv);
-  return status == EXIT_DONE ? execute(&r) : status < 0 ? EXIT_DONE : status;
+  int words = 0;
+  size_t release = 0;
+  int status = cli_read(&cli_audit, &r, argc, argv, &words);
+  if (status == CLI_GO)
+    status = cli_choose(&cli_audit, "release", words > 0 ? argv[0] : NULL, release_word, &release);
+  if (status != CLI_GO) return status;
+  r.release = release_word(release);
+  complete(&r);
+  return execute(&r);
 }
 
 const cli_command cli_audit = {
@@ -271,41 +224,22 @@ const cli_command cli_audit = {
     .usage = "audit RELEASE [--epsilon E] [--delta D] [--calibration C] [--trials N] [--json] ...",
     .summary = "attack a release, and compare what leaks with what it claims",
     .run = run,
-    .help =
-        "RELEASE is one of `faro list releases`, or all. It is run many times on two inputs that differ in "
-        "one\n"
-        "user, and a test tries to tell them apart. Half of the runs choose the inputs and the test; the "
-        "other\n"
-        "half gives a lower bound on epsilon. A bound above the claim is a violation; one below it proves\n"
-        "nothing, and at a small delta only many trials bring it near the claim.\n"
-        "\n"
-        "  --epsilon E      what to claim; 1 by default\n"
-        "  --delta D        0.1 by default, where few trials see much\n"
-        "  --calibration C  paper, figure or tight; by default each that the release offers\n"
-        "  --level L        event, or user: the victim comes in several rounds, and all of them are "
-        "replaced\n"
-        "  --contributions M  under --level user: the most rounds of a user, each in another batch; 1 by "
-        "default\n"
-        "  --visits M       how often the victim does come; by default as often as the claim allows\n"
-        "  --place N        users who come before the victim, where releases share users; 0 by default\n"
-        "  --shufflers K    of concurrent-bits: how many, or log, which is the default\n"
-        "  --dimension d    features of a user; 2 by default, and 500 with --one-run\n"
-        "  --one-run        guess the signs of d canaries in a single run instead; use a small --delta\n"
-        "  --batch B        users between two releases; 100 by default\n"
-        "  --horizon T      users in all; four batches by default, or as many as the victim is in\n"
-        "  --trials N       runs; 20000 by default\n"
-        "  --confidence P   that no bound is above the true epsilon, over all audits asked for; 0.99 by "
-        "default\n"
-        "  --seed S         of the runs; 1 by default\n"
-        "  --json           print JSON instead of a table\n"
-        "\n"
-        "Exit status: 0 consistent, 1 violated.\n"
-        "\n"
-        "examples:\n"
-        "  faro audit local\n"
-        "  faro audit all --trials 100000\n"
-        "  faro audit central-tree --level user --contributions 4\n"
-        "  faro audit concurrent-bits --shufflers 3 --batch 4 --horizon 256 --place 63\n"
-        "  faro audit central-tree --one-run --epsilon 4 --delta 1e-7\n"
-        "  faro audit shuffle-bits --calibration paper --epsilon 2 --delta 1e-3 --json\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 1,
+    .about =
+        "RELEASE is one of `faro list releases`, or all. It is run many times on two inputs that differ in\n"
+        "one user, and a test tries to tell them apart. Half of the runs choose the inputs and the test; "
+        "the\n"
+        "other half gives a lower bound on epsilon. A bound above the claim is a violation; one below it\n"
+        "proves nothing, and at a small delta only many trials bring it near the claim.\n",
+    .help = "Exit status: 0 consistent, 1 violated.\n"
+            "\n"
+            "examples:\n"
+            "  faro audit local\n"
+            "  faro audit all --trials 100000\n"
+            "  faro audit central-tree --level user --contributions 4\n"
+            "  faro audit concurrent-bits --shufflers 3 --batch 4 --horizon 256 --place 63\n"
+            "  faro audit central-tree --one-run --epsilon 4 --delta 1e-7\n"
+            "  faro audit shuffle-bits --calibration paper --epsilon 2 --delta 1e-3 --json\n",
 };

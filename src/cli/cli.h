@@ -1,9 +1,20 @@
-/* cli: the command. One file a subcommand; this is what they share. */
+/* cli: the command. One file per subcommand; this is what they share.
+ *
+ * A subcommand has a table of its options, with offsets into a struct of its own, and reads them in
+ * one call:
+ *
+ *     static int run(int argc, char **argv) {
+ *       request r = {.jobs = 1};
+ *       int words = 0;
+ *       const int status = cli_read(&cli_run, &r, argc, argv, &words);
+ *       if (status != CLI_GO) return status; */
 #ifndef FARO_CLI_H
 #define FARO_CLI_H
 
 #include <faro/faro.h>
 #include <stdio.h>
+
+#include "field/field.h"
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
@@ -11,39 +22,29 @@ enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTE
 typedef struct cli_command {
   const char *name, *usage, *summary;
   int (*run)(int argc, char **argv);
-  const char *help; /* options and examples, for --help */
+  const faro_field *options; /* `--name VALUE` or `--name=VALUE`; without a name: a heading in --help */
+  size_t count;              /* of options */
+  int words;                 /* arguments that are not options, at most */
+  const char *about, *help;  /* for --help, before and after the options */
 } cli_command;
 
 extern const cli_command cli_run, cli_account, cli_audit, cli_sum, cli_list, cli_report, cli_keys,
     cli_analyzer, cli_shuffler, cli_client, cli_demo, cli_ledger;
 
-/* An option of a subcommand: `--name` or `--name VALUE`. */
-typedef struct cli_option {
-  const char *name;
-  bool takes_value;
-} cli_option;
+/* Reads options into the command's struct and puts the other arguments, in their order, at the
+ * start of argv; *words is their number. CLI_GO; or the exit status if the command ends here, after
+ * --help or a usage error, which has been printed. */
+enum { CLI_GO = -1 };
+int cli_read(const cli_command *command, void *request, int argc, char **argv, int *words);
 
-/* Steps through argv. Returns the index of the option in `options` and sets *value; -1 for a word that is no
- * option (in *value); -2 at the end; -3 after a usage error, which has been printed. --help prints the
- * command's help and gives -4. */
-int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv,
-             int *place, const char **value);
-enum { CLI_WORD = -1, CLI_END = -2, CLI_BAD = -3, CLI_HELP = -4 };
-
-/* Values of options. EXIT_DONE, or EXIT_USAGE after a message that says what is allowed. */
-int cli_take_real(const cli_command *command, const char *name, const char *text, double least, double most,
-                  double *out);
-int cli_take_count(const cli_command *command, const char *name, const char *text, uint64_t least,
-                   uint64_t most, uint64_t *out);
-/* One of at most CLI_CHOICES words; *out is its index. */
-enum { CLI_CHOICES = 8 };
-/* A number of shufflers, or log, which is 0. */
-int cli_take_shufflers(const cli_command *command, const char *text, uint64_t *shufflers);
-int cli_take_choice(const cli_command *command, const char *name, const char *text, const char *const *words,
-                    size_t count, size_t *out);
+/* Finds an argument among words; `what` it is, for messages ("mechanism"). NULL: it is missing.
+ * CLI_GO and its index; or EXIT_USAGE after a message. */
+int cli_choose(const cli_command *command, const char *what, const char *word, faro_words *words,
+               size_t *index);
 
 /* Prints "faro: message" and returns the exit status that goes with the error. */
 int cli_fail(const faro_error *error);
+/* Prints the message and the usage, and returns EXIT_USAGE. */
 int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2, 3);
 /* Prints text that the library made, and frees it. */
 int cli_print(FILE *out, char *text);

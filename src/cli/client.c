@@ -24,80 +24,54 @@
 #include "service/http/listen.h"
 #include "service/role/process.h"
 
-enum {
-  OPTION_CONFIG,
-  OPTION_ANALYZER,
-  OPTION_KEY,
-  OPTION_TOKEN,
-  OPTION_STATE,
-  OPTION_AUTHORITY,
-  OPTION_EPSILON,
-  OPTION_DELTA,
-  OPTION_TRUST,
-  OPTION_LEVEL,
-  OPTION_HONEST,
-  OPTION_INSECURE,
-  OPTION_SEND,
-  OPTION_DRY_RUN,
-  OPTION_SHOW,
-  OPTION_CHECK,
-  OPTION_COUNT
-};
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_CONFIG] = {"config", true},   [OPTION_ANALYZER] = {"analyzer", true},
-    [OPTION_KEY] = {"key", true},         [OPTION_TOKEN] = {"token", true},
-    [OPTION_STATE] = {"state", true},     [OPTION_AUTHORITY] = {"authority", true},
-    [OPTION_EPSILON] = {"epsilon", true}, [OPTION_DELTA] = {"delta", true},
-    [OPTION_TRUST] = {"trust", true},     [OPTION_LEVEL] = {"level", true},
-    [OPTION_HONEST] = {"honest", true},   [OPTION_INSECURE] = {"insecure", false},
-    [OPTION_SEND] = {"send", false},      [OPTION_DRY_RUN] = {"dry-run", false},
-    [OPTION_SHOW] = {"show", false},      [OPTION_CHECK] = {"check-config", false},
-};
-
 typedef struct request {
   faro_client_settings settings;
-  bool dry, show, check;
+  const char *file; /* of the settings */
+  bool send, dry, show, check;
 } request;
 
-static int copy(const char *name, const char *value, char *to, size_t size) {
-  if (strlen(value) >= size)
-    return cli_usage(&cli_client, "--%s must be shorter (got %.40s...)", name, value);
-  snprintf(to, size, "%s", value);
-  return EXIT_DONE;
-}
+#define SETTING(member) FARO_AT(request, settings.member)
 
-static int take_config(request *r, const char *path) {
-  faro_error error = {0};
-  return faro_client_settings_load(&r->settings, path, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
-}
-
-static int take_option(request *r, int option, const char *value) {
-  faro_client_settings *c = &r->settings;
-  switch (option) {
-  case OPTION_CONFIG: return take_config(r, value);
-  case OPTION_ANALYZER: return copy("analyzer", value, c->analyzer, sizeof c->analyzer);
-  case OPTION_KEY: return copy("key", value, c->key_file, sizeof c->key_file);
-  case OPTION_TOKEN: return copy("token", value, c->token, sizeof c->token);
-  case OPTION_STATE: return copy("state", value, c->state, sizeof c->state);
-  case OPTION_AUTHORITY: return copy("authority", value, c->authority, sizeof c->authority);
-  case OPTION_EPSILON: return cli_take_real(&cli_client, "epsilon", value, 1e-4, 1000, &c->epsilon);
-  case OPTION_DELTA: return cli_take_real(&cli_client, "delta", value, 0, 0.999, &c->delta);
-  case OPTION_TRUST: return cli_take_choice(&cli_client, "trust", value, faro_client_trusts, 4, &c->trust);
-  case OPTION_LEVEL: return cli_take_choice(&cli_client, "level", value, faro_client_levels, 2, &c->level);
-  case OPTION_HONEST: return cli_take_real(&cli_client, "honest", value, 0, 1, &c->honest);
-  case OPTION_INSECURE: c->insecure = true; return EXIT_DONE;
-  case OPTION_SEND: r->dry = false; return EXIT_DONE;
-  case OPTION_DRY_RUN: r->dry = true; return EXIT_DONE;
-  case OPTION_SHOW: r->show = true; return EXIT_DONE;
-  default: r->check = true; return EXIT_DONE;
-  }
-}
+static const faro_field options[] = {
+    {"config", FARO_FIELD_WORD, FARO_AT(request, file), .value = "FILE",
+     .help = "settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, level, "
+             "honest, insecure; options replace them; see faro-client(1)"},
+    {"analyzer", FARO_FIELD_TEXT, SETTING(analyzer), .value = "URL",
+     .help = "address of the analyzer, which publishes the campaign and the policies"},
+    {"key", FARO_FIELD_TEXT, SETTING(key_file), .value = "FILE",
+     .help = "the analyzer's public signing key, from `faro keys sign`"},
+    {"token", FARO_FIELD_TEXT, SETTING(token), .value = "FILE",
+     .help = "a file with one token from `faro keys tokens`"},
+    {"state", FARO_FIELD_TEXT, SETTING(state), .value = "FILE",
+     .help = "keeps the campaign, the sequence number and the policy version, that is, what the client has "
+             "spent. Required to send; used by one run at a time"},
+    {"authority", FARO_FIELD_TEXT, SETTING(authority), .value = "FILE",
+     .help = "certificates to trust for TLS; the system's by default"},
+    {"epsilon", FARO_FIELD_REAL, SETTING(epsilon), .least = 1e-4, .most = 1000, .value = "E",
+     .help = "the largest epsilon to accept in a campaign; 1 by default"},
+    {"delta", FARO_FIELD_REAL, SETTING(delta), .most = 0.999, .value = "D",
+     .help = "the largest delta to accept; 1e-6 by default"},
+    {"trust", FARO_FIELD_CHOICE, SETTING(trust), .words = faro_client_trusts, .value = "T",
+     .help = "the weakest trust model to accept: local, shuffle (the default), concurrent or joint"},
+    {"level", FARO_FIELD_CHOICE, SETTING(level), .words = faro_client_levels, .value = "L",
+     .help = "user (the default), or event to accept guarantees for single reports too"},
+    {"honest", FARO_FIELD_REAL, SETTING(honest), .most = 1, .value = "H",
+     .help = "the greatest share of a batch whose noise the claim may count on; 0, the default: any"},
+    {"insecure", FARO_FIELD_FLAG, SETTING(insecure),
+     .help = "allow plain http:// beyond this machine: listeners can read the token"},
+    {"send", FARO_FIELD_FLAG, FARO_AT(request, send), .help = "send the reports: the default"},
+    {"dry-run", FARO_FIELD_FLAG, FARO_AT(request, dry), .help = "choose and encode, but send nothing"},
+    {"show", FARO_FIELD_FLAG, FARO_AT(request, show), .help = "print the campaign and its claim, and exit"},
+    {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check), .help = "check the settings, and exit"},
+};
 
 /* Checks that nothing is missing. The state is required: a client that forgets its sequence number
  * forgets what it spent. */
 static int check(const request *r) {
   const faro_client_settings *c = &r->settings;
-  if (!*c->analyzer) return cli_usage(&cli_client, "--analyzer URL or --config FILE is required");
+  if (r->send && r->dry) return cli_usage(&cli_client, "--send and --dry-run exclude each other");
+  if (!*c->analyzer)
+    return cli_usage(&cli_client, "--analyzer URL is required (or --config FILE with the key analyzer)");
   if (!c->key_set && !*c->key_file)
     return cli_usage(&cli_client, "--key FILE is required (the analyzer's public key)");
   if (!*c->token && !r->show) return cli_usage(&cli_client, "--token FILE is required (this client's token)");
@@ -105,23 +79,22 @@ static int check(const request *r) {
     return cli_usage(&cli_client,
                      "--state FILE is required to send reports (--dry-run and --show do without)");
   faro_error error = {0};
-  return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? EXIT_DONE
-                                                                                 : cli_fail(&error);
+  return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? CLI_GO : cli_fail(&error);
 }
 
-static int parse(request *r, int argc, char **argv) {
-  int place = 0;
-  const char *value = NULL;
-  for (;;) {
-    const int which = cli_next(&cli_client, options, OPTION_COUNT, argc, argv, &place, &value);
-    if (which == CLI_END) break;
-    if (which == CLI_HELP) return CLI_HELP;
-    if (which == CLI_BAD) return EXIT_USAGE;
-    if (which == CLI_WORD) return cli_usage(&cli_client, "unexpected argument %s", value);
-    const int status = take_option(r, which, value);
-    if (status != EXIT_DONE) return status;
+/* Options replace what the file says, in any order: they are read again after it. */
+static int read_request(request *r, int argc, char **argv) {
+  const request defaults = *r;
+  int words = 0;
+  int status = cli_read(&cli_client, r, argc, argv, &words);
+  if (status == CLI_GO && r->file) {
+    const char *file = r->file;
+    faro_error error = {0};
+    *r = defaults;
+    if (faro_client_settings_load(&r->settings, file, &error) != FARO_OK) return cli_fail(&error);
+    status = cli_read(&cli_client, r, argc, argv, &words);
   }
-  return check(r);
+  return status == CLI_GO ? check(r) : status;
 }
 
 /* A session with one analyzer. */
@@ -189,7 +162,7 @@ static faro_status open_client(session *s, const unsigned char *key, const unsig
                                      .version = s->state.version,
                                      .epsilon = c->epsilon,
                                      .delta = c->delta,
-                                     .trust = faro_client_trusts[c->trust],
+                                     .trust = faro_client_trusts(c->trust),
                                      .user_level = c->level == 1,
                                      .honest = c->honest,
                                      .insecure = c->insecure};
@@ -374,9 +347,8 @@ static int check_files(const request *r) {
 
 static int run(int argc, char **argv) {
   static request r = {.settings = {.epsilon = 1, .delta = 1e-6, .trust = 1, .level = 1}};
-  const int parsed = parse(&r, argc, argv);
-  if (parsed == CLI_HELP) return EXIT_DONE;
-  if (parsed != EXIT_DONE) return parsed;
+  const int ended = read_request(&r, argc, argv);
+  if (ended != CLI_GO) return ended;
   if (r.check) return check_files(&r);
   session s = {.r = &r, .lock = -1};
   faro_error error = {0};
@@ -398,40 +370,19 @@ const cli_command cli_client = {
     .usage = "client --config FILE | --analyzer URL --key FILE --token FILE --state FILE [--dry-run] ...",
     .summary = "take part in a campaign: choose arms and report rewards (for trying things out)",
     .run = run,
-    .help =
-        "Reads rounds from standard input. A round is two lines. The first line has the arms: features are "
-        "separated\n"
-        "by blanks or commas, arms by semicolons. The number of the best arm, from 0, is printed. The second "
-        "line is\n"
-        "the reward of that arm. It is clipped, encoded, noised and sent; nothing is sent for - or an empty "
-        "line.\n"
-        "\n"
-        "  --config FILE    settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, "
-        "level,\n"
-        "                   honest, insecure; see faro-client(1)\n"
-        "  --analyzer URL   address of the analyzer, which publishes the campaign and the policies\n"
-        "  --key FILE       the analyzer's public signing key, from `faro keys sign`\n"
-        "  --token FILE     a file with one token from `faro keys tokens`\n"
-        "  --state FILE     keeps the campaign, the sequence number and the policy version, that is, what "
-        "the "
-        "client\n"
-        "                   has spent. Required to send; used by one run at a time\n"
-        "  --authority FILE certificates to trust for TLS; the system's by default\n"
-        "  --epsilon E, --delta D, --trust T, --level L\n"
-        "                   the weakest claim that is accepted: 1, 1e-6, shuffle, user by default\n"
-        "  --honest H       the greatest share of a batch whose noise the claim may count on; 0, the "
-        "default: "
-        "any\n"
-        "  --insecure       allow plain http:// beyond this machine: listeners can read the token\n"
-        "  --dry-run        choose and encode, but send nothing; --send is the default\n"
-        "  --show           print the campaign and its claim, and exit\n"
-        "  --check-config   check the settings, and exit\n"
-        "\n"
-        "Exit status: 0 all reports were accepted, 1 a report was refused, 3 bad input, 4 the network or the "
-        "system\n"
-        "failed.\n"
-        "\n"
-        "examples:\n"
-        "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"
-        "  faro client --analyzer http://127.0.0.1:8400 --key analyzer.sign.public --show\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .about =
+        "Reads rounds from standard input. A round is two lines. The first line has the arms: features are\n"
+        "separated by blanks or commas, arms by semicolons. The number of the best arm, from 0, is printed.\n"
+        "The second line is the reward of that arm. It is clipped, encoded, noised and sent; nothing is "
+        "sent\n"
+        "for - or an empty line.\n",
+    .help = "Exit status: 0 all reports were accepted, 1 a report was refused, 3 bad input, 4 the network or "
+            "the\n"
+            "system failed.\n"
+            "\n"
+            "examples:\n"
+            "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"
+            "  faro client --analyzer http://127.0.0.1:8400 --key analyzer.sign.public --show\n",
 };

@@ -10,127 +10,85 @@
 #include "cli/cli.h"
 #include "trial/demo_run.h"
 
-enum {
-  OPTION_CLIENTS,
-  OPTION_RELEASE,
-  OPTION_BATCH,
-  OPTION_ROUNDS,
-  OPTION_SHUFFLERS,
-  OPTION_DIMENSION,
-  OPTION_ARMS,
-  OPTION_ENVIRONMENT,
-  OPTION_EPSILON,
-  OPTION_DELTA,
-  OPTION_LEVEL,
-  OPTION_HONEST,
-  OPTION_POST,
-  OPTION_THREADS,
-  OPTION_SEED,
-  OPTION_DIRECTORY,
-  OPTION_KEEP,
-  OPTION_HOLD,
-  OPTION_COUNT
-};
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_CLIENTS] = {"clients", true},     [OPTION_RELEASE] = {"release", true},
-    [OPTION_BATCH] = {"batch", true},         [OPTION_ROUNDS] = {"rounds", true},
-    [OPTION_SHUFFLERS] = {"shufflers", true}, [OPTION_DIMENSION] = {"dimension", true},
-    [OPTION_ARMS] = {"arms", true},           [OPTION_ENVIRONMENT] = {"environment", true},
-    [OPTION_EPSILON] = {"epsilon", true},     [OPTION_DELTA] = {"delta", true},
-    [OPTION_LEVEL] = {"level", true},         [OPTION_HONEST] = {"honest", true},
-    [OPTION_POST] = {"post", true},           [OPTION_THREADS] = {"threads", true},
-    [OPTION_SEED] = {"seed", true},           [OPTION_DIRECTORY] = {"directory", true},
-    [OPTION_KEEP] = {"keep", false},          [OPTION_HOLD] = {"hold", false},
-};
-
 typedef struct request {
-  faro_demo_params demo;
-  uint64_t dimension, arms, threads, group;
-  size_t level, world;
+  faro_demo_params demo; /* trial.shufflers 0, trial.batch 0: not given */
+  size_t release, world; /* indices of their words */
+  faro_level level;
   const char *directory;
   bool keep, hold;
-  bool several; /* --shufflers was given */
 } request;
 
 /* Environments in which a client sends the features of an arm: in linear-known it sends actions of
  * its own, and the others have no linear rewards. */
-static const char *const worlds[] = {"linear-iid", "linear-fixed", "linear-adversarial", "linear-population"};
-enum { WORLDS = sizeof worlds / sizeof *worlds };
-static const char *const levels[] = {"event", "user"};
+FARO_WORDS(worlds, "linear-iid", "linear-fixed", "linear-adversarial", "linear-population")
+#define X(name, text) text,
+FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+#undef X
 
-static int take_release(faro_trial_params *t, const char *value) {
-  const char *names[FARO_RELEASES_MAX];
-  size_t index = 0;
-  const int status =
-      cli_take_choice(&cli_demo, "release", value, names, faro_release_deployable(names), &index);
-  if (status == EXIT_DONE) t->release = names[index];
-  return status;
-}
+#define TRIAL(member) FARO_AT(request, demo.trial.member)
+#define CROWD(member) FARO_AT(request, demo.crowd.member)
 
-static int take_option(request *r, int option, const char *value) {
-  const cli_command *c = &cli_demo;
-  faro_trial_params *t = &r->demo.trial;
-  switch (option) {
-  case OPTION_CLIENTS: return cli_take_count(c, "clients", value, 8, 1000000, &t->clients);
-  case OPTION_RELEASE: return take_release(t, value);
-  case OPTION_BATCH: return cli_take_count(c, "batch", value, 2, 1000000, &t->batch);
-  case OPTION_ROUNDS: return cli_take_count(c, "rounds", value, 2, 100000, &r->demo.rounds);
-  case OPTION_SHUFFLERS:
-    r->several = true;
-    return cli_take_count(c, "shufflers", value, 1, FARO_SHUFFLERS_MAX, &t->shufflers);
-  case OPTION_DIMENSION:
-    return cli_take_count(c, "dimension", value, 2, FARO_WIRE_DIMENSION_MAX, &r->dimension);
-  case OPTION_ARMS: return cli_take_count(c, "arms", value, 2, 10000, &r->arms);
-  case OPTION_ENVIRONMENT: return cli_take_choice(c, "environment", value, worlds, WORLDS, &r->world);
-  case OPTION_EPSILON: return cli_take_real(c, "epsilon", value, 1e-4, 1000, &t->epsilon);
-  case OPTION_DELTA: return cli_take_real(c, "delta", value, 1e-15, 0.999, &t->delta);
-  case OPTION_LEVEL: return cli_take_choice(c, "level", value, levels, 2, &r->level);
-  case OPTION_HONEST: return cli_take_real(c, "honest", value, 1e-3, 1, &t->honest);
-  case OPTION_POST: return cli_take_count(c, "post", value, 1, 1000, &r->group);
-  case OPTION_THREADS: return cli_take_count(c, "threads", value, 1, 128, &r->threads);
-  case OPTION_SEED: return cli_take_count(c, "seed", value, 0, UINT64_MAX, &r->demo.crowd.seed);
-  case OPTION_DIRECTORY: r->directory = value; return EXIT_DONE;
-  case OPTION_HOLD: r->hold = true; return EXIT_DONE;
-  default: r->keep = true; return EXIT_DONE;
-  }
-}
-
-static int parse(request *r, int argc, char **argv) {
-  int place = 0;
-  const char *value = NULL;
-  for (;;) {
-    const int which = cli_next(&cli_demo, options, OPTION_COUNT, argc, argv, &place, &value);
-    if (which == CLI_END) return EXIT_DONE;
-    if (which == CLI_HELP) return CLI_HELP;
-    if (which == CLI_BAD) return EXIT_USAGE;
-    if (which == CLI_WORD) return cli_usage(&cli_demo, "unexpected argument %s", value);
-    const int status = take_option(r, which, value);
-    if (status != EXIT_DONE) return status;
-  }
-}
+static const faro_field options[] = {
+    {"clients", FARO_FIELD_COUNT, TRIAL(clients), .least = 8, .most = 1000000, .value = "N",
+     .help = "5000 by default"},
+    {"release", FARO_FIELD_CHOICE, FARO_AT(request, release), .words = faro_campaign_release, .value = "R",
+     .help = "shuffle-bits (the default), concurrent-bits, shuffle-amplified, local, local-bits, "
+             "central-tree, central-bits"},
+    {"batch", FARO_FIELD_COUNT, TRIAL(batch), .least = 2, .most = 1000000, .value = "B",
+     .help = "reports per batch; half of the clients by default"},
+    {"rounds", FARO_FIELD_COUNT, FARO_AT(request, demo.rounds), .least = 2, .most = 100000, .value = "M",
+     .help = "batches to release; 12 by default"},
+    {"shufflers", FARO_FIELD_COUNT, TRIAL(shufflers), .least = 1, .most = FARO_SHUFFLERS_MAX, .value = "K",
+     .help = "concurrent-bits only; 3 by default"},
+    {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
+     .help = "of the claim; 1 by default"},
+    {"delta", FARO_FIELD_REAL, TRIAL(delta), .least = 1e-15, .most = 0.999, .value = "D",
+     .help = "of the claim; 1e-6 by default"},
+    {"level", FARO_FIELD_CHOICE, FARO_AT(request, level), .words = levels, .value = "L",
+     .help = "of the claim: user (the default) or event"},
+    {"honest", FARO_FIELD_REAL, TRIAL(honest), .least = 1e-3, .most = 1, .value = "H",
+     .help = "share of a batch whose noise the claim counts on; 1 by default"},
+    {"environment", FARO_FIELD_CHOICE, FARO_AT(request, world), .words = worlds, .value = "E",
+     .help = "linear-iid (the default), linear-fixed, linear-adversarial or linear-population"},
+    {"dimension", FARO_FIELD_COUNT, TRIAL(dimension), .least = 2, .most = FARO_WIRE_DIMENSION_MAX,
+     .value = "d", .help = "features of an arm; 5 by default"},
+    {"arms", FARO_FIELD_COUNT, TRIAL(arms), .least = 2, .most = 10000, .value = "K",
+     .help = "arms in a choice; 10 by default"},
+    {"seed", FARO_FIELD_COUNT, CROWD(seed), .most = 0x1p64, .value = "S",
+     .help = "of the environment; 1 by default"},
+    {"post", FARO_FIELD_COUNT, CROWD(group), .least = 1, .most = 1000, .value = "G",
+     .help = "reports per post, as from a gateway; 1 by default: each client posts by itself"},
+    {"threads", FARO_FIELD_COUNT, CROWD(threads), .least = 1, .most = 128, .value = "N",
+     .help = "clients that report at the same time; 32 by default"},
+    {"directory", FARO_FIELD_WORD, FARO_AT(request, directory), .value = "DIR",
+     .help = "put files into DIR and keep them; by default a folder in $TMPDIR or /tmp, which is deleted "
+             "unless --keep is given or something goes wrong"},
+    {"keep", FARO_FIELD_FLAG, FARO_AT(request, keep), .help = "keep the folder in $TMPDIR or /tmp"},
+    {"hold", FARO_FIELD_FLAG, FARO_AT(request, hold),
+     .help = "keep the roles running after the last batch, to look at the page, until Enter or Ctrl-C"},
+};
 
 /* Fills in what was not given. */
 static int complete(request *r) {
   faro_trial_params *t = &r->demo.trial;
-  r->demo.crowd.world = worlds[r->world];
-  t->dimension = (size_t)r->dimension;
-  t->arms = (size_t)r->arms;
-  if (r->several && strcmp(t->release, "concurrent-bits") != 0)
+  faro_crowd_params *crowd = &r->demo.crowd;
+  t->release = faro_campaign_release(r->release);
+  crowd->world = worlds(r->world);
+  if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
     return cli_usage(&cli_demo, "--shufflers is for --release concurrent-bits (got %s)", t->release);
+  if (t->shufflers == 0) t->shufflers = 3;
   if (t->batch == 0) t->batch = t->clients / 2;
   if (t->batch > t->clients)
     return cli_usage(&cli_demo,
                      "--batch must be at most the number of clients, %" PRIu64 " (got %" PRIu64 ")",
                      t->clients, t->batch);
-  while (r->threads > 1 && r->threads * r->group >= t->clients) r->threads /= 2;
-  r->demo.crowd.threads = (size_t)r->threads;
-  r->demo.crowd.group = (size_t)r->group;
+  while (crowd->threads > 1 && crowd->threads * crowd->group >= t->clients) crowd->threads /= 2;
   const uint64_t reports = (r->demo.rounds + 1) * t->batch;
   /* In the local model a client itself refuses to send more than its claim covers, and here clients
    * share one library. */
   if (faro_release_kind_find(t->release)->trust == FARO_TRUST_LOCAL) r->level = FARO_LEVEL_EVENT;
   if (r->level == FARO_LEVEL_USER) t->contributions = (reports + t->clients - 1) / t->clients;
-  return EXIT_DONE;
+  return CLI_GO;
 }
 
 /* Path of this program, to start it again as another role. */
@@ -228,9 +186,9 @@ static bool is_folder(const char *path) {
 }
 
 static int run(int argc, char **argv) {
-  request r = {.demo = {.trial = {.release = faro_release_shuffle_bits.name,
-                                  .clients = 5000,
-                                  .shufflers = 3,
+  request r = {.demo = {.trial = {.clients = 5000,
+                                  .dimension = 5,
+                                  .arms = 10,
                                   .epsilon = 1,
                                   .delta = 1e-6,
                                   .honest = 1,
@@ -238,18 +196,15 @@ static int run(int argc, char **argv) {
                                   .norm = 1,
                                   .high = 1,
                                   .keep = (size_t)1 << 30},
-                        .crowd = {.seed = 1, .patience = 60, .listen = 100000},
+                        .crowd = {.threads = 32, .group = 1, .seed = 1, .patience = 60, .listen = 100000},
                         .rounds = 12,
                         .stopping = stopping},
-               .dimension = 5,
-               .arms = 10,
-               .threads = 32,
-               .group = 1,
                .level = FARO_LEVEL_USER};
-  int status = parse(&r, argc, argv);
-  if (status == CLI_HELP) return EXIT_DONE;
-  if (status == EXIT_DONE) status = complete(&r);
-  if (status != EXIT_DONE) return status;
+  int words = 0;
+  (void)faro_words_find(faro_campaign_release, faro_release_shuffle_bits.name, &r.release);
+  int status = cli_read(&cli_demo, &r, argc, argv, &words);
+  if (status == CLI_GO) status = complete(&r);
+  if (status != CLI_GO) return status;
   const char *place = getenv("TMPDIR");
   char command[CLI_PATH], directory[CLI_PATH];
   if (!place || !*place) place = "/tmp";
@@ -275,34 +230,15 @@ const cli_command cli_demo = {
         "demo [--clients N] [--release R] [--batch B] [--rounds M] [--directory DIR] [--keep] [--hold] ...",
     .summary = "run a whole deployment on this machine, with simulated clients, and check it at the end",
     .run = run,
-    .help =
-        "Makes keys, tokens and settings, starts an analyzer and shufflers as processes on loopback, lets "
-        "simulated\n"
-        "clients report, shows how the policy improves, and checks at the end what the deployment promises.\n"
-        "\n"
-        "  --clients N      5000 by default\n"
-        "  --release R      shuffle-bits (the default), concurrent-bits, shuffle-amplified, local, "
-        "local-bits,\n"
-        "                   central-tree, central-bits\n"
-        "  --batch B        reports per batch; half of the clients by default\n"
-        "  --rounds M       batches to release; 12 by default\n"
-        "  --shufflers K    concurrent-bits only; 3 by default\n"
-        "  --epsilon E, --delta D, --level L, --honest H   the claim: 1, 1e-6, user, 1 by default\n"
-        "  --environment E  linear-iid (the default), linear-fixed, linear-adversarial or linear-population; "
-        "with\n"
-        "                   --dimension d (5), --arms K (10), --seed S (1)\n"
-        "  --post G         reports per post, as from a gateway; 1 by default: each client posts by itself\n"
-        "  --threads N      clients that report at the same time; 32 by default\n"
-        "  --directory DIR  put files into DIR and keep them; by default a folder in $TMPDIR or /tmp, which "
-        "is "
-        "deleted\n"
-        "                   unless --keep is given or something goes wrong\n"
-        "  --hold           keep the roles running after the last batch, to look at the page, until Enter or "
-        "Ctrl-C\n"
-        "\n"
-        "Exit status: 0 all checks passed, 1 a check failed.\n"
-        "\n"
-        "examples:\n"
-        "  faro demo --clients 5000\n"
-        "  faro demo --release concurrent-bits --shufflers 3 --rounds 16\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .about =
+        "Makes keys, tokens and settings, starts an analyzer and shufflers as processes on loopback, lets\n"
+        "simulated clients report, shows how the policy improves, and checks at the end what the\n"
+        "deployment promises.\n",
+    .help = "Exit status: 0 all checks passed, 1 a check failed.\n"
+            "\n"
+            "examples:\n"
+            "  faro demo --clients 5000\n"
+            "  faro demo --release concurrent-bits --shufflers 3 --rounds 16\n",
 };

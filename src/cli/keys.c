@@ -158,49 +158,38 @@ static int show(const char *path) {
 }
 
 typedef struct request {
-  const char *words[2], *prefix;
-  size_t count;
+  const char *prefix;
   uint64_t tokens;
 } request;
 
-static int obey(const request *r) {
-  static const char *const names[] = {"sign", "seal", "tokens", "show"};
-  size_t what = 0;
-  if (r->count == 0) return cli_usage(&cli_keys, "expected one of: sign, seal, tokens, show");
-  while (what < 4 && strcmp(names[what], r->words[0]) != 0) what++;
-  if (what == 4)
-    return cli_usage(&cli_keys, "expected one of: sign, seal, tokens, show (got %s)", r->words[0]);
-  if (what == 3) return r->count == 2 ? show(r->words[1]) : cli_usage(&cli_keys, "show needs a FILE");
-  if (r->count > 1) return cli_usage(&cli_keys, "unexpected argument %s", r->words[1]);
+static const faro_field options[] = {
+    {"out", FARO_FIELD_WORD, FARO_AT(request, prefix), .value = "PREFIX",
+     .help = "write PREFIX.secret (mode 600) and PREFIX.public; existing files are not overwritten"},
+    {"count", FARO_FIELD_COUNT, FARO_AT(request, tokens), .least = 1, .most = 10000000, .value = "N",
+     .help = "number of tokens, at most 10000000"},
+};
+
+enum { SIGN, SEAL, TOKENS, SHOW };
+FARO_WORDS(actions, "sign", "seal", "tokens", "show")
+
+static int make(const request *r, size_t action) {
   if (!r->prefix) return cli_usage(&cli_keys, "--out PREFIX is required");
-  if (what == 2 && r->tokens == 0)
-    return cli_usage(&cli_keys, "--count N is required (the number of tokens)");
-  if (what == 2) return make_tokens(r->prefix, (size_t)r->tokens);
-  return what == 0 ? make_sign(r->prefix) : make_seal(r->prefix);
+  if (action == SIGN) return make_sign(r->prefix);
+  if (action == SEAL) return make_seal(r->prefix);
+  if (r->tokens == 0) return cli_usage(&cli_keys, "--count N is required (the number of tokens)");
+  return make_tokens(r->prefix, (size_t)r->tokens);
 }
 
 static int run(int argc, char **argv) {
-  static const cli_option options[] = {{"out", true}, {"count", true}};
   request r = {0};
-  int place = 0;
-  int status = EXIT_DONE;
-  const char *value = NULL;
-  for (;;) {
-    switch (cli_next(&cli_keys, options, 2, argc, argv, &place, &value)) {
-    case 0: r.prefix = value; continue;
-    case 1:
-      status = cli_take_count(&cli_keys, "count", value, 1, 10000000, &r.tokens);
-      if (status != EXIT_DONE) return status;
-      continue;
-    case CLI_WORD:
-      if (r.count == 2) return cli_usage(&cli_keys, "unexpected argument %s", value);
-      r.words[r.count++] = value;
-      continue;
-    case CLI_HELP: return EXIT_DONE;
-    case CLI_END: return obey(&r);
-    default: return EXIT_USAGE;
-    }
-  }
+  int words = 0;
+  size_t action = 0;
+  int status = cli_read(&cli_keys, &r, argc, argv, &words);
+  if (status == CLI_GO)
+    status = cli_choose(&cli_keys, "action", words > 0 ? argv[0] : NULL, actions, &action);
+  if (status != CLI_GO) return status;
+  if (action == SHOW) return words == 2 ? show(argv[1]) : cli_usage(&cli_keys, "FILE is required");
+  return words == 1 ? make(&r, action) : cli_usage(&cli_keys, "unexpected argument %s", argv[1]);
 }
 
 const cli_command cli_keys = {
@@ -208,13 +197,12 @@ const cli_command cli_keys = {
     .usage = "keys sign|seal --out PREFIX | keys tokens --count N --out PREFIX | keys show FILE",
     .summary = "make keys and tokens for the service, and show them",
     .run = run,
-    .help =
-        "  sign          make a signing key (Ed25519): one for the analyzer, one for each shuffler\n"
-        "  seal          make a sealing key (X25519), for the analyzer: reports are sealed to it\n"
-        "  tokens        make tokens for clients (PREFIX.tokens) and their hashes for shufflers "
-        "(PREFIX.hashes)\n"
-        "  show          print the public key in a file and its fingerprint; for tokens, the hash of each\n"
-        "  --out PREFIX  write PREFIX.secret (mode 600) and PREFIX.public; existing files are not "
-        "overwritten\n"
-        "  --count N     number of tokens, at most 10000000\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 2,
+    .about = "  sign    make a signing key (Ed25519): one for the analyzer, one for each shuffler\n"
+             "  seal    make a sealing key (X25519), for the analyzer: reports are sealed to it\n"
+             "  tokens  make tokens for clients (PREFIX.tokens) and their hashes for shufflers\n"
+             "          (PREFIX.hashes)\n"
+             "  show    print the public key in a file and its fingerprint; for tokens, the hash of each\n",
 };

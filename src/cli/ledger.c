@@ -9,18 +9,20 @@
 #include "service/http/sender.h"
 #include "service/role/json_text.h"
 
-enum { OPTION_URL, OPTION_DATABASE, OPTION_AUTHORITY, OPTION_JSON, OPTION_COUNT };
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_URL] = {"url", true},
-    [OPTION_DATABASE] = {"database", true},
-    [OPTION_AUTHORITY] = {"authority", true},
-    [OPTION_JSON] = {"json", false},
-};
-
 typedef struct request {
-  const char *verb, *url, *database, *authority;
+  const char *url, *database, *authority;
   bool json;
 } request;
+
+static const faro_field options[] = {
+    {"url", FARO_FIELD_WORD, FARO_AT(request, url), .value = "URL", .help = "address of a running analyzer"},
+    {"database", FARO_FIELD_WORD, FARO_AT(request, database), .value = "FILE",
+     .help = "database of an analyzer, running or not"},
+    {"authority", FARO_FIELD_WORD, FARO_AT(request, authority), .value = "FILE",
+     .help = "certificates to trust for https (PEM); the system's by default"},
+    {"json", FARO_FIELD_FLAG, FARO_AT(request, json),
+     .help = "the ledger as JSON, at most 1000 batches per line"},
+};
 
 /* Where the ledger is read from: an analyzer or its database. */
 typedef struct source {
@@ -114,27 +116,16 @@ static int explain(const request *r) {
   return status == FARO_OK ? cli_print(stdout, NULL) : cli_fail(&error);
 }
 
-static int run_ledger(int argc, char **argv) {
+FARO_WORDS(actions, "explain")
+
+static int run(int argc, char **argv) {
   request r = {0};
-  const char *value = NULL;
-  int place = 0;
-  for (int option = 0;
-       (option = cli_next(&cli_ledger, options, OPTION_COUNT, argc, argv, &place, &value)) != CLI_END;) {
-    switch (option) {
-    case CLI_HELP: return EXIT_DONE;
-    case CLI_BAD: return EXIT_USAGE;
-    case CLI_WORD:
-      if (r.verb || strcmp(value, "explain") != 0)
-        return cli_usage(&cli_ledger, "expected explain (got %s)", value);
-      r.verb = value;
-      break;
-    case OPTION_URL: r.url = value; break;
-    case OPTION_DATABASE: r.database = value; break;
-    case OPTION_AUTHORITY: r.authority = value; break;
-    default: r.json = true;
-    }
-  }
-  if (!r.verb) return cli_usage(&cli_ledger, "expected explain");
+  int words = 0;
+  size_t action = 0;
+  int status = cli_read(&cli_ledger, &r, argc, argv, &words);
+  if (status == CLI_GO)
+    status = cli_choose(&cli_ledger, "action", words > 0 ? argv[0] : NULL, actions, &action);
+  if (status != CLI_GO) return status;
   if (!r.url == !r.database) return cli_usage(&cli_ledger, "exactly one of --url and --database is required");
   return explain(&r);
 }
@@ -143,9 +134,8 @@ const cli_command cli_ledger = {
     .name = "ledger",
     .usage = "ledger explain (--url URL | --database FILE) [--authority FILE] [--json]",
     .summary = "show the privacy that each batch of a campaign spent",
-    .run = run_ledger,
-    .help = "  --url URL         address of a running analyzer\n"
-            "  --database FILE   database of an analyzer, running or not\n"
-            "  --authority FILE  certificates to trust for https (PEM); the system's by default\n"
-            "  --json            the ledger as JSON, at most 1000 batches per line\n",
+    .run = run,
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 1,
 };

@@ -89,42 +89,31 @@ static void list_matrix(void) {
     }
 }
 
-static int list_one(const char *word) {
-  const char *names[LISTS];
-  for (size_t i = 0; i < LISTS; i++) {
-    names[i] = lists[i].name;
-    if (strcmp(lists[i].name, word) != 0) continue;
-    lists[i].list();
-    return EXIT_DONE;
-  }
-  const char *nearest = faro_nearest(word, names, LISTS);
-  return cli_usage(&cli_list, "nothing called \"%s\" to list%s%s%s", word, nearest ? " (did you mean " : "",
-                   nearest ? nearest : "", nearest ? "?)" : "");
-}
+static const char *list_name(size_t index) { return index < LISTS ? lists[index].name : NULL; }
+
+typedef struct request {
+  bool matrix;
+} request;
+
+static const faro_field options[] = {
+    {"matrix", FARO_FIELD_FLAG, FARO_AT(request, matrix),
+     .help = "which learner takes which release, under which calibrations"},
+};
 
 static int run(int argc, char **argv) {
-  static const cli_option options[] = {{"matrix", false}};
-  int place = 0;
-  const char *value = NULL;
-  const char *word = NULL;
-  for (;;) {
-    switch (cli_next(&cli_list, options, 1, argc, argv, &place, &value)) {
-    case 0: list_matrix(); return EXIT_DONE;
-    case CLI_WORD:
-      if (word) return cli_usage(&cli_list, "one list at a time (got %s and %s)", word, value);
-      word = value;
-      continue;
-    case CLI_HELP: return EXIT_DONE;
-    case CLI_END: break;
-    default: return EXIT_USAGE;
+  request r = {0};
+  int words = 0;
+  size_t which = 0;
+  int status = cli_read(&cli_list, &r, argc, argv, &words);
+  if (status == CLI_GO && words > 0) status = cli_choose(&cli_list, "list", argv[0], list_name, &which);
+  if (status != CLI_GO) return status;
+  if (r.matrix) list_matrix();
+  else if (words > 0) lists[which].list();
+  else
+    for (size_t i = 0; i + 1 < LISTS; i++) { /* settings only on request: they are many */
+      printf("%s%s:\n", i ? "\n" : "", lists[i].name);
+      lists[i].list();
     }
-    break;
-  }
-  if (word) return list_one(word);
-  for (size_t i = 0; i + 1 < LISTS; i++) { /* settings only on request: they are many */
-    printf("%s%s:\n", i ? "\n" : "", lists[i].name);
-    lists[i].list();
-  }
   return EXIT_DONE;
 }
 
@@ -133,6 +122,8 @@ const cli_command cli_list = {
     .usage = "list [learners | releases | environments | experiments | settings] [--matrix]",
     .summary = "what there is: learners, releases, environments, experiments, settings",
     .run = run,
-    .help = "  settings   the keys of an experiment file: where they stand, defaults, what is allowed\n"
-            "  --matrix   which learner takes which release, under which calibrations\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 1,
+    .about = "settings are the keys of an experiment file: their places, defaults and what is allowed.\n",
 };

@@ -1,5 +1,5 @@
-/* locate: experiments by name: in ./experiments, beside the program (its source tree, or where it was
- * installed), and where it was configured to be installed. */
+/* locate: experiments by name: in ./experiments, beside the program (its source tree, or where it
+ * was installed), and where it was configured to be installed. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static bool looks_like_path(const char *name) {
   return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
 }
 
-/* The name in some folder that is nearest to the word, as a hint; empty when none is near. */
-static void suggest(const char *word, char out[static CLI_PATH]) {
+/* The experiment whose name is nearest to the word, as a hint. */
+static const char *suggest(const char *word, char out[static FARO_HINT]) {
   enum { NAMES = 256, NAME = 64 };
   static char names[NAMES][NAME];
   const char *name[NAMES];
@@ -45,9 +45,7 @@ static void suggest(const char *word, char out[static CLI_PATH]) {
     }
     if (directory) closedir(directory);
   }
-  const char *nearest = faro_nearest(word, name, count);
-  snprintf(out, CLI_PATH, "%s%s%s", nearest ? " (did you mean " : "", nearest ? nearest : "",
-           nearest ? "?)" : "");
+  return faro_hint(word, name, count, out);
 }
 
 bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error *error) {
@@ -61,10 +59,9 @@ bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error
     if (path && snprintf(out, CLI_PATH, "%s/%s.yaml", path, name) < CLI_PATH && access(out, R_OK) == 0)
       return true;
   }
-  char hint[CLI_PATH];
-  suggest(name, hint);
+  char hint[FARO_HINT];
   (void)faro_fail(error, FARO_INVALID,
-                  "no experiment \"%.100s\"%.80s; `faro list experiments` names them, and a path works too",
-                  name, hint);
+                  "no experiment \"%.100s\"%s; `faro list experiments` names them, and a path works too",
+                  name, suggest(name, hint));
   return false;
 }

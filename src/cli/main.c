@@ -22,11 +22,10 @@ static void help(FILE *out) {
 
 static int unknown(const char *name) {
   const char *names[COMMANDS];
+  char hint[FARO_HINT];
   for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
-  const char *nearest = faro_nearest(name, names, COMMANDS);
-  fprintf(stderr, "faro: unknown command \"%s\"", name);
-  if (nearest) fprintf(stderr, " (did you mean %s?)", nearest);
-  fprintf(stderr, "; `faro --help` lists the commands\n");
+  fprintf(stderr, "faro: unknown command \"%s\"%s; `faro --help` lists the commands\n", name,
+          faro_hint(name, names, COMMANDS, hint));
   return EXIT_USAGE;
 }
 

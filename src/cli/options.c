@@ -1,11 +1,14 @@
-/* options: stepping through arguments, their values, and the ways in which a command ends. */
-#include <errno.h>
+/* options: command lines by tables of fields, --help from the same tables, and the ways in which a
+ * command ends. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abort.h"
 #include "base/text.h"
 #include "cli/cli.h"
+
+/* ---- endings */
 
 int cli_usage(const cli_command *command, const char *format, ...) {
   va_list args;
@@ -15,93 +18,6 @@ int cli_usage(const cli_command *command, const char *format, ...) {
   va_end(args);
   fprintf(stderr, "\nusage: faro %s\n`faro %s --help` tells more\n", command->usage, command->name);
   return EXIT_USAGE;
-}
-
-static int bad_option(const cli_command *command, const cli_option *options, size_t count, const char *word) {
-  const char *names[32];
-  for (size_t i = 0; i < count; i++) names[i] = options[i].name;
-  const char *nearest = faro_nearest(word + 2, names, count);
-  (void)cli_usage(command, "unknown option %s%s%s%s", word, nearest ? " (did you mean --" : "",
-                  nearest ? nearest : "", nearest ? "?)" : "");
-  return CLI_BAD;
-}
-
-/* `--name=value` or `--name value`. */
-static int take(const cli_command *command, const cli_option *option, int index, const char *rest, int argc,
-                char **argv, int *place, const char **value) {
-  if (!option->takes_value && *rest == '=') {
-    (void)cli_usage(command, "--%s takes no value", option->name);
-    return CLI_BAD;
-  }
-  if (!option->takes_value) return index;
-  if (*rest == '=') {
-    *value = rest + 1;
-    return index;
-  }
-  if (*place == argc) {
-    (void)cli_usage(command, "--%s needs a value", option->name);
-    return CLI_BAD;
-  }
-  *value = argv[(*place)++];
-  return index;
-}
-
-int cli_next(const cli_command *command, const cli_option *options, size_t count, int argc, char **argv,
-             int *place, const char **value) {
-  if (*place >= argc) return CLI_END;
-  const char *word = argv[(*place)++];
-  *value = word;
-  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-    printf("%s\n\nusage: faro %s\n\n%s", command->summary, command->usage, command->help);
-    return CLI_HELP;
-  }
-  if (word[0] != '-' || word[1] == '\0') return CLI_WORD;
-  if (word[1] != '-') return bad_option(command, options, count, word);
-  for (size_t i = 0; i < count; i++) {
-    const size_t length = strlen(options[i].name);
-    if (strncmp(word + 2, options[i].name, length) == 0 &&
-        (word[2 + length] == '\0' || word[2 + length] == '='))
-      return take(command, &options[i], (int)i, word + 2 + length, argc, argv, place, value);
-  }
-  return bad_option(command, options, count, word);
-}
-
-int cli_take_real(const cli_command *command, const char *name, const char *text, double least, double most,
-                  double *out) {
-  char *end = NULL;
-  const double value = strtod(text, &end);
-  if (*text == '\0' || *end != '\0' || !(value >= least && value <= most))
-    return cli_usage(command, "--%s must be %g .. %.10g (got %s)", name, least, most, text);
-  *out = value;
-  return EXIT_DONE;
-}
-
-int cli_take_count(const cli_command *command, const char *name, const char *text, uint64_t least,
-                   uint64_t most, uint64_t *out) {
-  char *end = NULL;
-  errno = 0;
-  const unsigned long long value = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != '\0' || errno == ERANGE || value < least || value > most)
-    return cli_usage(command, "--%s must be a whole number, %llu .. %llu (got %s)", name,
-                     (unsigned long long)least, (unsigned long long)most, text);
-  *out = value;
-  return EXIT_DONE;
-}
-
-int cli_take_choice(const cli_command *command, const char *name, const char *text, const char *const *words,
-                    size_t count, size_t *out) {
-  char list[CLI_CHOICES * 20] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (strcmp(words[i], text) == 0) {
-      *out = i;
-      return EXIT_DONE;
-    }
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
-  }
-  const char *nearest = faro_nearest(text, words, count);
-  return cli_usage(command, "--%s must be one of %s (got %s%s%s%s)", name, list, text,
-                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 int cli_fail(const faro_error *error) {
@@ -122,10 +38,157 @@ int cli_print(FILE *out, char *text) {
   return EXIT_DONE; /* main looks whether it could be written */
 }
 
-int cli_take_shufflers(const cli_command *command, const char *text, uint64_t *shufflers) {
-  *shufflers = 0;
-  if (strcmp(text, "log") == 0) return EXIT_DONE;
-  const int status = cli_take_count(command, "shufflers", text, 1, 50, shufflers);
-  if (status != EXIT_DONE) fprintf(stderr, "log is allowed too: a binary tree\n");
-  return status;
+/* ---- help */
+
+enum { HELP_WIDTH = 100, OPTION_SIZE = 64 };
+
+static const char *option_text(const faro_field *option, char out[static OPTION_SIZE]) {
+  snprintf(out, OPTION_SIZE, "--%s%s%s", option->name, option->value ? " " : "",
+           option->value ? option->value : "");
+  return out;
+}
+
+/* Words of a text, from this column on; `used` is where the line stands. */
+static void print_wrapped(const char *text, size_t column, size_t used) {
+  while (*text) {
+    const size_t length = strcspn(text, " ");
+    if (used > column && used + 1 + length > HELP_WIDTH) {
+      printf("\n");
+      used = 0;
+    }
+    const int blanks = used < column ? (int)(column - used) : 1;
+    printf("%*s%.*s", blanks, "", (int)length, text);
+    used += (size_t)blanks + length;
+    text += length;
+    text += strspn(text, " ");
+  }
+  printf("\n");
+}
+
+static void print_options(const cli_command *command) {
+  char text[OPTION_SIZE];
+  size_t widest = 0;
+  for (size_t i = 0; i < command->count; i++) {
+    const size_t width = command->options[i].name ? strlen(option_text(&command->options[i], text)) : 0;
+    if (width > widest) widest = width;
+  }
+  for (size_t i = 0; i < command->count; i++) {
+    const faro_field *option = &command->options[i];
+    if (!option->name) {
+      printf("%s%s:\n", i ? "\n" : "", option->help);
+      continue;
+    }
+    const int used = printf("  %s", option_text(option, text));
+    print_wrapped(option->help, 2 + widest + 2, (size_t)used);
+  }
+}
+
+static void print_help(const cli_command *command) {
+  printf("%s\n\nusage: faro %s\n\n", command->summary, command->usage);
+  if (command->about) printf("%s\n", command->about);
+  print_options(command);
+  if (command->help) printf("%s%s", command->count > 0 ? "\n" : "", command->help);
+}
+
+/* ---- options */
+
+typedef struct line {
+  const cli_command *command;
+  unsigned char *request;
+  int argc, place; /* place: of the next argument */
+  char **argv;
+  const char *given[FARO_FIELDS_MAX]; /* the text of each option; NULL: not given */
+} line;
+
+static int refuse_option(const cli_command *command, const char *word) {
+  const char *names[FARO_FIELDS_MAX];
+  size_t count = 0;
+  for (size_t i = 0; i < command->count; i++)
+    if (command->options[i].name) names[count++] = command->options[i].name;
+  const char *nearest = faro_nearest(word + 2, names, count);
+  return cli_usage(command, "unknown option %s%s%s%s", word, nearest ? " (did you mean --" : "",
+                   nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+/* The value of an option, given as `=text` or as the next argument. */
+static int take_value(line *l, size_t row, const char *text) {
+  const faro_field *option = &l->command->options[row];
+  const faro_node node = {.type = FARO_NODE_TEXT, .origin = FARO_FROM_ARGV, .text = text};
+  faro_error error = {0};
+  char first[FARO_SHORT_SIZE];
+  char second[FARO_SHORT_SIZE];
+  if (option->once && l->given[row])
+    return cli_usage(l->command, "--%s is given twice (got %s and %s)", option->name,
+                     faro_shorten(l->given[row], strlen(l->given[row]), first),
+                     faro_shorten(text, strlen(text), second));
+  l->given[row] = text;
+  if (faro_field_read(option, &node, l->request + option->offset)) return CLI_GO;
+  (void)faro_field_refuse(option, "--", option->name, &node, &error);
+  return cli_usage(l->command, "%s", error.message);
+}
+
+/* `rest` is what follows the option's name in its word: nothing, or "=VALUE". */
+static int take_option(line *l, size_t row, const char *rest) {
+  const faro_field *option = &l->command->options[row];
+  if (option->type == FARO_FIELD_FLAG) {
+    if (*rest == '=') return cli_usage(l->command, "--%s takes no value", option->name);
+    *(bool *)(l->request + option->offset) = true;
+    return CLI_GO;
+  }
+  if (*rest == '=') return take_value(l, row, rest + 1);
+  if (l->place == l->argc) return cli_usage(l->command, "--%s needs a value", option->name);
+  return take_value(l, row, l->argv[l->place++]);
+}
+
+static int find_option(line *l, const char *word) {
+  for (size_t i = 0; word[1] == '-' && i < l->command->count; i++) {
+    const char *name = l->command->options[i].name;
+    const size_t length = name ? strlen(name) : 0;
+    if (length > 0 && strncmp(word + 2, name, length) == 0 &&
+        (word[2 + length] == '\0' || word[2 + length] == '='))
+      return take_option(l, i, word + 2 + length);
+  }
+  return refuse_option(l->command, word);
+}
+
+static int check_required(const line *l) {
+  for (size_t i = 0; i < l->command->count; i++) {
+    const faro_field *option = &l->command->options[i];
+    if (option->required && !l->given[i])
+      return cli_usage(l->command, "--%s %s is required", option->name, option->value);
+  }
+  return CLI_GO;
+}
+
+int cli_read(const cli_command *command, void *request, int argc, char **argv, int *words) {
+  line l = {.command = command, .request = request, .argc = argc, .argv = argv};
+  FARO_INVARIANT(command->count <= FARO_FIELDS_MAX);
+  *words = 0;
+  while (l.place < argc) {
+    char *word = argv[l.place++];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+      print_help(command);
+      return EXIT_DONE;
+    }
+    int status = CLI_GO;
+    if (word[0] == '-' && word[1] != '\0') status = find_option(&l, word);
+    else if (*words == command->words) status = cli_usage(command, "unexpected argument %s", word);
+    else argv[(*words)++] = word;
+    if (status != CLI_GO) return status;
+  }
+  return check_required(&l);
+}
+
+int cli_choose(const cli_command *command, const char *what, const char *word, faro_words *words,
+               size_t *index) {
+  const char *names[FARO_WORDS_MAX];
+  char list[FARO_ALLOWED];
+  char hint[FARO_HINT];
+  char got[FARO_SHORT_SIZE];
+  if (word && faro_words_find(words, word, index)) return CLI_GO;
+  const size_t count = faro_words_list(words, names);
+  faro_words_join(names, count, list, sizeof list);
+  if (!word) return cli_usage(command, "expected one of: %s", list);
+  return cli_usage(command, "unknown %s \"%s\"%s; expected one of: %s", what,
+                   faro_shorten(word, strlen(word), got), faro_hint(word, names, count, hint), list);
 }

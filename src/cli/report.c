@@ -15,27 +15,21 @@ static int report(const char *directory, bool json) {
   return status;
 }
 
+typedef struct request {
+  bool json;
+} request;
+
+static const faro_field options[] = {
+    {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print the results as JSON"},
+};
+
 static int run(int argc, char **argv) {
-  static const cli_option options[] = {{"json", false}};
-  int place = 0;
-  const char *value = NULL;
-  const char *directory = NULL;
-  bool json = false;
-  for (;;) {
-    switch (cli_next(&cli_report, options, 1, argc, argv, &place, &value)) {
-    case 0: json = true; continue;
-    case CLI_WORD:
-      if (directory)
-        return cli_usage(&cli_report, "one directory at a time (got %s and %s)", directory, value);
-      directory = value;
-      continue;
-    case CLI_HELP: return EXIT_DONE;
-    case CLI_END: break;
-    default: return EXIT_USAGE;
-    }
-    break;
-  }
-  return directory ? report(directory, json) : cli_usage(&cli_report, "which directory?");
+  request r = {0};
+  int words = 0;
+  const int status = cli_read(&cli_report, &r, argc, argv, &words);
+  if (status != CLI_GO) return status;
+  if (words == 0) return cli_usage(&cli_report, "DIR is required: the directory of a finished run");
+  return report(argv[0], r.json);
 }
 
 const cli_command cli_report = {
@@ -43,5 +37,8 @@ const cli_command cli_report = {
     .usage = "report DIR [--json]",
     .summary = "draw the table, figure and page of a finished run again",
     .run = run,
-    .help = "DIR is where `faro run` put its results. Everything is drawn from DIR/run.json.\n",
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 1,
+    .about = "DIR is where `faro run` put its results. Everything is drawn from DIR/run.json.\n",
 };

@@ -10,32 +10,45 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-enum {
-  OPTION_SET,
-  OPTION_JOBS,
-  OPTION_OUT,
-  OPTION_QUICK,
-  OPTION_JSON,
-  OPTION_CSV,
-  OPTION_FRESH,
-  OPTION_QUIET,
-  OPTION_COUNT
-};
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_SET] = {"set", true},      [OPTION_JOBS] = {"jobs", true},    [OPTION_OUT] = {"out", true},
-    [OPTION_QUICK] = {"quick", false}, [OPTION_JSON] = {"json", false},   [OPTION_CSV] = {"csv", false},
-    [OPTION_FRESH] = {"fresh", false}, [OPTION_QUIET] = {"quiet", false},
-};
+enum { SETS_MAX = 64 };
 
-enum { OVERRIDES_MAX = 64 };
+/* The texts of --set, KEY=VALUE. */
+typedef struct sets {
+  const char *text[SETS_MAX];
+  size_t count;
+} sets;
 
 typedef struct request {
   const char *experiment, *out;
-  faro_override override[OVERRIDES_MAX];
-  char *text[OVERRIDES_MAX]; /* what the overrides point into */
-  size_t overrides, jobs;
+  sets sets;
+  size_t jobs;
   bool quick, json, csv, fresh, quiet;
 } request;
+
+static bool add_set(const char *text, void *out) {
+  sets *all = out;
+  if (*text == '=' || !strchr(text, '=') || all->count == SETS_MAX) return false;
+  all->text[all->count++] = text;
+  return true;
+}
+
+static const faro_field options[] = {
+    {"set", FARO_FIELD_OTHER, FARO_AT(request, sets), .read = add_set,
+     .allowed = "KEY=VALUE, at most 64 times", .value = "KEY=VALUE",
+     .help = "replace a setting wherever the file gives it; KEY=[A, B] sweeps it (`faro list settings` "
+             "shows the keys and what they allow)"},
+    {"jobs", FARO_FIELD_COUNT, FARO_AT(request, jobs), .least = 1, .most = 1024, .value = "N",
+     .help = "threads; one per processor by default"},
+    {"out", FARO_FIELD_WORD, FARO_AT(request, out), .value = "DIR",
+     .help = "where the results go; results/EXPERIMENT by default"},
+    {"quick", FARO_FIELD_FLAG, FARO_AT(request, quick),
+     .help = "at most 2000 rounds, 4 instances and batches of 200, into results/EXPERIMENT-quick, for a "
+             "first look"},
+    {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print the results as JSON"},
+    {"csv", FARO_FIELD_FLAG, FARO_AT(request, csv), .help = "print the results as CSV"},
+    {"fresh", FARO_FIELD_FLAG, FARO_AT(request, fresh), .help = "do not continue an interrupted run"},
+    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "no progress on stderr"},
+};
 
 static atomic_int stop;
 
@@ -55,65 +68,6 @@ static void catch_signals(void) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-}
-
-static int add_override(request *r, const char *text) {
-  char *copy = strdup(text);
-  char *equals = copy ? strchr(copy, '=') : NULL;
-  if (!equals || equals == copy) {
-    free(copy);
-    return cli_usage(&cli_run, "--set takes KEY=VALUE (got %s)", text);
-  }
-  if (r->overrides == OVERRIDES_MAX) {
-    free(copy);
-    return cli_usage(&cli_run, "at most %d --set are possible", OVERRIDES_MAX);
-  }
-  *equals = '\0';
-  r->text[r->overrides] = copy;
-  r->override[r->overrides++] = (faro_override){.key = copy, .value = equals + 1};
-  return EXIT_DONE;
-}
-
-static int set_jobs(request *r, const char *text) {
-  char *end = NULL;
-  const long jobs = strtol(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != '\0' || jobs < 1 || jobs > 1024)
-    return cli_usage(&cli_run, "--jobs must be 1 .. 1024 (got %s)", text);
-  r->jobs = (size_t)jobs;
-  return EXIT_DONE;
-}
-
-static int set_experiment(request *r, const char *word) {
-  if (r->experiment)
-    return cli_usage(&cli_run, "one experiment at a time (got %s and %s)", r->experiment, word);
-  r->experiment = word;
-  return EXIT_DONE;
-}
-
-/* EXIT_DONE and a complete request, or -1 when help was printed, or an exit status. */
-static int parse(request *r, int argc, char **argv) {
-  int place = 0;
-  const char *value = NULL;
-  for (;;) {
-    int status = EXIT_DONE;
-    switch (cli_next(&cli_run, options, OPTION_COUNT, argc, argv, &place, &value)) {
-    case OPTION_SET: status = add_override(r, value); break;
-    case OPTION_JOBS: status = set_jobs(r, value); break;
-    case OPTION_OUT: r->out = value; break;
-    case OPTION_QUICK: r->quick = true; break;
-    case OPTION_JSON: r->json = true; break;
-    case OPTION_CSV: r->csv = true; break;
-    case OPTION_FRESH: r->fresh = true; break;
-    case OPTION_QUIET: r->quiet = true; break;
-    case CLI_WORD: status = set_experiment(r, value); break;
-    case CLI_HELP: return -1;
-    case CLI_END:
-      if (r->json && r->csv) return cli_usage(&cli_run, "--json or --csv, not both");
-      return r->experiment ? EXIT_DONE : cli_usage(&cli_run, "which experiment?");
-    default: return EXIT_USAGE;
-    }
-    if (status != EXIT_DONE) return status;
-  }
 }
 
 /* The folders that a run made for its output, so that an early failure can take them back. */
@@ -187,15 +141,30 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   return result;
 }
 
+static faro_status load(const request *r, faro_experiment **experiment, faro_error *error) {
+  char path[CLI_PATH];
+  char *key[SETS_MAX] = {NULL};
+  faro_override override[SETS_MAX];
+  faro_status status = cli_find_experiment(r->experiment, path, error) ? FARO_OK : FARO_INVALID;
+  for (size_t i = 0; i < r->sets.count && status == FARO_OK; i++) {
+    const char *text = r->sets.text[i];
+    const size_t length = strcspn(text, "=");
+    key[i] = strndup(text, length);
+    override[i] = (faro_override){.key = key[i], .value = text + length + 1};
+    if (!key[i]) status = faro_fail(error, FARO_MEMORY, "out of memory");
+  }
+  const faro_experiment_options settings = {
+      .overrides = override, .override_count = r->sets.count, .quick = r->quick};
+  if (status == FARO_OK) status = faro_experiment_load(experiment, path, &settings, error);
+  for (size_t i = 0; i < r->sets.count; i++) free(key[i]);
+  return status;
+}
+
 static int execute(const request *r) {
   faro_error error = {0};
-  char path[CLI_PATH];
   char fallback[CLI_PATH];
-  if (!cli_find_experiment(r->experiment, path, &error)) return cli_fail(&error);
   faro_experiment *experiment = NULL;
-  const faro_experiment_options settings = {
-      .overrides = r->override, .override_count = r->overrides, .quick = r->quick};
-  if (faro_experiment_load(&experiment, path, &settings, &error) != FARO_OK) return cli_fail(&error);
+  if (load(r, &experiment, &error) != FARO_OK) return cli_fail(&error);
   snprintf(fallback, sizeof fallback, "results/%s%s", faro_experiment_name(experiment),
            r->quick ? "-quick" : "");
   const char *out = r->out ? r->out : fallback;
@@ -210,10 +179,14 @@ static int execute(const request *r) {
 
 static int run(int argc, char **argv) {
   request r = {0};
-  const int status = parse(&r, argc, argv);
-  const int result = status == EXIT_DONE ? execute(&r) : status < 0 ? EXIT_DONE : status;
-  for (size_t i = 0; i < r.overrides; i++) free(r.text[i]);
-  return result;
+  int words = 0;
+  const int status = cli_read(&cli_run, &r, argc, argv, &words);
+  if (status != CLI_GO) return status;
+  if (r.json && r.csv) return cli_usage(&cli_run, "--json and --csv exclude each other");
+  if (words == 0)
+    return cli_usage(&cli_run, "EXPERIMENT is required: a name of `faro list experiments`, or a path");
+  r.experiment = argv[0];
+  return execute(&r);
 }
 
 const cli_command cli_run = {
@@ -221,19 +194,11 @@ const cli_command cli_run = {
     .usage = "run EXPERIMENT [--set KEY=VALUE]... [--jobs N] [--out DIR] [--quick] [--json | --csv]",
     .summary = "run an experiment and report it",
     .run = run,
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 1,
+    .about = "EXPERIMENT is a name (`faro list experiments`) or the path of a YAML file.\n",
     .help =
-        "EXPERIMENT is a name (`faro list experiments`) or the path of a YAML file.\n"
-        "\n"
-        "  --set KEY=VALUE  replace a setting wherever the file gives it; KEY=[A, B] sweeps it\n"
-        "                   (`faro list settings` shows the keys and what they allow)\n"
-        "  --jobs N         threads; the default is one for each processor\n"
-        "  --out DIR        where the results go; the default is results/EXPERIMENT\n"
-        "  --quick          at most 2000 rounds, 4 instances and batches of 200, into\n"
-        "                   results/EXPERIMENT-quick, for a first look\n"
-        "  --json, --csv    print results in that form instead of a table\n"
-        "  --fresh          do not continue an interrupted run\n"
-        "  --quiet          no progress on stderr\n"
-        "\n"
         "DIR gets run.json, summary.csv, curves.csv, a figure and report.html. An interrupted run keeps its\n"
         "finished instances there; the same command continues it. Results depend on the experiment and its\n"
         "seed alone, not on the number of threads.\n"

@@ -19,14 +19,13 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "base/abort.h"
-#include "base/names.h"
+#include "field/reader.h"
 #include "wire/document.h"
 
 static const char word[] = "faro-campaign-1";
 
 enum { ARMS_MAX = 1000000 };
-static const double BOUND_MAX = 1e6; /* for norms and rewards */
+#define BOUND_MAX 1e6 /* for norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   const faro_trust trust = campaign->release->trust;
@@ -36,6 +35,11 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
 
 size_t faro_campaign_targets(const faro_campaign *campaign) {
   return campaign->shufflers > 0 ? campaign->shufflers : 1;
+}
+
+const char *faro_campaign_release(size_t index) {
+  const char *names[FARO_RELEASES_MAX];
+  return index < faro_release_deployable(names) ? names[index] : NULL;
 }
 
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
@@ -311,164 +315,75 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 
 /* Reading. */
 
-/* Only releases that can be deployed. */
-static faro_status read_kind(const faro_json *json, uint32_t object, const faro_release_kind **kind,
-                             faro_error *error) {
-  const char *words[FARO_RELEASES_MAX];
-  const size_t count = faro_release_deployable(words);
-  size_t index = 0;
-  const faro_status status = faro_json_choice(json, object, "kind", words, count, &index, error);
-  *kind = faro_release_kind_find(words[index]);
-  return status;
-}
+/* A campaign as the document states it; faro_campaign_open compares. */
+typedef struct statement {
+  faro_campaign c;
+  size_t release; /* index in faro_campaign_release */
+  size_t encoders;
+} statement;
 
-static faro_status read_level(const faro_json *json, uint32_t object, faro_level *level, faro_error *error) {
-  static const char *const words[] = FARO_NAMES(FARO_LEVEL_LIST);
-  size_t index = 0;
-  const faro_status status =
-      faro_json_choice(json, object, "level", words, sizeof words / sizeof *words, &index, error);
-  *level = (faro_level)index;
-  return status;
-}
+#define X(name, text, ...) text,
+FARO_WORDS(trusts, FARO_TRUST_LIST(X))
+FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+#undef X
 
-static faro_status read_trust(const faro_json *json, uint32_t object, faro_trust *trust, faro_error *error) {
-  static const char *const words[] = FARO_NAMES(FARO_TRUST_LIST);
-  size_t index = 0;
-  const faro_status status =
-      faro_json_choice(json, object, "trust", words, sizeof words / sizeof *words, &index, error);
-  *trust = (faro_trust)index;
-  return status;
-}
+#define AT(member) FARO_AT(statement, c.member)
+#define EACH(first, array) FARO_EACH(statement, c.first, c.array)
 
-static faro_status read_learner(const faro_json *json, faro_campaign *c, uint64_t *dimension,
-                                faro_error *error) {
-  static const char *const keys[] = {"kind", "dimension", "arms", "failure", "optimism"};
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "learner", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_text(json, in, "kind", c->learner, sizeof c->learner, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "dimension", 1, FARO_WIRE_DIMENSION_MAX, dimension, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "arms", 1, ARMS_MAX, &c->arms, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "failure", 0, 1, &c->failure, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "optimism", 0, 1000, &c->optimism, error);
-  return status;
-}
+static const faro_field fields[] = {
+    {"id", FARO_FIELD_TEXT, AT(id)},
+    {"nonce", FARO_FIELD_HEX, AT(nonce)},
+    {"learner.kind", FARO_FIELD_TEXT, AT(learner)},
+    {"learner.dimension", FARO_FIELD_COUNT, AT(contribution.dimension), .least = 1,
+     .most = FARO_WIRE_DIMENSION_MAX},
+    {"learner.arms", FARO_FIELD_COUNT, AT(arms), .least = 1, .most = ARMS_MAX},
+    {"learner.failure", FARO_FIELD_REAL, AT(failure), .most = 1},
+    {"learner.optimism", FARO_FIELD_REAL, AT(optimism), .most = 1000},
+    {"bounds.norm", FARO_FIELD_REAL, AT(contribution.norm), .least = 1 / BOUND_MAX, .most = BOUND_MAX},
+    {"bounds.centre", FARO_FIELD_REAL, AT(centre), .least = -BOUND_MAX, .most = BOUND_MAX},
+    {"bounds.low", FARO_FIELD_REAL, AT(contribution.low), .least = -BOUND_MAX, .most = BOUND_MAX},
+    {"bounds.high", FARO_FIELD_REAL, AT(contribution.high), .least = -BOUND_MAX, .most = BOUND_MAX},
+    {"release.kind", FARO_FIELD_CHOICE, FARO_AT(statement, release), .words = faro_campaign_release},
+    {"release.epsilon", FARO_FIELD_REAL, AT(params.epsilon), .least = 1e-4, .most = 1000},
+    {"release.delta", FARO_FIELD_REAL, AT(params.delta), .least = 1e-15, .most = 0.999},
+    {"release.horizon", FARO_FIELD_COUNT, AT(params.horizon), .least = 1, .most = 0x1p40},
+    {"release.batch", FARO_FIELD_COUNT, AT(params.batch), .least = 1, .most = 0x1p40},
+    {"release.shufflers", FARO_FIELD_COUNT, AT(params.shufflers), .most = FARO_SHUFFLERS_MAX},
+    {"release.level", FARO_FIELD_CHOICE, AT(params.level), .words = levels},
+    {"release.contributions", FARO_FIELD_COUNT, AT(params.contributions), .least = 1, .most = 0x1p40},
+    {"release.honest", FARO_FIELD_REAL, AT(params.honest), .least = 1e-6, .most = 1},
+    {"claim.epsilon", FARO_FIELD_REAL, AT(claim.epsilon), .most = 1000},
+    {"claim.delta", FARO_FIELD_REAL, AT(claim.delta), .most = 1},
+    {"claim.trust", FARO_FIELD_CHOICE, AT(claim.trust), .words = trusts},
+    {"claim.level", FARO_FIELD_CHOICE, AT(claim.level), .words = levels},
+    {"claim.contributions", FARO_FIELD_COUNT, AT(claim.contributions), .least = 1, .most = 0x1p40},
+    {"claim.by", FARO_FIELD_TEXT, AT(claim.by)},
+    {"encoding", FARO_FIELD_LIST, FARO_AT(statement, encoders), .most = FARO_SHUFFLERS_MAX},
+    {"encoding[].size", FARO_FIELD_COUNT, EACH(task[0].size, task), .least = 1, .most = 0x1p40},
+    {"encoding[].grid", FARO_FIELD_COUNT, EACH(task[0].grid, task), .most = 0x1p30},
+    {"encoding[].bits", FARO_FIELD_COUNT, EACH(task[0].bits, task), .most = 0x1p53},
+    {"encoding[].most", FARO_FIELD_COUNT, EACH(most[0], most), .least = 1, .most = 0x1p53},
+    {"analyzer.url", FARO_FIELD_TEXT, AT(analyzer)},
+    {"analyzer.seal", FARO_FIELD_HEX, AT(seal)},
+    {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
+    {"shufflers[].url", FARO_FIELD_TEXT, EACH(shuffler[0].url, shuffler)},
+    {"shufflers[].key", FARO_FIELD_HEX, EACH(shuffler[0].key, shuffler)},
+};
 
-static faro_status read_bounds(const faro_json *json, faro_campaign *c, uint64_t dimension,
-                               faro_error *error) {
-  static const char *const keys[] = {"norm", "centre", "low", "high"};
-  uint32_t in = 0;
-  double norm = 0;
-  double low = 0;
-  double high = 0;
-  faro_status status = faro_json_inside(json, 0, "bounds", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "norm", 1 / BOUND_MAX, BOUND_MAX, &norm, error);
-  if (status == FARO_OK)
-    status = faro_json_real(json, in, "centre", -BOUND_MAX, BOUND_MAX, &c->centre, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "low", -BOUND_MAX, BOUND_MAX, &low, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "high", -BOUND_MAX, BOUND_MAX, &high, error);
-  if (status == FARO_OK)
-    status = faro_contribution_init(&c->contribution, (size_t)dimension, norm, low, high, error);
-  return status;
-}
-
-static faro_status read_release(const faro_json *json, faro_campaign *c, faro_error *error) {
-  static const char *const keys[] = {"kind",      "epsilon", "delta",         "horizon", "batch",
-                                     "shufflers", "level",   "contributions", "honest"};
-  uint32_t in = 0;
-  faro_release_params p = {.calibration = FARO_CALIBRATION_TIGHT};
-  faro_status status = faro_json_inside(json, 0, "release", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = read_kind(json, in, &c->release, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "epsilon", 1e-4, 1000, &p.epsilon, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "delta", 1e-15, 0.999, &p.delta, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "horizon", 1, UINT64_C(1) << 40, &p.horizon, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "batch", 1, UINT64_C(1) << 40, &p.batch, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "shufflers", 0, FARO_SHUFFLERS_MAX, &p.shufflers, error);
-  if (status == FARO_OK) status = read_level(json, in, &p.level, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "contributions", 1, UINT64_C(1) << 40, &p.contributions, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "honest", 1e-6, 1, &p.honest, error);
-  c->params = p;
-  return status;
-}
-
-static faro_status read_claim(const faro_json *json, faro_claim *claim, faro_error *error) {
-  static const char *const keys[] = {"epsilon", "delta", "trust", "level", "contributions", "by"};
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "claim", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "epsilon", 0, 1000, &claim->epsilon, error);
-  if (status == FARO_OK) status = faro_json_real(json, in, "delta", 0, 1, &claim->delta, error);
-  if (status == FARO_OK) status = read_trust(json, in, &claim->trust, error);
-  if (status == FARO_OK) status = read_level(json, in, &claim->level, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "contributions", 1, UINT64_C(1) << 40, &claim->contributions, error);
-  if (status == FARO_OK) status = faro_json_text(json, in, "by", claim->by, sizeof claim->by, error);
-  return status;
-}
-
-static faro_status read_shuffler(const faro_json *json, uint32_t in, faro_campaign *c, size_t index,
-                                 faro_error *error) {
-  static const char *const keys[] = {"url", "key"};
-  faro_status status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK)
-    status = faro_json_text(json, in, "url", c->shuffler[index].url, sizeof c->shuffler[index].url, error);
-  if (status == FARO_OK)
-    status = faro_json_bytes(json, in, "key", c->shuffler[index].key, FARO_KEY_BYTES, error);
-  return status;
-}
-
-static faro_status read_parties(const faro_json *json, faro_campaign *c, faro_error *error) {
-  static const char *const keys[] = {"url", "seal"};
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "analyzer", FARO_JSON_OBJECT, &in, error);
-  if (status == FARO_OK) status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_text(json, in, "url", c->analyzer, sizeof c->analyzer, error);
-  if (status == FARO_OK) status = faro_json_bytes(json, in, "seal", c->seal, FARO_KEY_BYTES, error);
-  if (status == FARO_OK) status = faro_json_inside(json, 0, "shufflers", FARO_JSON_ARRAY, &in, error);
-  if (status != FARO_OK) return status;
-  c->shufflers = json->node[in].count;
-  if (c->shufflers > FARO_SHUFFLERS_MAX)
-    return faro_fail(error, FARO_INVALID, "shufflers must be at most %d (got %zu)", FARO_SHUFFLERS_MAX,
-                     c->shufflers);
-  uint32_t child = in + 1;
-  for (size_t i = 0; status == FARO_OK && i < c->shufflers; i++, child = json->node[child].next)
-    status = read_shuffler(json, child, c, i, error);
-  return status;
-}
-
-static faro_status read_encoder(const faro_json *json, uint32_t in, faro_campaign *c, size_t index,
-                                faro_error *error) {
-  static const char *const keys[] = {"size", "grid", "bits", "most"};
-  uint64_t most = 0;
-  faro_shuffler_task *task = &c->task[index];
-  faro_status status = faro_json_expect(json, in, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "size", 1, UINT64_C(1) << 40, &task->size, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "grid", 0, UINT64_C(1) << 30, &task->grid, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, in, "bits", 0, FARO_JSON_COUNT_MAX, &task->bits, error);
-  if (status == FARO_OK) status = faro_json_count(json, in, "most", 1, FARO_JSON_COUNT_MAX, &most, error);
-  c->most[index] = (int64_t)most;
-  return status;
-}
-
-/* Reads what is stated; faro_campaign_open compares it. */
-static faro_status read_encoding(const faro_json *json, faro_campaign *c, faro_error *error) {
-  uint32_t in = 0;
-  faro_status status = faro_json_inside(json, 0, "encoding", FARO_JSON_ARRAY, &in, error);
-  if (status != FARO_OK) return status;
-  if (json->node[in].count != faro_campaign_targets(c))
-    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %u)", faro_campaign_targets(c),
-                     json->node[in].count);
-  uint32_t child = in + 1;
-  for (size_t i = 0; status == FARO_OK && i < faro_campaign_targets(c); i++, child = json->node[child].next)
-    status = read_encoder(json, child, c, i, error);
-  return status;
+static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
+  statement s = {.c = *campaign};
+  faro_reader r = {.tree = tree, .all = true, .error = error};
+  faro_read_fields(&r, 0, NULL, fields, sizeof fields / sizeof *fields, &s);
+  if (faro_reader_end(&r) != FARO_OK) return r.status;
+  if (s.encoders != faro_campaign_targets(&s.c))
+    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %zu)",
+                     faro_campaign_targets(&s.c), s.encoders);
+  const faro_contribution bound = s.c.contribution;
+  s.c.release = faro_release_kind_find(faro_campaign_release(s.release));
+  s.c.params.calibration = FARO_CALIBRATION_TIGHT;
+  *campaign = s.c;
+  return faro_contribution_init(&campaign->contribution, bound.dimension, bound.norm, bound.low, bound.high,
+                                error);
 }
 
 static faro_status compare_encoding(const faro_campaign *own, const faro_campaign *stated,
@@ -484,22 +399,6 @@ static faro_status compare_encoding(const faro_campaign *own, const faro_campaig
                        (unsigned long long)stated->task[i].size, (unsigned long long)stated->task[i].grid,
                        (unsigned long long)stated->task[i].bits, (long long)stated->most[i]);
   return FARO_OK;
-}
-
-static faro_status read_campaign(const faro_json *json, faro_campaign *c, faro_error *error) {
-  static const char *const keys[] = {"id",    "nonce",    "learner",  "bounds",   "release",
-                                     "claim", "encoding", "analyzer", "shufflers"};
-  uint64_t dimension = 0;
-  faro_status status = faro_json_expect(json, 0, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK) status = faro_json_text(json, 0, "id", c->id, sizeof c->id, error);
-  if (status == FARO_OK) status = faro_json_bytes(json, 0, "nonce", c->nonce, FARO_NONCE_BYTES, error);
-  if (status == FARO_OK) status = read_learner(json, c, &dimension, error);
-  if (status == FARO_OK) status = read_bounds(json, c, dimension, error);
-  if (status == FARO_OK) status = read_release(json, c, error);
-  if (status == FARO_OK) status = read_claim(json, &c->claim, error);
-  if (status == FARO_OK) status = read_parties(json, c, error);
-  if (status == FARO_OK) status = read_encoding(json, c, error);
-  return status;
 }
 
 /* Epsilon and delta may be stated larger than they are. Trust, level and contributions must be
@@ -519,12 +418,12 @@ static faro_status compare_claims(const faro_claim *own, const faro_claim *state
 
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
-  faro_json json = {0};
+  faro_tree tree = {0};
   faro_campaign made = {0};
   faro_claim own = {0};
-  faro_status status = faro_document_open(word, text, length, signer, made.digest, &json, error);
-  if (status == FARO_OK) status = read_campaign(&json, &made, error);
-  faro_json_clear(&json);
+  faro_status status = faro_document_open(word, text, length, signer, made.digest, &tree, error);
+  if (status == FARO_OK) status = read_campaign(&tree, &made, error);
+  faro_tree_clear(&tree);
   const faro_campaign stated = made;
   if (status == FARO_OK) status = account(&made, &own, error);
   if (status == FARO_OK) status = compare_claims(&own, &made.claim, error);

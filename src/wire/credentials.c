@@ -194,6 +194,17 @@ faro_status faro_seal_key_load(const char *path, faro_seal_key *key, faro_error 
   return status;
 }
 
+bool faro_public_key_read(const char *text, void *key) {
+  unsigned char bytes[FARO_KEY_BYTES];
+  size_t length = 0;
+  if (strlen(text) != 2 * sizeof bytes ||
+      sodium_hex2bin(bytes, sizeof bytes, text, strlen(text), NULL, &length, NULL) != 0 ||
+      length != sizeof bytes || crypto_core_ed25519_is_valid_point(bytes) != 1)
+    return false;
+  memcpy(key, bytes, sizeof bytes);
+  return true;
+}
+
 void faro_key_wipe(void *key, size_t size) { sodium_memzero(key, size); }
 
 const char *faro_fingerprint(const unsigned char key[static FARO_KEY_BYTES],

@@ -82,7 +82,7 @@ static faro_status read_line(const char *word, const char *text, size_t length, 
 
 faro_status faro_document_open(const char *word, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES], unsigned char *digest,
-                               faro_json *json, faro_error *error) {
+                               faro_tree *tree, faro_error *error) {
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
   unsigned char signature[FARO_SIGNATURE_BYTES];
   size_t begin = 0;
@@ -97,7 +97,7 @@ faro_status faro_document_open(const char *word, const char *text, size_t length
   if (!good)
     return faro_fail(error, FARO_INVALID,
                      "the signature is not the pinned key's, or the document was changed");
-  return faro_json_parse(json, text + begin, length - begin, FARO_DOCUMENT_MAX, error);
+  return faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error);
 }
 
 void faro_document_add(faro_text *json, const char *before, double value) {

@@ -13,10 +13,10 @@
 faro_status faro_document_sign(const char *word, faro_text *json, const faro_sign_key *key,
                                unsigned char *digest, char **text, size_t *length,
                                faro_error *error) FARO_WARN_UNUSED;
-/* Verifies the signature, then parses. On FARO_OK the caller clears the JSON. */
+/* Verifies the signature, then parses. On FARO_OK the caller clears the tree. */
 faro_status faro_document_open(const char *word, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES], unsigned char *digest,
-                               faro_json *json, faro_error *error) FARO_WARN_UNUSED;
+                               faro_tree *tree, faro_error *error) FARO_WARN_UNUSED;
 
 /* Adds a number to JSON, with a decimal point in any locale. */
 void faro_document_add(faro_text *json, const char *before, double value);

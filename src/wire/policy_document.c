@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/finite.h"
+#include "field/reader.h"
 #include "wire/document.h"
 
 static const char word[] = "faro-policy-1";
@@ -35,37 +36,55 @@ faro_status faro_policy_document_write(const faro_policy *policy,
   return faro_document_sign(word, &json, key, NULL, text, length, error);
 }
 
-static faro_status read_policy(const faro_json *json, faro_policy_document *document, faro_error *error) {
-  static const char *const keys[] = {"campaign", "version", "dimension", "beta", "theta", "w"};
-  faro_policy *policy = &document->policy;
-  uint64_t d = 0;
-  faro_status status = faro_json_expect(json, 0, keys, sizeof keys / sizeof *keys, error);
-  if (status == FARO_OK)
-    status = faro_json_bytes(json, 0, "campaign", document->campaign, FARO_DIGEST_BYTES, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, 0, "version", 1, FARO_JSON_COUNT_MAX, &policy->version, error);
-  if (status == FARO_OK)
-    status = faro_json_count(json, 0, "dimension", 1, FARO_WIRE_DIMENSION_MAX, &d, error);
-  if (status == FARO_OK) status = faro_json_real(json, 0, "beta", 0, 1e300, &policy->beta, error);
-  if (status != FARO_OK) return status;
-  const size_t length = faro_policy_w_length((size_t)d);
-  double *numbers = malloc(((size_t)d + length) * sizeof *numbers);
+/* A policy before its vectors are read: their lengths follow from the dimension. */
+typedef struct head {
+  faro_policy_document document;
+  uint32_t theta, w; /* nodes */
+} head;
+
+static const faro_field fields[] = {
+    {"campaign", FARO_FIELD_HEX, FARO_AT(head, document.campaign)},
+    {"version", FARO_FIELD_COUNT, FARO_AT(head, document.policy.version), .least = 1, .most = 0x1p53},
+    {"dimension", FARO_FIELD_COUNT, FARO_AT(head, document.policy.dimension), .least = 1,
+     .most = FARO_WIRE_DIMENSION_MAX},
+    {"beta", FARO_FIELD_REAL, FARO_AT(head, document.policy.beta), .most = 1e300},
+    {"theta", FARO_FIELD_NODE, FARO_AT(head, theta), .allowed = "an array of numbers"},
+    {"w", FARO_FIELD_NODE, FARO_AT(head, w), .allowed = "an array of numbers"},
+};
+
+static void read_vector(faro_reader *r, uint32_t node, const char *name, double *out, size_t count) {
+  const faro_field entry = {.name = name, .type = FARO_FIELD_REAL, .size = sizeof *out};
+  uint32_t element = 0;
+  if (faro_read_list(r, node, name, count, count, "numbers", &element) == 0) return;
+  for (size_t i = 0; i < count; i++, element = r->tree->node[element].next)
+    faro_read_value(r, element, &entry, &out[i]);
+}
+
+static faro_status read_policy(const faro_tree *tree, faro_policy_document *document, faro_error *error) {
+  head h = {0};
+  faro_reader r = {.tree = tree, .all = true, .error = error};
+  faro_read_fields(&r, 0, NULL, fields, sizeof fields / sizeof *fields, &h);
+  if (faro_reader_end(&r) != FARO_OK) return r.status;
+  const size_t d = h.document.policy.dimension;
+  const size_t length = faro_policy_w_length(d);
+  double *numbers = malloc((d + length) * sizeof *numbers);
   if (!numbers) return faro_fail(error, FARO_MEMORY, "out of memory");
+  *document = h.document;
   document->numbers = numbers;
-  policy->dimension = (size_t)d;
-  policy->theta = numbers;
-  policy->w = numbers + d;
-  status = faro_json_reals(json, 0, "theta", numbers, (size_t)d, error);
-  return status == FARO_OK ? faro_json_reals(json, 0, "w", numbers + d, length, error) : status;
+  document->policy.theta = numbers;
+  document->policy.w = numbers + d;
+  read_vector(&r, h.theta, "theta", numbers, d);
+  read_vector(&r, h.w, "w", numbers + d, length);
+  return faro_reader_end(&r);
 }
 
 faro_status faro_policy_document_open(faro_policy_document *document, const char *text, size_t length,
                                       const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
-  faro_json json = {0};
+  faro_tree tree = {0};
   faro_policy_document made = {0};
-  faro_status status = faro_document_open(word, text, length, signer, NULL, &json, error);
-  if (status == FARO_OK) status = read_policy(&json, &made, error);
-  faro_json_clear(&json);
+  faro_status status = faro_document_open(word, text, length, signer, NULL, &tree, error);
+  if (status == FARO_OK) status = read_policy(&tree, &made, error);
+  faro_tree_clear(&tree);
   if (status == FARO_OK) *document = made;
   else faro_policy_document_clear(&made);
   return status;

@@ -91,6 +91,8 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 /* How many parties get a part of each report: the shufflers, or the analyzer alone. */
 size_t faro_campaign_targets(const faro_campaign *campaign);
+/* The releases that a campaign can have, by index; NULL past the last one. */
+const char *faro_campaign_release(size_t index);
 /* Whether a shuffler collects reports while batch `batch` (from 0) of the campaign is open: not
  * after the horizon, nor if it could not fill its batch within the horizon. */
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
@@ -221,6 +223,11 @@ faro_status faro_key_save(const char *path, const char *kind, const unsigned cha
                           faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_key_load(const char *path, const char *kind, unsigned char *bytes, size_t length,
                           faro_error *error) FARO_WARN_UNUSED;
+/* Reads a public signing key from its hexadecimal digits into FARO_KEY_BYTES bytes. False for anything else, and for digits
+ * that no key pair has, such as the zeros of an example. */
+bool faro_public_key_read(const char *text, void *key);
+#define FARO_PUBLIC_KEY_ALLOWED                                                                              \
+  "the 64 hexadecimal digits of a public signing key, as `faro keys show` prints it; not a placeholder"
 /* Overwrites a secret that is no longer needed. */
 void faro_key_wipe(void *key, size_t size);
 /* Loads both halves from the file of the secret key. */

@@ -103,10 +103,19 @@ teardown() { faro_teardown; }
 
 @test "keys: usage" {
   faro 2 keys
-  faro 2 keys dance
+  has "$stderr" "expected one of: sign, seal, tokens, show"
+  faro 2 keys sing
+  has "$stderr" 'unknown action "sing" (did you mean sign?); expected one of: sign, seal, tokens, show'
   faro 2 keys sign
+  has "$stderr" "--out PREFIX is required"
   faro 2 keys sign extra --out "$T/x"
+  has "$stderr" "unexpected argument extra"
+  faro 2 keys show a b
+  has "$stderr" "unexpected argument b"
   faro 2 keys tokens --out "$T/x"
+  has "$stderr" "--count N is required (the number of tokens)"
   faro 2 keys tokens --count 0 --out "$T/x"
+  has "$stderr" "--count must be a whole number from 1 to 10000000 (got 0)"
   faro 2 keys show
+  has "$stderr" "FILE is required"
 }

@@ -5,6 +5,8 @@ load support
 setup() { faro_setup; }
 teardown() { faro_teardown; }
 
+commands="run account audit sum list report keys analyzer shuffler client demo ledger"
+
 # ---- faro
 
 @test "without arguments: help on stderr, status 2" {
@@ -17,7 +19,7 @@ teardown() { faro_teardown; }
   faro 0 --help
   has "$output" "usage: faro COMMAND"
   local command
-  for command in run account audit sum list report keys; do grep -q "^  $command " <<<"$output"; done
+  for command in $commands; do grep -q "^  $command " <<<"$output"; done
   [ -z "$stderr" ]
   local help=$output
   faro 0 help
@@ -40,14 +42,63 @@ teardown() { faro_teardown; }
   has "$stderr" 'unknown command ""'
 }
 
-@test "every command has --help" {
+@test "every command has --help, in lines that fit" {
   local command
-  for command in run account audit sum list report keys; do
+  for command in $commands; do
     faro 0 $command --help
     has "$output" "usage: faro $command"
+    [ "$(tail -n +4 <<<"$output" | awk '{ if (length($0) > m) m = length($0) } END { print m }')" -le 103 ] || {
+      echo "$command: $output"
+      false
+    }
     [ -z "$stderr" ]
     faro 0 $command --help --nonsense
   done
+}
+
+@test "every command refuses unknown options and arguments in the same words" {
+  local command words
+  for command in $commands; do
+    faro 2 $command --nonsense
+    has "$stderr" "faro $command: unknown option --nonsense"
+    has "$stderr" "usage: faro $command"
+    has "$stderr" "\`faro $command --help\` tells more"
+    [ -z "$output" ]
+  done
+  for words in "run a b" "account gaussian b" "audit local b" "list releases b" "report a b" "keys sign b" \
+    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b"; do
+    # shellcheck disable=SC2086
+    faro 2 $words
+    has "$stderr" "unexpected argument b"
+    [ -z "$output" ]
+  done
+}
+
+@test "options: values with = and without, words in between, the last one counts" {
+  faro 0 list learners --matrix
+  faro 2 run --jobs=0 000-fig1
+  has "$stderr" "faro run: --jobs must be a whole number from 1 to 1024 (got 0)"
+  faro 2 run --jobs=0 --jobs=1 000-fig1
+  faro 2 run 000-fig1 --jobs= --quick
+  has "$stderr" "(got nothing)"
+  faro 2 run 000-fig1 --jobs 1e3
+  has "$stderr" "--jobs must be a whole number from 1 to 1024 (got 1e3)"
+  faro 2 run 000-fig1 --quick=yes
+  has "$stderr" "--quick takes no value"
+  faro 2 run --set
+  has "$stderr" "--set needs a value"
+  faro 2 run --set epsilon 000-fig1
+  has "$stderr" "--set must be KEY=VALUE, at most 64 times (got epsilon)"
+  faro 2 run 000-fig1 --json --csv
+  has "$stderr" "--json and --csv exclude each other"
+  faro 2 analyzer
+  has "$stderr" "--config FILE is required"
+  faro 2 audit local --epsilon 0x1
+  has "$stderr" "--epsilon must be a number from 0.0001 to 1000 (got 0x1)"
+  faro 2 audit local --seed 18446744073709551616
+  has "$stderr" "--seed must be a whole number from 0 to 2^64 - 1 (got 18446744073709551616)"
+  faro 2 audit local --shufflers 51
+  has "$stderr" "--shufflers must be a whole number from 1 to 50, or log (got 51)"
 }
 
 @test "every experiment that --help mentions exists" {
@@ -134,11 +185,11 @@ teardown() { faro_teardown; }
 
 @test "a misspelt list, and options that are none" {
   faro 2 list lerners
-  has "$stderr" 'nothing called "lerners" to list (did you mean learners?)'
+  has "$stderr" 'unknown list "lerners" (did you mean learners?); expected one of: learners, releases'
   has "$stderr" "usage: faro list"
   [ -z "$output" ]
   faro 2 list xyz
-  has "$stderr" 'nothing called "xyz" to list'
+  has "$stderr" 'unknown list "xyz"; expected one of: '
   faro 2 list --matrx
   has "$stderr" "unknown option --matrx (did you mean --matrix?)"
 }
@@ -181,9 +232,9 @@ finished() {
 
 @test "report without a directory, of two, and of what is none" {
   faro 2 report
-  has "$stderr" "which directory?"
+  has "$stderr" "DIR is required: the directory of a finished run"
   faro 2 report a b
-  has "$stderr" "one directory at a time (got a and b)"
+  has "$stderr" "unexpected argument b"
   faro 2 report a --jason
   has "$stderr" "unknown option --jason (did you mean --json?)"
   faro 3 report "$T/nowhere"

@@ -413,9 +413,9 @@ interrupt() {
   faro 2 run 000-fig1 --job 3
   has "$stderr" "unknown option --job (did you mean --jobs?)"
   faro 2 run 000-fig1 000-fig2
-  has "$stderr" "one experiment at a time (got 000-fig1 and 000-fig2)"
+  has "$stderr" "unexpected argument 000-fig2"
   faro 2 run
-  has "$stderr" "which experiment?"
+  has "$stderr" "EXPERIMENT is required: a name of"
 }
 
 @test "an unknown experiment" {

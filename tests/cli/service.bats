@@ -230,6 +230,14 @@ shuffler_refused() {
   faro 0 client --config "$T/1.yaml" --state "$T/nowhere/state" --show --check-config
   faro 3 client --config "$T/1.yaml" --analyzer https:// --check-config
   has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
+  faro 3 client --analyzer https:// --config "$T/1.yaml" --check-config # the option counts, wherever it stands
+  has "$stderr" "analyzer must be https:// or http:// and a host (got https://)"
+  faro 2 client --config "$T/1.yaml" --send --dry-run
+  has "$stderr" "--send and --dry-run exclude each other"
+  faro 2 client --analyzer http://127.0.0.1:1
+  has "$stderr" "--key FILE is required (the analyzer's public key)"
+  faro 2 client --key x
+  has "$stderr" "--analyzer URL is required"
 }
 
 @test "settings: what a start would refuse, --check-config refuses" {
@@ -237,7 +245,7 @@ shuffler_refused() {
   cp "$T/analyzer.yaml" "$T/good.yaml"
   sed -i "s/key: [0-9a-f]\{64\}/key: $(printf '0%.0s' {1..64})/" "$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" 'shufflers[].key is a placeholder, or damaged: put the key that `faro keys show` prints'
+  has "$stderr" 'shufflers[0].key must be the 64 hexadecimal digits of a public signing key, as `faro keys show` prints it; not a placeholder (got 0000'
   sed "s/analyzer.sign.secret/analyzer.sign.public/" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "holds a public signing key, and a secret signing one is needed"
@@ -249,7 +257,7 @@ shuffler_refused() {
   has "$stderr" "$T must be a plain file, not a folder"
   sed "/^campaign:/,/^  contributions/d" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
-  has "$stderr" "analyzer.yaml: the section campaign is missing"
+  has "$stderr" "analyzer.yaml:1: campaign.id is missing: its name"
   sed "s/ level: user,//" "$T/good.yaml" >"$T/analyzer.yaml"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "campaign.level is missing"

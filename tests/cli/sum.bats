@@ -274,7 +274,7 @@ last() {
 
 @test "usage: what is wrong, and what is allowed" {
   faro 2 sum
-  has "$stderr" "--range LOW,HIGH is needed"
+  has "$stderr" "--range LOW,HIGH is required"
   faro 2 sum --range 0,1 --binary
   has "$stderr" "--range does not go with --binary"
   faro 2 sum --range 0,1 --range 0,2

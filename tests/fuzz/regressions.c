@@ -22,7 +22,8 @@ static const struct {
                {"batch", fuzz_batch},
                {"unseal", fuzz_unseal},
                {"key", fuzz_key},
-               {"settings", fuzz_settings}};
+               {"settings", fuzz_settings},
+               {"options", fuzz_options}};
 
 enum { INPUT_MAX = 1 << 18 };
 static uint8_t input[INPUT_MAX];

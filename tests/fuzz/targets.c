@@ -1,9 +1,9 @@
 /* targets: see the header. */
-#include "service/role/config.h"
 #include "targets.h"
 
 #include <faro/faro.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 #include "sim/journal.h"
+#include "yaml/yaml.h"
 
 int fuzz_experiment(const uint8_t *data, size_t size) {
   faro_error error = {0};
@@ -57,28 +58,34 @@ int fuzz_run(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* The command as a person runs it, on a file; what it prints goes nowhere. */
-int fuzz_compose(const uint8_t *data, size_t size) {
+/* A command as a person runs it; what it prints goes nowhere. */
+static int run_quietly(int (*run)(int, char **), int argc, char **argv) {
   static FILE *nowhere;
   if (!nowhere) nowhere = freopen("/dev/null", "w", stdout);
+  fflush(stderr);
+  const int saved = dup(STDERR_FILENO);
+  const int null = open("/dev/null", O_WRONLY);
+  int status = EXIT_SYSTEM;
+  if (saved >= 0 && null >= 0) {
+    dup2(null, STDERR_FILENO);
+    status = run(argc, argv);
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+  }
+  if (null >= 0) close(null);
+  if (saved >= 0) close(saved);
+  return status;
+}
+
+int fuzz_compose(const uint8_t *data, size_t size) {
   char path[] = "/tmp/faro-fuzz-XXXXXX";
   const int fd = mkstemp(path);
   if (fd < 0) return 0;
   const bool written = write(fd, data, size) == (ssize_t)size;
   close(fd);
   char *words[] = {"compose", path, "--delta", "1e-6", "--json"};
-  fflush(stderr);
-  const int saved = dup(STDERR_FILENO);
-  const int null = open("/dev/null", O_WRONLY);
-  if (written && saved >= 0 && null >= 0) {
-    dup2(null, STDERR_FILENO);
-    const int status = cli_account.run(5, words);
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    if (status != EXIT_DONE && status != EXIT_USAGE && status != EXIT_INPUT && status != EXIT_SYSTEM) abort();
-  }
-  if (null >= 0) close(null);
-  if (saved >= 0) close(saved);
+  const int status = written ? run_quietly(cli_account.run, 5, words) : EXIT_DONE;
+  if (status != EXIT_DONE && status != EXIT_USAGE && status != EXIT_INPUT && status != EXIT_SYSTEM) abort();
   (void)remove(path);
   return 0;
 }
@@ -170,47 +177,99 @@ int fuzz_sum(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Every type of key, in a section and in a list. */
+FARO_WORDS(words, "one", "two")
+
+/* Every type of field, in a section and in a list. */
 int fuzz_settings(const uint8_t *data, size_t size) {
   typedef struct settings {
     char text[8];
     uint64_t count;
-    double real;
+    double real, whole;
     bool flag;
     size_t choice, parts;
     unsigned char key[4];
+    uint32_t node;
     struct part {
       char url[8];
     } part[2];
   } settings;
-  static const char *const words[] = {"one", "two", NULL};
-  static const faro_config_key keys[] = {
-      {.name = "text",
-       .type = FARO_CONFIG_TEXT,
-       .offset = offsetof(settings, text),
-       .size = 8,
-       .required = true},
-      {.name = "count",
-       .type = FARO_CONFIG_COUNT,
-       .offset = offsetof(settings, count),
-       .least = 1,
-       .most = 9},
-      {.name = "in.real", .type = FARO_CONFIG_REAL, .offset = offsetof(settings, real), .above = true},
-      {.name = "in.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
-      {.name = "choice", .type = FARO_CONFIG_CHOICE, .offset = offsetof(settings, choice), .words = words},
-      {.name = "key", .type = FARO_CONFIG_HEX, .offset = offsetof(settings, key), .size = 4},
-      {.name = "parts",
-       .type = FARO_CONFIG_LIST,
-       .offset = offsetof(settings, parts),
-       .size = sizeof(struct part),
-       .most = 2},
-      {.name = "parts[].url", .type = FARO_CONFIG_TEXT, .offset = offsetof(settings, part[0].url), .size = 8},
+  static const faro_field fields[] = {
+      {"text", FARO_FIELD_TEXT, FARO_AT(settings, text), .required = true},
+      {"count", FARO_FIELD_COUNT, FARO_AT(settings, count), .least = 1, .most = 9},
+      {"in.real", FARO_FIELD_REAL, FARO_AT(settings, real), .above = true, .most = INFINITY},
+      {"in.whole", FARO_FIELD_WHOLE, FARO_AT(settings, whole), .least = 1, .most = 9, .zero = "auto"},
+      {"in.flag", FARO_FIELD_FLAG, FARO_AT(settings, flag)},
+      {"choice", FARO_FIELD_CHOICE, FARO_AT(settings, choice), .words = words},
+      {"key", FARO_FIELD_HEX, FARO_AT(settings, key)},
+      {"node", FARO_FIELD_NODE, FARO_AT(settings, node)},
+      {"parts", FARO_FIELD_LIST, FARO_AT(settings, parts), .most = 2},
+      {"parts[].url", FARO_FIELD_TEXT, FARO_EACH(settings, part[0].url, part)},
   };
   settings out = {0};
   faro_error error = {0};
-  const faro_status status = faro_config_parse("settings.yaml", (const char *)data, size, keys,
-                                               sizeof keys / sizeof *keys, &out, &error);
+  const faro_status status = faro_yaml_read("settings.yaml", (const char *)data, size, fields,
+                                            sizeof fields / sizeof *fields, &out, &error);
   if (status == FARO_OK && (out.count > 9 || out.choice > 1 || out.parts > 2 || !(out.real >= 0))) abort();
   if (status != FARO_OK && *error.message == '\0') abort();
+  return 0;
+}
+
+typedef struct request {
+  char text[8];
+  const char *word;
+  uint64_t count;
+  double real, whole;
+  bool flag;
+  size_t choice;
+} request;
+
+/* Every type of option. */
+static int read_options(int argc, char **argv) {
+  static const faro_field options[] = {
+      {.help = "a heading"},
+      {"text", FARO_FIELD_TEXT, FARO_AT(request, text), .value = "T", .help = "a text"},
+      {"word", FARO_FIELD_WORD, FARO_AT(request, word), .value = "W", .help = "a word", .once = true},
+      {"count", FARO_FIELD_COUNT, FARO_AT(request, count), .least = 1, .most = 9, .zero = "log", .value = "N",
+       .help = "a count"},
+      {"real", FARO_FIELD_REAL, FARO_AT(request, real), .most = 1, .above = true, .below = true, .value = "X",
+       .help = "a number"},
+      {"whole", FARO_FIELD_WHOLE, FARO_AT(request, whole), .least = 1, .most = 9, .value = "M",
+       .help = "a whole number"},
+      {"flag", FARO_FIELD_FLAG, FARO_AT(request, flag), .help = "a flag"},
+      {"choice", FARO_FIELD_CHOICE, FARO_AT(request, choice), .words = words, .value = "C",
+       .help = "a word of two"},
+  };
+  static const cli_command command = {.name = "fuzz",
+                                      .usage = "fuzz",
+                                      .summary = "nothing",
+                                      .options = options,
+                                      .count = sizeof options / sizeof *options,
+                                      .words = 2};
+  request r = {0};
+  int count = 0;
+  const int status = cli_read(&command, &r, argc, argv, &count);
+  if (status != CLI_GO) return status;
+  if (count > 2 || r.count > 9 || r.choice > 1 || !(r.real >= 0 && r.real < 1) || strlen(r.text) > 7) abort();
+  for (int i = 0; i < count; i++)
+    if (argv[i][0] == '-' && argv[i][1] != '\0') abort(); /* an option is not a word */
+  return status;
+}
+
+/* The words of a command line, one per line. */
+int fuzz_options(const uint8_t *data, size_t size) {
+  char *text = malloc(size + 1);
+  char *argv[32];
+  int argc = 0;
+  if (!text) return 0;
+  memcpy(text, data, size);
+  text[size] = '\0';
+  for (char *word = text; word && argc < 32; argc++) {
+    argv[argc] = word;
+    word = strchr(word, '\n');
+    if (word) *word++ = '\0';
+  }
+  const int status = run_quietly(read_options, argc, argv);
+  if (status != CLI_GO && status != EXIT_DONE && status != EXIT_USAGE && status != EXIT_SYSTEM) abort();
+  free(text);
   return 0;
 }

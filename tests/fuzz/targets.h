@@ -14,6 +14,7 @@ int fuzz_journal(const uint8_t *data, size_t size);    /* instances.journal */
 int fuzz_sum(const uint8_t *data, size_t size); /* the lines of faro sum; two bytes choose the format */
 
 int fuzz_settings(const uint8_t *data, size_t size); /* a role's settings */
+int fuzz_options(const uint8_t *data, size_t size);  /* a command line, one word per line */
 
 /* wire.c: what strangers send to the service. */
 int fuzz_json(const uint8_t *data, size_t size);

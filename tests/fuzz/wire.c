@@ -251,21 +251,21 @@ int fuzz_key(const uint8_t *data, size_t size) {
 /* Any JSON: the nodes must be whole. */
 int fuzz_json(const uint8_t *data, size_t size) {
   faro_error error = {0};
-  faro_json json = {0};
-  if (faro_json_parse(&json, (const char *)data, size, FARO_DOCUMENT_MAX, &error) != FARO_OK) {
+  faro_tree tree = {0};
+  if (faro_json_parse(&tree, (const char *)data, size, FARO_DOCUMENT_MAX, &error) != FARO_OK) {
     must(error.message[0] != '\0');
     return 0;
   }
-  must(json.count > 0 && json.node[0].next == json.count);
-  for (uint32_t i = 0; i < json.count; i++) {
-    const faro_json_node *node = &json.node[i];
-    must(node->next > i && node->next <= json.count && node->type <= FARO_JSON_OBJECT);
-    must(node->type != FARO_JSON_STRING || (node->text && strlen(node->text) <= size));
-    must(node->type != FARO_JSON_NUMBER || node->number - node->number == 0);
+  must(tree.count > 0 && tree.node[0].next == tree.count);
+  for (uint32_t i = 0; i < tree.count; i++) {
+    const faro_node *node = &tree.node[i];
+    must(node->next > i && node->next <= tree.count && node->type <= FARO_NODE_MAPPING);
+    must(node->type != FARO_NODE_TEXT || (node->text && strlen(node->text) <= size));
+    must(node->type != FARO_NODE_NUMBER || node->number - node->number == 0);
     uint32_t child = i + 1;
-    for (uint32_t k = 0; k < node->count; k++) child = json.node[child].next;
+    for (uint32_t k = 0; k < node->count; k++) child = tree.node[child].next;
     must(child == node->next);
   }
-  faro_json_clear(&json);
+  faro_tree_clear(&tree);
   return 0;
 }

@@ -21,7 +21,6 @@
 #include "service/http/listen.h"
 #include "service/http/sender.h"
 #include "service/http/server.h"
-#include "service/role/config.h"
 #include "service/role/json_text.h"
 #include "support/support.h"
 #include "wire/wire.h"
@@ -698,168 +697,6 @@ static void test_url__has_a_scheme_and_a_host(void **state) {
   assert_true(faro_url_whole("http://[::1]:80/v1") && faro_url_whole("https://x"));
 }
 
-/* Settings. */
-
-typedef struct settings {
-  char name[8];
-  uint64_t count;
-  double real;
-  bool flag;
-  size_t choice;
-  unsigned char key[4], point[32];
-  size_t parts;
-  struct part {
-    char url[32];
-    uint64_t weight;
-  } part[2];
-} settings;
-
-static const char *const words[] = {"apple", "pear", NULL};
-static const faro_config_key keys[] = {
-    {.name = "name",
-     .type = FARO_CONFIG_TEXT,
-     .offset = offsetof(settings, name),
-     .size = 8,
-     .required = true},
-    {.name = "count", .type = FARO_CONFIG_COUNT, .offset = offsetof(settings, count), .least = 1, .most = 10},
-    {.name = "inner.real",
-     .type = FARO_CONFIG_REAL,
-     .offset = offsetof(settings, real),
-     .above = true,
-     .most = 1},
-    {.name = "inner.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
-    {.name = "choice", .type = FARO_CONFIG_CHOICE, .offset = offsetof(settings, choice), .words = words},
-    {.name = "key", .type = FARO_CONFIG_HEX, .offset = offsetof(settings, key), .size = 4},
-    {.name = "point", .type = FARO_CONFIG_KEY, .offset = offsetof(settings, point), .size = 32},
-    {.name = "parts",
-     .type = FARO_CONFIG_LIST,
-     .offset = offsetof(settings, parts),
-     .size = sizeof(struct part),
-     .most = 2},
-    {.name = "parts[].url",
-     .type = FARO_CONFIG_TEXT,
-     .offset = offsetof(settings, part[0].url),
-     .size = 32,
-     .required = true},
-    {.name = "parts[].weight", .type = FARO_CONFIG_COUNT, .offset = offsetof(settings, part[0].weight)},
-};
-enum { KEYS = sizeof keys / sizeof *keys };
-
-static void test_config__reads_what_the_table_says(void **state) {
-  (void)state;
-  static const char text[] =
-      "name: abc\ncount: 7\ninner:\n  real: 0.5\n  flag: true\nchoice: pear\nkey: 0102fffe\n"
-      "parts:\n  - url: one\n    weight: 3\n  - url: two\n";
-  settings s = {.part[1].weight = 9};
-  assert_ok(faro_config_parse("x.yaml", text, strlen(text), keys, KEYS, &s, error));
-  assert_string_equal(s.name, "abc");
-  assert_int_equal(s.count, 7);
-  assert_true(s.real == 0.5 && s.flag && s.choice == 1);
-  assert_memory_equal(s.key, "\x01\x02\xff\xfe", 4);
-  assert_int_equal(s.parts, 2);
-  assert_string_equal(s.part[0].url, "one");
-  assert_string_equal(s.part[1].url, "two");
-  assert_true(s.part[0].weight == 3 && s.part[1].weight == 9); /* what is not given stays */
-}
-
-static void test_config__messages_name_line_key_value_and_what_is_allowed(void **state) {
-  (void)state;
-  static const struct {
-    const char *text, *message;
-  } cases[] = {
-      {"name: abc\ncuont: 7\n",
-       "x.yaml:2: unknown key \"cuont\" (did you mean count?); allowed: name, count, inner, "
-       "choice, key, point, parts"},
-      {"name: abc\ncount: 11\n", "x.yaml:2: count must be a whole number, 1 .. 10 (got 11)"},
-      {"name: abc\ncount: 1.5\n", "x.yaml:2: count must be a whole number, 1 .. 10 (got 1.5)"},
-      {"name: abcdefgh\n", "x.yaml:1: name must be a text of 1 to 7 printable characters (got abcdefgh)"},
-      {"name: \"\"\n", "x.yaml:1: name must be a text of 1 to 7 printable characters (got nothing)"},
-      {"count: 1\n", "x.yaml:1: name is missing: a text of 1 to 7 printable characters"},
-      {"name: a\nname: b\n", "x.yaml:2: name is given twice"},
-      {"name: a\ninner: 3\n", "x.yaml:2: inner must be a mapping of keys to values (got 3)"},
-      {"name: a\ninner:\n  real: 0\n", "x.yaml:3: inner.real must be a number, above 0 .. 1 (got 0)"},
-      {"name: a\ninner:\n  flag: yes\n", "x.yaml:3: inner.flag must be true or false (got yes)"},
-      {"name: a\ninner:\n  real: nan\n", "x.yaml:3: inner.real must be a number, above 0 .. 1 (got nan)"},
-      {"name: a\nchoice: aple\n",
-       "x.yaml:2: choice must be one of apple, pear (got aple; did you mean apple?)"},
-      {"name: a\nkey: 0102fg00\n", "x.yaml:2: key must be 8 hexadecimal digits (got 0102fg00)"},
-      {"name: a\nparts:\n  - weight: 1\n",
-       "x.yaml:3: parts[].url is missing: a text of 1 to 31 printable characters"},
-      {"name: a\nparts:\n  - urll: 1\n",
-       "x.yaml:3: unknown key \"parts[].urll\" (did you mean url?); allowed: url, weight"},
-      {"name: a\nparts: [{url: a}, {url: b}, {url: c}]\n",
-       "x.yaml:2: parts must be a list of at most 2 (got a list)"},
-      {"name: a\ninner.real: 1\n",
-       "x.yaml:2: unknown key \"inner.real\"; allowed: name, count, inner, choice, key, point, parts"},
-      {"name: a\nparts[].url: 1\n",
-       "x.yaml:2: unknown key \"parts[].url\"; allowed: name, count, inner, choice, key, point, parts"},
-      {"name: [a]\n", "x.yaml:1: name must be a text of 1 to 7 printable characters (got a list)"},
-      {"- a\n", "x.yaml:1: the file must be a mapping of keys to values (got a list)"},
-      {"", "x.yaml:1: the file must be a mapping of keys to values (got nothing)"},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    settings s = {0};
-    faro_error refused = {0};
-    assert_int_equal(
-        faro_config_parse("x.yaml", cases[i].text, strlen(cases[i].text), keys, KEYS, &s, &refused),
-        FARO_INVALID);
-    assert_string_equal(refused.message, cases[i].message);
-  }
-}
-
-/* What was left as a placeholder is nobody's key. */
-static void test_config__public_keys_are_points_of_the_curve(void **state) {
-  (void)state;
-  static const struct {
-    const char *digits;
-    bool good;
-  } cases[] = {
-      {"5866666666666666666666666666666666666666666666666666666666666666", true}, /* the base point */
-      {"0000000000000000000000000000000000000000000000000000000000000000", false},
-      {"0100000000000000000000000000000000000000000000000000000000000000", false}, /* of order 1 */
-      {"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", false}, /* 2 */
-      {"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a", false}, /* 8 */
-      {"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", false},
-      {"58666666", false},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    settings s = {0};
-    faro_error refused = {0};
-    char text[128];
-    snprintf(text, sizeof text, "name: a\npoint: \"%s\"\n", cases[i].digits);
-    const faro_status status = faro_config_parse("x.yaml", text, strlen(text), keys, KEYS, &s, &refused);
-    assert_int_equal(status == FARO_OK, cases[i].good);
-    const char *why =
-        strlen(cases[i].digits) == 64
-            ? "x.yaml:2: point is a placeholder, or damaged: put the key that `faro keys show` prints"
-            : "x.yaml:2: point must be a public signing key, 64 hexadecimal digits that";
-    if (!cases[i].good) assert_non_null(strstr(refused.message, why));
-  }
-}
-
-static void test_config__a_missing_key_is_missed_in_its_section(void **state) {
-  (void)state;
-  static const faro_config_key few[] = {
-      {.name = "name", .type = FARO_CONFIG_TEXT, .offset = offsetof(settings, name), .size = 8},
-      {.name = "inner.flag", .type = FARO_CONFIG_FLAG, .offset = offsetof(settings, flag)},
-      {.name = "inner.count",
-       .type = FARO_CONFIG_COUNT,
-       .offset = offsetof(settings, count),
-       .required = true,
-       .help = "how many"}};
-  static const struct {
-    const char *text, *message;
-  } cases[] = {{"name: a\n\ninner:\n  flag: true\n", "x.yaml:3: inner.count is missing: how many"},
-               {"\nname: a\n", "x.yaml: the section inner is missing"}};
-  for (size_t i = 0; i < 2; i++) {
-    settings s = {0};
-    faro_error refused = {0};
-    const char *text = cases[i].text;
-    assert_int_equal(faro_config_parse("x.yaml", text, strlen(text), few, 3, &s, &refused), FARO_INVALID);
-    assert_string_equal(refused.message, cases[i].message);
-  }
-}
-
 static void test_dump__numbers_are_short_and_read_back(void **state) {
   (void)state;
   json_t *json = json_pack("{s[f,f,f,i] s{} s[] sn sb ss}", "a", 0.1, 1e-6, 1.0 / 3, 7, "b", "c", "d", "e", 1,
@@ -929,10 +766,6 @@ int main(void) {
       cmocka_unit_test(test_http__what_asks_brings_no_body),
       cmocka_unit_test(test_http__what_cannot_be_served_is_told_apart),
       cmocka_unit_test(test_http__listens_beyond_loopback_only_when_told),
-      cmocka_unit_test(test_config__reads_what_the_table_says),
-      cmocka_unit_test(test_config__messages_name_line_key_value_and_what_is_allowed),
-      cmocka_unit_test(test_config__public_keys_are_points_of_the_curve),
-      cmocka_unit_test(test_config__a_missing_key_is_missed_in_its_section),
       cmocka_unit_test(test_url__has_a_scheme_and_a_host),
       cmocka_unit_test(test_authority__must_hold_a_certificate),
       cmocka_unit_test(test_dump__numbers_are_short_and_read_back),

@@ -197,6 +197,38 @@ static void test_campaign__batches_must_fit(void **state) {
   free(text);
 }
 
+/* Errors of a document name the key's whole path. */
+static void test_campaign__an_encoder_for_each_target(void **state) {
+  (void)state;
+  faro_campaign c = campaign_of("shuffle-bits", 2, 1);
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  const char *json = strchr(text, '\n') + 1;
+  const char *encoder = strstr(json, "\"encoding\":[") + 12;
+  const char *end = strchr(encoder, ']');
+  static const struct {
+    const char *more, *message;
+  } cases[] = {{"", "encoding must have 1 entries (got 2)"},
+               {",", "encoding[1] must be an object (got null)"},
+               {",\"extra\":1}", "unknown key \"extra\" in encoding[1]; allowed: size, grid, bits, most"}};
+  for (size_t i = 0; i < 3; i++) {
+    faro_text changed = FARO_TEXT_INIT;
+    faro_error e = {0};
+    char *document = NULL;
+    size_t size = 0;
+    faro_text_add(&changed, "%.*s,", (int)(end - json), json);
+    if (i == 1) faro_text_add(&changed, "null");
+    else faro_text_add(&changed, "%.*s%s", (int)(end - encoder) - (i == 2), encoder, cases[i].more);
+    faro_text_add(&changed, "%.*s", (int)(text + length - end), end);
+    assert_ok(faro_document_sign("faro-campaign-1", &changed, &analyzer, NULL, &document, &size, error));
+    assert_int_equal(faro_campaign_open(&c, document, size, analyzer.public_key, &e), FARO_INVALID);
+    assert_string_equal(e.message, cases[i].message);
+    free(document);
+  }
+  free(text);
+}
+
 static void test_campaign__placeholders_are_no_keys(void **state) {
   (void)state;
   for (int i = 0; i < 3; i++) {
@@ -646,6 +678,30 @@ static void test_hashes__any_order_is_taken_and_each_counts_once(void **state) {
   (void)unlink(in_folder("u"));
 }
 
+/* What was left as a placeholder is nobody's key. */
+static void test_keys__public_keys_are_points_of_the_curve(void **state) {
+  (void)state;
+  static const struct {
+    const char *digits;
+    bool good;
+  } cases[] = {
+      {"5866666666666666666666666666666666666666666666666666666666666666", true}, /* the base point */
+      {"5866666666666666666666666666666666666666666666666666666666666G66", false},
+      {"0000000000000000000000000000000000000000000000000000000000000000", false},
+      {"0100000000000000000000000000000000000000000000000000000000000000", false}, /* of order 1 */
+      {"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", false}, /* 2 */
+      {"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a", false}, /* 8 */
+      {"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", false},
+      {"58666666", false},
+      {"", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    unsigned char key[FARO_KEY_BYTES] = {7};
+    assert_int_equal(faro_public_key_read(cases[i].digits, key), cases[i].good);
+    assert_int_equal(key[0], cases[i].good ? 0x58 : 7);
+  }
+}
+
 static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   (void)state;
   if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) skip();
@@ -654,11 +710,11 @@ static void test_json__numbers_have_a_point_in_any_locale(void **state) {
   setlocale(LC_NUMERIC, "C");
   assert_string_equal(text.data, "0.30000000000000004");
   setlocale(LC_NUMERIC, "de_DE.UTF-8");
-  faro_json json = {0};
-  assert_ok(faro_json_parse(&json, "3.0000000000000004e-1", 21, 100, error));
+  faro_tree tree = {0};
+  assert_ok(faro_json_parse(&tree, "3.0000000000000004e-1", 21, 100, error));
   setlocale(LC_NUMERIC, "C");
-  assert_true(json.node[0].number == 0.1 + 0.2);
-  faro_json_clear(&json);
+  assert_true(tree.node[0].number == 0.1 + 0.2);
+  faro_tree_clear(&tree);
   faro_text_clear(&text);
 }
 
@@ -691,6 +747,7 @@ int main(void) {
       cmocka_unit_test(test_campaign__shufflers_are_active_when_the_release_says_so),
       cmocka_unit_test(test_campaign__weaker_claims_are_not_stated),
       cmocka_unit_test(test_campaign__batches_must_fit),
+      cmocka_unit_test(test_campaign__an_encoder_for_each_target),
       cmocka_unit_test(test_campaign__placeholders_are_no_keys),
       cmocka_unit_test(test_campaign__reports_must_be_possible_to_make),
       cmocka_unit_test(test_url__plain_http_must_stay_on_this_machine),
@@ -708,6 +765,7 @@ int main(void) {
       cmocka_unit_test(test_keys__one_kind_is_not_taken_for_another),
       cmocka_unit_test(test_hashes__any_order_is_taken_and_each_counts_once),
       cmocka_unit_test(test_tokens__hashes_are_theirs_and_sorted),
+      cmocka_unit_test(test_keys__public_keys_are_points_of_the_curve),
       cmocka_unit_test(test_json__numbers_have_a_point_in_any_locale),
       cmocka_unit_test(test_wire__out_of_memory_is_said_and_nothing_leaks),
   };

@@ -1,4 +1,5 @@
-/* account: faro account MECHANISM. Reads the options, finds the form that they make, and prints its answer. */
+/* account: faro account MECHANISM. Reads the options, finds the form that they make, and prints its
+ * answer. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,65 +55,34 @@ double account_divide_up(double a, double b) {
 
 /* ---- the question */
 
-static int set_mechanism(account *a, const char *word) {
-  const char *names[MECHANISMS];
-  char list[160] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < MECHANISMS; i++) {
-    names[i] = mechanisms[i]->name;
-    if (word && strcmp(names[i], word) == 0) {
-      a->mechanism = mechanisms[i];
-      return EXIT_DONE;
-    }
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-  }
-  if (!word) return account_refuse("which mechanism? one of %s", list);
-  const char *nearest = faro_nearest(word, names, MECHANISMS);
-  char got[ACCOUNT_SHOWN];
-  return account_refuse("unknown mechanism \"%s\"%s%s%s; one of %s", account_shown(word, got),
-                        nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "", list);
+/* The texts of the options: their ranges are those of the mechanism. */
+static const faro_field options[] = {
+#define X(id, name, kind, metavar, text_of_help, ...)                                                        \
+  {name,         FARO_FIELD_WORD,    FARO_AT(account, text[ACCOUNT_##id]),                                   \
+   .once = true, .value = (metavar), .help = (text_of_help)},
+    ACCOUNT_OPTION_LIST(X)
+#undef X
+        {"json", FARO_FIELD_FLAG, FARO_AT(account, json), .help = "the numbers as JSON, to the last digit"},
+};
+
+static const char *mechanism_name(size_t index) {
+  return index < MECHANISMS ? mechanisms[index]->name : NULL;
 }
 
-static int set_word(account *a, const char *word) {
-  char got[ACCOUNT_SHOWN];
-  if (!a->mechanism) return set_mechanism(a, word);
-  if (!a->mechanism->file)
-    return account_refuse("%s takes options only (got %s)", a->mechanism->name, account_shown(word, got));
-  if (a->file)
-    return account_refuse("%s takes one file (got %s too)", a->mechanism->name, account_shown(word, got));
-  a->file = word;
-  return EXIT_DONE;
-}
-
-static int set_option(account *a, int option, const char *text) {
-  char first[ACCOUNT_SHOWN];
-  char second[ACCOUNT_SHOWN];
-  if (a->given & (1u << option))
-    return account_refuse("--%s is given twice (got %s and %s)", account_option_name((account_option)option),
-                          account_shown(a->text[option], first), account_shown(text, second));
-  a->text[option] = text;
-  a->given |= 1u << option;
-  return EXIT_DONE;
-}
-
-/* EXIT_DONE and the words as they were typed, or -1 when help was printed, or an exit status. */
-static int parse(account *a, int argc, char **argv) {
-  enum { TYPED = ACCOUNT_TIMES, OPTION_JSON = TYPED, OPTION_COUNT };
-  cli_option options[OPTION_COUNT] = {[OPTION_JSON] = {"json", false}};
-  for (int i = 0; i < TYPED; i++) options[i] = (cli_option){account_option_name((account_option)i), true};
-  int place = 0;
-  const char *value = NULL;
-  for (;;) {
-    int status = EXIT_DONE;
-    const int found = cli_next(&cli_account, options, OPTION_COUNT, argc, argv, &place, &value);
-    if (found == CLI_END) return a->mechanism ? EXIT_DONE : set_mechanism(a, NULL);
-    if (found == CLI_HELP) return -1;
-    if (found == OPTION_JSON) a->json = true;
-    else if (found == CLI_WORD) status = set_word(a, value);
-    else if (found >= 0) status = set_option(a, found, value);
-    else return EXIT_USAGE;
-    if (status != EXIT_DONE) return status;
-  }
+/* The mechanism, its file if it takes one, and the options as they were typed. */
+static int read_question(account *a, int argc, char **argv) {
+  int words = 0;
+  size_t which = 0;
+  int status = cli_read(&cli_account, a, argc, argv, &words);
+  if (status == CLI_GO)
+    status = cli_choose(&cli_account, "mechanism", words > 0 ? argv[0] : NULL, mechanism_name, &which);
+  if (status != CLI_GO) return status;
+  a->mechanism = mechanisms[which];
+  if (words > 1 && !a->mechanism->file) return cli_usage(&cli_account, "unexpected argument %s", argv[1]);
+  a->file = words > 1 ? argv[1] : NULL;
+  for (int i = 0; i < ACCOUNT_OPTIONS; i++)
+    if (a->text[i]) a->given |= 1u << i;
+  return CLI_GO;
 }
 
 /* The options of a set in words: "--sigma and --delta". */
@@ -134,13 +104,13 @@ static int refuse_foreign(const account *a) {
     known |= m->form[i].need | m->form[i].may;
   for (int i = 0; i < ACCOUNT_OPTIONS; i++)
     if (a->given & ~known & (1u << i)) {
-      char got[ACCOUNT_SHOWN];
+      char got[FARO_GOT];
       char text[ACCOUNT_TEXT];
-      return account_refuse("%s has no --%s (got %s); it takes %s", m->name,
-                            account_option_name((account_option)i), account_shown(a->text[i], got),
-                            set_text(known, ", ", text));
+      return cli_usage(&cli_account, "%s has no --%s (got %s); it takes %s", m->name,
+                       account_option_name((account_option)i), account_shown(a->text[i], got),
+                       set_text(known, ", ", text));
     }
-  return EXIT_DONE;
+  return CLI_GO;
 }
 
 /* Options that together make no question: too few, or too many. */
@@ -152,8 +122,8 @@ static int no_form(const account *a) {
   for (size_t i = 0; i < ACCOUNT_FORMS_MAX && m->form[i].solve; i++)
     used += (size_t)snprintf(forms + used, sizeof forms - used, "%s%s", i ? ", or " : "",
                              set_text(m->form[i].need, " ", text));
-  return account_refuse("%s needs %s (got %s)", m->name, forms,
-                        a->given ? set_text(a->given, " ", text) : "none of them");
+  return cli_usage(&cli_account, "%s needs %s (got %s)", m->name, forms,
+                   a->given ? set_text(a->given, " ", text) : "none of them");
 }
 
 static const account_form *find_form(const account *a) {
@@ -166,29 +136,25 @@ static const account_form *find_form(const account *a) {
 
 static int read_values(account *a) {
   for (int i = 0; i < ACCOUNT_OPTIONS; i++) {
-    const account_option option = (account_option)i;
-    if (!(a->given & (1u << i))) continue;
-    const account_range range = account_range_of(option, a->mechanism->own);
-    char allowed[ACCOUNT_TEXT];
-    char got[ACCOUNT_SHOWN];
-    if (!account_read(option, &range, a->text[i], &a->value[i]))
-      return account_refuse("--%s must be %s (got %s)", account_option_name(option),
-                            account_allowed(option, &range, allowed), account_shown(a->text[i], got));
+    const faro_field field = account_field((account_option)i, a->mechanism->own);
+    const faro_node node = {.type = FARO_NODE_TEXT, .origin = FARO_FROM_ARGV, .text = a->text[i]};
+    faro_error error = {0};
+    if (!a->text[i] || faro_field_read(&field, &node, &a->value[i])) continue;
+    (void)faro_field_refuse(&field, "--", field.name, &node, &error);
+    return cli_usage(&cli_account, "%s", error.message);
   }
-  return EXIT_DONE;
+  return CLI_GO;
 }
 
 /* ---- the answer */
 
-/* A number that is none is never printed: it says that the question has no answer. */
+/* A number that is not finite is never printed: the question has no answer. */
 static int no_answer(const account *a) {
   char delta[FARO_NUMBER_SIZE];
   if (strcmp(a->bad, "epsilon") == 0 && a->given & ACCOUNT_BIT(DELTA))
-    fprintf(stderr,
-            "faro account: no epsilon is enough for --delta %s with these values; a larger one may be\n",
+    fprintf(stderr, "faro account: no epsilon reaches delta %s with this noise; try a larger --delta\n",
             faro_number(a->value[ACCOUNT_DELTA], delta));
-  else
-    fprintf(stderr, "faro account: %s cannot be told with these values of %s\n", a->bad, a->mechanism->name);
+  else fprintf(stderr, "faro account: %s has no finite %s for these values\n", a->mechanism->name, a->bad);
   return EXIT_INPUT;
 }
 
@@ -233,13 +199,13 @@ static int show(const account *a) {
 
 static int answer(account *a) {
   int status = refuse_foreign(a);
-  if (status == EXIT_DONE) status = read_values(a);
-  if (status != EXIT_DONE) return status;
+  if (status == CLI_GO) status = read_values(a);
+  if (status != CLI_GO) return status;
   const account_form *form = find_form(a);
   if (!form) return no_form(a);
   if (a->mechanism->file && !a->file)
-    return account_refuse("%s needs a file: a YAML list of mechanisms, or - for standard input",
-                          a->mechanism->name);
+    return cli_usage(&cli_account, "%s needs a file: a YAML list of mechanisms, or - for standard input",
+                     a->mechanism->name);
   a->fields = json_object();
   if (!a->fields) a->why.failed = true;
   status = form->solve(a);
@@ -248,8 +214,8 @@ static int answer(account *a) {
 
 static int run(int argc, char **argv) {
   account a = {.why = FARO_TEXT_INIT};
-  const int status = parse(&a, argc, argv);
-  const int result = status == EXIT_DONE ? answer(&a) : status < 0 ? EXIT_DONE : status;
+  const int status = read_question(&a, argc, argv);
+  const int result = status == CLI_GO ? answer(&a) : status;
   json_decref(a.fields);
   faro_text_clear(&a.why);
   return result;
@@ -260,51 +226,36 @@ const cli_command cli_account = {
     .usage = "account MECHANISM [OPTIONS] [--json]",
     .summary = "from noise to privacy, and from privacy to the least noise",
     .run = run,
-    .help =
-        "Neighbours differ in one user's data. What is computed is an upper bound: enough noise, or an "
-        "epsilon\n"
-        "and delta that hold.\n"
+    .options = options,
+    .count = sizeof options / sizeof *options,
+    .words = 2,
+    .about =
+        "Neighbours differ in one user's data. What is computed is an upper bound: enough noise, or an\n"
+        "epsilon and delta that hold.\n"
         "\n"
-        "  gaussian, discrete-gaussian    (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon "
-        "E)\n"
-        "  laplace, discrete-laplace      (--epsilon E [--delta D] | --scale B [--delta D] | --scale B "
-        "--epsilon E)\n"
-        "  zcdp                           (--epsilon E --delta D | --rho R --delta D)\n"
-        "  response                       (--epsilon E [--delta D] | --local-epsilon E0 [--delta D | "
-        "--epsilon E])\n"
-        "  bits     --users N --dimension D --sensitivity S --delta D (--epsilon E [--grid G] |\n"
-        "           --grid G --noise-bits B) [--bias 1/2] [--honest H]\n"
+        "  gaussian, discrete-gaussian\n"
+        "           (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) [--sensitivity S]\n"
+        "  laplace, discrete-laplace\n"
+        "           (--epsilon E [--delta D] | --scale B [--delta D] | --scale B --epsilon E)\n"
+        "           [--sensitivity S]\n"
+        "  zcdp     (--epsilon E --delta D | --rho R --delta D)\n"
+        "  response (--epsilon E [--delta D] | --local-epsilon E0 [--delta D | --epsilon E])\n"
+        "  bits     --users N --dimension D --sensitivity S --delta D\n"
+        "           (--epsilon E [--grid G] | --grid G --noise-bits B) [--bias 1/2] [--honest H]\n"
         "  shuffle  --users N (--local-epsilon E0 (--delta D | --epsilon E) | --epsilon E --delta D)\n"
         "           [--local-delta D0]\n"
-        "  tree, factored  --steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E)\n"
-        "           [--contributions M]\n"
+        "  tree, factored\n"
+        "           --steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E)\n"
+        "           [--contributions M] [--sensitivity S]\n"
         "  compose  FILE (--delta D | --epsilon E)\n"
         "\n"
-        "What is not given is computed: noise from epsilon and delta, epsilon from noise and delta, delta "
-        "from\n"
-        "noise and epsilon.\n"
-        "\n"
-        "  --sensitivity S    greatest difference of two users' values, 1 if not given: L2 (gaussian, tree,\n"
-        "                     factored), L1 (laplace), a whole number (discrete-*); of bits see below\n"
-        "  --sigma, --scale   standard deviation of the Gaussian, scale of the Laplace distribution\n"
-        "  --local-epsilon    of one message; response tells the truth with probability e^E0 / (1 + e^E0)\n"
-        "  --contributions M  releases, of the T, in which one user may be; 1 if not given\n"
-        "  --json             the numbers as JSON, to the last digit\n"
-        "\n"
-        "bits: every user sends, for every coordinate, G bits that encode the entry and B noise bits; the "
-        "sums of\n"
-        "the bits are seen.\n"
-        "  --dimension D      number of coordinates\n"
-        "  --sensitivity S    bound on the L2 norm of the difference of two users' vectors, in original "
-        "units,\n"
-        "                     every entry lying in an interval of width 1\n"
-        "  --grid G           steps of one original unit: a difference of norm s moves the counts by about s "
-        "G\n"
-        "                     plus rounding. Finer costs bits, coarser costs rounding; chosen if not given\n"
-        "  --noise-bits B     noise bits of one user and coordinate\n"
-        "  --bias P           probability that a noise bit is one: 1/2; in one dimension with --noise-bits "
-        "also 1/4\n"
-        "  --honest H         share of the users that add their noise bits; 1 if not given\n"
+        "What is not given is computed: noise from epsilon and delta, epsilon from noise and delta, delta\n"
+        "from noise and epsilon.\n",
+    .help =
+        "bits: every user sends, for every coordinate, G bits that encode the entry and B noise bits; the\n"
+        "sums of the bits are seen. The sensitivity bounds the L2 norm of the difference of two users'\n"
+        "vectors, in original units, with every entry in an interval of width 1. A difference of norm s\n"
+        "moves the counts by about s G plus rounding: a finer grid costs bits, a coarser one rounding.\n"
         "  noise_sd           standard deviation of the noise in one coordinate of the sum, in original "
         "units\n"
         "  noise_bits_total   of all users, for one coordinate; bits_per_user: D (G + B)\n"

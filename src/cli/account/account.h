@@ -1,5 +1,6 @@
-/* account: what the files of `faro account` share. A mechanism is a table of forms; a form is a set of options and the
- * function that answers it. account.c reads options, finds the form and prints; the other files know mechanisms. */
+/* account: what the files of `faro account` share. A mechanism is a table of forms; a form is a set
+ * of options and the function that answers it. account.c reads options, finds the form and prints;
+ * the other files know mechanisms. */
 #ifndef FARO_CLI_ACCOUNT_ACCOUNT_H
 #define FARO_CLI_ACCOUNT_ACCOUNT_H
 
@@ -9,44 +10,55 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-/* The options that take a value, and the keys of a list of mechanisms: name, least (0: above 0), greatest, and whether
- * whole numbers alone are allowed. The last, ACCOUNT_TIMES, is a key only. */
+/* The options that take a number: name, type, what --help calls the value, help, range. */
 #define ACCOUNT_OPTION_LIST(X)                                                                               \
-  X(SENSITIVITY, "sensitivity", 0, 1e6, false)                                                               \
-  X(EPSILON, "epsilon", 1e-4, 1000, false)                                                                   \
-  X(DELTA, "delta", 1e-15, 0.999, false)                                                                     \
-  X(SIGMA, "sigma", 1e-6, 1e9, false)                                                                        \
-  X(SCALE, "scale", 1e-6, 1e9, false)                                                                        \
-  X(RHO, "rho", 1e-12, 1e4, false)                                                                           \
-  X(LOCAL_EPSILON, "local-epsilon", 1e-4, 1000, false)                                                       \
-  X(LOCAL_DELTA, "local-delta", 1e-15, 0.999, false)                                                         \
-  X(USERS, "users", 1, 1e9, true)                                                                            \
-  X(DIMENSION, "dimension", 1, 1e6, true)                                                                    \
-  X(GRID, "grid", 1, 1e6, true)                                                                              \
-  X(NOISE_BITS, "noise-bits", 1, 1e15, true)                                                                 \
-  X(BIAS, "bias", 0.25, 0.5, false)                                                                          \
-  X(HONEST, "honest", 0.001, 1, false)                                                                       \
-  X(STEPS, "steps", 1, 1e9, true)                                                                            \
-  X(CONTRIBUTIONS, "contributions", 1, 1e9, true)                                                            \
-  X(TIMES, "times", 1, 1e6, true)
+  X(SENSITIVITY, "sensitivity", REAL, "S",                                                                   \
+    "greatest difference of two users' values, 1 if not given: L2 (gaussian, tree, "                         \
+    "factored), L1 (laplace), a whole number (discrete-*); bits: see below",                                 \
+    .most = 1e6, .above = true)                                                                              \
+  X(EPSILON, "epsilon", REAL, "E", "of the guarantee", .least = 1e-4, .most = 1000)                          \
+  X(DELTA, "delta", REAL, "D", "of the guarantee", .least = 1e-15, .most = 0.999)                            \
+  X(SIGMA, "sigma", REAL, "S", "standard deviation of the Gaussian distribution", .least = 1e-6,             \
+    .most = 1e9)                                                                                             \
+  X(SCALE, "scale", REAL, "B", "scale of the Laplace distribution", .least = 1e-6, .most = 1e9)              \
+  X(RHO, "rho", REAL, "R", "of zero-concentrated privacy", .least = 1e-12, .most = 1e4)                      \
+  X(LOCAL_EPSILON, "local-epsilon", REAL, "E0",                                                              \
+    "of one message; response tells the truth with probability e^E0 / (1 + e^E0)", .least = 1e-4,            \
+    .most = 1000)                                                                                            \
+  X(LOCAL_DELTA, "local-delta", REAL, "D0", "of one message; 0 if not given", .least = 1e-15, .most = 0.999) \
+  X(USERS, "users", WHOLE, "N", "number of users", .least = 1, .most = 1e9)                                  \
+  X(DIMENSION, "dimension", WHOLE, "D", "bits: number of coordinates", .least = 1, .most = 1e6)              \
+  X(GRID, "grid", WHOLE, "G", "bits: steps of one original unit; chosen if not given", .least = 1,           \
+    .most = 1e6)                                                                                             \
+  X(NOISE_BITS, "noise-bits", WHOLE, "B", "bits: noise bits of one user and coordinate", .least = 1,         \
+    .most = 1e15)                                                                                            \
+  X(BIAS, "bias", OTHER, "P",                                                                                \
+    "bits: probability that a noise bit is one: 1/2; in one dimension with --noise-bits "                    \
+    "also 1/4",                                                                                              \
+    .read = account_read_bias, .allowed = "1/2 or 1/4")                                                      \
+  X(HONEST, "honest", REAL, "H", "bits: share of the users that add their noise bits; 1 if not given",       \
+    .least = 0.001, .most = 1)                                                                               \
+  X(STEPS, "steps", WHOLE, "T", "tree, factored: number of releases", .least = 1, .most = 1e9)               \
+  X(CONTRIBUTIONS, "contributions", WHOLE, "M",                                                              \
+    "tree, factored: releases, of the T, in which one user may be; 1 if not given", .least = 1, .most = 1e9)
 
+/* The options, and one more that is a key of a list of mechanisms only. */
 typedef enum account_option {
-#define X(name, text, low, high, whole) ACCOUNT_##name,
+#define X(id, ...) ACCOUNT_##id,
   ACCOUNT_OPTION_LIST(X)
 #undef X
-      ACCOUNT_OPTIONS
+      ACCOUNT_TIMES,
+  ACCOUNT_OPTIONS
 } account_option;
 
 /* Sets of options. */
 #define ACCOUNT_BIT(name) (1u << ACCOUNT_##name)
 
-typedef struct account_range {
-  double low, high; /* low 0: above 0 */
-  bool whole;
-  bool zero; /* 0 is allowed too */
-} account_range;
+enum { ACCOUNT_OWN_MAX = 4, ACCOUNT_FORMS_MAX = 4, ACCOUNT_TEXT = 160 };
 
-enum { ACCOUNT_OWN_MAX = 4, ACCOUNT_FORMS_MAX = 4, ACCOUNT_SHOWN = FARO_SHORT_SIZE, ACCOUNT_TEXT = 160 };
+/* A delta that may be 0. */
+#define ACCOUNT_DELTA_OR_ZERO                                                                                \
+  { "delta", FARO_FIELD_REAL, .least = 1e-15, .most = 0.999, .zero = "0" }
 
 typedef struct account account;
 
@@ -58,17 +70,11 @@ typedef struct account_form {
   account_solve *solve; /* NULL ends the list */
 } account_form;
 
-/* An option whose range differs from that of the list. */
-typedef struct account_own {
-  account_option option;
-  account_range range; /* high 0 ends the list */
-} account_own;
-
 typedef struct account_mechanism {
   const char *name;
   bool file; /* takes a file */
   account_form form[ACCOUNT_FORMS_MAX];
-  account_own own[ACCOUNT_OWN_MAX];
+  faro_field own[ACCOUNT_OWN_MAX]; /* options whose range differs from that of the list */
 } account_mechanism;
 
 extern const account_mechanism account_gaussian, account_laplace, account_discrete_laplace,
@@ -88,14 +94,13 @@ struct account {
   const char *bad; /* a field that came out as no finite number */
 };
 
+bool account_read_bias(const char *text, void *out);
 const char *account_option_name(account_option option);
-account_range account_range_of(account_option option, const account_own own[ACCOUNT_OWN_MAX]);
-/* Reads what a person typed, refusing what is no number or outside the range. */
-bool account_read(account_option option, const account_range *range, const char *text, double *value);
-/* "a number from 0.0001 to 1000" */
-const char *account_allowed(account_option option, const account_range *range, char out[static ACCOUNT_TEXT]);
-/* See faro_shorten; "nothing" for an empty text. */
-const char *account_shown(const char *text, char out[static ACCOUNT_SHOWN]);
+/* The field of an option, for an array of ACCOUNT_OPTIONS doubles; `own` replaces what the list
+ * has. */
+faro_field account_field(account_option option, const faro_field own[static ACCOUNT_OWN_MAX]);
+/* A text from the command line, for messages. */
+const char *account_shown(const char *text, char out[static FARO_GOT]);
 
 /* The value of an option, or `fallback` where it is not given. */
 double account_value(const account *a, account_option option, double fallback);
@@ -105,8 +110,6 @@ void account_put(account *a, const char *name, double value);
 void account_put_whole(account *a, const char *name, double value);
 /* What was computed, and from which result. */
 void account_say(account *a, const char *format, ...) FARO_PRINTF(2, 3);
-/* "faro account: ..." on stderr; returns EXIT_USAGE. */
-int account_refuse(const char *format, ...) FARO_PRINTF(1, 2);
 
 /* a / b, not below the true quotient. */
 double account_divide_up(double a, double b);

@@ -1,20 +1,19 @@
-/* account_compose: a YAML list of mechanisms, composed. libyaml composes the document; this file walks it, as deep as
- * the format (a list of mappings), and refuses what it does not know. */
+/* account_compose: a YAML list of mechanisms, composed. The key `mechanism` of an element decides
+ * which other keys it has. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/file.h"
 #include "cli/account/account.h"
 #include "cli/cli.h"
+#include "yaml/yaml.h"
 
-/* What a list may hold. A step has the values of its keys; 0 where not given. */
+/* What a list may hold. A step has the values of its keys; 0 if not given. */
 typedef struct step {
   double value[ACCOUNT_OPTIONS];
-  size_t line;
+  size_t kind; /* index in kinds */
 } step;
 
 typedef struct part_kind {
@@ -51,209 +50,72 @@ static const part_kind kinds[] = {
     {"response", ACCOUNT_BIT(LOCAL_EPSILON), ACCOUNT_BIT(TIMES), create_response},
     {"pure", ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(DELTA) | ACCOUNT_BIT(TIMES), create_pure},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds, STEPS_MAX = 1000, FILE_MAX = 1 << 20, DEPTH_MAX = 100 };
+enum { KINDS = sizeof kinds / sizeof *kinds, STEPS_MAX = 1000, FILE_MAX = 1 << 20 };
 
-/* A key of a step where it is no option of the command: delta may be 0. */
-static const account_own own[ACCOUNT_OWN_MAX] = {{ACCOUNT_DELTA, {1e-15, 0.999, false, .zero = true}}};
+static const char *kind_name(size_t index) { return index < KINDS ? kinds[index].name : NULL; }
 
 /* ---- reading */
 
-typedef struct reader {
-  const char *file;
-  yaml_document_t *document;
-  faro_pld *total; /* NULL before the first step */
-  faro_error *error;
-} reader;
+static const faro_field mechanism = {"mechanism", FARO_FIELD_CHOICE, FARO_AT(step, kind), .required = true,
+                                     .words = kind_name};
 
-static faro_status fail_at(const reader *r, size_t line, const char *format, ...) FARO_PRINTF(3, 4);
-static faro_status fail_at(const reader *r, size_t line, const char *format, ...) {
-  char message[380];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
-  return faro_fail(r->error, FARO_INVALID, "%s:%zu: %s", faro_path_end(r->file), line, message);
-}
-
-static size_t line_of(const yaml_node_t *node) { return node->start_mark.line + 1; }
-
-/* The scalar's text when it is one, without NULs inside; else NULL. */
-static const char *text_of(const yaml_node_t *node) {
-  if (node->type != YAML_SCALAR_NODE) return NULL;
-  const char *text = (const char *)node->data.scalar.value;
-  return strlen(text) == node->data.scalar.length ? text : NULL;
-}
-
-/* What a node is, for messages. */
-static const char *shown(const yaml_node_t *node, char out[static ACCOUNT_SHOWN]) {
-  if (node->type == YAML_MAPPING_NODE) return "a mapping";
-  if (node->type == YAML_SEQUENCE_NODE) return "a list";
-  return text_of(node) ? account_shown(text_of(node), out) : "something with a NUL in it";
-}
-
-/* The names of a set of keys, and the mechanism's own. */
-static size_t key_names(const part_kind *kind, const char *names[static ACCOUNT_OPTIONS + 1],
-                        char list[static ACCOUNT_TEXT]) {
+/* The keys of a kind: the mechanism itself, and those options that it needs or may have. */
+static size_t make_fields(const part_kind *kind, faro_field fields[static ACCOUNT_OPTIONS + 1]) {
+  static const faro_field own[ACCOUNT_OWN_MAX] = {ACCOUNT_DELTA_OR_ZERO};
   size_t count = 0;
-  size_t used = 0;
-  names[count++] = "mechanism";
-  for (int k = 0; k < ACCOUNT_OPTIONS; k++)
-    if ((kind->need | kind->may) & (1u << k)) names[count++] = account_option_name((account_option)k);
-  for (size_t i = 0; i < count && used < ACCOUNT_TEXT; i++)
-    used += (size_t)snprintf(list + used, ACCOUNT_TEXT - used, "%s%s", i ? ", " : "", names[i]);
+  fields[count++] = mechanism;
+  for (int k = 0; k < ACCOUNT_OPTIONS; k++) {
+    if (!((kind->need | kind->may) & (1u << k))) continue;
+    fields[count] = account_field((account_option)k, own);
+    fields[count].offset += offsetof(step, value);
+    fields[count++].required = kind->need & (1u << k);
+  }
   return count;
 }
 
-static faro_status unknown_key(const reader *r, const part_kind *kind, const yaml_node_t *key) {
-  const char *names[ACCOUNT_OPTIONS + 1];
-  char list[ACCOUNT_TEXT];
-  char got[ACCOUNT_SHOWN];
-  const size_t count = key_names(kind, names, list);
-  const char *nearest = text_of(key) ? faro_nearest(text_of(key), names, count) : NULL;
-  return fail_at(r, line_of(key), "unknown key \"%s\" in %s%s%s%s; allowed: %s", shown(key, got), kind->name,
-                 nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "", list);
-}
-
-static faro_status read_pair(const reader *r, const part_kind *kind, step *s, unsigned *given,
-                             const yaml_node_t *key, const yaml_node_t *value) {
-  const char *name = text_of(key);
-  if (name && strcmp(name, "mechanism") == 0) return FARO_OK;
-  int k = 0;
-  while (k < ACCOUNT_OPTIONS && (!name || !((kind->need | kind->may) & (1u << k)) ||
-                                 strcmp(name, account_option_name((account_option)k)) != 0))
-    k++;
-  if (k == ACCOUNT_OPTIONS) return unknown_key(r, kind, key);
-  if (*given & (1u << k)) return fail_at(r, line_of(key), "key \"%s\" is given twice", name);
-  *given |= 1u << k;
-  const account_option option = (account_option)k;
-  const account_range range = account_range_of(option, own);
-  const bool plain = value->type == YAML_SCALAR_NODE && value->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-  if (plain && text_of(value) && account_read(option, &range, text_of(value), &s->value[k])) return FARO_OK;
-  char allowed[ACCOUNT_TEXT];
-  char got[ACCOUNT_SHOWN];
-  const char *quote = value->type == YAML_SCALAR_NODE && !plain ? "\"" : "";
-  return fail_at(r, line_of(value), "%s must be %s (got %s%s%s)", name,
-                 account_allowed(option, &range, allowed), quote, shown(value, got), quote);
-}
-
-/* The kind that the key `mechanism` names. */
-static faro_status find_kind(const reader *r, const yaml_node_t *node, const part_kind **kind) {
-  const yaml_node_t *value = NULL;
-  const yaml_node_pair_t *const end = node->data.mapping.pairs.top;
-  for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < end; pair++) {
-    const yaml_node_t *key = yaml_document_get_node(r->document, pair->key);
-    if (!text_of(key) || strcmp(text_of(key), "mechanism") != 0) continue;
-    if (value) return fail_at(r, line_of(key), "key \"mechanism\" is given twice");
-    value = yaml_document_get_node(r->document, pair->value);
-  }
-  if (!value)
-    return fail_at(r, line_of(node),
-                   "a mechanism lacks its key mechanism: gaussian, laplace, response or pure");
-  const char *names[KINDS];
-  for (size_t i = 0; i < KINDS; i++) {
-    names[i] = kinds[i].name;
-    *kind = &kinds[i];
-    if (text_of(value) && strcmp(text_of(value), names[i]) == 0) return FARO_OK;
-  }
-  const char *nearest = text_of(value) ? faro_nearest(text_of(value), names, KINDS) : NULL;
-  char got[ACCOUNT_SHOWN];
-  return fail_at(r, line_of(value), "mechanism must be gaussian, laplace, response or pure (got %s%s%s%s)",
-                 shown(value, got), nearest ? "; did you mean " : "", nearest ? nearest : "",
-                 nearest ? "?" : "");
-}
-
-static faro_status read_step(const reader *r, const yaml_node_t *node, const part_kind **kind, step *s) {
-  char got[ACCOUNT_SHOWN];
-  if (node->type != YAML_MAPPING_NODE)
-    return fail_at(r, line_of(node), "a mechanism must be a mapping of keys to values (got %s)",
-                   shown(node, got));
-  faro_status status = find_kind(r, node, kind);
-  unsigned given = 0;
-  s->line = line_of(node);
-  const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-  for (; status == FARO_OK && pair < node->data.mapping.pairs.top; pair++)
-    status = read_pair(r, *kind, s, &given, yaml_document_get_node(r->document, pair->key),
-                       yaml_document_get_node(r->document, pair->value));
-  for (int k = 0; status == FARO_OK && k < ACCOUNT_OPTIONS; k++)
-    if ((*kind)->need & ~given & (1u << k)) {
-      const account_range range = account_range_of((account_option)k, own);
-      char allowed[ACCOUNT_TEXT];
-      status = fail_at(r, s->line, "%s lacks %s: %s", (*kind)->name, account_option_name((account_option)k),
-                       account_allowed((account_option)k, &range, allowed));
-    }
-  return status;
+static void read_step(faro_reader *r, uint32_t node, step *s) {
+  faro_field fields[ACCOUNT_OPTIONS + 1];
+  faro_read_member(r, node, "a mechanism", &mechanism, s);
+  const size_t count = make_fields(&kinds[s->kind], fields);
+  faro_read_fields(r, node, kind_name(s->kind), fields, count, s);
 }
 
 /* ---- composing */
 
-static faro_status add_step(reader *r, const part_kind *kind, const step *s) {
+/* Adds a step to what is composed so far, which is NULL before the first one. */
+static void add_step(faro_reader *r, uint32_t node, const step *s, faro_pld **total) {
+  const part_kind *kind = &kinds[s->kind];
+  const uint64_t times = (uint64_t)given_or_one(s, ACCOUNT_TIMES);
   faro_pld *pld = NULL;
   faro_error inner = {0};
+  if (r->status != FARO_OK) return;
   faro_status status = kind->create(&pld, s, &inner);
-  const uint64_t times = (uint64_t)given_or_one(s, ACCOUNT_TIMES);
   if (status == FARO_OK && times > 1) status = faro_pld_repeat(pld, times, &inner);
-  if (status == FARO_OK && r->total) status = faro_pld_compose(r->total, pld, &inner);
+  if (status == FARO_OK && *total) status = faro_pld_compose(*total, pld, &inner);
   else if (status == FARO_OK) {
-    r->total = pld;
+    *total = pld;
     pld = NULL;
   }
   faro_pld_destroy(pld);
-  if (status == FARO_INVALID) return fail_at(r, s->line, "%s: %.300s", kind->name, inner.message);
-  return status == FARO_OK ? FARO_OK : faro_fail(r->error, status, "%s", inner.message);
+  if (status == FARO_INVALID) faro_reader_fail(r, node, "%s: %.300s", kind->name, inner.message);
+  else if (status != FARO_OK) r->status = faro_fail(r->error, status, "%s", inner.message);
 }
 
-static faro_status read_list(reader *r, const yaml_node_t *root) {
-  char got[ACCOUNT_SHOWN];
-  if (!root || root->type != YAML_SEQUENCE_NODE)
-    return fail_at(r, root ? line_of(root) : 1, "the file must be a list of mechanisms (got %s)",
-                   root ? shown(root, got) : "nothing");
-  const yaml_node_item_t *item = root->data.sequence.items.start;
-  const size_t count = (size_t)(root->data.sequence.items.top - item);
-  if (count < 1 || count > STEPS_MAX)
-    return fail_at(r, line_of(root), "the list must have 1 to %d mechanisms (got %zu)", STEPS_MAX, count);
-  for (size_t i = 0; i < count; i++) {
-    const part_kind *kind = &kinds[0];
-    step s = {.line = 0};
-    faro_status status = read_step(r, yaml_document_get_node(r->document, item[i]), &kind, &s);
-    if (status == FARO_OK) status = add_step(r, kind, &s);
-    if (status != FARO_OK) return status;
+static faro_status read_list(const char *file, const char *text, size_t length, faro_pld **total,
+                             faro_error *error) {
+  faro_tree tree = {0};
+  const faro_status status = faro_yaml_parse(&tree, file, true, text, length, error);
+  if (status != FARO_OK) return status;
+  faro_reader r = {.tree = &tree, .file = file, .error = error};
+  uint32_t node = 0;
+  const size_t count = faro_read_list(&r, 0, "the file", 1, STEPS_MAX, "mechanisms", &node);
+  for (size_t i = 0; i < count && r.status == FARO_OK; i++, node = tree.node[node].next) {
+    step s = {.kind = 0};
+    read_step(&r, node, &s);
+    add_step(&r, node, &s, total);
   }
-  return FARO_OK;
-}
-
-/* libyaml takes quadratic time in the depth of brackets: absurd depths are refused before it sees them. */
-static bool too_deep(const char *text, size_t length) {
-  long depth = 0;
-  for (size_t i = 0; i < length && depth <= DEPTH_MAX; i++)
-    depth += (text[i] == '[' || text[i] == '{') - (depth > 0 && (text[i] == ']' || text[i] == '}'));
-  return depth > DEPTH_MAX;
-}
-
-/* The first document must be the list, the second must not be. */
-static faro_status next_document(reader *r, yaml_parser_t *yaml, bool first) {
-  yaml_document_t document;
-  if (!yaml_parser_load(yaml, &document))
-    return fail_at(r, yaml->problem_mark.line + 1, "not YAML: %s",
-                   yaml->problem ? yaml->problem : "unreadable");
-  r->document = &document;
-  const yaml_node_t *root = yaml_document_get_root_node(&document);
-  faro_status status = FARO_OK;
-  if (first) status = read_list(r, root);
-  else if (root) status = fail_at(r, line_of(root), "a second YAML document begins here; one is allowed");
-  yaml_document_delete(&document);
-  r->document = NULL;
-  return status;
-}
-
-static faro_status read_text(reader *r, const char *text, size_t length) {
-  yaml_parser_t yaml;
-  if (too_deep(text, length)) return fail_at(r, 1, "brackets are nested more than %d deep", DEPTH_MAX);
-  if (!yaml_parser_initialize(&yaml)) return faro_fail(r->error, FARO_MEMORY, "cannot start libyaml");
-  yaml_parser_set_input_string(&yaml, (const unsigned char *)text, length);
-  faro_status status = next_document(r, &yaml, true);
-  if (status == FARO_OK) status = next_document(r, &yaml, false);
-  yaml_parser_delete(&yaml);
-  return status;
+  faro_tree_clear(&tree);
+  return faro_reader_end(&r);
 }
 
 static faro_status read_stdin(char **text, size_t *length, faro_error *error) {
@@ -307,14 +169,15 @@ static int tell(account *a, const faro_pld *pld) {
 static int compose(account *a) {
   const bool from_stdin = strcmp(a->file, "-") == 0;
   faro_error error = {0};
-  reader r = {.file = from_stdin ? "standard input" : a->file, .error = &error};
+  faro_pld *total = NULL;
   char *text = NULL;
   size_t length = 0;
   faro_status status = from_stdin ? read_stdin(&text, &length, &error)
                                   : faro_read_file(a->file, FILE_MAX, &text, &length, &error);
-  if (status == FARO_OK && text) status = read_text(&r, text, length);
-  const int result = status == FARO_OK && r.total ? tell(a, r.total) : cli_fail(&error);
-  faro_pld_destroy(r.total);
+  if (status == FARO_OK)
+    status = read_list(from_stdin ? "standard input" : a->file, text, length, &total, &error);
+  const int result = status == FARO_OK ? tell(a, total) : cli_fail(&error);
+  faro_pld_destroy(total);
   free(text);
   return result;
 }

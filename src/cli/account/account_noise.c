@@ -6,15 +6,9 @@
 #include "cli/account/account.h"
 #include "cli/cli.h"
 
-/* The ranges of noise on whole numbers, and of noise that needs no delta. */
+/* Noise on whole numbers. */
 #define WHOLE_SENSITIVITY                                                                                    \
-  {                                                                                                          \
-    ACCOUNT_SENSITIVITY, { 1, 1e6, .whole = true }                                                           \
-  }
-#define DELTA_OR_NONE                                                                                        \
-  {                                                                                                          \
-    ACCOUNT_DELTA, { 1e-15, 0.999, .zero = true }                                                            \
-  }
+  { "sensitivity", FARO_FIELD_WHOLE, .least = 1, .most = 1e6 }
 
 enum {
   NEED_NOISE = ACCOUNT_BIT(EPSILON) | ACCOUNT_BIT(DELTA),
@@ -116,7 +110,7 @@ const account_mechanism account_laplace = {
     .form = {{ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), laplace_scale},
              {ACCOUNT_BIT(SCALE), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), laplace_epsilon},
              {SCALE_DELTA, ACCOUNT_BIT(SENSITIVITY), laplace_delta}},
-    .own = {DELTA_OR_NONE}};
+    .own = {ACCOUNT_DELTA_OR_ZERO}};
 
 /* ---- discrete-laplace */
 
@@ -152,7 +146,7 @@ const account_mechanism account_discrete_laplace = {
     .form = {{ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), discrete_laplace_scale},
              {ACCOUNT_BIT(SCALE), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), discrete_laplace_epsilon},
              {SCALE_DELTA, ACCOUNT_BIT(SENSITIVITY), discrete_laplace_delta}},
-    .own = {DELTA_OR_NONE, WHOLE_SENSITIVITY}};
+    .own = {ACCOUNT_DELTA_OR_ZERO, WHOLE_SENSITIVITY}};
 
 /* ---- discrete-gaussian */
 
@@ -225,7 +219,7 @@ const account_mechanism account_response = {
     .form = {{ACCOUNT_BIT(LOCAL_EPSILON), ACCOUNT_BIT(DELTA), response_epsilon},
              {RESPONSE_DELTA, 0, response_delta},
              {ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(DELTA), response_local_epsilon}},
-    .own = {DELTA_OR_NONE}};
+    .own = {ACCOUNT_DELTA_OR_ZERO}};
 
 /* ---- zcdp: rho adds under composition; Gaussian noise has rho = (S / sigma)^2 / 2 */
 

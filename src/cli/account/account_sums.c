@@ -22,10 +22,11 @@ static faro_bits_plan bits_plan(const account *a) {
 static double bits_bias(const account *a) { return account_value(a, ACCOUNT_BIAS, 0.5); }
 
 static int bits_calibrate(account *a) {
-  char got[ACCOUNT_SHOWN];
+  char got[FARO_GOT];
   if (bits_bias(a) != 0.5)
-    return account_refuse("--bias must be 1/2 (got %s); 1/4 is possible in one dimension with --noise-bits",
-                          account_shown(a->text[ACCOUNT_BIAS], got));
+    return cli_usage(&cli_account,
+                     "--bias must be 1/2 (got %s); 1/4 is possible in one dimension with --noise-bits",
+                     account_shown(a->text[ACCOUNT_BIAS], got));
   faro_bits_plan plan = bits_plan(a);
   faro_error error = {0};
   const double E = a->value[ACCOUNT_EPSILON];
@@ -50,8 +51,8 @@ static int bits_calibrate(account *a) {
 /* One coordinate is computed exactly, as long as its sum has not too many terms. */
 static const double EXACT_BITS_MAX = 1e9;
 
-/* The least epsilon of N bits in one dimension; infinite when there is none up to 1000. Entries lie in an interval of
- * width 1, and the difference is rounded up to the grid. */
+/* The least epsilon of N bits in one dimension; infinite when there is none up to 1000. Entries lie
+ * in an interval of width 1, and the difference is rounded up to the grid. */
 static double exact_bits_epsilon(const faro_bits_plan *plan, double p, double D) {
   const uint64_t N = (uint64_t)(floor(plan->users * plan->honest) * plan->bits);
   const uint64_t shift = (uint64_t)ceil(fmin(plan->sensitivity, 1) * plan->grid);
@@ -78,10 +79,11 @@ static int bits_exact(account *a, const faro_bits_plan *plan) {
 static int bits_epsilon(account *a) {
   faro_bits_plan plan = bits_plan(a);
   const bool few = plan.users * plan.bits <= EXACT_BITS_MAX;
-  char got[ACCOUNT_SHOWN];
+  char got[FARO_GOT];
   if (plan.dimension == 1 && few) return bits_exact(a, &plan);
   if (bits_bias(a) != 0.5)
-    return account_refuse(
+    return cli_usage(
+        &cli_account,
         "--bias must be 1/2 (got %s); 1/4 is possible in one dimension with at most %.0f noise bits "
         "of all users",
         account_shown(a->text[ACCOUNT_BIAS], got), EXACT_BITS_MAX);
@@ -104,14 +106,15 @@ const account_mechanism account_bits = {
     .name = "bits",
     .form = {{BITS | ACCOUNT_BIT(EPSILON), BITS_MAY | ACCOUNT_BIT(GRID), bits_calibrate},
              {BITS | ACCOUNT_BIT(GRID) | ACCOUNT_BIT(NOISE_BITS), BITS_MAY, bits_epsilon}},
-    .own = {{ACCOUNT_EPSILON, {1e-4, 50, false, false}}}};
+    .own = {{"epsilon", FARO_FIELD_REAL, .least = 1e-4, .most = 50}}};
 
 /* ---- shuffle */
 
 static const char by_clones[] = "the numerical bound on the clones pair (Feldman, McMillan and Talwar 2021)";
 
-/* The closed form at D in all. Its delta is the slack and what the local deltas add, which falls as the slack grows:
- * what is left over goes to the slack, until nothing is. False out of the theorem's range. */
+/* The closed form at D in all. Its delta is the slack and what the local deltas add, which falls as
+ * the slack grows: what is left over goes to the slack, until nothing is. False out of the
+ * theorem's range. */
 static bool closed_form(const account *a, double *epsilon) {
   const double D = a->value[ACCOUNT_DELTA];
   const double local = a->value[ACCOUNT_LOCAL_DELTA];
@@ -131,11 +134,11 @@ static bool closed_form(const account *a, double *epsilon) {
 /* More than delta cannot be covered by any epsilon. */
 static bool local_delta_fits(const account *a) {
   if (a->value[ACCOUNT_LOCAL_DELTA] <= a->value[ACCOUNT_DELTA]) return true;
-  char got[ACCOUNT_SHOWN];
-  char delta[ACCOUNT_SHOWN];
-  (void)account_refuse("--local-delta must be 0 or a number from 1e-15 to --delta, %s (got %s)",
-                       account_shown(a->text[ACCOUNT_DELTA], delta),
-                       account_shown(a->text[ACCOUNT_LOCAL_DELTA], got));
+  char got[FARO_GOT];
+  char delta[FARO_GOT];
+  (void)cli_usage(&cli_account, "--local-delta must be a number from 1e-15 to --delta, %s, or 0 (got %s)",
+                  account_shown(a->text[ACCOUNT_DELTA], delta),
+                  account_shown(a->text[ACCOUNT_LOCAL_DELTA], got));
   return false;
 }
 
@@ -177,9 +180,9 @@ const account_mechanism account_shuffle = {
     .form = {{SHUFFLE | ACCOUNT_BIT(LOCAL_EPSILON) | ACCOUNT_BIT(DELTA), SHUFFLE_MAY, shuffle_epsilon},
              {SHUFFLE | ACCOUNT_BIT(EPSILON) | ACCOUNT_BIT(DELTA), SHUFFLE_MAY, shuffle_local_epsilon},
              {SHUFFLE | ACCOUNT_BIT(LOCAL_EPSILON) | ACCOUNT_BIT(EPSILON), SHUFFLE_MAY, shuffle_delta}},
-    .own = {{ACCOUNT_EPSILON, {1e-4, 50, false, false}},
-            {ACCOUNT_LOCAL_EPSILON, {1e-4, 50, false, false}},
-            {ACCOUNT_LOCAL_DELTA, {1e-15, 0.999, false, .zero = true}}}};
+    .own = {{"epsilon", FARO_FIELD_REAL, .least = 1e-4, .most = 50},
+            {"local-epsilon", FARO_FIELD_REAL, .least = 1e-4, .most = 50},
+            {"local-delta", FARO_FIELD_REAL, .least = 1e-15, .most = 0.999, .zero = "0"}}};
 
 /* ---- tree, factored */
 
@@ -198,10 +201,10 @@ static bool is_tree(const account *a) { return a->mechanism == &account_tree; }
 static bool find_factors(const account *a, faro_continual *factors) {
   const double T = a->value[ACCOUNT_STEPS];
   const double contributions = account_value(a, ACCOUNT_CONTRIBUTIONS, 1);
-  char got[ACCOUNT_SHOWN];
+  char got[FARO_GOT];
   if (contributions > T) {
-    (void)account_refuse("--contributions must be a whole number from 1 to --steps, %.0f (got %s)", T,
-                         account_shown(a->text[ACCOUNT_CONTRIBUTIONS], got));
+    (void)cli_usage(&cli_account, "--contributions must be a whole number from 1 to --steps, %.0f (got %s)",
+                    T, account_shown(a->text[ACCOUNT_CONTRIBUTIONS], got));
     return false;
   }
   factors_of *const of = is_tree(a) ? faro_tree_factors : faro_factored_factors;
@@ -257,4 +260,4 @@ const account_mechanism account_factored = {
     .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
              {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
              {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}},
-    .own = {{ACCOUNT_STEPS, {1, 1e7, true, false}}}}; /* its norms are summed step by step */
+    .own = {{"steps", FARO_FIELD_WHOLE, .least = 1, .most = 1e7}}}; /* its norms are summed step by step */

@@ -1,6 +1,8 @@
-/* sum: faro sum. Private running sums of a stream: values in, sums out at each release, noise from a secure stream. */
+/* sum: faro sum. Private running sums of a stream: values in, sums out at each release, noise from
+ * a secure stream. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,62 +13,30 @@
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 
-enum {
-  OPTION_EPSILON,
-  OPTION_DELTA,
-  OPTION_TRUST,
-  OPTION_SHUFFLERS,
-  OPTION_HORIZON,
-  OPTION_BATCH,
-  OPTION_CALIBRATION,
-  OPTION_CONFIDENCE,
-  OPTION_RANGE,
-  OPTION_BINARY,
-  OPTION_COLUMN,
-  OPTION_HEADER,
-  OPTION_SEPARATOR,
-  OPTION_SKIP_BAD,
-  OPTION_JSON,
-  OPTION_QUIET,
-  OPTION_COUNT
-};
-static const cli_option options[OPTION_COUNT] = {
-    [OPTION_EPSILON] = {"epsilon", true},
-    [OPTION_DELTA] = {"delta", true},
-    [OPTION_TRUST] = {"trust", true},
-    [OPTION_SHUFFLERS] = {"shufflers", true},
-    [OPTION_HORIZON] = {"horizon", true},
-    [OPTION_BATCH] = {"batch", true},
-    [OPTION_CALIBRATION] = {"calibration", true},
-    [OPTION_CONFIDENCE] = {"confidence", true},
-    [OPTION_RANGE] = {"range", true},
-    [OPTION_BINARY] = {"binary", false},
-    [OPTION_COLUMN] = {"column", true},
-    [OPTION_HEADER] = {"header", false},
-    [OPTION_SEPARATOR] = {"separator", true},
-    [OPTION_SKIP_BAD] = {"skip-bad", false},
-    [OPTION_JSON] = {"json", false},
-    [OPTION_QUIET] = {"quiet", false},
-};
-
 /* Who is trusted, and the release that stands for it. All of them draw their noise in integers. */
-enum { TRUST_SHUFFLE, TRUST_CENTRAL, TRUST_LOCAL, TRUSTS };
-static const char *const trust_word[TRUSTS] = {"shuffle", "central", "local"};
-static const char *const trust_kind[TRUSTS] = {"concurrent-bits", "central-bits", "local-bits"};
+enum { TRUST_SHUFFLE, TRUST_CENTRAL, TRUST_LOCAL };
+FARO_WORDS(trusts, "shuffle", "central", "local")
+FARO_WORDS(trust_kinds, "concurrent-bits", "central-bits", "local-bits")
 
+FARO_WORDS(calibration_words, "tight", "paper")
 static const faro_calibration calibrations[] = {FARO_CALIBRATION_TIGHT, FARO_CALIBRATION_PAPER};
-static const char *const calibration_word[] = {"tight", "paper"};
 
 /* A horizon that is not known begins here, and doubles. */
 enum { FIRST_HORIZON = 1024, SHUFFLERS_DEFAULT = 3 };
+static const uint64_t NOT_GIVEN = UINT64_MAX;
+
+/* The intervals of values: none, one for all columns, or one for each. */
+typedef struct ranges {
+  size_t count;
+  double low[SUM_COLUMNS_MAX], high[SUM_COLUMNS_MAX];
+} ranges;
 
 typedef struct request {
   sum_format format;
   faro_release_params params; /* horizon 0: unknown */
-  size_t trust;
+  size_t trust, calibration;  /* indices of their words */
   bool shufflers_given;
-  size_t ranges; /* given: none, one for all columns, or one for each */
-  double low[SUM_COLUMNS_MAX], high[SUM_COLUMNS_MAX];
+  ranges ranges;
   double confidence;
   bool skip_bad, json, quiet;
   char **file;
@@ -75,20 +45,20 @@ typedef struct request {
 
 /* ---- options */
 
-static int take_range(request *r, const char *text) {
+/* So wide that no sum overflows, so narrow that 1 / (high - low) does not. */
+static bool add_range(const char *text, void *out) {
+  ranges *all = out;
   const char *comma = strchr(text, ',');
   double low = 0;
   double high = 0;
-  const bool numbers = comma && faro_decimal(text, (size_t)(comma - text), &low) &&
-                       faro_decimal(comma + 1, strlen(comma + 1), &high);
-  /* so wide that no sum overflows, so narrow that 1 / (high - low) does not */
-  if (!numbers || !(high - low >= 1e-100) || fabs(low) > 1e100 || fabs(high) > 1e100)
-    return cli_usage(&cli_sum, "--range must be LOW,HIGH with LOW < HIGH, up to 1e100 (got %s)", text);
-  if (r->ranges == SUM_COLUMNS_MAX)
-    return cli_usage(&cli_sum, "--range is given too often: there are %d columns at most", SUM_COLUMNS_MAX);
-  r->low[r->ranges] = low;
-  r->high[r->ranges++] = high;
-  return EXIT_DONE;
+  if (!comma || !faro_decimal(text, (size_t)(comma - text), &low) ||
+      !faro_decimal(comma + 1, strlen(comma + 1), &high))
+    return false;
+  if (!(high - low >= 1e-100) || fabs(low) > 1e100 || fabs(high) > 1e100) return false;
+  if (all->count == SUM_COLUMNS_MAX) return false;
+  all->low[all->count] = low;
+  all->high[all->count++] = high;
+  return true;
 }
 
 /* Whether the text can stand in a line of the output. */
@@ -99,116 +69,101 @@ static bool is_name(const char *text, size_t length) {
 }
 
 /* A name that the header has, or the number of a column. */
-static int take_column(request *r, const char *text, size_t length) {
-  sum_format *f = &r->format;
-  char shown[FARO_SHORT_SIZE];
+static bool add_column(sum_format *f, const char *text, size_t length) {
   sum_column column = {0};
-  if (!is_name(text, length))
-    return cli_usage(&cli_sum, "--column must be names of at most %d bytes, or numbers (got \"%s\")",
-                     SUM_NAME_SIZE - 1, faro_shorten(text, length, shown));
+  if (!is_name(text, length) || f->columns == SUM_COLUMNS_MAX) return false;
   memcpy(column.name, text, length);
   if (strspn(column.name, "0123456789") == length) {
     column.field = strtoull(column.name, NULL, 10) - 1; /* 0 wraps around, and is refused */
     *column.name = '\0';
   }
-  if (column.field >= SUM_FIELDS_MAX)
-    return cli_usage(&cli_sum, "--column must be 1 .. %d where it is a number (got %s)", SUM_FIELDS_MAX,
-                     faro_shorten(text, length, shown));
-  if (f->columns == SUM_COLUMNS_MAX)
-    return cli_usage(&cli_sum, "--column must name at most %d columns", SUM_COLUMNS_MAX);
+  if (column.field >= SUM_FIELDS_MAX) return false;
   f->header = f->header || *column.name;
   f->column[f->columns++] = column;
-  return EXIT_DONE;
+  return true;
 }
 
-static int take_columns(request *r, const char *text) {
-  r->format.csv = true;
-  for (;;) {
+static bool add_columns(const char *text, void *out) {
+  sum_format *format = out;
+  format->csv = true;
+  for (;; text++) {
     const size_t length = strcspn(text, ",");
-    const int status = take_column(r, text, length);
-    if (status != EXIT_DONE || text[length] == '\0') return status;
-    text += length + 1;
+    if (!add_column(format, text, length)) return false;
+    text += length;
+    if (*text == '\0') return true;
   }
 }
 
-static int take_separator(request *r, const char *text) {
+static bool read_separator(const char *text, void *out) {
   const bool tab = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0;
-  if (!tab && (strlen(text) != 1 || strchr("\"\r\n", *text)))
-    return cli_usage(&cli_sum, "--separator must be one character, or tab (got %s)", text);
-  r->format.separator = tab ? '\t' : *text;
-  return EXIT_DONE;
+  if (!tab && (strlen(text) != 1 || strchr("\"\r\n", *text))) return false;
+  *(char *)out = tab ? '\t' : *text;
+  return true;
 }
 
-static int take_shufflers(request *r, const char *text) {
-  r->shufflers_given = true;
-  return cli_take_shufflers(&cli_sum, text, &r->params.shufflers);
-}
-
-static int take_calibration(request *r, const char *text) {
-  size_t found = 0;
-  const int status = cli_take_choice(&cli_sum, "calibration", text, calibration_word, 2, &found);
-  r->params.calibration = calibrations[found];
-  return status;
-}
-
-static int take_option(request *r, int option, const char *value) {
-  const cli_command *c = &cli_sum;
-  switch (option) {
-  case OPTION_EPSILON: return cli_take_real(c, "epsilon", value, 1e-4, 1000, &r->params.epsilon);
-  case OPTION_DELTA: return cli_take_real(c, "delta", value, 1e-15, 0.999, &r->params.delta);
-  case OPTION_TRUST: return cli_take_choice(c, "trust", value, trust_word, TRUSTS, &r->trust);
-  case OPTION_SHUFFLERS: return take_shufflers(r, value);
-  case OPTION_HORIZON: return cli_take_count(c, "horizon", value, 1, UINT64_C(1) << 40, &r->params.horizon);
-  case OPTION_BATCH: return cli_take_count(c, "batch", value, 1, UINT64_C(1) << 40, &r->params.batch);
-  case OPTION_CALIBRATION: return take_calibration(r, value);
-  case OPTION_CONFIDENCE: return cli_take_real(c, "confidence", value, 0.5, 1 - 1e-9, &r->confidence);
-  case OPTION_RANGE: return take_range(r, value);
-  case OPTION_COLUMN: return take_columns(r, value);
-  case OPTION_SEPARATOR: return take_separator(r, value);
-  case OPTION_BINARY: r->format.binary = true; return EXIT_DONE;
-  case OPTION_HEADER: r->format.header = true; return EXIT_DONE;
-  case OPTION_SKIP_BAD: r->skip_bad = true; return EXIT_DONE;
-  case OPTION_JSON: r->json = true; return EXIT_DONE;
-  default: r->quiet = true; return EXIT_DONE;
-  }
-}
+static const faro_field options[] = {
+    {.help = "values"},
+    {"range", FARO_FIELD_OTHER, FARO_AT(request, ranges), .read = add_range,
+     .allowed = "LOW,HIGH with LOW < HIGH, up to 1e100, at most 1000 times", .value = "LOW,HIGH",
+     .help = "clip values to this interval; for several columns once, or once for each"},
+    {"binary", FARO_FIELD_FLAG, FARO_AT(request, format.binary), .help = "values are 0 or 1"},
+    {"column", FARO_FIELD_OTHER, FARO_AT(request, format), .read = add_columns,
+     .allowed = "names of at most 63 bytes or numbers from 1 to 10000, with commas between, 1000 in all",
+     .value = "C,...", .help = "columns of CSV lines instead, by name or number; several make a vector"},
+    {"header", FARO_FIELD_FLAG, FARO_AT(request, format.header),
+     .help = "the first line of a file is a header; so it is when a column is named"},
+    {"separator", FARO_FIELD_OTHER, FARO_AT(request, format.separator), .read = read_separator,
+     .allowed = "one character, or tab", .value = "S",
+     .help = "between fields; a comma by default; tab is allowed"},
+    {"skip-bad", FARO_FIELD_FLAG, FARO_AT(request, skip_bad),
+     .help = "leave out lines that are no values, and count them; else they end the sum"},
+    {.help = "privacy"},
+    {"epsilon", FARO_FIELD_REAL, FARO_AT(request, params.epsilon), .least = 1e-4, .most = 1000, .value = "E",
+     .help = "1 by default"},
+    {"delta", FARO_FIELD_REAL, FARO_AT(request, params.delta), .least = 1e-15, .most = 0.999, .value = "D",
+     .help = "1e-6 by default"},
+    {"trust", FARO_FIELD_CHOICE, FARO_AT(request, trust), .words = trusts, .value = "T",
+     .help = "shuffle, central or local: who may see raw values; shuffle by default"},
+    {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, params.shufflers), .least = 1, .most = 50, .zero = "log",
+     .value = "K", .help = "that work at once, or log: a binary tree; 3 by default. More make less noise"},
+    {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 0x1p40, .value = "N",
+     .help = "the most values that will come; less noise than without, where the horizon doubles from 1024"},
+    {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 0x1p40, .value = "B",
+     .help = "values between two releases; chosen by default"},
+    {"calibration", FARO_FIELD_CHOICE, FARO_AT(request, calibration), .words = calibration_words,
+     .value = "C", .help = "tight, or paper for the constants of the published theorems"},
+    {.help = "output"},
+    {"confidence", FARO_FIELD_REAL, FARO_AT(request, confidence), .least = 0.5, .most = 1 - 1e-9,
+     .value = "P", .help = "that the errors of a line are within their bounds; 0.95 by default"},
+    {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "one object per line, the claim first"},
+    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "no closing line on standard error"},
+};
+enum { OPTIONS = sizeof options / sizeof *options };
 
 /* Options that do not go together, and what follows from those that do. */
-static int settle(request *r) {
+static int complete(request *r) {
   sum_format *f = &r->format;
+  ranges *all = &r->ranges;
   if (!f->csv) f->columns = 1;
-  if (f->binary && r->ranges > 0) return cli_usage(&cli_sum, "--range does not go with --binary: 0 or 1");
-  if (!f->binary && r->ranges == 0)
-    return cli_usage(&cli_sum,
-                     "--range LOW,HIGH is needed: how far one value can move a sum decides the noise "
-                     "(or --binary)");
-  if (f->binary) r->high[r->ranges++] = 1; /* and low is 0 */
-  if (r->ranges != 1 && r->ranges != f->columns)
+  if (f->binary && all->count > 0)
+    return cli_usage(&cli_sum, "--range does not go with --binary: values are 0 or 1");
+  if (!f->binary && all->count == 0)
+    return cli_usage(&cli_sum, "--range LOW,HIGH is required: how far one value can move a sum decides the "
+                               "noise (or --binary)");
+  if (f->binary) all->high[all->count++] = 1; /* and low is 0 */
+  if (all->count != 1 && all->count != f->columns)
     return cli_usage(&cli_sum, "--range must be given once, or once for each of the %zu columns (got %zu)",
-                     f->columns, r->ranges);
-  for (size_t i = r->ranges; i < f->columns; i++) {
-    r->low[i] = r->low[0];
-    r->high[i] = r->high[0];
+                     f->columns, all->count);
+  for (size_t i = all->count; i < f->columns; i++) {
+    all->low[i] = all->low[0];
+    all->high[i] = all->high[0];
   }
+  r->shufflers_given = r->params.shufflers != NOT_GIVEN;
   if (r->shufflers_given && r->trust != TRUST_SHUFFLE)
-    return cli_usage(&cli_sum, "--shufflers goes with --trust shuffle only (got %s)", trust_word[r->trust]);
-  return EXIT_DONE;
-}
-
-/* EXIT_DONE and a complete request, or -1 when help was printed, or an exit status. */
-static int parse(request *r, int argc, char **argv) {
-  int place = 0;
-  const char *value = NULL;
-  r->file = argv; /* words are gathered at its start, which was read before */
-  for (;;) {
-    const int option = cli_next(&cli_sum, options, OPTION_COUNT, argc, argv, &place, &value);
-    if (option == CLI_HELP) return -1;
-    if (option == CLI_BAD) return EXIT_USAGE;
-    if (option == CLI_END) return settle(r);
-    if (option == CLI_WORD) argv[r->files++] = argv[place - 1];
-    const int status = option == CLI_WORD ? EXIT_DONE : take_option(r, option, value);
-    if (status != EXIT_DONE) return status;
-  }
+    return cli_usage(&cli_sum, "--shufflers goes with --trust shuffle only (got %s)", trusts(r->trust));
+  if (!r->shufflers_given) r->params.shufflers = SHUFFLERS_DEFAULT;
+  r->params.calibration = calibrations[r->calibration];
+  return CLI_GO;
 }
 
 /* ---- the stream */
@@ -230,9 +185,9 @@ static int refuse(const faro_error *error) {
   if (error->status != FARO_INVALID) return cli_fail(error);
   const size_t length = strcspn(error->message, " ");
   bool option = false;
-  for (size_t i = 0; i < OPTION_COUNT; i++)
-    option = option ||
-             (strlen(options[i].name) == length && strncmp(options[i].name, error->message, length) == 0);
+  for (size_t i = 0; i < OPTIONS; i++)
+    option = option || (options[i].name && strlen(options[i].name) == length &&
+                        strncmp(options[i].name, error->message, length) == 0);
   return cli_usage(&cli_sum, "%s%s", option ? "--" : "", error->message);
 }
 
@@ -242,7 +197,8 @@ static int fail(const faro_error *error) {
   return cli_fail(error);
 }
 
-/* The next read may wait, and whoever reads the output should not wait with it: what was released goes out first. */
+/* The next read may block. Readers of the output should not wait for it: what was released goes out
+ * first. */
 static ssize_t fill(void *context, char *to, size_t room) {
   stream *s = context;
   if (fflush(stdout) != 0) {
@@ -255,8 +211,8 @@ static ssize_t fill(void *context, char *to, size_t room) {
   return got;
 }
 
-/* The release ends with its horizon. Where nobody knows how many values will come, another one, for twice as many, goes on
- * from its sums. */
+/* The release ends with its horizon. If the number of values is not known, another one, for twice as
+ * many, goes on from its sums. */
 static int renew(stream *s) {
   if (s->request->params.horizon > 0 || !faro_doubling_spent(s->release)) return EXIT_DONE;
   faro_error error = {0};
@@ -278,8 +234,10 @@ static int absorb(stream *s) {
   if (s->read == r->params.horizon && r->params.horizon > 0) return over(s);
   for (size_t i = 0; i < r->format.columns; i++) {
     const double value = s->value[i];
-    s->clipped += value < r->low[i] || value > r->high[i];
-    s->value[i] = (value - r->low[i]) / (r->high[i] - r->low[i]) - 0.5;
+    const double low = r->ranges.low[i];
+    const double high = r->ranges.high[i];
+    s->clipped += value < low || value > high;
+    s->value[i] = (value - low) / (high - low) - 0.5;
   }
   s->read++;
   if (!faro_doubling_absorb(s->release, s->value, 0)) return EXIT_DONE;
@@ -331,7 +289,7 @@ static int sum_files(stream *s) {
   return status;
 }
 
-/* For whoever runs the command: these counts are of the raw values, and have no noise. */
+/* For the person who runs the command: these counts are of the raw values, without noise. */
 static void close_line(const stream *s) {
   fflush(stdout);
   const uint64_t seen = faro_doubling_statistics(s->release).users;
@@ -365,8 +323,9 @@ static uint64_t least_horizon(const faro_release_params *p) {
   return least;
 }
 
-/* What was not asked for: a first horizon to double from; and fewer shufflers, where the default does not fit. */
-static faro_release_params complete(const request *r) {
+/* What was not given: a first horizon to double from; and fewer shufflers if the default does not
+ * fit. */
+static faro_release_params full_params(const request *r) {
   faro_release_params p = r->params;
   p.anytime = p.horizon == 0;
   if (p.anytime)
@@ -377,12 +336,12 @@ static faro_release_params complete(const request *r) {
 
 static int execute(stream *s) {
   const request *r = s->request;
-  const faro_release_kind *kind = faro_release_kind_find(trust_kind[r->trust]);
+  const faro_release_kind *kind = faro_release_kind_find(trust_kinds(r->trust));
   const bool known = r->params.horizon > 0;
-  const faro_release_params params = complete(r);
+  const faro_release_params params = full_params(r);
   faro_error error = {0};
   if (open_stream(s, kind, &params, &error) != FARO_OK) return refuse(&error);
-  s->writer = (sum_writer){stdout, r->json, &r->format, r->low, r->high, r->confidence};
+  s->writer = (sum_writer){stdout, r->json, &r->format, r->ranges.low, r->ranges.high, r->confidence};
   if (sum_write_head(&s->writer, faro_doubling_release(s->release), kind, &params, known, &error) != FARO_OK)
     return cli_fail(&error);
   const int status = sum_files(s);
@@ -392,15 +351,14 @@ static int execute(stream *s) {
 
 static int run(int argc, char **argv) {
   request r = {.format = {.separator = ','},
-               .params = {.epsilon = 1,
-                          .delta = 1e-6,
-                          .shufflers = SHUFFLERS_DEFAULT,
-                          .calibration = FARO_CALIBRATION_TIGHT},
+               .params = {.epsilon = 1, .delta = 1e-6, .shufflers = NOT_GIVEN},
                .confidence = 0.95};
-  const int parsed = parse(&r, argc, argv);
-  if (parsed != EXIT_DONE) return parsed < 0 ? EXIT_DONE : parsed;
+  int status = cli_read(&cli_sum, &r, argc, argv, &r.files);
+  if (status == CLI_GO) status = complete(&r);
+  if (status != CLI_GO) return status;
+  r.file = argv;
   stream s = {.request = &r};
-  const int status = execute(&s);
+  status = execute(&s);
   sum_close(&s.reader);
   faro_doubling_destroy(s.release);
   faro_secure_close(s.secure);
@@ -413,42 +371,19 @@ const cli_command cli_sum = {
         "sum (--range LOW,HIGH | --binary) [--epsilon E] [--delta D] [--trust T] [--horizon N] ... [FILE]...",
     .summary = "private running sums of a stream of values",
     .run = run,
+    .options = options,
+    .count = OPTIONS,
+    .words = INT_MAX,
+    .about =
+        "Reads one value per line from the files, or from standard input (also -), and prints a line at\n"
+        "each release: how many values the sum covers, the sum with noise, and a bound on its error.\n"
+        "First come lines that say what is claimed. A sum appears as soon as enough values for it are\n"
+        "in, not at the end of the input.\n",
     .help =
-        "Reads a value a line from the files, or from standard input (also -), and prints a line at each "
-        "release:\n"
-        "how many values the sum covers, the sum with noise, and a bound on its error. First come lines that "
-        "say\n"
-        "what is claimed. A sum appears as soon as enough values for it are in, not at the end of the "
-        "input.\n"
+        "The closing line and messages about bad lines are for the person who runs the command: they tell\n"
+        "of raw values, without noise.\n"
         "\n"
-        "values:\n"
-        "  --range LOW,HIGH   clip values to this interval; for several columns once, or once for each\n"
-        "  --binary           values are 0 or 1\n"
-        "  --column C,...     columns of CSV lines instead, by name or number; several make a vector\n"
-        "  --header           the first line of a file is a header; so it is when a column is named\n"
-        "  --separator S      between fields; a comma by default; tab is allowed\n"
-        "  --skip-bad         leave out lines that are no values, and count them; else they end the sum\n"
-        "\n"
-        "privacy:\n"
-        "  --epsilon E        1 by default\n"
-        "  --delta D          1e-6 by default\n"
-        "  --trust T          shuffle, central or local: who may see raw values; shuffle by default\n"
-        "  --shufflers K      that work at once, or log; 3 by default. More make less noise\n"
-        "  --horizon N        values that will come at most; less noise than without, where it doubles from "
-        "1024\n"
-        "  --batch B          values between two releases; chosen by default\n"
-        "  --calibration C    tight, or paper for the constants of the published theorems\n"
-        "\n"
-        "output:\n"
-        "  --confidence P     that the errors of a line are within their bounds; 0.95 by default\n"
-        "  --json             an object a line, the claim first\n"
-        "  --quiet            no closing line on standard error\n"
-        "\n"
-        "The closing line and messages about bad lines are for whoever runs the command: they tell of raw "
-        "values,\n"
-        "without noise.\n"
-        "\n"
-        "Exit status: 0 all was read, 2 usage, 3 a bad line or more values than the horizon, 4 the system "
+        "Exit status: 0 all was read, 2 usage, 3 a bad line or more values than the horizon, 4 the system\n"
         "failed.\n"
         "\n"
         "examples:\n"

@@ -1,5 +1,5 @@
-/* sum: what the files of `faro sum` share. sum_read.c turns bytes into values, sum_write.c releases into lines, and
- * sum.c stands between them with the options and the release itself. */
+/* sum: what the files of `faro sum` share. sum_read.c turns bytes into values, sum_write.c releases
+ * into lines, and sum.c stands between them with the options and the release itself. */
 #ifndef FARO_CLI_SUM_SUM_H
 #define FARO_CLI_SUM_SUM_H
 
@@ -51,7 +51,8 @@ typedef enum sum_result {
 #undef X
 } sum_result;
 
-/* Where bytes come from: fills up to `room` and returns how many; 0 at the end, -1 (and errno) when it failed. */
+/* Where bytes come from: fills up to `room` and returns how many; 0 at the end, -1 (and errno) when
+ * it failed. */
 typedef ssize_t sum_fill(void *source, char *to, size_t room);
 
 /* Lines of one file after another, through one buffer:
@@ -76,11 +77,13 @@ typedef struct sum_reader {
   uint16_t pick[SUM_FIELDS_MAX]; /* by field: the column that it is, from 1; 0: of no interest */
 } sum_reader;
 
-/* `longest` and `block` are SUM_LINE_MAX and SUM_BLOCK outside of tests. Released with sum_close, also on failure. */
+/* `longest` and `block` are SUM_LINE_MAX and SUM_BLOCK outside of tests. Released with sum_close,
+ * also on failure. */
 faro_status sum_open(sum_reader *r, const sum_format *format, sum_fill *fill, void *source, size_t longest,
                      size_t block, faro_error *error) FARO_WARN_UNUSED;
 void sum_close(sum_reader *r);
-/* The source is at the start of a file: reads its header where there is one, and finds the columns. */
+/* The source is at the start of a file: reads its header where there is one, and finds the
+ * columns. */
 faro_status sum_start(sum_reader *r, const char *file, faro_error *error) FARO_WARN_UNUSED;
 /* The values of the next line. After a line at fault the one that follows it can be read. */
 sum_result sum_next(sum_reader *r, double *values);

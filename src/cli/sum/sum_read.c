@@ -1,5 +1,5 @@
-/* sum_read: bytes into lines, lines into fields, fields into numbers. Nothing is allocated after sum_open, and a line
- * is looked at where it lies in the buffer. */
+/* sum_read: bytes into lines, lines into fields, fields into numbers. Nothing is allocated after
+ * sum_open, and a line is looked at where it lies in the buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static void take_line(sum_reader *r, size_t length, size_t end) {
   }
 }
 
-/* Finds the next line; false at the end of the file. Of a line that is too long only so much is kept that this shows:
- * the rest is dropped as it comes. */
+/* Finds the next line; false at the end of the file. Of a line that is too long only so much is
+ * kept that this shows: the rest is dropped as it comes. */
 static bool next_line(sum_reader *r) {
   do {
     char *start = r->buffer + r->at;
@@ -85,7 +85,8 @@ static span trim(span s) {
   return s;
 }
 
-/* The quote that closes a field, two quotes in a row being one of its characters; NULL: there is none. */
+/* The quote that closes a field, two quotes in a row being one of its characters; NULL: there is
+ * none. */
 static const char *closing_quote(const char *at, const char *end) {
   for (; at < end; at++) {
     if (*at != '"') continue;
@@ -95,8 +96,8 @@ static const char *closing_quote(const char *at, const char *end) {
   return NULL;
 }
 
-/* Takes the first field off `rest`, whose text is NULL once no field is left. Of a quoted field the inside is taken,
- * with its quotes still doubled. */
+/* Takes the first field off `rest`, whose text is NULL once no field is left. Of a quoted field the
+ * inside is taken, with its quotes still doubled. */
 static sum_result next_field(span *rest, char separator, span *field) {
   const char *start = rest->text;
   if (!start) return SUM_TOO_FEW;

@@ -103,8 +103,9 @@ typedef struct estimate {
   double sum, error;
 } estimate;
 
-/* Values went in as (v - low) / width - 1/2, so their sum comes back as below. Its noise is sub-Gaussian: all columns
- * together leave their bounds with probability 1 - confidence at most. The last term is what doubles may round. */
+/* Values went in as (v - low) / width - 1/2, so their sum comes back as below. Its noise is
+ * sub-Gaussian: all columns together leave their bounds with probability 1 - confidence at most.
+ * The last term is what doubles may round. */
 static estimate estimate_of(const sum_writer *w, const faro_doubling *release, size_t column) {
   const faro_statistics statistics = faro_doubling_statistics(release);
   const double count = (double)statistics.users;

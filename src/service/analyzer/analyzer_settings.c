@@ -1,4 +1,4 @@
-/* analyzer_settings: see the header. One table of keys serves for reading and for comparing with a
+/* analyzer_settings: see the header. One table of fields serves for reading and for comparing with a
  * stored campaign. */
 #include "service/analyzer/analyzer_settings.h"
 
@@ -9,73 +9,55 @@
 
 #include "base/text.h"
 #include "service/http/listen.h"
-#include "service/role/config.h"
+#include "yaml/yaml.h"
 
-const char *const faro_analyzer_releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
-                                              "local-bits",   "central-tree",    "central-bits",      NULL};
-static const char *const levels[] = {"event", "user", NULL}; /* in the order of faro_level */
+#define X(name, text) text,
+FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+#undef X
 
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "the table reads dimension and shufflers as counts");
+#define AT(member) FARO_AT(faro_analyzer_settings, member)
+#define CAMPAIGN(member) AT(campaign.member)
+#define EACH(member) FARO_EACH(faro_analyzer_settings, campaign.shuffler[0].member, campaign.shuffler)
 
-#define AT(member) .offset = offsetof(faro_analyzer_settings, member)
-#define TEXT(key, member, need, words)                                                                       \
-  {                                                                                                          \
-    .name = (key), .type = FARO_CONFIG_TEXT, AT(member), .required = (need), .help = (words),                \
-    .size = sizeof((faro_analyzer_settings *)0)->member                                                      \
-  }
-#define REAL(key, member, need, ...)                                                                         \
-  { .name = (key), .type = FARO_CONFIG_REAL, AT(member), .required = (need), __VA_ARGS__ }
-#define COUNT(key, member, need, ...)                                                                        \
-  { .name = (key), .type = FARO_CONFIG_COUNT, AT(member), .required = (need), __VA_ARGS__ }
-
-static const faro_config_key keys[] = {
-    FARO_HTTP_KEYS(faro_analyzer_settings, http),
-    TEXT("url", campaign.analyzer, true, "the address at which clients and shufflers find the analyzer"),
-    TEXT("database", database, true, "the file of its state"),
-    TEXT("sign", sign, true, "the file of its secret signing key"),
-    TEXT("seal", seal, true, "the file of its secret sealing key"),
-    TEXT("tokens", tokens, false, "hashes of the clients' tokens, if reports come to the analyzer itself"),
-    REAL("constant", constant, false, .help = "the last feature of every context, for mean rewards"),
-    TEXT("campaign.id", campaign.id, true, "its name"),
-    TEXT("campaign.learner", campaign.learner, false, "the learner, like linucb"),
-    COUNT("campaign.dimension", campaign.contribution.dimension, true, .least = 1,
-          .most = FARO_WIRE_DIMENSION_MAX),
-    REAL("campaign.norm", campaign.contribution.norm, false, .least = 0, .most = 1e6, .above = true),
-    REAL("campaign.low", low, false, .help = "the least reward"),
-    REAL("campaign.high", high, false, .help = "the greatest reward"),
-    COUNT("campaign.arms", campaign.arms, true, .least = 1, .most = 1000000),
-    {.name = "campaign.release",
-     .type = FARO_CONFIG_CHOICE,
-     AT(release),
-     .required = true,
-     .words = faro_analyzer_releases},
-    REAL("campaign.epsilon", campaign.params.epsilon, true, .least = 1e-4, .most = 1000),
-    REAL("campaign.delta", campaign.params.delta, true, .least = 1e-15, .most = 0.999),
-    COUNT("campaign.horizon", campaign.params.horizon, true, .least = 1, .most = 0x1p40),
-    COUNT("campaign.batch", campaign.params.batch, false, .least = 1, .most = 0x1p40),
-    {.name = "campaign.level",
-     .type = FARO_CONFIG_CHOICE,
-     AT(level),
-     .required = true, /* no default: the weaker promise must not be signed for good by oversight */
-     .words = levels,
+static const faro_field fields[] = {
+    FARO_HTTP_FIELDS(faro_analyzer_settings),
+    {"url", FARO_FIELD_TEXT, CAMPAIGN(analyzer), .required = true,
+     .help = "the address at which clients and shufflers find the analyzer"},
+    {"database", FARO_FIELD_TEXT, AT(database), .required = true, .help = "the file of its state"},
+    {"sign", FARO_FIELD_TEXT, AT(sign), .required = true, .help = "the file of its secret signing key"},
+    {"seal", FARO_FIELD_TEXT, AT(seal), .required = true, .help = "the file of its secret sealing key"},
+    {"tokens", FARO_FIELD_TEXT, AT(tokens)},
+    {"constant", FARO_FIELD_REAL, AT(constant)},
+    {"campaign.id", FARO_FIELD_TEXT, CAMPAIGN(id), .required = true, .help = "its name"},
+    {"campaign.learner", FARO_FIELD_TEXT, CAMPAIGN(learner)},
+    {"campaign.dimension", FARO_FIELD_COUNT, CAMPAIGN(contribution.dimension), .required = true, .least = 1,
+     .most = FARO_WIRE_DIMENSION_MAX},
+    {"campaign.norm", FARO_FIELD_REAL, CAMPAIGN(contribution.norm), .most = 1e6, .above = true},
+    {"campaign.low", FARO_FIELD_REAL, AT(low)},
+    {"campaign.high", FARO_FIELD_REAL, AT(high)},
+    {"campaign.arms", FARO_FIELD_COUNT, CAMPAIGN(arms), .required = true, .least = 1, .most = 1000000},
+    {"campaign.release", FARO_FIELD_CHOICE, AT(release), .required = true, .words = faro_campaign_release},
+    {"campaign.epsilon", FARO_FIELD_REAL, CAMPAIGN(params.epsilon), .required = true, .least = 1e-4,
+     .most = 1000},
+    {"campaign.delta", FARO_FIELD_REAL, CAMPAIGN(params.delta), .required = true, .least = 1e-15,
+     .most = 0.999},
+    {"campaign.horizon", FARO_FIELD_COUNT, CAMPAIGN(params.horizon), .required = true, .least = 1,
+     .most = 0x1p40},
+    {"campaign.batch", FARO_FIELD_COUNT, CAMPAIGN(params.batch), .least = 1, .most = 0x1p40},
+    /* No default: the weaker guarantee must not be signed for good by oversight. */
+    {"campaign.level", FARO_FIELD_CHOICE, CAMPAIGN(params.level), .required = true, .words = levels,
      .help = "user (all reports of a client together) or event (each report by itself)"},
-    COUNT("campaign.contributions", campaign.params.contributions, false, .least = 1, .most = 0x1p40),
-    REAL("campaign.honest", campaign.params.honest, false, .least = 0, .most = 1, .above = true),
-    REAL("campaign.failure", campaign.failure, false, .least = 0, .most = 0.999, .above = true),
-    REAL("campaign.optimism", campaign.optimism, false, .least = 0.001, .most = 10),
-    {.name = "shufflers",
-     .type = FARO_CONFIG_LIST,
-     AT(campaign.shufflers),
-     .most = FARO_SHUFFLERS_MAX,
-     .size = sizeof(faro_campaign_shuffler)},
-    TEXT("shufflers[].url", campaign.shuffler[0].url, true, "the address at which clients find it"),
-    {.name = "shufflers[].key",
-     .type = FARO_CONFIG_KEY,
-     AT(campaign.shuffler[0].key),
-     .size = FARO_KEY_BYTES,
-     .required = true},
+    {"campaign.contributions", FARO_FIELD_COUNT, CAMPAIGN(params.contributions), .least = 1, .most = 0x1p40},
+    {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
+    {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
+    {"campaign.optimism", FARO_FIELD_REAL, CAMPAIGN(optimism), .least = 0.001, .most = 10},
+    {"shufflers", FARO_FIELD_LIST, CAMPAIGN(shufflers), .most = FARO_SHUFFLERS_MAX},
+    {"shufflers[].url", FARO_FIELD_TEXT, EACH(url), .required = true,
+     .help = "the address at which clients find it"},
+    {"shufflers[].key", FARO_FIELD_OTHER, EACH(key), .required = true, .read = faro_public_key_read,
+     .allowed = FARO_PUBLIC_KEY_ALLOWED},
 };
-enum { KEYS = sizeof keys / sizeof *keys };
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 static const faro_analyzer_settings defaults = {.constant = NAN,
                                                 .low = 0,
@@ -107,7 +89,7 @@ faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const 
   *settings = defaults;
   snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
   faro_error inner = {0};
-  faro_status status = faro_config_load(path, keys, KEYS, settings, error);
+  faro_status status = faro_yaml_load(path, fields, FIELDS, settings, error);
   if (status != FARO_OK) return status;
   status = check_constant(settings, &inner);
   if (status == FARO_OK) status = check_urls(settings, &inner);
@@ -116,20 +98,19 @@ faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const 
   return status;
 }
 
-/* Whether two campaigns agree in a key that is read straight into a campaign; true for other
- * keys. */
-static bool agree(const faro_config_key *key, const faro_campaign *a, const faro_campaign *b) {
+/* Whether two campaigns agree in a field that is read straight into a campaign; true for other
+ * fields. */
+static bool agree(const faro_field *field, const faro_campaign *a, const faro_campaign *b) {
   const size_t from = offsetof(faro_analyzer_settings, campaign);
-  if (key->offset < from) return true;
-  const char *left = (const char *)a + (key->offset - from);
-  const char *right = (const char *)b + (key->offset - from);
-  if (key->type == FARO_CONFIG_TEXT) return strcmp(left, right) == 0;
-  return memcmp(left, right, key->type == FARO_CONFIG_KEY ? key->size : sizeof(uint64_t)) == 0;
+  if (field->offset < from) return true;
+  const char *left = (const char *)a + (field->offset - from);
+  const char *right = (const char *)b + (field->offset - from);
+  return field->type == FARO_FIELD_TEXT ? strcmp(left, right) == 0 : memcmp(left, right, field->size) == 0;
 }
 
 const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_campaign *b) {
-  for (size_t i = 0; i < KEYS; i++)
-    if (!strchr(keys[i].name, '[') && !agree(&keys[i], a, b)) return keys[i].name;
+  for (size_t i = 0; i < FIELDS; i++)
+    if (!strchr(fields[i].name, '[') && !agree(&fields[i], a, b)) return fields[i].name;
   for (size_t i = 0; i < a->shufflers; i++)
     if (strcmp(a->shuffler[i].url, b->shuffler[i].url) != 0 ||
         memcmp(a->shuffler[i].key, b->shuffler[i].key, FARO_KEY_BYTES) != 0)
@@ -137,6 +118,5 @@ const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_cam
   if (a->centre + a->contribution.low != b->centre + b->contribution.low) return "campaign.low";
   if (a->centre + a->contribution.high != b->centre + b->contribution.high) return "campaign.high";
   if (a->release != b->release) return "campaign.release";
-  if (a->params.level != b->params.level) return "campaign.level";
   return memcmp(a->seal, b->seal, FARO_KEY_BYTES) == 0 ? NULL : "seal";
 }

@@ -14,15 +14,12 @@ typedef struct faro_analyzer_settings {
   char database[FARO_PATH_SIZE], sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
   double constant;  /* the last feature of every context; NAN: there is none */
   double low, high; /* bounds of rewards */
-  size_t release;   /* an index in faro_analyzer_releases */
-  size_t level;     /* a faro_level */
+  size_t release;   /* an index in faro_campaign_release */
 
   /* The campaign as asked for: the keys of the file are read straight into it. What follows from
-   * these, and from low, high, release and level, is set by faro_campaign_draft. */
+   * these, and from low, high and release, is set by faro_campaign_draft. */
   faro_campaign campaign;
 } faro_analyzer_settings;
-
-extern const char *const faro_analyzer_releases[]; /* releases that can be deployed; ends with NULL */
 
 /* Reads the file, the certificate and its private key. */
 faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const char *path,

@@ -29,10 +29,9 @@ static faro_status set_bounds(const faro_analyzer_settings *s, faro_campaign *c,
 }
 
 static void set_release(const faro_analyzer_settings *s, faro_campaign *c) {
-  const char *name = faro_analyzer_releases[s->release];
+  const char *name = faro_campaign_release(s->release);
   c->release = faro_release_kind_find(name);
   c->params.calibration = FARO_CALIBRATION_TIGHT;
-  c->params.level = (faro_level)s->level;
   c->params.shufflers = strcmp(name, "concurrent-bits") == 0 ? c->shufflers : 0;
 }
 
@@ -47,7 +46,7 @@ static faro_status try_out(const faro_campaign *campaign, faro_error *error) {
 /* Only a role that collects reports needs tokens; shufflers have their own. */
 static faro_status check_tokens(const faro_analyzer_settings *s, const faro_campaign *c, faro_error *error) {
   const bool direct = faro_campaign_form(c) == FARO_WIRE_DIRECT;
-  const char *name = faro_analyzer_releases[s->release];
+  const char *name = faro_campaign_release(s->release);
   if (direct == (s->tokens[0] != '\0')) return FARO_OK;
   if (direct)
     return faro_fail(error, FARO_INVALID, "tokens is required for %s: reports come to the analyzer itself",

@@ -3,56 +3,32 @@
 
 #include <stddef.h>
 
-#include "service/role/config.h"
+#include "yaml/yaml.h"
 
-const char *const faro_client_trusts[] = {"local", "shuffle", "concurrent", "joint", NULL};
-const char *const faro_client_levels[] = {"event", "user", NULL};
+FARO_WORDS(trusts, "local", "shuffle", "concurrent", "joint")
+FARO_WORDS(levels, "event", "user")
 
-#define TEXT(word, field, help_text)                                                                         \
-  {                                                                                                          \
-    .name = (word), .type = FARO_CONFIG_TEXT, .offset = offsetof(faro_client_settings, field),               \
-    .size = sizeof((faro_client_settings *)0)->field, .help = (help_text)                                    \
-  }
+const char *faro_client_trusts(size_t index) { return trusts(index); }
+const char *faro_client_levels(size_t index) { return levels(index); }
+
+#define AT(member) FARO_AT(faro_client_settings, member)
 
 faro_status faro_client_settings_load(faro_client_settings *settings, const char *path, faro_error *error) {
-  static const faro_config_key keys[] = {
-      TEXT("analyzer", analyzer, "the address of the analyzer"),
-      {.name = "key",
-       .type = FARO_CONFIG_KEY,
-       .offset = offsetof(faro_client_settings, key),
-       .size = FARO_KEY_BYTES,
-       .required = true,
-       .help = "the analyzer's public key"},
-      TEXT("token", token, "a file with one token"),
-      TEXT("state", state, "a file for campaign, sequence number and policy version"),
-      TEXT("authority", authority, "certificates to trust"),
-      {.name = "epsilon",
-       .type = FARO_CONFIG_REAL,
-       .offset = offsetof(faro_client_settings, epsilon),
-       .most = 1000,
-       .above = true,
-       .help = "the greatest value that is accepted"},
-      {.name = "delta",
-       .type = FARO_CONFIG_REAL,
-       .offset = offsetof(faro_client_settings, delta),
-       .most = 0.999,
-       .help = "the greatest value that is accepted"},
-      {.name = "trust",
-       .type = FARO_CONFIG_CHOICE,
-       .offset = offsetof(faro_client_settings, trust),
-       .words = faro_client_trusts},
-      {.name = "level",
-       .type = FARO_CONFIG_CHOICE,
-       .offset = offsetof(faro_client_settings, level),
-       .words = faro_client_levels},
-      {.name = "honest",
-       .type = FARO_CONFIG_REAL,
-       .offset = offsetof(faro_client_settings, honest),
-       .most = 1,
-       .help = "the greatest value that is accepted"},
-      {.name = "insecure", .type = FARO_CONFIG_FLAG, .offset = offsetof(faro_client_settings, insecure)},
+  static const faro_field fields[] = {
+      {"analyzer", FARO_FIELD_TEXT, AT(analyzer)},
+      {"key", FARO_FIELD_OTHER, AT(key), .required = true, .read = faro_public_key_read,
+       .allowed = FARO_PUBLIC_KEY_ALLOWED},
+      {"token", FARO_FIELD_TEXT, AT(token)},
+      {"state", FARO_FIELD_TEXT, AT(state)},
+      {"authority", FARO_FIELD_TEXT, AT(authority)},
+      {"epsilon", FARO_FIELD_REAL, AT(epsilon), .most = 1000, .above = true},
+      {"delta", FARO_FIELD_REAL, AT(delta), .most = 0.999},
+      {"trust", FARO_FIELD_CHOICE, AT(trust), .words = trusts},
+      {"level", FARO_FIELD_CHOICE, AT(level), .words = levels},
+      {"honest", FARO_FIELD_REAL, AT(honest), .most = 1},
+      {"insecure", FARO_FIELD_FLAG, AT(insecure)},
   };
-  const faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, settings, error);
+  const faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, settings, error);
   if (status == FARO_OK) settings->key_set = true;
   return status;
 }

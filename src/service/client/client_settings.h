@@ -29,8 +29,9 @@ typedef struct faro_client_settings {
   size_t trust, level; /* indices in the words below */
 } faro_client_settings;
 
-extern const char *const faro_client_trusts[]; /* end with NULL */
-extern const char *const faro_client_levels[];
+/* The words of trust and level by index; NULL past the last one. */
+const char *faro_client_trusts(size_t index);
+const char *faro_client_levels(size_t index);
 
 faro_status faro_client_settings_load(faro_client_settings *settings, const char *path,
                                       faro_error *error) FARO_WARN_UNUSED;

@@ -52,42 +52,16 @@ typedef struct faro_http_settings {
   double timeout;       /* seconds; 0: 10 */
 } faro_http_settings;
 
-/* Rows of a settings table (config.h) for a faro_http_settings that is member `field` of
- * `holder`. */
-#define FARO_HTTP_KEYS(holder, field)                                                                        \
-  {.name = "listen",                                                                                         \
-   .type = FARO_CONFIG_TEXT,                                                                                 \
-   .offset = offsetof(holder, field) + offsetof(faro_http_settings, listen),                                 \
-   .size = FARO_LISTEN_MAX + 1,                                                                              \
-   .required = true,                                                                                         \
+/* Fields of the faro_http_settings that is the member `http` of the struct `holder`. */
+#define FARO_HTTP_FIELDS(holder)                                                                             \
+  {"listen", FARO_FIELD_TEXT, FARO_AT(holder, http.listen), .required = true,                                \
    .help = "address and port, like 127.0.0.1:8400"},                                                         \
-      {.name = "certificate",                                                                                \
-       .type = FARO_CONFIG_TEXT,                                                                             \
-       .offset = offsetof(holder, field) + offsetof(faro_http_settings, certificate),                        \
-       .size = FARO_FILE_MAX + 1,                                                                            \
-       .help = "a PEM file, for TLS"},                                                                       \
-      {.name = "private-key",                                                                                \
-       .type = FARO_CONFIG_TEXT,                                                                             \
-       .offset = offsetof(holder, field) + offsetof(faro_http_settings, private_key),                        \
-       .size = FARO_FILE_MAX + 1,                                                                            \
-       .help = "a PEM file, for TLS"},                                                                       \
-      {.name = "insecure",                                                                                   \
-       .type = FARO_CONFIG_FLAG,                                                                             \
-       .offset = offsetof(holder, field) + offsetof(faro_http_settings, insecure),                           \
-       .help = "plain HTTP beyond loopback"},                                                                \
-      {.name = "threads",                                                                                    \
-       .type = FARO_CONFIG_COUNT,                                                                            \
-       .offset = offsetof(holder, field) + offsetof(faro_http_settings, threads),                            \
-       .least = 1,                                                                                           \
-       .most = 64},                                                                                          \
-      {.name = "connections",                                                                                \
-       .type = FARO_CONFIG_COUNT,                                                                            \
-       .offset = offsetof(holder, field) + offsetof(faro_http_settings, connections),                        \
-       .least = 1,                                                                                           \
-       .most = 10000},                                                                                       \
-  {                                                                                                          \
-    .name = "timeout", .type = FARO_CONFIG_REAL,                                                             \
-    .offset = offsetof(holder, field) + offsetof(faro_http_settings, timeout), .least = 1, .most = 600       \
+      {"certificate", FARO_FIELD_TEXT, FARO_AT(holder, http.certificate)},                                   \
+      {"private-key", FARO_FIELD_TEXT, FARO_AT(holder, http.private_key)},                                   \
+      {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, http.insecure)},                                         \
+      {"threads", FARO_FIELD_COUNT, FARO_AT(holder, http.threads), .least = 1, .most = 64},                  \
+      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000}, {     \
+    "timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600                       \
   }
 
 /* Routes and context must outlive the server. */

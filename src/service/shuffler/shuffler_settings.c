@@ -6,28 +6,21 @@
 #include <stdlib.h>
 
 #include "service/http/listen.h"
-#include "service/role/config.h"
+#include "yaml/yaml.h"
 
-#define TEXT(word, field, must, what)                                                                        \
-  {                                                                                                          \
-    .name = (word), .type = FARO_CONFIG_TEXT, .offset = offsetof(faro_shuffler_settings, field),             \
-    .size = sizeof((faro_shuffler_settings *)0)->field, .required = (must), .help = (what)                   \
-  }
+#define AT(member) FARO_AT(faro_shuffler_settings, member)
 
-static const faro_config_key keys[] = {
-    FARO_HTTP_KEYS(faro_shuffler_settings, http),
-    TEXT("state", state, true, "the file of its state"),
-    TEXT("key", key, true, "the file of its signing key"),
-    TEXT("tokens", tokens, true, "the file of the hashes of the clients' tokens"),
-    TEXT("campaign", campaign, false, "the file of the campaign"),
-    TEXT("authority", authority, false, "a PEM file of certificates"),
-    TEXT("analyzer", analyzer, true, "the analyzer's URL"),
-    {.name = "analyzer-key",
-     .type = FARO_CONFIG_KEY,
-     .offset = offsetof(faro_shuffler_settings, analyzer_key),
-     .size = FARO_KEY_BYTES,
-     .required = true,
-     .help = "the analyzer's public signing key, 64 hexadecimal digits"},
+static const faro_field fields[] = {
+    FARO_HTTP_FIELDS(faro_shuffler_settings),
+    {"state", FARO_FIELD_TEXT, AT(state), .required = true, .help = "the file of its state"},
+    {"key", FARO_FIELD_TEXT, AT(key), .required = true, .help = "the file of its signing key"},
+    {"tokens", FARO_FIELD_TEXT, AT(tokens), .required = true,
+     .help = "the file of the hashes of the clients' tokens"},
+    {"campaign", FARO_FIELD_TEXT, AT(campaign)},
+    {"authority", FARO_FIELD_TEXT, AT(authority)},
+    {"analyzer", FARO_FIELD_TEXT, AT(analyzer), .required = true, .help = "the analyzer's URL"},
+    {"analyzer-key", FARO_FIELD_OTHER, AT(analyzer_key), .required = true, .read = faro_public_key_read,
+     .allowed = FARO_PUBLIC_KEY_ALLOWED},
 };
 
 static faro_status check_files(const faro_shuffler_settings *settings, faro_error *error) {
@@ -52,7 +45,7 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
                                         faro_error *error) {
   *settings = (faro_shuffler_settings){0};
   faro_error inner = {0};
-  faro_status status = faro_config_load(path, keys, sizeof keys / sizeof *keys, settings, error);
+  faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, settings, error);
   if (status != FARO_OK) return status;
   status = faro_http_check(&settings->http, &inner);
   if (status == FARO_OK)
