@@ -40,6 +40,45 @@ const char *faro_words_join(const char *const *list, size_t count, char *out, si
   return out;
 }
 
+/* The words of a choice or a flag; 0 for other types. */
+static size_t list_words(const faro_field *field, const char *list[static FARO_WORDS_MAX]) {
+  static const char *const flag[] = {"false", "true", NULL};
+  const char *const *from = field->type == FARO_FIELD_FLAG ? flag : field->list;
+  size_t count = 0;
+  if (field->type != FARO_FIELD_CHOICE && field->type != FARO_FIELD_FLAG) return 0;
+  if (!from) return faro_words_list(field->words, list);
+  for (; from[count]; count++) {
+    FARO_INVARIANT(count < FARO_WORDS_MAX);
+    list[count] = from[count];
+  }
+  return count;
+}
+
+/* ---- settings */
+
+faro_field faro_setting_field(const faro_setting *s) {
+  static const struct {
+    faro_field_type type;
+    size_t size;
+  } as[] = {[FARO_SETTING_REAL] = {FARO_FIELD_REAL, sizeof(double)},
+            [FARO_SETTING_REAL_OPEN] = {FARO_FIELD_REAL, sizeof(double)},
+            [FARO_SETTING_COUNT] = {FARO_FIELD_COUNT, sizeof(uint64_t)},
+            [FARO_SETTING_SWITCH] = {FARO_FIELD_FLAG, sizeof(bool)},
+            [FARO_SETTING_CHOICE] = {FARO_FIELD_CHOICE, sizeof(int)}};
+  const bool open = s->type == FARO_SETTING_REAL_OPEN;
+  const bool count = s->type == FARO_SETTING_COUNT;
+  return (faro_field){.name = s->name,
+                      .type = as[s->type].type,
+                      .offset = s->offset,
+                      .size = as[s->type].size,
+                      .least = s->least,
+                      .most = s->most,
+                      .above = open,
+                      .below = open,
+                      .zero = count && s->words ? s->words[0] : NULL,
+                      .list = s->words};
+}
+
 /* ---- values */
 
 static const char *text_of(const faro_node *node) { return node->type == FARO_NODE_TEXT ? node->text : NULL; }
@@ -152,9 +191,20 @@ static bool read_flag(const faro_node *node, bool *out) {
   return true;
 }
 
+static bool read_choice(const faro_field *field, const faro_node *node, void *out) {
+  const char *names[FARO_WORDS_MAX];
+  const char *text = text_of(node);
+  const size_t count = list_words(field, names);
+  for (size_t i = 0; text && i < count; i++)
+    if (strcmp(names[i], text) == 0) {
+      store(field, i, out);
+      return true;
+    }
+  return false;
+}
+
 bool faro_field_read(const faro_field *field, const faro_node *node, void *out) {
   const char *text = text_of(node);
-  size_t index = 0;
   switch (field->type) {
   case FARO_FIELD_TEXT: return read_text(field, node, out);
   case FARO_FIELD_COUNT: return read_count(field, node, out);
@@ -166,10 +216,7 @@ bool faro_field_read(const faro_field *field, const faro_node *node, void *out) 
   case FARO_FIELD_WORD:
     if (text) *(const char **)out = text;
     return text != NULL;
-  case FARO_FIELD_CHOICE:
-    if (!text || !faro_words_find(field->words, text, &index)) return false;
-    store(field, index, out);
-    return true;
+  case FARO_FIELD_CHOICE: return read_choice(field, node, out);
   case FARO_FIELD_LIST:
   case FARO_FIELD_NODE: break;
   }
@@ -184,6 +231,16 @@ const char *faro_node_type_name(faro_node_type type, faro_origin origin) {
   static const char *const plain[] = {"nothing", "false",  "true",     "a number",
                                       "a text",  "a list", "a mapping"};
   return origin == FARO_FROM_JSON ? json[type] : plain[type];
+}
+
+const char *faro_field_print(const faro_field *field, double value, char out[static FARO_PRINTED]) {
+  const char *names[FARO_WORDS_MAX];
+  char number[FARO_NUMBER_SIZE];
+  const size_t words = list_words(field, names);
+  const char *word = value == 0 ? field->zero : NULL;
+  if (words > 0 && value >= 0 && value < (double)words) word = names[(size_t)value];
+  snprintf(out, FARO_PRINTED, "%s", word ? word : faro_number(value, number));
+  return out;
 }
 
 /* Strings of JSON are strangers': in quotes, and ASCII alone. */
@@ -214,14 +271,21 @@ const char *faro_node_shown(const faro_node *node, char out[static FARO_GOT]) {
   return out;
 }
 
+/* Whole numbers in digits alone: 1000000000000000, not 1e+15. */
+static const char *bound_text(const faro_field *field, double bound, char out[static FARO_NUMBER_SIZE]) {
+  if (field->type == FARO_FIELD_REAL || !(fabs(bound) <= 0x1p53)) return faro_number(bound, out);
+  snprintf(out, FARO_NUMBER_SIZE, "%.0f", bound);
+  return out;
+}
+
 static void describe_number(const faro_field *field, char out[static FARO_ALLOWED]) {
   const bool count = field->type == FARO_FIELD_COUNT;
   const char *kind = field->type == FARO_FIELD_REAL ? "a number" : "a whole number";
   char low[FARO_NUMBER_SIZE];
   char high[FARO_NUMBER_SIZE] = "2^64 - 1";
   char range[3 * FARO_NUMBER_SIZE] = "";
-  faro_number(field->least, low);
-  if (!count || field->most < 0x1p64) faro_number(count ? most_count(field) : field->most, high);
+  bound_text(field, field->least, low);
+  if (!count || field->most < 0x1p64) bound_text(field, count ? most_count(field) : field->most, high);
   const bool any = !count && !has_range(field);
   if (!any && isinf(field->most))
     snprintf(range, sizeof range, field->above ? " above %s" : " of at least %s", low);
@@ -238,8 +302,7 @@ static void describe_choice(const faro_field *field, char out[static FARO_ALLOWE
   const char *names[FARO_WORDS_MAX];
   static const char start[] = "one of ";
   memcpy(out, start, sizeof start);
-  faro_words_join(names, faro_words_list(field->words, names), out + sizeof start - 1,
-                  FARO_ALLOWED - sizeof start + 1);
+  faro_words_join(names, list_words(field, names), out + sizeof start - 1, FARO_ALLOWED - sizeof start + 1);
 }
 
 const char *faro_field_allowed(const faro_field *field, faro_origin origin, char out[static FARO_ALLOWED]) {
@@ -271,9 +334,8 @@ faro_status faro_field_refuse(const faro_field *field, const char *place, const 
   const char *names[FARO_WORDS_MAX];
   char allowed[FARO_ALLOWED];
   char got[FARO_GOT];
-  const char *meant = NULL;
-  if (field->type == FARO_FIELD_CHOICE && text_of(node))
-    meant = faro_nearest(text_of(node), names, faro_words_list(field->words, names));
+  const char *text = text_of(node);
+  const char *meant = text ? faro_nearest(text, names, list_words(field, names)) : NULL;
   return faro_fail(error, FARO_INVALID, "%s%s must be %s (got %s%s%s%s)", place, name,
                    faro_field_allowed(field, node->origin, allowed), faro_node_shown(node, got),
                    meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");

@@ -16,6 +16,8 @@
 #ifndef FARO_FIELD_FIELD_H
 #define FARO_FIELD_FIELD_H
 
+#include <faro/setting.h>
+
 #include "field/tree.h"
 
 typedef enum faro_field_type {
@@ -49,7 +51,9 @@ typedef struct faro_field {
   double least, most;
   const char *zero; /* a word for 0, or "0" itself; allowed besides the range */
 
-  faro_words *words; /* choice only */
+  /* Choice only: the words, by a function or as a list that ends with NULL. */
+  faro_words *words;
+  const char *const *list;
 
   /* Other only: false, with *out unchanged, if the text is not allowed. */
   bool (*read)(const char *text, void *out);
@@ -74,9 +78,17 @@ enum { FARO_FIELDS_MAX = 64 }; /* of a table */
     return index < sizeof words / sizeof *words ? words[index] : NULL;                                       \
   }
 
+/* The field that a setting is: a member of the struct of its table. */
+faro_field faro_setting_field(const faro_setting *setting);
+
 /* Reads the value of a node into *out, the member. False, with *out unchanged, if it is not
  * allowed. */
 bool faro_field_read(const faro_field *field, const faro_node *node, void *out);
+
+/* A value as a person writes it: the word of a choice or flag by its index, the word for 0, or the
+ * number. */
+enum { FARO_PRINTED = 64 };
+const char *faro_field_print(const faro_field *field, double value, char out[static FARO_PRINTED]);
 
 /* What is allowed, in words: "a number from 0.0001 to 1000". */
 enum { FARO_ALLOWED = 300 };

@@ -22,6 +22,8 @@ typedef struct scope {
   size_t length;      /* of the prefix */
   size_t index;       /* of the element, in a list */
   unsigned char *out;
+  faro_read_row *each; /* faro_read_each only, */
+  void *context;       /* likewise */
 } scope;
 
 /* ---- errors */
@@ -36,7 +38,7 @@ static const char *place_of(const faro_reader *r, int line, char out[static PLAC
   return out;
 }
 
-static void fail_at(faro_reader *r, int line, const char *format, va_list args) {
+static void fail_list(faro_reader *r, int line, const char *format, va_list args) {
   char place[PLACE_SIZE];
   char message[480];
   if (r->status != FARO_OK) return;
@@ -44,20 +46,24 @@ static void fail_at(faro_reader *r, int line, const char *format, va_list args) 
   r->status = faro_fail(r->error, FARO_INVALID, "%s%s", place_of(r, line, place), message);
 }
 
-/* At the key of a member, or at the value itself if it has no key. */
-static void fail_key(faro_reader *r, uint32_t node, const char *format, ...) FARO_PRINTF(3, 4);
-static void fail_key(faro_reader *r, uint32_t node, const char *format, ...) {
-  const int line = r->tree->node[node].key_line;
+static void fail_at(faro_reader *r, int line, const char *format, ...) FARO_PRINTF(3, 4);
+static void fail_at(faro_reader *r, int line, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fail_at(r, line ? line : faro_tree_value(r->tree, node)->line, format, args);
+  fail_list(r, line, format, args);
   va_end(args);
+}
+
+/* The line of a member's key, or of the value itself if it has no key. */
+static int key_line(const faro_reader *r, uint32_t node) {
+  const int line = r->tree->node[node].key_line;
+  return line ? line : faro_tree_value(r->tree, node)->line;
 }
 
 void faro_reader_fail(faro_reader *r, uint32_t node, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fail_at(r, faro_tree_value(r->tree, node)->line, format, args);
+  fail_list(r, faro_tree_value(r->tree, node)->line, format, args);
   va_end(args);
 }
 
@@ -112,23 +118,29 @@ static size_t list_keys(const scope *s, char keys[static FARO_FIELDS_MAX][NAME_S
   return count;
 }
 
+void faro_reader_unknown(faro_reader *r, int line, const char *key, const char *place,
+                         const char *const *names, size_t count) {
+  const faro_origin origin = r->tree && r->tree->count > 0 ? r->tree->node[0].origin : FARO_FROM_YAML;
+  const faro_node shown = {.type = FARO_NODE_TEXT, .origin = origin, .quoted = true, .text = key};
+  char list[FARO_ALLOWED];
+  char hint[FARO_HINT];
+  char got[FARO_GOT];
+  faro_hint(key, names, count, hint);
+  const char *elsewhere = *hint == '\0' && r->elsewhere ? r->elsewhere(place, key) : NULL;
+  fail_at(r, line, "unknown key %s%s%s%s; allowed: %s", faro_node_shown(&shown, got), place ? " in " : "",
+          place ? place : "", elsewhere ? elsewhere : hint, faro_words_join(names, count, list, sizeof list));
+}
+
 static void refuse_unknown(faro_reader *r, const scope *s, uint32_t node) {
   const char *key = r->tree->node[node].key;
   char keys[FARO_FIELDS_MAX][NAME_SIZE];
   const char *names[FARO_FIELDS_MAX];
   char list[FARO_ALLOWED];
-  char hint[FARO_HINT];
-  char got[FARO_GOT];
-  const faro_node shown = {
-      .type = FARO_NODE_TEXT, .origin = r->tree->node[node].origin, .quoted = true, .text = key};
   const size_t count = list_keys(s, keys, names);
-  const char *in = s->place ? " in " : "";
-  const char *place = s->place ? s->place : "";
-  faro_words_join(names, count, list, sizeof list);
-  if (!key) fail_key(r, node, "a key%s%s must be a text; allowed: %s", in, place, list);
+  if (key) faro_reader_unknown(r, key_line(r, node), key, s->place, names, count);
   else
-    fail_key(r, node, "unknown key %s%s%s%s; allowed: %s", faro_node_shown(&shown, got), in, place,
-             faro_hint(key, names, count, hint), list);
+    fail_at(r, key_line(r, node), "a key%s%s must be a text; allowed: %s", s->place ? " in " : "",
+            s->place ? s->place : "", faro_words_join(names, count, list, sizeof list));
 }
 
 /* ---- values */
@@ -157,10 +169,11 @@ size_t faro_read_list(faro_reader *r, uint32_t node, const char *name, size_t le
   if (least == most) snprintf(size, sizeof size, "%zu", least);
   else if (least == 0) snprintf(size, sizeof size, "at most %zu", most);
   else snprintf(size, sizeof size, "%zu to %zu", least, most);
-  if (list->type == FARO_NODE_LIST) snprintf(got, sizeof got, "%u", list->count);
-  else faro_node_shown(list, got);
-  faro_reader_fail(r, node, "%s must be %s of %s %s (got %s)", name,
-                   faro_node_type_name(FARO_NODE_LIST, list->origin), size, what, got);
+  const char *type = faro_node_type_name(FARO_NODE_LIST, list->origin);
+  if (list->type != FARO_NODE_LIST) faro_node_shown(list, got);
+  else if (list->count > 0) snprintf(got, sizeof got, "%s of %u", type, list->count);
+  else snprintf(got, sizeof got, "an empty %s", strchr(type, ' ') + 1);
+  faro_reader_fail(r, node, "%s must be %s of %s %s (got %s)", name, type, size, what, got);
   return 0;
 }
 
@@ -182,8 +195,8 @@ static void refuse_missing(faro_reader *r, uint32_t node, const scope *s, const 
   const bool named = s->length == 0 && s->place; /* by the caller: the row's name does not say it */
   char name[NAME_SIZE];
   char allowed[FARO_ALLOWED];
-  fail_key(r, node, "%s is missing%s%s: %s", name_of(s, field, name), named ? " in " : "",
-           named ? s->place : "", field->help ? field->help : faro_field_allowed(field, origin, allowed));
+  fail_at(r, key_line(r, node), "%s is missing%s%s: %s", name_of(s, field, name), named ? " in " : "",
+          named ? s->place : "", field->help ? field->help : faro_field_allowed(field, origin, allowed));
 }
 
 static void check_missing(faro_reader *r, uint32_t node, const scope *s, const bool *given) {
@@ -209,8 +222,8 @@ static void read_mapping(faro_reader *r, uint32_t node, const scope *s, read_row
     const size_t row = key ? find(s, key, strlen(key)) : FARO_FIELDS_MAX;
     if (row == FARO_FIELDS_MAX) refuse_unknown(r, s, child);
     else if (given[row])
-      fail_key(r, child, "key \"%s\" is given twice%s%s", key, s->place ? " in " : "",
-               s->place ? s->place : "");
+      fail_at(r, key_line(r, child), "key \"%s\" is given twice%s%s", key, s->place ? " in " : "",
+              s->place ? s->place : "");
     else read(r, child, s, &s->fields[row]);
     given[row] = true;
   }
@@ -261,6 +274,18 @@ void faro_read_fields(faro_reader *r, uint32_t node, const char *place, const fa
   FARO_INVARIANT(count <= FARO_FIELDS_MAX);
   const scope s = {.fields = fields, .count = count, .place = place, .prefix = "", .out = out};
   if (r->status == FARO_OK) read_mapping(r, node, &s, read_any);
+}
+
+static void read_other(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
+  s->each(r, node, field, s->context);
+}
+
+void faro_read_each(faro_reader *r, uint32_t node, const char *place, const faro_field *fields, size_t count,
+                    faro_read_row *each, void *context) {
+  FARO_INVARIANT(count <= FARO_FIELDS_MAX);
+  const scope s = {
+      .fields = fields, .count = count, .place = place, .prefix = "", .each = each, .context = context};
+  if (r->status == FARO_OK) read_mapping(r, node, &s, read_other);
 }
 
 void faro_read_member(faro_reader *r, uint32_t node, const char *place, const faro_field *field, void *out) {

@@ -15,7 +15,7 @@ static json_t *number(double value) { return isfinite(value) ? json_real(value) 
 static json_t *whole(double value) { return json_integer((json_int_t)value); }
 
 static json_t *key_value(faro_key key, double value) {
-  char text[64];
+  char text[FARO_PRINTED];
   faro_key_print(key, value, text);
   if (text[0] < '0' || text[0] > '9') return json_string(text); /* a choice, or auto, log, new for zero */
   return value == floor(value) ? whole(value) : number(value);

@@ -13,9 +13,7 @@ faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char 
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  if (line < 0)
-    return faro_fail(draft->error, FARO_INVALID, "--set%s%.60s: %s", draft->override ? " " : "",
-                     draft->override ? draft->override : "", message);
+  if (line < 0) return faro_fail(draft->error, FARO_INVALID, "--set: %s", message);
   const char *file = faro_path_end(draft->file);
   if (line == 0) return faro_fail(draft->error, FARO_INVALID, "%s: %s", file, message);
   return faro_fail(draft->error, FARO_INVALID, "%s:%d: %s", file, line, message);
@@ -91,7 +89,7 @@ static faro_status check_complete(const faro_draft *draft) {
     if (!isnan(faro_key_setting(k)->preset) || faro_key_scope(k) == SCOPE_ALGORITHM || draft->top[k].given ||
         faro_draft_sweep_of(draft, k))
       continue;
-    char allowed[FARO_ALLOWED_SIZE];
+    char allowed[FARO_ALLOWED];
     return faro_draft_fail(draft, 0, "%s is missing: %s", faro_key_title(k), faro_key_allowed(k, allowed));
   }
   return FARO_OK;
@@ -116,13 +114,13 @@ static bool in_learners(const faro_draft *draft, faro_key key) {
   return false;
 }
 
-static const char *owners(faro_key key, char out[static FARO_ALLOWED_SIZE]) {
+static const char *owners(faro_key key, char out[static FARO_ALLOWED]) {
   size_t used = 0;
   *out = '\0';
   const bool env = faro_key_scope(key) == SCOPE_ENV;
-  for (size_t i = 0; used < FARO_ALLOWED_SIZE && i < (env ? faro_env_count() : faro_learner_count()); i++)
+  for (size_t i = 0; used < FARO_ALLOWED && i < (env ? faro_env_count() : faro_learner_count()); i++)
     if (faro_key_own(env ? faro_env_at(i)->settings : faro_learner_at(i)->settings, key))
-      used += (size_t)snprintf(out + used, FARO_ALLOWED_SIZE - used, "%s%s", used ? ", " : "",
+      used += (size_t)snprintf(out + used, FARO_ALLOWED - used, "%s%s", used ? ", " : "",
                                env ? faro_env_at(i)->name : faro_learner_at(i)->name);
   return out;
 }
@@ -130,7 +128,7 @@ static const char *owners(faro_key key, char out[static FARO_ALLOWED_SIZE]) {
 /* A setting that only some kinds have must belong to one that is here. */
 static faro_status check_own(const faro_draft *draft, faro_key key) {
   const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, key);
-  char names[FARO_ALLOWED_SIZE];
+  char names[FARO_ALLOWED];
   if ((draft->top[key].given || sweep) && !in_environments(draft, key) && !in_learners(draft, key))
     return faro_draft_fail(draft, sweep ? sweep->line : draft->top[key].line,
                            "%s is a setting of %s, and nothing here has it", faro_key_name(key),

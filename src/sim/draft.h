@@ -40,7 +40,6 @@ typedef struct faro_draft_axis {
 typedef struct faro_draft {
   const char *file;
   faro_error *error;
-  const char *override; /* the key of the override at work, for messages */
   char title[DRAFT_NAME_MAX];
   faro_entry top[FARO_KEYS_MAX];
   bool overridden[FARO_KEYS_MAX];
@@ -51,7 +50,7 @@ typedef struct faro_draft {
   faro_draft_axis x, y, panels;
 } faro_draft;
 
-/* "file:line: message", or "--set KEY: message". Returns FARO_INVALID. */
+/* "file:line: message", or "--set: message". Returns FARO_INVALID. */
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...)
     FARO_PRINTF(3, 4);
 

@@ -19,7 +19,7 @@ bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_k
 
 /* Lists as "a, b". */
 typedef struct list {
-  char text[FARO_ALLOWED_SIZE];
+  char text[FARO_ALLOWED];
   size_t used;
 } list;
 

@@ -215,8 +215,8 @@ static faro_status resolve_measure(faro_draft *draft, faro_experiment *experimen
   experiment->measure = is_stream(first) ? FARO_MEASURE_ERROR : FARO_MEASURE_REGRET;
   for (size_t i = 1; sweep && i < sweep->count; i++) {
     if (is_stream(sweep->value[i]) == is_stream(first)) continue;
-    char a[64];
-    char b[64];
+    char a[FARO_PRINTED];
+    char b[FARO_PRINTED];
     return faro_draft_fail(
         draft, sweep->line, "sweep of name must not mix arms and streams of numbers (got %s and %s)",
         faro_key_print(sweep->key, first, a), faro_key_print(sweep->key, sweep->value[i], b));
@@ -254,7 +254,7 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
   const faro_draft_sweep *x = experiment->x >= 0 ? &draft->sweep[experiment->x] : NULL;
   for (size_t i = 0; x && i < x->count; i++)
     if (x->value[i] == 0 && faro_key_setting(x->key)->least > 0) {
-      char word[64];
+      char word[FARO_PRINTED];
       return faro_draft_fail(
           draft, x->line,
           "cannot plot %s: %s on the x axis; remove it from the sweep or use plot: {x: round}", draft->x.name,
@@ -337,7 +337,6 @@ static faro_status build_draft(faro_draft *draft, const char *text, size_t lengt
   faro_status status = faro_draft_parse(draft, text, length);
   for (size_t i = 0; status == FARO_OK && options && i < options->override_count; i++)
     status = faro_draft_override(draft, &options->overrides[i]);
-  draft->override = NULL;
   if (status == FARO_OK && options && options->quick) faro_draft_quicken(draft);
   return status;
 }

@@ -1,12 +1,14 @@
 /* settings: all keys of an experiment file, with their types and what they allow.
  *
- * A key is a line of keys.def, or a setting of some learner's or environment's own. Several learners may
- * share a setting: it is one key. */
+ * A key is a line of keys.def, or a setting of some learner's or environment's own. Several learners
+ * may share a setting: it is one key. */
 #ifndef FARO_SIM_SETTINGS_H
 #define FARO_SIM_SETTINGS_H
 
 #include <faro/setting.h>
 #include <faro/sim.h>
+
+#include "field/field.h"
 
 typedef enum faro_key {
 #define KEY(id, ...) FARO_KEY_##id,
@@ -36,18 +38,16 @@ const faro_setting *faro_key_own(const faro_setting *table, faro_key key);
 /* Whether every algorithm has the key. */
 static inline bool faro_key_general(faro_key key) { return key < FARO_KEY_OWN; }
 
-/* The value as a person writes it. */
-const char *faro_key_print(faro_key key, double value, char out[static 64]);
-/* Whether the value is a number (else a word). */
-bool faro_key_is_number(faro_key key);
-/* Reads a word as a value of the key. */
-bool faro_key_read(faro_key key, const char *word, bool quoted, double *value);
-/* What the key allows, as "one of a, b" or "a number from 0 to 1". */
-enum { FARO_ALLOWED_SIZE = 300 };
-const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED_SIZE]);
-/* The choice that the word perhaps meant, or NULL. */
-const char *faro_key_meant(faro_key key, const char *word);
 /* The key as a person would call it: "environment name", "epsilon". */
 const char *faro_key_title(faro_key key);
+/* The key as a field, by that name: what it allows and how it is read and printed. */
+faro_field faro_key_field(faro_key key);
+const char *faro_key_print(faro_key key, double value, char out[static FARO_PRINTED]);
+const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED]);
+/* Whether the value is a number (else a word). */
+static inline bool faro_key_is_number(faro_key key) {
+  const faro_setting_type type = faro_key_setting(key)->type;
+  return type != FARO_SETTING_CHOICE && type != FARO_SETTING_SWITCH;
+}
 
 #endif

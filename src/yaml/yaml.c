@@ -32,7 +32,7 @@ typedef struct builder {
 
 static faro_status fail_at(const builder *b, size_t line, const char *format, ...) FARO_PRINTF(3, 4);
 static faro_status fail_at(const builder *b, size_t line, const char *format, ...) {
-  char message[160];
+  char message[256];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
@@ -129,14 +129,20 @@ static faro_status build(builder *b) {
   return status;
 }
 
+/* What libyaml says, and what it was reading since which line. */
+static faro_status not_yaml(const builder *b, const yaml_parser_t *parser) {
+  char since[32] = "";
+  if (parser->error == YAML_MEMORY_ERROR) return faro_fail(b->error, FARO_MEMORY, "out of memory");
+  if (b->lines) snprintf(since, sizeof since, " (from line %zu)", parser->context_mark.line + 1);
+  return fail_at(b, parser->problem_mark.line + 1, "not YAML: %s%s%s%s",
+                 parser->context ? parser->context : "", parser->context ? since : "",
+                 parser->context ? ", " : "", parser->problem ? parser->problem : "it cannot be read");
+}
+
 /* The first document becomes the tree; there must not be a second one. */
 static faro_status next_document(builder *b, yaml_parser_t *parser, bool first) {
   yaml_document_t document;
-  if (!yaml_parser_load(parser, &document))
-    return parser->error == YAML_MEMORY_ERROR
-               ? faro_fail(b->error, FARO_MEMORY, "out of memory")
-               : fail_at(b, parser->problem_mark.line + 1, "not YAML: %s",
-                         parser->problem ? parser->problem : "it cannot be read");
+  if (!yaml_parser_load(parser, &document)) return not_yaml(b, parser);
   const yaml_node_t *root = yaml_document_get_root_node(&document);
   b->document = &document;
   faro_status status = FARO_OK;

@@ -448,7 +448,7 @@ there_and_back() {
 	bits --users 9 --dimension 1 --delta 1e-6 --epsilon 1|sensitivity|0|a number above 0, at most 1000000
 	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --epsilon 1|grid|0|a whole number from 1 to 1000000
 	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --epsilon 1|grid|7.5|a whole number from 1 to 1000000
-	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --grid 9|noise-bits|0|a whole number from 1 to 1e+15
+	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --grid 9|noise-bits|0|a whole number from 1 to 1000000000000000
 	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --epsilon 1|honest|0|a number from 0.001 to 1
 	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --epsilon 1|honest|1.1|a number from 0.001 to 1
 	bits --users 9 --dimension 1 --sensitivity 1 --delta 1e-6 --epsilon 1|bias|0.3|1/2 or 1/4
@@ -515,7 +515,7 @@ there_and_back() {
   refused_list '1: a mechanism must be a mapping of keys to values (got gaussian)' '- gaussian\n'
   refused_list '1: the file must be a list of 1 to 1000 mechanisms (got a mapping)' 'mechanism: gaussian\nsigma: 1\n'
   refused_list '1: the file must be a list of 1 to 1000 mechanisms (got nothing)' ''
-  refused_list '1: the file must be a list of 1 to 1000 mechanisms (got 0)' '[]\n'
+  refused_list '1: the file must be a list of 1 to 1000 mechanisms (got an empty list)' '[]\n'
   refused_list '1: not YAML: ' '- {mechanism: gaussian, sigma: 1]\n'
   refused_list '3: a second YAML document begins here' '- {mechanism: laplace, scale: 1}\n---\n- 1\n'
   refused_list '1: brackets are nested more than 100 deep' "$(printf '%0200d' 0 | tr 0 '[')"

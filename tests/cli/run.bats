@@ -365,7 +365,7 @@ interrupt() {
   faro 3 run 000-fig1 --set 'epsilon={a: 1}' --out "$T/x"
   has "$stderr" "(got a mapping)"
   faro 3 run 000-fig1 --set 'epsilon=[]' --out "$T/x"
-  has "$stderr" "epsilon must have 1 to 100 values (got 0)"
+  has "$stderr" "epsilon must be a list of 1 to 100 values (got an empty list)"
   faro 3 run 000-fig1 --set 'epsilon=[1, 1.0]' --out "$T/x"
   has "$stderr" "twice"
   faro 3 run 000-fig1 --set 'instances=[1, 2]' --out "$T/x"
@@ -379,7 +379,7 @@ interrupt() {
 
 @test "--set with an empty value names the key" {
   faro 3 run 000-fig1 --set epsilon= --out "$T/x"
-  has "$stderr" "--set epsilon: a value is missing"
+  has "$stderr" "--set epsilon: epsilon must be a number from 0.0001 to 1000 (got nothing)"
   gone "$T/x"
 }
 

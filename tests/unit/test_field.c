@@ -17,6 +17,7 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 FARO_WORDS(fruits, "apple", "pear", "fig")
+static const char *const nuts[] = {"almond", "hazel", NULL};
 
 static bool read_even(const char *text, void *out) {
   const int value = atoi(text);
@@ -331,11 +332,73 @@ static void test_field__what_is_allowed_is_said_in_words(void **state) {
       {{"x", FARO_FIELD_HEX, .size = 8}, FARO_FROM_JSON, "16 hexadecimal digits, lower case"},
       {{"x", FARO_FIELD_FLAG, .size = 8}, 0, "true or false"},
       {{"x", FARO_FIELD_CHOICE, .words = fruits}, 0, "one of apple, pear, fig"},
+      {{"x", FARO_FIELD_CHOICE, .list = nuts}, 0, "one of almond, hazel"},
+      {{"x", FARO_FIELD_COUNT, .most = 1e15}, 0, "a whole number from 0 to 1000000000000000"},
       {{"x", FARO_FIELD_OTHER, .allowed = "LOW,HIGH"}, 0, "LOW,HIGH"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char allowed[FARO_ALLOWED];
     assert_string_equal(faro_field_allowed(&cases[i].field, cases[i].origin, allowed), cases[i].allowed);
+  }
+}
+
+static void test_field__settings_are_fields_of_their_struct(void **state) {
+  (void)state;
+  typedef struct own {
+    double real, open;
+    uint64_t count;
+    bool on;
+    int choice;
+  } own;
+  static const char *const zero[] = {"auto", NULL};
+  static const faro_setting table[] = {
+      {"real", FARO_SETTING_REAL, offsetof(own, real), -1, 2, 0.5, NULL, ""},
+      {"open", FARO_SETTING_REAL_OPEN, offsetof(own, open), 0, 1, 0.25, NULL, ""},
+      {"count", FARO_SETTING_COUNT, offsetof(own, count), 2, 9, 0, zero, ""},
+      {"on", FARO_SETTING_SWITCH, offsetof(own, on), 0, 1, 1, NULL, ""},
+      {"choice", FARO_SETTING_CHOICE, offsetof(own, choice), 0, 0, 1, nuts, ""},
+  };
+  static const struct {
+    size_t row;
+    const char *text; /* the first of a row is its default, as it is printed */
+    double value;     /* NaN: refused */
+  } cases[] = {{0, "0.5", 0.5},   {0, "-1", -1}, {0, "2", 2},     {0, "2.1", NAN},  {0, "0x1", NAN},
+               {1, "0.25", 0.25}, {1, "0", NAN}, {1, "1", NAN},   {2, "auto", 0},   {2, "2", 2},
+               {2, "9", 9},       {2, "0", NAN}, {2, "2.5", NAN}, {2, "aut", NAN},  {3, "true", 1},
+               {3, "false", 0},   {3, "1", NAN}, {4, "hazel", 1}, {4, "almond", 0}, {4, "haze", NAN}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    own values = {0};
+    char text[FARO_PRINTED];
+    const faro_setting *setting = &table[cases[i].row];
+    const faro_field field = faro_setting_field(setting);
+    const faro_node node = yaml(cases[i].text);
+    const bool good = !isnan(cases[i].value);
+    assert_int_equal(faro_field_read(&field, &node, (char *)&values + field.offset), good);
+    if (!good) continue;
+    assert_true(faro_setting_get(setting, &values) == cases[i].value);
+    assert_string_equal(faro_field_print(&field, cases[i].value, text), cases[i].text);
+  }
+}
+
+static void test_field__a_slip_is_answered_with_the_word_that_was_meant(void **state) {
+  (void)state;
+  static const struct {
+    faro_field field;
+    const char *text, *message;
+  } cases[] = {
+      {{"x", FARO_FIELD_FLAG, .size = 1},
+       "flase",
+       "x must be true or false (got flase; did you mean false?)"},
+      {{"x", FARO_FIELD_CHOICE, .list = nuts},
+       "hazle",
+       "x must be one of almond, hazel (got hazle; did you mean hazel?)"},
+      {{"x", FARO_FIELD_REAL, .most = 1}, "flase", "x must be a number from 0 to 1 (got flase)"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    faro_error e = {0};
+    const faro_node node = yaml(cases[i].text);
+    assert_int_equal(faro_field_refuse(&cases[i].field, "", "x", &node, &e), FARO_INVALID);
+    assert_string_equal(e.message, cases[i].message);
   }
 }
 
@@ -429,7 +492,7 @@ static void test_yaml__messages_name_line_key_value_and_what_is_allowed(void **s
       {"name: a\nbytes: 0102fg00\n", "2: bytes must be 8 hexadecimal digits (got 0102fg00)"},
       {"name: a\nparts: 3\n", "2: parts must be a list of at most 2 elements (got 3)"},
       {"name: a\nparts: [{url: a}, {url: b}, {url: c}]\n",
-       "2: parts must be a list of at most 2 elements (got 3)"},
+       "2: parts must be a list of at most 2 elements (got a list of 3)"},
       {"name: a\nparts:\n  - 3\n", "3: parts[0] must be a mapping of keys to values (got 3)"},
       {"name: a\nparts:\n  - weight: 1\n",
        "3: parts[0].url is missing: a text of 1 to 31 printable characters"},
@@ -443,7 +506,8 @@ static void test_yaml__messages_name_line_key_value_and_what_is_allowed(void **s
       {"- a\n", "1: the file must be a mapping of keys to values (got a list)"},
       {"", "1: the file must be a mapping of keys to values (got nothing)"},
       {"name: a\n--- \nname: b\n", "3: a second YAML document begins here; one is allowed"},
-      {"name: [a\n", "2: not YAML: did not find expected ',' or ']'"},
+      {"name: [a\n",
+       "2: not YAML: while parsing a flow sequence (from line 1), did not find expected ',' or ']'"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     settings s = {0};
@@ -667,9 +731,9 @@ static void test_reader__lists_say_how_many_they_want(void **state) {
     size_t least, most;
     const char *message;
   } cases[] = {{"[1, 2]", 2, 2, ""},
-               {"[1, 2]", 3, 3, "x: all must be a list of 3 numbers (got 2)"},
-               {"[1, 2]", 0, 1, "x: all must be a list of at most 1 numbers (got 2)"},
-               {"[]", 1, 9, "x: all must be a list of 1 to 9 numbers (got 0)"},
+               {"[1, 2]", 3, 3, "x: all must be a list of 3 numbers (got a list of 2)"},
+               {"[1, 2]", 0, 1, "x: all must be a list of at most 1 numbers (got a list of 2)"},
+               {"[]", 1, 9, "x: all must be a list of 1 to 9 numbers (got an empty list)"},
                {"5", 1, 9, "x: all must be a list of 1 to 9 numbers (got 5)"},
                {"{a: 5}", 1, 9, "x: all must be a list of 1 to 9 numbers (got a mapping)"}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -682,6 +746,69 @@ static void test_reader__lists_say_how_many_they_want(void **state) {
     assert_string_equal(e.message, cases[i].message);
     faro_tree_clear(&tree);
   }
+}
+
+/* Writes down the keys that come, and reads the counts. */
+typedef struct seen {
+  char keys[64];
+  uint64_t sum;
+} seen;
+
+static void see(faro_reader *r, uint32_t node, const faro_field *field, void *context) {
+  seen *all = context;
+  uint64_t count = 0;
+  strcat(all->keys, field->name);
+  if (field->type == FARO_FIELD_COUNT) faro_read_value(r, node, field, &count);
+  all->sum += count;
+}
+
+static const char *home(const char *place, const char *key) {
+  return strcmp(place, "a bowl") == 0 && strcmp(key, "spoon") == 0 ? " (it belongs on the table)" : NULL;
+}
+
+static void test_reader__a_caller_reads_the_values_in_the_order_of_the_file(void **state) {
+  (void)state;
+  static const faro_field table[] = {
+      {"a", FARO_FIELD_COUNT, .size = sizeof(uint64_t), .most = 9},
+      {"b", FARO_FIELD_COUNT, .size = sizeof(uint64_t), .most = 9, .required = true},
+      {"c", FARO_FIELD_NODE, .size = 0}};
+  static const struct {
+    const char *text, *keys;
+    uint64_t sum;
+    const char *message;
+  } cases[] = {
+      {"{c: [1], b: 2, a: 5}", "cba", 7, ""},
+      {"{b: 2}", "b", 2, ""},
+      {"{b: 2, a: 10, c: 1}", "ba", 2, "x.yaml:1: a must be a whole number from 0 to 9 (got 10)"},
+      {"{a: 2, a: 3}", "a", 2, "x.yaml:1: key \"a\" is given twice in a bowl"},
+      {"{a: 2}", "a", 2, "x.yaml:1: b is missing in a bowl: a whole number from 0 to 9"},
+      {"{fork: 2}", "", 0, "x.yaml:1: unknown key \"fork\" in a bowl; allowed: a, b, c"},
+      {"{spoon: 2}", "", 0,
+       "x.yaml:1: unknown key \"spoon\" in a bowl (it belongs on the table); allowed: a, b, c"},
+      {"[a, b]", "", 0, "x.yaml:1: a bowl must be a mapping of keys to values (got a list)"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    faro_tree tree = {0};
+    seen all = {0};
+    faro_error e = {0};
+    parse(&tree, cases[i].text);
+    faro_reader r = {.tree = &tree, .file = "x.yaml", .elsewhere = home, .error = &e};
+    faro_read_each(&r, 0, "a bowl", table, COUNT_OF(table), see, &all);
+    assert_string_equal(e.message, cases[i].message);
+    assert_string_equal(all.keys, cases[i].keys);
+    assert_int_equal(all.sum, cases[i].sum);
+    faro_tree_clear(&tree);
+  }
+}
+
+static void test_reader__a_key_that_stands_in_no_file_is_refused_too(void **state) {
+  (void)state;
+  faro_error e = {0};
+  faro_reader r = {.file = "--set", .error = &e};
+  faro_reader_unknown(&r, -1, "hazle", "an override", nuts, 2);
+  assert_string_equal(
+      e.message, "--set: unknown key \"hazle\" in an override (did you mean hazel?); allowed: almond, hazel");
+  assert_int_equal(faro_reader_end(&r), FARO_INVALID);
 }
 
 static void test_reader__with_all_no_field_may_be_missing(void **state) {
@@ -725,6 +852,8 @@ int main(void) {
       cmocka_unit_test(test_field__texts_fit_and_print),
       cmocka_unit_test(test_field__words_flags_bytes_and_others),
       cmocka_unit_test(test_field__what_is_allowed_is_said_in_words),
+      cmocka_unit_test(test_field__settings_are_fields_of_their_struct),
+      cmocka_unit_test(test_field__a_slip_is_answered_with_the_word_that_was_meant),
       cmocka_unit_test(test_yaml__reads_what_the_table_says),
       cmocka_unit_test(test_yaml__messages_name_line_key_value_and_what_is_allowed),
       cmocka_unit_test(test_yaml__a_missing_key_is_missed_in_its_section),
@@ -736,6 +865,8 @@ int main(void) {
       cmocka_unit_test(test_reader__the_first_error_stays_and_nothing_more_is_read),
       cmocka_unit_test(test_reader__one_member_and_the_names_of_the_caller),
       cmocka_unit_test(test_reader__lists_say_how_many_they_want),
+      cmocka_unit_test(test_reader__a_caller_reads_the_values_in_the_order_of_the_file),
+      cmocka_unit_test(test_reader__a_key_that_stands_in_no_file_is_refused_too),
       cmocka_unit_test(test_reader__with_all_no_field_may_be_missing),
       cmocka_unit_test(test_yaml__out_of_memory_is_said_and_nothing_leaks),
   };
