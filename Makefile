@@ -52,13 +52,7 @@ memcheck: bootstrap-memcheck
 bench: bootstrap-build
 	@cmake --preset bench --log-level=WARNING >/dev/null
 	cmake --build build/bench -j $(JOBS)
-	build/bench/bench/bench_rounds
-	build/bench/bench/bench_linalg
-	build/bench/bench/bench_random
-	build/bench/bench/bench_glm
-	build/bench/bench/bench_service
-	build/bench/bench/bench_client
-	bench/sum.sh build/bench/faro
+	cmake --build build/bench --target run_benches
 
 coverage: bootstrap-coverage
 	@cmake --preset coverage --log-level=WARNING >/dev/null

@@ -35,9 +35,9 @@ static const faro_field options[] = {
     {"delta", FARO_FIELD_REAL, FARO_AT(request, params.delta), .least = 1e-15, .most = 0.999, .value = "D",
      .help = "0.1 by default, where few trials see much"},
     {"calibration", FARO_FIELD_CHOICE, FARO_AT(request, params.calibration), .words = calibrations,
-     .value = "C", .help = "paper, figure or tight; by default each that the release offers"},
+     .value = "C", .help = "by default each that the release offers"},
     {"level", FARO_FIELD_CHOICE, FARO_AT(request, params.level), .words = levels, .value = "L",
-     .help = "event, or user: the victim comes in several rounds, and all of them are replaced"},
+     .help = "under user the victim comes in several rounds, and all of them are replaced; event by default"},
     {"contributions", FARO_FIELD_COUNT, FARO_AT(request, params.contributions), .least = 1, .most = 1000000,
      .value = "M",
      .help = "under --level user: the most rounds of a user, each in another batch; 1 by default"},
@@ -211,8 +211,7 @@ static int run(int argc, char **argv) {
   int words = 0;
   size_t release = 0;
   int status = cli_read(&cli_audit, &r, argc, argv, &words);
-  if (status == CLI_GO)
-    status = cli_choose(&cli_audit, "release", words > 0 ? argv[0] : NULL, release_word, &release);
+  if (status == CLI_GO) status = cli_choose(&cli_audit, "release", words > 0 ? argv[0] : NULL, &release);
   if (status != CLI_GO) return status;
   r.release = release_word(release);
   complete(&r);
@@ -227,6 +226,7 @@ const cli_command cli_audit = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 1,
+    .first = release_word,
     .about =
         "RELEASE is one of `faro list releases`, or all. It is run many times on two inputs that differ in\n"
         "one user, and a test tries to tell them apart. Half of the runs choose the inputs and the test; "

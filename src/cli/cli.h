@@ -1,4 +1,4 @@
-/* cli: the command. One file per subcommand; this is what they share.
+/* cli: the command. One file and one line of commands.def per subcommand; this is what they share.
  *
  * A subcommand has a table of its options, with offsets into a struct of its own, and reads them in
  * one call:
@@ -25,11 +25,16 @@ typedef struct cli_command {
   const faro_field *options; /* `--name VALUE` or `--name=VALUE`; without a name: a heading in --help */
   size_t count;              /* of options */
   int words;                 /* arguments that are not options, at most */
+  faro_words *first;         /* what the first of them may be; NULL: anything */
   const char *about, *help;  /* for --help, before and after the options */
 } cli_command;
 
-extern const cli_command cli_run, cli_account, cli_audit, cli_sum, cli_list, cli_report, cli_keys,
-    cli_analyzer, cli_shuffler, cli_client, cli_demo, cli_ledger;
+#define COMMAND(name) extern const cli_command cli_##name;
+#include "cli/commands.def"
+#undef COMMAND
+/* The commands and their names by index; NULL past the last one. */
+const cli_command *cli_command_at(size_t index);
+const char *cli_command_name(size_t index);
 
 /* Reads options into the command's struct and puts the other arguments, in their order, at the
  * start of argv; *words is their number. CLI_GO; or the exit status if the command ends here, after
@@ -37,10 +42,9 @@ extern const cli_command cli_run, cli_account, cli_audit, cli_sum, cli_list, cli
 enum { CLI_GO = -1 };
 int cli_read(const cli_command *command, void *request, int argc, char **argv, int *words);
 
-/* Finds an argument among words; `what` it is, for messages ("mechanism"). NULL: it is missing.
- * CLI_GO and its index; or EXIT_USAGE after a message. */
-int cli_choose(const cli_command *command, const char *what, const char *word, faro_words *words,
-               size_t *index);
+/* Finds the first argument among the command's words; `what` it is, for messages ("mechanism"). NULL:
+ * it is missing. CLI_GO and its index; or EXIT_USAGE after a message. */
+int cli_choose(const cli_command *command, const char *what, const char *word, size_t *index);
 
 /* Prints "faro: message" and returns the exit status that goes with the error. */
 int cli_fail(const faro_error *error);

@@ -185,8 +185,7 @@ static int run(int argc, char **argv) {
   int words = 0;
   size_t action = 0;
   int status = cli_read(&cli_keys, &r, argc, argv, &words);
-  if (status == CLI_GO)
-    status = cli_choose(&cli_keys, "action", words > 0 ? argv[0] : NULL, actions, &action);
+  if (status == CLI_GO) status = cli_choose(&cli_keys, "action", words > 0 ? argv[0] : NULL, &action);
   if (status != CLI_GO) return status;
   if (action == SHOW) return words == 2 ? show(argv[1]) : cli_usage(&cli_keys, "FILE is required");
   return words == 1 ? make(&r, action) : cli_usage(&cli_keys, "unexpected argument %s", argv[1]);
@@ -200,6 +199,7 @@ const cli_command cli_keys = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 2,
+    .first = actions,
     .about = "  sign    make a signing key (Ed25519): one for the analyzer, one for each shuffler\n"
              "  seal    make a sealing key (X25519), for the analyzer: reports are sealed to it\n"
              "  tokens  make tokens for clients (PREFIX.tokens) and their hashes for shufflers\n"

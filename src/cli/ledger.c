@@ -123,8 +123,7 @@ static int run(int argc, char **argv) {
   int words = 0;
   size_t action = 0;
   int status = cli_read(&cli_ledger, &r, argc, argv, &words);
-  if (status == CLI_GO)
-    status = cli_choose(&cli_ledger, "action", words > 0 ? argv[0] : NULL, actions, &action);
+  if (status == CLI_GO) status = cli_choose(&cli_ledger, "action", words > 0 ? argv[0] : NULL, &action);
   if (status != CLI_GO) return status;
   if (!r.url == !r.database) return cli_usage(&cli_ledger, "exactly one of --url and --database is required");
   return explain(&r);
@@ -138,4 +137,5 @@ const cli_command cli_ledger = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 1,
+    .first = actions,
 };

@@ -105,7 +105,7 @@ static int run(int argc, char **argv) {
   int words = 0;
   size_t which = 0;
   int status = cli_read(&cli_list, &r, argc, argv, &words);
-  if (status == CLI_GO && words > 0) status = cli_choose(&cli_list, "list", argv[0], list_name, &which);
+  if (status == CLI_GO && words > 0) status = cli_choose(&cli_list, "list", argv[0], &which);
   if (status != CLI_GO) return status;
   if (r.matrix) list_matrix();
   else if (words > 0) lists[which].list();
@@ -125,5 +125,6 @@ const cli_command cli_list = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 1,
+    .first = list_name,
     .about = "settings are the keys of an experiment file: their places, defaults and what is allowed.\n",
 };

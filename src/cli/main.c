@@ -4,16 +4,12 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const cli_command *const commands[] = {
-    &cli_run,  &cli_account,  &cli_audit,    &cli_sum,    &cli_list, &cli_report,
-    &cli_keys, &cli_analyzer, &cli_shuffler, &cli_client, &cli_demo, &cli_ledger,
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
 static void help(FILE *out) {
+  const cli_command *command = NULL;
   fprintf(out, "faro: bandits that learn from people without learning about any of them\n\nusage: faro "
                "COMMAND ...\n\n");
-  for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+  for (size_t i = 0; (command = cli_command_at(i)); i++)
+    fprintf(out, "  %-10s %s\n", command->name, command->summary);
   fprintf(
       out,
       "\n`faro COMMAND --help` tells more; `faro --version` tells which faro this is.\n"
@@ -21,11 +17,11 @@ static void help(FILE *out) {
 }
 
 static int unknown(const char *name) {
-  const char *names[COMMANDS];
+  const char *names[FARO_WORDS_MAX];
   char hint[FARO_HINT];
-  for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
+  const size_t count = faro_words_list(cli_command_name, names);
   fprintf(stderr, "faro: unknown command \"%s\"%s; `faro --help` lists the commands\n", name,
-          faro_hint(name, names, COMMANDS, hint));
+          faro_hint(name, names, count, hint));
   return EXIT_USAGE;
 }
 
@@ -42,9 +38,9 @@ static int dispatch(int argc, char **argv) {
     printf("faro %s (commit %s, %s)\n", faro_version(), faro_commit(), faro_compiler());
     return EXIT_DONE;
   }
-  for (size_t i = 0; i < COMMANDS; i++)
-    if (strcmp(commands[i]->name, argv[1]) == 0) return commands[i]->run(argc - 2, argv + 2);
-  return unknown(argv[1]);
+  size_t index = 0;
+  if (!faro_words_find(cli_command_name, argv[1], &index)) return unknown(argv[1]);
+  return cli_command_at(index)->run(argc - 2, argv + 2);
 }
 
 /* Output that could not be written is a failure, whatever was computed. */

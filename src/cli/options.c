@@ -40,11 +40,20 @@ int cli_print(FILE *out, char *text) {
 
 /* ---- help */
 
-enum { HELP_WIDTH = 100, OPTION_SIZE = 64 };
+enum { HELP_WIDTH = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
 
 static const char *option_text(const faro_field *option, char out[static OPTION_SIZE]) {
   snprintf(out, OPTION_SIZE, "--%s%s%s", option->name, option->value ? " " : "",
            option->value ? option->value : "");
+  return out;
+}
+
+/* A choice begins with its words: they may come from a registry. */
+static const char *help_text(const faro_field *option, char out[static HELP_SIZE]) {
+  const char *names[FARO_WORDS_MAX];
+  if (option->type != FARO_FIELD_CHOICE) return option->help;
+  faro_words_join(names, faro_words_list(option->words, names), out, FARO_ALLOWED);
+  snprintf(out + strlen(out), FARO_ALLOWED, "; %s", option->help);
   return out;
 }
 
@@ -78,8 +87,9 @@ static void print_options(const cli_command *command) {
       printf("%s%s:\n", i ? "\n" : "", option->help);
       continue;
     }
+    char help[HELP_SIZE];
     const int used = printf("  %s", option_text(option, text));
-    print_wrapped(option->help, 2 + widest + 2, (size_t)used);
+    print_wrapped(help_text(option, help), 2 + widest + 2, (size_t)used);
   }
 }
 
@@ -179,14 +189,13 @@ int cli_read(const cli_command *command, void *request, int argc, char **argv, i
   return check_required(&l);
 }
 
-int cli_choose(const cli_command *command, const char *what, const char *word, faro_words *words,
-               size_t *index) {
+int cli_choose(const cli_command *command, const char *what, const char *word, size_t *index) {
   const char *names[FARO_WORDS_MAX];
   char list[FARO_ALLOWED];
   char hint[FARO_HINT];
   char got[FARO_SHORT_SIZE];
-  if (word && faro_words_find(words, word, index)) return CLI_GO;
-  const size_t count = faro_words_list(words, names);
+  if (word && faro_words_find(command->first, word, index)) return CLI_GO;
+  const size_t count = faro_words_list(command->first, names);
   faro_words_join(names, count, list, sizeof list);
   if (!word) return cli_usage(command, "expected one of: %s", list);
   return cli_usage(command, "unknown %s \"%s\"%s; expected one of: %s", what,

@@ -5,7 +5,8 @@ load support
 setup() { faro_setup; }
 teardown() { faro_teardown; }
 
-commands="run account audit sum list report keys analyzer shuffler client demo ledger"
+# The registry of commands.
+commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/commands.def")
 
 # ---- faro
 
@@ -66,12 +67,43 @@ commands="run account audit sum list report keys analyzer shuffler client demo l
     [ -z "$output" ]
   done
   for words in "run a b" "account gaussian b" "audit local b" "list releases b" "report a b" "keys sign b" \
-    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b"; do
+    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b" "completion b"; do
     # shellcheck disable=SC2086
     faro 2 $words
     has "$stderr" "unexpected argument b"
     [ -z "$output" ]
   done
+}
+
+@test "every command is in the manual page" {
+  local command
+  for command in $commands; do
+    grep -Eq "^\.(B faro $command|BR .*\b$command\b)" docs/faro.1 || { echo "$command is not in docs/faro.1" && false; }
+  done
+}
+
+# What bash would offer for the last of these words: offered WORD...
+offered() {
+  COMP_WORDS=(faro "$@")
+  COMP_CWORD=$#
+  COMPREPLY=()
+  _faro
+  paste -sd' ' <<<"$(printf '%s\n' "${COMPREPLY[@]}")"
+}
+
+@test "completion offers the commands, their options and their words" {
+  faro 0 completion
+  [ -z "$stderr" ]
+  eval "$output"
+  [ "$(offered '')" = "$(paste -sd' ' <<<"$commands") --help --version" ]
+  [ "$(offered le)" = "ledger" ]
+  [ "$(offered run --q)" = "--quick --quiet" ]
+  [ "$(offered list e)" = "environments experiments" ]
+  [ "$(offered keys '')" = "sign seal tokens show --out --count --help" ]
+  [ "$(offered audit local --level '')" = "event user" ]
+  [ "$(offered audit --calibration t)" = "tight" ]
+  [ -z "$(offered run 000-fig1 --out '')" ] # a folder: bash offers its own
+  [ -z "$(offered nonsense '')" ]
 }
 
 @test "options: values with = and without, words in between, the last one counts" {

@@ -9,21 +9,11 @@
 static const struct {
   const char *name;
   int (*run)(const uint8_t *, size_t);
-} targets[] = {{"experiment", fuzz_experiment},
-               {"override", fuzz_override},
-               {"run", fuzz_run},
-               {"compose", fuzz_compose},
-               {"journal", fuzz_journal},
-               {"sum", fuzz_sum},
-               {"json", fuzz_json},
-               {"campaign", fuzz_campaign},
-               {"policy", fuzz_policy},
-               {"report", fuzz_report},
-               {"batch", fuzz_batch},
-               {"unseal", fuzz_unseal},
-               {"key", fuzz_key},
-               {"settings", fuzz_settings},
-               {"options", fuzz_options}};
+} targets[] = {
+#define FUZZ(name) {#name, fuzz_##name},
+#include "targets.def"
+#undef FUZZ
+};
 
 enum { INPUT_MAX = 1 << 18 };
 static uint8_t input[INPUT_MAX];

@@ -74,8 +74,7 @@ static int read_question(account *a, int argc, char **argv) {
   int words = 0;
   size_t which = 0;
   int status = cli_read(&cli_account, a, argc, argv, &words);
-  if (status == CLI_GO)
-    status = cli_choose(&cli_account, "mechanism", words > 0 ? argv[0] : NULL, mechanism_name, &which);
+  if (status == CLI_GO) status = cli_choose(&cli_account, "mechanism", words > 0 ? argv[0] : NULL, &which);
   if (status != CLI_GO) return status;
   a->mechanism = mechanisms[which];
   if (words > 1 && !a->mechanism->file) return cli_usage(&cli_account, "unexpected argument %s", argv[1]);
@@ -229,6 +228,7 @@ const cli_command cli_account = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 2,
+    .first = mechanism_name,
     .about =
         "Neighbours differ in one user's data. What is computed is an upper bound: enough noise, or an\n"
         "epsilon and delta that hold.\n"

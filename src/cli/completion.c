@@ -1,0 +1,62 @@
+/* completion: faro completion. Prints a bash function that completes commands, options and words. It
+ * is made from the tables by which they are read. */
+#include "cli/cli.h"
+
+static void print_words(faro_words *words) {
+  const char *word = NULL;
+  for (size_t i = 0; words && (word = words(i)); i++) printf(" %s", word);
+}
+
+/* After an option that takes a value: its words, or nothing, so that bash offers files. */
+static void print_values(const cli_command *command) {
+  for (size_t i = 0; i < command->count; i++) {
+    const faro_field *option = &command->options[i];
+    if (!option->name || option->type == FARO_FIELD_FLAG) continue;
+    printf("    '%s --%s') words='", command->name, option->name);
+    if (option->type == FARO_FIELD_CHOICE) print_words(option->words);
+    printf("' ;;\n");
+  }
+}
+
+/* Elsewhere: the words of the first argument, and options. */
+static void print_rest(const cli_command *command) {
+  printf("    '%s '*) words='", command->name);
+  print_words(command->first);
+  for (size_t i = 0; i < command->count; i++)
+    if (command->options[i].name) printf(" --%s", command->options[i].name);
+  printf(" --help' ;;\n");
+}
+
+static int run(int argc, char **argv) {
+  int words = 0;
+  const int status = cli_read(&cli_completion, NULL, argc, argv, &words);
+  if (status != CLI_GO) return status;
+  printf("# bash completion for faro, made by `faro completion`\n"
+         "_faro() {\n"
+         "  local before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    words='");
+  print_words(cli_command_name);
+  printf(" --help --version'\n"
+         "  else\n"
+         "    case \"${COMP_WORDS[1]} $before\" in\n");
+  for (size_t i = 0; cli_command_at(i); i++) {
+    print_values(cli_command_at(i));
+    print_rest(cli_command_at(i));
+  }
+  printf("    esac\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
+         "}\n"
+         "complete -o default -F _faro faro\n");
+  return EXIT_DONE;
+}
+
+const cli_command cli_completion = {
+    .name = "completion",
+    .usage = "completion",
+    .summary = "print a completion script for bash",
+    .run = run,
+    .help = "Put it where bash looks for it, or read it at once:\n"
+            "  . <(faro completion)\n",
+};
