@@ -14,8 +14,8 @@
  *     faro_updater *learner;
  *     if (faro_updater_create(&learner, kind, &params, &error) != FARO_OK) ...
  *
- * Creating a learner with a kind of another protocol fails with FARO_INVALID. Use a learner in one
- * thread at a time. Memory is allocated by create only. */
+ * Creating a learner with a kind of another protocol, or with NULL, fails with FARO_INVALID. Use a
+ * learner in one thread at a time. Memory is allocated by create only. */
 #ifndef FARO_LEARNER_H
 #define FARO_LEARNER_H
 
@@ -50,8 +50,9 @@ typedef struct faro_learner_kind {
 } faro_learner_kind;
 
 FARO_API size_t faro_learner_count(void);
-FARO_API const faro_learner_kind *faro_learner_at(size_t index);       /* in the order of learners.def */
-FARO_API const faro_learner_kind *faro_learner_find(const char *name); /* NULL: there is none */
+/* In the order of learners.def. NULL where there is no such learner. */
+FARO_API const faro_learner_kind *faro_learner_at(size_t index);
+FARO_API const faro_learner_kind *faro_learner_find(const char *name);
 
 /* What happened in a learner so far. */
 typedef struct faro_diagnostics {

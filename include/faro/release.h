@@ -102,7 +102,8 @@ FARO_API bool faro_release_kind_exact(const faro_release_kind *kind);
  * are. */
 FARO_API size_t faro_release_deployable(const char *names[FARO_RELEASES_MAX]);
 
-/* FARO_INVALID names the parameter, its value and what is allowed.
+/* FARO_INVALID names the parameter, its value and what is allowed. A kind of NULL, as
+ * faro_release_kind_find returns it, is refused too.
  *
  * A source for deployment is refused where noise would be a floating-point number, or where the
  * claim could not be proven for noise in whole numbers (Gaussian noise: calibrations other than

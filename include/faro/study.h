@@ -69,7 +69,9 @@ FARO_API faro_status faro_study_allow(faro_study *study, const uint64_t fits[FAR
  * faro_study_allow, after the last person, for a part that does not exist, and in a study without a
  * stream. */
 FARO_API bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight);
-FARO_API faro_statistics faro_study_sum(const faro_study *study, unsigned part); /* vech only */
+/* The sums so far, vech only, and their noise. Zero, without pointers, for a part that does not
+ * exist. */
+FARO_API faro_statistics faro_study_sum(const faro_study *study, unsigned part);
 FARO_API faro_noise faro_study_noise(const faro_study *study, unsigned part);
 
 /* FARO_INVALID, and nothing spent, before faro_study_allow, when the part's fits are used up, when

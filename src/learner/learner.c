@@ -15,7 +15,9 @@ static const faro_learner_kind *const kinds[] = {
 };
 
 size_t faro_learner_count(void) { return sizeof kinds / sizeof *kinds; }
-const faro_learner_kind *faro_learner_at(size_t index) { return kinds[index]; }
+const faro_learner_kind *faro_learner_at(size_t index) {
+  return index < faro_learner_count() ? kinds[index] : NULL;
+}
 
 const faro_learner_kind *faro_learner_find(const char *name) {
   for (size_t i = 0; i < faro_learner_count(); i++)

@@ -74,6 +74,10 @@ static faro_status validate_budget(const faro_release_kind *kind, const faro_rel
 
 faro_status faro_release_validate(const faro_release_kind *kind, const faro_release_params *params,
                                   faro_error *error) {
+  if (!kind) return faro_fail(error, FARO_INVALID, "release is missing");
+  if ((unsigned)params->calibration >= FARO_CALIBRATION_COUNT)
+    return faro_fail(error, FARO_INVALID, "calibration must be paper, figure or tight (got number %d)",
+                     (int)params->calibration);
   if (params->horizon < 1 || params->horizon > UINT64_C(1) << 40)
     return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
                      (unsigned long long)params->horizon);

@@ -26,7 +26,7 @@ const faro_release_kind *faro_release_kind_find(const char *name) {
 }
 
 bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
-  return kind->calibrate[calibration] != NULL;
+  return (unsigned)calibration < FARO_CALIBRATION_COUNT && kind->calibrate[calibration] != NULL;
 }
 
 bool faro_release_kind_exact(const faro_release_kind *kind) { return kind->mechanism->exact; }
@@ -93,6 +93,8 @@ faro_status faro_release_create(faro_release **release, const faro_release_kind 
                                 faro_source source, faro_error *error) {
   faro_status status = faro_release_validate(kind, params, error);
   if (status != FARO_OK) return status;
+  if (contribution->length == 0)
+    return faro_fail(error, FARO_INVALID, "contribution must have one entry or more (got none)");
   faro_arena arena = {0};
   faro_release *r = faro_arena_alloc(&arena, 1, kind->mechanism->size, error);
   if (!r) return FARO_MEMORY;

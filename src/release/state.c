@@ -137,7 +137,7 @@ static bool is_valid(const faro_state_vector *vector, const unsigned char *at) {
 static faro_status check(const faro_release *r, const unsigned char *state, size_t size, faro_error *error) {
   const head own = head_of(r);
   head got = {0};
-  memcpy(&got, state, size < sizeof got ? size : sizeof got);
+  if (size > 0) memcpy(&got, state, size < sizeof got ? size : sizeof got);
   const faro_status status = compare(&own, &got, size, error);
   if (status != FARO_OK) return status;
   uint64_t charged = 0;

@@ -26,11 +26,15 @@ static bool published(const faro_release_kind *kind) {
 }
 
 bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
-  return faro_study_takes(kind) && (calibration != FARO_CALIBRATION_FIGURE || published(kind));
+  return faro_study_takes(kind) && (unsigned)calibration < FARO_CALIBRATION_COUNT &&
+         (calibration != FARO_CALIBRATION_FIGURE || published(kind));
 }
 
 static faro_status check_calibration(const faro_release_kind *kind, const faro_study_params *p,
                                      faro_error *error) {
+  if ((unsigned)p->calibration >= FARO_CALIBRATION_COUNT)
+    return faro_fail(error, FARO_INVALID, "calibration must be paper, figure or tight (got number %d)",
+                     (int)p->calibration);
   if (p->calibration != FARO_CALIBRATION_FIGURE || !is_private(kind)) return FARO_OK;
   if (!published(kind))
     return faro_fail(error, FARO_INVALID,
@@ -77,6 +81,7 @@ static faro_status positive(double value, const char *name, faro_error *error) {
 }
 
 static faro_status validate(const faro_release_kind *kind, const faro_study_params *p, faro_error *error) {
+  if (!kind) return faro_fail(error, FARO_INVALID, "release is missing");
   if (!faro_study_takes(kind))
     return faro_fail(
         error, FARO_INVALID,
@@ -247,12 +252,13 @@ bool faro_study_add(faro_study *study, const double *x, double y, unsigned part,
 }
 
 faro_statistics faro_study_sum(const faro_study *study, unsigned part) {
-  return faro_release_statistics(study->sum[part]);
+  return part < FARO_PARTS ? faro_release_statistics(study->sum[part]) : (faro_statistics){0};
 }
 
 /* gamma: a bound on the sums' noise that the published program uses, kappa* = 1 / B. */
 faro_noise faro_study_noise(const faro_study *study, unsigned part) {
   const faro_study_params *p = &study->params;
+  if (part >= FARO_PARTS) return (faro_noise){0};
   faro_noise noise = faro_release_noise(study->sum[part]);
   if (is_private(study->kind) && p->calibration == FARO_CALIBRATION_FIGURE)
     noise.gamma =
@@ -358,7 +364,7 @@ faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_ans
 }
 
 uint64_t faro_study_left(const faro_study *study, unsigned part) {
-  return study->fits[part].allowed - study->fits[part].charged;
+  return part < FARO_PARTS ? study->fits[part].allowed - study->fits[part].charged : 0;
 }
 
 const faro_claim *faro_study_claim(const faro_study *study) { return &study->claim; }
