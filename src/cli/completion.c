@@ -13,7 +13,9 @@ static void print_values(const cli_command *command) {
     const faro_field *option = &command->options[i];
     if (!option->name || option->type == FARO_FIELD_FLAG) continue;
     printf("    '%s --%s') words='", command->name, option->name);
-    if (option->type == FARO_FIELD_CHOICE) print_words(option->words);
+    const char *names[FARO_WORDS_MAX];
+    const size_t count = faro_field_words(option, names);
+    for (size_t w = 0; w < count; w++) printf(" %s", names[w]);
     printf("' ;;\n");
   }
 }

@@ -52,7 +52,7 @@ static const char *option_text(const faro_field *option, char out[static OPTION_
 static const char *help_text(const faro_field *option, char out[static HELP_SIZE]) {
   const char *names[FARO_WORDS_MAX];
   if (option->type != FARO_FIELD_CHOICE) return option->help;
-  faro_words_join(names, faro_words_list(option->words, names), out, FARO_ALLOWED);
+  faro_words_join(names, faro_field_words(option, names), out, FARO_ALLOWED);
   snprintf(out + strlen(out), FARO_ALLOWED, "; %s", option->help);
   return out;
 }

@@ -40,8 +40,7 @@ const char *faro_words_join(const char *const *list, size_t count, char *out, si
   return out;
 }
 
-/* The words of a choice or a flag; 0 for other types. */
-static size_t list_words(const faro_field *field, const char *list[static FARO_WORDS_MAX]) {
+size_t faro_field_words(const faro_field *field, const char *list[static FARO_WORDS_MAX]) {
   static const char *const flag[] = {"false", "true", NULL};
   const char *const *from = field->type == FARO_FIELD_FLAG ? flag : field->list;
   size_t count = 0;
@@ -194,7 +193,7 @@ static bool read_flag(const faro_node *node, bool *out) {
 static bool read_choice(const faro_field *field, const faro_node *node, void *out) {
   const char *names[FARO_WORDS_MAX];
   const char *text = text_of(node);
-  const size_t count = list_words(field, names);
+  const size_t count = faro_field_words(field, names);
   for (size_t i = 0; text && i < count; i++)
     if (strcmp(names[i], text) == 0) {
       store(field, i, out);
@@ -236,7 +235,7 @@ const char *faro_node_type_name(faro_node_type type, faro_origin origin) {
 const char *faro_field_print(const faro_field *field, double value, char out[static FARO_PRINTED]) {
   const char *names[FARO_WORDS_MAX];
   char number[FARO_NUMBER_SIZE];
-  const size_t words = list_words(field, names);
+  const size_t words = faro_field_words(field, names);
   const char *word = value == 0 ? field->zero : NULL;
   if (words > 0 && value >= 0 && value < (double)words) word = names[(size_t)value];
   snprintf(out, FARO_PRINTED, "%s", word ? word : faro_number(value, number));
@@ -302,7 +301,8 @@ static void describe_choice(const faro_field *field, char out[static FARO_ALLOWE
   const char *names[FARO_WORDS_MAX];
   static const char start[] = "one of ";
   memcpy(out, start, sizeof start);
-  faro_words_join(names, list_words(field, names), out + sizeof start - 1, FARO_ALLOWED - sizeof start + 1);
+  faro_words_join(names, faro_field_words(field, names), out + sizeof start - 1,
+                  FARO_ALLOWED - sizeof start + 1);
 }
 
 const char *faro_field_allowed(const faro_field *field, faro_origin origin, char out[static FARO_ALLOWED]) {
@@ -335,7 +335,7 @@ faro_status faro_field_refuse(const faro_field *field, const char *place, const 
   char allowed[FARO_ALLOWED];
   char got[FARO_GOT];
   const char *text = text_of(node);
-  const char *meant = text ? faro_nearest(text, names, list_words(field, names)) : NULL;
+  const char *meant = text ? faro_nearest(text, names, faro_field_words(field, names)) : NULL;
   return faro_fail(error, FARO_INVALID, "%s%s must be %s (got %s%s%s%s)", place, name,
                    faro_field_allowed(field, node->origin, allowed), faro_node_shown(node, got),
                    meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");

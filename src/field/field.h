@@ -110,6 +110,8 @@ enum { FARO_WORDS_MAX = 64 };
 bool faro_words_find(faro_words *words, const char *word, size_t *index);
 /* All words, in a list; returns their number. */
 size_t faro_words_list(faro_words *words, const char *list[static FARO_WORDS_MAX]);
+/* The words of a choice or a flag; 0 for other types. */
+size_t faro_field_words(const faro_field *field, const char *list[static FARO_WORDS_MAX]);
 /* "a, b, c", as far as it fits. */
 const char *faro_words_join(const char *const *list, size_t count, char *out, size_t size);
 

@@ -22,8 +22,9 @@ typedef struct scope {
   size_t length;      /* of the prefix */
   size_t index;       /* of the element, in a list */
   unsigned char *out;
-  faro_read_row *each; /* faro_read_each only, */
-  void *context;       /* likewise */
+  /* faro_read_each only. */
+  faro_read_row *each;
+  void *context;
 } scope;
 
 /* ---- errors */

@@ -114,15 +114,15 @@ static bool in_learners(const faro_draft *draft, faro_key key) {
   return false;
 }
 
+/* The kinds that have the setting: "a, b". */
 static const char *owners(faro_key key, char out[static FARO_ALLOWED]) {
-  size_t used = 0;
-  *out = '\0';
+  const char *names[FARO_WORDS_MAX];
+  size_t count = 0;
   const bool env = faro_key_scope(key) == SCOPE_ENV;
-  for (size_t i = 0; used < FARO_ALLOWED && i < (env ? faro_env_count() : faro_learner_count()); i++)
+  for (size_t i = 0; count < FARO_WORDS_MAX && i < (env ? faro_env_count() : faro_learner_count()); i++)
     if (faro_key_own(env ? faro_env_at(i)->settings : faro_learner_at(i)->settings, key))
-      used += (size_t)snprintf(out + used, FARO_ALLOWED - used, "%s%s", used ? ", " : "",
-                               env ? faro_env_at(i)->name : faro_learner_at(i)->name);
-  return out;
+      names[count++] = env ? faro_env_at(i)->name : faro_learner_at(i)->name;
+  return faro_words_join(names, count, out, FARO_ALLOWED);
 }
 
 /* A setting that only some kinds have must belong to one that is here. */

@@ -1,6 +1,4 @@
 /* pairs: which learner goes with which environment and which release, by the table of loops. */
-#include <stdio.h>
-
 #include "sim/loop.h"
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
@@ -17,17 +15,18 @@ bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_k
          faro_loop_of(learner)->calibrates(release, calibration);
 }
 
-/* Lists as "a, b". */
+/* Names, and "a, b" of them. */
 typedef struct list {
+  const char *name[FARO_WORDS_MAX];
+  size_t count;
   char text[FARO_ALLOWED];
-  size_t used;
 } list;
 
 static void add(list *l, const char *name) {
-  if (l->used < sizeof l->text)
-    l->used +=
-        (size_t)snprintf(l->text + l->used, sizeof l->text - l->used, "%s%s", l->used ? ", " : "", name);
+  if (l->count < FARO_WORDS_MAX) l->name[l->count++] = name;
 }
+
+static const char *join(list *l) { return faro_words_join(l->name, l->count, l->text, sizeof l->text); }
 
 static faro_status check_environment(const faro_cell *cell, faro_error *error) {
   if (suits(cell->learner, cell->env)) return FARO_OK;
@@ -38,7 +37,7 @@ static faro_status check_environment(const faro_cell *cell, faro_error *error) {
   for (size_t i = 0; i < faro_env_count(); i++)
     if (suits(cell->learner, faro_env_at(i))) add(&environments, faro_env_at(i)->name);
   return faro_fail(error, FARO_INVALID, "learner %s needs %s (%s); for %s use %s", cell->learner->name,
-                   cell->loop->needs(cell->learner), environments.text, cell->env->name, learners.text);
+                   cell->loop->needs(cell->learner), join(&environments), cell->env->name, join(&learners));
 }
 
 static faro_status check_release(const faro_cell *cell, faro_error *error) {
@@ -48,7 +47,7 @@ static faro_status check_release(const faro_cell *cell, faro_error *error) {
     if (faro_pair_takes(cell->learner, faro_release_kind_at(i)))
       add(&releases, faro_release_kind_at(i)->name);
   return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s (allowed: %s)",
-                   cell->release->name, cell->learner->name, releases.text);
+                   cell->release->name, cell->learner->name, join(&releases));
 }
 
 static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
@@ -59,7 +58,7 @@ static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
     if (faro_pair_calibrates(cell->learner, cell->release, (faro_calibration)c))
       add(&offered, faro_calibration_name((faro_calibration)c));
   return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be %s (got %s)", cell->learner->name,
-                   cell->release->name, offered.text, faro_calibration_name(calibration));
+                   cell->release->name, join(&offered), faro_calibration_name(calibration));
 }
 
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) {

@@ -177,9 +177,12 @@ static void read_algorithm(faro_reader *r, uint32_t node, faro_draft *draft) {
 static void read_algorithms(faro_reader *r, uint32_t node, faro_draft *draft) {
   uint32_t element = 0;
   const size_t count = faro_read_list(r, node, "algorithms", 1, DRAFT_ALGORITHMS_MAX, "algorithms", &element);
-  if (count > 0) draft->algorithm = calloc(count, sizeof *draft->algorithm);
-  if (count > 0 && !draft->algorithm)
+  if (count == 0) return;
+  draft->algorithm = calloc(count, sizeof *draft->algorithm);
+  if (!draft->algorithm) {
     r->status = faro_fail(r->error, FARO_MEMORY, "cannot allocate %zu algorithms", count);
+    return;
+  }
   for (size_t i = 0; i < count && r->status == FARO_OK; i++, element = r->tree->node[element].next)
     read_algorithm(r, element, draft);
 }

@@ -9,8 +9,6 @@
 #include "base/abort.h"
 #include "base/text.h"
 
-enum { WORDS_MAX = 64 };
-
 #define X(id, text) text,
 static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X) NULL};
 static const char *const rewards[] = {FARO_REWARD_LIST(X) NULL};
@@ -20,7 +18,7 @@ static const char *const levels[] = {FARO_LEVEL_LIST(X) NULL};
 static const char *const automatic[] = {"auto", NULL};
 static const char *const logarithm[] = {"log", NULL};
 static const char *const newcomers[] = {"new", NULL};
-static const char *environments[WORDS_MAX], *learners[WORDS_MAX], *releases[WORDS_MAX];
+static const char *environments[FARO_WORDS_MAX], *learners[FARO_WORDS_MAX], *releases[FARO_WORDS_MAX];
 
 typedef struct key_row {
   faro_setting setting;
@@ -57,15 +55,15 @@ static void add_own(const faro_setting *own, faro_scope scope) {
 }
 
 __attribute__((constructor)) static void make_rows(void) {
-  for (size_t i = 0; i < faro_learner_count() && i + 1 < WORDS_MAX; i++) {
+  for (size_t i = 0; i < faro_learner_count() && i + 1 < FARO_WORDS_MAX; i++) {
     learners[i] = faro_learner_at(i)->name;
     add_own(faro_learner_at(i)->settings, SCOPE_BOTH);
   }
-  for (size_t i = 0; i < faro_env_count() && i + 1 < WORDS_MAX; i++) {
+  for (size_t i = 0; i < faro_env_count() && i + 1 < FARO_WORDS_MAX; i++) {
     environments[i] = faro_env_at(i)->name;
     add_own(faro_env_at(i)->settings, SCOPE_ENV);
   }
-  for (size_t i = 0; i < faro_release_kinds() && i + 1 < WORDS_MAX; i++)
+  for (size_t i = 0; i < faro_release_kinds() && i + 1 < FARO_WORDS_MAX; i++)
     releases[i] = faro_release_kind_at(i)->name;
 }
 

@@ -81,7 +81,6 @@ static faro_status positive(double value, const char *name, faro_error *error) {
 }
 
 static faro_status validate(const faro_release_kind *kind, const faro_study_params *p, faro_error *error) {
-  if (!kind) return faro_fail(error, FARO_INVALID, "release is missing");
   if (!faro_study_takes(kind))
     return faro_fail(
         error, FARO_INVALID,
@@ -171,6 +170,7 @@ faro_source faro_study_source(const faro_study *study) {
 
 faro_status faro_study_create(faro_study **study, const faro_release_kind *kind,
                               const faro_study_params *params, faro_sim_rng *sim, faro_error *error) {
+  if (!kind) return faro_fail(error, FARO_INVALID, "release is missing");
   faro_status status = validate(kind, params, error);
   if (status != FARO_OK) return status;
   faro_arena arena = {0};

@@ -2,13 +2,13 @@
 #include "service/analyzer/learning.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <faro/linalg.h>
 
 #include "base/abort.h"
+#include "field/field.h"
 
 struct faro_learning {
   const faro_campaign *campaign;
@@ -17,18 +17,23 @@ struct faro_learning {
 
 enum { OWN_MAX = 256 }; /* bytes of a learner's own settings */
 
-/* Learners that turn released sums of moments into a policy. */
-static bool is_deployable(const faro_learner_kind *kind) { return kind->protocol == FARO_PROTOCOL_UPDATER; }
+/* Learners that turn released sums of moments into a policy, by index. */
+static const char *deployable(size_t index) {
+  for (size_t i = 0; i < faro_learner_count(); i++) {
+    const faro_learner_kind *kind = faro_learner_at(i);
+    if (kind->protocol == FARO_PROTOCOL_UPDATER && index-- == 0) return kind->name;
+  }
+  return NULL;
+}
 
 static faro_status find_learner(const char *name, const faro_learner_kind **kind, faro_error *error) {
+  static const faro_field field = {
+      .name = "campaign.learner", .type = FARO_FIELD_CHOICE, .size = sizeof(size_t), .words = deployable};
+  const faro_node node = {.type = FARO_NODE_TEXT, .text = name};
+  size_t index = 0;
   *kind = faro_learner_find(name);
-  if (*kind && is_deployable(*kind)) return FARO_OK;
-  char list[200] = "";
-  for (size_t i = 0, used = 0; i < faro_learner_count() && used < sizeof list; i++)
-    if (is_deployable(faro_learner_at(i)))
-      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                               faro_learner_at(i)->name);
-  return faro_fail(error, FARO_INVALID, "campaign.learner must be one of %s (got %.80s)", list, name);
+  if (faro_field_read(&field, &node, &index)) return FARO_OK;
+  return faro_field_refuse(&field, "", field.name, &node, error);
 }
 
 /* Policies of protocol 1 have no rule that draws. */
