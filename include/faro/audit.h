@@ -37,9 +37,9 @@ typedef struct faro_audit_plan {
   uint64_t seed;
   /* faro_audit_release only */
   uint64_t visits; /* how often the victim comes; 0: as often as the claim allows */
-  uint64_t
-      place; /* joint, concurrent: how many users come before the victim's first visit, the next ones are a batch
-                      later each */
+  /* joint, concurrent: how many users come before the victim's first visit, the next ones are a
+   * batch later each */
+  uint64_t place;
 } faro_audit_plan;
 
 typedef struct faro_audit_result {

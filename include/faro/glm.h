@@ -66,8 +66,8 @@ typedef struct faro_question {
 typedef struct faro_answer {
   double *theta; /* the caller's, `dimension` numbers */
   double bound;  /* on how much L exceeds its least value over the region; 0: exact, INFINITY: not known */
-  double
-      noise; /* standard deviation of the privacy noise in an entry of the gradient behind theta; 0: exact */
+  /* standard deviation of the privacy noise in an entry of the gradient behind theta; 0: exact */
+  double noise;
   uint64_t steps; /* gradients that were released */
 } faro_answer;
 

@@ -173,8 +173,8 @@ bool faro_ascent_climb(faro_ascent *ascent, double goal) {
     }
     if (ascent->steps >= limit) return false;
     const size_t away = worst(ascent);
-    const bool toward =
-        faro_ascent_top(ascent) - m >= m - ascent->g[away]; /* the greater gain, to first order */
+    /* the greater gain, to first order */
+    const bool toward = faro_ascent_top(ascent) - m >= m - ascent->g[away];
     const size_t a = toward ? ascent->best : away;
     faro_ascent_step(ascent, a, line_search(ascent, a));
   }

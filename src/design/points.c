@@ -142,8 +142,8 @@ static double cells_a_side(faro_shape shape, size_t d, double zeta) {
 static double size_of(faro_shape shape, size_t d, double n) {
   const double dd = (double)d;
   if (shape == FARO_SPHERE) return 2 * dd * pow(n, dd - 1);
-  const double count =
-      n > FARO_POINTS_MAX ? n : count_ball(d, n); /* the cells along an axis all meet the ball */
+  /* the cells along an axis all meet the ball */
+  const double count = n > FARO_POINTS_MAX ? n : count_ball(d, n);
   if (count <= FARO_POINTS_MAX) return count;
   const double radius = 1 + sqrt(dd) / n;
   const double volume = exp(dd * log(radius * n / 2) + dd / 2 * log(acos(-1)) - lgamma(dd / 2 + 1));

@@ -15,8 +15,8 @@ static const double REACH = 11; /* standard deviations: exp(-11^2 / 2) is 5e-27 
 /* Finds the outcomes first .. first + count - 1 that are within reach. */
 static void span(uint64_t n, double p, double shift, uint64_t *first, uint64_t *count) {
   const double mean = (double)n * p;
-  const double reach =
-      REACH * sqrt(mean * (1 - p)) + REACH * REACH + shift; /* the second term: for few expected ones */
+  /* the second term: for few expected ones */
+  const double reach = REACH * sqrt(mean * (1 - p)) + REACH * REACH + shift;
   const double low = floor(fmax(0, mean - reach));
   const double high = ceil(fmin((double)n, mean + reach));
   *first = (uint64_t)low;

@@ -508,8 +508,8 @@ static void test_releases__returning_users_are_covered_if_the_noise_is_made_for_
   for (int c = 0; c < 2; c++)
     for (size_t k = 0; k < faro_release_kinds(); k++) {
       const faro_release_kind *kind = faro_release_kind_at(k);
-      const bool loose =
-          !(both[c].form == FARO_FORM_VALUES) && strstr(kind->name, "laplace"); /* bound on L1 */
+      /* bound on L1 */
+      const bool loose = !(both[c].form == FARO_FORM_VALUES) && strstr(kind->name, "laplace");
       if (kind->trust == FARO_TRUST_NONE) continue;
       return_four_times(kind, &both[c], false);
       if (!loose) return_four_times(kind, &both[c], true);

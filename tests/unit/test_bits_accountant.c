@@ -206,8 +206,8 @@ static void test_bits__ten_thousand_points_are_monotone_and_never_odd(void **sta
     assert_true(delta >= 0 && delta <= 1);
     assert_true(faro_bits_delta(bits, bias, shift, epsilon * 1.1) <= delta * (1 + 1e-9) + 1e-300);
     assert_true(faro_bits_delta(bits, bias, shift + 1, epsilon) >= delta * (1 - 1e-9));
-    assert_true(faro_bits_delta(bits + 1, bias, shift, epsilon) <=
-                delta * (1 + 1e-9) + 1e-300); /* more noise */
+    /* more noise */
+    assert_true(faro_bits_delta(bits + 1, bias, shift, epsilon) <= delta * (1 + 1e-9) + 1e-300);
   }
 }
 

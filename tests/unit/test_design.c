@@ -382,8 +382,8 @@ static void test_design__known_optima(void **state) {
     const size_t d = dimension[n];
     const double dd = (double)d;
     faro_arms axes = new_arms(d, 2 * d); /* e_i and -e_i */
-    faro_arms simplex =
-        new_arms(d + 1, d + 1); /* vertices less their mean: rank d, equal weights are optimal */
+    /* vertices less their mean: rank d, equal weights are optimal */
+    faro_arms simplex = new_arms(d + 1, d + 1);
     for (size_t i = 0; i < d; i++) {
       *feature(&axes, i, i) = 1;
       *feature(&axes, d + i, i) = -1;

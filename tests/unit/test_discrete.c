@@ -141,8 +141,8 @@ static void test_discrete_gaussian__delta_is_the_sum_over_all_outputs(void **sta
     const long double reach = ceil(14 * sigma) + 10;
     const long double exact = enumerate(gaussian_weight, sigma, (long double)shift, epsilon, reach);
     if (exact > 0 && exact < 1e-16L) continue;
-    const long double slack =
-        1e-17L * (epsilon + mu * mu); /* of the enumeration's own losses, next to a kink */
+    /* of the enumeration's own losses, next to a kink */
+    const long double slack = 1e-17L * (epsilon + mu * mu);
     const double value = faro_discrete_gaussian_delta(sigma, shift, epsilon);
     if (fabsl(value - exact) < slack * exact + 1e-26L) continue;
     assert_outward(value, exact, "discrete gaussian", sigma, (double)shift, epsilon);
@@ -308,8 +308,8 @@ static void test_deltas__are_monotone_in_every_argument(void **state) {
     FALLS("d. laplace, shift", faro_discrete_laplace_delta(noise, shift + 1, epsilon), here[2]);
     FALLS("d. gaussian, epsilon", here[3], faro_discrete_gaussian_delta(noise, shift, epsilon * grow));
     FALLS("d. gaussian, shift", faro_discrete_gaussian_delta(noise, shift + 1, epsilon), here[3]);
-    const double wide =
-        noise * grow; /* humps: only where tau < 0 and epsilon is not small beside the shift */
+    /* humps: only where tau < 0 and epsilon is not small beside the shift */
+    const double wide = noise * grow;
     const double s = (double)shift;
     if (epsilon < s / 2 || wide * wide * epsilon < s * s / 2)
       FALLS("d. gaussian, sigma", here[3], faro_discrete_gaussian_delta(wide, shift, epsilon));

@@ -120,8 +120,8 @@ static expected expect_tight(const faro_asker_params *p, double s) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double q = p->failure / (4 * t);
-  const double bound =
-      fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q))); /* noise.c */
+  /* noise.c */
+  const double bound = fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
   const double lambda = fmax(1, 2 * optimism_of(p) * bound);
   const double width = sqrt(d * logs(p));
   expected e = {.lambda = {lambda, lambda},
@@ -491,8 +491,8 @@ static void test_joint__tight_equals_the_naive_loop(void **state) {
 
 static void test_joint__paper_equals_the_naive_loop(void **state) {
   (void)state;
-  faro_asker_params p =
-      setting(FARO_LINK_PROBIT, 2, 0.01); /* no link is so steep, but then it stops exploring */
+  /* no link is so steep, but then it stops exploring */
+  faro_asker_params p = setting(FARO_LINK_PROBIT, 2, 0.01);
   p.calibration = FARO_CALIBRATION_PAPER;
   naive n = side_by_side("glm-joint", &p, 0.05, 0, 1);
   assert_true(n.explored > 100 && n.explored < ROUNDS / 2 && n.dropped > 100);

@@ -689,8 +689,8 @@ static void refuse_batches(size_t kind, faro_calibration calibration) {
   int64_t least = 0;
   int64_t most = 0;
   faro_release_range(r, 0, &least, &most);
-  const uint64_t fewest =
-      least > 0 ? (uint64_t)least * (whole == 10 ? 1 : 10) : 0; /* of counts; else zeros */
+  /* of counts; else zeros */
+  const uint64_t fewest = least > 0 ? (uint64_t)least * (whole == 10 ? 1 : 10) : 0;
   for (int turn = 0; turn < 2; turn++) {
     const size_t wrong[] = {0, whole + 1, whole == 1 ? 10 : 1};
     for (size_t i = 0; i < 3; i++) {
@@ -801,8 +801,8 @@ static void test_values__gaussian_noise_covers_every_entry(void **state) {
     faro_release_destroy(r);
   }
   const faro_release_params weak = phase(50, 0.1, 100, FARO_CALIBRATION_PAPER);
-  faro_release *r =
-      make_values("central", 1, &weak); /* the classical formula ends somewhere above epsilon = 1 */
+  /* the classical formula ends somewhere above epsilon = 1 */
+  faro_release *r = make_values("central", 1, &weak);
   assert_false(faro_release_claim(r)->proven);
   faro_release_destroy(r);
 }

@@ -183,8 +183,8 @@ static void test_run__resumes_where_it_stopped(void **state) {
   assert_int_equal(faro_run(e, &(faro_run_options){.jobs = 1, .journal = journal}, &results, &error),
                    FARO_SYSTEM);
   faro_results_destroy(resumed);
-  faro_results *again =
-      run(e, &(faro_run_options){.jobs = 1, .journal = journal}); /* all of it from the journal */
+  /* all of it from the journal */
+  faro_results *again = run(e, &(faro_run_options){.jobs = 1, .journal = journal});
   assert_int_equal(again->resumed, 24);
   assert_same(whole, again);
   faro_results_destroy(again);

@@ -245,8 +245,8 @@ static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
     const double total = left[0] + left[1];
     for (size_t i = 0; i < 4; i++)
       expected[i] += left[i / 2] / total * (left[i % 2] - (i / 2 == i % 2)) / (total - 1);
-    const faro_play_record record =
-        play_cell(cell, run); /* a mark every round, and the best arm has no regret */
+    /* a mark every round, and the best arm has no regret */
+    const faro_play_record record = play_cell(cell, run);
     const size_t best = plan->arm[0] == faro_env_best(env) ? 0 : 1;
     const size_t first = record.curve[0] == 0 ? best : 1 - best;
     const size_t second = record.curve[1] == record.curve[0] ? best : 1 - best;

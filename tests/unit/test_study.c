@@ -340,8 +340,8 @@ static double cost_of(const watched *w, double move) {
   for (size_t i = 0; i < w->contribution.length; i++) least = fmin(least, sd_of(w, i));
   const uint64_t batches = w->params.horizon / w->params.batch;
   const bool tree = !strcmp(w->kind->name, "central-tree");
-  const double vectors =
-      tree ? nodes_of(batches) : (double)w->params.contributions; /* that the person is in */
+  /* that the person is in */
+  const double vectors = tree ? nodes_of(batches) : (double)w->params.contributions;
   return vectors * move * move / (least * least);
 }
 
@@ -408,8 +408,8 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
     }
     assert_true(b.moves <= all);
     assert_true(faro_study_claim(s)->proven);
-    assert_true(faro_study_cost(s).bits ==
-                2 * 64 * GRAM); /* the server has the data: fits ask for nothing more */
+    /* the server has the data: fits ask for nothing more */
+    assert_true(faro_study_cost(s).bits == 2 * 64 * GRAM);
     faro_study_destroy(s);
   }
 }
@@ -501,8 +501,8 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
     const double steps = floor(n * n * rho / 5 / (2 * (D + log(1 / p.failure))));
     assert_true(steps > 1 && answer.steps == (uint64_t)steps);
     const double length = faro_link_mean(FARO_LINK_LOGISTIC, 2);
-    const double sigma =
-        sqrt(2 * length * length * steps / (rho / 5)); /* of the sum: n times that of the mean */
+    /* of the sum: n times that of the mean */
+    const double sigma = sqrt(2 * length * length * steps / (rho / 5));
     assert_close(answer.noise * sqrt(steps) / sigma, 1, 1e-6);
     assert_true(faro_study_claim(s)->proven);
     assert_non_null(strstr(faro_study_claim(s)->by, "not spent"));
@@ -825,8 +825,8 @@ static void test_memory__every_allocation_may_fail(void **state) {
       if (!done) assert_int_equal(status, FARO_MEMORY);
       faro_study_destroy(s);
     }
-    assert_true((rehearsals > 0) ==
-                (k == 1 || k == 3)); /* where there is noise, and something is known of it */
+    /* where there is noise, and something is known of it */
+    assert_true((rehearsals > 0) == (k == 1 || k == 3));
   }
 }
 
