@@ -1,4 +1,5 @@
-/* pairs: which learner goes with which environment and which release, by the table of loops. */
+/* pairs: which learner can be combined with which environment and release, from the table of
+ * loops. */
 #include <stdio.h>
 
 #include "sim/loop.h"
