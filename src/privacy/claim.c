@@ -27,7 +27,8 @@ const char *faro_level_name(faro_level level) {
 }
 
 faro_claim faro_claim_none(void) {
-  return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false, "no privacy is claimed");
+  return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false,
+                         "the server sees everything; nothing is claimed");
 }
 
 faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven, const char *by, ...) {

@@ -1,4 +1,5 @@
-/* report: table, JSON, CSV, figure and page say what the run found, also when labels are hostile. */
+/* report: table, JSON, CSV, figure and page say what the run found, also when labels are
+ * hostile. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ static void test_csv__quotes_labels_and_reads_back(void **state) {
   faro_report_destroy(report);
 }
 
-/* Regret before the first new estimate: a line for each label that has any, over its sweep points; its markup escaped. */
+/* Regret before the first new estimate: a line for each label that has any, over its sweep points;
+ * its markup escaped. */
 static void test_all__tell_early_regret(void **state) {
   (void)state;
   static const char text[] =
@@ -121,9 +123,9 @@ static void test_all__tell_early_regret(void **state) {
   assert_ok(faro_report_make(&report, e, results, error));
   char *table = faro_report_table(report);
   assert_non_null(strstr(table, "glm-logistic, dimension 2, arms 3, norm 1.5, horizon 50"));
-  assert_non_null(
-      strstr(table, "\n<a>: 25 to 50 % of the regret came before the parameter was first estimated anew\n"));
-  assert_int_equal(count_of(table, "estimated anew"), 1);
+  assert_non_null(strstr(
+      table, "\n<a>: 25 to 50 % of the regret is from initial exploration, before the first re-estimate\n"));
+  assert_int_equal(count_of(table, "first re-estimate"), 1);
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "<p>&lt;a&gt;: 25 to 50 % of the regret"));
   char *csv = faro_report_summary_csv(report);
@@ -141,7 +143,8 @@ static void test_all__tell_early_regret(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* The level is the claim's, with how many rounds of a user it covers; and what was refused is said. */
+/* The level is the claim's, with how many rounds of a user it covers; and what was refused is
+ * said. */
 static void test_all__tell_user_level_and_refusals(void **state) {
   (void)state;
   static const char text[] =
@@ -260,7 +263,8 @@ static void test_figure__can_stand_against_a_swept_key(void **state) {
   faro_report_destroy(report);
 }
 
-/* A run over four horizons whose means are then replaced: by those of `mean`, for both labels and dimensions. */
+/* A run over four horizons whose means are then replaced: by those of `mean`, for both labels and
+ * dimensions. */
 static faro_report *report_with_means(const double mean[static 4]) {
   static const char text[] = "environment: {name: linear-fixed, arms: 3}\ninstances: 2\n"
                              "sweep: {dimension: [2, 3], horizon: [10, 100, 20, 2000]}\n"
@@ -386,7 +390,8 @@ static void test_figure__power_laws_stand_on_logarithmic_axes(void **state) {
   faro_report_destroy(report);
 }
 
-/* The error of sums takes the place of the regret everywhere; a run of before there was a choice is still read. */
+/* The error of sums takes the place of the regret everywhere; a run of before there was a choice is
+ * still read. */
 static void test_measure__has_its_name_everywhere(void **state) {
   (void)state;
   static const char text[] = "environment: {name: bits-random}\nhorizon: 100\ninstances: 2\n"
@@ -520,7 +525,8 @@ static void test_parse__believes_nothing(void **state) {
   faro_report_destroy(report);
 }
 
-/* A stored run may hold anything: settings are escaped like labels, and control characters refused. */
+/* A stored run may hold anything: settings are escaped like labels, and control characters
+ * refused. */
 static void test_parse__hostile_settings_stay_text(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, "epsilon", "1");
