@@ -258,7 +258,7 @@ interrupt() {
   journal_only "$T/a"
   cp "$T/a/instances.journal" "$T/copy"
   faro 3 run 000-fig1 "${tiny[@]}" --set horizon=301 --out "$T/a"
-  has "$stderr" "faro: $T/a/instances.journal: holds the unfinished run of another experiment"
+  has "$stderr" "faro: $T/a/instances.journal: this is the unfinished run of another experiment"
   [ -z "$output" ]
   cmp "$T/a/instances.journal" "$T/copy"
   faro 3 run 000-fig2 "${tiny[@]}" --out "$T/a"

@@ -458,7 +458,7 @@ static void test_design__refuses_bad_input_and_says_which_arm(void **state) {
   assert_refused(designer, &arms, active, 0, 2, "active arms must be 1 .. 20 (got 0)");
   assert_refused(designer, &arms, active, 21, 2, "(got 21)");
   assert_refused(designer, &arms, active, 2, 2, "active arm must be below 20");
-  assert_refused(designer, &zero, NULL, 0, 2, "must not be zero");
+  assert_refused(designer, &zero, NULL, 0, 2, "must not all be zero");
   assert_refused(designer, &other, NULL, 0, 2, "dimension 3 (got 4)");
   *feature(&arms, 7, 2) = (double)INFINITY;
   assert_refused(designer, &arms, NULL, 0, 2, "arm 7 must be finite (its feature 2 is inf)");

@@ -21,7 +21,7 @@ static void test_gate__says_why_it_refuses(void **state) {
   (void)state;
   faro_gate *gate = make(2, 2);
   assert_ok(faro_gate_admit(gate, 0, 0, error));
-  refused(gate, 0, 0, "user 0 is in batch 0 already");
+  refused(gate, 0, 0, "user 0 is already in batch 0");
   assert_ok(faro_gate_admit(gate, 1, 0, error)); /* somebody else */
   assert_ok(faro_gate_admit(gate, 0, 7, error)); /* and a refusal does not count */
   refused(gate, 0, 8, "user 0 has contributed 2 times; at most 2 are allowed");
@@ -30,7 +30,7 @@ static void test_gate__says_why_it_refuses(void **state) {
   gate = make(1, 10);
   assert_ok(faro_gate_admit(gate, 0, 4, error));
   refused(gate, 0, 3,
-          "user 0 is in batch 4 already"); /* batches never go back: 3 may have had the user, too */
+          "user 0 is already in batch 4"); /* batches never go back: 3 may have had the user, too */
   faro_gate_destroy(gate);
 }
 

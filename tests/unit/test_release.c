@@ -484,7 +484,7 @@ static void test_source__deployment_takes_exact_noise_only(void **state) {
       const faro_status status = faro_release_create(&r, kind, &c, &p, deployed[i], &refusal);
       assert_int_equal(faro_release_kind_exact(kind), exact);
       assert_int_equal(status, exact ? FARO_OK : FARO_INVALID);
-      if (!exact) assert_non_null(strstr(refusal.message, "adds floating-point noise or none"));
+      if (!exact) assert_non_null(strstr(refusal.message, "adds floating-point noise or no noise"));
       const double x[D] = {0};
       uint64_t message[LENGTH * 8];
       if (exact) assert_ok(faro_release_randomize(r, x, 0, message, error));

@@ -397,7 +397,7 @@ static void test_rehearse__refuses_what_any_term_would(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 101);
   set_probe(0, 0, 1);
-  assert_refused(e, "none", "horizon must be longer for learner probe (got 101): it could ask nobody");
+  assert_refused(e, "none", "horizon must be longer for learner probe, which could ask nobody (got 101)");
   set_probe(100, 0, 1);
   assert_refused(e, "shuffle-bits", "people must be 2");
   assert_int_equal(probe.terms, 2);

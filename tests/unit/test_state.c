@@ -229,7 +229,7 @@ static void test_state__of_another_release_is_refused(void **state) {
   const size_t size = faro_release_state_size(r);
   faro_release *other = make("shuffle-amplified");
   assert_int_equal(faro_release_state_size(other), size);
-  refused(other, own, size, "another release than shuffle-amplified");
+  refused(other, own, size, "another release, not of shuffle-amplified");
   faro_release_destroy(other);
   for (int what = 0; what < 5; what++) {
     faro_release_params p = params("local");
@@ -260,7 +260,7 @@ static void test_state__is_for_batch_borders_and_fresh_releases(void **state) {
   assert_int_equal(faro_release_save(r, bytes, &error), FARO_INVALID);
   assert_non_null(strstr(error.message, "a batch is open"));
   while (faro_release_statistics(r).releases == 0) (void)faro_release_absorb(r, x, 1);
-  refused(r, bytes, size, "released nothing yet");
+  refused(r, bytes, size, "published nothing");
   free(bytes);
   faro_release_destroy(r);
 }
