@@ -119,7 +119,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
       epsilon, delta, FARO_TRUST_SHUFFLE, true, "%s%s",
       shuffled.mu > plain
           ? "exact Gaussian mechanism, amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)"
-          : "exact Gaussian mechanism (Balle & Wang 2018); no amplification for this batch",
+          : "exact Gaussian mechanism (Balle & Wang 2018); this batch amplifies nothing",
       r->repeats == 1       ? ""
       : shuffled.mu > plain ? "; the batches of a user composed by privacy-loss distributions"
                             : "; mu^2 adds over the batches of a user");

@@ -41,7 +41,7 @@ static void set(faro_release *r, double epsilon0, double plain, const char *by) 
   faro_set_laplace(r, r->contribution.absolute / epsilon0);
   r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
                              "Laplace mechanism with epsilon0 %.4g at each user, %s", epsilon0,
-                             epsilon0 > plain ? by : "no amplification for this batch");
+                             epsilon0 > plain ? by : "this batch amplifies nothing");
 }
 
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
