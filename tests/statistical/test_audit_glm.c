@@ -214,7 +214,7 @@ static double epsilon_of(double share) {
   return faro_gaussian_epsilon(faro_gaussian_mu(EPSILON, DELTA) * sqrt(share), DELTA);
 }
 
-static void test_sums__keep_to_their_third(void **state) {
+static void test_sums__stay_within_their_third(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "central-factored"};
   for (int k = 0; k < 2; k++)
@@ -226,7 +226,7 @@ static void test_sums__keep_to_their_third(void **state) {
     }
 }
 
-static void test_bug__a_tree_for_a_sensitivity_of_one(void **state) {
+static void test_bug__a_tree_for_a_sensitivity_of_one_is_caught(void **state) {
   (void)state;
   planted.sums = 1 / sqrt(2);
   for (place at = IN_0; at <= MOVES; at++) {
@@ -235,7 +235,7 @@ static void test_bug__a_tree_for_a_sensitivity_of_one(void **state) {
   }
 }
 
-static void test_fits__keep_to_their_share(void **state) {
+static void test_fits__stay_within_their_share(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   for (int k = 0; k < 2; k++) {
@@ -246,7 +246,7 @@ static void test_fits__keep_to_their_share(void **state) {
   }
 }
 
-static void test_studies__keep_to_the_claim(void **state) {
+static void test_studies__stay_within_the_claim(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "central-factored", "shuffle-bits"};
   for (int k = 0; k < 3; k++)
@@ -258,7 +258,7 @@ static void test_studies__keep_to_the_claim(void **state) {
     }
 }
 
-static void test_bug__gradients_for_one_clip(void **state) {
+static void test_bug__gradients_for_one_clip_are_caught(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   planted.gradients = 0.5;
@@ -268,7 +268,7 @@ static void test_bug__gradients_for_one_clip(void **state) {
   }
 }
 
-static void test_bug__a_ledger_that_is_set_back(void **state) {
+static void test_bug__a_ledger_that_is_set_back_is_caught(void **state) {
   (void)state;
   const survey v = {.kind = "central-tree", .victim = IN_0, .fits = 1, .uncapped = 5};
   assert_false(audit_survey("6 fits for 1", v, EPSILON).consistent);
@@ -565,7 +565,7 @@ static faro_audit_result audit_story(story t, uint64_t trials) {
 
 /* Against the claim, and against the trial that cost most (Lemma S1). Victims who come first are in
  * every fit. Later ones come when most fits have been made, and there is little left to find. */
-static void test_joint__keeps_to_the_claim(void **state) {
+static void test_joint__stays_within_the_claim(void **state) {
   (void)state;
   const struct {
     const char *name;
@@ -594,7 +594,7 @@ static void test_joint__keeps_to_the_claim(void **state) {
   }
 }
 
-static void test_bug__gradients_for_one_clip_in_the_whole(void **state) {
+static void test_bug__gradients_for_one_clip_are_caught_in_glm_joint(void **state) {
   (void)state;
   const story t = {.name = "glm-joint, noise for clip",
                    .candidate = {{1, -15, 1}, {1, 105, 1}},
@@ -609,7 +609,7 @@ static void test_bug__gradients_for_one_clip_in_the_whole(void **state) {
  * ledger is kept. The victim explores or does not. The people just before and just after have the
  * same arms, all too short to explore, and the adversary only sees whether they play the same
  * one. */
-static void test_bug__fits_at_the_time_of_exploring(void **state) {
+static void test_bug__fits_at_the_time_of_exploring_are_caught(void **state) {
   (void)state;
   story t = {.name = "glm-joint, two arms seen",
              .victim = 8,
@@ -627,16 +627,16 @@ static void test_bug__fits_at_the_time_of_exploring(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(test_sums__keep_to_their_third, set_up),
-      cmocka_unit_test_setup(test_bug__a_tree_for_a_sensitivity_of_one, set_up),
-      cmocka_unit_test_setup(test_fits__keep_to_their_share, set_up),
-      cmocka_unit_test_setup(test_studies__keep_to_the_claim, set_up),
-      cmocka_unit_test_setup(test_bug__gradients_for_one_clip, set_up),
-      cmocka_unit_test_setup(test_bug__a_ledger_that_is_set_back, set_up),
+      cmocka_unit_test_setup(test_sums__stay_within_their_third, set_up),
+      cmocka_unit_test_setup(test_bug__a_tree_for_a_sensitivity_of_one_is_caught, set_up),
+      cmocka_unit_test_setup(test_fits__stay_within_their_share, set_up),
+      cmocka_unit_test_setup(test_studies__stay_within_the_claim, set_up),
+      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_are_caught, set_up),
+      cmocka_unit_test_setup(test_bug__a_ledger_that_is_set_back_is_caught, set_up),
       cmocka_unit_test_setup(test_figure__shows_who_is_alone_in_a_part, set_up),
-      cmocka_unit_test_setup(test_joint__keeps_to_the_claim, set_up),
-      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_in_the_whole, set_up),
-      cmocka_unit_test_setup(test_bug__fits_at_the_time_of_exploring, set_up),
+      cmocka_unit_test_setup(test_joint__stays_within_the_claim, set_up),
+      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_are_caught_in_glm_joint, set_up),
+      cmocka_unit_test_setup(test_bug__fits_at_the_time_of_exploring_are_caught, set_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

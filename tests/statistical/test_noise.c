@@ -185,7 +185,7 @@ static void test_binomial__fits_the_normal_limit(void **state) {
   assert_ks(standardised, SUMS, normal_cdf);
 }
 
-static void test_binomial__edges(void **state) {
+static void test_binomial__edge_cases_are_exact(void **state) {
   (void)state;
   faro_sim_rng sim = open_stream(37);
   for (uint64_t n = 0; n < 200; n++) {
@@ -251,7 +251,7 @@ int main(void) {
       cmocka_unit_test(test_wide_noise__fits_the_continuous_limit),
       cmocka_unit_test(test_binomial__fits_its_distribution),
       cmocka_unit_test(test_binomial__fits_the_normal_limit),
-      cmocka_unit_test(test_binomial__edges),
+      cmocka_unit_test(test_binomial__edge_cases_are_exact),
       cmocka_unit_test(test_secure_stream__gives_the_same_noise),
       cmocka_unit_test(test_noise__outside_its_range_aborts),
   };

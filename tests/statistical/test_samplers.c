@@ -239,7 +239,7 @@ static void test_fast_binomial__fits_the_normal_limit_for_huge_n(void **state) {
   }
 }
 
-static void test_fast_binomial__edges(void **state) {
+static void test_fast_binomial__edge_cases_are_exact(void **state) {
   (void)state;
   faro_sim_rng sim = open_stream(12);
   faro_binomial plan;
@@ -340,7 +340,7 @@ static void test_binomial_log__sums_to_one_and_matches_products(void **state) {
     }
 }
 
-static void test_shuffle__every_order_is_as_likely(void **state) {
+static void test_shuffle__all_orders_are_equally_likely(void **state) {
   (void)state;
   enum { DRAWS = 240000 };
   faro_sim_rng sim = open_stream(13);
@@ -402,13 +402,13 @@ int main(void) {
       cmocka_unit_test(test_fast_binomial__fits_for_small_n),
       cmocka_unit_test(test_fast_binomial__fits_for_medium_n),
       cmocka_unit_test(test_fast_binomial__fits_the_normal_limit_for_huge_n),
-      cmocka_unit_test(test_fast_binomial__edges),
+      cmocka_unit_test(test_fast_binomial__edge_cases_are_exact),
       cmocka_unit_test(test_gamma__fits_its_distribution),
       cmocka_unit_test(test_gamma__fits_in_the_tails),
       cmocka_unit_test(test_laplace_sum__is_the_sum_of_laplaces),
       cmocka_unit_test(test_laplace_sum__of_very_many_is_normal),
       cmocka_unit_test(test_binomial_log__sums_to_one_and_matches_products),
-      cmocka_unit_test(test_shuffle__every_order_is_as_likely),
+      cmocka_unit_test(test_shuffle__all_orders_are_equally_likely),
       cmocka_unit_test(test_shuffle__keeps_large_items_whole),
       cmocka_unit_test(test_secure__words_are_uniform),
   };

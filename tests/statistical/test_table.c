@@ -59,7 +59,7 @@ static void test_table__holds_for_many_bits(void **state) {
 
 /* Outcomes that a neighbour's shifted table never gives must have almost no mass, however large the
  * shift. */
-static void test_table__shifted_ones_overlap(void **state) {
+static void test_table__shifted_tables_overlap(void **state) {
   (void)state;
   for (uint64_t shift = 1; shift <= 20000; shift *= 3) {
     const uint64_t n = 1000000; /* standard deviation 500 */
@@ -97,7 +97,7 @@ static void test_draw__fits_the_distribution(void **state) {
 }
 
 /* A table and counted bits have the same distribution, at a size that a release uses. */
-static void test_draw__is_as_counting_bits(void **state) {
+static void test_draw__has_the_distribution_of_counted_bits(void **state) {
   (void)state;
   enum { N = 400000, BITS = 5000, CELLS = 41 };
   faro_arena arena = {0};
@@ -135,9 +135,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_table__holds_the_binomial_probabilities),
       cmocka_unit_test(test_table__holds_for_many_bits),
-      cmocka_unit_test(test_table__shifted_ones_overlap),
+      cmocka_unit_test(test_table__shifted_tables_overlap),
       cmocka_unit_test(test_draw__fits_the_distribution),
-      cmocka_unit_test(test_draw__is_as_counting_bits),
+      cmocka_unit_test(test_draw__has_the_distribution_of_counted_bits),
       cmocka_unit_test(test_table__refuses_too_large_ones_and_survives_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
