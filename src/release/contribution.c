@@ -39,8 +39,7 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
   const faro_status status = check_features(dimension, norm, error);
   if (status != FARO_OK) return status;
   if (!(low < high && isfinite(low) && isfinite(high)))
-    return faro_fail(error, FARO_INVALID, "rewards must have an interval with low < high (got [%g, %g])", low,
-                     high);
+    return faro_fail(error, FARO_INVALID, "rewards need an interval low < high (got [%g, %g])", low, high);
   const double reward = fmax(fabs(low), fabs(high));
   *c = (faro_contribution){.form = FARO_FORM_MOMENTS,
                            .dimension = dimension,

@@ -340,7 +340,7 @@ interrupt() {
 @test "--set calibration leaves out the algorithms that do not offer it, and says so everywhere" {
   faro 0 run trust-models --quick --quiet --set calibration=figure --out "$T/a"
   has "$output" "left out, because they do not offer this calibration: trusted server (factored)"
-  has "$(cat "$T/a/report.html")" "the calibration asked for: trusted server (factored)."
+  has "$(cat "$T/a/report.html")" "do not offer this calibration: trusted server (factored)."
   [ "$(jq -r '.left_out, (.results | length)' "$T/a/run.json" | paste -sd' ')" = "trusted server (factored) 5" ]
   faro 0 run trust-models --quick --quiet --out "$T/b"
   [ "$(jq '[has("left_out"), (.results | length)] == [false, 6]' "$T/b/run.json")" = true ]

@@ -171,7 +171,7 @@ static void test_all__report_user_level_and_refusals(void **state) {
   assert_true(refused > 0.7 && refused == report->row[1].refused);
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "proven, user level (4 rounds)</td>"));
-  assert_non_null(strstr(html, "At user level all rounds of one user are replaced"));
+  assert_non_null(strstr(html, "At user level it covers all rounds of one user"));
   assert_non_null(strstr(html, "% of rounds were not counted"));
   json_decref(document);
   free(table);

@@ -59,8 +59,8 @@ static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree
   const double d = by_theorem(r) ? theorem_degree(r) : tight_degree(r, low);
   if (low * pow(d, (double)k - 1) > count_of(r))
     return faro_fail(error, FARO_INVALID,
-                     "too many shufflers to fill up within the horizon of %.0f: with lowest nodes "
-                     "of %.0f users and %.0f nodes in a parent, at most %.0f (got %zu)",
+                     "shufflers must be few enough to fill up within the horizon of %.0f: with lowest nodes "
+                     "of %.0f users and %.0f nodes per parent, at most %.0f (got %zu)",
                      count_of(r), low, d, fmax(1, 1 + floor(log(count_of(r) / low) / log(d) + 1e-9)), k);
   *levels = k;
   *degree = (uint64_t)d;
