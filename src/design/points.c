@@ -59,8 +59,8 @@ faro_status faro_points_axes(faro_points **points, size_t d, faro_error *error) 
   return FARO_OK;
 }
 
-/* d columns of Sylvester's Hadamard matrix, which are orthogonal: V = scale^2 I, and every corner of the box
- * has ||x||^2_{V^-1} = d. */
+/* d columns of Sylvester's Hadamard matrix, which are orthogonal: V = scale^2 I, and every corner
+ * of the box has ||x||^2_{V^-1} = d. */
 faro_status faro_points_corners(faro_points **points, size_t d, double scale, faro_error *error) {
   const faro_status status = check_dimension(d, error);
   if (status != FARO_OK) return status;

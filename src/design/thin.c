@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer products
- * as rows of A = Q R, the last column of Q is orthogonal to every column of A. */
+/* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer
+ * products as rows of A = Q R, the last column of Q is orthogonal to every column of A. */
 static void find_vanishing(faro_ascent *ascent, size_t rows, double *nu) {
   const faro_arms *z = ascent->z;
   double *a = ascent->outer; /* column major, rows + 1 by rows */

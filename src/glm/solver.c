@@ -1,6 +1,6 @@
 /* solver: minimises quadratics and the loss over an ellipsoid.
  *
- *   A   packed, positive definite: the quadratic        c, V, r   the region: centre, metric, radius
+ *   A   packed, positive definite: the quadratic c, V, r the region: centre, metric, radius
  *   w = u - c, for u of the region                      nu        multiplier of the region
  *
  * min w'A w / 2 - b'w over ||w||_V <= r has the solution (A + nu V) w = b with nu = 0, or nu > 0

@@ -27,8 +27,8 @@ static wide below(faro_rng *rng, wide n) {
 }
 
 /* exp(-p/q) for p <= q (Algorithm 1): K is the first k for which a coin of bias p/(q k) fails, and
- * P(K > k) = (p/q)^k / k!, so P(K odd) = 1 - p/q + (p/q)^2/2! - ... The coin is a coin of 1/k and one of p/q
- * together, which keeps q k from overflowing. */
+ * P(K > k) = (p/q)^k / k!, so P(K odd) = 1 - p/q + (p/q)^2/2! - ... The coin is a coin of 1/k and
+ * one of p/q together, which keeps q k from overflowing. */
 static bool exp_up_to_one(faro_rng *rng, wide p, wide q) {
   for (uint64_t k = 1;; k++) {
     const bool stays = (k == 1 || faro_exact_below(rng, k) == 0) && (p == q || below(rng, q) < p);
