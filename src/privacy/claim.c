@@ -1,4 +1,4 @@
-/* claim: the algebra of claims, and the ledger. See privacy.h. */
+/* claim: the algebra of claims, and the ledger. See privacy.h, and docs/privacy.md, Definitions. */
 #include <faro/privacy.h>
 
 #include <math.h>

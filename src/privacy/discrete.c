@@ -1,4 +1,5 @@
-/* discrete: Laplace, discrete Laplace, discrete Gaussian and randomized response, exactly.
+/* discrete: Laplace (docs/privacy.md, The Laplace mechanism), discrete Laplace, discrete Gaussian
+ * and randomized response, exactly.
  *
  * delta(epsilon) = sum over the outputs k of max(0, P(k) - e^epsilon Q(k)), where Q is P shifted by
  * the sensitivity. For all four, the loss ln P(k)/Q(k) decreases with k, so the sum is over a half

@@ -1,7 +1,7 @@
 /* noise: discrete Laplace and discrete Gaussian noise, and binomials of any rational bias, with
- * exactly the stated probabilities (Canonne, Kamath & Steinke 2020, Algorithms 1 to 3). There is no
- * floating point here, so no rounding that an adversary could read off the low bits (Mironov
- * 2012). */
+ * exactly the stated probabilities (Canonne, Kamath & Steinke 2020, Algorithms 1 to 3;
+ * docs/privacy.md, Exact noise). There is no floating point here, so no rounding that an adversary
+ * could read off the low bits (Mironov 2012). */
 #include "base/abort.h"
 #include "random/noise.h"
 #include "random/samplers.h"

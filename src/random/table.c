@@ -1,6 +1,7 @@
-/* table: Walker's alias method over integers (Vose 1991). Every column holds 2^(128 - columns)
- * units, some for its own outcome and the rest for one other. The first bits of a uniform 128-bit
- * number pick a column, and the other bits pick one of its units. */
+/* table: Walker's alias method over integers (Vose 1991); see table.h, and docs/privacy.md, Exact
+ * noise. Every column holds 2^(128 - columns) units, some for its own outcome and the rest for one
+ * other. The first bits of a uniform 128-bit number pick a column, and the other bits pick one of
+ * its units. */
 #include "random/table.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* gate: decides who may still contribute. See the header. */
+/* gate: decides who may still contribute. See gate.h, and docs/privacy.md, Returning users. */
 #include <faro/gate.h>
 
 #include "base/arena.h"

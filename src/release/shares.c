@@ -48,7 +48,8 @@ faro_budget faro_composed_share(const faro_release *r) {
                        .delta = own_delta(r)};
 }
 
-/* A user who is protected follows the protocol, so there is at least one honest user. */
+/* A protected user follows the protocol, so there is at least one honest user (docs/privacy.md,
+ * Honest users). */
 double faro_honest(const faro_release *r, uint64_t batches, double users) {
   return fmax(1, (double)batches * floor(r->params.honest * users));
 }
@@ -57,9 +58,10 @@ double faro_classical_sigma(const faro_release *r, faro_budget each) {
   return r->contribution.sensitivity * sqrt(2 * log(1.25 / each.delta)) / each.epsilon;
 }
 
-/* Scale L1 / epsilon. A user's M0 messages, or batches, compose as a plain sum. Under `paper` this
- * is the noise of Hanna et al. 2022. DEVIATION: Hanna et al. take a sensitivity of 1 for rewards in
- * [-1, 1], but two rewards can differ by the width of the interval. */
+/* Scale L1 / epsilon (docs/privacy.md, The Laplace mechanism). A user's M0 messages, or batches,
+ * compose as a plain sum. Under `paper` this is the noise of Hanna et al. 2022. DEVIATION: Hanna et
+ * al. take a sensitivity of 1 for rewards in [-1, 1], but two rewards can differ by the width of
+ * the interval. */
 faro_status faro_laplace_calibrate(faro_release *r, faro_error *error) {
   (void)error;
   const double shift = (double)r->repeats * r->contribution.absolute;

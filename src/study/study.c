@@ -1,4 +1,5 @@
-/* study: people and their sums. See study.h, and state.h for the other files.
+/* study: people and their sums. See study.h, state.h for the other files, and docs/privacy.md,
+ * Studies.
  *
  * A person's data passes through releases only: through both sums when the person comes, and
  * through one release per fit. What is stored here is what a trusted server stores, or what all

@@ -1,5 +1,6 @@
 /* central-bits: a trusted server adds integer noise at the nodes of a binary tree over the
- * releases: central-tree with binomial noise. See bits.c. */
+ * releases: central-tree with binomial noise. See bits.c, and docs/privacy.md, Trees of bit sums
+ * (Lemma 5). */
 #include "release/bits.h"
 
 /* Nodes of 1, 2, 4, ... batches, while one fits. */
