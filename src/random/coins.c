@@ -1,5 +1,4 @@
-/* coins: Bin(2m, 1/2) by rejection, after Bringmann, Kuhn, Panagiotou, Peter and Thomas 2014
- * ("Internal DLA").
+/* coins: Bin(2m, 1/2) by rejection, after Bringmann et al. 2014; docs/privacy.md, Exact noise.
  *
  *   q_k = P(m + k) / P(m) = prod_{i <= k} (m - i + 1) / (m + i)        the same for m - k
  *
