@@ -1,7 +1,7 @@
-# Everything a person types. CMake does the work under it (CMakePresets.json).
+# The commands of this project. CMake does the work (CMakePresets.json).
 #
-#   make          the command and libraries    make bench      nanoseconds a round, beside a textbook version
-#   make run      a first experiment           make lint       layers, formatting, clang-tidy
+#   make          the command and libraries    make bench      nanoseconds per round, with a textbook version
+#   make run      a first experiment           make lint       layers, columns, formatting, clang-tidy
 #   make test     all tests                    make format     formats the code
 #   make asan     tests under address and undefined-behaviour sanitizers
 #   make tsan     tests under the thread sanitizer         make memcheck   tests under valgrind
@@ -36,7 +36,7 @@ asan: bootstrap-test
 	cmake --build build/$@ -j $(JOBS)
 	$(CTEST) --test-dir build/$@
 
-# Statistical tests and audits have one thread and take long: the thread sanitizer has nothing to find there.
+# Without statistical tests and audits: they are slow and have one thread, so there is nothing to find.
 tsan: bootstrap-test
 	@cmake --preset $@ --log-level=WARNING >/dev/null
 	cmake --build build/$@ -j $(JOBS)
@@ -68,6 +68,7 @@ fuzz: bootstrap-fuzz
 
 lint: bootstrap-lint
 	scripts/check-layers
+	scripts/check-columns
 	git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
 	@cmake --preset release --log-level=WARNING >/dev/null
 	git ls-files 'src/*.c' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --warnings-as-errors='*'

@@ -1,5 +1,6 @@
-/* bench_client: microseconds that taking part costs a device: choosing among arms, making a report, reading documents.
- * And what a shuffler and the analyzer pay for a report: reading it, opening its box. */
+/* bench_client: microseconds that taking part costs a device: choosing among arms, making a report,
+ * reading documents. And the cost of a report for a shuffler and the analyzer: reading it, opening
+ * its sealed box. */
 #include <faro/client.h>
 #include <faro/faro.h>
 

@@ -1,4 +1,5 @@
-/* bench_glm: nanoseconds a row of the passes over data, and of one point brought into a region. */
+/* bench_glm: nanoseconds per row of the passes over data, and of projecting one point on a
+ * region. */
 #include <faro/glm.h>
 
 #include <math.h>
@@ -18,14 +19,15 @@ typedef struct bench {
   double sink;
 } bench;
 
-/* Numbers in [-1, 1) that no compiler foresees. */
+/* Numbers in [-1, 1) that the compiler cannot predict. */
 static double draw(void) {
   static uint64_t state = 1;
   state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   return (double)(int64_t)state * 0x1p-63;
 }
 
-/* Rows in the unit ball with rewards 0 and 1; a norm and a metric as after a few hundred rounds; y outside. */
+/* Rows in the unit ball with rewards 0 and 1; a norm and a metric as after a few hundred rounds; y
+ * outside. */
 static void open_bench(bench *b, size_t d) {
   double *x = bench_alloc(ROWS * d, sizeof *x);
   double *y = bench_alloc(ROWS, sizeof *y);

@@ -1,5 +1,6 @@
-/* bench_linalg: our small kernels beside OpenBLAS and LAPACKE, over the dimension. The thresholds in
- * src/linalg/kernels.h should lie where the second begins to win. Dimensions may be given as arguments. */
+/* bench_linalg: our small kernels against OpenBLAS and LAPACKE, over the dimension. The thresholds
+ * in src/linalg/kernels.h should be where the latter become faster. Dimensions may be given as
+ * arguments. */
 #include <faro/linalg.h>
 
 #include <cblas.h>
@@ -13,7 +14,7 @@ enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions, MANY = 1000, FEW = 1
 
 typedef struct bench {
   size_t d;
-  double *a, *l, *w;   /* packed: a matrix like a learner's, its factor, the inverse of that */
+  double *a, *l, *w;   /* packed: a matrix like a learner's, its factor, the factor's inverse */
   double *full, *work; /* scratch */
   double *x, *theta;   /* a direction, a parameter */
   double *score, *scratch;
@@ -22,7 +23,7 @@ typedef struct bench {
   size_t sink;
 } bench;
 
-/* Numbers in [-1, 1) that no compiler foresees. */
+/* Numbers in [-1, 1) that the compiler cannot predict. */
 static double draw(void) {
   static uint64_t state = 1;
   state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -75,7 +76,8 @@ static void set_arms(bench *b, size_t count) {
     for (size_t a = 0; a < b->arms.stride; a++) b->arms.x[i * b->arms.stride + a] = a < count ? draw() : 0;
 }
 
-/* Each piece of work: the same call again and again, on data that stay in the cache as a learner's do. */
+/* Each operation: the same call again and again, on data that stay in the cache, as a learner's
+ * do. */
 #define WORK(name, call)                                                                                     \
   static void name(void *context, size_t times) {                                                            \
     bench *b = context;                                                                                      \
@@ -93,10 +95,10 @@ WORK(update, faro_spd_update(b->spd, b->x))
 WORK(refactor, b->sink += faro_spd_factor(b->spd, b->a))
 WORK(whiten, b->sink += faro_spd_whiten(b->spd, b->a, b->w))
 
-/* Where ours stop winning: factor, whiten, and scores of few and of many arms. */
+/* Where ours are no longer faster: factor, whiten, and scores of few and of many arms. */
 enum { FACTOR, WHITEN, SCORE_FEW, SCORE_MANY, CONTESTS };
 typedef struct frontier {
-  size_t last[CONTESTS]; /* the greatest dimension up to which ours won every time */
+  size_t last[CONTESTS]; /* the greatest dimension up to which ours were always faster */
   bool lost[CONTESTS];
 } frontier;
 
@@ -143,7 +145,7 @@ static void compare_all(const size_t *d, size_t count) {
          f.last[SCORE_MANY], MANY, FARO_SMALL_SCORE);
 }
 
-/* How wide vectors and the search for the best arm enter into scoring. */
+/* How the vector width and the search for the best arm affect scoring. */
 static void compare_scoring(size_t d, size_t count) {
   bench b;
   double best[3];
@@ -156,7 +158,7 @@ static void compare_scoring(size_t d, size_t count) {
   close_bench(&b);
 }
 
-/* A policy after every user: keep the factor by rank-one updates, or factor anew. */
+/* A policy after every user: update the factor by rank one, or factor again. */
 static void compare_update(size_t d) {
   bench b;
   double best[3];

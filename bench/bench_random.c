@@ -1,5 +1,5 @@
-/* bench_random: what a draw costs, from a word of each family to a shuffle. The draws bound what noise
- * may cost: a private round needs one for each entry of a contribution, or of a batch. */
+/* bench_random: the cost of a draw, from a word of each family to a shuffle. This bounds the cost
+ * of noise: a private round needs one draw per entry of a contribution, or of a batch. */
 #include <faro/random.h>
 
 #include "random/samplers.h"
@@ -10,13 +10,13 @@ enum { SHUFFLED = 1000, LONG = 1000 };
 typedef struct bench {
   faro_sim_rng sim;
   faro_secure_rng *secure;
-  faro_rng *face; /* of the secure stream */
+  faro_rng *face; /* faro_rng of the secure stream */
   faro_binomial few, some, many;
   uint64_t item[SHUFFLED];
-  double sink; /* draws must go somewhere, or none would be made */
+  double sink; /* where draws go, so that the compiler keeps them */
 } bench;
 
-/* Sums are kept in a register: one in memory would make each draw wait for the one before. */
+/* Sums are kept in a register: a sum in memory would make each draw wait for the one before. */
 #define DRAW(name, type, draw)                                                                               \
   static void name(void *context, size_t times) {                                                            \
     bench *b = context;                                                                                      \
@@ -50,7 +50,7 @@ static void shuffle_secure(void *context, size_t times) {
 static const struct line {
   const char *name;
   void (*work)(void *, size_t);
-  double pieces; /* that one call makes */
+  double pieces; /* made by one call */
 } lines[] = {
     {"word, Philox (simulation)", sim_word, 1},
     {"word, ChaCha20 (secure)", secure_word, 1},

@@ -1,6 +1,7 @@
-/* bench_rounds: what a simulated round costs, faro beside the textbook, for every release; and
- * where faro's time goes. Both play the same instances, so their regrets must agree up to luck.
- * Then the learners of generalised linear rewards, for which there is no textbook. */
+/* bench_rounds: the cost of a simulated round in faro and in the textbook version, for every
+ * release, and where faro's time goes. Both play the same instances, so their regrets must agree up
+ * to chance. Then the learners of generalised linear rewards, for which there is no textbook
+ * version. */
 #include <faro/faro.h>
 
 #include <cblas.h>
@@ -15,7 +16,7 @@ enum { SEED = 1, TURNS = 3, INSTANCES_MAX = 64, STAGES = 4, STAGE_INSTANCES = 10
 static const double EPSILON = 1;
 static const double DELTA = 0.1;
 
-/* How large, and how long: the textbook needs milliseconds a round at the larger size. */
+/* Sizes and lengths: the textbook version needs milliseconds per round at the larger size. */
 typedef struct size {
   size_t dimension, arms;
   uint64_t horizon;
@@ -92,7 +93,7 @@ static void clear_table(table *t) {
   free(t->x);
 }
 
-/* The loop of sim/updater.c, without an agent around it. */
+/* The loop of sim/updater.c, without an agent. */
 static double play(table *t, uint64_t rounds) {
   double regret = 0;
   for (uint64_t round = 0; round < rounds; round++) {
@@ -107,7 +108,7 @@ static double play(table *t, uint64_t rounds) {
   return regret;
 }
 
-/* The textbook on the instance that faro's table holds: the same arms and parameter. */
+/* The textbook version on the instance in faro's table: the same arms and parameter. */
 static textbook *set_textbook(const table *t, const size *s, const rival *r, uint64_t instance,
                               double *arms) {
   const faro_arms *columns = faro_env_arms(t->env);
@@ -126,7 +127,7 @@ static textbook *set_textbook(const table *t, const size *s, const rival *r, uin
 }
 
 typedef struct duel { /* faro first, the textbook second */
-  double ns[2];       /* a round */
+  double ns[2];       /* per round */
   double regret[2][INSTANCES_MAX];
 } duel;
 
@@ -147,8 +148,8 @@ static void play_both(duel *f, const size *s, const rival *r, uint64_t instance,
   clear_table(&t);
 }
 
-/* Instances differ in what they cost (noise may make V indefinite, or not), so the best is taken
- * over turns on one instance, and the mean over instances. */
+/* Instances differ in cost (noise may or may not make V indefinite), so the best time is taken over
+ * turns on one instance, and the mean over instances. */
 static void fight(duel *f, const size *s, const rival *r, double *arms) {
   for (uint64_t instance = 0; instance < s->instances; instance++) {
     double took[2] = {INFINITY, INFINITY};
@@ -157,7 +158,8 @@ static void fight(duel *f, const size *s, const rival *r, double *arms) {
   }
 }
 
-/* Mean regrets, and the standard error of their difference: instances are shared, so it is paired. */
+/* Mean regrets, and the standard error of their difference, which is paired because instances are
+ * shared. */
 static void print_duel(const duel *f, const size *s, const rival *r) {
   const double n = (double)s->instances;
   double mean[2] = {0, 0};
@@ -189,7 +191,7 @@ static void compare(const size *s) {
   free(arms);
 }
 
-/* What reading the clock adds to each stage. */
+/* The time that reading the clock adds to each stage. */
 static double stamp_cost(void) {
   double least = INFINITY;
   for (int turn = 0; turn < 20; turn++) {
@@ -200,7 +202,7 @@ static double stamp_cost(void) {
   return least;
 }
 
-/* The loop again, with a look at the clock after every stage; spent[i] collects stage i. */
+/* The same loop, reading the clock after every stage; spent[i] collects stage i. */
 static void play_stages(table *t, uint64_t rounds, double spent[STAGES]) {
   double time = stamp_ns();
   for (uint64_t round = 0; round < rounds; round++) {
@@ -221,7 +223,8 @@ static void play_stages(table *t, uint64_t rounds, double spent[STAGES]) {
   }
 }
 
-/* One instance from its start, stamped and plain; the least of each goes to best[] and *whole. */
+/* One instance from its start, with and without the clock; the least times go to best[] and
+ * *whole. */
 static void time_stages(const size *s, const rival *r, uint64_t instance, double best[STAGES],
                         double *whole) {
   double spent[STAGES] = {0};

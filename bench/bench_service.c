@@ -1,9 +1,11 @@
-/* How many reports a second one durable shuffler takes, on a real disk: a real process, a stand-in analyzer and a crowd of
- * clients in this one, all on the same machine. Reports are of d = 5, shuffle-bits, encoded before.
+/* bench_service: how many reports per second one durable shuffler takes, on a real disk: a real
+ * process, and a stand-in analyzer and a crowd of clients in this process, all on the same machine.
+ * Reports are for d = 5, shuffle-bits, encoded in advance.
  *
- *   bench_service [SECONDS] [posts of 100 frames: batched | posts of one: single | both]
+ *     bench_service [SECONDS] [batched | single | both]
  *
- * FARO_BENCH_FOLDER: where the state lies (/var/tmp). */
+ * batched: posts of 100 frames; single: posts of one. FARO_BENCH_FOLDER: folder for the state
+ * (/var/tmp). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,8 +26,8 @@ enum { B = 10000, CLIENTS = 50000, LATENCIES = 1 << 20, MAX_FRAMES = 100, MAX_CO
 
 typedef struct wire {
   int socket;
-  double began;  /* the post under way */
-  double resume; /* not before, after a 503 */
+  double began;  /* start of the current post */
+  double resume; /* earliest time of the next post, after a 503 */
   char answer[4096];
   size_t got;
 } wire;
@@ -33,7 +35,7 @@ typedef struct wire {
 typedef struct load {
   stage *stage;
   size_t frames, connections;
-  unsigned char *ready; /* all clients' reports */
+  unsigned char *ready; /* reports of all clients */
   size_t cursor;
   uint64_t accepted, refused, busy, posts;
   uint64_t *sequence;
@@ -58,7 +60,8 @@ static int connect_to(uint16_t port) {
   return to;
 }
 
-/* The next clients' reports, under the policy of the batch that is open, as far as it is known here. */
+/* The reports of the next clients, under the policy of the open batch, as far as it is known
+ * here. */
 static void send_post(load *l, wire *w) {
   const size_t frame = l->stage->frame;
   const uint64_t version = l->accepted / B + 1;
@@ -79,7 +82,7 @@ static void send_post(load *l, wire *w) {
   if (send(w->socket, l->post, length, MSG_NOSIGNAL) != (ssize_t)length) fail("send");
 }
 
-/* Whether the answer is whole; counts it. */
+/* Whether the answer is complete; counts it. */
 static bool take(load *l, wire *w) {
   const ssize_t got = recv(w->socket, w->answer + w->got, sizeof w->answer - 1 - w->got, 0);
   if (got <= 0) fail("recv");

@@ -14,15 +14,15 @@
 struct textbook {
   textbook_params params;
   const double *arms, *truth; /* K x d, and the parameter */
-  double *mean, best;         /* of each arm; the greatest */
+  double *mean, best;         /* per arm; the greatest mean */
   double *sum, *open;         /* published statistics, and those of the open batch */
   double *noise, *node;       /* scratch; noise of the tree's node at each level */
   double *V, *inverse, *work, *theta;
   double sigma, gamma, lambda, lambda_min, lambda_max, beta;
   double g;      /* bits: grid steps in [0, L] */
-  uint64_t bits; /* bits: noise bits of a user and entry */
+  uint64_t bits; /* bits: noise bits per user and entry */
   uint64_t waiting, releases;
-  uint64_t state; /* of the generator */
+  uint64_t state; /* state of the generator */
   double spare;   /* second normal of a pair */
   bool has_spare;
 };
@@ -50,7 +50,7 @@ static double normal(textbook *t) {
   return radius * cos(angle);
 }
 
-/* The published figures' noise; see faro's releases. Gamma bounds the noise of the matrix. */
+/* The noise of the published figures; see faro's releases. Gamma bounds the noise of the matrix. */
 static void calibrate(textbook *t) {
   const textbook_params *p = &t->params;
   const double d = (double)p->dimension;
@@ -76,8 +76,8 @@ static void calibrate(textbook *t) {
   t->lambda_max = t->gamma > 0 ? t->gamma : 1;
 }
 
-/* Inverts V by Gauss-Jordan elimination. A symmetric matrix is positive definite when, and only
- * when, all pivots are positive: false when one is not. */
+/* Inverts V by Gauss-Jordan elimination. A symmetric matrix is positive definite if and only if all
+ * pivots are positive: false if one is not. */
 static bool invert(textbook *t) {
   const size_t d = t->params.dimension;
   double *a = t->work;
@@ -146,8 +146,7 @@ static double least_eigenvalue(textbook *t) {
   return least;
 }
 
-/* Chowdhury & Zhou 2022, Alg. 1 l. 16-18, and faro's answer to a V that noise made indefinite:
- * shift it. */
+/* Chowdhury & Zhou 2022, Alg. 1 l. 16-18; like faro, it shifts a V that noise made indefinite. */
 static void learn(textbook *t) {
   const size_t d = t->params.dimension;
   const double T = (double)t->params.horizon;
@@ -201,7 +200,7 @@ static void draw_gaussian(textbook *t, double *noise) {
 }
 
 /* Chowdhury & Zhou 2022, Alg. 5: an entry in [-1, 1] as a number of ones among noise bits; Alg. 7
- * takes off what the noise adds on average, and the shift. */
+ * subtracts the mean of the noise, and the shift. */
 static double through_bits(textbook *t, double z) {
   const double steps = (z + 1) * t->g;
   uint64_t ones = (uint64_t)steps;
@@ -210,7 +209,7 @@ static double through_bits(textbook *t, double z) {
   return ((double)ones - 0.25 * (double)t->bits) / t->g - 1;
 }
 
-/* One user's message arrives in the open batch. */
+/* Adds one user's message to the open batch. */
 static void absorb(textbook *t, const double *x, double y) {
   const size_t d = t->params.dimension;
   if (t->params.release == TEXTBOOK_BITS) {
@@ -232,8 +231,8 @@ static void absorb(textbook *t, const double *x, double y) {
   for (size_t i = 0; i < d * d + d; i++) t->open[i] += t->noise[i];
 }
 
-/* The prefix up to release r is made of the nodes at the ones of r: a fresh one at the lowest,
- * those that are complete above it. */
+/* The prefix up to release r consists of the nodes at the ones of r: a new node at the lowest one,
+ * and complete nodes above it. */
 static void publish_tree(textbook *t) {
   const size_t length = t->params.dimension * t->params.dimension + t->params.dimension;
   const uint64_t r = t->releases + 1;

@@ -1,5 +1,6 @@
-/* textbook: private LinUCB as one would write it straight from the algorithms, without any of faro's
- * tricks. The yardstick of bench_rounds: same algorithm, same flags, same distribution of regret. */
+/* textbook: private LinUCB written directly from the algorithms, without any of faro's
+ * optimisations. bench_rounds compares faro with it: same algorithm, same flags, same distribution
+ * of regret. */
 #ifndef FARO_BENCH_TEXTBOOK_H
 #define FARO_BENCH_TEXTBOOK_H
 
@@ -23,10 +24,10 @@ typedef struct textbook_params {
 
 typedef struct textbook textbook;
 
-/* arms: one row an arm, of norm at most 1. theta: the true parameter. Both stay the caller's. */
+/* arms: one row per arm, of norm at most 1. theta: the true parameter. The caller owns both. */
 textbook *textbook_create(const textbook_params *params, const double *arms, const double *theta);
 void textbook_destroy(textbook *t);
-/* Plays that many rounds; returns their regret. */
+/* Plays this many rounds and returns their regret. */
 double textbook_play(textbook *t, uint64_t rounds);
 
 #endif

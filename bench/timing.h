@@ -1,7 +1,7 @@
 /* timing: clocks and the best-of-several rule that all benchmarks share.
  *
- * Other programs can only make a piece of work slower, so the least time of several repetitions is the
- * best estimate of what it costs; rivals take turns, so that a slow spell hits both. */
+ * Other programs can only make an operation slower, so the least time of several repetitions is the
+ * best estimate of its cost. Rivals take turns, so that a slow period affects both. */
 #ifndef FARO_BENCH_TIMING_H
 #define FARO_BENCH_TIMING_H
 
@@ -20,10 +20,11 @@ static inline double clock_ns(clockid_t id) {
 
 /* Wall time: cheap enough to be read within a round. */
 static inline double stamp_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
-/* Time on the processor: leaves out spells in which another program ran, but costs a system call. */
+/* Processor time: excludes periods in which another program ran, but costs a system call. */
 static inline double cpu_ns(void) { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-/* Does something `times` times; the loop is inside, so that calling it costs nothing that counts. */
+/* Does something `times` times; the loop is inside, so that the call itself costs nothing
+ * measurable. */
 typedef struct bench_rival {
   void (*work)(void *context, size_t times);
   void *context;
@@ -42,8 +43,8 @@ static inline size_t bench_times(const bench_rival *rival) {
   return times;
 }
 
-/* Nanoseconds that one piece of work takes each rival: the best of up to 15 turns, fewer when a turn
- * is so long that noise hardly matters. */
+/* Nanoseconds per operation for each rival: the best of up to 15 turns, fewer if a turn is so long
+ * that noise hardly matters. */
 static inline void bench_race(size_t count, const bench_rival *rival, double *best) {
   size_t times[BENCH_RIVALS_MAX];
   double spent = 0;
@@ -59,7 +60,7 @@ static inline void bench_race(size_t count, const bench_rival *rival, double *be
     }
 }
 
-/* Zeroed memory on a cache line, or the end: a benchmark without memory has nothing to say. */
+/* Zeroed memory on a cache line. Ends the program if there is none. */
 static inline void *bench_alloc(size_t count, size_t size) {
   const size_t bytes = (count * size + 127) / 64 * 64;
   unsigned char *memory = aligned_alloc(64, bytes);

@@ -1,7 +1,8 @@
 /* agent: a learner behind a private release, stepped from outside.
  *
- * An agent chooses arms for people, learns from their rewards through a release, and can state at any
- * time what it guarantees. The simulator, the service and the language bindings all use this header.
+ * An agent chooses arms for people, learns from their rewards through a release, and can state at
+ * any time what it guarantees. The simulator, the service and the language bindings all use this
+ * header.
  *
  *     faro_agent *agent;
  *     faro_agent_params params = {.learner = "linucb", .release = "shuffle-bits", .dimension = 5,
@@ -13,8 +14,8 @@
  *     }
  *     faro_agent_destroy(agent);
  *
- * Use one agent in one thread. Memory is allocated by create, and where the horizon is unknown when an
- * epoch ends. */
+ * Use an agent in one thread at a time. Create allocates memory; if the horizon is unknown, so does
+ * the end of an epoch. */
 #ifndef FARO_AGENT_H
 #define FARO_AGENT_H
 
@@ -28,49 +29,52 @@ extern "C" {
 
 typedef struct faro_agent faro_agent;
 
-/* What is 0 or NULL has the default that its comment states. */
+/* Members that are 0 or NULL have the default in their comment. */
 typedef struct faro_agent_params {
   const char *learner; /* an updater, as listed by `faro list learners` */
   const char *release;
   size_t dimension;
-  size_t arms;           /* arms in a choice for which scoring is fast; more are allowed. 0: 256 */
+  size_t arms;           /* arms per choice for which scoring is fast; more are allowed. 0: 256 */
   uint64_t horizon;      /* number of people; 0: unknown */
   double epsilon, delta; /* the guarantee to reach */
-  uint64_t batch;        /* people between two releases; 0: the release chooses */
+  uint64_t batch;        /* people per batch; 0: the release chooses */
   uint64_t shufflers;    /* concurrent-bits only: their number; 0: log2(horizon) - 1 */
   faro_level level;
-  uint64_t contributions;  /* level user only: the most rounds of one person, one in each batch; 0: 1 */
-  double honest;           /* share of a batch whose noise is counted on; 0: 1 */
-  bool anytime;            /* the horizon is not known to the algorithm, which starts small and doubles */
+  uint64_t contributions;  /* level user only: the most rounds of one person, at most one per batch; 0: 1 */
+  double honest;           /* share of a batch whose noise the claim counts on; 0: 1 */
+  bool anytime;            /* the algorithm does not know the horizon: it starts small and doubles */
   const char *calibration; /* NULL: tight */
-  double norm;             /* features are clipped to it; 0: 1 */
+  double norm;             /* features are scaled back to this norm; 0: 1 */
   double centre;           /* subtracted from rewards first; for features that contain a constant */
-  double low, high;        /* what is left is clipped to them; both 0: to -centre and 1 - centre */
+  double low, high;        /* the result is clipped to them; both 0: to -centre and 1 - centre */
   double failure;          /* probability with which confidence regions may fail; 0: 0.1 */
   const void *settings;    /* the learner's own; NULL: their defaults */
-  /* Simulated (the default), or deployed: as a server that gets messages, or as all parties in one
-   * process. Deployed noise is exact and from the operating system's generator. */
+  /* Simulated (the default) or deployed: as a server that gets messages, or as all parties in one
+   * process. Deployed noise is exact and comes from the operating system's generator. */
   faro_use use;
   uint64_t seed, instance; /* simulation only: they name all random streams */
 } faro_agent_params;
 
-/* Fails with FARO_INVALID and a message if the learner cannot use this release, if no noise reaches the guarantee, or
- * if the release cannot be deployed. */
+/* Fails with FARO_INVALID and a message if the learner cannot use this release, if no noise reaches
+ * the guarantee, or if the release cannot be deployed. */
 FARO_API faro_status faro_agent_create(faro_agent **agent, const faro_agent_params *params,
                                        faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_agent_destroy(faro_agent *agent); /* NULL is allowed */
 
-/* Returns the arm to play. `features` holds `arms` rows of `dimension` numbers; no alignment is required. */
+/* Returns the arm to play. `features` holds `arms` rows of `dimension` numbers; no alignment is
+ * required. */
 FARO_API size_t faro_agent_choose(faro_agent *agent, const double *features, size_t arms);
-/* The same for arms as columns, which is faster where they stay. */
+/* The same for arms as columns, which is faster if the arms stay the same. */
 FARO_API size_t faro_agent_choose_from(faro_agent *agent, const faro_arms *arms);
 
-/* Records one person's reward for the features of the arm played. Both are clipped. The person who completes a batch
- * makes the release publish and the policy change (its version grows). Fails only where an epoch ends, and then the
- * agent goes on as it is. Once the horizon is over, nothing more is learnt. */
+/* Records one person's reward for the features of the arm played. Both are clipped. When a person
+ * completes a batch, the release publishes and the policy changes (its version grows). Fails only
+ * at the end of an epoch, and then the agent continues unchanged. Once the horizon is over, nothing
+ * more is learned. */
 FARO_API faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward,
                                       faro_error *error) FARO_WARN_UNUSED;
-/* The same for a whole batch of messages (message.h), as an analyzer gets them. On failure nothing has changed. */
+/* The same for a whole batch of messages (message.h), as an analyzer gets them. On failure nothing
+ * is changed. */
 FARO_API faro_status faro_agent_analyze(faro_agent *agent, const void *messages, size_t count,
                                         faro_error *error) FARO_WARN_UNUSED;
 
@@ -80,13 +84,14 @@ FARO_API const faro_claim *faro_agent_claim(const faro_agent *agent);
 FARO_API faro_cost faro_agent_cost(const faro_agent *agent);
 FARO_API faro_statistics faro_agent_statistics(const faro_agent *agent);
 FARO_API const faro_release *faro_agent_release(const faro_agent *agent);
-FARO_API uint64_t faro_agent_batch(const faro_agent *agent);   /* people between two releases, now */
+FARO_API uint64_t faro_agent_batch(const faro_agent *agent);   /* people per batch, now */
 FARO_API uint64_t faro_agent_batches(const faro_agent *agent); /* published so far, over all epochs */
 FARO_API bool faro_agent_done(const faro_agent *agent);        /* nothing more will be published */
 FARO_API faro_diagnostics faro_agent_diagnose(const faro_agent *agent);
 
-/* All that the next batch needs of the past, between two batches (see faro_release_save). An agent that was just
- * created from the same parameters goes on from it. The size is 0 where saving is not offered. */
+/* Everything that the next batch needs from the past, between two batches (see faro_release_save).
+ * An agent just created from the same parameters continues from it. The size is 0 if saving is not
+ * possible. */
 FARO_API size_t faro_agent_state_size(const faro_agent *agent);
 FARO_API faro_status faro_agent_save(const faro_agent *agent, void *state,
                                      faro_error *error) FARO_WARN_UNUSED;

@@ -1,9 +1,11 @@
-/* asker: learners of generalised linear rewards that never see a row of data. They work in terms, each
- * a study of other people (study.h): the study publishes the sums W_p = sum w x x' of its two parts and
- * answers a bounded number of questions, "the minimiser of the loss over this region".
+/* asker: learners of generalised linear rewards that never see a row of data. They work in terms.
+ * Each term is a study of different people (study.h): the study publishes the sums W_p = sum w x x'
+ * of its two parts and answers a bounded number of questions, "the minimiser of the loss over this
+ * region".
  *
- *     for each term:   term -> begin;   for each person: pick;
- *                      when sums are out, and at the end of the term: see, then ask and answer while it asks */
+ *     for each term:  term -> begin;  for each person: pick;
+ *                     when sums are published, and at the end of the term: see,
+ *                     then ask and answer while it asks */
 #ifndef FARO_ASKER_H
 #define FARO_ASKER_H
 
@@ -14,11 +16,11 @@
 extern "C" {
 #endif
 
-/* Which studies a learner can work through, apart from those without privacy. */
+/* The studies that a learner can use, besides those without privacy. */
 typedef enum faro_studies {
   FARO_STUDIES_NONE,      /* no others */
-  FARO_STUDIES_CONTINUAL, /* sums that are published all the time */
-  FARO_STUDIES_BATCHES    /* sums once, at the end of the term */
+  FARO_STUDIES_CONTINUAL, /* sums published after every batch */
+  FARO_STUDIES_BATCHES    /* sums published once, at the end of the term */
 } faro_studies;
 
 typedef struct faro_asker_params {
@@ -26,28 +28,30 @@ typedef struct faro_asker_params {
   uint64_t horizon;
   double failure;
   faro_link link;
-  double bound;  /* S: on the parameter's norm; features have norm at most 1, rewards lie in [0, 1] */
+  double bound;  /* S: bound on the parameter's norm; features have norm at most 1, rewards are in [0, 1] */
   double kappa;  /* bound on 1 / slope over all arms and parameters */
-  size_t offers; /* arms in a round, at most */
+  size_t offers; /* the most arms in a round */
   faro_calibration calibration;
   const void *settings; /* the kind's own; NULL: their defaults */
 } faro_asker_params;
 
 typedef struct faro_asker faro_asker;
 
-/* FARO_INVALID if the kind is no asker, or a parameter is out of range. */
+/* FARO_INVALID if the kind is not an asker, or a parameter is out of range. */
 FARO_API faro_status faro_asker_create(faro_asker **asker, const faro_learner_kind *kind,
                                        const faro_asker_params *params, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_asker_destroy(faro_asker *asker); /* NULL is allowed */
 FARO_API faro_studies faro_asker_kind_studies(const faro_learner_kind *kind);
 
-/* Number of people in the next term; 0: the rest of the horizon is played as things are, and nobody is asked. */
+/* Number of people in the next term; 0: the rest of the horizon is played with the last estimates,
+ * and nobody is asked. */
 FARO_API uint64_t faro_asker_term(faro_asker *asker);
-/* The term starts with this noise in each part's sums; says how many fits of each part the learner may ask for. */
+/* Starts the term, with this noise in each part's sums. Writes how many fits of each part the
+ * learner may ask for. */
 FARO_API void faro_asker_begin(faro_asker *asker, const faro_noise noise[FARO_PARTS],
                                uint64_t fits[FARO_PARTS]);
 
-/* What a person does, and where the person's data counts. */
+/* What a person plays, and the part in which the person's data counts. */
 typedef struct faro_pick {
   size_t arm;
   unsigned part;
@@ -57,7 +61,7 @@ typedef struct faro_pick {
 /* `luck` is uniform in [0, 1), for learners whose people draw their arm. */
 FARO_API faro_pick faro_asker_pick(faro_asker *asker, const faro_arms *arms, double luck);
 FARO_API void faro_asker_see(faro_asker *asker, const faro_statistics sum[FARO_PARTS]);
-/* The learner's next question, if it has one now; its pointers hold until the answer. */
+/* The learner's next question, if it has one now. Its pointers are valid until the answer. */
 FARO_API bool faro_asker_ask(faro_asker *asker, faro_question *question);
 FARO_API void faro_asker_answer(faro_asker *asker, const faro_answer *answer);
 FARO_API faro_diagnostics faro_asker_diagnose(const faro_asker *asker);

@@ -1,14 +1,16 @@
-/* audit: attacks a mechanism and says how much privacy it certainly does not give.
+/* audit: attacks a mechanism and reports how much privacy it certainly does not give.
  *
- * The mechanism is run many times on two neighbouring inputs that differ in one user, the victim. From what an
- * adversary sees, a test tries to tell the two apart. An (epsilon, delta)-private mechanism allows
+ * The mechanism is run many times on two neighbouring inputs that differ in one user, the victim.
+ * From what an adversary sees, a test tries to distinguish the two. An (epsilon, delta)-private
+ * mechanism allows
  *
  *     P(test says "first" | first) <= e^epsilon P(test says "first" | second) + delta,
  *
- * so a lower confidence bound on the left and an upper one on the right give a lower bound on epsilon. Half of the runs
- * choose the pair of inputs and the test; the other half, independent of them, gives the bounds (Clopper and Pearson).
- * With probability `confidence` at least, the bound is below the true epsilon, whatever the mechanism does: a bound
- * above the claim is a violation. A bound below it is no proof. */
+ * so a lower confidence bound on the left and an upper one on the right give a lower bound on
+ * epsilon. Half of the runs choose the pair of inputs and the test. The other half, independent of
+ * them, gives the bounds (Clopper & Pearson 1934). With probability at least `confidence`, the
+ * bound is below the true epsilon, whatever the mechanism does. A bound above the claim is a
+ * violation. A bound below it is not a proof. */
 #ifndef FARO_AUDIT_H
 #define FARO_AUDIT_H
 
@@ -18,10 +20,11 @@
 extern "C" {
 #endif
 
-/* A mechanism under attack. One run makes it afresh, gives it the victim's (x, y), and writes all that the adversary
- * sees: `messages` vectors of `width` finite numbers, one after another. More than one message means that they were
- * shuffled, and that the victim's went in at place 0. A victim who comes several times is in so many `batches` of such
- * messages, one after another, whose noise is independent. The others' data is fixed: the same in every run. */
+/* A mechanism under attack. Each run creates it, gives it the victim's (x, y), and writes
+ * everything that the adversary sees: `messages` vectors of `width` finite numbers, one after
+ * another. More than one message means that they were shuffled, and that the victim's message went
+ * in at place 0. A victim who comes several times is in `batches` batches of such messages, one
+ * after another, with independent noise. The others' data is fixed: the same in every run. */
 typedef struct faro_audit_mechanism {
   size_t messages, width;
   size_t batches; /* 0: 1 */
@@ -31,46 +34,47 @@ typedef struct faro_audit_mechanism {
 } faro_audit_mechanism;
 
 typedef struct faro_audit_plan {
-  double epsilon, delta; /* the claim; NaN where nothing is claimed */
-  uint64_t trials;       /* runs in all, 1000 .. 10^9 */
+  double epsilon, delta; /* the claim; NaN if nothing is claimed */
+  uint64_t trials;       /* number of runs, 1000 .. 10^9 */
   double confidence;     /* 0.5 .. 1 - 10^-9 */
   uint64_t seed;
-  /* faro_audit_release only */
+  /* For faro_audit_release only. */
   uint64_t visits; /* how often the victim comes; 0: as often as the claim allows */
-  uint64_t
-      place; /* joint, concurrent: how many users come before the victim's first visit, the next ones are a batch
-                      later each */
+  /* joint and concurrent only: how many users come before the victim's first visit; each further
+   * visit is a batch later */
+  uint64_t place;
 } faro_audit_plan;
 
 typedef struct faro_audit_result {
-  double epsilon_lower;  /* the bound, 0 or more; holds at `delta`, or at 0 where nothing is claimed */
+  double epsilon_lower;  /* the bound, at least 0; holds at `delta`, or at 0 if nothing is claimed */
   double epsilon, delta; /* the claim that was attacked */
-  bool proven;           /* as the claim says; faro_audit_release alone sets it */
+  bool proven;           /* as in the claim; set by faro_audit_release only */
   uint64_t trials;       /* runs made */
   double confidence;
-  const char *pair, *statistic; /* what the runs that choose found best */
+  const char *pair, *statistic; /* the best ones found by the runs that choose */
   double hits, false_hits;      /* rates of the test that gave the bound */
-  bool consistent;              /* not epsilon_lower > epsilon */
+  bool consistent;              /* epsilon_lower does not exceed epsilon */
 } faro_audit_result;
 
 FARO_API faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
                                 const faro_audit_plan *plan, faro_audit_result *result,
                                 faro_error *error) FARO_WARN_UNUSED;
 
-/* Audits a release against its own claim; the plan's epsilon and delta are not read. The victim brings the same data on
- * each visit, to the first batches in turn, and at most once to each. What is seen follows from the trust model:
+/* Audits a release against its own claim; the plan's epsilon and delta are not read. The victim
+ * brings the same data on each visit, to the first batches in turn, and at most once to each. The
+ * view depends on the trust model:
  *   local, none  the victim's messages;
- *   shuffle      the shuffled batches that the victim is in (the others are of other users);
- *   concurrent   of every shuffler the reports with the victim in them, and one on either side;
- *   joint        the published sums, after every release up to the 16th, then after powers of two and the last. Every
- *                release covers the first batch. */
+ *   shuffle      the shuffled batches that the victim is in (the others have other users);
+ *   concurrent   for every shuffler, the reports with the victim in them, and one on either side;
+ *   joint        the published sums, after every release up to the 16th, then after powers of two
+ *                and the last. Every release covers the first batch. */
 FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
                                         const faro_release_params *params, const faro_audit_plan *plan,
                                         faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;
 
-/* The same from one single run, in which each of `dimension` (30 .. 1000) users is a canary whose sign the adversary
- * guesses (Steinke, Nasr, Jagielski 2023). Batch and horizon of `params` and trials of `plan` are not read; hits is the
- * share of right guesses. */
+/* The same from a single run, in which each of `dimension` (30 .. 1000) users is a canary whose
+ * sign the adversary guesses (Steinke, Nasr & Jagielski 2023). Batch and horizon of `params` and
+ * trials of `plan` are not read; hits is the share of right guesses. */
 FARO_API faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contribution *contribution,
                                         const faro_release_params *params, const faro_audit_plan *plan,
                                         faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;

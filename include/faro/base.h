@@ -1,6 +1,6 @@
-/* base: status codes, the error a caller owns, and the version.
+/* base: status codes, errors owned by the caller, and the version.
  *
- * A function that can fail returns a faro_status and fills the caller's faro_error; its outputs are
+ * A function that can fail returns a faro_status and fills the caller's faro_error. Its outputs are
  * untouched on failure. The library never prints and never exits. */
 #ifndef FARO_BASE_H
 #define FARO_BASE_H
@@ -25,15 +25,15 @@ typedef enum faro_status {
   FARO_INTERRUPTED
 } faro_status;
 
-/* Why a call failed. Owned by the caller, who sets it to {0} before each call: a message that is there already
- * stays, because the innermost one tells most. */
+/* Why a call failed. Owned by the caller, who sets it to {0} before each call. A message that is
+ * already there stays, because the innermost one says most. */
 typedef struct faro_error {
   faro_status status;
   char message[512];
 } faro_error;
 
-/* Records why and returns `status`, so that `return faro_fail(...)` reads well. A failure that is
- * recorded already stays: the place nearest to the fault knows most. */
+/* Records the failure and returns `status`, so that `return faro_fail(...)` reads well. A failure
+ * that is already recorded stays: the place nearest to the fault knows most. */
 FARO_API faro_status faro_fail(faro_error *error, faro_status status, const char *format, ...)
     FARO_PRINTF(3, 4);
 

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What z is made of. Only moments use y. */
+/* The parts of z. Only moments use y. */
 typedef enum faro_form {
   FARO_FORM_MOMENTS, /* ( vech(x x'), x y ) */
   FARO_FORM_GRAM,    /* vech(x x') */
@@ -33,9 +33,9 @@ typedef struct faro_contribution {
   size_t gram;      /* d (d+1) / 2, the entries of vech(x x'); 0 where z is x itself */
   size_t length;    /* of z */
   double norm, low, high;
-  double entry;       /* no entry of z exceeds this in magnitude */
-  double sensitivity; /* L2: replacing one user moves z by at most this */
-  double absolute;    /* L1: the same; exact for plain vectors, else by Cauchy and Schwarz */
+  double entry;       /* greatest magnitude of an entry of z */
+  double sensitivity; /* L2: the most that replacing one user moves z */
+  double absolute;    /* L1: the same; exact for plain vectors, else by the Cauchy-Schwarz inequality */
 } faro_contribution;
 
 /* Moments, for ||x|| <= norm and y in [low, high]. */
@@ -44,9 +44,9 @@ FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimensi
 /* vech(x x') only, for ||x|| <= norm. */
 FARO_API faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, double norm,
                                             faro_error *error) FARO_WARN_UNUSED;
-/* A plain vector of `count` numbers in [-1/2, 1/2], for sums that are wanted for their own sake.
- * Callers shift and scale other intervals. `binary`: every number is -1/2 or 1/2, and others are
- * rounded to the nearer one. */
+/* A plain vector of `count` numbers in [-1/2, 1/2], for sums that are the goal themselves. Callers
+ * shift and scale other intervals. `binary`: every number is -1/2 or 1/2, and others are rounded to
+ * the nearer one. */
 FARO_API faro_status faro_contribution_values(faro_contribution *c, size_t count, bool binary,
                                               faro_error *error) FARO_WARN_UNUSED;
 /* A plain vector of `count` numbers with ||x|| <= radius. */

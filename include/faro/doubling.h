@@ -1,8 +1,8 @@
 /* doubling: releases for a number of users that is not known in advance.
  *
- * Noise is made for a horizon. Where the number of users is not known, a release for a first
- * horizon is followed by one for twice as many users when it is spent, and so on. Their sums go on
- * from each other:
+ * Noise is made for a horizon. If the number of users is not known, a release for a first horizon
+ * is followed by one for twice as many users when it is spent, and so on. Each continues from the
+ * sums of the one before:
  *
  *     params.anytime = true;
  *     faro_doubling_create(&doubling, kind, &contribution, &params, source, &error)
@@ -13,11 +13,11 @@
  *     }
  *
  * Each round is in one release, so the claim of any of them is the claim of all. At user level M0
- * bounds a user's rounds in all of them together (docs/privacy.md). Without `anytime` it is one
- * release, and only _next refuses.
+ * bounds a user's rounds in all of them together (docs/privacy.md, Doubling). Without `anytime` it
+ * is one release, and only _next refuses.
  *
- * The caller owns the doubling and the stream of its source. Use it in one thread at a time. Memory
- * is allocated by create and next only. */
+ * The caller owns the doubling and the stream of its source. Use it in one thread at a time. Only
+ * create and next allocate memory. */
 #ifndef FARO_DOUBLING_H
 #define FARO_DOUBLING_H
 
@@ -29,8 +29,8 @@ extern "C" {
 
 typedef struct faro_doubling faro_doubling;
 
-/* A first horizon for `params.anytime`: it holds a few batches, and the largest node of every
- * shuffler; at most params.horizon, where that is known. */
+/* A first horizon for `params.anytime`: it holds a few batches and the largest node of every
+ * shuffler. At most params.horizon, if that is known. */
 FARO_API uint64_t faro_doubling_first(const faro_release_params *params);
 
 /* As faro_release_create. */
@@ -40,7 +40,7 @@ FARO_API faro_status faro_doubling_create(faro_doubling **doubling, const faro_r
                                           faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_doubling_destroy(faro_doubling *doubling); /* NULL is allowed */
 
-/* The current release, for questions: claim, cost, batch. It belongs to the doubling and lives
+/* The current release, for questions: claim, cost, batch. It belongs to the doubling and is valid
  * until the next one. */
 FARO_API const faro_release *faro_doubling_release(const faro_doubling *doubling);
 FARO_API uint64_t faro_doubling_horizon(const faro_doubling *doubling); /* of the current release */
@@ -49,11 +49,11 @@ FARO_API uint64_t faro_doubling_horizon(const faro_doubling *doubling); /* of th
 FARO_API bool faro_doubling_absorb(faro_doubling *doubling, const double *x, double y);
 FARO_API faro_status faro_doubling_analyze(faro_doubling *doubling, const void *batch, size_t count,
                                            faro_error *error) FARO_WARN_UNUSED;
-/* The current release has published all its batches. */
+/* True if the current release has published all its batches. */
 FARO_API bool faro_doubling_spent(const faro_doubling *doubling);
 /* Replaces a spent release by one with twice its horizon. On failure the old one stays.
- * FARO_INVALID where the current one is not spent, where params.anytime was not set, and where a
- * proven claim would no longer be proven. */
+ * FARO_INVALID if the current one is not spent, if params.anytime was not set, or if a proven claim
+ * would no longer be proven. */
 FARO_API faro_status faro_doubling_next(faro_doubling *doubling, faro_error *error) FARO_WARN_UNUSED;
 
 /* Over all releases so far. `releases` of the statistics counts those of the current one. */
@@ -61,7 +61,7 @@ FARO_API faro_statistics faro_doubling_statistics(const faro_doubling *doubling)
 FARO_API faro_noise faro_doubling_noise(const faro_doubling *doubling);
 FARO_API double faro_doubling_scale(const faro_doubling *doubling, size_t entry);
 
-/* As faro_release_state_size, _save and _load. Save refuses where the horizon was doubled. */
+/* As faro_release_state_size, _save and _load. Save refuses if the horizon was doubled. */
 FARO_API size_t faro_doubling_state_size(const faro_doubling *doubling);
 FARO_API faro_status faro_doubling_save(const faro_doubling *doubling, void *state,
                                         faro_error *error) FARO_WARN_UNUSED;

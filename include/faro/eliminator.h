@@ -1,7 +1,8 @@
 /* eliminator: learners that work in phases. They say which arms to play and how often, hear private
  * sums of the rewards, and drop the arms that are certainly not the best.
  *
- *     create -> plan -> [users play, a release sums their rewards] -> hear -> plan -> ... until plan says `last` */
+ *     create -> plan -> [users play, a release sums their rewards] -> hear -> plan -> ...
+ *     until a plan is `last` */
 #ifndef FARO_ELIMINATOR_H
 #define FARO_ELIMINATOR_H
 
@@ -17,17 +18,17 @@ typedef struct faro_plan {
   size_t support; /* arms to play */
   const size_t *arm;
   const uint64_t *pulls; /* how often each */
-  uint64_t clients;      /* clients that report averages over all of it; 0: every pull is a user of its own */
+  uint64_t clients;      /* clients that report averages over all pulls; 0: every pull is a user of its own */
   bool last;             /* nothing more is asked: arm[0] is played for the rest of the horizon */
 } faro_plan;
 
-/* What comes back for one arm of a plan. */
+/* What the learner hears for one arm of a plan. */
 typedef struct faro_heard {
-  double sum;      /* released: of the rewards, or of the clients' averages */
+  double sum;      /* released sum of the rewards, or of the clients' averages */
   double count;    /* number of summands */
   double scale;    /* sub-Gaussian scale of the noise in the sum */
-  double laplace;  /* scale of the Laplace variables that the noise consists of; 0: it is not Laplace */
-  double summands; /* their number */
+  double laplace;  /* scale of the Laplace variables in the noise; 0: not Laplace */
+  double summands; /* number of these variables */
 } faro_heard;
 
 /* How many clients are asked in each phase (dpe). */
@@ -43,9 +44,9 @@ typedef enum faro_clients {
 
 /* Settings of eliminators; pe and hanna read `core` only. */
 typedef struct faro_eliminator_settings {
-  bool core;            /* play a small core set; false: every active arm alike */
+  bool core;            /* play a small core set; false: all active arms equally */
   double alpha;         /* clients grow as 2^(alpha l) */
-  faro_clients clients; /* for the simulator, which chooses the number where it is fixed */
+  faro_clients clients; /* read by the simulator, which chooses the number if it is fixed */
 } faro_eliminator_settings;
 
 typedef struct faro_eliminator_params {
@@ -54,15 +55,15 @@ typedef struct faro_eliminator_params {
   double failure;   /* probability with which the best arm may be dropped */
   double reward;    /* half the width of the rewards' interval */
   double spread;    /* sub-Gaussian scale of clients' parameters about the common one */
-  uint64_t clients; /* clients in every phase; 0: they grow */
+  uint64_t clients; /* clients in every phase; 0: a growing number */
   faro_calibration calibration;
   const faro_eliminator_settings *settings; /* NULL: the defaults */
 } faro_eliminator_params;
 
 typedef struct faro_eliminator faro_eliminator;
 
-/* FARO_INVALID if the kind is no eliminator, if there is no published rule under calibration figure, and for
- * arms that are equal, all zero, or outside the unit ball. */
+/* FARO_INVALID if the kind is not an eliminator, if calibration figure has no published rule for
+ * it, and for arms that are equal, all zero, or outside the unit ball. */
 FARO_API faro_status faro_eliminator_create(faro_eliminator **eliminator, const faro_learner_kind *kind,
                                             const faro_eliminator_params *params,
                                             faro_error *error) FARO_WARN_UNUSED;
@@ -71,11 +72,12 @@ FARO_API void faro_eliminator_destroy(faro_eliminator *eliminator); /* NULL is a
 /* Whether plans of this kind ask clients for averages. */
 FARO_API bool faro_eliminator_kind_asks_clients(const faro_learner_kind *kind);
 
-/* The next phase's plan; it belongs to the learner and holds until the next call. Every plan but the last must be
- * heard of before the next is made. */
+/* The plan of the next phase. It belongs to the learner and is valid until the next call. Every
+ * plan except the last must be heard before the next is made. */
 FARO_API faro_status faro_eliminator_plan(faro_eliminator *eliminator, const faro_plan **plan,
                                           faro_error *error) FARO_WARN_UNUSED;
-/* What came of the plan, one entry for each of its arms, in their order. FARO_INVALID if no plan is open. */
+/* The sums of the plan, one entry for each of its arms, in their order. FARO_INVALID if no plan is
+ * open. */
 FARO_API faro_status faro_eliminator_hear(faro_eliminator *eliminator, const faro_heard *heard,
                                           faro_error *error) FARO_WARN_UNUSED;
 

@@ -1,11 +1,11 @@
-/* env: simulated worlds. An environment makes arms, rewards and the regret; or it is a stream of numbers,
- * one for each user, whose running sum is wanted.
+/* env: simulated worlds. An environment makes arms, rewards and the regret; or it is a stream of
+ * numbers, one per user, whose running sum is to be estimated.
  *
  *     faro_env_create -> faro_env_begin(seed, instance);   for each round: arms, gap, play
  *
- * Everything random comes from streams named by (seed, instance), so rivals that face the same
- * instance meet the same parameter, the same arms and the same luck: a reward in round t is decided
- * by the same uniform number whatever is played. */
+ * Everything random comes from streams named by (seed, instance). So algorithms on the same
+ * instance get the same parameter, the same arms and the same luck: the reward in round t is
+ * decided by the same uniform number whatever is played. */
 #ifndef FARO_ENV_H
 #define FARO_ENV_H
 
@@ -16,14 +16,10 @@
 extern "C" {
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Rewards lie in [0, 1], or in [-1, 1] where they are linear and the draw is `sphere` or `ball`. */
+/* Rewards are in [0, 1], or in [-1, 1] if they are linear and the draw is `sphere` or `ball`. */
 #define FARO_REWARD_LIST(X)                                                                                  \
   X(BERNOULLI, "bernoulli") /* one of the two ends */                                                        \
-  X(UNIFORM, "uniform")     /* uniform on the widest interval within them around the mean */
+  X(UNIFORM, "uniform")     /* uniform on the widest interval around the mean that fits */
 
 typedef enum faro_reward {
 #define X(name, text) FARO_REWARD_##name,
@@ -32,13 +28,14 @@ typedef enum faro_reward {
 } faro_reward;
 
 /* How features and the parameter are drawn. The first two have means (1 + <u, v>) / 2 in [0, 1].
- *   sphere-appended   x = (u, 1)/sqrt(2), theta = (v, 1)/sqrt(2), u and v uniform on the unit sphere of
- *                     dimension d - 1; so ||x|| = ||theta|| = 1
+ *   sphere-appended   x = (u, 1)/sqrt(2), theta = (v, 1)/sqrt(2), u and v uniform on the unit
+ *                     sphere of dimension d - 1; so ||x|| = ||theta|| = 1
  *   sphere-published  x = (u, 1), theta = (v, 1)/2, and the first d arms on the axes: the unscaled
  *                     features behind Figure 1 of Chowdhury & Zhou 2022; ||x|| = sqrt(2)
  *   sphere            x and theta uniform on the unit sphere; means <x, theta> in [-1, 1]
  *   ball              x uniform in the unit ball, theta on the sphere
- * Generalised linear rewards have means mu(<x, theta>) with a theta of their own, and take the last two. */
+ * Generalised linear rewards have means mu(<x, theta>) with a theta of their own, and allow only
+ * the last two. */
 #define FARO_DRAW_LIST(X)                                                                                    \
   X(APPENDED, "sphere-appended")                                                                             \
   X(PUBLISHED, "sphere-published")                                                                           \
@@ -51,9 +48,9 @@ typedef enum faro_draw {
 #undef X
 } faro_draw;
 
-/* What is special about a kind of environment; 0: fresh arms for every user, linear rewards. */
+/* Traits of a kind of environment; 0: fresh arms for every user, linear rewards. */
 enum {
-  FARO_ENV_STAYS = 1,      /* one set of arms for an instance */
+  FARO_ENV_STAYS = 1,      /* one set of arms per instance */
   FARO_ENV_POPULATION = 2, /* clients with parameters of their own report averages, see faro_env_client */
   FARO_ENV_STREAM = 4      /* a stream of numbers: there are no arms, see faro_env_value */
 };
@@ -63,18 +60,18 @@ typedef struct faro_env_kind {
   const char *summary; /* one line for `faro list` */
   unsigned traits;
   faro_link link;               /* mean reward is link(<x, theta>) */
-  const faro_setting *settings; /* the environment's own, ended by an empty row; NULL: none */
-  size_t settings_size;         /* of the struct that they are members of */
+  const faro_setting *settings; /* the environment's own, ended by an empty row; may be NULL */
+  size_t settings_size;         /* size of the struct that holds them */
 } faro_env_kind;
 
 FARO_API size_t faro_env_count(void);
 FARO_API const faro_env_kind *faro_env_at(size_t index);       /* in the order of envs.def */
-FARO_API const faro_env_kind *faro_env_find(const char *name); /* NULL: there is none */
+FARO_API const faro_env_kind *faro_env_find(const char *name); /* NULL if there is no such environment */
 
-/* The own settings of the environments here; each has a table with some of them. */
+/* The environments' own settings; each environment has a table with some of them. */
 typedef struct faro_env_settings {
-  double zeta;      /* above 0: the arms are a net of this radius of the unit sphere or ball */
-  uint64_t actions; /* linear-known only: actions offered in a context */
+  double zeta;      /* above 0: the arms are a net, of this radius, of the unit sphere or ball */
+  uint64_t actions; /* linear-known only: actions per context */
   uint64_t samples; /* linear-known only: contexts drawn to find the mean features of each arm */
   double spread;    /* linear-population only: standard deviation of clients' parameters */
   double norm;      /* generalised linear rewards only: S, length of the parameter */
@@ -85,24 +82,24 @@ typedef struct faro_env_params {
   uint64_t horizon;
   faro_reward reward;
   faro_draw draw;
-  uint64_t population; /* number of users, each as likely to come; 0: nobody comes twice */
-  /* bits-hard only: what the stream is made hard for. */
+  uint64_t population; /* number of users, each equally likely to come; 0: nobody comes twice */
+  /* For bits-hard only: the stream is hard for this many shufflers and this epsilon. */
   uint64_t shufflers; /* k; 0: log2(T) - 1 */
   double epsilon;
   const void *settings; /* the kind's own; NULL: their defaults */
 } faro_env_params;
 
-/* What a learner may know of a world in advance. */
+/* What a learner may know about a world in advance. */
 typedef struct faro_env_facts {
   double norm;   /* bound on ||x|| */
   double low;    /* the least reward; the greatest is 1 */
-  double bound;  /* on ||theta|| */
+  double bound;  /* bound on ||theta|| */
   double spread; /* sub-Gaussian scale of clients' parameters about the common one */
 } faro_env_facts;
 
 typedef struct faro_env faro_env;
 
-/* What create would refuse, without creating anything. */
+/* Refuses what create would refuse, without creating anything. */
 FARO_API faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *params,
                                     faro_error *error) FARO_WARN_UNUSED;
 FARO_API faro_env_facts faro_env_describe(const faro_env_kind *kind, const faro_env_params *params);
@@ -112,27 +109,25 @@ FARO_API void faro_env_destroy(faro_env *env); /* NULL is allowed */
 
 /* Draws instance `instance` of `seed` and makes its first round ready. */
 FARO_API void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance);
-FARO_API const faro_arms *faro_env_arms(const faro_env *env);  /* of this round */
-FARO_API uint64_t faro_env_user(const faro_env *env);          /* who plays it, below the population */
-FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less this arm's */
+FARO_API const faro_arms *faro_env_arms(const faro_env *env); /* arms of this round */
+FARO_API uint64_t faro_env_user(const faro_env *env);         /* who plays this round, below the population */
+FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less the mean of this arm */
 /* Plays an arm: copies its features to x, returns the reward, and makes the next round ready. */
 FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
-/* The reward of an arm, and nothing else, where arms stay. */
+/* The reward of an arm, without a new round; for arms that stay. */
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
-/* The largest standard error, in any direction, of arms' features that were estimated in advance; 0: they are exact. */
+/* The greatest standard error, in any direction, of arms' features that were estimated in advance;
+ * 0: they are exact. */
 FARO_API double faro_env_error(const faro_env *env);
 
-/* FARO_ENV_POPULATION only: the report of a client that was never asked before: the average reward of each of
- * `support` arms over pulls[i] rounds, whose noise has standard deviation 1 in one round. */
+/* FARO_ENV_POPULATION only: the report of a client that was never asked before. It has the average
+ * reward of each of `support` arms over pulls[i] rounds, with noise of standard deviation 1 per
+ * round. */
 FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uint64_t *pulls,
                               double *average);
 /* FARO_ENV_STREAM only: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
-
-#ifdef __cplusplus
-}
-#endif
 
 #ifdef __cplusplus
 }

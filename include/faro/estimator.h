@@ -1,4 +1,5 @@
-/* estimator: learners that estimate the running sum of a stream of numbers from private sums of them. */
+/* estimator: learners that estimate the running sum of a stream of numbers from private sums of the
+ * numbers. */
 #ifndef FARO_ESTIMATOR_H
 #define FARO_ESTIMATOR_H
 
@@ -10,7 +11,7 @@ extern "C" {
 
 typedef struct faro_estimator faro_estimator;
 
-/* FARO_INVALID if the kind is no estimator. */
+/* FARO_INVALID if the kind is not an estimator. */
 FARO_API faro_status faro_estimator_create(faro_estimator **estimator, const faro_learner_kind *kind,
                                            faro_calibration calibration, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_estimator_destroy(faro_estimator *estimator); /* NULL is allowed */

@@ -1,13 +1,13 @@
 /* learner: the registry of learners, and what all of them have in common.
  *
- * A learner sees what a release published and what may be known of the noise; never a contribution,
- * never the trust model. There are five protocols, each with a header and a handle type of its own, so
- * that a call which does not suit a learner does not compile:
+ * A learner sees what a release published and what may be known about the noise. It never sees a
+ * contribution or the trust model. There are five protocols, each with a header and a handle type
+ * of its own, so that a call which does not suit a learner does not compile:
  *
  *   updater.h     statistics in, policy out                             linucb, lints
  *   estimator.h   statistics in, estimate of a running sum out          sum
  *   eliminator.h  plan out, private sums of rewards in                  pe, dpe, hanna
- *   asker.h       picks arms, sees sums, asks a study for fits          glm-joint, glm-batched, rs-glm
+ *   asker.h       picks arms, sees sums, asks a study for fits glm-joint, glm-batched, rs-glm
  *   watcher.h     picks arms, watches raw rewards: no privacy           glm-ucb, gloc, ecolog
  *
  *     const faro_learner_kind *kind = faro_learner_find("linucb");
@@ -15,7 +15,7 @@
  *     if (faro_updater_create(&learner, kind, &params, &error) != FARO_OK) ...
  *
  * Creating a learner with a kind of another protocol, or with NULL, fails with FARO_INVALID. Use a
- * learner in one thread at a time. Memory is allocated by create only. */
+ * learner in one thread at a time. Only create allocates memory. */
 #ifndef FARO_LEARNER_H
 #define FARO_LEARNER_H
 
@@ -42,22 +42,22 @@ typedef enum faro_protocol {
 typedef struct faro_learner_kind {
   const char *name;    /* as written in experiments */
   const char *summary; /* one line for `faro list` */
-  const char *cite;    /* author and year, see docs/references.md; NULL: nobody else's */
+  const char *cite;    /* author and year, see docs/references.md; NULL: no paper */
   faro_protocol protocol;
-  unsigned refuses;             /* calibrations that the learner has no rule for: bits 1 << calibration */
-  const faro_setting *settings; /* the learner's own, ended by an empty row; NULL: none */
-  size_t settings_size;         /* of the struct that they are members of */
+  unsigned refuses;             /* calibrations without a rule: bits 1 << calibration */
+  const faro_setting *settings; /* the learner's own, ended by an empty row; may be NULL */
+  size_t settings_size;         /* size of the struct that holds them */
 } faro_learner_kind;
 
 FARO_API size_t faro_learner_count(void);
-/* In the order of learners.def. NULL where there is no such learner. */
+/* In the order of learners.def. NULL if there is no such learner. */
 FARO_API const faro_learner_kind *faro_learner_at(size_t index);
 FARO_API const faro_learner_kind *faro_learner_find(const char *name);
 
-/* What happened in a learner so far. */
+/* Counts of what happened in a learner so far. */
 typedef struct faro_diagnostics {
   uint64_t updates;
-  uint64_t shifted; /* updates in which noise had made V indefinite, so that it was shifted */
+  uint64_t shifted; /* updates in which V was shifted because noise had made it indefinite */
 } faro_diagnostics;
 
 #ifdef __cplusplus

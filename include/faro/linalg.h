@@ -1,11 +1,11 @@
 /* linalg: small dense symmetric algebra, d = 1 .. 1000.
  *
- * A symmetric matrix is its lower triangle, packed row by row: A(i,j) with j <= i is
- * a[i (i+1)/2 + j]. The same order holds for vech(x x'), for the factor L (A = L L') and for its
- * inverse W = L^-1, so statistics, factors and policies need no conversion.
+ * A symmetric matrix is its lower triangle, packed row by row: A(i,j) with j <= i is a[i (i+1)/2 +
+ * j]. vech(x x'), the factor L (A = L L') and its inverse W = L^-1 have the same order, so
+ * statistics, factors and policies need no conversion.
  *
- * Small d runs on loops of our own, large d on OpenBLAS and LAPACKE; `make bench` shows where the
- * one overtakes the other. */
+ * Small d runs on our own loops, large d on OpenBLAS and LAPACKE; `make bench` shows where one
+ * overtakes the other. */
 #ifndef FARO_LINALG_H
 #define FARO_LINALG_H
 
@@ -17,34 +17,34 @@ extern "C" {
 
 enum { FARO_DIMENSION_MAX = 1000, FARO_ARM_TILE = 16, FARO_ARM_ALIGNMENT = 64 };
 
-/* Length of a packed triangle, and the place of its i-th diagonal entry. */
+/* Length of a packed triangle, and the index of its i-th diagonal entry. */
 static inline size_t faro_packed(size_t d) { return d * (d + 1) / 2; }
 static inline size_t faro_diagonal(size_t i) { return i * (i + 3) / 2; }
 
-/* A symmetric positive definite matrix by its factor. */
+/* A symmetric positive definite matrix, stored as its factor. */
 typedef struct faro_spd faro_spd;
 
 FARO_API faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_spd_destroy(faro_spd *spd);
-/* From now on of dimension d, at most that of its creation. The factor is lost. */
+/* Changes the dimension to d, at most that of its creation. The factor is lost. */
 FARO_API void faro_spd_resize(faro_spd *spd, size_t d);
 
-/* Factors packed A. False, with the object unusable until the next success, when A is not positive
- * definite (or not finite). */
+/* Factors packed A. False if A is not positive definite (or not finite); the object is then
+ * unusable until the next success. */
 FARO_API bool faro_spd_factor(faro_spd *spd, const double *a);
 /* A += x x', in O(d^2). */
 FARO_API void faro_spd_update(faro_spd *spd, const double *x);
 /* x = A^-1 b; x and b may be the same. */
 FARO_API void faro_spd_solve(const faro_spd *spd, const double *b, double *x);
-/* w = L^-1, packed, straight from packed A: ||w x|| is the norm of x in A^-1. False, with w undefined, when A is
- * not positive definite. The object's factor is lost. */
+/* w = L^-1, packed, directly from packed A: ||w x|| is the norm of x in A^-1. False if A is not
+ * positive definite; w is then undefined. The object's factor is lost. */
 FARO_API bool faro_spd_whiten(faro_spd *spd, const double *a, double *w);
-/* The least and greatest eigenvalue of packed A (any symmetric A; the factor is not touched). */
+/* The least and greatest eigenvalue of packed A (any symmetric A). The factor is not touched. */
 FARO_API void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest);
 
-/* K arms as columns: x[i * stride + a] is feature i of arm a. stride is K rounded up to a multiple of
- * FARO_ARM_TILE; the columns beyond K are zero. x is aligned to FARO_ARM_ALIGNMENT bytes, which faro_score needs.
- * `version` changes whenever x does. */
+/* K arms as columns: x[i * stride + a] is feature i of arm a. stride is K rounded up to a multiple
+ * of FARO_ARM_TILE, and the columns beyond K are zero. x is aligned to FARO_ARM_ALIGNMENT bytes, as
+ * faro_score needs. `version` changes whenever x does. */
 typedef struct faro_arms {
   size_t dimension, count, stride;
   double *x;
@@ -57,13 +57,13 @@ static inline size_t faro_arm_stride(size_t count) {
 /* Doubles that faro_score needs as `scratch`. */
 FARO_API size_t faro_score_scratch(size_t d, size_t stride);
 
-/* score[a] = <theta, x_a> + beta ||w x_a|| for all arms; returns the first arm with the greatest.
- * score has room for `stride` values. */
+/* score[a] = <theta, x_a> + beta ||w x_a|| for all arms. Returns the first arm with the greatest
+ * score. score has room for `stride` values. */
 FARO_API size_t faro_score(const faro_arms *arms, const double *theta, const double *w, double beta,
                            double *score, double *scratch);
-/* mean[a] = <theta, x_a>, likewise. */
+/* mean[a] = <theta, x_a>. Returns the first arm with the greatest mean. */
 FARO_API size_t faro_means(const faro_arms *arms, const double *theta, double *mean);
-/* The place of the first of the greatest of `count` >= 1 values. */
+/* The index of the first greatest value of `count` >= 1 values. */
 FARO_API size_t faro_greatest(const double *value, size_t count);
 
 #ifdef __cplusplus

@@ -24,51 +24,50 @@ extern "C" {
 #endif
 
 FARO_API size_t faro_release_message_size(const faro_release *release);
-/* Any message as doubles, message_size / 8 of them. */
+/* Converts a message to message_size / 8 doubles. */
 FARO_API void faro_release_numbers(const faro_release *release, const void *message, double *numbers);
-/* What an entry of the part for shuffler `level` (0 where there is none) can be in a message that R
- * made. S cuts, or A refuses, what is beyond. */
+/* The range of an entry, in the part for shuffler `level` (0 if there is none), of a message that R
+ * made. S cuts, or A refuses, anything outside. */
 FARO_API void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most);
 /* The most by which one message, whatever a client puts into it, can move an entry of the published
- * sum away from what it would be with a message of zero. INFINITY where messages are not
- * bounded. */
+ * sum away from its value with a message of zero. INFINITY if messages are not bounded. */
 FARO_API double faro_release_influence(const faro_release *release);
 
 /* R. FARO_INVALID for a release without a source. */
 FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y, void *message,
                                             faro_error *error) FARO_WARN_UNUSED;
-/* S: turns the batch of B messages, one after another, into what the analyzer may see, and returns
- * how many messages those are. A message beyond its range is cut to it. Returns 0 and does nothing
- * where there are several shufflers, each of which collects for itself, and for a release without a
- * source. */
+/* S: turns the batch of B messages, stored one after another, into what the analyzer may see.
+ * Returns the number of messages left. A message outside its range is cut to it. Does nothing and
+ * returns 0 if there are several shufflers, each of which collects separately, or if the release
+ * has no source. */
 FARO_API size_t faro_release_mix(const faro_release *release, void *batch);
-/* A: publishes new statistics from a shuffled batch. Refused, with nothing changed: a batch that is
+/* A: publishes new statistics from a shuffled batch. Refuses, with nothing changed, a batch that is
  * not whole, a message out of range, a batch beyond the horizon, and a release whose source is none
  * or a client's. */
 FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
                                           faro_error *error) FARO_WARN_UNUSED;
 
-/* Shufflers. Those of bits count: mixing the bits of one label leaves nothing but how many ones
- * there are, so a shuffler adds up the ones of each entry and speaks once, when as many users have
- * sent as its task says. With k shufflers a message has a part for each, lowest first, zero for
- * those that are not active. The analyzer gets the reports of those that became full with the open
- * batch, lowest first. */
+/* Shufflers. For bits, mixing the bits of one label reveals only their number of ones. So a
+ * shuffler adds up the ones of each entry, and reports once, when as many users have sent as its
+ * task says. With k shufflers a message has a part for each, lowest first, zero for those that are
+ * not active. The analyzer gets the reports of the shufflers that became full with the open batch,
+ * lowest first. */
 typedef struct faro_shuffler_task {
   uint64_t size;       /* users to wait for; at least two, because one alone is not hidden */
-  uint64_t grid, bits; /* the encoder: an entry is up to `grid` ones, and `bits` noise bits */
+  uint64_t grid, bits; /* the encoder: an entry is up to `grid` ones and `bits` noise bits */
 } faro_shuffler_task;
 
-/* Whether its messages are counts, which shufflers add up; others are passed on whole. */
+/* Whether its messages are counts, which shufflers add up. Other messages are passed on whole. */
 FARO_API bool faro_release_kind_counts(const faro_release_kind *kind);
-/* How many there are; 0 where nothing is shuffled. */
+/* The number of shufflers; 0 if nothing is shuffled. */
 FARO_API size_t faro_release_shufflers(const faro_release *release);
-/* Whether shuffler `level` starts anew with the open batch, and with which task. */
+/* Whether shuffler `level` starts a new node with the open batch, and its task. */
 FARO_API bool faro_release_task(const faro_release *release, size_t level, faro_shuffler_task *task);
-/* How many reports, or messages where they are not counted, faro_release_analyze expects for the
- * open batch. */
+/* How many reports (or messages, if they are not counted) faro_release_analyze expects for the open
+ * batch. */
 FARO_API size_t faro_release_expected(const faro_release *release);
-/* What shuffler `level` reported at the end of the last batch: the ones of each entry; NULL:
- * nothing. */
+/* The report of shuffler `level` at the end of the last batch: the ones of each entry; NULL if it
+ * did not report. */
 FARO_API const uint64_t *faro_release_report(const faro_release *release, size_t level);
 
 #ifdef __cplusplus

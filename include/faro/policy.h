@@ -1,8 +1,8 @@
 /* policy: what a user's device needs to choose an action, and nothing else.
  *
- * A policy is small, can be sent over a network, and names a rule that turns features into an index
- * for every arm; the arm with the greatest index is played. With xi a fresh vector of independent
- * standard normal numbers, drawn once for every choice:
+ * A policy is small and can be sent over a network. It names a rule that turns features into an
+ * index for every arm; the arm with the greatest index is played. With xi a new vector of
+ * independent standard normal numbers, drawn once per choice:
  *
  *   WIDTH     <theta, x> + beta ||w x||              optimism; nothing is drawn
  *   SAMPLE    <theta, x> + beta <w' xi, x>           Thompson sampling from N(theta, beta^2 w' w)
@@ -29,7 +29,7 @@ typedef enum faro_rule {
 #undef X
 } faro_rule;
 
-/* Whoever made the policy owns its arrays. */
+/* The creator of the policy owns its arrays. */
 typedef struct faro_policy {
   faro_rule rule;
   size_t dimension;
@@ -40,7 +40,7 @@ typedef struct faro_policy {
   uint64_t version; /* changes with every update */
 } faro_policy;
 
-/* How many numbers w has: d (d + 1) / 2. */
+/* The length of w: d (d + 1) / 2. */
 FARO_API size_t faro_policy_w_length(size_t dimension);
 
 /* The index of one arm under the rule WIDTH. */

@@ -1,12 +1,12 @@
 /* random: random words, from two families of streams that cannot be mixed up.
  *
- *   faro_sim_rng     Philox 4x64-10, counter based: a stream for each (seed, instance, role), so
- *                    that results do not depend on the number of threads. For simulation only.
+ *   faro_sim_rng     Philox 4x64-10, counter-based: one stream per (seed, instance, role), so that
+ *                    results do not depend on the number of threads. For simulation only.
  *   faro_secure_rng  ChaCha20 with fast key erasure, keyed by the operating system; a forked child
  *                    gets a stream of its own. For deployment.
  *
- * Code that may run under either takes the common face, faro_rng, or a faro_source, which says what
- * the randomness is for:
+ * Code that may run with either takes faro_rng, which both contain, or a faro_source, which says
+ * what the randomness is for:
  *
  *     faro_sim_rng sim;
  *     faro_sim_open(&sim, seed, instance, FARO_ROLE_USER);
@@ -14,8 +14,8 @@
  *     faro_release_create(&release, kind, &contribution, &params, source, &error)
  *
  * There is no way to make a faro_secure_rng out of a faro_sim_rng. A simulation stream is plain
- * data of the caller's; a secure one is closed with faro_secure_close. Use a stream in one thread
- * at a time. */
+ * data, owned by the caller. A secure stream is closed with faro_secure_close. Use a stream in one
+ * thread at a time. */
 #ifndef FARO_RANDOM_H
 #define FARO_RANDOM_H
 
@@ -28,9 +28,9 @@ extern "C" {
 enum { FARO_RNG_WORDS = 64 };
 
 typedef struct faro_rng {
-  uint64_t word[FARO_RNG_WORDS]; /* words not handed out yet are word[0 .. left-1] */
+  uint64_t word[FARO_RNG_WORDS]; /* words not yet handed out are word[0 .. left-1] */
   uint32_t left;
-  uint32_t family; /* private; zero: never opened */
+  uint32_t family; /* private; zero: not opened */
 } faro_rng;
 
 typedef struct faro_sim_rng {
@@ -41,7 +41,7 @@ typedef struct faro_sim_rng {
 
 typedef struct faro_secure_rng faro_secure_rng;
 
-/* What a simulation stream is for; streams of different roles are independent. */
+/* The purpose of a simulation stream. Streams of different roles are independent. */
 typedef enum faro_role {
   FARO_ROLE_INSTANCE = 1,
   FARO_ROLE_CONTEXT,
@@ -60,15 +60,15 @@ FARO_API faro_rng *faro_secure_face(faro_secure_rng *secure);
 
 /* What randomness is drawn for. */
 typedef enum faro_use {
-  FARO_USE_NONE,       /* nothing is drawn: an object made for it only answers questions */
+  FARO_USE_NONE,       /* nothing is drawn: the object only answers questions */
   FARO_USE_SIMULATED,  /* all parties in one process; floating point is allowed */
   FARO_USE_CLIENT,     /* deployed: the device of one user */
   FARO_USE_SERVER,     /* deployed: a shuffler or the analyzer */
   FARO_USE_ALL_PARTIES /* deployed: one process plays users, shufflers and analyzer */
 } faro_use;
 
-/* A use and its stream. A value: copy it freely. The stream stays the caller's, must outlive the
- * objects that draw from it, and may be shared by several of them. */
+/* A use and its stream. A value: copy it freely. The caller owns the stream, which must outlive the
+ * objects that draw from it and may be shared by several of them. */
 typedef struct faro_source {
   faro_use use;
   faro_sim_rng *sim;       /* simulated only */
@@ -91,11 +91,12 @@ static inline uint64_t faro_rng_next(faro_rng *rng) {
   return word;
 }
 
-/* Draws for choices on a device, from either family: in floating point, never noise of a deployed release. */
+/* Draws for choices on a device, from either family. Floating point: never the noise of a deployed
+ * release. */
 FARO_API double faro_draw_uniform(faro_rng *rng); /* [0, 1), a multiple of 2^-53 */
 FARO_API double faro_draw_normal(faro_rng *rng);  /* N(0, 1) */
 
-/* Draws for simulated worlds: fast, in floating point, never part of a deployed release. */
+/* Draws for simulated worlds. Fast, floating point: never part of a deployed release. */
 FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^-53 */
 FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */
 FARO_API bool faro_sim_bernoulli(faro_sim_rng *sim, double p);

@@ -1,12 +1,12 @@
 /* release: private prefix sums of bounded contributions.
  *
- * A user's contribution z goes through a randomizer R on the user's side, a shuffler S (where the
+ * A user's contribution z goes through a randomizer R on the user's side, a shuffler S (if the
  * trust model has one) and an analyzer A on the server:
  *
  *     z --R--> message --S--> shuffled batch --A--> statistics: the noisy sum of all z so far
  *
  * A release owns its noise, its trust model and its claim. After every batch of B users it
- * publishes new statistics, and that is all a learner gets to see.
+ * publishes new statistics, and that is all a learner sees.
  *
  *     faro_release *release;
  *     faro_release_params params = {.epsilon = 1, .delta = 1e-6, .horizon = 100000, .batch = 500,
@@ -18,13 +18,12 @@
  *       if (faro_release_absorb(release, x, y)) use(faro_release_statistics(release));
  *     faro_release_destroy(release);
  *
- * What a release is for is decided when it is created, by its source (random.h): answering
- * questions, simulation, or one or all parties of a deployment. Two ways lead to the same
- * distribution of statistics: whole batches, as above, and messages between separate parties
- * (message.h).
+ * The source (random.h) decides at creation what a release is for: answering questions, simulation,
+ * or one or all parties of a deployment. There are two ways to run it, with the same distribution
+ * of statistics: whole batches, as above, and messages between separate parties (message.h).
  *
  * The caller owns the release and the stream of its source. Use a release in one thread at a time.
- * Memory is allocated by create only. */
+ * Only create allocates memory. */
 #ifndef FARO_RELEASE_H
 #define FARO_RELEASE_H
 
@@ -46,9 +45,9 @@ typedef struct faro_release_params {
   uint64_t contributions; /* user level only: M0, the most rounds of a user, one per batch; 0: 1 */
   uint64_t crowd;         /* users of all releases that one shuffler serves at once, as in a phase; 0: B */
   uint64_t grid;          /* bits under tight only: steps per entry; fewer bits, more noise; 0: many */
-  /* Share of a batch's users that are certain to be people who add their noise; 0: 1. Where users
-   * hide among each other, the claim counts on this many of each batch, rounded down. Below 1 under
-   * `tight` only. */
+  /* Share of a batch's users who are certain to add their noise; 0: 1. If users hide among each
+   * other, the claim counts on this many users per batch, rounded down. Below 1 under `tight`
+   * only. */
   double honest;
   bool anytime; /* the horizon is only the first one, see doubling.h */
   faro_calibration calibration;
@@ -63,15 +62,15 @@ typedef struct faro_cost {
 typedef struct faro_release faro_release;
 typedef struct faro_mechanism faro_mechanism; /* what happens to a contribution; private */
 
-/* A release is a row of data: a mechanism, whom it trusts, and how its noise is calibrated. The
- * functions are private: they are called by faro_release_create. */
+/* A release kind is a row of data: a mechanism, who is trusted, and how the noise is calibrated.
+ * The functions are private; faro_release_create calls them. */
 typedef struct faro_release_kind {
   const char *name;     /* as written in experiments */
   const char *summary;  /* one line for lists */
-  const char *cite;     /* the paper, as in docs/references.md; NULL: none */
+  const char *cite;     /* author and year, see docs/references.md; NULL: no paper */
   faro_trust trust;     /* who may see raw contributions */
-  uint64_t least_batch; /* 2 where users hide among each other */
-  bool phases;          /* one batch by itself is a release, as phased learners need */
+  uint64_t least_batch; /* 2 if users hide among each other */
+  bool phases;          /* a release may consist of a single batch, as phased learners need */
   bool splits;          /* m of a user's M0 rounds cost at most m / M0 of the budget */
   bool assigns;         /* the shuffler assigns the actions, and the server does not know them */
   const faro_mechanism *mechanism;
@@ -92,40 +91,41 @@ typedef struct faro_release_kind {
 enum { FARO_RELEASES_MAX = 64 };
 
 FARO_API size_t faro_release_kinds(void);
-/* NULL where there is no such kind. */
+/* NULL if there is no such kind. */
 FARO_API const faro_release_kind *faro_release_kind_at(size_t index);
 FARO_API const faro_release_kind *faro_release_kind_find(const char *name);
 FARO_API bool faro_release_kind_calibrates(const faro_release_kind *kind, faro_calibration calibration);
 /* Whether it computes in whole numbers only, so that it can be deployed and saved. */
 FARO_API bool faro_release_kind_exact(const faro_release_kind *kind);
-/* The names of those that can be deployed, in the order of the registry. Returns how many there
- * are. */
+/* Writes the names of the kinds that can be deployed, in the order of the registry. Returns their
+ * number. */
 FARO_API size_t faro_release_deployable(const char *names[FARO_RELEASES_MAX]);
 
-/* FARO_INVALID names the parameter, its value and what is allowed. A kind of NULL, as
- * faro_release_kind_find returns it, is refused too.
+/* FARO_INVALID with a message that names the parameter, its value and what is allowed. A kind of
+ * NULL, as faro_release_kind_find returns it, is refused too.
  *
- * A source for deployment is refused where noise would be a floating-point number, or where the
- * claim could not be proven for noise in whole numbers (Gaussian noise: calibrations other than
- * `tight`). Deployed Gaussian noise is on a grid: its standard deviation exceeds that of
- * faro_release_noise by a millionth, or by what rounding to the grid costs where noise is very
- * large, at most one per cent. */
+ * A source for deployment is refused if the noise would be a floating-point number, or if the claim
+ * could not be proven for noise in whole numbers (Gaussian noise: calibrations other than `tight`).
+ * Deployed Gaussian noise is on a grid: its standard deviation exceeds that of faro_release_noise
+ * by a millionth, or, if the noise is very large, by what rounding to the grid costs, at most one
+ * per cent. */
 FARO_API faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
                                          const faro_contribution *contribution,
                                          const faro_release_params *params, faro_source source,
                                          faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_release_destroy(faro_release *release); /* NULL is allowed */
 
-/* Adds one user, who is clipped first. True when that closed a batch and new statistics are out.
- * For sources that play all parties, simulated or deployed. With other sources, and beyond the
- * horizon, nothing happens and the answer is false. */
+/* Adds one user, after clipping. Returns true if this completed a batch, so that new statistics
+ * have been published. For sources that play all parties, simulated or deployed. With other
+ * sources, and beyond the horizon, it does nothing and returns false. */
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y);
 
 FARO_API faro_statistics faro_release_statistics(const faro_release *release);
-/* All batches of the horizon are published; nothing that is absorbed from now on will be. */
+/* True if all batches of the horizon have been published: nothing that is absorbed from now on will
+ * be. */
 FARO_API bool faro_release_spent(const faro_release *release);
 
-/* Questions, which any release answers. */
+/* Questions that any release answers. */
 FARO_API const faro_claim *faro_release_claim(const faro_release *release);
 FARO_API faro_noise faro_release_noise(const faro_release *release);
 FARO_API faro_cost faro_release_cost(const faro_release *release);
@@ -133,20 +133,20 @@ FARO_API uint64_t faro_release_batch(const faro_release *release);
 /* The scale (see faro_noise) of the noise in one entry of the newest sum; at most that of
  * faro_release_noise. */
 FARO_API double faro_release_scale(const faro_release *release, size_t entry);
-/* The Gaussian mechanism (privacy.h) that dominates all that one user's data does to the whole
- * release, over all rounds of the user, when each round's contribution moves by at most `move` in
- * L2: its mu, and the delta that this costs besides. False where none is known. At `move` = the
- * sensitivity it is what the claim rests on. Unlike releases on the same users add up better by it
- * than by their claims: mu^2 adds, and so do slacks. */
+/* The Gaussian mechanism (privacy.h) that dominates everything that one user's data does to the
+ * whole release, over all rounds of the user, if each round's contribution moves by at most `move`
+ * in L2: its mu, and the extra delta that this costs. False if none is known. At `move` = the
+ * sensitivity it is what the claim rests on. Different releases on the same users compose better by
+ * it than by their claims: mu^2 adds, and so do slacks. */
 FARO_API bool faro_release_gaussian(const faro_release *release, double move, double *mu, double *slack);
 
-/* State: all that the server must remember to go on after a restart, between two batches. Loaded
- * into a release that was just created from the same contribution and parameters, it goes on bit by
- * bit as the old one would have. For kinds that can be deployed; for others state_size is 0 and
- * save refuses. Save refuses while a batch is open. Load refuses, with nothing changed, whatever
- * save cannot have written for such a release: another size, version, kind or parameter, more
- * batches than are allowed, numbers out of range. Where the server is trusted (joint) a state holds
- * raw sums: protect it as the data themselves. */
+/* State: everything that the server must remember to continue after a restart, between two batches.
+ * If it is loaded into a release just created from the same contribution and parameters, that
+ * release continues bit by bit as the old one would have. For kinds that can be deployed; for
+ * others state_size is 0 and save refuses. Save refuses while a batch is open. Load refuses, with
+ * nothing changed, anything that save cannot have written for such a release: another size,
+ * version, kind or parameter, more batches than are allowed, numbers out of range. If the server is
+ * trusted (joint), a state holds raw sums: protect it like the data itself. */
 FARO_API size_t faro_release_state_size(const faro_release *release);
 FARO_API faro_status faro_release_save(const faro_release *release, void *state,
                                        faro_error *error) FARO_WARN_UNUSED;

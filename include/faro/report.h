@@ -1,7 +1,7 @@
-/* report: what a run found, for people and programs: a table, JSON, CSV, a figure, a page.
+/* report: the results of a run, for people and programs: a table, JSON, CSV, a figure, a page.
  *
- * A report is one JSON document (run.json); everything else is drawn from it, so a stored run can be
- * reported again at any time. */
+ * A report is one JSON document (run.json). Everything else is drawn from it, so a stored run can
+ * be reported again at any time. */
 #ifndef FARO_REPORT_H
 #define FARO_REPORT_H
 
@@ -22,7 +22,7 @@ FARO_API faro_status faro_report_load(faro_report **report, const char *director
                                       faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_report_destroy(faro_report *report);
 
-/* Each returns a string that the caller frees, or NULL when memory is out. */
+/* Each returns a string that the caller frees, or NULL if memory runs out. */
 FARO_API char *faro_report_table(const faro_report *report);
 FARO_API char *faro_report_json(const faro_report *report); /* without curves */
 FARO_API char *faro_report_summary_csv(const faro_report *report);
@@ -30,8 +30,8 @@ FARO_API char *faro_report_curves_csv(const faro_report *report);
 FARO_API char *faro_report_svg(const faro_report *report);
 FARO_API char *faro_report_html(const faro_report *report);
 
-/* Writes run.json, summary.csv, curves.csv, NAME.svg and report.html into an existing directory, each
- * whole or not at all. */
+/* Writes run.json, summary.csv, curves.csv, NAME.svg and report.html into an existing directory,
+ * each whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
 

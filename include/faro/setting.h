@@ -1,11 +1,13 @@
 /* setting: a number, switch or word that a person may set, as one row of a table.
  *
- * Learners and environments declare settings of their own with such a table and a struct that holds
- * the values. Experiments, lists, help and messages read the table; only the kind itself reads the struct.
+ * Learners and environments declare their own settings with such a table and a struct that holds
+ * the values. Experiments, lists, help and messages read the table; only the kind itself reads the
+ * struct.
  *
  *     typedef struct lints_settings { double scale; } lints_settings;
  *     static const faro_setting settings[] = {
- *         {"scale", FARO_SETTING_REAL, offsetof(lints_settings, scale), 0.01, 100, 1, NULL, "factor on ..."},
+ *         {"scale", FARO_SETTING_REAL, offsetof(lints_settings, scale), 0.01, 100, 1, NULL, "factor
+ *         ..."},
  *         {0}}; */
 #ifndef FARO_SETTING_H
 #define FARO_SETTING_H
@@ -16,12 +18,13 @@
 extern "C" {
 #endif
 
-typedef enum faro_setting_type {                         /* and the type of the member that holds it */
-                                 FARO_SETTING_REAL,      /* double: least .. most */
-                                 FARO_SETTING_REAL_OPEN, /* double: above least and below most */
-                                 FARO_SETTING_COUNT, /* uint64_t: least .. most; words[0], if given, stands for 0 */
-                                 FARO_SETTING_SWITCH, /* bool */
-                                 FARO_SETTING_CHOICE  /* an enum: the index among the words */
+/* The comments name the type of the member that holds the value. */
+typedef enum faro_setting_type {
+  FARO_SETTING_REAL,      /* double: least .. most */
+  FARO_SETTING_REAL_OPEN, /* double: above least and below most */
+  FARO_SETTING_COUNT,     /* uint64_t: least .. most; words[0], if given, stands for 0 */
+  FARO_SETTING_SWITCH,    /* bool */
+  FARO_SETTING_CHOICE     /* an enum: the index among the words */
 } faro_setting_type;
 
 typedef struct faro_setting {
@@ -29,15 +32,15 @@ typedef struct faro_setting {
   faro_setting_type type;
   size_t offset; /* of the member in the struct */
   double least, most;
-  double preset;            /* the default; NaN: it must be given */
-  const char *const *words; /* ended by NULL */
+  double preset;            /* the default; NaN: required */
+  const char *const *words; /* ends with NULL */
   const char *help;
 } faro_setting;
 
 /* The member's value as a number, whatever its type. */
 FARO_API double faro_setting_get(const faro_setting *setting, const void *values);
 FARO_API void faro_setting_put(const faro_setting *setting, void *values, double value);
-/* Every member of the table to its default; `settings` NULL: there is none. */
+/* Sets every member of the table to its default. `settings` may be NULL. */
 FARO_API void faro_settings_preset(const faro_setting *settings, void *values);
 
 #ifdef __cplusplus

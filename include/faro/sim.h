@@ -1,6 +1,6 @@
-/* sim: experiments. An experiment file names an environment and algorithms (learner x release); the
- * runner plays every algorithm on every instance, over threads, and collects what is measured: the regret, or in
- * environments that are streams of numbers the error of the running sum. */
+/* sim: experiments. An experiment file names an environment and algorithms (learner x release). The
+ * runner plays every algorithm on every instance, on several threads, and collects the measure: the
+ * regret, or the error of the running sum in environments that are streams of numbers. */
 #ifndef FARO_SIM_H
 #define FARO_SIM_H
 
@@ -14,7 +14,7 @@ extern "C" {
 
 enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
 
-/* What an experiment measures, by name; then what people call its course and its end.
+/* What an experiment measures: its name, and the names of its curve and of its final value.
  *   regret  sum over rounds of the best arm's mean less that of the arm played
  *   error   max over ALL t so far of |estimate_t - S_t|, between releases too */
 #define FARO_MEASURE_LIST(X)                                                                                 \
@@ -29,7 +29,7 @@ typedef enum faro_measure {
 
 FARO_API const char *faro_measure_name(faro_measure measure);
 
-/* Which learner goes with which release, and under which calibration. */
+/* Whether a learner can be combined with a release, and under which calibration. */
 FARO_API bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release);
 FARO_API bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_kind *release,
                                    faro_calibration calibration);
@@ -62,43 +62,44 @@ FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
 /* The table of settings as text, for `faro list settings` and the docs. Caller frees. */
 FARO_API char *faro_settings_table(void);
 
-/* What came out of one algorithm at one sweep point, over all instances. */
+/* The results of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {
-  double mean, sd, error, lower, median, upper, most; /* error: of the mean; lower, upper: quartiles */
+  /* error: standard error of the mean; lower, upper: quartiles */
+  double mean, sd, error, lower, median, upper, most;
 } faro_spread;
 
 typedef struct faro_outcome {
-  faro_spread regret; /* final; where the measure is the error, that */
+  faro_spread regret; /* final regret, or the error if that is the measure */
 #define OUTCOME(member, ...) double member;
 #include <faro/outcomes.def>
 #undef OUTCOME
-  size_t points; /* of the curve */
+  size_t points; /* number of points of the curve */
   uint64_t round[FARO_CURVE_POINTS];
   faro_spread curve[FARO_CURVE_POINTS];
 } faro_outcome;
 
 typedef struct faro_results {
   size_t cells;
-  faro_outcome *outcome; /* one for each cell */
-  size_t resumed;        /* instances that an earlier run had finished */
+  faro_outcome *outcome; /* one per cell */
+  size_t resumed;        /* instances finished by an earlier run */
   double seconds;        /* wall time of this run */
 } faro_results;
 
 typedef struct faro_run_options {
-  size_t jobs;         /* threads; 0: one a processor */
-  const char *journal; /* file that keeps finished instances, or NULL */
-  bool fresh;          /* what the journal holds already is thrown away */
-  /* Asked often, from any thread; true: finish nothing more. May be NULL. */
+  size_t jobs;         /* threads; 0: one per processor */
+  const char *journal; /* file that stores finished instances, or NULL */
+  bool fresh;          /* discard what the journal already holds */
+  /* Called often, from any thread. True: stop as soon as possible. May be NULL. */
   bool (*stopped)(void *context);
   /* Called about five times a second, from the thread that called faro_run. May be NULL. */
   void (*progress)(void *context, size_t done, size_t total);
   void *context;
 } faro_run_options;
 
-/* FARO_INTERRUPTED when stopped: finished instances are in the journal, and the next run with the
- * same experiment takes them from there. The journal stays, and stays locked, until the caller has put
- * the results in a safe place, removed it, and destroyed the results. While it runs OpenBLAS has one thread: the
- * instances are the parallel work. */
+/* FARO_INTERRUPTED if stopped: finished instances are in the journal, and the next run of the same
+ * experiment takes them from there. The journal exists, and stays locked, until the caller has
+ * saved the results, removed the journal, and destroyed the results. During a run OpenBLAS uses one
+ * thread, because the instances run in parallel. */
 FARO_API faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                               faro_results **results, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_results_destroy(faro_results *results);

@@ -1,9 +1,10 @@
-/* statistics: what a release publishes, and all that a learner gets to see.
+/* statistics: what a release publishes, and all that a learner sees.
  *
  *     faro_statistics now = faro_release_statistics(release);
  *     double mean = now.sum[0] / (double)now.users;
  *
- * The structs are views: their pointers belong to the release and hold until it publishes again. */
+ * The structs are views: their pointers belong to the release and are valid until it publishes
+ * again. */
 #ifndef FARO_STATISTICS_H
 #define FARO_STATISTICS_H
 
@@ -13,13 +14,13 @@
 extern "C" {
 #endif
 
-/* What was published last: sums over the first `users` users, packed as in linalg.h. */
+/* The newest publication: sums over the first `users` users, packed as in linalg.h. */
 typedef struct faro_statistics {
   const double *sum; /* vech(x x'), then x y */
   uint64_t users, releases;
 } faro_statistics;
 
-/* Where the size of the noise comes from. */
+/* Calibration: where the size of the noise comes from. */
 #define FARO_CALIBRATION_LIST(X)                                                                             \
   X(PAPER, "paper")   /* the constants of the published theorems */                                          \
   X(FIGURE, "figure") /* the smaller ones behind the published figures; they prove nothing */                \
@@ -41,12 +42,12 @@ typedef struct faro_noise {
   const double *scale;
   bool gaussian;   /* the noise is Gaussian, not only sub-Gaussian */
   double laplace;  /* Laplace noise only: the scale b of each variable; else 0 */
-  double summands; /* Laplace noise only: the most variables that are added up in an entry */
+  double summands; /* the most variables summed in an entry */
   double gamma;    /* the published experiments' bound on the Gram noise; 0 without noise */
 } faro_noise;
 
-/* A t with P(|L_1 + ... + L_n| > t) <= q for independent Laplace variables of scale b, n >= 1:
- * Chernoff's bound at its best, and exact for n = 1. */
+/* Returns a t with P(|L_1 + ... + L_n| > t) <= q for independent Laplace variables of scale b, n >=
+ * 1: Chernoff's bound at its best, and exact for n = 1. */
 FARO_API double faro_laplace_sum_quantile(double n, double b, double q);
 /* The same for a weighted sum: number[i] variables of scale[i], which includes the weight and may
  * have any sign. */

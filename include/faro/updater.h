@@ -2,7 +2,7 @@
  *
  *     faro_updater_create -> [faro_release publishes] -> faro_updater_update -> faro_updater_policy
  *
- * agent.h couples one with a release, and is what most programs want. */
+ * agent.h couples an updater with a release. Most programs should use that. */
 #ifndef FARO_UPDATER_H
 #define FARO_UPDATER_H
 
@@ -16,7 +16,7 @@ extern "C" {
 typedef struct faro_updater_params {
   size_t dimension;
   uint64_t horizon;  /* T */
-  uint64_t releases; /* M: how often statistics will be published at most */
+  uint64_t releases; /* M: the most publications of statistics */
   double norm;       /* L: bound on feature norms; the bound on the parameter is 1 */
   double failure;    /* probability with which the confidence region may fail */
   double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
@@ -27,14 +27,15 @@ typedef struct faro_updater_params {
 
 typedef struct faro_updater faro_updater;
 
-/* FARO_INVALID if the kind is no updater, a parameter is out of range, or the learner has no rule for the calibration. */
+/* FARO_INVALID if the kind is not an updater, a parameter is out of range, or the learner has no
+ * rule for the calibration. */
 FARO_API faro_status faro_updater_create(faro_updater **updater, const faro_learner_kind *kind,
                                          const faro_updater_params *params,
                                          faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_updater_destroy(faro_updater *updater); /* NULL is allowed */
 
 FARO_API void faro_updater_update(faro_updater *updater, const faro_statistics *statistics);
-/* The newest policy; before the first update that of somebody who knows nothing. It stays where it is. */
+/* The newest policy; before the first update, one without knowledge. The pointer stays valid. */
 FARO_API const faro_policy *faro_updater_policy(const faro_updater *updater);
 FARO_API faro_diagnostics faro_updater_diagnose(const faro_updater *updater);
 

@@ -1,5 +1,5 @@
-/* watcher: learners of generalised linear rewards that watch every arm played and its reward. They have
- * no privacy and serve as baselines.
+/* watcher: learners of generalised linear rewards that watch every arm played and its reward. They
+ * have no privacy and serve as baselines.
  *
  *     create;   for each person: pick, [play], observe */
 #ifndef FARO_WATCHER_H
@@ -17,7 +17,8 @@ typedef faro_asker_params faro_watcher_params;
 
 typedef struct faro_watcher faro_watcher;
 
-/* FARO_INVALID if the kind is no watcher, a parameter is out of range, or the learner does not know the link. */
+/* FARO_INVALID if the kind is not a watcher, a parameter is out of range, or the learner does not
+ * support the link. */
 FARO_API faro_status faro_watcher_create(faro_watcher **watcher, const faro_learner_kind *kind,
                                          const faro_watcher_params *params,
                                          faro_error *error) FARO_WARN_UNUSED;
@@ -25,7 +26,7 @@ FARO_API void faro_watcher_destroy(faro_watcher *watcher); /* NULL is allowed */
 
 FARO_API size_t faro_watcher_pick(faro_watcher *watcher, const faro_arms *arms);
 FARO_API void faro_watcher_observe(faro_watcher *watcher, const double *x, double y);
-/* The estimate and its width, for people who want to look on. */
+/* The estimate and its width, for observers. */
 FARO_API const faro_policy *faro_watcher_policy(const faro_watcher *watcher);
 FARO_API faro_diagnostics faro_watcher_diagnose(const faro_watcher *watcher);
 

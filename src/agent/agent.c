@@ -2,9 +2,9 @@
  *
  *   features --selector--> arm     reward --release--> statistics --updater--> policy
  *
- * Where the horizon is not known there are epochs, each with twice the horizon of the one before: a new
- * release that goes on from the last sums, and a new learner that knows its noise. The epochs share the
- * probability of failure: sum 1/(j (j+1)) = 1. */
+ * If the horizon is not known there are epochs, each with twice the horizon of the one before: a
+ * new release that continues from the last sums, and a new learner that knows its noise. The epochs
+ * share the probability of failure: sum 1/(j (j+1)) = 1. */
 #include <math.h>
 #include <string.h>
 
@@ -24,9 +24,9 @@ struct faro_agent {
   faro_doubling *sums;
   faro_updater *updater;
   faro_selector *selector;
-  faro_sim_rng noise, luck; /* simulation */
-  faro_secure_rng *secure;  /* deployment */
-  uint64_t epoch;           /* from 1 */
+  faro_sim_rng noise, luck; /* simulation only */
+  faro_secure_rng *secure;  /* deployment only */
+  uint64_t epoch;           /* counted from 1 */
   uint64_t batches;         /* published, over all epochs */
   faro_diagnostics past;    /* of the learners of earlier epochs */
 };
@@ -180,7 +180,7 @@ static void learn(faro_agent *a) {
   faro_updater_update(a->updater, &statistics);
 }
 
-/* The next epoch. On failure the old one stays. */
+/* Starts the next epoch. On failure the old one stays. */
 static faro_status double_horizon(faro_agent *a, faro_error *error) {
   faro_status status = faro_doubling_next(a->sums, error);
   if (status != FARO_OK) return status;

@@ -1,7 +1,7 @@
-/* select: see faro/selector.h.
+/* select: see selector.h.
  *
- * What a policy draws is one direction, delta = beta w' xi, shared by all arms of a choice:
- * <theta + delta, x> for SAMPLE, <theta, x> + max(0, <delta, x>) for OPTIMIST. */
+ * A policy draws one direction, delta = beta w' xi, shared by all arms of a choice: <theta + delta,
+ * x> for SAMPLE, <theta, x> + max(0, <delta, x>) for OPTIMIST. */
 #include <math.h>
 
 #include <faro/selector.h>
@@ -12,8 +12,8 @@ struct faro_selector {
   faro_arena arena;
   size_t room; /* arms that fit, a multiple of FARO_ARM_TILE */
   double *score, *extra, *scratch, *direction;
-  faro_arms columns;         /* room for rows, as columns */
-  const faro_policy *policy; /* what `best` was computed for, and in which versions; NULL before the first */
+  faro_arms columns;         /* storage for rows, as columns */
+  const faro_policy *policy; /* policy and versions that `best` was computed for; NULL before the first */
   const faro_arms *arms;
   uint64_t policy_version, arms_version;
   size_t best;
@@ -46,7 +46,7 @@ void faro_selector_destroy(faro_selector *selector) {
   faro_arena_free(&arena);
 }
 
-/* Whether an arm is drawn uniformly instead of by its index; which one. */
+/* Whether an arm is drawn uniformly instead of by its index, and which. */
 static bool explores(const faro_policy *policy, size_t count, faro_rng *rng, size_t *arm) {
   if (!rng || !(policy->explore > 0) || faro_draw_uniform(rng) >= policy->explore) return false;
   *arm = (size_t)(faro_draw_uniform(rng) * (double)count);
@@ -63,7 +63,7 @@ static void draw_direction(faro_selector *s, const faro_policy *policy, faro_rng
   }
 }
 
-/* The best of arms that fit; its index value is in `score`. */
+/* The best of arms that fit. Its index value is in `score`. */
 static size_t best_of(faro_selector *s, const faro_policy *policy, const faro_arms *arms) {
   if (policy->rule == FARO_RULE_WIDTH)
     return faro_score(arms, policy->theta, policy->w, policy->beta, s->score, s->scratch);
@@ -74,7 +74,8 @@ static size_t best_of(faro_selector *s, const faro_policy *policy, const faro_ar
   return faro_greatest(s->score, arms->count);
 }
 
-/* Arms `from` and on, as many as fit, into our own columns. x is feature i of arm a at a * step + i * pitch. */
+/* Copies arms from `from` on, as many as fit, into our own columns. Feature i of arm a is x[a *
+ * step + i * pitch]. */
 static void take_block(faro_selector *s, const double *x, size_t step, size_t pitch, size_t from,
                        size_t count) {
   faro_arms *c = &s->columns;
@@ -105,7 +106,8 @@ static bool is_same(const faro_selector *s, const faro_policy *policy, const far
          s->arms_version == arms->version;
 }
 
-/* Whether the arms can be scored where they are: they fit, and are aligned as vectors of doubles need it. */
+/* Whether the arms can be scored in place: they fit, and are aligned as vectors of doubles
+ * require. */
 static bool fits(const faro_selector *s, const faro_arms *arms) {
   return arms->stride <= s->room && (uintptr_t)arms->x % FARO_ARM_ALIGNMENT == 0;
 }

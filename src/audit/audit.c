@@ -1,13 +1,14 @@
-/* audit: the pairs of inputs, the choice of a test, and the bound. See the header for the argument.
+/* audit: the pairs of inputs, the choice of a test, and the bound. audit.h has the argument.
  *
  * Runs are spent in three parts, each with streams of its own:
  *
- *   1/4  every pair in turn: half of these runs teach the discriminant, half choose a threshold; the best pair wins
- *   1/4  the same once more for the winning pair alone
- *   1/2  the tests that came out of it, one for each input that may play the "positive", and nothing else is counted
+ *   1/4  every pair in turn: half of these runs train the discriminant, half choose a threshold;
+ *        the best pair wins
+ *   1/4  the same once more for the winning pair only
+ *   1/2  the tests that were chosen, one for each input as the "positive"; only these runs count
  *
- * So the bounds see data that no choice depended on, and the correction for many tests (Bonferroni) is a factor of two
- * for the tests and two for the bounds. */
+ * So the bounds use data that no choice depended on. The correction for multiple tests (Bonferroni)
+ * is a factor of two for the tests and two for the bounds. */
 #include <faro/audit.h>
 
 #include <math.h>
@@ -17,10 +18,11 @@
 #include "audit/bounds.h"
 #include "audit/discriminant.h"
 
-/* How the victim's data is replaced. The worst case for z = (vech(x x'), x y) with |x| = 1, y = 1 and equal noise in
- * all entries is an angle of 120 degrees: ||dz||^2 = (2 - 2 c^2) + (2 - 2 c) is greatest at c = cos = -1/2, and x x' -
- * v v' is diagonal, where no entry stands for two, when the bisector is at 45 degrees. `outside` sends the same pair
- * beyond the bounds: clipping must bring it back. */
+/* How the victim's data is replaced. The worst case for z = (vech(x x'), x y) with |x| = 1, y = 1
+ * and equal noise in all entries is an angle of 120 degrees: ||dz||^2 = (2 - 2 c^2) + (2 - 2 c) is
+ * greatest at c = cos = -1/2. x x' - v v' is diagonal, so that no entry stands for two, if the
+ * bisector is at 45 degrees. `outside` sends the same pair beyond the bounds: clipping must bring
+ * it back. */
 typedef struct pair {
   const char *name;
   double degrees[2]; /* directions of x in the plane of the first two features */
@@ -35,12 +37,12 @@ static const pair pairs[] = {{"opposite", {0, 180}, 1, false, false},
                              {"outside the bounds", {-15, 105}, 3, false, true}};
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* Says "positive" when the score is above the threshold (or is not). */
+/* A test that says "positive" if the score is above the threshold (or if it is not). */
 typedef struct test {
   size_t score;
   double threshold;
   bool above;
-  double value; /* what the choosing runs make of it; -INFINITY: of no use */
+  double value; /* its bound on the runs that choose; -INFINITY: useless */
 } test;
 
 typedef struct attack {
@@ -49,10 +51,10 @@ typedef struct attack {
   const faro_audit_plan *plan;
   faro_arena arena;
   faro_discriminant discriminant;
-  double delta; /* 0 where nothing is claimed */
+  double delta; /* 0 if nothing is claimed */
   uint64_t runs;
   double *x, *view;
-  double *scores[2][SCORES]; /* of the choosing runs, by input */
+  double *scores[2][SCORES]; /* of the runs that choose, by input */
   double *pooled;
 } attack;
 
@@ -63,12 +65,12 @@ static faro_status check_plan(const faro_audit_mechanism *m, const faro_audit_pl
   if (!(p->confidence >= 0.5 && p->confidence <= 1 - 1e-9))
     return faro_fail(error, FARO_INVALID, "confidence must be 0.5 .. 0.999999999 (got %g)", p->confidence);
   if (m->messages < 1 || m->width < 1)
-    return faro_fail(error, FARO_INVALID, "a view must hold a number (got %zu messages of %zu)", m->messages,
-                     m->width);
+    return faro_fail(error, FARO_INVALID, "a view must hold at least one number (got %zu messages of %zu)",
+                     m->messages, m->width);
   return FARO_OK;
 }
 
-/* In one dimension directions other than 0 and 180 degrees are what is left of them on the axis. */
+/* In one dimension, directions other than 0 and 180 degrees are projected on the axis. */
 static double victim(const attack *a, const pair *p, int input) {
   const faro_contribution *c = a->contribution;
   const double angle = p->degrees[input] * acos(-1) / 180;
@@ -84,7 +86,7 @@ static double victim(const attack *a, const pair *p, int input) {
 static size_t batches_of(const faro_audit_mechanism *m) { return m->batches > 0 ? m->batches : 1; }
 static size_t view_length(const faro_audit_mechanism *m) { return batches_of(m) * m->messages * m->width; }
 
-/* One run, on a stream that no other run has. */
+/* One run, on a stream that no other run uses. */
 static faro_status play(attack *a, const pair *p, int input, faro_error *error) {
   faro_sim_rng sim;
   faro_sim_open(&sim, a->plan->seed, a->runs++, FARO_ROLE_USER);
@@ -94,7 +96,7 @@ static faro_status play(attack *a, const pair *p, int input, faro_error *error) 
   if (status != FARO_OK) return status;
   for (size_t i = 0; i < view_length(m); i++)
     if (!isfinite(a->view[i]))
-      return faro_fail(error, FARO_INVALID, "the mechanism let a number be seen that is not finite");
+      return faro_fail(error, FARO_INVALID, "the mechanism's view has a number that is not finite");
   return FARO_OK;
 }
 
@@ -104,13 +106,13 @@ static int by_value(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Wilson's interval: near enough to choose by, and quick. sign +1 for the upper end. */
+/* Wilson's interval: fast, and accurate enough to choose by. sign is +1 for the upper end. */
 static double wilson(double hits, double n, double sign) {
   const double z = 2;
   return (hits + z * z / 2 + sign * z * sqrt(hits * (1 - hits / n) + z * z / 4)) / (n + z * z);
 }
 
-/* Of n sorted scores, how many are above the threshold. */
+/* How many of n sorted scores are above the threshold. */
 static double count_above(const double *score, size_t n, double threshold) {
   size_t low = 0;
   size_t high = n;
@@ -136,7 +138,8 @@ static void try_threshold(const attack *a, size_t score, size_t n, double thresh
     }
 }
 
-/* Thresholds halfway between neighbours in the pooled order, at ranks that are dense at both ends. */
+/* Thresholds halfway between adjacent scores of the pooled order, at ranks that are dense at both
+ * ends. */
 static void choose_threshold(attack *a, size_t score, size_t n, test best[static 2]) {
   for (int input = 0; input < 2; input++) {
     qsort(a->scores[input][score], n, sizeof(double), by_value);
@@ -152,7 +155,7 @@ static void choose_threshold(attack *a, size_t score, size_t n, test best[static
   try_threshold(a, score, n, (a->pooled[n - 1] + a->pooled[n]) / 2, best);
 }
 
-/* Spends 4 n runs on a pair: n on each input to learn, n on each to choose. */
+/* Spends 4 n runs on a pair: n on each input to train, n on each to choose. */
 static faro_status explore(attack *a, const pair *p, size_t n, test best[static 2], faro_error *error) {
   const size_t scores = faro_discriminant_scores(&a->discriminant);
   best[0].value = best[1].value = -INFINITY;
@@ -182,7 +185,7 @@ static double bound(const attack *a, const uint64_t hits[static 2], int positive
   return low > a->delta ? fmax(0, log((low - a->delta) / high)) : 0;
 }
 
-/* Spends all runs that are left on the tests. */
+/* Spends all remaining runs on the tests. */
 static faro_status evaluate(attack *a, const pair *p, const test tests[static 2], faro_audit_result *result,
                             faro_error *error) {
   const uint64_t n = (a->plan->trials - a->runs) / 2;

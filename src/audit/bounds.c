@@ -2,17 +2,18 @@
  *
  *   P(Bin(n, p) >= k) = I_p(k, n - k + 1), the regularised incomplete beta function.
  *
- * The lower bound is the p at which k or more hits have probability alpha. The upper one mirrors hits and misses. */
+ * The lower bound is the p at which k or more hits have probability alpha. The upper one mirrors
+ * hits and misses. */
 #include "audit/bounds.h"
 
 #include <math.h>
 
-/* Far above the error of the continued fraction; results are rounded outward by it. */
+/* Far above the error of the continued fraction. Results are rounded outward by it. */
 static const double MARGIN = 1e-9;
 
 static double log_gamma(double x) {
   int sign = 0;
-  return lgamma_r(x, &sign); /* lgamma writes to a global */
+  return lgamma_r(x, &sign); /* lgamma writes a global variable */
 }
 
 /* The continued fraction of I_p(a, b) by Lentz's method; converges fast for p < (a+1) / (a+b+2). */
@@ -39,7 +40,7 @@ static double fraction(double p, double a, double b) {
   return value;
 }
 
-/* I_p(a, b), with the logarithm of the beta function given. */
+/* I_p(a, b), given the logarithm of the beta function. */
 static double incomplete_beta(double p, double a, double b, double log_beta) {
   const double front = exp(a * log(p) + b * log1p(-p) - log_beta);
   if (p < (a + 1) / (a + b + 2)) return front * fraction(p, a, b) / a;

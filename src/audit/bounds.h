@@ -1,5 +1,5 @@
-/* bounds: Clopper and Pearson's confidence bounds on a probability, from `hits` of `n` independent trials.
- * Each holds with probability 1 - alpha at least. */
+/* bounds: confidence bounds on a probability from `hits` of `n` independent trials (Clopper &
+ * Pearson 1934). Each holds with probability at least 1 - alpha. */
 #ifndef FARO_AUDIT_BOUNDS_H
 #define FARO_AUDIT_BOUNDS_H
 

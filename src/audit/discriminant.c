@@ -6,7 +6,7 @@
 
 enum {
   FULL_MAX = 256, /* wider views get a diagonal covariance */
-  SAMPLED = 16    /* messages of a batch are alike: so many tell their covariance */
+  SAMPLED = 16    /* messages of a batch are alike: this many are enough to estimate their covariance */
 };
 
 static size_t square_length(const faro_discriminant *d) { return d->full ? faro_packed(d->width) : d->width; }
@@ -102,7 +102,7 @@ static void average_covariance(faro_discriminant *d) {
   }
 }
 
-/* A part of the view without noise must leave a matrix that can be factored, and a great weight. */
+/* Keeps the matrix factorable, with a large weight, if part of the view has no noise. */
 static void add_ridge(faro_discriminant *d) {
   for (size_t i = 0; i < d->width; i++) {
     double *variance = &d->covariance[d->full ? faro_diagonal(i) : i];

@@ -1,14 +1,16 @@
-/* onerun: an audit from a single run (Steinke, Nasr, Jagielski 2023).
+/* onerun: an audit from a single run (Steinke, Nasr & Jagielski 2023).
  *
- * Each of m users is a canary: user i has the feature e_i or -e_i, by a coin, and the greatest reward, so that the i-th
- * moment moves by a whole +1 or -1 while the Gram matrix stays the same. From what one run shows, the adversary guesses
- * the coins that it can tell best, the third of them with the largest moments. If the mechanism is (epsilon, delta)-
- * private, then of r guesses at least v are right with probability at most
+ * Each of m users is a canary: user i has the feature e_i or -e_i, chosen by a coin, and the
+ * greatest reward. So the i-th moment moves by +1 or -1 while the Gram matrix stays the same. From
+ * the view of one run, the adversary guesses the coins it is most certain of, the third with the
+ * largest moments. If the mechanism is (epsilon, delta)-private, then at least v of r guesses are
+ * right with probability at most
  *
- *   f(v) + 2 m delta max_{i=1..m} (f(v - i) - f(v)) / i,   f(v) = P(Bin(r, e^epsilon / (1 + e^epsilon)) >= v)
+ *   f(v) + 2 m delta max_{i=1..m} (f(v - i) - f(v)) / i,
+ *   f(v) = P(Bin(r, e^epsilon / (1 + e^epsilon)) >= v)
  *
- * (their Theorem 3.1), so every epsilon for which that is below 1 - confidence is refuted. One run says less than many,
- * but it can be had from a mechanism that cannot be run again. */
+ * (their Theorem 3.1), so every epsilon for which that is below 1 - confidence is refuted. One run
+ * says less than many, but it works for a mechanism that cannot be run again. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,7 +25,7 @@ typedef struct stage {
   double *x;     /* a canary's features */
   double *score; /* the i-th moment as the adversary sees it */
   bool *coin;
-  size_t *order;     /* canaries, the surest first */
+  size_t *order;     /* canaries, the most certain first */
   long double *tail; /* f(0) .. f(r + 1) */
 } stage;
 
@@ -37,13 +39,14 @@ static faro_status set_stage(stage *s, const faro_contribution *c, faro_error *e
   return s->x && s->score && s->coin && s->order && s->tail ? FARO_OK : FARO_MEMORY;
 }
 
-/* Where nobody is trusted the adversary sees every message: the sum changes by it when a batch is one user. */
+/* Whether the adversary sees every message, because nobody is trusted. With batches of one user,
+ * the sum changes by it. */
 static bool sees_messages(const faro_release_kind *kind) {
   const faro_trust trust = kind->trust;
   return trust == FARO_TRUST_LOCAL || trust == FARO_TRUST_NONE;
 }
 
-/* The one run. */
+/* Plays the one run. */
 static void run_once(stage *s, faro_release *r, const faro_contribution *c, bool alone, uint64_t seed) {
   faro_sim_rng coins;
   faro_sim_open(&coins, seed, 0, FARO_ROLE_CONTEXT);
@@ -59,7 +62,7 @@ static void run_once(stage *s, faro_release *r, const faro_contribution *c, bool
   for (size_t i = 0; !alone && i < s->m; i++) s->score[i] = faro_release_statistics(r).sum[c->gram + i];
 }
 
-/* Right ones among the `guesses` surest. */
+/* The number of right guesses among the `guesses` most certain. */
 static size_t count_right(stage *s, size_t guesses) {
   for (size_t i = 0; i < s->m; i++) { /* insertion sort: m is at most a thousand */
     size_t k = i;
@@ -74,7 +77,7 @@ static size_t count_right(stage *s, size_t guesses) {
 /* The greatest probability of `right` right guesses that (epsilon, delta)-privacy allows. */
 static double allowed(stage *s, size_t guesses, size_t right, double epsilon, double delta) {
   const long double p = 1 / (1 + expl(-(long double)epsilon));
-  long double log_term = (long double)guesses * logl(p); /* of all `guesses` right */
+  long double log_term = (long double)guesses * logl(p); /* all `guesses` right */
   s->tail[guesses + 1] = 0;
   for (size_t k = guesses + 1; k-- > 0;) {
     s->tail[k] = s->tail[k + 1] + expl(log_term);
@@ -110,7 +113,7 @@ faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contrib
     return faro_fail(error, FARO_INVALID, "an audit of one run needs contributions with x or x y in them");
   faro_release_params p = *params;
   p.horizon = contribution->dimension;
-  p.batch = sees_messages(kind) ? 1 : p.horizon; /* every canary is in the one release */
+  p.batch = sees_messages(kind) ? 1 : p.horizon; /* every canary is in the single release */
   p.shufflers = 1;
   faro_release *release = NULL;
   stage s = {0};

@@ -1,9 +1,9 @@
 /* release: a release as a mechanism to attack. What is seen follows from the trust model (see
  * audit.h).
  *
- * Users of a local or shuffled release keep nothing from one message to the next, so one object
- * serves all runs; a trusted server's noise and sums do live on, so there every run makes a release
- * of its own. */
+ * Users of a local or shuffled release store nothing from one message to the next, so one object
+ * serves all runs. A trusted server stores noise and sums, so there every run creates a release of
+ * its own. */
 #include <faro/audit.h>
 #include <faro/message.h>
 
@@ -11,13 +11,13 @@
 
 #include "base/arena.h"
 
-/* Above this many bits a batch is added up as simulations do, in one draw for all users, and the
- * published sum is looked at instead of the totals: the same distribution (tested in
- * test_release_noise.c), the same information. */
+/* Above this many bits a batch is summed as in simulations, with one draw for all users, and the
+ * view is the published sum instead of the totals. Both have the same distribution (tested in
+ * test_release_noise.c) and the same information. */
 static const double MESSAGE_BITS_MAX = 0x1p20;
 
 enum {
-  EVERY = 16, /* releases that are all seen; later ones at powers of two */
+  EVERY = 16, /* the first releases are all seen; later ones at powers of two */
   LEVELS_MAX = 64
 };
 
@@ -25,14 +25,14 @@ typedef struct target {
   const faro_release_kind *kind;
   const faro_contribution *contribution;
   faro_release_params params;
-  faro_sim_rng stream;   /* of the run at hand */
+  faro_sim_rng stream;   /* of the current run */
   faro_release *release; /* makes messages, from `stream` */
   faro_arena arena;
-  uint64_t batch, releases; /* releases: batches that are played through */
+  uint64_t batch, releases; /* `releases`: number of batches played */
   uint64_t visits, place;   /* the victim comes as user `place`, then a batch later each time */
-  size_t size;              /* of a message */
+  size_t size;              /* size of a message */
   unsigned char *messages;
-  double *nobody; /* the features of all users but the victim: zero */
+  double *nobody; /* features of all users but the victim: zero */
 } target;
 
 static faro_status see_messages(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
@@ -47,7 +47,7 @@ static faro_status see_messages(void *context, const double *x, double y, faro_s
   return status;
 }
 
-/* One shuffled batch with the victim in it; `view` moves behind the numbers that are seen. */
+/* Plays one shuffled batch with the victim in it. `view` moves past the numbers that are seen. */
 static faro_status see_batch(target *t, const double *x, double y, double **view, faro_error *error) {
   faro_status status = FARO_OK;
   for (uint64_t user = 0; status == FARO_OK && user < t->batch; user++) {
@@ -76,13 +76,13 @@ static bool is_victim(const target *t, uint64_t user) {
   return user >= t->place && (user - t->place) % t->batch == 0 && (user - t->place) / t->batch < t->visits;
 }
 
-/* True when that user's data made the release speak. */
+/* True if this user's data made the release publish. */
 static bool play_user(const target *t, faro_release *release, uint64_t user, const double *x, double y) {
   const bool victim = is_victim(t, user);
   return faro_release_absorb(release, victim ? x : t->nobody, victim ? y : t->contribution->low);
 }
 
-/* A release for one run alone. */
+/* Creates a release for one run. */
 static faro_status create(const target *t, faro_sim_rng *sim, faro_release **release, faro_error *error) {
   return faro_release_create(release, t->kind, t->contribution, &t->params, faro_source_simulated(sim),
                              error);
@@ -109,7 +109,7 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   return FARO_OK;
 }
 
-/* The view of a trusted server's sums, or of batches' totals, over `releases`. */
+/* The view of a trusted server's sums, or of the totals of batches, over `releases`. */
 static faro_audit_mechanism sums(target *t, uint64_t releases) {
   t->releases = releases;
   size_t seen = 0;
@@ -118,9 +118,9 @@ static faro_audit_mechanism sums(target *t, uint64_t releases) {
       .messages = 1, .width = seen * t->contribution->length, .context = t, .run = see_sums};
 }
 
-/* The reports of a shuffler that are seen: those with the victim in them, if nothing is wrong, and
- * one on either side. Other reports would be the same whatever the victim does; no end at all for a
- * shuffler that never starts. */
+/* The reports of a shuffler that are seen: those that contain the victim, if nothing is wrong, and
+ * one on either side. Other reports do not depend on the victim. The window is empty for a shuffler
+ * that never starts. */
 typedef struct window {
   uint64_t first, end;
 } window;

@@ -1,5 +1,5 @@
-/* abort: a broken invariant stops the program loudly, in release builds too. A wrong privacy state
- * must not go on. For bugs of faro's own only; bad input gets a status and a message. */
+/* abort: stops the program when an invariant is broken, in release builds too. A wrong privacy
+ * state must not go on. For faro's own bugs only; bad input gets a status and a message. */
 #ifndef FARO_BASE_ABORT_H
 #define FARO_BASE_ABORT_H
 
@@ -19,7 +19,7 @@ _Noreturn static inline void faro_abort(const char *what) {
     if (!(condition)) faro_abort(#condition);                                                                \
   } while (0)
 
-/* Calls what returns a faro_status and cannot fail here. */
+/* Makes a call that returns a faro_status and cannot fail here. */
 #define FARO_MUST(call)                                                                                      \
   do {                                                                                                       \
     if ((call) != FARO_OK) faro_abort(#call);                                                                \

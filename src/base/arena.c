@@ -1,4 +1,5 @@
-/* arena: see the header. A block is a header padded to one cache line, then the caller's bytes. */
+/* arena: see the header. A block is a header padded to one cache line, followed by the caller's
+ * bytes. */
 #include "base/arena.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* arena: zeroed, 64-byte aligned memory that lives and dies together.
+/* arena: zeroed, 64-byte aligned memory that is freed together.
  *
- * An object makes all it needs at creation from one arena and frees it in one call; nothing is
- * allocated afterwards. Blocks form a list, newest first; each block serves one allocation, because
- * objects here are few and large. */
+ * An object allocates everything it needs at creation, from one arena, and frees it in one call.
+ * Nothing is allocated afterwards. Blocks form a list, newest first. Each block serves one
+ * allocation, because objects here are few and large. */
 #ifndef FARO_BASE_ARENA_H
 #define FARO_BASE_ARENA_H
 
@@ -12,7 +12,8 @@ typedef struct faro_arena {
   void *newest;
 } faro_arena;
 
-/* count * size bytes, or NULL with `error` filled when memory is out or the product overflows. */
+/* Returns count * size bytes, or NULL with `error` filled if memory runs out or the product
+ * overflows. */
 void *faro_arena_alloc(faro_arena *arena, size_t count, size_t size, faro_error *error);
 char *faro_arena_strdup(faro_arena *arena, const char *text, faro_error *error);
 void faro_arena_free(faro_arena *arena);

@@ -1,4 +1,4 @@
-/* base: the error record, the version. */
+/* base: the error record and the version. */
 #include <faro/base.h>
 
 #include <commit.h>
@@ -12,7 +12,8 @@ faro_status faro_fail(faro_error *error, faro_status status, const char *format,
   va_start(args, format);
   vsnprintf(error->message, sizeof error->message, format, args);
   va_end(args);
-  for (char *c = error->message; *c; c++) /* what a file or a user wrote must not steer a terminal */
+  /* control characters from a file or a user must not reach a terminal */
+  for (char *c = error->message; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
   return status;
 }

@@ -1,11 +1,10 @@
-/* clock: time that never jumps (CLOCK_MONOTONIC), in seconds. For deadlines, durations and
- * waits. */
+/* clock: monotonic time (CLOCK_MONOTONIC) in seconds, for deadlines, durations and waits. */
 #ifndef FARO_BASE_CLOCK_H
 #define FARO_BASE_CLOCK_H
 
 #include <time.h>
 
-/* Seconds since some fixed moment in the past. */
+/* Seconds since a fixed moment in the past. */
 double faro_clock(void);
 
 /* The moment `seconds` from now, for pthread_cond_clockwait and sem_clockwait with

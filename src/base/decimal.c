@@ -1,8 +1,8 @@
 /* decimal: see the header.
  *
- * Nearly all numbers in data have no exponent and at most 19 digits, so that the digits, read as a whole number, fit a
- * machine word: value = whole / 10^decimals. That quotient is rounded once, in one of two ways; strtod reads the rest,
- * and would give the same double. */
+ * Nearly all numbers in data have no exponent and at most 19 digits. Read as a whole number, the
+ * digits then fit a machine word: value = whole / 10^decimals. That quotient is rounded once, in
+ * one of two ways. strtod reads the rest and would give the same double. */
 #include "base/decimal.h"
 
 #include <locale.h>
@@ -33,8 +33,8 @@ static const uint64_t power[DIGITS_MAX + 1] = {1,
                                                1000000000000000000,
                                                10000000000000000000U};
 
-/* whole / divisor in integers, to at least 63 bits, with the last one set when something is left over: then the
- * conversion to a double rounds to the right side. */
+/* whole / divisor in integers, to at least 63 bits. The last bit is set when there is a remainder,
+ * so that the conversion to a double rounds to the right side. */
 static double divide(uint64_t whole, uint64_t divisor) {
   const int up = __builtin_clzll(whole);
   const int down = __builtin_clzll(divisor);
@@ -44,7 +44,7 @@ static double divide(uint64_t whole, uint64_t divisor) {
   return ldexp((double)(quotient | rest), down - up - 63);
 }
 
-/* At most 19 digits and one point. */
+/* Reads at most 19 digits and one point. */
 static bool read_plain(const char *at, const char *end, double *value) {
   if (end - at > DIGITS_MAX + 1) return false;
   const char *start = at;
@@ -64,7 +64,7 @@ static bool read_plain(const char *at, const char *end, double *value) {
   return true;
 }
 
-/* strtod with a point, whatever the program's locale has instead. */
+/* strtod with a decimal point, whatever the program's locale uses. */
 static double read_c(const char *text, char **end) {
   const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (!plain) return NAN;
@@ -75,13 +75,13 @@ static double read_c(const char *text, char **end) {
   return value;
 }
 
-/* Everything else that is a decimal number. strtod wants a zero byte at the end. */
+/* Reads every other decimal number. strtod wants a zero byte at the end. */
 static bool read_any(const char *text, size_t length, double *value) {
   char copy[FARO_DECIMAL_MAX + 1];
   if (length == 0 || length > FARO_DECIMAL_MAX) return false;
   memcpy(copy, text, length);
   copy[length] = '\0';
-  if (strspn(copy, "+-.0123456789eE") != length) return false; /* no inf, nan, 0x1, nor a zero byte */
+  if (strspn(copy, "+-.0123456789eE") != length) return false; /* no inf, nan, 0x1 or zero byte */
   char *end = NULL;
   const double number = read_c(copy, &end);
   if (end != copy + length || !isfinite(number)) return false;

@@ -1,4 +1,4 @@
-/* decimal: numbers as programs write them, read exactly and fast. */
+/* decimal: reads decimal numbers, exactly and fast. */
 #ifndef FARO_BASE_DECIMAL_H
 #define FARO_BASE_DECIMAL_H
 
@@ -6,9 +6,10 @@
 
 enum { FARO_DECIMAL_MAX = 1023 };
 
-/* The double nearest to a decimal number: digits with an optional sign, point and exponent, and nothing else. False,
- * with *value untouched, for any other text (nan, inf, hexadecimal, blanks), for a number beyond the doubles, and for
- * one of more than FARO_DECIMAL_MAX characters. The text need not end in a zero byte. */
+/* Reads a decimal number and gives the nearest double: digits with an optional sign, point and
+ * exponent, and nothing else. Returns false, with *value untouched, for any other text (nan, inf,
+ * hexadecimal, blanks), for a number too large for a double, and for more than FARO_DECIMAL_MAX
+ * characters. The text need not end in a zero byte. */
 bool faro_decimal(const char *text, size_t length, double *value);
 
 #endif

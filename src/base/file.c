@@ -99,8 +99,9 @@ bool faro_flush_folder(const char *path) {
   if (!copy) return false;
   const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   free(copy);
-  if (folder < 0) return errno == EACCES; /* a folder that we may write but not read cannot be flushed */
-  const bool good = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP; /* nor can some file systems */
+  if (folder < 0) return errno == EACCES; /* a folder that may be written but not read cannot be flushed */
+  /* some file systems cannot flush folders */
+  const bool good = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
   const int reason = errno;
   close(folder);
   errno = reason;

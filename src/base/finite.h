@@ -1,4 +1,4 @@
-/* finite: whether numbers from outside can be computed with. */
+/* finite: checks that numbers from outside are finite. */
 #ifndef FARO_BASE_FINITE_H
 #define FARO_BASE_FINITE_H
 
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* No NaN and no infinity among them. */
+/* True if no value is NaN or infinite. */
 static inline bool faro_all_finite(const double *values, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (!isfinite(values[i])) return false;

@@ -1,4 +1,4 @@
-/* names: the texts of an X-macro list of (id, text, ...), as an array. */
+/* names: turns an X-macro list of (id, text, ...) into an array of its texts. */
 #ifndef FARO_BASE_NAMES_H
 #define FARO_BASE_NAMES_H
 

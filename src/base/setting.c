@@ -1,4 +1,4 @@
-/* setting: members of a struct by the row of their table. */
+/* setting: reads and writes members of a struct through the rows of their table. */
 #include <faro/setting.h>
 
 #include <string.h>

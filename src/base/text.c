@@ -15,7 +15,7 @@ const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
 
 enum { WORD_MAX = 40 };
 
-/* Levenshtein distance with swaps of neighbours, on words of at most WORD_MAX letters. */
+/* Levenshtein distance with swaps of adjacent letters, on words of at most WORD_MAX letters. */
 static size_t distance(const char *a, const char *b) {
   const size_t n = strlen(a);
   const size_t m = strlen(b);
@@ -41,7 +41,7 @@ static size_t distance(const char *a, const char *b) {
 
 const char *faro_nearest(const char *word, const char *const *names, size_t count) {
   const char *best = NULL;
-  size_t least = strlen(word) / 3 + 1; /* one slip in three letters, and one more */
+  size_t least = strlen(word) / 3 + 1; /* one typing error in three letters, and one more */
   for (size_t i = 0; i < count; i++) {
     const size_t now = distance(word, names[i]);
     if (now <= least && (!best || now < least)) {

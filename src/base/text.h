@@ -10,13 +10,13 @@ enum { FARO_NUMBER_SIZE = 32 };
 /* The shortest of %.15g, %.16g, %.17g that strtod reads back to the same double. */
 const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]);
 
-/* The name nearest to `word` when it is near enough to be a slip of the keyboard, else NULL. */
+/* The name nearest to `word` if it is near enough to be a typing error, else NULL. */
 const char *faro_nearest(const char *word, const char *const *names, size_t count);
 /* " (did you mean NAME?)" for a message, or "" if no name is near. */
 enum { FARO_HINT = 64 };
 const char *faro_hint(const char *word, const char *const *names, size_t count, char out[static FARO_HINT]);
 
-/* The path, or its last 120 bytes: of a long path the end tells most, and a message must fit. */
+/* The path, or its last 120 bytes if it is long: the end says most, and a message must fit. */
 const char *faro_path_end(const char *path);
 
 /* At most 60 bytes of a text, for messages: cut between two UTF-8 characters and followed by "..."

@@ -1,12 +1,13 @@
-/* ascent: Frank-Wolfe on ln det V with exact line search and away steps (Wolfe-Atwood; Todd, Minimum-Volume
- * Ellipsoids, 2016, chapter 3). Letters: see the header.
+/* ascent: Frank-Wolfe on ln det V with exact line search and away steps (Wolfe-Atwood; Todd 2016,
+ * chapter 3). The letters are explained in ascent.h.
  *
  * A step gives arm a the weight gamma at the cost of all others, (1 - gamma) V + gamma z z'. With
- * kappa = gamma / (1 - gamma) and u = H z, Sherman and Morrison give
+ * kappa = gamma / (1 - gamma) and u = H z, the Sherman-Morrison formula gives
  *   H := (H - c u u') / (1 - gamma),   g_b := (g_b - c <z_b, u>^2) / (1 - gamma),
  *   c = kappa / (1 + kappa g_a),
- * O(n m) for all arms, not O(n m^2). Rounding gathers over steps, so all is computed anew after every m of
- * them, which doubles the cost of a step at most, and before anything is concluded. */
+ * which is O(n m) for all arms, not O(n m^2). Rounding errors build up over steps, so everything is
+ * recomputed after every m steps, which at most doubles the cost of a step, and before any result
+ * is used. */
 #include "design/ascent.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ void faro_ascent_gram(faro_ascent *ascent) {
   }
 }
 
-/* H = W' W, row k of W after row k. */
+/* H = W' W, one row of W at a time. */
 static void invert(faro_ascent *ascent) {
   const size_t m = ascent->z->dimension;
   memset(ascent->h, 0, m * m * sizeof *ascent->h);
@@ -143,8 +144,9 @@ static size_t worst(const faro_ascent *ascent) {
   return least;
 }
 
-/* The maximum of ln det over gamma: (g/m - 1) / (g - 1) (003 App. A), negative for g < m, where it stops at
- * the weight there is. For g <= 1 the determinant grows all the way there. */
+/* The gamma that maximises ln det: (g/m - 1) / (g - 1) (Hanna et al. 2022, App. A). It is negative
+ * for g < m and then limited by the arm's weight. For g <= 1 the determinant grows up to that
+ * limit. */
 static double line_search(const faro_ascent *ascent, size_t a) {
   const double m = (double)ascent->z->dimension;
   const double g = ascent->g[a];
@@ -152,8 +154,8 @@ static double line_search(const faro_ascent *ascent, size_t a) {
   return g <= 1 ? drop : fmax(drop, (g / m - 1) / (g - 1));
 }
 
-/* Steps allowed: those of the theory, O(m (ln ln m + 1 / epsilon)) with epsilon = goal / m - 1, many times
- * over. */
+/* The number of steps allowed: many times what the theory needs, O(m (ln ln m + 1 / epsilon)) with
+ * epsilon = goal / m - 1. */
 static size_t step_limit(double m, double goal) {
   return (size_t)fmin(1e8, 1000 + 100 * m * (1 + m / (goal - m)));
 }
@@ -171,8 +173,8 @@ bool faro_ascent_climb(faro_ascent *ascent, double goal) {
     }
     if (ascent->steps >= limit) return false;
     const size_t away = worst(ascent);
-    const bool toward =
-        faro_ascent_top(ascent) - m >= m - ascent->g[away]; /* the greater gain, to first order */
+    /* the greater gain, to first order */
+    const bool toward = faro_ascent_top(ascent) - m >= m - ascent->g[away];
     const size_t a = toward ? ascent->best : away;
     faro_ascent_step(ascent, a, line_search(ascent, a));
   }

@@ -1,5 +1,6 @@
-/* design: from arms to a design with a certificate. The span gives coordinates and a first design, equal
- * weights on its basis; the ascent improves it; what is returned is recomputed from the weights alone. */
+/* design: turns arms into a design with a certificate. The span gives coordinates and a first
+ * design, equal weights on its basis. The ascent improves it. The result is recomputed from the
+ * weights alone. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,8 +11,8 @@ struct faro_designer {
   faro_arena arena;
   faro_span span;
   faro_ascent ascent;
-  size_t *arm;    /* of the support, as the caller counts */
-  double *weight; /* of the support */
+  size_t *arm;    /* per arm of the support: its index among the caller's arms */
+  double *weight; /* per arm of the support */
   faro_design found;
 };
 
@@ -54,7 +55,7 @@ void faro_designer_destroy(faro_designer *designer) {
 
 static void present(faro_designer *designer, const size_t *active) {
   faro_ascent *ascent = &designer->ascent;
-  ascent->count = 0; /* the same support, ascending */
+  ascent->count = 0; /* the same support, in ascending order */
   for (size_t a = 0; a < ascent->z->count; a++) {
     if (ascent->pi[a] == 0) continue;
     designer->arm[ascent->count] = active ? active[a] : a;

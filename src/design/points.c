@@ -1,13 +1,14 @@
 /* points: designs in closed form, and nets.
  *
- * Both nets come from a grid of n cells a side over the cube [-1, 1]^k; a cell's half-diagonal is sqrt(k) / n.
- *   sphere  The grid lies on the 2 d faces of the cube (k = d - 1). A point of the sphere, pushed out to the
- *           cube's surface, is within sqrt(k) / n of a cell's centre. Both lie outside the ball, and moving
- *           points to the nearest point of a convex set never drives them apart, so their images on the
- *           sphere are as near.
- *   ball    The cells that meet the ball (k = d), their centres moved into it where they lie outside:
- *           likewise.
- * So n = ceil(sqrt(k) / zeta) proves zeta. */
+ * Both nets come from a grid with n cells per side over the cube [-1, 1]^k. Half the diagonal of a
+ * cell is sqrt(k) / n.
+ *   sphere  The grid is on the 2 d faces of the cube (k = d - 1). A point of the sphere, pushed out
+ *           to the cube's surface, is within sqrt(k) / n of a cell's centre. Both are outside the
+ *           ball, and projection onto a convex set never increases distances, so their images on
+ *           the sphere are as near.
+ *   ball    The cells that meet the ball (k = d). Centres outside the ball are projected onto it,
+ *           which by the same argument keeps them as near.
+ * So n = ceil(sqrt(k) / zeta) guarantees zeta. */
 #include <faro/design.h>
 
 #include <math.h>
@@ -58,8 +59,8 @@ faro_status faro_points_axes(faro_points **points, size_t d, faro_error *error) 
   return FARO_OK;
 }
 
-/* d columns of Sylvester's Hadamard matrix, which are orthogonal: V = scale^2 I, and every corner of the box
- * has ||x||^2_{V^-1} = d. */
+/* d columns of Sylvester's Hadamard matrix, which are orthogonal: V = scale^2 I, and every corner
+ * of the box has ||x||^2_{V^-1} = d. */
 faro_status faro_points_corners(faro_points **points, size_t d, double scale, faro_error *error) {
   const faro_status status = check_dimension(d, error);
   if (status != FARO_OK) return status;
@@ -76,18 +77,19 @@ faro_status faro_points_corners(faro_points **points, size_t d, double scale, fa
   return FARO_OK;
 }
 
-/* A walk over the cells that meet the ball, axis by axis. `room` is what the axes before leave of the squared
- * radius; along an axis the cells within it are index .. n - 1 - (the first of them). */
+/* A walk over the cells that meet the ball, axis by axis. `room` is what the axes before leave of
+ * the squared radius. Along an axis the cells within it run from the first cell to its mirror
+ * image. */
 typedef struct walk {
   size_t d;
   double n;
-  double *index, *room; /* d, d */
+  double *index, *room; /* per axis */
 } walk;
 
 static double centre(const walk *w, double index) { return (2 * index + 1 - w->n) / w->n; }
 
-/* The first cell whose nearest point to zero, |centre| - 1/n, is within the room; a hair more, for rounding.
- */
+/* The first cell whose nearest point to zero, |centre| - 1/n, is within the room, with a tiny
+ * margin for rounding. */
 static double first_cell(const walk *w, size_t axis) {
   return fmax(0, ceil((w->n * (1 - sqrt(w->room[axis])) - 2) / 2 - 1e-9));
 }
@@ -103,7 +105,8 @@ static void begin(walk *w, size_t axis) {
   }
 }
 
-/* The next cell along `axis`, or along the nearest axis before it that has one; false at the end. */
+/* Goes to the next cell along `axis`, or along the nearest axis before it that has one. False at
+ * the end. */
 static bool advance(walk *w, size_t axis) {
   do {
     if (w->index[axis] < w->n - 1 - first_cell(w, axis)) {
@@ -115,7 +118,8 @@ static bool advance(walk *w, size_t axis) {
   return false;
 }
 
-/* Cells that meet the ball, by whole rows along the last axis; stops beyond FARO_POINTS_MAX. */
+/* Counts the cells that meet the ball, in whole rows along the last axis. Stops beyond
+ * FARO_POINTS_MAX. */
 static double count_ball(size_t d, double n) {
   double index[FARO_DIMENSION_MAX] = {0};
   double room[FARO_DIMENSION_MAX] = {0};
@@ -133,12 +137,13 @@ static double cells_a_side(faro_shape shape, size_t d, double zeta) {
   return fmax(1, ceil(sqrt((double)grid_axes(shape, d)) / zeta));
 }
 
-/* Beyond the limit a ball's cells are estimated by its volume, with a margin of half a diagonal. */
+/* Beyond the limit the number of cells is estimated from the ball's volume, with a margin of half a
+ * diagonal. */
 static double size_of(faro_shape shape, size_t d, double n) {
   const double dd = (double)d;
   if (shape == FARO_SPHERE) return 2 * dd * pow(n, dd - 1);
-  const double count =
-      n > FARO_POINTS_MAX ? n : count_ball(d, n); /* the cells along an axis all meet the ball */
+  /* the cells along an axis all meet the ball */
+  const double count = n > FARO_POINTS_MAX ? n : count_ball(d, n);
   if (count <= FARO_POINTS_MAX) return count;
   const double radius = 1 + sqrt(dd) / n;
   const double volume = exp(dd * log(radius * n / 2) + dd / 2 * log(acos(-1)) - lgamma(dd / 2 + 1));
@@ -149,7 +154,8 @@ double faro_net_size(faro_shape shape, size_t d, double zeta) {
   return size_of(shape, d, cells_a_side(shape, d, zeta));
 }
 
-/* The smallest zeta up to 1 with a net in dimension d, or 0: more cells a side as long as they fit. */
+/* The smallest zeta up to 1 with a net in dimension d, or 0. Tries more cells per side while they
+ * fit. */
 static double smallest_zeta(faro_shape shape, size_t d) {
   double fits = cells_a_side(shape, d, 1);
   double fails = FARO_POINTS_MAX + 1.0;
@@ -168,7 +174,8 @@ static size_t largest_dimension(faro_shape shape, double zeta) {
   return d;
 }
 
-/* Names what would fit. Three digits of zeta are rounded up, so that the value named does. */
+/* Names what would fit. Three digits of zeta are rounded up, so that the value in the message
+ * fits. */
 static faro_status refuse(faro_shape shape, size_t d, double zeta, faro_error *error) {
   const double least = smallest_zeta(shape, d);
   const size_t most = largest_dimension(shape, zeta);
@@ -181,7 +188,7 @@ static faro_status refuse(faro_shape shape, size_t d, double zeta, faro_error *e
                    d, faro_net_size(shape, d, zeta), FARO_POINTS_MAX, smaller, lower);
 }
 
-/* Scales point a to length 1, or down to it. */
+/* Scales point a to length 1 (sphere), or down to it if it is longer (ball). */
 static void pull_in(faro_arms *arms, size_t a, faro_shape shape) {
   double square = 0;
   for (size_t i = 0; i < arms->dimension; i++)
@@ -190,7 +197,7 @@ static void pull_in(faro_arms *arms, size_t a, faro_shape shape) {
   for (size_t i = 0; i < arms->dimension; i++) arms->x[i * arms->stride + a] /= sqrt(square);
 }
 
-/* Point number a: its lowest digit names the face, the others, to the base n, the cell. */
+/* Point number a: its lowest digit is the face, the others, in base n, are the cell. */
 static void fill_sphere(faro_arms *arms, double n) {
   const size_t side = (size_t)n;
   const size_t d = arms->dimension;

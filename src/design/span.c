@@ -1,14 +1,13 @@
-/* span: pivoted Gram-Schmidt over the columns. The arm farthest from the span so far joins the basis, which
- * makes the basis a large parallelepiped among all that arms can form (greedy volume): it is the first
- * design, too.
+/* span: pivoted Gram-Schmidt over the columns. The arm farthest from the span so far joins the
+ * basis. This greedy choice gives a basis of large volume, so the basis is also the first design.
  *
  *   x_a = sum_k q_k B_ka    q orthonormal, B_ka = <q_k, x_a>; row k of B is one pass over the arms
  *   R = B[:, pivot]         upper triangular
  *   Z = R^-1 B              coordinates in the basis of the pivots
  *
- * Distances are kept by Pythagoras, rest_a -= B_ka^2, which loses digits as they shrink: when the greatest
- * has fallen by 1e-8, the parts found so far are subtracted from the arms themselves and distances begin
- * anew. */
+ * Distances are updated by Pythagoras, rest_a -= B_ka^2, which loses digits as they shrink. When
+ * the greatest distance has fallen by 1e-8, the components found so far are subtracted from the
+ * arms themselves, and distances are computed afresh. */
 #include "design/span.h"
 
 #include <cblas.h>
@@ -43,7 +42,7 @@ static faro_status check_arms(const faro_span *span, const faro_arms *arms, cons
   return FARO_OK;
 }
 
-/* The greatest entry becomes the unit of length. */
+/* Finds the greatest entry, the unit of length, so that squares stay finite. */
 static faro_status measure(faro_span *span, const faro_arms *arms, const size_t *active, size_t count,
                            faro_error *error) {
   double unit = 0;
@@ -56,7 +55,7 @@ static faro_status measure(faro_span *span, const faro_arms *arms, const size_t 
       unit = fmax(unit, fabs(entry));
     }
   if (unit == 0)
-    return faro_fail(error, FARO_INVALID, "arm %zu must not be zero, or another active arm must not",
+    return faro_fail(error, FARO_INVALID, "active arms must not all be zero (arm %zu is the first)",
                      active ? active[0] : 0);
   span->unit = unit;
   return FARO_OK;
@@ -80,7 +79,7 @@ static void measure_rest(faro_span *span) {
   }
 }
 
-/* X -= Q' B for the directions not yet subtracted; distances are exact again. */
+/* X -= Q' B for the directions not subtracted yet; distances are exact again. */
 static void subtract(faro_span *span) {
   const size_t from = span->subtracted;
   const int d = (int)span->dimension;
@@ -93,8 +92,9 @@ static void subtract(faro_span *span) {
   measure_rest(span);
 }
 
-/* direction = part of arm p outside q[0 .. rank), of length 1. Twice, because once leaves rounding along q
- * that is large beside a small rest ("twice is enough", Kahan and Parlett). */
+/* direction = the component of arm p outside q[0 .. rank), scaled to length 1. It is computed
+ * twice: after one pass, rounding errors along q are large compared with a small rest ("twice is
+ * enough", Kahan and Parlett; Parlett 1998, section 6.9). */
 static void orthogonalise(const faro_span *span, size_t p, double *direction) {
   const int d = (int)span->dimension;
   cblas_dcopy(d, span->x.x + p, (int)span->x.stride, direction, 1);
@@ -106,7 +106,7 @@ static void orthogonalise(const faro_span *span, size_t p, double *direction) {
   cblas_dscal(d, 1 / cblas_dnrm2(d, direction, 1), direction, 1);
 }
 
-/* Arm p joins the basis. */
+/* Adds arm p to the basis. */
 static void append(faro_span *span, size_t p) {
   const size_t d = span->dimension;
   const size_t stride = span->x.stride;
@@ -139,7 +139,7 @@ static void grow(faro_span *span) {
   }
 }
 
-/* Z = R^-1 B, in place. The pivots' own coordinates are unit vectors, to the last digit. */
+/* Z = R^-1 B, in place. The pivots' own coordinates are exact unit vectors. */
 static void solve_coordinates(faro_span *span) {
   const size_t stride = span->x.stride;
   span->z = (faro_arms){.dimension = span->rank,

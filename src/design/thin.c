@@ -1,17 +1,18 @@
-/* thin: fewer arms in the support of a design. Letters: see ascent.h.
+/* thin: removes arms from the support of a design. The letters are explained in ascent.h.
  *
- * First Caratheodory: symmetric matrices have R = m (m + 1) / 2 dimensions, so among R + 1 outer products z
- * z' there is a combination nu that vanishes. Moving along it leaves V alone until an arm's weight is zero;
- * with the sign for which the weights' total does not grow, dividing by the total can only make V larger.
- * Then the lightest arms go for as long as the goal allows. */
+ * First Caratheodory: symmetric matrices have R = m (m + 1) / 2 dimensions, so some combination nu
+ * of R + 1 outer products z z' is zero. Moving along nu leaves V unchanged until an arm's weight is
+ * zero. The sign is chosen so that the total weight does not grow; dividing by the total can then
+ * only make V larger. After that, the arms with the least weight are removed while the goal allows
+ * it. */
 #include "design/ascent.h"
 
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-/* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer products
- * as rows of A = Q R, the last column of Q is orthogonal to every column of A. */
+/* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer
+ * products as rows of A = Q R, the last column of Q is orthogonal to every column of A. */
 static void find_vanishing(faro_ascent *ascent, size_t rows, double *nu) {
   const faro_arms *z = ascent->z;
   double *a = ascent->outer; /* column major, rows + 1 by rows */
@@ -37,7 +38,8 @@ size_t faro_thin_scratch(size_t d) {
   return (rows + 1) * rows + 2 * rows + (rows + 1); /* outer products, tau and work, nu */
 }
 
-/* pi += t nu with the greatest t that leaves no weight negative; that arm leaves the support. */
+/* pi += t nu with the greatest t that leaves no weight negative. The arm whose weight becomes 0
+ * leaves the support. */
 static void move_along(faro_ascent *ascent, const double *nu, size_t length) {
   size_t first = length;
   double t = INFINITY;
@@ -82,8 +84,8 @@ static size_t lightest(const faro_ascent *ascent) {
   return least;
 }
 
-/* Whether arm a itself would keep within the goal without its weight: g_a (1 - pi_a) / (1 - pi_a g_a). It
- * also says that V stays positive definite. */
+/* Whether arm a would still meet the goal without its own weight: g_a (1 - pi_a) / (1 - pi_a g_a).
+ * If so, V stays positive definite. */
 static bool can_leave(const faro_ascent *ascent, size_t a, double goal) {
   const double pi = ascent->pi[a];
   return ascent->g[a] * (1 - pi) <= goal * (1 - pi * ascent->g[a]);
@@ -97,7 +99,7 @@ bool faro_ascent_thin(faro_ascent *ascent, double goal) {
     if (!can_leave(ascent, a, goal)) return true;
     faro_ascent_step(ascent, a, faro_ascent_drop(ascent, a));
     if (faro_ascent_top(ascent) > goal) {
-      faro_ascent_step(ascent, a, weight); /* back as it was */
+      faro_ascent_step(ascent, a, weight); /* undo */
       return true;
     }
   }

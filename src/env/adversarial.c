@@ -1,15 +1,18 @@
-/* linear-adversarial: an oblivious adversary that rotates the arms so that old information is of least
- * use.
+/* linear-adversarial: an oblivious adversary that rotates the arms so that old information is least
+ * useful.
  *
- * A random orthonormal basis q_1 .. q_n of the first n = d - 1 coordinates is cut into planes
- * (q_1, q_2), (q_3, q_4), ... (the last takes q_{n-1} again when n is odd; n = 1 leaves a line). The
- * horizon is cut into as many phases of equal length. In phase s all arms differ only within plane s:
+ * A random orthonormal basis q_1 .. q_n of the first n = d - 1 coordinates is cut into planes (q_1,
+ * q_2), (q_3, q_4), ... (the last plane takes q_{n-1} again if n is odd; n = 1 leaves a line). The
+ * horizon is cut into equally many phases of equal length. In phase s all arms differ only within
+ * plane s:
  *
- *   x_a = (cos(phi_a + t w) q_{2s-1} + sin(phi_a + t w) q_{2s}, 1) / sqrt(2),   w = the golden angle
+ *   x_a = (cos(phi_a + t w) q_{2s-1} + sin(phi_a + t w) q_{2s}, 1) / sqrt(2),   w = the golden
+ *                                                                               angle
  *
- * What a learner found out in earlier phases is orthogonal to every difference between arms that now
- * matters, as late into the horizon as d directions allow; and the turn by w each round means that no
- * choice can be repeated by index. The arms do not depend on what was played, so rivals stay paired. */
+ * What a learner found out in earlier phases is orthogonal to every difference between the current
+ * arms, as late into the horizon as d directions allow. The turn by w each round means that no
+ * choice can be repeated by index. The arms do not depend on what was played, so algorithms stay
+ * paired. */
 #include <math.h>
 
 #include "env/kind.h"
@@ -73,7 +76,7 @@ static void begin(faro_env *env) {
 
 const faro_env_rules faro_env_linear_adversarial = {
     .about = {.name = "linear-adversarial",
-              .summary = "linear rewards, arms rotated so that old information is of least use"},
+              .summary = "linear rewards, arms rotated so that old information is least useful"},
     .size = sizeof(adversary),
     .init = init,
     .begin = begin,

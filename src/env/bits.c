@@ -1,28 +1,29 @@
 /* bits-random, bits-hard: streams of bits, for private running sums.
  *
- * bits-hard is the stream behind the lower bound of Tenenbaum et al. 2023, section 4, Delta_{n,k} without a
- * prefix: one fair bit, then `rep` copies of another fair bit, and again, until n users have come. A server
- * with k shufflers cannot tell the runs in time. With log n shufflers rep is 1, and the stream is the same
- * as bits-random.
+ * bits-hard is the stream behind the lower bound of Tenenbaum et al. 2023, section 4, Delta_{n,k}
+ * without a prefix: one fair bit, then `rep` copies of another fair bit, and so on, until n users
+ * have come. A server with k shufflers cannot distinguish the runs in time. With log n shufflers
+ * rep is 1, and the stream is the same as bits-random.
  *
- *   n  horizon   k  shufflers   c = e^epsilon / (e^(2 epsilon) + 1)   rep = 1/2 n^(1/(2k+1)) c^(2k/(2k+1)) */
+ *   n  horizon   k  shufflers   c = e^epsilon / (e^(2 epsilon) + 1)
+ *   rep = 1/2 n^(1/(2k+1)) c^(2k/(2k+1)) */
 #include <math.h>
 
 #include "env/kind.h"
 
 typedef struct bits {
   faro_env env;
-  uint64_t word; /* fair bits that were drawn already: the lowest `left` of it */
+  uint64_t word; /* fair bits drawn in advance: the lowest `left` bits */
   unsigned left;
-  uint64_t repeats; /* bits-hard only: the length of every other run */
+  uint64_t repeats; /* bits-hard only: length of every second run */
   uint64_t run;     /* users left in this run */
-  bool repeated;    /* it is one of the long ones */
-  bool bit;         /* its value */
+  bool repeated;    /* this run is a long one */
+  bool bit;         /* value of this run */
 } bits;
 
 static bits *bits_of(faro_env *env) { return (bits *)(void *)env; }
 
-/* 64 bits for each word drawn: a user costs a shift. */
+/* Draws 64 bits at a time: a user costs a shift. */
 static inline bool fair_bit(bits *b) {
   if (b->left == 0) {
     b->word = faro_rng_next(&b->env.context.rng);

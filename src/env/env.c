@@ -1,4 +1,4 @@
-/* env: the registry and what all environments share. */
+/* env: the registry of environments, and what all of them share. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ bool faro_draws_plainly(const faro_env_params *p) {
   return p->draw == FARO_DRAW_SPHERE || p->draw == FARO_DRAW_BALL;
 }
 
-/* The parameters with settings in them, the kind's defaults where none are given. */
+/* The parameters with the kind's default settings where no settings are given. */
 static faro_env_params complete(const faro_env_kind *kind, const faro_env_params *params,
                                 faro_env_settings *preset) {
   faro_env_params made = *params;
@@ -47,7 +47,7 @@ static faro_env_params complete(const faro_env_kind *kind, const faro_env_params
 static faro_status check_stream(const faro_env_kind *kind, const faro_env_params *p, faro_error *error) {
   if (p->population == 0) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "population must be new for %s: nobody returns to a stream (got %llu)", kind->name,
+                   "population must be new for %s, because nobody returns to a stream (got %llu)", kind->name,
                    (unsigned long long)p->population);
 }
 
@@ -77,7 +77,8 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *par
   return check(rules_of(kind), &complete_params, error);
 }
 
-/* Means (1 + <u, v>) / 2 lie in [0, 1], those of plain draws in [-1, 1]; the published draw is not scaled. */
+/* Means (1 + <u, v>) / 2 are in [0, 1], those of plain draws in [-1, 1]; the published draw is not
+ * scaled. */
 static faro_env_facts describe(const faro_env_rules *rules, const faro_env_params *p) {
   faro_env_facts facts = {.norm = p->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1,
                           .low = faro_draws_plainly(p) ? -1 : 0,
@@ -136,7 +137,8 @@ void faro_env_destroy(faro_env *env) {
   faro_arena_free(&arena);
 }
 
-/* A stream of its own: the same people come whatever else is drawn, and nothing else changes with the population. */
+/* Users have a random stream of their own: the same people come whatever else is drawn, and nothing
+ * else changes with the population. */
 static void call_user(faro_env *env) {
   const double n = (double)env->params.population;
   env->user = n > 0 ? (uint64_t)(n * faro_sim_uniform(&env->visitor)) : env->round;

@@ -1,11 +1,12 @@
-/* glm-logistic, glm-probit: generalised linear rewards, fresh arms for every user. Sarmasarkar 2026, section 6.
+/* glm-logistic, glm-probit: generalised linear rewards, fresh arms for every user. Sarmasarkar
+ * 2026, section 6.
  *
  *   theta = S u / ||u||, u uniform in the cube [-1, 1]^d      S: `norm`
  *   x     uniform in the unit ball, or on the sphere
  *   y     has mean mu(<x, theta>), mu the link
  *
- * mu grows, so the best arm is that with the greatest <x, theta>, and mu is needed of two arms in a round,
- * not of all. */
+ * mu is increasing, so the best arm is the one with the greatest <x, theta>, and mu is computed for
+ * two arms per round, not for all. */
 #include <math.h>
 
 #include "env/kind.h"
@@ -40,14 +41,14 @@ static void draw_parameter(faro_env *env) {
   for (size_t i = 0; i < d; i++) env->theta[i] *= norm_of(&env->params) / sqrt(square);
 }
 
-/* The first d coordinates of a uniform point on the sphere of R^(d+2) are uniform in the ball of R^d. So no root of
- * degree d is needed: the squares of the two extra normal variables add up to twice an exponential one. Arms are
- * columns, so that they are scaled together. */
+/* The first d coordinates of a uniform point on the sphere of R^(d+2) are uniform in the ball of
+ * R^d. So no d-th root is needed: the squares of the two extra normal variables add up to twice an
+ * exponential one. Arms are columns, so that they are scaled together. */
 static void draw_arms(faro_env *env) {
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   double *restrict x = env->arms.x;
-  double *restrict square = env->mean; /* scratch until the means are found */
+  double *restrict square = env->mean; /* scratch until the means are computed */
   const bool ball = env->params.draw == FARO_DRAW_BALL;
   for (size_t a = 0; a < env->arms.count; a++) {
     square[a] = ball ? -2 * log(1 - faro_sim_uniform(&env->context)) : 0;

@@ -1,7 +1,7 @@
-/* kind: what an environment is made of, for the files that implement one.
+/* kind: what an environment consists of, for the files that implement one.
  *
- * An environment is a struct of its own whose first member is a faro_env. What init cannot put into the
- * struct it allocates from the environment's arena. */
+ * An environment is a struct of its own whose first member is a faro_env. Whatever does not fit
+ * into the struct, init allocates from the environment's arena. */
 #ifndef FARO_ENV_KIND_H
 #define FARO_ENV_KIND_H
 
@@ -14,19 +14,21 @@ typedef struct faro_env_rules faro_env_rules;
 
 struct faro_env_rules {
   faro_env_kind about;
-  size_t size; /* of the state, whose first member is a faro_env */
+  size_t size; /* size of the state, whose first member is a faro_env */
 
-  /* Optional. What init would refuse, without making anything: arms, draw and settings. NULL: the number of arms. */
+  /* Optional. Refuses what init would refuse (arms, draw, settings) without making anything. NULL:
+   * checks the number of arms. */
   faro_status (*check)(const faro_env_rules *, const faro_env_params *, faro_error *);
-  /* Optional. Changes what the framework says of linear rewards with these draws. */
+  /* Optional. Changes the facts that hold for linear rewards with these draws. */
   void (*describe)(const faro_env_params *, faro_env_facts *);
-  /* Optional. Makes the arms (faro_env_make_arms) and what else is needed; NULL: params.arms arms. */
+  /* Optional. Makes the arms (faro_env_make_arms) and whatever else is needed; NULL: params.arms
+   * arms. */
   faro_status (*init)(faro_env *, faro_error *);
   /* Required. Draws an instance: the parameter, and the arms of the first round. */
   void (*begin)(faro_env *);
-  /* Optional. Arms of round env->round; NULL: they stay. */
+  /* Optional. Makes the arms of round env->round; NULL: they stay. */
   void (*next)(faro_env *);
-  /* Optional. A reward of an arm; NULL: drawn about the arm's mean. */
+  /* Optional. Draws a reward of an arm; NULL: drawn around the arm's mean. */
   double (*pull)(faro_env *, size_t arm);
   /* Streams only, required there: the next number. */
   double (*value)(faro_env *);
@@ -39,14 +41,14 @@ struct faro_env_rules {
 struct faro_env {
   const faro_env_rules *rules;
   faro_arena arena;
-  faro_env_params params; /* settings are there, and the environment's own */
-  double low;             /* the least reward */
+  faro_env_params params; /* with settings filled in, owned by the environment */
+  double low;             /* least reward */
   faro_arms arms;
   double *theta;
   double *mean;   /* <x, theta> of each arm in this round; the mean reward is its link */
   double best;    /* the greatest mean reward */
   double error;   /* see faro_env_error */
-  uint64_t round; /* from 0 */
+  uint64_t round; /* counted from 0 */
   uint64_t user;  /* who plays this round */
   faro_sim_rng instance, context, reward, visitor;
 };
@@ -63,7 +65,8 @@ void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
 double faro_linear_reward(faro_env *env, double mean); /* drawn about the mean */
 void faro_linear_settle(faro_env *env);                /* arms have changed: new version, means, best */
 
-/* Linear environments whose arms may be a net of the sphere or ball (linear.c): a setting, check and init. */
+/* Linear environments whose arms may be a net of the sphere or ball (linear.c): a setting, check
+ * and init. */
 #define FARO_LINEAR_ZETA                                                                                     \
   {                                                                                                          \
     "zeta", FARO_SETTING_REAL, offsetof(faro_env_settings, zeta), 0, 1, 0, NULL,                             \

@@ -1,14 +1,17 @@
 /* linear-known: contextual bandits whose contexts come from a known distribution, as linear bandits
- * without contexts. Hanna et al. 2022, III-A (after Hanna, Yang, Fragouli 2022).
+ * without contexts. Hanna et al. 2022, section III-A (after Hanna, Yang & Fragouli 2022).
  *
- *   c         a context: `actions` actions with features phi(a, c), independent and uniform on the unit sphere
- *   theta_j   a parameter that arm j stands for: a user who is told j plays the action that is best under theta_j
- *   g_j       = E_c[ phi of that action ]: the features of arm j, since its mean reward is <g_j, theta>
+ *   c         a context: `actions` actions with features phi(a, c), independent and uniform on the
+ *             sphere
+ *   theta_j   the parameter that arm j stands for: a user who is told j plays the best action under
+ *             theta_j
+ *   g_j       = E_c[ phi of that action ]: the features of arm j, as its mean reward is <g_j,
+ *             theta>
  *
- * g is found once from `samples` contexts drawn from the known distribution, before anybody has done
- * anything. So no private data go into it, and a user returns nothing but a reward. The best of all
- * policies responds to theta itself; what the arms fall short of it is part of the regret, and falls with
- * their number. */
+ * g is estimated once from `samples` contexts drawn from the known distribution, before anybody has
+ * played. So no private data goes into it, and a user returns only a reward. The best of all
+ * policies responds to theta itself. What the best arm loses against it is part of the regret, and
+ * decreases with the number of arms. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +33,7 @@ static const faro_setting settings[] = {
     {"actions", FARO_SETTING_COUNT, offsetof(faro_env_settings, actions), 2, 1000, 10, NULL,
      "linear-known only: actions offered in a context"},
     {"samples", FARO_SETTING_COUNT, offsetof(faro_env_settings, samples), 100, 1e7, 10000, NULL,
-     "linear-known only: contexts drawn in advance, to find what each arm means"},
+     "linear-known only: contexts drawn in advance, to find the mean features of each arm"},
     {0}};
 
 static faro_status check(const faro_env_rules *rules, const faro_env_params *p, faro_error *error) {
@@ -97,7 +100,8 @@ static void sample(known *k) {
   }
 }
 
-/* Means, and the largest standard error: at most the root of the summed variances, whatever the direction. */
+/* Computes means and the largest standard error: at most the root of the summed variances, in any
+ * direction. */
 static void settle(known *k) {
   faro_env *env = &k->env;
   const size_t d = env->params.dimension;
@@ -132,7 +136,8 @@ static void move(known *k, size_t to, size_t from) {
   }
 }
 
-/* Parameters so near each other that they chose alike in every context are one arm. Columns beyond the count stay zero. */
+/* Parameters that are so near each other that they choose the same action in every context are one
+ * arm. Columns beyond the count stay zero. */
 static void merge(known *k) {
   faro_env *env = &k->env;
   size_t kept = 0;
@@ -157,7 +162,7 @@ static void draw(known *k) {
   merge(k);
 }
 
-/* An instance has two arms at least. */
+/* Makes sure that an instance has at least two arms. */
 static void begin(faro_env *env) {
   known *k = known_of(env);
   faro_linear_draw_parameter(env);
@@ -166,7 +171,8 @@ static void begin(faro_env *env) {
   settle(k);
 }
 
-/* The user sees a context, plays the best response to what it was told, and gets that action's reward. */
+/* The user sees a context, plays the best response to the parameter of the arm, and gets that
+ * action's reward. */
 static double pull(faro_env *env, size_t arm) {
   known *k = known_of(env);
   const size_t d = env->params.dimension;

@@ -1,4 +1,5 @@
-/* linear: drawing parameters and arms on the sphere, nets of it, and what follows from them. */
+/* linear: draws parameters and arms on the sphere, makes nets of it, and computes means and
+ * rewards. */
 #include <faro/design.h>
 
 #include <math.h>
@@ -18,7 +19,7 @@ static faro_status make_net(faro_points **net, const faro_env_params *p, faro_er
   return faro_points_net(net, shape_of(p), p->dimension, zeta_of(p), error);
 }
 
-/* A net of too many points is refused before any is made. */
+/* Refuses a net of too many points before any point is made. */
 faro_status faro_linear_check(const faro_env_rules *rules, const faro_env_params *p, faro_error *error) {
   (void)rules;
   const double zeta = zeta_of(p);
@@ -65,7 +66,7 @@ void faro_linear_draw_parameter(faro_env *env) {
   env->theta[d - 1] = last;
 }
 
-/* The published script replaces its first d arms by the axes: (e_i, 1), and (0, 1) as the last. */
+/* The published script replaces its first d arms by the axes: (e_i, 1), with (0, 1) as the last. */
 static void put_axes(faro_env *env) {
   const size_t d = env->arms.dimension;
   for (size_t a = 0; a < d && a < env->arms.count; a++)

@@ -1,5 +1,5 @@
-/* linear-population: one action for everybody, feedback from clients whose own parameters scatter about
- * the common one. Li, Zhou & Ji 2022, section 2. */
+/* linear-population: one action for everybody, with feedback from clients whose own parameters are
+ * spread around the common one. Li, Zhou & Ji 2022, section 2. */
 #include <math.h>
 
 #include "env/kind.h"

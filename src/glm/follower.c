@@ -1,12 +1,14 @@
-/* follower: the minimiser of L while rows come.
+/* follower: the minimiser of L while rows arrive.
  *
  *   a       anchor             g, H    gradient and Hessian of L at a, over all rows so far
  *   delta = -H^-1 g            theta = a + delta
  *   G = sum ||x|| x x'         c       the greatest |mu''|
  *
- * A row changes g and H by its own terms at a. By Taylor's theorem the gradient of L at theta is at most
+ * A row changes g and H by its own terms at a. By Taylor's theorem the gradient of L at theta is at
+ * most
  *   (1/2) sum |mu''(.)| (x'delta)^2 ||x|| <= (c / 2) delta'G delta.
- * Where mu'' has no bound (poisson), mu'' = mu' grows by e^|x'delta| at most, and with X the longest row it is at most
+ * If mu'' has no bound (poisson), mu'' = mu' grows by at most e^|x'delta|. With X the longest row,
+ * the gradient is then at most
  *   (1/2) X e^(X ||delta||) delta'(H - ridge) delta. */
 #include <faro/glm.h>
 
@@ -21,11 +23,11 @@ struct faro_follower {
   faro_arena arena;
   faro_link link;
   faro_rows rows;
-  size_t room; /* for rows */
+  size_t room; /* rows allocated */
   double ridge, tolerance;
   double sharpest; /* c */
   double longest;  /* X */
-  double *x, *y;   /* what rows points to */
+  double *x, *y;   /* storage of `rows` */
   double *anchor, *gradient, *delta, *theta, *scaled;
   double *hessian; /* packed, as of the last pass; its factor is kept up to date */
   double *weight;  /* packed G */
@@ -59,10 +61,10 @@ static faro_status allocate(faro_follower *f, faro_error *error) {
   return whole ? FARO_OK : FARO_MEMORY;
 }
 
-/* Gradient and Hessian at the anchor, from all rows. */
+/* Computes gradient and Hessian at the anchor, from all rows. */
 static void pass(faro_follower *f) {
   faro_glm_pass(f->link, &f->rows, f->ridge, f->anchor, NULL, f->gradient, f->hessian);
-  FARO_INVARIANT(faro_spd_factor(f->spd, f->hessian)); /* at least the ridge */
+  FARO_INVARIANT(faro_spd_factor(f->spd, f->hessian)); /* its least eigenvalue is at least the ridge */
   f->passes++;
 }
 
@@ -92,7 +94,7 @@ faro_status faro_follower_create(faro_follower **follower, faro_link link, size_
     faro_follower_destroy(f);
     return status;
   }
-  pass(f); /* of no rows */
+  pass(f); /* over no rows */
   f->passes = 0;
   *follower = f;
   return FARO_OK;
@@ -123,7 +125,7 @@ static double quadratic(size_t d, const double *a, const double *x) {
   return sum;
 }
 
-/* The last row enters all that is kept at the anchor. */
+/* Adds the last row to everything kept at the anchor. */
 static void absorb(faro_follower *f) {
   const size_t d = f->rows.dimension;
   const double *x = f->x + (f->rows.count - 1) * d;
@@ -141,7 +143,7 @@ static void absorb(faro_follower *f) {
   f->longest = fmax(f->longest, length);
 }
 
-/* theta one Newton step from the anchor; returns a bound on the gradient's norm there. */
+/* Sets theta one Newton step from the anchor. Returns a bound on the gradient's norm there. */
 static double step(faro_follower *f) {
   const size_t d = f->rows.dimension;
   faro_spd_solve(f->spd, f->gradient, f->delta);
@@ -160,7 +162,8 @@ static void move_anchor(faro_follower *f) {
   pass(f);
 }
 
-/* Newton's steps while the bound says that each of them helps, else a search. */
+/* Moves the anchor by up to three Newton steps while the bound shows that they help. If that is not
+ * enough, the solver finds the minimiser. */
 static void settle(faro_follower *f, double bound) {
   const size_t d = f->rows.dimension;
   for (int n = 0; n < 3 && bound < sqrt(dot(d, f->gradient, f->gradient)) / 2; n++) {
@@ -171,7 +174,7 @@ static void settle(faro_follower *f, double bound) {
   memcpy(f->theta, f->anchor, d * sizeof *f->theta);
   f->passes += 1 + faro_solver_minimise(f->solver, f->link, &f->rows, f->ridge, NULL, f->theta);
   move_anchor(f);
-  (void)step(f); /* as near as rounding lets it be, whatever the bound */
+  (void)step(f); /* as near as rounding allows, whatever the bound */
 }
 
 void faro_follower_add(faro_follower *follower, const double *x, double y) {

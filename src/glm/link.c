@@ -1,8 +1,9 @@
-/* link: potential b, mean mu = b', slope mu' and bend mu'' of every link.
+/* link: potential b, mean mu = b', slope mu' and second derivative mu'' of every link.
  *
- * Each is written so that nothing cancels and nothing overflows before its value does: the logistic through
- * e^-|z|, the left tail of the probit's potential through a continued fraction. A slope that a double cannot hold
- * is the least normal number, never 0: others divide by it. */
+ * Each is written so that nothing cancels, and nothing overflows before its value does: the
+ * logistic through e^-|z|, the left tail of the probit's potential through a continued fraction. A
+ * slope too small for a double is returned as the least normal number, never 0, because callers
+ * divide by it. */
 #include "glm/link.h"
 
 #include <float.h>
@@ -24,7 +25,7 @@ static double positive(double slope) { return slope < DBL_MIN ? DBL_MIN : slope;
 static void logistic_map(size_t count, const double *z, double *potential, double *mean, double *slope) {
   for (size_t i = 0; i < count; i++) {
     const double e = exp(-fabs(z[i]));
-    const double near = 1 / (1 + e); /* the mean of |z| */
+    const double near = 1 / (1 + e); /* the mean at |z| */
     if (potential) potential[i] = fmax(z[i], 0) + log1p(e);
     if (mean) mean[i] = z[i] < 0 ? e * near : near;
     if (slope) slope[i] = positive(e * near * near);
@@ -40,8 +41,9 @@ static double density(double z) {
   return scale * exp(-z * z / 2);
 }
 
-/* z Phi(z) + phi(z) at z = -t: phi(t) (1 - t m) with Mills' ratio m = 1 / (t + k), k = 1 / (t + 2 / (t + 3 / ...)).
- * The difference is k m, without loss; from t = 4 on, 32 terms leave 2e-15. */
+/* z Phi(z) + phi(z) at z = -t: phi(t) (1 - t m) with Mills' ratio m = 1 / (t + k), k = 1 / (t + 2 /
+ * (t + 3 / ...)). The difference is k m, without cancellation. From t = 4 on, 32 terms leave an
+ * error of 2e-15. */
 static double probit_tail(double t) {
   double k = 0;
   for (int n = 32; n >= 1; n--) k = n / (t + k);
@@ -140,7 +142,7 @@ double faro_link_slope(faro_link link, double z) {
 
 double faro_link_bend(faro_link link, double z) { return kinds[link].bend(z); }
 
-/* Slopes are symmetric and fall with |z|, or grow with z (poisson). */
+/* Slopes are symmetric and decrease with |z|, or they grow with z (poisson). */
 double faro_link_steepest(faro_link link, double reach) {
   return isfinite(kinds[link].steepest) ? kinds[link].steepest : faro_link_slope(link, reach);
 }

@@ -1,10 +1,11 @@
-/* link: the functions of a link at many points in one call, so that a pass over rows chooses the link once. */
+/* link: evaluates a link at many points in one call, so that a pass over rows chooses the link
+ * once. */
 #ifndef FARO_GLM_LINK_H
 #define FARO_GLM_LINK_H
 
 #include <faro/glm.h>
 
-/* b, mu and mu' of `count` values of z; what is NULL is left out. */
+/* b, mu and mu' of `count` values of z; outputs that are NULL are skipped. */
 void faro_link_map(faro_link link, size_t count, const double *z, double *potential, double *mean,
                    double *slope);
 /* mu(-z) = 1 - mu(z), so b(-z) = b(z) - z: logistic and probit. */

@@ -1,8 +1,10 @@
-/* loss: passes over the rows, a block at a time: products <x, theta> of all its rows, then the link at all of them,
- * then the sums. So the link is chosen once a block, and its functions run in a loop of their own.
+/* loss: passes over the rows, a block at a time: first the products <x, theta> of all rows of the
+ * block, then the link at all of them, then the sums. So the link is chosen once per block, and its
+ * functions run in a loop of their own.
  *
- * Where mu(-z) = 1 - mu(z), a row with z > 0 is turned over: (-x, 1 - y) has the same loss, and in the left tail neither
- * b - y z nor mu - y cancels. At z = 40 and y = 1 both would be gone. */
+ * If mu(-z) = 1 - mu(z), a row with z > 0 is replaced by (-x, 1 - y), which has the same loss. In
+ * the left tail neither b - y z nor mu - y cancels. At z = 40 and y = 1 both would cancel
+ * completely. */
 #include "glm/loss.h"
 
 #include <string.h>
@@ -19,7 +21,8 @@ static void products(size_t d, size_t count, const double *x, const double *thet
   }
 }
 
-/* gradient += sum_i residual_i x_i, four rows together: a sum in memory waits for its last addition. */
+/* gradient += sum_i residual_i x_i, four rows together, because a single sum in memory waits for
+ * its last addition. */
 static void add_rows(size_t d, size_t count, const double *restrict x, const double *restrict r,
                      double *restrict gradient) {
   for (; count >= 4; count -= 4, x += 4 * d, r += 4)
@@ -29,7 +32,7 @@ static void add_rows(size_t d, size_t count, const double *restrict x, const dou
     for (size_t j = 0; j < d; j++) gradient[j] += r[0] * x[j];
 }
 
-/* hessian += sum_i s_i x_i x_i', likewise. */
+/* hessian += sum_i s_i x_i x_i', in the same way. */
 static void add_squares(size_t d, size_t count, const double *restrict x, const double *restrict s,
                         double *restrict hessian) {
   for (; count >= 4; count -= 4, x += 4 * d, s += 4) {
@@ -57,12 +60,12 @@ static double start(size_t d, double ridge, const double *theta, double *gradien
   return ridge / 2 * square;
 }
 
-/* Up to BLOCK rows and what the link says of them. */
+/* Up to BLOCK rows and the link's values for them. */
 typedef struct block {
   size_t count;
   const double *x;
   double z[BLOCK], y[BLOCK];
-  double sign[BLOCK]; /* -1: turned over */
+  double sign[BLOCK]; /* -1: replaced by (-x, 1 - y) */
   double potential[BLOCK], mean[BLOCK], slope[BLOCK];
 } block;
 

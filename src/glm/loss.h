@@ -4,7 +4,7 @@
 
 #include <faro/glm.h>
 
-/* What is NULL is left out. The Hessian is packed. */
+/* Outputs that are NULL are skipped. The Hessian is packed. */
 void faro_glm_pass(faro_link link, const faro_rows *rows, double ridge, const double *theta, double *loss,
                    double *gradient, double *hessian);
 

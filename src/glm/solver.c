@@ -1,11 +1,11 @@
-/* solver: quadratics over an ellipsoid, and the loss over one.
+/* solver: minimises quadratics and the loss over an ellipsoid.
  *
- *   A   packed, positive definite: the quadratic        c, V, r   the region: centre, metric, radius
+ *   A   packed, positive definite: the quadratic c, V, r the region: centre, metric, radius
  *   w = u - c, for u of the region                      nu        multiplier of the region
  *
- * min w'A w / 2 - b'w over ||w||_V <= r has the solution (A + nu V) w = b with nu = 0, or nu > 0 and ||w||_V = r.
- * 1 / ||w(nu)||_V is concave and grows, so Newton's method on 1 / ||w||_V = 1 / r, from a nu too small, never
- * passes the root (Conn, Gould and Toint, Trust-Region Methods, section 7.3):
+ * min w'A w / 2 - b'w over ||w||_V <= r has the solution (A + nu V) w = b with nu = 0, or nu > 0
+ * and ||w||_V = r. 1 / ||w(nu)||_V is concave and grows, so Newton's method on 1 / ||w||_V = 1 / r,
+ * started at a nu that is too small, never passes the root (Conn, Gould & Toint 2000, section 7.3):
  *   nu += (||w||_V / r - 1) ||w||_V^2 / (V w)'(A + nu V)^-1 (V w). */
 #include <faro/glm.h>
 
@@ -19,10 +19,10 @@
 struct faro_solver {
   faro_arena arena;
   size_t d;
-  faro_spd *spd;           /* of A + nu V */
+  faro_spd *spd;           /* factor of A + nu V */
   double *sum;             /* packed A + nu V */
   double *b, *w, *vw, *at; /* at: (A + nu V)^-1 V w */
-  /* of minimise */
+  /* For minimise. */
   double *gradient, *hessian, *step;
   double *trial, *trial_gradient, *trial_hessian;
 };
@@ -66,7 +66,7 @@ static double dot(size_t d, const double *x, const double *y) {
   return sum;
 }
 
-/* out = A x for packed A; NULL: the identity. */
+/* out = A x for packed A; a NULL A is the identity. */
 static void multiply(size_t d, const double *a, const double *x, double *out) {
   if (!a) {
     memcpy(out, x, d * sizeof *out);
@@ -82,7 +82,7 @@ static void multiply(size_t d, const double *a, const double *x, double *out) {
   }
 }
 
-/* ||x||_V, with V x left in `vx`. */
+/* Returns ||x||_V and leaves V x in `vx`. */
 static double norm(size_t d, const double *v, const double *x, double *vx) {
   multiply(d, v, x, vx);
   return sqrt(fmax(0, dot(d, x, vx)));
@@ -102,7 +102,7 @@ static void add(faro_solver *solver, const double *a, double nu, const double *v
     for (size_t i = 0; i < d; i++) sum[faro_diagonal(i)] += diagonal;
 }
 
-/* Factors A + nu V; false: it is not positive definite, for rounding at least. */
+/* Factors A + nu V. False if it is not positive definite, at least after rounding. */
 static bool factor(faro_solver *solver, const double *a, double nu, const double *v) {
   add(solver, a, nu, v);
   return faro_spd_factor(solver->spd, solver->sum);
@@ -114,13 +114,14 @@ static double trace(size_t d, const double *a) {
   return sum;
 }
 
-/* A nu V below this is lost in the rounding of A. */
+/* Below this nu, nu V is lost in the rounding of A. */
 static double rounding(size_t d, const double *a, const double *v) {
   return fmax(1e-15 * trace(d, a) / trace(d, v), DBL_MIN);
 }
 
-/* Some nu that is not too great, for V = I: 1 / (alpha + nu)^2 is convex, so that with the eigenvalues alpha_i of A,
- * weighted by b_i^2, r^2 = sum b_i^2 / (alpha_i + nu)^2 >= ||b||^2 / (b'A b / ||b||^2 + nu)^2. */
+/* A lower bound on nu, for V = I: 1 / (alpha + nu)^2 is convex, so with the eigenvalues alpha_i of
+ * A, weighted by b_i^2, r^2 = sum b_i^2 / (alpha_i + nu)^2 >= ||b||^2 / (b'A b / ||b||^2 +
+ * nu)^2. */
 static double least_multiplier(faro_solver *solver, const double *a, double r) {
   const size_t d = solver->d;
   const double square = dot(d, solver->b, solver->b);
@@ -128,7 +129,7 @@ static double least_multiplier(faro_solver *solver, const double *a, double r) {
   return square > 0 ? fmax(0, sqrt(square) / r - dot(d, solver->b, solver->at) / square) : 0;
 }
 
-/* solver->w at nu and its length; false: A + nu V cannot be factored. */
+/* Computes solver->w at nu, and its length. False if A + nu V cannot be factored. */
 static bool solve(faro_solver *solver, const double *a, double nu, const double *v, double *length) {
   if (!factor(solver, a, nu, v)) return false;
   faro_spd_solve(solver->spd, solver->b, solver->w);
@@ -136,17 +137,18 @@ static bool solve(faro_solver *solver, const double *a, double nu, const double 
   return true;
 }
 
-/* Newton's step from a nu that is too small. */
+/* One Newton step from a nu that is too small. */
 static double newton(faro_solver *solver, double nu, double length, double r) {
   faro_spd_solve(solver->spd, solver->vw, solver->at);
   return nu + (length / r - 1) * length * length / dot(solver->d, solver->vw, solver->at);
 }
 
-/* solver->w: the minimiser of w'A w / 2 - b'w, b in solver->b, over ||w||_V <= r.
+/* Sets solver->w to the minimiser of w'A w / 2 - b'w over ||w||_V <= r, with b in solver->b.
  *
- * low and high bracket the root because of singular A alone: there w at small nu is full of rounding in directions that
- * do not matter, too long to be true, and Newton's method does pass the root. The least nu found too great is right then:
- * its w lies inside, and all but solves A w = b. */
+ * low and high bracket the root because A may be singular. At small nu, w is then dominated by
+ * rounding in directions that do not matter and is too long, so that Newton's method passes the
+ * root. In that case the least nu that was found too great is right: its w is inside the region and
+ * nearly solves A w = b. */
 static void minimise_quadratic(faro_solver *solver, const double *a, const double *v, double r) {
   const double floor = rounding(solver->d, a, v);
   double nu = v ? 0 : least_multiplier(solver, a, r);
@@ -173,7 +175,7 @@ static void minimise_quadratic(faro_solver *solver, const double *a, const doubl
   }
   if (length > r * (1 + 1e-12) && isfinite(high)) (void)solve(solver, a, high, v, &length);
   if (length <= r) return;
-  for (size_t i = 0; i < solver->d; i++) solver->w[i] *= r / length; /* what rounding has left */
+  for (size_t i = 0; i < solver->d; i++) solver->w[i] *= r / length; /* rounding error */
 }
 
 /* out = x - c */
@@ -211,14 +213,14 @@ double faro_solver_support(faro_solver *solver, const faro_region *region, const
   const double middle = region->centre ? dot(d, region->centre, g) : 0;
   const double *along = g; /* V^-1 g */
   if (region->metric) {
-    if (!factor(solver, region->metric, 0, NULL)) return (double)INFINITY; /* no ellipsoid */
+    if (!factor(solver, region->metric, 0, NULL)) return (double)INFINITY; /* not an ellipsoid */
     faro_spd_solve(solver->spd, g, solver->at);
     along = solver->at;
   }
   return middle + region->radius * sqrt(fmax(0, dot(d, g, along)));
 }
 
-/* The loss to minimise, and where we are. */
+/* The loss to minimise, and the current point. */
 typedef struct descent {
   faro_link link;
   const faro_rows *rows;
@@ -228,7 +230,7 @@ typedef struct descent {
   double loss; /* at theta; gradient and Hessian are the solver's */
 } descent;
 
-/* solver->step: from theta to the minimiser of the quadratic model over the region. */
+/* Sets solver->step: from theta to the minimiser of the quadratic model over the region. */
 static void propose(faro_solver *solver, const descent *at) {
   const size_t d = solver->d;
   const faro_region *region = at->region;
@@ -265,9 +267,9 @@ static void accept(faro_solver *solver, descent *at, double loss) {
   at->loss = loss;
 }
 
-/* Goes along the step, halved until the loss falls enough (Armijo), or until the minimum of the line still lies ahead:
- * the loss is convex, so it has fallen then, and the slope shows it where the loss itself is lost in rounding. `fall`
- * is minus the slope at theta. */
+/* Moves along the step, which is halved until the loss falls enough (Armijo) or until the minimum
+ * on the line is still ahead. In that case the convex loss has fallen, and the slope shows it even
+ * if the difference of losses is lost in rounding. `fall` is minus the slope at theta. */
 static bool search(faro_solver *solver, descent *at, double fall) {
   double length = 1;
   for (int n = 0; n < HALVINGS; n++, length /= 2) {
@@ -283,7 +285,8 @@ static bool search(faro_solver *solver, descent *at, double fall) {
   return false;
 }
 
-/* The last step is taken whole, if the slope at its end is the lesser one: the loss can no longer tell. */
+/* Takes the whole last step if the slope at its end is smaller, because the loss is no longer
+ * precise enough. */
 static bool finish(faro_solver *solver, descent *at, double fall) {
   double loss;
   evaluate(solver, at, 1, &loss);
@@ -302,7 +305,7 @@ size_t faro_solver_minimise(faro_solver *solver, faro_link link, const faro_rows
   for (size_t steps = 0; steps < NEWTON_STEPS; steps++) {
     propose(solver, &at);
     const double fall = -dot(d, solver->gradient, solver->step);
-    double scale = fabs(at.loss); /* what rounding is measured against */
+    double scale = fabs(at.loss); /* what rounding is compared with */
     for (size_t i = 0; i < d; i++) scale += fabs(solver->gradient[i] * theta[i]);
     if (!(fall > 0)) return steps;
     if (fall <= 1e-12 * scale) return steps + finish(solver, &at, fall);

@@ -20,8 +20,8 @@ faro_status faro_learner_check_glm(const faro_asker_params *p, faro_error *error
   if (!(p->bound > 0 && p->bound < 1e6))
     return faro_fail(error, FARO_INVALID, "bound must be above 0 and below 1e6 (got %g)", p->bound);
   if (!(p->kappa > 0 && p->kappa < 1e300))
-    return faro_fail(error, FARO_INVALID, "norm must be smaller: at %g the link is flat, its slope %g",
-                     p->bound, 1 / p->kappa);
+    return faro_fail(error, FARO_INVALID, "norm must be smaller: at %g the link is flat (slope %g)", p->bound,
+                     1 / p->kappa);
   return FARO_OK;
 }
 

@@ -1,18 +1,20 @@
-/* dpe: one action for a population, private averages from sampled clients. DP-DPE, Li, Zhou & Ji 2022, Alg. 1. */
+/* dpe: one action for a population, private averages from sampled clients. DP-DPE, Li, Zhou & Ji
+ * 2022, Alg. 1. */
 #include <math.h>
 
 #include "learner/eliminator.h"
 
 static double length(const faro_eliminator *e) { return ldexp(1, (int)e->phase); } /* h_1 = 2, doubled */
 
-/* Two at least: a shuffler needs company. */
+/* At least two: a shuffler needs more than one message. */
 static uint64_t clients(const faro_eliminator *e) {
   if (e->params.clients > 0) return e->params.clients;
   return (uint64_t)fmax(2, ceil(pow(2, e->settings.alpha * (double)e->phase)));
 }
 
-/* Eq. (3), beta = 1/(kT). The privacy noise is 2 sd sqrt(S d) in every trust model, sd that of the mean over clients.
- * DEVIATION: S is cut to d (d + 1) / 2, which no design needs to exceed. */
+/* Eq. (3), beta = 1/(kT). The privacy noise is 2 sd sqrt(S d) in every trust model, where sd is
+ * that of the mean over clients. DEVIATION: S is at most d (d + 1) / 2, which no design needs to
+ * exceed. */
 static double width(const faro_eliminator *e, const faro_heard *heard) {
   const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;

@@ -1,33 +1,40 @@
-/* ecolog: optimism for the logistic model with a local metric: O(d^3) a round, no data is kept, and the width does not
- * grow with kappa. Faury, Abeille, Jun, Calauzenes 2022: OFU-ECOLog, with all of ||theta|| <= S as its set.
+/* ecolog: optimism for the logistic model with a local metric. A round is O(d^3), no data is
+ * stored, and the width does not grow with kappa. Faury et al. 2022: OFU-ECOLog, with all of
+ * ||theta|| <= S as its set.
  *
  *   V        lambda I + sum mu'(<x_s, theta_{s+1}>) x_s x_s', lambda = 10      (the paper's W)
  *   loss_s   b(<x_s, theta>) - y_s <x_s, theta>
- *   theta_{s+1}  argmin over ||theta|| <= S of ||theta - theta_s||^2_V / (2 + D) + loss_s(theta),  D = 2 S
+ *   theta_{s+1}  argmin over ||theta|| <= S of ||theta - theta_s||^2_V / (2 + D) + loss_s(theta), D
+ *                = 2 S
  *   bar_s    the same with the losses of both rewards, 0 and 1, instead: known before the reward
- *   radius   beta^2 = lambda S^2 + (2 + D) (ln(1 / failure) + sum loss_s(bar_s) - loss_s(theta_{s+1}))
+ *   radius   beta^2 = lambda S^2 + (2 + D) (ln(1 / failure) + sum loss_s(bar_s) -
+ *            loss_s(theta_{s+1}))
  *                   - sum ||theta_{s+1} - theta_s||^2_V
- *   index    <x, theta> + beta ||x||_{V^-1}, the greatest of the set: the link is increasing
+ *   index    <x, theta> + beta ||x||_{V^-1}, the greatest over the set, because the link is
+ *            increasing
  *
- * Why this is a confidence set. |mu''| <= mu' gives loss_s(theta*) at least its tangent at theta_{s+1} plus
- * mu'(<x_s, theta_{s+1}>) <x_s, theta* - theta_{s+1}>^2 / (2 + D) (their Lemma on self-concordance), and theta_{s+1} is a
- * minimum over a convex set that holds theta*, so
+ * Why this is a confidence set. |mu''| <= mu' makes loss_s(theta*) at least its tangent at
+ * theta_{s+1} plus mu'(<x_s, theta_{s+1}>) <x_s, theta* - theta_{s+1}>^2 / (2 + D) (their lemma on
+ * self-concordance). theta_{s+1} is a minimum over a convex set that contains theta*, so
  *
- *   ||theta_{s+1} - theta*||^2 <= ||theta_s - theta*||^2 + (2 + D) (loss_s(theta*) - loss_s(theta_{s+1}))
+ *   ||theta_{s+1} - theta*||^2 <= ||theta_s - theta*||^2 + (2 + D) (loss_s(theta*) -
+ *   loss_s(theta_{s+1}))
  *                                 - ||theta_{s+1} - theta_s||^2,
  *
- * left in the new V, right in the old one. Summed, with theta_1 = 0, only sum loss_s(theta*) is not known. But
- * exp sum (loss_s(theta*) - loss_s(bar_s)) is a likelihood ratio, whose mean is at most 1 for rewards in [0, 1]: by Ville's
- * inequality the sum stays below ln(1 / failure) for all rounds at once, with probability 1 - failure.
+ * with the new V on the left and the old V on the right. Summed, with theta_1 = 0, only sum
+ * loss_s(theta*) is unknown. But exp sum (loss_s(theta*) - loss_s(bar_s)) is a likelihood ratio,
+ * whose mean is at most 1 for rewards in [0, 1]. By Ville's inequality the sum stays below ln(1 /
+ * failure) for all rounds at once, with probability 1 - failure.
  *
- * DEVIATION: the paper bounds that last sum by a Bernstein inequality, and makes D small, by a warm-up or by setting
- * rounds aside where mu' at bar and at theta differ by more than a factor 2. Neither is needed for the set above, so
- * there is no warm-up and no such test; the price is D = 2 S. Both minimisations are exact to rounding instead of to 1/s.
+ * DEVIATION: the paper bounds that last sum by a Bernstein inequality, and makes D small by a
+ * warm-up or by setting rounds aside in which mu' at bar and at theta differ by more than a factor
+ * 2. The set above needs neither, so there is no warm-up and no such test; the price is D = 2 S.
+ * Both minimisations are exact up to rounding instead of up to 1/s.
  *
- * Under `figure`, as in the published code: 2 + D = 2 in the steps and 2 + 2 S in the radius, which is
- * 2 lambda S^2 + (1 + S)^2 gamma + the sum, where gamma = sqrt(lambda) / 2 + 2 ln((2 / failure) sqrt(1 + t / 4 lambda)) /
- * sqrt(lambda), bar_s starts at theta_{s+1} and half the (unsquared) distance of the two is subtracted; the index is
- * mu(<x, theta>) + beta ||x||_{V^-1}. */
+ * Under `figure`, as in the published code: 2 + D = 2 in the steps and 2 + 2 S in the radius, which
+ * is 2 lambda S^2 + (1 + S)^2 gamma + the sum, where gamma = sqrt(lambda) / 2 + 2 ln((2 / failure)
+ * sqrt(1 + t / 4 lambda)) / sqrt(lambda). bar_s starts at theta_{s+1}, and half the (unsquared)
+ * distance of the two is subtracted. The index is mu(<x, theta>) + beta ||x||_{V^-1}. */
 #include <math.h>
 #include <string.h>
 
@@ -43,19 +50,19 @@ typedef struct ecolog {
   faro_watching w;
   bool figure;
   double *theta, *next, *bar;
-  double *A, *pull, *h, *k; /* scratch of minimise: packed, and vectors */
+  double *A, *pull, *h, *k; /* scratch for minimise: a packed matrix, and vectors */
   double weight;            /* (2 + D) / 2 of the steps */
-  double sum;               /* of what the rounds add to beta^2 */
+  double sum;               /* sum of the terms that rounds add to beta^2 */
 } ecolog;
 
-/* A loss count b(z) - y z, z = <x, theta>: of one reward, or of both. */
+/* The loss count b(z) - y z, z = <x, theta>, of one reward or of both. */
 typedef struct term {
   const double *x;
   double count, y;
 } term;
 
-/* The root of z - z0 + q (count mu(z) - y), which increases: Newton's method within a bracket. `mean` and `slope` are
- * of mu there. */
+/* Finds the root of z - z0 + q (count mu(z) - y), which increases, by Newton's method within a
+ * bracket. `mean` and `slope` are those of mu at the root. */
 static void settle(double z0, double q, const term *t, double *mean, double *slope) {
   double low = z0 - q * (t->count - t->y);
   double high = z0 + q * t->y;
@@ -72,9 +79,9 @@ static void settle(double z0, double q, const term *t, double *mean, double *slo
   }
 }
 
-/* The minimiser of (||theta - from||^2_V + nu ||theta||^2) / 2 + weight (count b(<x, theta>) - y <x, theta>):
- * theta = A^-1 V from - weight g A^-1 x with A = V + nu I and g the loss's derivative at <x, theta>. Returns
- * d ||theta|| / d nu, which is below 0. */
+/* The minimiser of (||theta - from||^2_V + nu ||theta||^2) / 2 + weight (count b(<x, theta>) - y
+ * <x, theta>): theta = A^-1 V from - weight g A^-1 x with A = V + nu I and g the derivative of the
+ * loss at <x, theta>. Returns d ||theta|| / d nu, which is negative. */
 static double penalised(ecolog *l, double nu, const double *from, const term *t, double *theta) {
   const size_t d = l->w.params.dimension;
   memcpy(l->A, l->w.V, faro_packed(d) * sizeof *l->A);
@@ -89,15 +96,16 @@ static double penalised(ecolog *l, double nu, const double *from, const term *t,
   settle(faro_dot(d, t->x, theta), q, t, &mean, &slope);
   for (size_t i = 0; i < d; i++) theta[i] -= l->weight * (t->count * mean - t->y) * l->h[i];
   slope *= l->weight * t->count;
-  faro_spd_solve(l->w.spd, theta, l->k); /* theta' = -(A + slope x x')^-1 theta, by Sherman and Morrison */
+  /* theta' = -(A + slope x x')^-1 theta, by the Sherman-Morrison formula */
+  faro_spd_solve(l->w.spd, theta, l->k);
   const double along = faro_dot(d, l->h, theta);
   const double square =
       faro_dot(d, theta, l->k) - slope * along * along / (1 + slope * faro_dot(d, t->x, l->h));
   return -square / sqrt(faro_dot(d, theta, theta));
 }
 
-/* ... over ||theta|| <= S: its length falls as nu grows. Newton's method on 1 / length, which is nearly straight in nu
- * (More and Sorensen 1983), within a bracket. */
+/* The same minimiser over ||theta|| <= S. Its length decreases as nu grows. Uses Newton's method on
+ * 1 / length, which is nearly linear in nu (More & Sorensen 1983), within a bracket. */
 static void minimise(ecolog *l, const double *from, const term *t, double *theta) {
   const size_t d = l->w.params.dimension;
   const double S = l->w.params.bound;
@@ -133,7 +141,7 @@ static double distance(const ecolog *l, const double *a, const double *b) {
   return fmax(0, sum);
 }
 
-/* t: the round that comes, from 1 on. */
+/* t: the coming round, counted from 1. */
 static double width(const ecolog *l, uint64_t t) {
   const faro_watcher_params *p = &l->w.params;
   const double S = p->bound;

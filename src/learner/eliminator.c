@@ -1,6 +1,7 @@
-/* eliminator: play a near-optimal design over the arms that are left, estimate all of them by least
- * squares from private sums of rewards, drop those that are certainly not the best; and again, longer.
- * Li, Zhou & Ji 2022, Alg. 1 and 3; Hanna et al. 2022, Alg. 1 to 4.
+/* eliminator: learners that work in phases. Each phase plays a near-optimal design over the
+ * remaining arms, estimates all of them by least squares from private sums of rewards, and drops
+ * those that are certainly not the best. Phases grow. Li, Zhou & Ji 2022, Alg. 1 and 3; Hanna et
+ * al. 2022, Alg. 1 to 4.
  *
  *   A_l      arms left in phase l, spanning m dimensions      active
  *   pi       design on A_l, max ||x||^2_{V(pi)^-1} <= 2 m     design
@@ -8,12 +9,13 @@
  *   z        arms in coordinates of the span                  design->coordinates
  *   V        = sum T(x) z z'                                  in those coordinates
  *   mean     <theta, x> for all x in A_l, theta = V^-1 sum T(x) z (heard mean of x)
- *   width    how far a mean is off, at most
+ *   width    the greatest possible error of a mean
  *
- * The estimate of x is linear in what was heard of the support: sum_s c_s(x) heard_s, with the influence
- * c_s(x) = z' V^-1 z_s. So under `tight` its noise is known exactly: rewards add (R c_s)^2 T(s), privacy
- * (c_s scale_s)^2, clients' own parameters spread ||x|| / sqrt(clients); and Laplace noise has its own
- * tail. The published widths bound all of that by the worst case. */
+ * The estimate of x is linear in the sums heard for the support: sum_s c_s(x) heard_s, with the
+ * influence c_s(x) = z' V^-1 z_s. So under `tight` its noise is known exactly: rewards add (R
+ * c_s)^2 T(s), privacy adds (c_s scale_s)^2, and the clients' own parameters add spread ||x|| /
+ * sqrt(clients). Laplace noise has its own tail. The published widths bound all of that by the
+ * worst case. */
 #include "learner/eliminator.h"
 
 #include <math.h>
@@ -31,16 +33,16 @@ static const char *const clients_words[] = {
 #define CORE                                                                                                 \
   {                                                                                                          \
     "core", FARO_SETTING_SWITCH, offsetof(faro_eliminator_settings, core), 0, 1, 1, NULL,                    \
-        "eliminators only: play a small core set; false: every active arm alike"                             \
+        "eliminators only: play a small core set; false: all active arms equally"                            \
   }
 
 const faro_setting faro_eliminator_of_users[] = {CORE, {0}};
 const faro_setting faro_eliminator_of_clients[] = {
     CORE,
     {"alpha", FARO_SETTING_REAL_OPEN, offsetof(faro_eliminator_settings, alpha), 0, 1, 0.8, NULL,
-     "dpe only: clients of phase l grow as 2^(alpha l)"},
+     "dpe only: phase l asks 2^(alpha l) clients, rounded up"},
     {"clients", FARO_SETTING_CHOICE, offsetof(faro_eliminator_settings, clients), 0, 1, FARO_CLIENTS_GROWING,
-     clients_words, "dpe only: whether clients grow with the phases, or are as many in each"},
+     clients_words, "dpe only: growing: more clients in each phase; fixed: the same number in each"},
     {0}};
 
 /* The most phases that fit the horizon. */
@@ -67,7 +69,7 @@ static int compare(const void *one, const void *other) {
   return 0;
 }
 
-/* Neither of two arms that are the same would ever be dropped for the other. */
+/* If two arms were equal, neither would ever be dropped. */
 static faro_status check_twins(const faro_arms *arms, faro_error *error) {
   faro_arena arena = {0};
   column *sorted = faro_arena_alloc(&arena, arms->count, sizeof *sorted, error);
@@ -138,7 +140,7 @@ static faro_status check(const faro_learner_kind *kind, const faro_eliminator_pa
 
 static faro_status build(faro_eliminator *e, faro_error *error) {
   const faro_arms *arms = e->params.arms;
-  faro_settings_preset(faro_eliminator_of_clients, &e->settings); /* which are all that there are */
+  faro_settings_preset(faro_eliminator_of_clients, &e->settings); /* these are all settings of eliminators */
   if (e->params.settings) e->settings = *e->params.settings;
   faro_status status = allocate(e, error);
   if (status == FARO_OK) status = faro_designer_create(&e->designer, arms->dimension, arms->count, error);
@@ -184,7 +186,7 @@ static void take_core(faro_eliminator *e) {
   }
 }
 
-/* Hanna et al. 2022, Fig. 2b: without a core set every active arm is played alike. */
+/* Hanna et al. 2022, Fig. 2b: without a core set all active arms are played equally. */
 static void take_all(faro_eliminator *e) {
   e->plan.support = e->actives;
   for (size_t s = 0; s < e->actives; s++) {
@@ -209,7 +211,8 @@ static void take_last(faro_eliminator *e) {
 
 faro_status faro_eliminator_plan(faro_eliminator *e, const faro_plan **plan, faro_error *error) {
   if (e->open)
-    return faro_fail(error, FARO_INVALID, "a plan is open: tell the learner what came of it first");
+    return faro_fail(error, FARO_INVALID,
+                     "a plan is open: the learner must hear its sums before the next plan");
   e->plan = (faro_plan){.arm = e->arm, .pulls = e->pulls};
   *plan = &e->plan;
   if (e->actives == 1 || (e->kind->ends && e->kind->ends(e))) {
@@ -235,7 +238,7 @@ static void coordinates_of(const faro_eliminator *e, size_t place, double *z) {
   for (size_t i = 0; i < c->dimension; i++) z[i] = c->x[i * c->stride + place];
 }
 
-/* V, factored. */
+/* Factors V. */
 static void factor(faro_eliminator *e) {
   const size_t m = e->design->rank;
   faro_spd_resize(e->spd, m);
@@ -248,7 +251,8 @@ static void factor(faro_eliminator *e) {
   FARO_INVARIANT(faro_spd_factor(e->spd, e->V)); /* the support spans */
 }
 
-/* theta = V^-1 sum T z (mean heard)   Li, Zhou & Ji 2022, Alg. 1 l. 17; Hanna et al. 2022, Alg. 1 l. 9 */
+/* theta = V^-1 sum T z (mean heard) Li, Zhou & Ji 2022, Alg. 1 l. 17; Hanna et al. 2022, Alg. 1 l.
+ * 9 */
 static void estimate(faro_eliminator *e, const faro_heard *heard) {
   const size_t m = e->design->rank;
   memset(e->theta, 0, m * sizeof *e->theta);
@@ -268,9 +272,9 @@ static void influence_of(faro_eliminator *e, size_t s) {
   (void)faro_means(e->design->coordinates, e->u, e->influence);
 }
 
-/* The tail of Laplace noises with weights w: with `shares` = sum n (w b)^2 and `largest` = max w b it is at most
- * that of shares / largest^2 variables of scale `largest`, because -ln(1 - y) is convex. That follows from
- * Chernoff's bound, not from the exact tail of one variable. */
+/* The tail of Laplace variables with weights w. With `shares` = sum n (w b)^2 and `largest` = max w
+ * b it is at most that of shares / largest^2 variables of scale `largest`, because -ln(1 - y) is
+ * convex. That follows from Chernoff's bound, not from the exact tail of one variable. */
 static double laplace_tail(double shares, double largest, double q) {
   return largest > 0 ? faro_laplace_sum_quantile(fmax(1.001, shares / (largest * largest)), largest, q) : 0;
 }
@@ -282,8 +286,8 @@ static double square_length(const faro_arms *arms, size_t a) {
   return square;
 }
 
-/* The width of every active arm from its noise as it is. All widths hold together, in all phases, with
- * probability 1 - failure. `width` gathers the Laplace shares first. */
+/* The width of every active arm from its actual noise. All widths hold together, in all phases,
+ * with probability 1 - failure. `width` first collects the Laplace shares. */
 static void tight_widths(faro_eliminator *e, const faro_heard *heard) {
   const faro_eliminator_params *p = &e->params;
   const double users = e->plan.clients > 0 ? (double)e->plan.clients : 1;
@@ -296,7 +300,7 @@ static void tight_widths(faro_eliminator *e, const faro_heard *heard) {
   for (size_t s = 0; s < e->plan.support; s++) {
     influence_of(e, s);
     const double pulls = (double)e->pulls[s];
-    const double noise = pulls / heard[s].count; /* of a unit of noise in the sum */
+    const double noise = pulls / heard[s].count; /* per unit of noise in the sum */
     for (size_t a = 0; a < e->actives; a++) {
       const double c = e->influence[a];
       e->variance[a] +=
@@ -312,7 +316,7 @@ static void tight_widths(faro_eliminator *e, const faro_heard *heard) {
     e->width[a] = sqrt(2 * e->variance[a] * log(2 / part)) + laplace_tail(e->width[a], largest, part);
 }
 
-/* Drops every arm whose best value is below the worst value of another. */
+/* Drops every arm whose upper bound is below the lower bound of another. */
 static void drop(faro_eliminator *e) {
   double floor = -INFINITY;
   for (size_t a = 0; a < e->actives; a++) floor = fmax(floor, e->mean[a] - e->width[a]);
@@ -326,7 +330,8 @@ static void drop(faro_eliminator *e) {
 }
 
 faro_status faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *error) {
-  if (!e->open) return faro_fail(error, FARO_INVALID, "no plan is open that anything could be heard of");
+  if (!e->open)
+    return faro_fail(error, FARO_INVALID, "no plan is open: make a plan before its sums are heard");
   e->open = false;
   factor(e);
   estimate(e, heard);

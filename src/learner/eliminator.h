@@ -1,4 +1,4 @@
-/* eliminator: the state of eliminators, for the files with their rules. See eliminator.c. */
+/* eliminator: the state of eliminators, for the files that hold their rules. See eliminator.c. */
 #ifndef FARO_LEARNER_ELIMINATOR_H
 #define FARO_LEARNER_ELIMINATOR_H
 
@@ -14,22 +14,22 @@ struct faro_eliminator {
   faro_designer *designer;
   const faro_design *design; /* of this phase */
   faro_spd *spd;
-  size_t *active, actives; /* arms left, ascending */
-  size_t phase;            /* l, from 1 */
-  bool open;               /* a plan was made that nothing was heard of */
+  size_t *active, actives; /* remaining arms, ascending */
+  size_t phase;            /* l, counted from 1 */
+  bool open;               /* a plan was made whose sums have not been heard */
   faro_plan plan;
-  size_t *arm, *place; /* of the plan; place: among the active arms */
+  size_t *arm, *place; /* the plan's arms; place: position among the active arms */
   uint64_t *pulls;
   double h;                         /* of this phase */
   double *V, *u, *theta;            /* m x m packed, m, m: in the coordinates of the span */
-  double *mean, *width, *influence; /* of the active arms */
-  double *variance;                 /* sub-Gaussian, of the active arms' estimates */
+  double *mean, *width, *influence; /* per active arm */
+  double *variance;                 /* sub-Gaussian, of the estimate, per active arm */
 };
 
-/* Standard deviation of the privacy noise in what was heard of one arm. */
+/* Standard deviation of the privacy noise in the sum heard for one arm. */
 double faro_heard_sd(const faro_heard *heard);
 
-/* The settings of eliminators whose every pull is a user, and of those that ask clients. */
+/* The settings of eliminators in which every pull is a user, and of those that ask clients. */
 extern const faro_setting faro_eliminator_of_users[], faro_eliminator_of_clients[];
 
 #endif

@@ -1,15 +1,18 @@
-/* glm-batched: generalised linear rewards for stochastic contexts, in a few batches fixed in advance.
- * Sarmasarkar 2026, Alg. 1; without noise, B-GLinCB of Sawarni et al. 2024.
+/* glm-batched: generalised linear rewards for stochastic contexts, in a few batches fixed in
+ * advance. Sarmasarkar 2026, Alg. 1; without noise, B-GLinCB of Sawarni et al. 2024.
  *
- * Every batch is a term of its own people. A person draws an arm from a near-optimal design of the arms
- * that no earlier batch rules out, j = 1 .. k - 1:
+ * Every batch is a term with its own people. A person draws an arm from a near-optimal design of
+ * the arms that no earlier batch rules out, j = 1 .. k - 1:
  *
- *   UCB_j(x) = <x, theta_j> + r_j ||x||_{V_j^-1},   LCB_j(x) likewise with minus;   x stays if UCB_j(x) >= max LCB_j
- *   V_1 = lambda I + sum x x'   r_1 = gamma sqrt(kappa)        the first batch: all arms
- *   V_j = lambda I + sum w x x'   r_j = gamma                  w = slope(<x, theta_1>) / exp(min(2 S, r_1 ||x||_{V_1^-1}))
+ *   UCB_j(x) = <x, theta_j> + r_j ||x||_{V_j^-1},   LCB_j(x) likewise with minus;
+ *   x stays if UCB_j(x) >= max LCB_j
+ *   V_1 = lambda I + sum x x'     r_1 = gamma sqrt(kappa)     the first batch: all arms
+ *   V_j = lambda I + sum w x x'   r_j = gamma
+ *   w = slope(<x, theta_1>) / exp(min(2 S, r_1 ||x||_{V_1^-1}))
  *
- * From the second batch on the design is that of sqrt(w) x, since the weights remove kappa from the widths.
- * After the last batch that teaches anything, people play by the last estimate, and nobody is asked. */
+ * From the second batch on, the design is that of sqrt(w) x, because the weights remove kappa from
+ * the widths. After the last batch that is learned from, people play by the last estimate, and
+ * nobody is asked. */
 #include <math.h>
 #include <string.h>
 
@@ -20,14 +23,14 @@
 #include "learner/optimism.h"
 #include "learner/ridge.h"
 
-enum { BATCHES = 4 }; /* M; the last one learns nothing more */
+enum { BATCHES = 4 }; /* M; nothing is learned from the last one */
 
-static const double RIDGE = 1; /* of the fits, in practice */
+static const double RIDGE = 1; /* of the fits, under `tight` */
 
 typedef struct estimate {
   double *theta, *w; /* w: inverse factor of V_j */
   double reach;      /* r_j */
-  double longest;    /* the greatest ||x||_{V_j^-1} of an arm no longer than 1 */
+  double longest;    /* the greatest ||x||_{V_j^-1} of an arm of length at most 1 */
 } estimate;
 
 typedef struct batched {
@@ -37,23 +40,25 @@ typedef struct batched {
   faro_designer *designer;
   faro_spd *spd;
   estimate past[BATCHES];
-  size_t terms, finished; /* batches begun, and those with an estimate; as many: nobody is asked any more */
-  uint64_t begun;         /* people of all of them */
+  /* batches begun, and batches with an estimate; if equal, nobody is asked any more */
+  size_t terms, finished;
+  uint64_t begun; /* people in all of them */
   double lambda;
   bool wants;
   double *V;
-  faro_arms scaled;     /* sqrt(w) x of the arms at hand */
+  faro_arms scaled;     /* sqrt(w) x of the current arms */
   double *weight;       /* w */
-  double *mean, *upper; /* of arms, by one estimate */
+  double *mean, *upper; /* per arm, by one estimate */
   double *scratch;
   size_t *active;
 } batched;
 
 static bool is_paper(const batched *b) { return b->params.calibration == FARO_CALIBRATION_PAPER; }
 
-/* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4 and at least 2; tau_2 = alpha, tau_k = alpha sqrt(tau_(k-1)) with
- * alpha = T^(1/(2 (1 - 2^(1-M)))) if M <= log log T and else 2 sqrt(T), Sawarni et al. 2024.
- * DEVIATION: their tau_1, (sqrt(kappa) e^(3S) d^2 gamma^2 alpha / S)^(2/3), is beyond every horizon that one can run. */
+/* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4 and at least 2; tau_2 = alpha, tau_k = alpha
+ * sqrt(tau_(k-1)) with alpha = T^(1/(2 (1 - 2^(1-M)))) if M <= log log T and else 2 sqrt(T),
+ * Sawarni et al. 2024. DEVIATION: their tau_1, (sqrt(kappa) e^(3S) d^2 gamma^2 alpha / S)^(2/3),
+ * exceeds every feasible horizon. */
 static double length_of(double t, size_t term) {
   if (term == 0) return fmax(2, fmin(ceil(fmax(4 * sqrt(t), pow(t, 2.0 / 3))), floor(t / 4)));
   const double alpha = BATCHES <= log2(log2(t)) ? pow(t, 1 / (2 * (1 - ldexp(1, 1 - BATCHES)))) : 2 * sqrt(t);
@@ -62,8 +67,8 @@ static double length_of(double t, size_t term) {
   return ceil(length);
 }
 
-/* A batch that fills the horizon would teach nobody, so it is no term. Only the first one is, even so (T = 1, 2), since
- * there is nothing to play by before it. */
+/* A batch that fills the horizon is not a term, because nobody would come after it. The first batch
+ * is a term even so (T = 1, 2), because there is nothing to play by before it. */
 static uint64_t term(void *state) {
   const batched *b = state;
   const uint64_t horizon = b->params.horizon;
@@ -72,7 +77,7 @@ static uint64_t term(void *state) {
   return b->terms + 1 < BATCHES && length < (double)(horizon - b->begun) ? (uint64_t)length : 0;
 }
 
-/* One fit, of this batch's part. In practice lambda is that of rarely.c. */
+/* One fit, for this batch's part. Under `tight` lambda is that of rarely.c. */
 static void begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]) {
   batched *b = state;
   const faro_asker_params *p = &b->params;
@@ -125,7 +130,7 @@ static void scale_arms(batched *b, const faro_arms *arms) {
   b->scaled.version++;
 }
 
-/* An arm from the design; where there is none (all arms zero), any. */
+/* Draws an arm from the design; any arm if there is no design (all arms zero). */
 static size_t draw(batched *b, const faro_arms *arms, size_t count, double luck) {
   const faro_design *design = NULL;
   if (count == 1) return b->active[0];
@@ -136,7 +141,7 @@ static size_t draw(batched *b, const faro_arms *arms, size_t count, double luck)
   return design->arm[i];
 }
 
-/* The best by the last estimate, of those that no estimate rules out. */
+/* The best arm by the last estimate, among those that no estimate rules out. */
 static size_t greedy(batched *b, const faro_arms *arms) {
   const size_t count = survivors(b, arms, b->finished);
   (void)faro_means(arms, b->past[b->finished - 1].theta, b->mean);
@@ -170,9 +175,9 @@ static void see(void *state, const faro_statistics sum[FARO_PARTS]) {
   b->wants = true;
 }
 
-/* The factor that brings V above the Hessian. In the first batch it is the steepest slope, or as much as the ridge
- * needs. Later V is below the Hessian at theta_1 by the exponentials in the weights, none of which exceeds that of an
- * arm of length 1 in V_1's least direction. */
+/* The factor that brings V above the Hessian. In the first batch it is the steepest slope, or what
+ * the ridge needs. In later batches V is below the Hessian at theta_1 by the exponentials in the
+ * weights, none of which exceeds that of an arm of length 1 in V_1's least direction. */
 static double lift(const batched *b) {
   const faro_asker_params *p = &b->params;
   if (b->finished == 0) return fmax(faro_link_steepest(p->link, p->bound), RIDGE / b->lambda);
@@ -195,8 +200,8 @@ static bool ask(void *state, faro_question *question) {
   return true;
 }
 
-/* gamma = S sqrt(d ln(T/zeta)) and what the noise in the gradient adds (rarely.c, set_widths); in practice times
- * optimism. */
+/* gamma = S sqrt(d ln(T/zeta)) plus what the noise in the gradient adds (rarely.c, set_widths);
+ * under `tight` times optimism. */
 static void answer(void *state, const faro_answer *given) {
   batched *b = state;
   const faro_asker_params *p = &b->params;

@@ -1,10 +1,11 @@
-/* glm-joint: generalised linear rewards for adversarial contexts under joint privacy. Sarmasarkar 2026, Alg. 2. */
+/* glm-joint: generalised linear rewards for adversarial contexts under joint privacy. Sarmasarkar
+ * 2026, Alg. 2. */
 #include "learner/optimism.h"
 #include "learner/rarely.h"
 
 const faro_asker_kind faro_asker_glm_joint = {
     .about = {.name = "glm-joint",
-              .summary = "generalised linear rewards, seldom renewed private estimates",
+              .summary = "generalised linear rewards, rarely updated private estimates",
               .cite = "Sarmasarkar 2026, Alg. 2",
               .protocol = FARO_PROTOCOL_ASKER,
               .settings = faro_optimism_settings,

@@ -1,5 +1,5 @@
-/* glm-ucb: optimism on the scale of the rewards, around the regularised maximum likelihood estimate.
- * Filippi, Cappe, Garivier, Szepesvari 2010: GLM-UCB and its Proposition 1.
+/* glm-ucb: optimism on the scale of the rewards, around the regularised maximum likelihood
+ * estimate. Filippi et al. 2010: GLM-UCB and its Proposition 1.
  *
  *   theta    minimiser of the loss with ridge lambda, each round, to TOLERANCE
  *   V        lambda I + sum x x', lambda = d
@@ -8,33 +8,36 @@
  *   rho      2 B kappa R sqrt(3 + 2 ln(1 + 2 / lambda)) sqrt(2 d ln(2 d T / failure))
  *   index    mu(<x, theta>) + rho ||x||_{V^-1}
  *
- * Proposition 1 there has one more factor in rho, sqrt(ln t), which later bounds on self-normalised sums made
- * needless: with Abbasi-Yadkori et al. 2011 the half of rho / (B kappa) has to cover
- * sqrt(lambda) S + sqrt(d ln(1 + T / (d lambda)) + 2 ln(1 / failure)) / 2 only.
+ * Their Proposition 1 has one more factor in rho, sqrt(ln t), which later bounds on self-normalised
+ * sums made unnecessary: with Abbasi-Yadkori et al. 2011, half of rho / (B kappa) only has to cover
+ * sqrt(lambda) S + sqrt(d ln(1 + T / (d lambda)) + 2 ln(1 / failure)) / 2.
  *
- * DEVIATION: an estimate outside ||theta|| <= S is not projected back (their projection is not a convex problem). The
- * ridge keeps it near, and rho is far more than is needed. The paper starts from d independent arms, and has no ridge.
+ * DEVIATION: an estimate outside ||theta|| <= S is not projected back (their projection is not a
+ * convex problem). The ridge keeps it near, and rho is far larger than necessary. The paper starts
+ * from d independent arms and has no ridge.
  *
- * Under `figure`, as in the published comparison: sqrt(ln t) for the probit link, a ridge of 2 d for the estimate
- * (the penalty has no 1/2 there). The estimate stays the root of sum (mu - y) x + ridge theta, as in the paper; the
- * published one maximises the likelihood of the probit, which is another function. */
+ * Under `figure`, as in the published comparison: sqrt(ln t) for the probit link, and a ridge of 2
+ * d for the estimate (the penalty has no 1/2 there). The estimate stays the root of sum (mu - y) x
+ * + ridge theta, as in the paper; the published one maximises the likelihood of the probit, which
+ * is another function. */
 #include <math.h>
 #include <string.h>
 
 #include "learner/optimism.h"
 #include "learner/watching.h"
 
-/* Of the gradient, which one reward changes by up to 1: below a thousandth of rho, and rounds are cheap. */
+/* Tolerance on the gradient, which one reward changes by up to 1: below a thousandth of rho, and
+ * rounds are cheap. */
 #define TOLERANCE 0.03
 
 typedef struct glm_ucb {
   faro_watching w;
   faro_follower *follower;
-  double *theta; /* the follower's, for the policy */
+  double *theta; /* belongs to the follower; for the policy */
   double rho;
 } glm_ucb;
 
-/* t: the round that comes, from 1 on. */
+/* t: the coming round, counted from 1. */
 static double width(const glm_ucb *l, uint64_t t) {
   const faro_watcher_params *p = &l->w.params;
   const bool growing = p->calibration == FARO_CALIBRATION_FIGURE && p->link == FARO_LINK_PROBIT;

@@ -1,25 +1,28 @@
-/* gloc: a confidence set out of an online learner's regret, here of the online Newton step: O(d^3) a round, no data is
- * kept. Jun, Bhargava, Nowak, Willett 2017, Theorems 1 and 3.
+/* gloc: a confidence set from the regret of an online learner, here the online Newton step. A round
+ * is O(d^3) and no data is stored. Jun et al. 2017, Theorems 1 and 3.
  *
- *   m        least slope of mu, 1 / kappa;  R the sub-Gaussian scale of rewards: 1/2, they are in [0, 1]
+ *   m        least slope of mu, 1 / kappa; R the sub-Gaussian scale of rewards: 1/2, as they are in
+ *            [0, 1]
  *   V        lambda I + sum x_s x_s', lambda = d;  S the bound on the parameter
- *   theta    of the online Newton step: g = mu(<x, theta>) - y, then theta - (g / m) V^-1 x with x in V already, brought
- *            back to ||theta|| <= S in the norm of V
- *   centre   V^-1 u,  u = sum z_s x_s,  z_s = <x_s, theta_s>, theta_s being the one before x_s
+ *   theta    online Newton step: g = mu(<x, theta>) - y, then theta - (g / m) V^-1 x with x in V
+ *            already, projected on ||theta|| <= S in the norm of V
+ *   centre   V^-1 u,  u = sum z_s x_s,  z_s = <x_s, theta_s>, with theta_s from before x_s
  *   regret   B = (1 / 2m) sum g_s^2 ||x_s||^2_{V_s^-1} + (m / 2) lambda S^2
  *   radius   beta^2 = lambda S^2 + alpha(B) - (sum z_s^2 - <u, centre>)
- *            alpha(B) = 1 + (4 / m) B + (8 R^2 / m^2) ln((2 / failure) sqrt(1 + (2 / m) B + 4 R^4 / (m^4 failure^2)))
+ *            alpha(B) = 1 + (4 / m) B
+ *              + (8 R^2 / m^2) ln((2 / failure) sqrt(1 + (2 / m) B + 4 R^4 / (m^4 failure^2)))
  *   index    <x, centre> + beta ||x||_{V^-1}, optimism over <x, theta>: the link is increasing
  *
- * The losses are m-strongly convex along x, so what the step's potential ||theta_s - theta*||^2 (m / 2) loses pays for
- * the regret; it begins with (m / 2) lambda ||theta_1 - theta*||^2, and theta_1 = 0 (the paper has 4 S^2 for any
- * start). Strong convexity once more gives sum (z_s - <x_s, theta*>)^2 <= (2 / m) (B + sum noise_s (z_s - <x_s, theta*>)),
- * whose last sum is self-normalised: alpha(B) bounds the left side for all rounds at once. The ellipsoid is that sum
- * with a ridge, its square completed.
+ * The losses are m-strongly convex along x, so the decrease of the potential ||theta_s - theta*||^2
+ * (m / 2) pays for the regret. It starts at (m / 2) lambda ||theta_1 - theta*||^2, and theta_1 = 0
+ * (the paper has 4 S^2 for any start). Strong convexity again gives sum (z_s - <x_s, theta*>)^2 <=
+ * (2 / m) (B + sum noise_s (z_s - <x_s, theta*>)), whose last sum is self-normalised: alpha(B)
+ * bounds the left side for all rounds at once. The ellipsoid is that sum with a ridge, with the
+ * square completed.
  *
- * Under `figure`, as in the published comparison: R is the square of the greatest slope, B starts with 2 m lambda S^2,
- * beta^2 = alpha(B), theta is scaled to length S whatever it was, and the index is mu(<x, theta>) + beta ||x||_{V^-1}
- * with the online learner's theta in place of the centre. */
+ * Under `figure`, as in the published comparison: R is the square of the greatest slope, B starts
+ * with 2 m lambda S^2, beta^2 = alpha(B), theta is always scaled to length S, and the index is
+ * mu(<x, theta>) + beta ||x||_{V^-1} with the online learner's theta in place of the centre. */
 #include <math.h>
 
 #include "learner/optimism.h"
@@ -54,7 +57,7 @@ static size_t pick(void *state, const faro_arms *arms) {
   return faro_score(arms, l->centre, l->w.W, beta, l->w.score, l->w.scratch);
 }
 
-/* theta back to where parameters may be. */
+/* Projects theta on the set of possible parameters. */
 static void bring_back(gloc *l) {
   const faro_watcher_params *p = &l->w.params;
   const double length = sqrt(faro_dot(p->dimension, l->theta, l->theta));
@@ -110,7 +113,7 @@ static void destroy(void *state) {
 const faro_watcher_kind faro_watcher_gloc = {
     .about = {.name = "gloc",
               .summary =
-                  "optimism over a confidence set made of an online Newton step's regret, without privacy",
+                  "optimism over a confidence set from the regret of an online Newton step, without privacy",
               .cite = "Jun et al. 2017",
               .protocol = FARO_PROTOCOL_WATCHER,
               .settings = faro_optimism_settings,

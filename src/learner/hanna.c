@@ -1,4 +1,5 @@
-/* hanna: elimination in geometric batches, then the best arm for good. Hanna et al. 2022, Alg. 1 to 4.
+/* hanna: elimination in geometric batches, then the best arm to the end. Hanna et al. 2022, Alg. 1
+ * to 4.
  *
  *   q = (2T)^(1/ln T)   batches i = 1 .. ln T - 1 of about q^i pulls */
 #include <math.h>
@@ -14,9 +15,9 @@ static double length(const faro_eliminator *e) {
 
 static bool ends(const faro_eliminator *e) { return (double)e->phase >= fmax(1, floor(log_horizon(e)) - 1); }
 
-/* gamma_i: Alg. 1 l. 5 (one Laplace variable for each arm), Alg. 2 l. 12 (one for each reward), and for sub-Gaussian
- * noise as in Alg. 4. The size of the core set, B d there, is its bound here; without a core set it is all active
- * arms. */
+/* gamma_i: Alg. 1 l. 5 (one Laplace variable per arm), Alg. 2 l. 12 (one per reward), and for
+ * sub-Gaussian noise as in Alg. 4. The size of the core set, B d in the paper, is its bound here;
+ * without a core set it is the number of active arms. */
 static double width(const faro_eliminator *e, const faro_heard *heard) {
   const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;
@@ -25,7 +26,7 @@ static double width(const faro_eliminator *e, const faro_heard *heard) {
       e->settings.core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
   double square = 0;
   double total = 0;
-  bool one = true; /* variable for each arm */
+  bool one = true; /* one Laplace variable per arm */
   for (size_t s = 0; s < e->plan.support; s++) {
     square += heard[s].scale * heard[s].scale;
     total += heard[s].count;

@@ -1,7 +1,8 @@
-/* kind: what a learner is made of, for the files that implement one.
+/* kind: what a learner consists of, for the files that implement one.
  *
- * A learner is a struct of its own, whose size the kind states; it is zeroed before init. Every
- * function gets it as `void *`. What init cannot put into the struct it allocates from the host's arena. */
+ * A learner is a struct of its own, whose size the kind states. It is zeroed before init. Every
+ * function gets it as `void *`. Whatever does not fit into the struct, init allocates from the
+ * host's arena. */
 #ifndef FARO_LEARNER_KIND_H
 #define FARO_LEARNER_KIND_H
 
@@ -13,7 +14,7 @@
 
 #include "base/arena.h"
 
-/* What a learner is lent. */
+/* What the host provides to a learner. */
 typedef struct faro_host {
   faro_arena arena; /* freed after destroy */
   faro_diagnostics diagnostics;
@@ -23,7 +24,8 @@ typedef struct faro_updater_kind {
   faro_learner_kind about;
   size_t size;
 
-  /* Required. Prepares the state and the first policy: version, theta and w are there, and zero. */
+  /* Required. Prepares the state and the first policy, whose version, theta and w are allocated and
+   * zero. */
   faro_status (*init)(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
                       faro_error *error);
   /* Required. Computes the policy from the newest statistics. Allocates nothing. */
@@ -40,10 +42,10 @@ typedef struct faro_estimator_kind {
   double (*at)(const void *state, uint64_t count);                /* required */
 } faro_estimator_kind;
 
-/* Eliminators share their state and differ in rules (elimination.c). */
+/* Eliminators share their state and differ in rules (eliminator.c). */
 typedef struct faro_eliminator_kind {
   faro_learner_kind about;
-  double (*length)(const faro_eliminator *);    /* required; h_l: pulls of a phase, about */
+  double (*length)(const faro_eliminator *);    /* required; h_l: approximate number of pulls in a phase */
   uint64_t (*clients)(const faro_eliminator *); /* optional; NULL: every pull is a user of its own */
   bool (*ends)(const faro_eliminator *);        /* optional; no phase after this one; NULL: never */
   double (*width)(const faro_eliminator *, const faro_heard *); /* required; the published width */
@@ -69,7 +71,8 @@ typedef struct faro_watcher_kind {
   faro_learner_kind about;
   size_t size;
 
-  /* Required, all but destroy. The policy is for people who look on; its theta and w point into the state. */
+  /* Required, all but destroy. The policy is for observers; its theta and w point into the
+   * state. */
   faro_status (*init)(void *state, const faro_watcher_params *params, faro_host *host, faro_policy *policy,
                       faro_error *error);
   size_t (*pick)(void *state, const faro_arms *arms);
@@ -77,20 +80,23 @@ typedef struct faro_watcher_kind {
   void (*destroy)(void *state);
 } faro_watcher_kind;
 
-/* FARO_INVALID, with what the kind is, unless it has the protocol and a rule for the calibration. */
+/* FARO_INVALID unless the kind has the protocol and a rule for the calibration; the message says
+ * what the kind has. */
 faro_status faro_learner_check(const faro_learner_kind *kind, faro_protocol protocol,
                                faro_calibration calibration, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_learner_check_failure(double failure, faro_error *error) FARO_WARN_UNUSED;
-/* The parameters of generalised linear learners. */
+/* Checks the parameters of generalised linear learners. */
 faro_status faro_learner_check_glm(const faro_asker_params *params, faro_error *error) FARO_WARN_UNUSED;
 
 faro_status faro_learner_check_dimension(size_t dimension, faro_error *error) FARO_WARN_UNUSED;
 
-/* A copy of the kind's own settings: of those given, or else of the defaults. Init finds one in its parameters. */
+/* A copy of the kind's own settings: those given, else the defaults. Init finds it in its
+ * parameters. */
 faro_status faro_host_settings(faro_host *host, const faro_learner_kind *kind, const void **settings,
                                faro_error *error) FARO_WARN_UNUSED;
 
-/* Vectors of doubles from the arena: pairs of (double **, size_t length), ended by (double **)NULL. */
+/* Vectors of doubles from the arena: pairs of (double **, size_t length), ended by (double
+ * **)NULL. */
 faro_status faro_host_vectors(faro_host *host, faro_error *error, ...) FARO_WARN_UNUSED;
 
 #endif

@@ -1,4 +1,4 @@
-/* learner: the registry, and what the protocols share. */
+/* learner: the registry of learners, and what the protocols share. */
 #include <stdarg.h>
 #include <string.h>
 

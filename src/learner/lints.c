@@ -2,10 +2,10 @@
  * covariance as in Riyazat & Ukwatta 2026, here for noise in x x' as well as in x y.
  *
  *   G, u    released sums of x x' and x y
- *   V       lambda I + G, shifted up where noise has made it indefinite
+ *   V       lambda I + G, shifted up if noise has made it indefinite
  *   theta   V^-1 u
  *   s^2     bound on the variance, in any direction, of the noise in u - G theta for ||theta|| <= 1
- *   C       R^2 V^-1 + s^2 V^-2: what the rewards and the privacy noise leave open about theta
+ *   C       R^2 V^-1 + s^2 V^-2: the uncertainty about theta from rewards and privacy noise
  *   play    argmax <theta + v C^(1/2) xi, x>, xi standard normal, drawn on the user's device */
 #include <math.h>
 
@@ -71,8 +71,8 @@ static void update(void *state, const faro_statistics *statistics, faro_policy *
   set_policy(l, statistics->sum, statistics->sum + faro_packed(l->dimension), policy);
 }
 
-/* lambda: the prior's precision, and where noise is larger the edge of its spectrum (Wigner's semicircle), below
- * which G says nothing. */
+/* lambda: the prior's precision, or the edge of the noise's spectrum (Wigner's semicircle) if that
+ * is larger. Below it G carries no information. */
 static faro_status init(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
                         faro_error *error) {
   lints *l = state;

@@ -5,7 +5,8 @@
  *   u       noisy sum of x y                     d
  *   theta   V^-1 u                               d                Alg. 1 l. 17
  *   W       L^-1 with V = L L'                   packed
- *   Sigma_N bound on the operator norm of the Gram noise, Sigma_n on the length of the vector noise;
+ *   Sigma_N bound on the operator norm of the Gram noise, Sigma_n on the length of the vector
+ *   noise;
  *           both hold for all releases together with probability 1 - failure/2
  *   lambda_min, lambda_max   bounds on the eigenvalues of lambda I + Gram noise
  *   beta    radius                                                Lemma A.2
@@ -27,8 +28,8 @@ typedef struct linucb {
   double lambda, lambda_min, lambda_max, nu;
 } linucb;
 
-/* lambda = 2 Sigma_N, at least 1 (Lemma A.4). `optimism` shrinks both bounds, which hold for all releases at once
- * and in the worst case; privacy does not rest on them. */
+/* lambda = 2 Sigma_N, at least 1 (Lemma A.4). `optimism` shrinks both bounds, which hold for all
+ * releases at once and in the worst case. Privacy does not depend on them. */
 static void theorem_region(linucb *l) {
   const faro_updater_params *p = &l->params;
   const double optimism = faro_optimism_of(p->settings, p->calibration);
@@ -89,7 +90,7 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   if (status != FARO_OK) return status;
   if (params->calibration == FARO_CALIBRATION_FIGURE) figure_region(l);
   else theorem_region(l);
-  l->params.noise.scale = NULL; /* it may go away now */
+  l->params.noise.scale = NULL; /* not valid after init */
   set_policy(l, NULL, NULL, 0, policy);
   return FARO_OK;
 }

@@ -1,17 +1,18 @@
-/* noise: tail bounds, each failing with probability q.
+/* noise: tail bounds, each of which fails with probability q.
  *
- * Gram matrix N, independent sub-Gaussian entries. Tropp 2012, Theorem 4.1 (its proof needs only the
- * entries' sub-Gaussian moment generating functions):
+ * Gram matrix N, independent sub-Gaussian entries. Tropp 2012, Theorem 4.1 (its proof needs only
+ * the entries' sub-Gaussian moment generating functions):
  *   ||N|| <= sqrt(2 v ln(2 d / q)),  v = max_i sum_j scale_ij^2.
  * Gaussian entries, with s the off-diagonal scale and at most sqrt(2) s on the diagonal:
- *   ||N|| <= 2 s sqrt(d) + s sqrt(2) sqrt(2 ln(2 / q))  (Slepian-Fernique, and Lipschitz concentration).
- * Laplace entries, sums of n each: for A = e_i e_j' + e_j e_i' (or e_i e_i') with eigenvalues a, |a| <= 1,
- *   E exp(l N_ij A) has the eigenvalues (1 - l^2 b^2 a^2)^-n <= exp(K(l) a^2), K(l) = -n ln(1 - l^2 b^2),
- * and the squares A^2 add up to d I, so by Tropp's theorem P(||N|| > t) <= 2 d exp(-l t + d K(l)): as for a
- * sum of d n Laplace variables, with q / d.
+ *   ||N|| <= 2 s sqrt(d) + s sqrt(2) sqrt(2 ln(2 / q))  (Slepian-Fernique, Lipschitz
+ *                                                       concentration).
+ * Laplace entries, sums of n each. For A = e_i e_j' + e_j e_i' (or e_i e_i') with eigenvalues a,
+ * |a| <= 1, E exp(l N_ij A) has the eigenvalues (1 - l^2 b^2 a^2)^-n <= exp(K(l) a^2),
+ * K(l) = -n ln(1 - l^2 b^2), and the squares A^2 add up to d I. So by Tropp's theorem
+ * P(||N|| > t) <= 2 d exp(-l t + d K(l)): as for a sum of d n Laplace variables, with q / d.
  *
- * Vector h. Hsu, Kakade and Zhang 2012: ||h||^2 <= s^2 (d + 2 sqrt(d t) + 2 t), t = ln(1/q). Laplace noise:
- * every entry by itself. */
+ * Vector h. Hsu, Kakade & Zhang 2012: ||h||^2 <= s^2 (d + 2 sqrt(d t) + 2 t), t = ln(1/q). Laplace
+ * noise: every entry by itself. */
 #include "learner/noise.h"
 
 #include <faro/linalg.h>

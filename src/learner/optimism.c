@@ -3,7 +3,7 @@
 
 const faro_setting faro_optimism_settings[] = {
     {"optimism", FARO_SETTING_REAL, offsetof(faro_optimism, optimism), 0.001, 10, 0.2, NULL,
-     "under tight: factor on the noise bounds of the confidence region; 1 is the theorem's"},
+     "under tight: factor on the noise bounds of the confidence region; the theorem has 1"},
     {0}};
 
 double faro_optimism_of(const void *settings, faro_calibration calibration) {

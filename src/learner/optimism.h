@@ -1,4 +1,4 @@
-/* optimism: the setting of that name, which several learners have. */
+/* optimism: a setting that several learners have. */
 #ifndef FARO_LEARNER_OPTIMISM_H
 #define FARO_LEARNER_OPTIMISM_H
 

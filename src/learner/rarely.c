@@ -1,19 +1,22 @@
-/* rarely: generalised linear rewards with two estimates that are seldom renewed. Sarmasarkar 2026, Alg. 2
- * (glm-joint) and, without noise, RS-GLinCB of Sawarni et al. 2024 (rs-glm).
+/* rarely: generalised linear rewards with two estimates that are rarely updated. Sarmasarkar 2026,
+ * Alg. 2 (glm-joint) and, without noise, RS-GLinCB of Sawarni et al. 2024 (rs-glm).
  *
- *   V, H        lambda I + released sums: of x x' over the rounds that explore (part 0), and of w x x' over the others
- *               (part 1), w the slope of the link
- *   theta_o     fitted to part 0; coarse: tells slopes, and drops arms that cannot be best
- *   theta_tau   fitted to part 1; the index is <x, theta_tau> + beta ||x||_{H_tau^-1}, H_tau the H of that moment
+ *   V, H        lambda I + released sums: of x x' over the rounds that explore (part 0), and of w x
+ *               x' over the others (part 1), with w the slope of the link
+ *   theta_o     fitted to part 0; coarse: gives slopes, and drops arms that cannot be best
+ *   theta_tau   fitted to part 1; the index is <x, theta_tau> + beta ||x||_{H_tau^-1}, where H_tau
+ *               is H at that moment
  *
- *   Criterion I    ||x||^2_{V^-1} >= threshold for some arm: the person explores and plays the widest
- *   Criterion II   H is not below f H_tau (rs-glm: its determinant has doubled): theta_tau is fitted again
+ *   Criterion I    ||x||^2_{V^-1} >= threshold for some arm: the person explores and plays the
+ *                  widest
+ *   Criterion II   H is not below f H_tau (rs-glm: its determinant has doubled): theta_tau is
+ *                  refitted
  *
- * When fits are asked for depends on released matrices alone.
- * DEVIATION: both papers fit theta_o anew after every round that explores. Under privacy that would show
- * who explored (docs/privacy.md, Studies). Here V's own growth decides, as Criterion II does for H:
- * V <= f V_o keeps theta_o's widths within sqrt(f). For the same reason Criterion II is checked when sums
- * are released, and not only in rounds that do not explore. */
+ * When fits are asked for depends on released matrices only. DEVIATION: both papers refit theta_o
+ * after every round that explores. Under privacy that would show who explored (docs/privacy.md,
+ * Studies). Here the growth of V decides, as Criterion II does for H: V <= f V_o keeps theta_o's
+ * widths within sqrt(f). For the same reason Criterion II is checked when sums are released, and
+ * not only in rounds that do not explore. */
 #include "learner/rarely.h"
 
 #include <math.h>
@@ -32,13 +35,14 @@ static double common_width(const faro_asker_params *p) {
   return sqrt((double)p->dimension * log((double)p->horizon / p->failure));
 }
 
-/* On the operator norm of the noise in a part's sums, for both parts and all releases together with probability
- * 1 - zeta/2. */
+/* A bound on the operator norm of the noise in a part's sums, for both parts and all releases
+ * together, with probability 1 - zeta/2. */
 static double noise_bound(const faro_asker_params *p, const faro_noise *noise) {
   return faro_gram_bound(noise, p->dimension, p->failure / (4 * (double)p->horizon));
 }
 
-/* The width of theta_o's region and Criterion I follow from Gamma and the bound on a fit's loss. R = 1. */
+/* The width of theta_o's region and Criterion I follow from Gamma and the bound on a fit's loss. R
+ * = 1. */
 static void set_gamma(faro_rarely_constants *c, const faro_asker_params *p, double nu) {
   const double s = 2 + 2 * p->bound;
   c->gamma = sqrt(c->lambda_max / c->lambda[0]) * (s * c->Gamma + sqrt(s * nu));
@@ -49,9 +53,10 @@ static void set_beta(faro_rarely_constants *c, double nu) {
   c->beta = sqrt(c->lambda_max / c->lambda[1]) * (4 * c->Gamma + 2 * sqrt(nu));
 }
 
-/* Closed forms of the orders in Sarmasarkar 2026. N_I bounds how often V can outgrow f V_o, as N_II does for H.
- * DEVIATION: the published N_I counts rounds that explore, because each of them fits; and the published noise is
- * less off the diagonal, so that the bound on its norm is less too. */
+/* Closed forms of the orders in Sarmasarkar 2026. N_I bounds how often V can outgrow f V_o, as N_II
+ * does for H. DEVIATION: the published N_I counts rounds that explore, because each of them makes a
+ * fit. And the published noise is smaller off the diagonal, so the bound on its norm is smaller
+ * too. */
 static faro_rarely_constants theorem(const faro_asker_params *p, double operator_norm) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
@@ -73,8 +78,9 @@ static faro_rarely_constants theorem(const faro_asker_params *p, double operator
   return c;
 }
 
-/* Those of the published program. noise: its bound on the Gram noise, ln(4/delta) ln^2(4T/zeta) / (epsilon kappa*).
- * No constants of rs-glm are published; 1.5 for its width comes near the published regrets. */
+/* The constants of the published program. noise: its bound on the Gram noise, ln(4/delta)
+ * ln^2(4T/zeta) / (epsilon kappa*). No constants of rs-glm are published; a width of 1.5 comes near
+ * the published regrets. */
 static faro_rarely_constants figure(const faro_asker_params *p, bool exact, double noise) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
@@ -91,14 +97,15 @@ static faro_rarely_constants figure(const faro_asker_params *p, bool exact, doub
                              .growth = 1.05 + 5 / (8 * sqrt(d)),
                              .ridge = exact ? (double)NAN : 2e-5};
   const double coarse = floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000);
-  c.fits[0] = (uint64_t)fmin(t, fmax(1, coarse)); /* kappa may be anything, and no round has two */
+  c.fits[0] = (uint64_t)fmin(t, fmax(1, coarse)); /* kappa may be anything, and no round has two fits */
   c.fits[1] = (uint64_t)fmax(1, floor(3 * log2(most / least + t * B * B / (least * d))));
   return c;
 }
 
-/* For use. The published program's widths, times `optimism`, and its threshold, divided by it (not by its square, as
- * in `theorem`: more is explored). lambda follows from the noise as it is, as in linucb. Fits: one for each doubling
- * in all directions alike, and one more. */
+/* The constants under `tight`: the published program's widths times `optimism`, and its threshold
+ * divided by it (not by its square, as in `theorem`, so more is explored). lambda follows from the
+ * actual noise, as in linucb. Fits: one for each doubling in all directions equally, and one
+ * more. */
 static faro_rarely_constants practice(const faro_asker_params *p, const faro_noise noise[FARO_PARTS]) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
@@ -115,14 +122,15 @@ static faro_rarely_constants practice(const faro_asker_params *p, const faro_noi
     if (part == 0)
       c.doubt = bound; /* lambda is so small that noise alone can double V before anybody explores */
   }
-  const double explored = fmin(t / d, 1 / c.threshold); /* V grows up to this, and no further */
+  const double explored = fmin(t / d, 1 / c.threshold); /* V grows up to this and no further */
   c.fits[0] = 1 + (uint64_t)ceil(log2(1 + explored / c.lambda[0]));
   c.fits[1] = 1 + (uint64_t)ceil(log2(1 + t * B / (d * c.lambda[1])));
   return c;
 }
 
-/* As many as there can be without noise: each fit multiplies a determinant by `growth` at least, and that of
- * lambda I + sum w x x', w <= most, is at most (lambda + most T / d)^d. One more for rounding. */
+/* As many fits as are possible without noise: each fit multiplies a determinant by at least
+ * `growth`, and that of lambda I + sum w x x', w <= most, is at most (lambda + most T / d)^d. One
+ * more for rounding. */
 static uint64_t all_fits(const faro_asker_params *p, double lambda, double most, double growth) {
   const double d = (double)p->dimension;
   return 1 + (uint64_t)ceil(d * log1p(most * (double)p->horizon / (d * lambda)) / log(growth));
@@ -176,8 +184,8 @@ static size_t best_left(const faro_rarely *r, const faro_arms *arms) {
   return best;
 }
 
-/* Slope of the link at the arm, by the estimate that is at hand. As published: theta_o's, divided by e, which bounds
- * how far off it may be. In practice theta_tau's, as it is. */
+/* Slope of the link at the arm, by the current estimate. As published: theta_o's, divided by e,
+ * which bounds its error. Under `tight`: theta_tau's, unchanged. */
 static double weight_of(const faro_rarely *r, const faro_arms *arms, size_t arm) {
   const faro_asker_params *p = &r->params;
   const bool published = !is_tight(p);
@@ -201,7 +209,7 @@ faro_pick faro_rarely_pick(void *state, const faro_arms *arms, double luck) {
   return (faro_pick){.arm = arm, .part = 1, .weight = weight_of(r, arms, arm)};
 }
 
-/* Whether a <= f b + doubt I does not hold: the difference is not positive definite. */
+/* True unless a <= f b + doubt I, that is, if the difference is not positive definite. */
 static bool outgrown(faro_rarely *r, const double *a, const double *b, double doubt) {
   const size_t d = r->params.dimension;
   for (size_t i = 0; i < faro_packed(d); i++) r->curvature[i] = r->constant.growth * b[i] - a[i];
@@ -221,7 +229,7 @@ static void take(const faro_statistics *sum, double lambda, size_t d, double *a)
   for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] += lambda;
 }
 
-/* Criterion I can fire for no arm when V > I / threshold, since arms are no longer than 1. */
+/* Criterion I cannot apply to any arm if V > I / threshold, because arms have length at most 1. */
 static void look_at_V(faro_rarely *r) {
   const size_t d = r->params.dimension;
   memcpy(r->curvature, r->V, faro_packed(d) * sizeof *r->V);
@@ -232,15 +240,16 @@ static void look_at_V(faro_rarely *r) {
     (void)faro_ridge_whiten(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
 }
 
-/* In practice fits are saved for when they help. With n fits left, the next one waits for round T / 2^n, so that the
- * rest can follow at the pace of doublings that `practice` counts with. Otherwise noise alone, which can make H
- * outgrow H_tau, would use them up early. */
+/* Under `tight`, fits are saved for when they help. With n fits left, the next one waits for round
+ * T / 2^n, so that the rest can follow at the pace of doublings that `practice` counts on.
+ * Otherwise noise alone, which can make H outgrow H_tau, would use them up early. */
 static bool too_early(const faro_rarely *r, uint64_t users) {
   const faro_asker_params *p = &r->params;
   return is_tight(p) && (double)users * exp2((double)r->left[1]) < (double)p->horizon;
 }
 
-/* Criterion II. The published program of rs-glm lets H_tau be H itself from its first fit on: then H never outgrows it. */
+/* Criterion II. In the published program of rs-glm, H_tau is H itself from the first fit on, so H
+ * never outgrows it. */
 static void look_at_H(faro_rarely *r, uint64_t users) {
   const size_t d = r->params.dimension;
   if (!r->exact) {
@@ -280,8 +289,9 @@ static void ask_coarse(faro_rarely *r, faro_question *q) {
                        .start = r->theta_o};
 }
 
-/* theta_tau: H is about the Hessian. The paper searches ||theta - theta_o||_V <= gamma sqrt(kappa), the published
- * program ||theta|| <= S; in practice the ball, too, which is inside the ellipsoid until much was explored. */
+/* theta_tau: H approximates the Hessian. The paper searches ||theta - theta_o||_V <= gamma
+ * sqrt(kappa), the published program ||theta|| <= S. `tight` uses the ball, too, which is inside
+ * the ellipsoid until much has been explored. */
 static void ask_fine(faro_rarely *r, faro_question *q) {
   const faro_asker_params *p = &r->params;
   const size_t d = p->dimension;
@@ -313,8 +323,8 @@ bool faro_rarely_ask(void *state, faro_question *question) {
   return false;
 }
 
-/* The index's estimate: the published program of glm-joint takes the mean of both; in practice theta_o's until there is
- * theta_tau. */
+/* The estimate of the index. The published program of glm-joint takes the mean of both; `tight`
+ * takes theta_o until there is a theta_tau. */
 static void set_index(faro_rarely *r) {
   const faro_asker_params *p = &r->params;
   const bool coarse = !r->answered[1] && is_tight(p);
@@ -324,9 +334,10 @@ static void set_index(faro_rarely *r) {
   }
 }
 
-/* Widths that depend on how good the fit is. In practice: noise xi in the gradient moves theta by H^-1 xi, whose norm in H
- * is ||xi||_{H^-1} <= ||xi|| / sqrt(lambda_min(H)); ||xi|| by Hsu, Kakade and Zhang 2012. For theta_o this takes V / kappa for
- * the Hessian where it is flat, and sqrt(kappa) for what that costs, though it may cost kappa. */
+/* Widths that depend on the quality of the fit. Under `tight`: noise xi in the gradient moves theta
+ * by H^-1 xi, whose norm in H is ||xi||_{H^-1} <= ||xi|| / sqrt(lambda_min(H)), with ||xi|| by Hsu,
+ * Kakade & Zhang 2012. For theta_o this takes V / kappa for the Hessian where it is flat, and
+ * counts a cost of sqrt(kappa) for that, though it may be kappa. */
 static void set_widths(faro_rarely *r, unsigned part, const faro_answer *answer) {
   const faro_asker_params *p = &r->params;
   faro_rarely_constants *c = &r->constant;

@@ -1,40 +1,40 @@
-/* rarely: generalised linear learners that seldom change their mind. See rarely.c. */
+/* rarely: generalised linear learners that rarely update their estimates. See rarely.c. */
 #ifndef FARO_LEARNER_RARELY_H
 #define FARO_LEARNER_RARELY_H
 
 #include "learner/kind.h"
 
-/* What is fixed when the horizon and the noise are known. */
+/* Constants that follow from the horizon and the noise. */
 typedef struct faro_rarely_constants {
   double lambda[FARO_PARTS];     /* of V and of H */
   double lambda_max, lambda_min; /* as published: bounds on the eigenvalues of lambda I + noise */
   double Gamma;                  /* paper: gamma and beta follow from it and the fits' bounds */
   double gamma, beta;            /* widths: of theta_o's region (times sqrt(kappa)), of theta_tau's */
   double threshold;              /* Criterion I */
-  double growth;                 /* f, of Criterion II and its like for V */
-  double doubt;                  /* V has grown only if by more than this too: noise alone may do as much */
-  double ridge;                  /* of the fits; NaN: the part's lambda */
-  uint64_t fits[FARO_PARTS];     /* N_I, N_II */
+  double growth;                 /* f, for Criterion II and the similar rule for V */
+  double doubt; /* V has grown only if also by more than this, because noise alone can do as much */
+  double ridge; /* of the fits; NaN: the part's lambda */
+  uint64_t fits[FARO_PARTS]; /* N_I, N_II */
 } faro_rarely_constants;
 
 typedef struct faro_rarely {
   faro_asker_params params;
   faro_host *host;
   double optimism;
-  bool exact; /* rs-glm: no noise, caps that are never met, determinants double */
+  bool exact; /* rs-glm: no noise, limits that are never reached, determinants that double */
   faro_rarely_constants constant;
   faro_spd *spd;
   double *V, *V_o, *W_V; /* packed; V_o: V when theta_o was asked for; W_V: inverse factor of V */
   double *H, *H_tau, *W_H;
-  double *theta_o, *theta_tau, *theta; /* theta: that of the index */
+  double *theta_o, *theta_tau, *theta; /* theta: the one of the index */
   double *curvature, *zero;
   double *width, *score, *scratch;
-  double log_det; /* of H_tau, where determinants count */
+  double log_det; /* of H_tau, if determinants are compared */
   uint64_t left[FARO_PARTS];
   bool wants[FARO_PARTS]; /* a fit of the part is due */
   bool answered[FARO_PARTS];
-  unsigned asked; /* the part of the question that is open */
-  bool explores;  /* Criterion I may fire for some arm, as V is now */
+  unsigned asked; /* the part of the open question */
+  bool explores;  /* Criterion I may apply to some arm, given the current V */
 } faro_rarely;
 
 faro_rarely_constants faro_rarely_settle(const faro_asker_params *params, bool exact,

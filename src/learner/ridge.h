@@ -1,4 +1,4 @@
-/* ridge: the regularised least-squares estimate from released sums, and choosing by it. */
+/* ridge: the regularised least-squares estimate from released sums. */
 #ifndef FARO_LEARNER_RIDGE_H
 #define FARO_LEARNER_RIDGE_H
 
@@ -10,14 +10,14 @@ static inline double faro_dot(size_t d, const double *a, const double *b) {
   return sum;
 }
 
-/* to = A^-1 u = W' (W u), where W is the packed inverse factor of A; two different vectors. */
+/* to = A^-1 u = W' (W u), where W is the packed inverse factor of A. `to` and `u` must differ. */
 void faro_ridge_solve(size_t d, const double *W, const double *u, double *to);
 
 /* V = lambda I + gram (NULL: zero), packed. */
 void faro_ridge_matrix(size_t d, double lambda, const double *gram, double *V);
 
-/* W = L^-1 of packed V = L L'. Where noise has made V indefinite it is shifted up first, to the least
- * eigenvalue `least`. Returns the shift, 0 if there was none. */
+/* W = L^-1 of packed V = L L'. If noise has made V indefinite, it is first shifted up to the least
+ * eigenvalue `least`. Returns the shift, or 0. */
 double faro_ridge_whiten(faro_spd *spd, size_t d, double *V, double *W, double least);
 
 #endif

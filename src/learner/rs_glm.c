@@ -1,4 +1,4 @@
-/* rs-glm: the same as glm-joint without privacy: RS-GLinCB of Sawarni et al. 2024. */
+/* rs-glm: RS-GLinCB of Sawarni et al. 2024: the same as glm-joint, without privacy. */
 #include "learner/optimism.h"
 #include "learner/rarely.h"
 
@@ -9,7 +9,7 @@ static faro_status init(void *state, const faro_asker_params *params, faro_host 
 
 const faro_asker_kind faro_asker_rs_glm = {
     .about = {.name = "rs-glm",
-              .summary = "generalised linear rewards, seldom renewed exact estimates (RS-GLinCB)",
+              .summary = "generalised linear rewards, rarely updated exact estimates (RS-GLinCB)",
               .cite = "Sawarni et al. 2024",
               .protocol = FARO_PROTOCOL_ASKER,
               .settings = faro_optimism_settings,

@@ -3,9 +3,9 @@
  *
  *   Z   released sum of (value - 1/2) over the first m users
  *
- * Adding 1/2 for each of the m users gives Z + m/2, the published estimate, which leaves later users
- * out. Under `tight` each of them counts as 1/2: Z + t/2 after t users. That needs no data and halves
- * the worst that they can add to the error. */
+ * Adding 1/2 for each of the m users gives Z + m/2, the published estimate, which ignores later
+ * users. Under `tight` each later user counts as 1/2: Z + t/2 after t users. That needs no data and
+ * halves the greatest error that they can add. */
 #include "learner/kind.h"
 
 typedef struct sum {

@@ -1,4 +1,4 @@
-/* updater: the handle of learners that turn sums into a policy; the header says how it is used. */
+/* updater: the handle of learners that turn sums into a policy. See updater.h. */
 #include "learner/kind.h"
 
 struct faro_updater {

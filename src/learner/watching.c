@@ -1,5 +1,5 @@
-/* watching: see the header. V is kept as it is and factored anew each round: for the few dimensions of
- * these models that costs no more than updating a factor, and rounding does not pile up. */
+/* watching: see the header. V is stored as it is and factored each round. For the few dimensions of
+ * these models that costs no more than updating a factor, and rounding errors do not add up. */
 #include "learner/watching.h"
 
 #include "base/abort.h"

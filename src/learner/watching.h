@@ -12,11 +12,11 @@ typedef struct faro_watching {
   faro_spd *spd;
   double *V;    /* ridge I + sum of weight x x'   packed */
   double *W;    /* L^-1 with V = L L'             packed */
-  double scale; /* on the width: 1, or the optimism that was asked for */
+  double scale; /* factor on the width: 1, or the optimism setting */
   double *mean, *score, *zero, *scratch;
 } faro_watching;
 
-/* Sets V = ridge I. The policy shows W; its theta and beta are the learner's to set. */
+/* Sets V = ridge I. The policy shows W; the learner sets its theta and beta. */
 faro_status faro_watching_init(faro_watching *w, const faro_watcher_params *params, faro_host *host,
                                faro_policy *policy, double ridge, faro_error *error) FARO_WARN_UNUSED;
 void faro_watching_destroy(void *state); /* a state whose first member is a faro_watching */

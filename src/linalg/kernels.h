@@ -1,14 +1,14 @@
-/* kernels: the two ways to do one thing, so that tests and benchmarks can set them side by side.
- * `small` are plain loops; `large` are OpenBLAS and LAPACKE. The public functions choose. */
+/* kernels: both implementations of each operation, so that tests and benchmarks can compare them.
+ * `small` are plain loops, `large` are OpenBLAS and LAPACKE. The public functions choose. */
 #ifndef FARO_LINALG_KERNELS_H
 #define FARO_LINALG_KERNELS_H
 
 #include <faro/linalg.h>
 
-/* Up to these dimensions our own loops win (make bench). */
+/* Our own loops are faster up to these dimensions (make bench). */
 enum { FARO_SMALL_FACTOR = 8, FARO_SMALL_WHITEN = 100, FARO_SMALL_SCORE = 64 };
 
-/* All matrices packed. full: d x d scratch; rest: a packed triangle of scratch; column: d scratch. */
+/* All matrices are packed. Scratch: `full` d x d numbers, `rest` a packed triangle, `column` d. */
 bool faro_small_factor(size_t d, const double *a, double *l);
 bool faro_large_factor(size_t d, const double *a, double *l, double *full);
 bool faro_small_whiten(size_t d, const double *a, double *w, double *rest, double *column);

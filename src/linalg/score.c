@@ -1,9 +1,9 @@
 /* score: mean plus width of every arm at once.
  *
- * Arms are columns, so one load brings a feature of several arms and each arm's sum is computed in
- * the same order whatever the width of the vectors. On x86-64 with AVX2 and FMA sixteen arms go
- * together (four accumulators hide the latency of the FMA units); elsewhere the plain loops run,
- * which are the oracle of the tests too. */
+ * Arms are columns, so one load brings a feature of several arms, and each arm's sum is computed in
+ * the same order whatever the width of the vectors. On x86-64 with AVX2 and FMA, sixteen arms are
+ * scored together (four accumulators hide the latency of the FMA units). Elsewhere the plain loops
+ * run, which the tests also use as the oracle. */
 #include <cblas.h>
 #include <math.h>
 
@@ -99,7 +99,7 @@ static double tile_greatest(const double *value) {
   return x > y ? x : y;
 }
 
-/* Whole tiles by their greatest value, without a branch for each arm; then the arm within its tile. */
+/* Finds the tile with the greatest value without a branch per arm, then the arm within the tile. */
 size_t faro_greatest(const double *value, size_t count) {
   size_t at = 0;
   size_t next = 0;

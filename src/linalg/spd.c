@@ -11,7 +11,7 @@
 
 struct faro_spd {
   faro_arena arena;
-  size_t d, room; /* in use, and at most */
+  size_t d, room; /* in use; allocated */
   double *l;      /* packed factor */
   double *full;   /* d x d scratch */
   double *work;   /* 3 d + 1 scratch */
@@ -64,7 +64,7 @@ bool faro_small_factor(size_t d, const double *a, double *l) {
   return true;
 }
 
-/* LAPACK reads column major: our rows of the lower triangle are its columns of the upper one. */
+/* LAPACK is column major: our rows of the lower triangle are its columns of the upper one. */
 static void unpack(size_t d, const double *packed, double *full) {
   for (size_t i = 0; i < d; i++) memcpy(full + i * d, packed + faro_packed(i), (i + 1) * sizeof *full);
 }
@@ -91,7 +91,7 @@ bool faro_spd_factor(faro_spd *spd, const double *a) {
                                      : faro_large_factor(spd->d, a, spd->l, spd->full);
 }
 
-/* L L' + x x' = M M' by one Givens rotation a column (Golub and Van Loan, section 6.5.4). */
+/* L L' + x x' = M M' by one Givens rotation per column (Golub & Van Loan 2013, section 6.5.4). */
 void faro_spd_update(faro_spd *spd, const double *x) {
   double *rest = spd->work;
   memcpy(rest, x, spd->d * sizeof *rest);
@@ -124,9 +124,9 @@ void faro_spd_solve(const faro_spd *spd, const double *b, double *x) {
   }
 }
 
-/* Gauss elimination on [A | I], one column k of A after another. Eliminating with L D L' = A leaves the pivots D on
- * the diagonal of `rest` and (L D^(1/2))^-1 = D^(-1/2) L^-1 grows in w: no square root or division stands in the
- * way of the next column, which is what makes it fast for small d. */
+/* Gaussian elimination on [A | I], one column k of A after another. With L D L' = A it leaves the
+ * pivots D on the diagonal of `rest`, and (L D^(1/2))^-1 = D^(-1/2) L^-1 builds up in w. No square
+ * root or division delays the next column, which makes it fast for small d. */
 bool faro_small_whiten(size_t d, const double *restrict a, double *restrict w, double *restrict rest,
                        double *restrict column) {
   memcpy(rest, a, faro_packed(d) * sizeof *rest);
@@ -156,7 +156,7 @@ bool faro_small_whiten(size_t d, const double *restrict a, double *restrict w, d
 bool faro_large_whiten(size_t d, const double *a, double *w, double *full) {
   if (!factor_full(d, a, full)) return false;
   const lapack_int n = (lapack_int)d;
-  (void)LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, full, n); /* no zero on the diagonal */
+  (void)LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, full, n); /* the diagonal has no zero */
   pack(d, full, w);
   return true;
 }

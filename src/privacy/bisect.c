@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { TURNS = 300 }; /* far more than two doubles are bits apart, unless one of them is zero */
+enum { TURNS = 300 }; /* far more steps than two doubles have bits between them, unless one is zero */
 
 double faro_bisect(const faro_bisection *b, double good, double bad) {
   for (int turn = 0; turn < TURNS; turn++) {

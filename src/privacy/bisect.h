@@ -1,5 +1,5 @@
-/* bisect: where a guarantee begins to hold. One search for all accountants, so that the end it
- * returns is the right one everywhere. */
+/* bisect: finds where a guarantee begins to hold. All accountants use this one search, so that each
+ * of them returns the end at which the guarantee holds. */
 #ifndef FARO_PRIVACY_BISECT_H
 #define FARO_PRIVACY_BISECT_H
 
@@ -9,9 +9,9 @@ typedef struct faro_bisection {
   /* Required. Changes once between the two ends. */
   bool (*holds)(double value, const void *context);
   const void *context;
-  /* Optional. Close enough to stop; NULL: to the last bit. */
+  /* Optional. True if the ends are close enough to stop; NULL: to the last bit. */
   bool (*near)(double low, double high);
-  bool ratio; /* halves the ratio of the ends, not their difference */
+  bool ratio; /* halves the ratio of the ends instead of their difference */
 } faro_bisection;
 
 /* Narrows the interval between `good`, where the guarantee holds, and `bad`, where it does not.

@@ -1,15 +1,20 @@
-/* bits: how private sums of counted bits are. docs/privacy.md has the proofs.
+/* bits: the privacy of sums of counted bits. The proofs are in docs/privacy.md, Bit sums (Lemmas 2
+ * to 4).
  *
- *   N      noise bits in all, each one with probability 1/2 (or `bias`)     F   distribution function of Bin(N, 1/2)
- *   s      integer by which a user moves the count                         sigma = sqrt(N) / 2
+ *   N      number of noise bits, each 1 with probability 1/2 (or `bias`)
+ *   F      distribution function of Bin(N, 1/2)
+ *   s      integer by which a user moves the count
+ *   sigma = sqrt(N) / 2
  *   q(k) = Phi^-1(F(k))
  *
- * One entry, exactly: the likelihood ratio P(k) / P(k - s) falls in k, so the worst event is {k <= k*}.
+ * One entry, exactly: the likelihood ratio P(k) / P(k - s) decreases in k, so the worst event is {k
+ * <= k*}.
  *
- * Vectors, by a dominating Gaussian: if q(k) - q(k-1) <= (1 + eta) / sigma for all k within reach, then telescoping
- * gives q(k) - q(k-s) <= s (1 + eta) / sigma for every s, which says that no test between Bin and Bin + s does better
- * than one between two Gaussians at distance s (1 + eta) / sigma; what lies out of reach costs its mass. Products of
- * such pairs are dominated by the product of the Gaussians, so a shift vector s costs (1 + eta) ||s|| / sigma. */
+ * Vectors, by a dominating Gaussian: if q(k) - q(k-1) <= (1 + eta) / sigma for all k within reach,
+ * then telescoping gives q(k) - q(k-s) <= s (1 + eta) / sigma for every s. This means that no test
+ * between Bin and Bin + s does better than one between two Gaussians at distance s (1 + eta) /
+ * sigma. Outcomes out of reach cost their mass. Products of such pairs are dominated by the product
+ * of the Gaussians, so a shift vector s costs (1 + eta) ||s|| / sigma. */
 #include <math.h>
 
 #include <faro/privacy.h>
@@ -19,8 +24,8 @@
 
 static const double ROUND = 1 + 1e-11;
 
-/* sum over k <= top of max(0, P(k) - e^epsilon P(k - s)), downwards from the top term; P of Bin(n, p). `down` is the
- * direction of the shift: the neighbour's count lies s above. */
+/* Sum over k <= top of max(0, P(k) - e^epsilon P(k - s)), from the top term downwards, with P of
+ * Bin(n, p). The neighbour's count is s above. */
 static long double lower_event(double n, double p, double s, long double gamma, double top) {
   const long double odds = (long double)(1 - p) / (long double)p;
   long double here = expl((long double)faro_binomial_log(n, p, top));
@@ -36,7 +41,7 @@ static long double lower_event(double n, double p, double s, long double gamma, 
   return sum;
 }
 
-/* The last k with P(k) > gamma P(k - s), found by bisection: the ratio falls in k. */
+/* The last k with P(k) > gamma P(k - s), found by bisection: the ratio decreases in k. */
 static double last_winning(double n, double p, double s, double epsilon) {
   double low = fmin(s, n + 1) - 1; /* here P(k - s) = 0 */
   double high = n + 1;
@@ -54,7 +59,7 @@ double faro_bits_delta(uint64_t bits, double bias, uint64_t shift, double epsilo
   if (shift == 0) return 0;
   if (shift > bits) return 1;
   const long double gamma = expl((long double)epsilon);
-  /* The neighbour above, and, counting zeros instead of ones, the neighbour below. */
+  /* The neighbour above, and, by counting zeros instead of ones, the neighbour below. */
   const long double above = lower_event(n, bias, s, gamma, last_winning(n, bias, s, epsilon));
   const long double below =
       bias == 0.5 ? above : lower_event(n, 1 - bias, s, gamma, last_winning(n, 1 - bias, s, epsilon));
@@ -72,11 +77,12 @@ static long double quantile_near(long double start, long double target) {
   return q;
 }
 
-/* N beyond which eta comes from inequalities instead of a walk over all k. */
+/* Above this N, eta comes from inequalities instead of a walk over all k. */
 static const double WALK_MAX = 1e8;
 
-/* 1 + eta, for k within `reach` standard deviations of the mean. Large N: with u = reach / sqrt(N) + 2 / N, the bound of
- * Zubkov and Serov (2013) on F and Stirling's on the probabilities give ((1 + u) / (1 - u)) / sqrt(1 - u^2). */
+/* 1 + eta, for k within `reach` standard deviations of the mean. For large N, with u = reach /
+ * sqrt(N) + 2 / N, the bound of Zubkov and Serov (2013) on F and Stirling's bound on the
+ * probabilities give ((1 + u) / (1 - u)) / sqrt(1 - u^2). */
 static double inflation(double n, double reach) {
   const double u = reach / sqrt(n) + 2 / n;
   if (u >= 0.9) return INFINITY;
@@ -86,11 +92,11 @@ static double inflation(double n, double reach) {
   if (first < 1) return INFINITY;
   long double probability = expl((long double)faro_binomial_log(n, 0.5, first - 1));
   long double mass = lower_event(n, 0.5, n + 2, 1, first - 1); /* F(first - 1) */
-  /* a first guess from the tail's own size, improved until it stands */
+  /* A first guess from the size of the tail, then iterated until it no longer changes. */
   long double q = -sqrtl(-2 * logl(2 * mass));
   for (int i = 0; i < 20; i++) q = quantile_near(q, mass);
   long double widest = 0;
-  for (double k = first; k <= n / 2; k++) { /* the right half is the mirror of this one */
+  for (double k = first; k <= n / 2; k++) { /* the right half is the mirror image */
     probability *= (long double)(n - k + 1) / (long double)k;
     mass += probability;
     const long double next =
@@ -101,7 +107,7 @@ static double inflation(double n, double reach) {
   return (double)(widest * sigma) + 1e-9;
 }
 
-/* A walk takes milliseconds. */
+/* Remembers results, because a walk takes milliseconds. */
 static double remembered_inflation(double n, double reach) {
   static _Thread_local faro_memo memo;
   const double key[FARO_MEMO_KEYS] = {n, reach};
@@ -110,8 +116,8 @@ static double remembered_inflation(double n, double reach) {
   return *faro_memo_add(&memo, key) = inflation(n, reach);
 }
 
-/* ||s|| and the largest |s_j|, in grid steps. One dither an entry couples the roundings of two users, so |s_j| is
- * |grid * difference_j| rounded up or down. */
+/* ||s|| and the largest |s_j|, in grid steps. Both users round an entry with the same dither, so
+ * |s_j| is |grid * difference_j| rounded up or down (Lemma 2). */
 static double shift_norm(const faro_bits_plan *p) {
   const double steps = p->grid * p->sensitivity;
   if (p->dimension == 1) return ceil(steps - 1e-9);
@@ -120,18 +126,18 @@ static double shift_norm(const faro_bits_plan *p) {
 
 static double shift_most(const faro_bits_plan *p) { return ceil(p->grid * fmin(p->sensitivity, 1) - 1e-9); }
 
-/* How often a user takes part; zeros stand for once, in one release. */
+/* How often a user takes part. Zeros mean once, in one release. */
 static double load_of(const faro_bits_plan *p) { return fmax(p->load, 1); }
 static double repeat_of(const faro_bits_plan *p) { return fmax(p->repeat, 1); }
 static double touched_of(const faro_bits_plan *p) { return fmax(p->touched, 1); }
 
-/* mu and slack from grid and bits; false when there are too few bits to say anything. */
+/* Computes mu and slack from grid and bits. False if there are too few bits for a bound. */
 static bool dominate(faro_bits_plan *p, double delta) {
   const double n = floor(p->users * p->honest) * p->bits;
   const double sigma = sqrt(n) / 2;
   if (!(n >= 1)) return false;
-  const double t =
-      sqrt(2 * log(4000 * p->dimension * touched_of(p) / delta)); /* Hoeffding: slacks <= delta / 2000 */
+  /* Hoeffding: slacks <= delta / 2000 */
+  const double t = sqrt(2 * log(4000 * p->dimension * touched_of(p) / delta));
   const double eta = remembered_inflation(n, t + repeat_of(p) * shift_most(p) / sigma + 1);
   if (!isfinite(eta)) return false;
   p->slack = 2 * p->dimension * exp(-t * t / 2);
@@ -144,7 +150,8 @@ static faro_status check(const faro_bits_plan *p, faro_error *error) {
   if (!(p->users >= 1 && p->users <= 0x1p40))
     return faro_fail(error, FARO_INVALID, "users must be 1 .. 2^40 (got %g)", p->users);
   if (!(p->honest > 0 && p->honest <= 1) || floor(p->users * p->honest) < 1)
-    return faro_fail(error, FARO_INVALID, "honest must be above 0, at most 1, and leave one user (got %g)",
+    return faro_fail(error, FARO_INVALID,
+                     "honest must be above 0, at most 1, and leave at least one honest user (got %g)",
                      p->honest);
   if (!(p->dimension >= 1 && p->dimension <= 1e6))
     return faro_fail(error, FARO_INVALID, "dimension must be 1 .. 1e6 (got %g)", p->dimension);
@@ -171,18 +178,20 @@ faro_status faro_bits_account(faro_bits_plan *plan, double delta, double *epsilo
   return FARO_OK;
 }
 
-/* Finer costs bits. Coarser costs noise, twice: rounding adds sqrt(dimension) steps to a difference of
- * sensitivity * grid, here one per cent of it; and each user adds a whole number of bits, here a hundred at least, so
- * that rounding it up costs half a per cent. */
+/* A finer grid costs bits. A coarser one costs noise, in two ways. Rounding adds sqrt(dimension)
+ * steps to a difference of sensitivity * grid, here one per cent of it. And each user adds a whole
+ * number of bits, here at least a hundred, so that rounding it up costs half a per cent. */
 static double choose_grid(const faro_bits_plan *plan, double mu, double crowd) {
   const double rounding = fmax(300, 100 * sqrt(plan->dimension));
-  const double whole = mu * sqrt(100 * crowd) / 2;             /* (2 grid sensitivity / mu)^2 = 100 crowd */
-  const bool box = plan->sensitivity >= sqrt(plan->dimension); /* whole intervals: rounding moves no end */
-  const double few = mu * sqrt(1e5) / 2; /* 1e5 noise bits, where eta is next to nothing */
+  const double whole = mu * sqrt(100 * crowd) / 2; /* (2 grid sensitivity / mu)^2 = 100 crowd */
+  /* whole intervals: rounding moves neither end */
+  const bool box = plan->sensitivity >= sqrt(plan->dimension);
+  const double few = mu * sqrt(1e5) / 2; /* 1e5 noise bits, where eta is negligible */
   return fmin(1e6, ceil(fmax(box ? few : rounding, whole) / plan->sensitivity));
 }
 
-/* Of delta, for those who draw or cut noise in ways of their own: tables, and the range of a report. */
+/* The share of delta reserved for exact tables of noise and for the range of a report
+ * (docs/privacy.md, Exact noise). */
 static const double LEFT = 2e-4;
 
 faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double delta, faro_error *error) {
@@ -193,7 +202,7 @@ faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double del
   const double crowd = floor(plan->users * plan->honest);
   if (plan->grid == 0) plan->grid = choose_grid(plan, mu, crowd);
   double n = pow(2 * shift_norm(plan) / mu, 2);
-  for (int turn = 0; turn < 100; turn++) { /* eta falls as n grows, so this settles in a few turns */
+  for (int turn = 0; turn < 100; turn++) { /* eta decreases as n grows, so a few rounds are enough */
     plan->bits = fmax(1, ceil(n / crowd));
     if (plan->bits > 0x1p50 || plan->bits * plan->users > 0x1p60)
       return faro_fail(error, FARO_INVALID,

@@ -1,4 +1,4 @@
-/* claim: the algebra of claims, and the ledger. See the header. */
+/* claim: the algebra of claims, and the ledger. See privacy.h, and docs/privacy.md, Definitions. */
 #include <faro/privacy.h>
 
 #include <math.h>
@@ -27,7 +27,8 @@ const char *faro_level_name(faro_level level) {
 }
 
 faro_claim faro_claim_none(void) {
-  return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false, "no privacy is claimed");
+  return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false,
+                         "the server sees everything; nothing is claimed");
 }
 
 faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven, const char *by, ...) {
@@ -45,8 +46,9 @@ const char *faro_claim_standing(const faro_claim *claim) {
   return claim->proven ? "proven" : "not proven";
 }
 
-/* How little must be trusted. Local privacy needs nobody. With several shufflers more of them see a user's messages than
- * with one. Joint privacy needs the server. */
+/* Ranks trust models: the less must be trusted, the higher. Local privacy needs nobody. With
+ * several shufflers, more of them see a user's messages than with one. Joint privacy needs the
+ * server. */
 static int strength_of(faro_trust trust) {
   static const int strength[] = {[FARO_TRUST_NONE] = 0,
                                  [FARO_TRUST_JOINT] = 1,
@@ -56,7 +58,7 @@ static int strength_of(faro_trust trust) {
   return strength[trust];
 }
 
-/* An adversary with the least protected view of two sees both. */
+/* The weaker trust of the two: its adversary sees more. */
 static faro_trust weaker(faro_trust a, faro_trust b) { return strength_of(a) < strength_of(b) ? a : b; }
 
 static uint64_t fewer(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -122,7 +124,7 @@ faro_status faro_claim_meets(const faro_claim *got, const char *whose, const far
 
 faro_status faro_ledger_charge(faro_ledger *ledger, faro_error *error) {
   if (ledger->charged >= ledger->allowed)
-    return faro_fail(error, FARO_INVALID, "the privacy budget is spent: all %llu releases are made",
+    return faro_fail(error, FARO_INVALID, "the privacy budget is spent: all %llu releases have been made",
                      (unsigned long long)ledger->allowed);
   ledger->charged++;
   return FARO_OK;

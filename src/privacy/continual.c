@@ -1,14 +1,16 @@
-/* continual: what prefix sums cost. Both mechanisms write the matrix of prefix sums (lower triangle of ones) as a
- * product L R, add Gaussian noise to R x and publish L (R x + noise): the sensitivity is the norm of a column of R, and
- * the noise of a prefix the norm of a row of L. */
+/* continual: the cost of prefix sums. Both mechanisms write the matrix of prefix sums (lower
+ * triangle of ones) as a product L R, add Gaussian noise to R x and publish L (R x + noise). The
+ * sensitivity is the norm of a column of R, and the noise of a prefix is the norm of a row of L.
+ * The proofs are in docs/privacy.md, The Gaussian mechanism and Returning users. */
 #include <math.h>
 
 #include "base/abort.h"
 #include "privacy/continual.h"
 
-/* The binary tree: R lists the nodes, L adds those of a prefix. A contribution is in one node of each level; a node of
- * size 2^l holds at most min(2^l, M) of M contributions in different releases, so their squares add up to at most
- * M min(2^l, M) in a level: reached by neighbours. */
+/* The binary tree: R lists the nodes, and L adds those of a prefix. A contribution is in one node
+ * of each level. A node of size 2^l holds at most min(2^l, M) of M contributions in different
+ * releases, so their squares add up to at most M min(2^l, M) per level. Adjacent releases reach
+ * this. */
 faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions) {
   double square = 0;
   double nodes = 1;
@@ -18,11 +20,11 @@ faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions) {
     if (size >= (double)steps) break;
     nodes++;
   }
-  /* the most ones in the digits of a number up to `steps` */
+  /* The most ones among the binary digits of a number up to `steps`. */
   double ones = 0;
   for (int bit = 0; bit < 63; bit++) {
-    const uint64_t below =
-        (steps >> bit) > 0 ? ((steps >> bit) - 1) : 0; /* clear this digit, fill those under it */
+    /* clear this digit, set those below it */
+    const uint64_t below = (steps >> bit) > 0 ? ((steps >> bit) - 1) : 0;
     if ((steps >> bit) & 1) ones = fmax(ones, (double)__builtin_popcountll(below) + bit);
   }
   ones = fmax(ones, (double)__builtin_popcountll(steps));
@@ -33,10 +35,11 @@ faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions) {
  *
  *   f_k = (1/pi) int_0^1 x^k / sqrt(x (1 - x)) dx.
  *
- * With x = 1 / (1 + e^u) the integral becomes (1/pi) int e^(u/2) / (1 + e^u) x^k du, which the trapezoid rule turns into
- * a sum of few exponentials w_j x_j^k. For k >= 1 that is what L uses: a filter with TERMS numbers of state instead of
- * the whole past. R = (ones) L^-1 then follows from L, and its norm is computed from the same filter, so privacy does
- * not rest on how well the sum fits, only the noise does. */
+ * With x = 1 / (1 + e^u) the integral becomes (1/pi) int e^(u/2) / (1 + e^u) x^k du, and the
+ * trapezoid rule turns that into a sum of few exponentials w_j x_j^k. For k >= 1 this is what L
+ * uses: a filter with TERMS numbers of state instead of the whole past. R = (ones) L^-1 then
+ * follows from L, and its norm is computed from the same filter. So only the noise depends on how
+ * well the sum fits, not privacy. */
 void faro_factored_terms(uint64_t steps, double weight[static FARO_FACTORED_TERMS],
                          double base[static FARO_FACTORED_TERMS]) {
   const double low = -log(4.0 * (double)steps) - 3; /* x_j as near to 1 as the horizon needs */
@@ -56,7 +59,8 @@ static double square_norm(uint64_t steps, uint64_t contributions, bool of_rows) 
   faro_factored_terms(steps, weight, base);
   double sum = 0;
   for (uint64_t t = 0; t < steps; t++) {
-    /* rows: the coefficients of L; columns: r with L r = (1, 2, ..., M, M, M, ...), M contributions from the start on */
+    /* rows: the coefficients of L; columns: r with L r = (1, 2, ..., M, M, M, ...), M contributions
+     * from the start */
     double past = 0;
     for (int j = 0; j < FARO_FACTORED_TERMS; j++) past += weight[j] * base[j] * state[j];
     const double input = of_rows ? (t == 0 ? 1 : 0) : (double)(t < contributions ? t + 1 : contributions);
@@ -68,8 +72,9 @@ static double square_norm(uint64_t steps, uint64_t contributions, bool of_rows) 
   return sum;
 }
 
-/* M contributions move R x most when they are the first M (docs/privacy.md), if the weights do not exceed the diagonal:
- * then (1, L_1, L_2, ...) is log-convex, so that r falls and is not negative. */
+/* M contributions move R x most if they are the first M (docs/privacy.md, Returning users),
+ * provided that the weights do not exceed the diagonal: then (1, L_1, L_2, ...) is log-convex, so r
+ * is decreasing and not negative. */
 static bool falls(uint64_t steps) {
   double weight[FARO_FACTORED_TERMS];
   double base[FARO_FACTORED_TERMS];

@@ -1,11 +1,14 @@
-/* discrete: Laplace, discrete Laplace, discrete Gaussian and randomized response, exactly.
+/* discrete: Laplace (docs/privacy.md, The Laplace mechanism), discrete Laplace, discrete Gaussian
+ * and randomized response, exactly.
  *
- * delta(epsilon) = sum over the outputs k of max(0, P(k) - e^epsilon Q(k)), Q being P moved by the sensitivity. All
- * four have a loss ln P(k)/Q(k) that falls with k, so the sum runs over a half line k < tau. Everything is written as
- * a sum of terms of one sign in long double, so nothing cancels; the error is far below the factor ROUND by which
- * results are rounded outward. What lies below 1e-300 may read 0.
+ * delta(epsilon) = sum over the outputs k of max(0, P(k) - e^epsilon Q(k)), where Q is P shifted by
+ * the sensitivity. For all four, the loss ln P(k)/Q(k) decreases with k, so the sum is over a half
+ * line k < tau. Everything is written as a sum of terms of one sign in long double, so nothing
+ * cancels. The error is far below the factor ROUND by which results are rounded outward. Values
+ * below 1e-300 may be returned as 0.
  *
- * Letters: a = e^(-1/scale); s = shift; tau = where the loss is epsilon; m = the last integer below tau. */
+ * Letters: a = e^(-1/scale); s = shift; tau = where the loss is epsilon; m = the last integer below
+ * tau. */
 #include <math.h>
 
 #include <faro/privacy.h>
@@ -20,7 +23,7 @@ static double outward(long double delta) { return (double)fminl(1, fmaxl(0, delt
 
 typedef double delta_of(double noise, uint64_t shift, double epsilon);
 
-/* What is given, for a search over noise or over epsilon. */
+/* The given values of a search over noise or over epsilon. */
 typedef struct target {
   delta_of *delta_at;
   double noise;
@@ -47,14 +50,15 @@ static double least_epsilon(delta_of *delta_at, double noise, uint64_t shift, do
   return faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, 0);
 }
 
-/* Noise between `bad`, which does not suffice, and `good`, which does. */
+/* Searches noise between `bad`, which is too little, and `good`, which is enough. */
 static double bisect_noise(delta_of *delta_at, uint64_t shift, double epsilon, double delta, double bad,
                            double good) {
   const target t = {.delta_at = delta_at, .shift = shift, .epsilon = epsilon, .delta = delta};
   return faro_bisect(&(faro_bisection){.holds = noise_holds, .context = &t}, good, bad);
 }
 
-/* The least noise where delta falls with it. Without noise delta is 1, so some noise is too little. */
+/* The least noise, where delta decreases with it. Without noise delta is 1, so some noise is too
+ * little. */
 static double least_noise(delta_of *delta_at, uint64_t shift, double epsilon, double delta) {
   if (shift == 0 || delta >= 1) return 0;
   double high = 1;
@@ -67,8 +71,8 @@ static double least_noise(delta_of *delta_at, uint64_t shift, double epsilon, do
   return bisect_noise(delta_at, shift, epsilon, delta, low, high);
 }
 
-/* Laplace. The loss at x is min(ratio, ratio - 2x) where it is positive (unit scale), so tau = (ratio - epsilon)/2 and
- * delta = P(x < tau) - e^epsilon Q(x < tau) = 1 - e^(-tau). */
+/* Laplace. The loss at x is min(ratio, ratio - 2x) where it is positive (unit scale), so tau =
+ * (ratio - epsilon)/2 and delta = P(x < tau) - e^epsilon Q(x < tau) = 1 - e^(-tau). */
 
 double faro_laplace_delta(double ratio, double epsilon) {
   if (!(ratio > epsilon)) return 0;
@@ -88,16 +92,17 @@ double faro_laplace_ratio(double epsilon, double delta) {
   if (delta >= 1) return INFINITY;
   double high = epsilon + 1;
   while (faro_laplace_delta(high, epsilon) <= delta) high *= 2;
-  return bisect_noise(laplace_delta, 1, epsilon, delta, high, epsilon); /* epsilon needs no delta */
+  /* at ratio epsilon no delta is needed */
+  return bisect_noise(laplace_delta, 1, epsilon, delta, high, epsilon);
 }
 
-/* Discrete Laplace, P(k) = (1-a)/(1+a) a^|k|. The loss at 0 <= k <= s is (s - 2k)/scale, so tau = (s - epsilon scale)/2
- * where that is positive, and else no output loses more than epsilon. With P(k <= m) = 1 - a^(m+1)/(1+a),
- * Q(k <= m) = a^(s-m)/(1+a) and e^epsilon = a^(-epsilon scale),
+/* Discrete Laplace, P(k) = (1-a)/(1+a) a^|k|. The loss at 0 <= k <= s is (s - 2k)/scale, so tau =
+ * (s - epsilon scale)/2 if that is positive; otherwise no output loses more than epsilon. With P(k
+ * <= m) = 1 - a^(m+1)/(1+a), Q(k <= m) = a^(s-m)/(1+a) and e^epsilon = a^(-epsilon scale),
  *
  *   delta = ((1 - a^u) + a (1 - a^m)) / (1 + a),   u = s - m - epsilon scale > m >= 0.
  *
- * fma keeps u and the sign of tau right also where epsilon scale is all but s. */
+ * fma keeps u and the sign of tau right even if epsilon scale is nearly s. */
 double faro_discrete_laplace_delta(double scale, uint64_t shift, double epsilon) {
   const long double s = (long double)shift;
   const long double tau = fmal(-epsilon, scale, s) / 2;
@@ -113,14 +118,15 @@ double faro_discrete_laplace_epsilon(double scale, uint64_t shift, double delta)
   return least_epsilon(faro_discrete_laplace_delta, scale, shift, delta, most);
 }
 
-/* delta falls as the scale grows: the wider law is the narrower one plus independent noise, since the ratio of their
- * generating functions is that of a mixture of 0 and geometric variables. */
+/* delta decreases as the scale grows: the wider distribution is the narrower one plus independent
+ * noise, because the ratio of their generating functions is that of a mixture of 0 and geometric
+ * variables. */
 double faro_discrete_laplace_scale(uint64_t shift, double epsilon, double delta) {
   return least_noise(faro_discrete_laplace_delta, shift, epsilon, delta);
 }
 
-/* Discrete Gaussian, P(k) = e^(-k^2 / 2 sigma^2) / theta. The loss at k is s (s - 2k) / 2 sigma^2, which is
- * epsilon + y (tau - k) with y = s/sigma^2, tau = s/2 - epsilon sigma^2 / s, so that
+/* Discrete Gaussian, P(k) = e^(-k^2 / 2 sigma^2) / theta. The loss at k is s (s - 2k) / 2 sigma^2,
+ * which is epsilon + y (tau - k) with y = s/sigma^2, tau = s/2 - epsilon sigma^2 / s, so that
  *
  *   delta = sum over k <= m of P(k) (1 - e^(-y (tau - k))).
  *
@@ -128,8 +134,8 @@ double faro_discrete_laplace_scale(uint64_t shift, double epsilon, double delta)
 
 static const long double PI = 3.14159265358979323846264338327950288L;
 
-/* theta, the sum of e^(-k^2 / 2 sigma^2) over all k; for larger sigma by Poisson's summation formula, whose next
- * term is e^(-8 pi^2 sigma^2). */
+/* theta, the sum of e^(-k^2 / 2 sigma^2) over all k. For larger sigma it is computed by Poisson's
+ * summation formula, whose next term is e^(-8 pi^2 sigma^2). */
 static long double normalizer(long double sigma) {
   const long double r = 1 / (2 * sigma * sigma);
   if (sigma > 1) return sqrtl(PI / r) * (1 + 2 * expl(-PI * PI / r));
@@ -138,8 +144,8 @@ static long double normalizer(long double sigma) {
   return sum;
 }
 
-/* loss(k) - epsilon = (s (s - 2k) - 2 epsilon sigma^2) / 2 sigma^2, with sigma^2 in two parts: next to tau the
- * difference is small and all of delta hangs on it. */
+/* loss(k) - epsilon = (s (s - 2k) - 2 epsilon sigma^2) / 2 sigma^2, with sigma^2 in two parts: near
+ * tau the difference is small, and delta depends on it entirely. */
 static long double excess(long double sigma, long double s, long double epsilon, long double k) {
   const long double square = sigma * sigma;
   const long double low = fmal(sigma, sigma, -square);
@@ -149,11 +155,11 @@ static long double excess(long double sigma, long double s, long double epsilon,
 
 /* theta delta, term by term, for k = from, from - 1, ... From one k to the next
  *
- *   h = e^(-k^2 / 2 sigma^2)   is multiplied by   e^((2k-1) / 2 sigma^2),   that by   e^(-1/sigma^2),
- *   g = 1 - e^(-y (tau - k))   grows by           (1 - g) (1 - e^-y),
+ *   h = e^(-k^2 / 2 sigma^2)   is multiplied by e^((2k-1) / 2 sigma^2), that by e^(-1/sigma^2),
+ *   g = 1 - e^(-y (tau - k))   grows by           (1 - g) (1 - e^-y).
  *
- * and both are computed afresh every BLOCK terms, before errors have added up. Beyond k <= 0 what is left is less than
- * h times the sum of all e^(-j^2 / 2 sigma^2). */
+ * Both are computed afresh every BLOCK terms, before errors add up. For k <= 0 the remainder is
+ * less than h times the sum of all e^(-j^2 / 2 sigma^2). */
 static long double sum_terms(long double sigma, long double s, long double epsilon, long double from) {
   enum { BLOCK = 64 };
   const long double r = 1 / (2 * sigma * sigma);
@@ -177,14 +183,14 @@ static long double sum_terms(long double sigma, long double s, long double epsil
   }
 }
 
-/* delta by the Euler-Maclaurin formula, for h and g that hardly change from one k to the next. With F(x) the term at
- * tau - x, f = tau - m in (0, 1], and B_j Bernoulli's polynomials,
+/* delta by the Euler-Maclaurin formula, if h and g hardly change from one k to the next. With F(x)
+ * the term at tau - x, f = tau - m in (0, 1], and B_j Bernoulli's polynomials,
  *
  *   sum over i >= 0 of F(f + i) = integral of F - sum over j of B_j(f)/j! F^(j-1)(0),
  *   F(0) = 0,   F^(n)(0) = h(tau) (He_n(a) - He_n(b)) / sigma^n   (Hermite's polynomials).
  *
- * The integral is the Gaussian mechanism. What is left out begins with j = 7: less than 12 (0.05 / 2 pi)^7 = 3e-14 of
- * delta for (2 + |a|)/sigma and (2 + |b|)/sigma below 0.05. */
+ * The integral is the Gaussian mechanism. The first term left out is j = 7: less than 12 (0.05 / 2
+ * pi)^7 = 3e-14 of delta for (2 + |a|)/sigma and (2 + |b|)/sigma below 0.05. */
 static long double smooth_delta(long double sigma, long double s, long double epsilon, long double f) {
   const long double a = s / (2 * sigma) - epsilon * sigma / s;
   const long double b = a - s / sigma;
@@ -227,13 +233,14 @@ double faro_discrete_gaussian_delta(double sigma, uint64_t shift, double epsilon
 }
 
 double faro_discrete_gaussian_epsilon(double sigma, uint64_t shift, double delta) {
-  if (!(delta > 0)) return shift == 0 ? 0 : INFINITY; /* losses have no bound */
+  if (!(delta > 0)) return shift == 0 ? 0 : INFINITY; /* losses are unbounded */
   double high = 1e-6;
   while (faro_discrete_gaussian_delta(sigma, shift, high) > delta) high *= 2;
   return least_epsilon(faro_discrete_gaussian_delta, sigma, shift, delta, high);
 }
 
-/* Where delta is largest between two sigmas with one hump at most between them: golden section. */
+/* Where delta is largest between two sigmas with at most one maximum between them: golden
+ * section. */
 static double top_of_hump(uint64_t shift, double epsilon, double left, double right) {
   const double golden = 0.61803398874989485;
   const double start = left;
@@ -241,22 +248,25 @@ static double top_of_hump(uint64_t shift, double epsilon, double left, double ri
   double value[2];
   for (int i = 0; i < 2; i++) value[i] = faro_discrete_gaussian_delta(x[i], shift, epsilon);
   for (int i = 0; i < 60 && right - left > 1e-9 * right; i++) {
-    const bool up = value[1] > value[0]; /* the top lies right of x[0] */
+    const bool up = value[1] > value[0]; /* the maximum is right of x[0] */
     if (up) left = x[0], x[0] = x[1], value[0] = value[1], x[1] = left + golden * (right - left);
     else right = x[1], x[1] = x[0], value[1] = value[0], x[0] = right - golden * (right - left);
     value[up] = faro_discrete_gaussian_delta(x[up], shift, epsilon);
   }
-  const double top = x[value[1] > value[0]]; /* never the left end, which is the top where delta only falls */
+  /* never the left end, which is the maximum if delta only decreases */
+  const double top = x[value[1] > value[0]];
   return faro_discrete_gaussian_delta(start, shift, epsilon) > fmax(value[0], value[1]) ? start : top;
 }
 
-/* More sigma is not always better. While tau stays between two negative integers, growing sigma makes P(k <= m) grow,
- * and the last term has lost little yet; for epsilon beyond about s delta then rises before it falls (s = 1,
- * epsilon = 2: 0.105 at sigma = 0.5, 0.153 at 0.64). The sigma returned holds for every larger one too, so that a
- * caller may round it up: from the crossing found by bisection, walk over the pieces between sigma_m = sqrt(s (s - 2m) /
- * 2 epsilon), where the term m vanishes, until one stays below delta as a whole. That a piece has one hump at most and
- * that the humps fall with m is observed, not proven; that the sigma itself is enough is checked by delta alone.
- * Where tau > 0, delta does fall: P(k <= m) with m >= 0 shrinks as sigma grows, and P(k <= m - s) grows. */
+/* More sigma is not always better. While tau stays between two negative integers, growing sigma
+ * makes P(k <= m) grow, and the last term has lost little yet. For epsilon above about s, delta
+ * then rises before it decreases (s = 1, epsilon = 2: 0.105 at sigma = 0.5, 0.153 at 0.64). The
+ * sigma returned must hold for every larger one too, so that a caller may round it up. So the
+ * search starts at the crossing found by bisection and walks over the pieces between sigma_m =
+ * sqrt(s (s - 2m) / 2 epsilon), where the term m vanishes, until a whole piece stays below delta.
+ * It is observed, not proven, that a piece has at most one maximum and that the maxima decrease
+ * with m. That the sigma itself is enough is checked by delta alone. For tau > 0, delta does
+ * decrease: P(k <= m) with m >= 0 shrinks as sigma grows, and P(k <= m - s) grows. */
 double faro_discrete_gaussian_sigma(uint64_t shift, double epsilon, double delta) {
   double sigma = least_noise(faro_discrete_gaussian_delta, shift, epsilon, delta);
   if (!(sigma > 0 && epsilon > 0)) return sigma;
@@ -264,20 +274,21 @@ double faro_discrete_gaussian_sigma(uint64_t shift, double epsilon, double delta
   const double start = fmax(sigma, s / sqrt(2 * epsilon));
   double m = fmin(-1, ceil(s / 2 - epsilon * start * start / s) - 1);
   double left = start;
-  for (int whole = 0;; m--) { /* the humps fall with m, to 0: the walk ends, mostly after two pieces */
+  for (int whole = 0;; m--) { /* the maxima decrease to 0 with m: the walk ends, usually after two pieces */
     const double right = sqrt(s * (s - 2 * m) / (2 * epsilon));
     if (!(right > left)) continue;
     const double top = top_of_hump(shift, epsilon, left, right);
     if (faro_discrete_gaussian_delta(top, shift, epsilon) > delta) {
       const bool falls = faro_discrete_gaussian_delta(right, shift, epsilon) <= delta;
       sigma = falls ? bisect_noise(faro_discrete_gaussian_delta, shift, epsilon, delta, top, right) : right;
-    } else if (whole) return sigma; /* the first piece may be but the end of one */
+    } else if (whole) return sigma; /* the first piece may be only the end of one */
     left = right;
     whole = 1;
   }
 }
 
-/* Randomized response: with p = 1/(1 + e^-epsilon0) for the truth, delta = p - e^epsilon (1 - p). */
+/* Randomized response: with p = 1/(1 + e^-epsilon0) for the truth, delta = p - e^epsilon (1 -
+ * p). */
 
 double faro_response_delta(double epsilon0, double epsilon) {
   if (!(epsilon0 > epsilon)) return 0;

@@ -1,4 +1,5 @@
-/* gaussian: the Gaussian mechanism, exactly (Balle and Wang 2018).
+/* gaussian: the Gaussian mechanism, exactly (Balle & Wang 2018; docs/privacy.md, The Gaussian
+ * mechanism).
  *
  *   delta(epsilon) = Phi(a) - e^epsilon Phi(b),   a = mu/2 - epsilon/mu,   b = -mu/2 - epsilon/mu
  *
@@ -6,8 +7,9 @@
  *
  *   delta = phi(a) (M(-a) - M(-b)),
  *
- * which neither overflows nor loses delta under the difference of two numbers near one. All of it is computed in long
- * double, whose error is far below the factor ROUND by which results are rounded outward. */
+ * which does not overflow, and does not lose delta in the difference of two numbers near one. All
+ * of it is computed in long double, whose error is far below the factor ROUND by which results are
+ * rounded outward. */
 #include <math.h>
 
 #include <faro/privacy.h>
@@ -24,7 +26,8 @@ static long double mills(long double x) {
   return (1 - y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y * (1 - 11 * y)))))) / x;
 }
 
-/* M(x) - M(x + h), h > 0. For small h by the Taylor series, because M' = x M - 1 and so on are known exactly. */
+/* M(x) - M(x + h), h > 0. For small h it uses the Taylor series, because M' = x M - 1 and so on are
+ * known exactly. */
 static long double mills_drop(long double x, long double h) {
   if (h * fmaxl(1, fabsl(x)) > 1e-4L) return mills(x) - mills(x + h);
   const long double m = mills(x);
@@ -47,7 +50,7 @@ double faro_gaussian_delta(double mu, double epsilon) {
   return fmin(1, (double)gaussian_delta(mu, epsilon) * ROUND);
 }
 
-/* What is searched for, and what is given: mu or epsilon, and delta. */
+/* A search: for mu or epsilon, with the other and delta given. */
 typedef struct target {
   double given, delta;
 } target;

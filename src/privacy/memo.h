@@ -1,5 +1,5 @@
-/* memo: the last answers of a costly function. Releases are made again and again with the same
- * numbers, and some accountants take milliseconds. Use one memo for each function, `static
+/* memo: the last results of a costly function. Releases are made again and again with the same
+ * numbers, and some accountants take milliseconds. Use one memo per function, `static
  * _Thread_local`, so that threads share nothing.
  *
  *   static _Thread_local faro_memo memo;
@@ -15,7 +15,7 @@
 enum {
   FARO_MEMO_KEYS = 6,
   FARO_MEMO_VALUES = 3,
-  FARO_MEMO_SLOTS = 256 /* a release has up to 50 levels, and asks a few times for each */
+  FARO_MEMO_SLOTS = 256 /* a release has up to 50 levels, and asks a few times per level */
 };
 
 typedef struct faro_memo {
@@ -25,9 +25,9 @@ typedef struct faro_memo {
   unsigned used, next;
 } faro_memo;
 
-/* The values kept for this key; NULL if there are none. */
+/* The values stored for this key, or NULL. */
 const double *faro_memo_find(const faro_memo *memo, const double key[static FARO_MEMO_KEYS]);
-/* Room for the values of a new key, in place of the oldest. */
+/* Room for the values of a new key, which replaces the oldest. */
 double *faro_memo_add(faro_memo *memo, const double key[static FARO_MEMO_KEYS]);
 
 #endif

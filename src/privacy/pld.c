@@ -1,36 +1,44 @@
 /* pld: privacy-loss distributions, composed numerically, from above.
  *
- * A mechanism is kept as a dominating pair (P, Q): delta(epsilon) = H(epsilon) = sup_S P(S) - e^epsilon Q(S) for every
- * real epsilon, and products of pairs dominate compositions (Zhu, Dong, Wang 2022). All pairs here are symmetric, so
- * that one direction tells both. With the loss L = ln(P/Q) under P, of atoms at +infinity too,
+ * A mechanism is stored as a dominating pair (P, Q): delta(epsilon) = H(epsilon) = sup_S P(S) -
+ * e^epsilon Q(S) for every real epsilon, and products of pairs dominate compositions (Zhu, Dong &
+ * Wang 2022). All pairs here are symmetric, so one direction is enough. With the loss L = ln(P/Q)
+ * under P, which may have an atom at +infinity,
  *
  *   H(epsilon) = E_P (1 - e^(epsilon - L))_+ .
  *
- * What is kept is symbolic, so that nothing is lost by composing: the sum of mu^2 of the Gaussians, whose composition
- * is exact; the mass at infinity; and a list of (mechanism, parameter r, times k) whose finite losses lie in [-r, r]:
- * response, and Laplace. A pure (epsilon, delta) mechanism is dominated by a response of epsilon with probability
- * 1 - delta, and loses everything with delta (Kairouz, Oh, Viswanath 2015). With L of the list and G of the Gaussian,
+ * The stored form is symbolic, so that composing loses nothing: the sum of mu^2 of the Gaussians,
+ * whose composition is exact; the mass at infinity; and a list of (mechanism, parameter r, times
+ * k), response or Laplace, whose finite losses are in [-r, r]. A pure (epsilon, delta) mechanism is
+ * dominated by a response of epsilon with probability 1 - delta, and loses everything with
+ * probability delta (Kairouz, Oh & Viswanath 2015). With L of the list and G of the Gaussian,
  *
- *   H(epsilon) = infinite + (1 - infinite) E_L G(epsilon - L),   G(x) = gaussian delta, or (1 - e^x)_+ without one.
+ *   H(epsilon) = infinite + (1 - infinite) E_L G(epsilon - L),
+ *   G(x) = Gaussian delta, or (1 - e^x)_+ without a Gaussian.
  *
- * L is computed when it is asked for, on a grid of depths t = top - L >= 0, top = sum of k r:
+ * L is computed on demand, on a grid of depths t = top - L >= 0, top = sum of k r:
  *
- * 1. Discretisation ("connect the dots", Doroshenko et al. 2022). Mass at a loss between two grid points is split
- *    between them so that its P and its Q mass are kept. That is a pair which dominates; the mean loss changes by
- *    O(step^2) and the variance by less than step^2/4. Laplace: P has 1/2 at depth 0, e^-r / 2 at depth 2r and density
- *    e^(-t/2) / 4 between; every cell gives tanh(step/4) e^(-t/2) / 2 to either end. Response: two atoms, no error.
- * 2. Tilting. P(t) = w(t) e^(log_mass + theta t), w normalised; theta > 0 is the saddle point of epsilon (Chernoff's),
- *    so that w is large where it matters, and an error u of w is one of about u delta, not u, of delta.
- * 3. k-fold convolution of w by FFT over a window of depths outside of which w has at most TAIL on either side
- *    (Chernoff). Mass that wraps around adds to the window. Mass outside it counts at most, since
- *    G(x) <= C E e^(theta (L_G - x)), C = (1 + 1/theta)^-theta / (1 + theta),
- *    as missing C e^(log_mass + theta (top - epsilon) + mu^2 (theta + theta^2) / 2).
- * 4. The FFT's rounding. Coefficients of a distribution are off by at most e = 8 u (2 + log2 n), u = DBL_EPSILON; their
- *    k-th power by k (|c| + e)^(k-1) (e + 16 u). The mean of that over frequencies, plus that of the way back, bounds
- *    the error of every weight, and is added to every weight: in all about k e relative to delta.
- * 5. Unlike parts are composed each on its own grid, moved to a common one as in 1, and convolved as in 3 and 4.
+ *   1. Discretisation ("connect the dots", Doroshenko et al. 2022). Mass at a loss between two grid
+ *      points is split between them so that its P mass and its Q mass are kept. The resulting pair
+ *      dominates; the mean loss changes by O(step^2) and the variance by less than step^2/4.
+ *      Laplace: P has 1/2 at depth 0, e^-r / 2 at depth 2r and density e^(-t/2) / 4 between; every
+ *      cell gives tanh(step/4) e^(-t/2) / 2 to either end. Response: two atoms, no error.
+ *   2. Tilting. P(t) = w(t) e^(log_mass + theta t), w normalised. theta > 0 is the saddle point of
+ *      epsilon (Chernoff), so that w is large where it matters, and an error u in w is one of about
+ *      u delta in delta, not u.
+ *   3. k-fold convolution of w by FFT over a window of depths, outside of which w has at most TAIL
+ *      on either side (Chernoff). Mass that wraps around adds to the window. Mass outside it is
+ *      bounded: since G(x) <= C E e^(theta (L_G - x)), C = (1 + 1/theta)^-theta / (1 + theta), it
+ *      counts at most missing C e^(log_mass + theta (top - epsilon) + mu^2 (theta + theta^2) / 2).
+ *   4. Rounding of the FFT. Coefficients of a distribution are off by at most e = 8 u (2 + log2 n),
+ *      u = DBL_EPSILON; their k-th power by k (|c| + e)^(k-1) (e + 16 u). The mean of that over
+ *      frequencies, plus the error of the inverse transform, bounds the error of every weight, and
+ *      is added to every weight: in all about k e relative to delta.
+ *   5. Parts of different kinds are composed each on its own grid, moved to a common one as in 1,
+ *      and convolved as in 3 and 4.
  *
- * Grids do not depend on epsilon, so that delta is monotone but for rounding (a relative 1e-8 or so). */
+ * Grids do not depend on epsilon, so delta is monotone except for rounding (about 1e-8,
+ * relative). */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,22 +47,22 @@
 
 #include "base/arena.h"
 
-static const double ROUND = 1 + 1e-9; /* what is left: rounding of sums and exponents in long double */
+static const double ROUND = 1 + 1e-9; /* the remaining error: rounding of sums and exponents in long double */
 static const double TAIL = 1e-14;
 static const double TAIL_LOG = 32.3; /* -ln TAIL, rounded up */
 static const double PARAMETER_MIN = 1e-6;
 static const double PARAMETER_MAX = 100;
-static const double REPEAT_MAX = 1e6; /* of one call */
-static const double TIMES_MAX = 1e8;  /* of one mechanism in all: beyond, k e is no longer small */
+static const double REPEAT_MAX = 1e6; /* per call */
+static const double TIMES_MAX = 1e8;  /* per mechanism in total: beyond, k e is no longer small */
 
 typedef struct part {
-  bool laplace; /* or response */
-  double r;     /* losses are in -r .. r */
+  bool laplace; /* else response */
+  double r;     /* losses are in [-r, r] */
   double times;
 } part;
 
 struct faro_pld {
-  long double mu2; /* of the Gaussians */
+  long double mu2; /* sum of mu^2 over the Gaussians */
   double infinite; /* probability of an infinite loss */
   part *parts;     /* all different */
   size_t count, capacity;
@@ -67,13 +75,13 @@ typedef struct grid {
   double first;
   long double step;
   long double log_mass;
-  double missing; /* mass of w that is not there, at most */
+  double missing; /* upper bound on the mass of w outside the window */
 } grid;
 
-/* What delta is a sum over. */
+/* The distribution that delta is a sum over. */
 typedef struct losses {
   faro_arena arena;
-  grid grid; /* with probabilities, not tilted, for weights */
+  grid grid; /* its weights are probabilities, not tilted */
   double theta, mu;
   long double top;
 } losses;
@@ -85,7 +93,8 @@ typedef struct cpx {
 static double size(cpx a) { return sqrt(a.re * a.re + a.im * a.im); }
 static cpx product(cpx a, cpx b) { return (cpx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 
-/* Radix 2, in place: to frequencies in bit-reversed order, and back, not divided by n. root[j] = e^(-2 pi i j / n). */
+/* Radix 2, in place: to frequencies in bit-reversed order, and back, not divided by n. root[j] =
+ * e^(-2 pi i j / n). */
 static void fft_forward(cpx *x, const cpx *root, size_t n) {
   for (size_t half = n / 2; half > 0; half /= 2)
     for (size_t base = 0; base < n; base += 2 * half)
@@ -116,7 +125,7 @@ static void roots(cpx *root, size_t n) {
   }
 }
 
-/* w to the sum 1. */
+/* Scales w to the sum 1. */
 static void normalise(grid *g) {
   long double sum = 0;
   for (size_t j = 0; j < g->n; j++) sum += g->weight[j];
@@ -145,8 +154,9 @@ static double log_moment(const grid *g, double mean, double s) {
   return log(sum);
 }
 
-/* The grid points between which the sum of k draws of every factor lies, but for TAIL on either side. With S the sum
- * less its mean, P(S >= t) <= e^(ln E e^(sS) - s t) for any s > 0; sqrt(2 ln(1/TAIL) / variance) is near the best. */
+/* The grid points between which the sum of k draws of every factor lies, except for TAIL on either
+ * side. With S the sum less its mean, P(S >= t) <= e^(ln E e^(sS) - s t) for any s > 0; sqrt(2
+ * ln(1/TAIL) / variance) is near the best. */
 static double window(const grid *factors, size_t count, double k, double *low, double *high) {
   double variance = 0;
   double range = 1;
@@ -164,7 +174,7 @@ static double window(const grid *factors, size_t count, double k, double *low, d
     *high += k * (factors[i].first + (double)(factors[i].n - 1));
   }
   const double s = fmin(sqrt(2 * TAIL_LOG / variance), 20 / range);
-  double below = TAIL_LOG + k * (double)count * 1e-10; /* the rounding of the sums */
+  double below = TAIL_LOG + k * (double)count * 1e-10; /* rounding of the sums */
   double above = below;
   for (size_t i = 0; i < count; i++) {
     double mean = 0;
@@ -182,7 +192,7 @@ static double window(const grid *factors, size_t count, double k, double *low, d
   return (cut_below + cut_above) * TAIL;
 }
 
-/* all *= c^k for every frequency; `error` follows the bound on what rounding did to `all`. */
+/* all *= c^k for every frequency; `error` is updated to bound the rounding error in `all`. */
 static void multiply(cpx *all, double *error, const cpx *c, size_t n, double k, double e) {
   for (size_t j = 0; j < n; j++) {
     cpx power = c[j];
@@ -198,7 +208,8 @@ static void multiply(cpx *all, double *error, const cpx *c, size_t n, double k, 
   }
 }
 
-/* Weights of the window that starts at `low`, from the coefficients of the sum whose least grid point is `origin`. */
+/* The weights of the window that starts at `low`, from the coefficients of the sum whose least grid
+ * point is `origin`. */
 static void inverse(cpx *all, const double *error, const cpx *root, size_t n, double e, double origin,
                     grid *out) {
   double added = 0;
@@ -209,7 +220,8 @@ static void inverse(cpx *all, const double *error, const cpx *root, size_t n, do
     out->weight[j] = (fmax(0, all[(j + shift) & (n - 1)].re) + added * (1 + 1e-9)) / (double)n;
 }
 
-/* Fills the weights of a window of at most n points, a power of two, and adds up what else `out` says of the mass. */
+/* Fills the weights of a window of at most n points, a power of two, and adds up the mass that
+ * `out` reports. */
 static bool transform(const grid *factors, size_t count, double k, size_t n, grid *out) {
   faro_arena scratch = {0};
   cpx *x = faro_arena_alloc(&scratch, n, sizeof *x, NULL);
@@ -237,7 +249,7 @@ static bool transform(const grid *factors, size_t count, double k, size_t n, gri
   return ok;
 }
 
-/* The distribution of the sum of k draws of every factor; the factors have one step. */
+/* The distribution of the sum of k draws of every factor; all factors have the same step. */
 static bool convolve(faro_arena *arena, const grid *factors, size_t count, double k, grid *out) {
   if (count == 1 && k <= 1) {
     *out = factors[0];
@@ -253,18 +265,20 @@ static bool convolve(faro_arena *arena, const grid *factors, size_t count, doubl
   return out->weight && transform(factors, count, k, n, out);
 }
 
-/* About the width of a sum of that variance, of terms of width `range` (Bernstein's inequality). */
+/* Roughly the width of a sum of that variance, of terms of width `range` (Bernstein's
+ * inequality). */
 static double spread(double variance, double range, double support) {
   return fmin(support, 2 * (sqrt(2 * TAIL_LOG * variance) + TAIL_LOG * range / 3));
 }
 
-/* About the variance of one loss: near r^2 for a small r; a large one leaves Laplace twice an exponential of 1/2. */
+/* Roughly the variance of one loss: near r^2 for small r; a large r leaves Laplace twice an
+ * exponential of 1/2. */
 static double part_variance(const part *p) { return fmin(p->r * p->r, p->laplace ? 3 : 1); }
 
-/* Grid points to aim at: evaluating a Gaussian at each is dear, and smooths. */
+/* The number of grid points to aim at: a Gaussian is costly to evaluate at each, and it smooths. */
 static double points(const faro_pld *pld) { return pld->mu2 > 0 ? 16000 : 64000; }
 
-/* The step of the grid on which unlike parts meet. */
+/* The step of the grid common to parts of different kinds. */
 static double common_step(const faro_pld *pld) {
   double variance = 0;
   double range = 0;
@@ -278,8 +292,9 @@ static double common_step(const faro_pld *pld) {
   return spread(variance, range, support) / points(pld);
 }
 
-/* Cells between -r and r: as many as the window of the k-fold sum can afford, at most 2^13, and at least 64 (more when
- * r > 2), which inflate the variance, whatever k, by about a relative 1 / (9 32^2), and epsilon by half of that. */
+/* Cells between -r and r: as many as the window of the k-fold sum can afford, at most 2^13 and at
+ * least 64 (more when r > 2). 64 cells inflate the variance, whatever k, by about 1 / (9 32^2),
+ * relative, and epsilon by half of that. */
 static double laplace_cells(const faro_pld *pld, const part *p) {
   const double width = spread(p->times * part_variance(p), 2 * p->r, 2 * p->times * p->r);
   double cells = fmin(0x1p13, floor(points(pld) * 2 * p->r / width));
@@ -307,8 +322,9 @@ static bool part_grid(faro_arena *arena, const faro_pld *pld, const part *p, dou
   return true;
 }
 
-/* Moves weights to a grid of `step`. Mass at a depth that is `a` below one point and `step - a` above the next: with
- * P and Q = P e^-loss kept, the upper point (of more loss) gets the share (1 - e^-(step - a)) / (1 - e^-step). */
+/* Moves weights to a grid of `step`. Take mass at a depth `a` below one point and `step - a` above
+ * the next. To keep P and Q = P e^-loss, the upper point (of more loss) gets the share (1 -
+ * e^-(step - a)) / (1 - e^-step). */
 static bool regrid(faro_arena *arena, const grid *g, double step, double theta, grid *out) {
   *out = (grid){.step = step, .log_mass = g->log_mass, .missing = g->missing};
   out->first = (double)floorl(g->first * g->step / step);
@@ -337,7 +353,7 @@ static long double top_of(const faro_pld *pld) {
   return top;
 }
 
-/* Every part on the common grid, convolved. */
+/* All parts on the common grid, convolved. */
 static bool mix(faro_arena *arena, const faro_pld *pld, double theta, grid *out) {
   const double step = common_step(pld);
   faro_arena kept = {0};
@@ -357,8 +373,8 @@ static bool mix(faro_arena *arena, const faro_pld *pld, double theta, grid *out)
   return ok;
 }
 
-/* The distribution of the losses of all parts, good near the epsilon that theta belongs to and valid anywhere. The
- * caller frees the arena, also when memory was out (false). */
+/* The distribution of the losses of all parts, accurate near the epsilon that theta belongs to and
+ * valid everywhere. The caller frees the arena, even if memory ran out (false). */
 static bool losses_make(losses *l, const faro_pld *pld, double theta) {
   *l = (losses){.theta = theta, .mu = mu_of(pld), .top = top_of(pld)};
   grid *g = &l->grid;
@@ -375,8 +391,8 @@ static bool losses_make(losses *l, const faro_pld *pld, double theta) {
   return true;
 }
 
-/* G(x) of a Gaussian; left of zero by symmetry, G(-x) = 1 - e^-x + e^-x G(x). Far out G(x) <= Phi(a) <= e^(-a^2/2) is
- * enough, and cheaper: with 1e-36 it does not show in a delta of 1e-15. */
+/* G(x) of a Gaussian; left of zero by symmetry, G(-x) = 1 - e^-x + e^-x G(x). Far out, G(x) <=
+ * Phi(a) <= e^(-a^2/2) is enough, and cheaper: at 1e-36 it does not affect a delta of 1e-15. */
 static double gaussian_curve(double mu, double x) {
   const double a = mu / 2 - fabs(x) / mu;
   const double right = a < -13 ? exp(-a * a / 2) : faro_gaussian_delta(mu, fabs(x));
@@ -398,10 +414,10 @@ static double losses_delta(const losses *l, double epsilon) {
       g->log_mass + l->theta * (l->top - epsilon) + mu2 * l->theta * (1 + l->theta) / 2;
   const long double c = -l->theta * log1pl(1 / (long double)l->theta) - log1pl(l->theta);
   if (g->missing > 0) sum += g->missing * expl(fminl(11000, tilted + c) + 1e-6L);
-  return fmin(1, (double)sum * ROUND + 1e-300); /* 1e-300: what underflows */
+  return fmin(1, (double)sum * ROUND + 1e-300); /* 1e-300: terms that underflow */
 }
 
-/* ln E e^(-theta t) and the mean depth t under the tilt, of one draw; not discretised. */
+/* ln E e^(-theta t) and the mean depth t under the tilt, of one draw, without discretisation. */
 static void saddle(const part *p, double theta, double *log_mass, double *depth) {
   const double s = 1 + 2 * theta;
   const double e = exp(-p->r * s);
@@ -416,13 +432,14 @@ static void saddle(const part *p, double theta, double *log_mass, double *depth)
   }
 }
 
-/* With K(theta) = ln E e^(theta L), of the Gaussian too, and since (1 - e^-y) e^(-theta y) is at most
- * (1 + 1/theta)^-theta / (1 + theta),
+/* With K(theta) = ln E e^(theta L), Gaussians included, and since (1 - e^-y) e^(-theta y) is at
+ * most (1 + 1/theta)^-theta / (1 + theta),
  *
  *   ln delta(epsilon) <= K(theta) - theta epsilon - theta ln(1 + 1/theta) - ln(1 + theta),
  *
- * least where epsilon = K'(theta) - ln(1 + 1/theta), and there K(theta) - theta K'(theta) - ln(1 + theta). The least
- * theta that belongs to that epsilon, or to that bound, whichever comes first; *guess is the epsilon it belongs to. */
+ * least where epsilon = K'(theta) - ln(1 + 1/theta), and there K(theta) - theta K'(theta) - ln(1 +
+ * theta). Returns the least theta that belongs to that epsilon or to that bound, whichever comes
+ * first; *guess is the epsilon it belongs to. */
 static double tilt(const faro_pld *pld, double epsilon, double log_bound, double *guess) {
   double high = pld->count > 1 ? 30 / common_step(pld) : INFINITY;
   for (size_t i = 0; i < pld->count; i++) high = fmin(high, 60 / pld->parts[i].r);
@@ -445,7 +462,7 @@ static double tilt(const faro_pld *pld, double epsilon, double log_bound, double
   return high;
 }
 
-/* delta when the loss is finite: rounded up; 1 when memory is out. */
+/* delta if the loss is finite, rounded up; 1 if memory ran out. */
 static double finite_delta(const faro_pld *pld, double epsilon) {
   if (pld->count == 0) return faro_gaussian_delta(mu_of(pld), epsilon);
   if (!(pld->mu2 > 0) && epsilon >= top_of(pld)) return 0;
@@ -464,8 +481,8 @@ double faro_pld_delta(const faro_pld *pld, double epsilon) {
   return fmin(1, (pld->infinite + (1 - pld->infinite) * delta) * (1 + 4 * DBL_EPSILON));
 }
 
-/* The least epsilon: false position in ln delta (Illinois), every third step a bisection; the end that satisfies the
- * guarantee is returned. `high` is a first guess. */
+/* The least epsilon: false position in ln delta (Illinois), with a bisection at every third step.
+ * Returns the end at which the guarantee holds. `high` is a first guess. */
 static double losses_epsilon(const losses *l, double delta, double high) {
   double low = 0;
   double over = log(losses_delta(l, low) / delta);
@@ -584,7 +601,8 @@ faro_status faro_pld_repeat(faro_pld *pld, uint64_t times, faro_error *error) {
   return FARO_OK;
 }
 
-/* The part of that mechanism and parameter; the count of parts when there is none. */
+/* The index of the part with that mechanism and parameter, or the number of parts if there is no
+ * such part. */
 static size_t find(const faro_pld *pld, const part *p) {
   size_t i = 0;
   while (i < pld->count && (pld->parts[i].laplace != p->laplace || pld->parts[i].r != p->r)) i++;

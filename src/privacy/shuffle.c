@@ -1,32 +1,37 @@
-/* shuffle: amplification by shuffling, numerically (Feldman, McMillan, Talwar, "Hiding among the clones", FOCS 2021).
+/* shuffle: amplification by shuffling, evaluated numerically (Feldman, McMillan & Talwar 2021;
+ * docs/privacy.md, Amplification by shuffling).
  *
- * Theorem 3.1 reduces n shuffled messages of an epsilon0-local randomizer to the pair
+ * Their Theorem 3.1 reduces n shuffled messages of an epsilon0-local randomizer to the pair
  *
  *   P = (A + D, C - A + 1 - D),   Q = (A + 1 - D, C - A + D),
- *   C ~ Bin(n-1, e^-epsilon0),  A ~ Bin(C, 1/2),  D ~ Bernoulli(q),  q = e^epsilon0 / (e^epsilon0 + 1).
+ *   C ~ Bin(n-1, e^-epsilon0),  A ~ Bin(C, 1/2), D ~ Bernoulli(q), q = e^epsilon0 / (e^epsilon0 +
+ *                               1).
  *
- * C is seen (the entries add up to C + 1), so delta(epsilon) = sum_c P(C = c) delta(c). Given c, let m = c + 1 and let
- * b be the probabilities of Bin(c, 1/2). The first entry has P(x) = q b(x-1) + (1-q) b(x), Q(x) with q and 1-q changed
- * over, and from b(x-1) = 2 x/m B(x), b(x) = 2 (m-x)/m B(x), where B belongs to X ~ Bin(m, 1/2),
+ * C is visible (the entries add up to C + 1), so delta(epsilon) = sum_c P(C = c) delta(c). Given c,
+ * let m = c + 1 and let b be the probabilities of Bin(c, 1/2). The first entry has P(x) = q b(x-1)
+ * + (1-q) b(x), Q(x) has q and 1-q exchanged, and from b(x-1) = 2 x/m B(x), b(x) = 2 (m-x)/m B(x),
+ * where B belongs to X ~ Bin(m, 1/2),
  *
  *   P(x) - e^epsilon Q(x) = B(x) (1 + e^epsilon) (tanh(epsilon0/2) (2x/m - 1) - tanh(epsilon/2)),
- *   delta(c) = (1 + e^epsilon) E (tanh(epsilon0/2) (2 X/m - 1) - tanh(epsilon/2))_+ .                         (1)
+ *   delta(c) = (1 + e^epsilon) E (tanh(epsilon0/2) (2 X/m - 1) - tanh(epsilon/2))_+ .        (1)
  *
- * (1) shows all that the bound rests on. The mean X/m of m fair bits is the conditional expectation, given the sum of
- * the first m, of the mean of the first m - 1, so by Jensen delta(c) DOES NOT GROW WITH c. Nor with epsilon; and it
- * does not fall with epsilon0. As C falls with epsilon0 and grows with n, delta(epsilon) is monotone in all three. By
- * the symmetry of X the divergence of Q from P is the same.
+ * (1) shows everything that the bound rests on. The mean X/m of m fair bits is the conditional
+ * expectation, given the sum of the first m, of the mean of the first m - 1, so by Jensen's
+ * inequality delta(c) DOES NOT GROW WITH c. It does not grow with epsilon either, and it does not
+ * decrease with epsilon0. As C decreases with epsilon0 and grows with n, delta(epsilon) is monotone
+ * in all three. By the symmetry of X the divergence of Q from P is the same.
  *
- * The positive part starts at t = ceil(tau m), tau = (1 + tanh(epsilon/2) / tanh(epsilon0/2)) / 2, and as
- * P(Bin(c, 1/2) >= t-1) = S(t) + b(t-1) with S(t) = P(Bin(c, 1/2) >= t),
+ * The positive part starts at t = ceil(tau m), tau = (1 + tanh(epsilon/2) / tanh(epsilon0/2)) / 2,
+ * and as P(Bin(c, 1/2) >= t-1) = S(t) + b(t-1) with S(t) = P(Bin(c, 1/2) >= t),
  *
- *   delta(c) = b(t-1) (q - e^epsilon (1-q)) - (e^epsilon - 1) S(t).                                           (2)
+ *   delta(c) = b(t-1) (q - e^epsilon (1-q)) - (e^epsilon - 1) S(t).                          (2)
  *
- * Errors. The values of c are gathered into blocks, each with the delta of its least c; what lies outside of the
- * window of blocks counts with the delta of its least c too; S(t) is taken from below. What is left is rounding, which
- * ROUND covers: 6e5 steps of the recurrence for P(C = c), 3e-10; the sums, which are sum_k (delta drop before block k)
- * (probability of the blocks before k), all terms positive; and the difference in (2), which cancels by at most the
- * square of t's distance from the mean in standard deviations, under 2000 while b(t-1) is above 1e-300. */
+ * Errors. The values of c are gathered into blocks, each with the delta of its least c. Values
+ * outside the window of blocks count with the delta of their least c, too. S(t) is rounded down.
+ * What remains is rounding, which ROUND covers: 6e5 steps of the recurrence for P(C = c), 3e-10;
+ * the sums, which are sum_k (drop of delta before block k) (probability of the blocks before k),
+ * all terms positive; and the difference in (2), which cancels by at most the square of t's
+ * distance from the mean in standard deviations, under 2000 while b(t-1) is above 1e-300. */
 #include <math.h>
 
 #include <faro/privacy.h>
@@ -36,30 +41,31 @@
 
 static const double ROUND = 1 + 1e-9;
 static const double NEGLIGIBLE = 1e-30; /* where the window ends, relative to the likeliest c */
-static const double TOLERANCE = 1e-4;   /* of the sum over blocks, relative */
+static const double TOLERANCE = 1e-4;   /* relative, for the sum over blocks */
 
 enum { BLOCKS = 4096, COARSE = 64 };
 
-/* What does not depend on epsilon: where C lies. Block k holds first + k width .. first + (k+1) width - 1. */
+/* What does not depend on epsilon: the distribution of C. Block k holds first + k width .. first +
+ * (k+1) width - 1. */
 typedef struct window {
   double epsilon0, others;   /* others = n - 1 */
   double odds;               /* p / (1-p) = 1 / (e^epsilon0 - 1) */
   double first, last;        /* the least and the largest c */
-  double width;              /* of a block */
-  int count;                 /* of blocks */
-  double below, above;       /* at least the probability of c < first, and of c > last */
+  double width;              /* of one block */
+  int count;                 /* number of blocks */
+  double below, above;       /* upper bounds on the probabilities of c < first and c > last */
   double prefix[BLOCKS + 1]; /* prefix[k]: the probability of the blocks before k */
 } window;
 
-/* P(C = c+1) / P(C = c), which falls with c. */
+/* P(C = c+1) / P(C = c), which decreases with c. */
 static double ratio_up(const window *w, double c) { return (w->others - c) / (c + 1) * w->odds; }
 
-/* P(C = c-1) / P(C = c), which falls when c does. */
+/* P(C = c-1) / P(C = c), which decreases as c does. */
 static double ratio_down(const window *w, double c) { return c / ((w->others - c + 1) * w->odds); }
 
-/* Walks from the likeliest c, whose weight is 1, both ways until weights are negligible. Beyond, they fall faster than
- * geometrically with the ratio r at the end, so that they sum to at most weight r / (1 - r). Returns the weight of
- * `first`. */
+/* Walks from the likeliest c, whose weight is 1, in both directions until weights are negligible.
+ * Beyond, they decrease faster than geometrically with the ratio r at the end, so they sum to at
+ * most weight r / (1 - r). Returns the weight of `first`. */
 static double find_ends(window *w) {
   const double mode = fmin(w->others, floor((w->others + 1) * exp(-w->epsilon0)));
   double weight = 1;
@@ -102,16 +108,18 @@ static void open_window(window *w, double epsilon0, double n) {
     }
     w->prefix[k + 1] = w->prefix[k] + mass;
   }
-  const double total = w->prefix[w->count]; /* less than that of all weights: probabilities come out larger */
+  /* less than the sum of all weights, so probabilities come out larger */
+  const double total = w->prefix[w->count];
   for (int k = 1; k <= w->count; k++) w->prefix[k] /= total;
   w->below /= total;
   w->above /= total;
 }
 
-/* S(t) / b(t) from below, for c/2 < t <= c. S(t) = I_1/2(t, c-t+1) is b(t) t/2 times the continued fraction
- * 1/(beta_0 + alpha_1/(beta_1 + alpha_2/(beta_2 + ... of DiDonato and Morris (1992, equation 9) with a = t, b = c-t+1,
- * x = 1/2. All alpha and beta are positive, so that its convergents lie above and below by turns; alpha_b = 0 ends it.
- * Numerators and denominators are kept relative to the last denominator. */
+/* A lower bound on S(t) / b(t), for c/2 < t <= c. S(t) = I_1/2(t, c-t+1) is b(t) t/2 times the
+ * continued fraction 1/(beta_0 + alpha_1/(beta_1 + alpha_2/(beta_2 + ... of DiDonato & Morris 1992,
+ * equation 9, with a = t, b = c-t+1, x = 1/2. All alpha and beta are positive, so its convergents
+ * are alternately above and below; alpha_b = 0 ends it. Numerators and denominators are stored
+ * relative to the last denominator. */
 static double tail_ratio(double c, double t) {
   const double a = t;
   const double b = c - t + 1;
@@ -136,7 +144,7 @@ static double tail_ratio(double c, double t) {
   return t / 2 * value;
 }
 
-/* What (2) needs of epsilon. */
+/* The terms of (2) that depend on epsilon. */
 typedef struct level {
   double spread; /* q - e^epsilon (1-q) = (1 - e^(epsilon - epsilon0)) / (1 + e^-epsilon0) */
   double growth; /* e^epsilon - 1 */
@@ -150,8 +158,8 @@ static level level_at(double epsilon0, double epsilon) {
                  .beyond = gap / -expm1(-epsilon0) / (exp(epsilon) + 1)};
 }
 
-/* delta(c), from above up to rounding. A rounded t may be one off where tau m is all but whole; that term of (1) is
- * all but zero then. */
+/* delta(c), rounded up. The rounded t may be off by one if tau m is nearly an integer; that term of
+ * (1) is then nearly zero. */
 static double delta_given(const level *l, double c) {
   const double t = c + 1 - floor((c + 1) * l->beyond); /* ceil(tau m), as close to m as beyond is to 0 */
   const double before = exp(faro_binomial_log(c, 0.5, t - 1)); /* b(t-1) */
@@ -162,11 +170,11 @@ static double delta_given(const level *l, double c) {
 
 static double block_start(const window *w, int k) { return fmin(w->first + k * w->width, w->last + 1); }
 
-/* Blocks i .. j-1, given delta(c) at both ends. The error is mass (from - to) at most; while that is over the threshold
- * the blocks are halved, and what lies right of the middle waits. */
+/* Blocks i .. j-1, given delta(c) at both ends. The error is at most mass (from - to). While that
+ * is over the threshold, the blocks are halved, and the right half is postponed. */
 static double sum_blocks(const window *w, const level *l, int i, int j, double from, double to,
                          double threshold) {
-  int end[16] = {j}; /* log2(BLOCKS) = 12 halvings at most */
+  int end[16] = {j}; /* at most log2(BLOCKS) = 12 halvings */
   double at[16] = {to};
   int depth = 0;
   double sum = 0;
@@ -185,13 +193,13 @@ static double sum_blocks(const window *w, const level *l, int i, int j, double f
   return sum;
 }
 
-/* delta of the pair at 0 <= epsilon < epsilon0, from above. */
+/* delta of the pair at 0 <= epsilon < epsilon0, rounded up. */
 static double pair_delta(const window *w, double epsilon) {
   const level l = level_at(w->epsilon0, epsilon);
   const int parts = w->count < COARSE ? w->count : COARSE;
   int start[COARSE + 1];
   double at[COARSE + 1];
-  double least = 0; /* the sum from below, by which errors are judged */
+  double least = 0; /* the sum rounded down, which errors are compared with */
   for (int k = 0; k <= parts; k++) {
     start[k] = (int)((long long)w->count * k / parts);
     at[k] = delta_given(&l, block_start(w, start[k]));
@@ -203,8 +211,9 @@ static double pair_delta(const window *w, double epsilon) {
   return fmin(1, sum * ROUND);
 }
 
-/* The local guarantee alone: (epsilon0, delta0) is no worse than telling everything with probability delta0 and
- * randomized response with epsilon0 otherwise (Kairouz, Oh, Viswanath 2015). */
+/* The local guarantee alone: (epsilon0, delta0) is no worse than revealing everything with
+ * probability delta0, and randomized response with epsilon0 otherwise (Kairouz, Oh & Viswanath
+ * 2015). */
 static double local_delta(double epsilon0, double delta0, double epsilon) {
   if (epsilon >= epsilon0) return delta0;
   return fmin(1, (delta0 + (1 - delta0) * level_at(epsilon0, epsilon).spread) * ROUND);
@@ -217,15 +226,17 @@ static double local_epsilon(double epsilon0, double delta0, double delta) {
   return part < 1 ? fmin(epsilon0, fmax(0, epsilon0 + log1p(-part) + 1e-15 * epsilon0)) : 0;
 }
 
-/* With delta0 > 0 (Theorem 3.8's approximate version): delta + (e^epsilon + 1) (1 + e^-epsilon0 / 2) n delta0. */
+/* With delta0 > 0 (the approximate version of Theorem 3.8): delta + (e^epsilon + 1) (1 +
+ * e^-epsilon0 / 2) n delta0. */
 static double total_delta(const window *w, double delta0, double epsilon) {
   const double pair = pair_delta(w, epsilon);
   if (!(delta0 > 0)) return pair;
   return pair + (exp(epsilon) + 1) * (1 + exp(-w->epsilon0) / 2) * (w->others + 1) * delta0 * ROUND;
 }
 
-/* Where on 0 .. epsilon the total is least; what holds there holds at epsilon too. It is convex in e^epsilon, as every
- * hockey-stick divergence is, so that it falls and then grows: a search by thirds. Any answer is valid. */
+/* The point of 0 .. epsilon at which the total is least; what holds there holds at epsilon too.
+ * Like every hockey-stick divergence it is convex in e^epsilon, so it decreases and then grows: a
+ * ternary search. Any result is valid. */
 static double best_epsilon(const window *w, double delta0, double epsilon) {
   if (!(delta0 > 0) || total_delta(w, delta0, 0.99 * epsilon) >= total_delta(w, delta0, epsilon))
     return epsilon;
@@ -247,7 +258,7 @@ double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsil
   return fmin(local, total_delta(&w, delta0, best_epsilon(&w, delta0, epsilon)));
 }
 
-/* What is given, for a search over epsilon or over epsilon0. */
+/* The given values of a search over epsilon or over epsilon0. */
 typedef struct target {
   const window *window;
   double epsilon, delta, delta0, n;
@@ -279,7 +290,7 @@ static bool local_holds(double epsilon0, const void *context) {
 
 static bool local_near(double low, double high) { return !(high - low > 1e-7 * low); }
 
-/* (1) is monotone in epsilon0. 0 when delta0 > delta, where no epsilon0 suffices. */
+/* (1) is monotone in epsilon0. Returns 0 if delta0 > delta, where no epsilon0 is enough. */
 double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0) {
   if (delta0 > delta) return 0;
   const target t = {.epsilon = epsilon, .delta = delta, .delta0 = delta0, .n = n};

@@ -1,16 +1,19 @@
-/* coins: Bin(2m, 1/2) by rejection, after Bringmann, Kuhn, Panagiotou, Peter and Thomas (2014, "Internal DLA").
+/* coins: Bin(2m, 1/2) by rejection, after Bringmann et al. 2014; docs/privacy.md, Exact noise.
  *
  *   q_k = P(m + k) / P(m) = prod_{i <= k} (m - i + 1) / (m + i)        the same for m - k
  *
- * The factors fall, so with q_s <= 1/2 every further s of them halve q at least: q_k <= 2^-j for k >= j s.
+ * The factors decrease, so with q_s <= 1/2 every further s of them at least halve q: q_k <= 2^-j
+ * for k >= j s.
  *
- *   draw a block j with probability 2^-(j+1), a sign, and k in j s .. (j+1) s - 1; take m +- k with probability q_k 2^j
+ *   draw a block j with probability 2^-(j+1), a sign, and k in j s .. (j+1) s - 1;
+ *   accept m +- k with probability q_k 2^j
  *
- * About half of all proposals are taken. Whether a uniform U is below q_k 2^j is decided from as many bits of both as it
- * takes: nearly always 64 bits of U against q_k with an error that is known; else, once in 2^63 times, long numbers go on
- * until it is clear. So no probability is off by anything.
+ * About half of all proposals are accepted. Whether a uniform U is below q_k 2^j is decided from as
+ * many bits of both as are needed. Nearly always 64 bits of U are compared with q_k, whose error is
+ * known. Otherwise, once in 2^63 times, long numbers are computed until the answer is certain. So
+ * every probability is exact.
  *
- *   m  half   s  step   q  kept ones, 127 bits */
+ *   m  half   s  step   q  stored values, 127 bits */
 #include "random/coins.h"
 
 #include <string.h>
@@ -21,14 +24,14 @@
 typedef unsigned __int128 wide;
 
 enum {
-  FEW = 512, /* coins that are thrown faster than this is drawn */
+  FEW = 512, /* up to this many coins, tossing them is faster */
   KEPT_MAX = 1 << 16,
-  BLOCKS = 8,    /* beyond them q is computed when it is needed, once in 2^8 */
-  SHIFT_MAX = 60 /* j up to which 127 bits are tried */
+  BLOCKS = 8,    /* beyond these blocks q is computed when needed, once in 2^8 draws */
+  SHIFT_MAX = 60 /* largest j for which 127 bits are tried */
 };
 static const uint64_t MANY = UINT64_C(1) << 31; /* factors fit 32 bits */
 
-/* q_k from q_{k-1}, rounded down. An error of e units before it is one of at most e + 1 after it. */
+/* q_k from q_{k-1}, rounded down. An error of e units becomes one of at most e + 1. */
 static wide times_factor(wide q, uint64_t m, uint64_t k) {
   const uint64_t factor = m - k + 1;
   const uint64_t divisor = m + k;
@@ -37,7 +40,7 @@ static wide times_factor(wide q, uint64_t m, uint64_t k) {
   return whole * factor + rest * factor / divisor;
 }
 
-/* s: the first k with q_k <= 1/2 for certain; 0 when it would be too large. */
+/* s: the first k with q_k <= 1/2 for certain; 0 if it would be too large. */
 static uint64_t find_step(uint64_t m) {
   wide q = (wide)1 << 127;
   for (uint64_t k = 1; k <= KEPT_MAX / BLOCKS && k <= m; k++) {
@@ -62,7 +65,8 @@ faro_status faro_coins_init(faro_coins *coins, faro_arena *arena, uint64_t n, fa
   return FARO_OK;
 }
 
-/* Long numbers: limb 0 is the whole part, the others 32 bits of the fraction each, highest first. */
+/* Long numbers: limb 0 is the integer part; each other limb holds 32 bits of the fraction, highest
+ * first. */
 
 enum { LIMBS = 66 };
 typedef struct number {
@@ -100,25 +104,26 @@ static int compare(const number *x, const number *y) {
   return 0;
 }
 
-/* Bit number `place` after the point, from 1. */
+/* Sets bit `place` after the point, counted from 1. */
 static void set_bit(number *x, uint64_t place) {
   x->limb[1 + (place - 1) / 32] |= (uint32_t)1 << (31 - (place - 1) % 32);
 }
 
-/* Puts a word's bits behind `place` bits of the fraction. */
+/* Appends the bits of a word after `place` bits of the fraction. */
 static void append(number *x, uint64_t place, uint64_t word) {
   for (int i = 0; i < 64; i++)
     if (word >> (63 - i) & 1) set_bit(x, place + 1 + (uint64_t)i);
 }
 
-/* U 2^-j < q_k, where U begins with `word`: the same question with more and more bits of U. */
+/* Whether U 2^-j < q_k, where U begins with `word`: uses more and more bits of U until it is
+ * decided. */
 static bool below_by_long(const faro_coins *c, faro_rng *rng, uint64_t k, uint64_t j, uint64_t word) {
   number q = {{1}};
   for (uint64_t i = 1; i <= k; i++) {
     multiply(&q, (uint32_t)(c->half - i + 1));
     divide(&q, (uint32_t)(c->half + i));
   }
-  number q_end = q; /* the true q_k is within */
+  number q_end = q; /* the true q_k lies between q and q_end */
   increase(&q_end, k + 1);
   number u = {{0}};
   for (uint64_t bits = j;; word = faro_rng_next(rng)) {
@@ -152,7 +157,7 @@ static bool accept(const faro_coins *c, faro_rng *rng, uint64_t k, uint64_t j) {
   return below_by_long(c, rng, k, j, word);
 }
 
-/* A sign, and how many fair coins show tails before the first head. */
+/* Draws a sign and the number of tails before the first head. */
 static uint64_t draw_block(faro_rng *rng, bool *sign) {
   uint64_t word = faro_rng_next(rng);
   *sign = word >> 63;

@@ -1,4 +1,5 @@
-/* coins: how many of n fair coins show heads, exactly, in the time of a few random words. Private to random/ and release/. */
+/* coins: the number of heads among n fair coins, exactly, in the time of a few random words.
+ * Private to random/ and release/. */
 #ifndef FARO_RANDOM_COINS_H
 #define FARO_RANDOM_COINS_H
 
@@ -8,12 +9,13 @@
 
 typedef struct faro_coins {
   uint64_t n, half, step; /* m = n / 2 rounded down; s: see coins.c */
-  uint64_t kept;          /* of q; 0: coins are thrown one by one */
-  unsigned __int128 *q;   /* q_0 .. in units of 2^-127, rounded down */
-  bool refine;            /* for tests: decide by long numbers always */
+  uint64_t kept;          /* number of stored q; 0: coins are tossed one by one */
+  unsigned __int128 *q;   /* q_0, q_1, ... in units of 2^-127, rounded down */
+  bool refine;            /* for tests: always decide by long numbers */
 } faro_coins;
 
-/* Few coins, and so many that the numbers would not fit into a megabyte, are thrown one by one. */
+/* Coins are tossed one by one if they are few, or so many that the table would exceed a
+ * megabyte. */
 faro_status faro_coins_init(faro_coins *coins, faro_arena *arena, uint64_t n,
                             faro_error *error) FARO_WARN_UNUSED;
 uint64_t faro_coins_draw(const faro_coins *coins, faro_rng *rng);

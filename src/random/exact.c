@@ -1,12 +1,12 @@
-/* exact: draws in integers alone. Every bit of every outcome's probability is right, whatever
- * generator stands behind the stream. */
+/* exact: draws that use integers only. The probability of every outcome is exact, whatever
+ * generator is behind the stream. */
 #include <string.h>
 
 #include "base/abort.h"
 #include "random/samplers.h"
 
-/* The high half of word * n is uniform on 0..n-1 once the few words that would favour some values
- * are thrown away (Lemire 2019, ACM TOMACS 29(1)); no division in the common case. */
+/* The high half of word * n is uniform on 0 .. n-1 once the few words that would favour some values
+ * are rejected (Lemire 2019). There is no division in the common case. */
 uint64_t faro_exact_below(faro_rng *rng, uint64_t n) {
   FARO_INVARIANT(n > 0);
   unsigned __int128 product = (unsigned __int128)faro_rng_next(rng) * n;
@@ -22,7 +22,7 @@ bool faro_exact_bernoulli(faro_rng *rng, uint64_t p, uint64_t q) {
   return faro_exact_below(rng, q) < p;
 }
 
-/* n independent bits, each one with probability 2^-depth: ones of the AND of `depth` words. */
+/* The number of ones among n independent bits of probability 2^-depth: the AND of `depth` words. */
 static uint64_t count_ones(faro_rng *rng, uint64_t n, int depth) {
   uint64_t ones = 0;
   for (; n > 0; n -= n < 64 ? n : 64) {

@@ -1,10 +1,10 @@
 /* fast: floating-point draws for simulated worlds and simulated noise.
  *
  * Normal: the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area, on 53-bit
- * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS),
- * whose acceptance test uses Loader's form of the probabilities, so that n may be as large as 2^60
- * without the cancellation of log-factorials. Gamma: Marsaglia and Tsang's rejection (2000) from the cube of a
- * normal, for any shape from 1 on. */
+ * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS).
+ * Its acceptance test uses Loader's form of the probabilities (2000), so that n may be as large as
+ * 2^60 without the cancellation of log-factorials. Gamma: Marsaglia and Tsang's rejection (2000)
+ * from the cube of a normal, for any shape of at least 1. */
 #include <math.h>
 #include <string.h>
 
@@ -18,14 +18,14 @@ static inline double uniform(faro_rng *rng) { return (double)(faro_rng_next(rng)
 double faro_draw_uniform(faro_rng *rng) { return uniform(rng); }
 double faro_sim_uniform(faro_sim_rng *sim) { return uniform(&sim->rng); }
 
-/* (0, 1]: safe under log. */
+/* Uniform on (0, 1]: safe under log. */
 static double positive(faro_rng *rng) { return (double)((faro_rng_next(rng) >> 11) + 1) * 0x1p-53; }
 static double uniform_positive(faro_sim_rng *sim) { return positive(&sim->rng); }
 
 bool faro_sim_bernoulli(faro_sim_rng *sim, double p) { return faro_sim_uniform(sim) < p; }
 
-/* Ziggurat. Layer i spans |x| < edge[i]; layer 0 is the base strip with the tail beyond `TAIL`.
- *   wide[i] * j is the candidate for a signed 53-bit j; |j| < inside[i] accepts without more. */
+/* Ziggurat. Layer i spans |x| < edge[i]; layer 0 is the base strip with the tail beyond `TAIL`. The
+ * candidate for a signed 53-bit j is wide[i] * j, accepted at once if |j| < inside[i]. */
 enum { LAYERS = 256 };
 static const double TAIL = 3.6541528853610088; /* r: where the tail begins, for 256 layers */
 static const double AREA = 0.00492867323399;   /* area of each layer */
@@ -81,7 +81,7 @@ double faro_sim_normal(faro_sim_rng *sim) { return normal(&sim->rng); }
 
 /* log k! - [log sqrt(2 pi k) + k log k - k], the error of Stirling's formula; k >= 1. */
 static double stirling_error(double k) {
-  if (k < 16) { /* lgamma would do, but it writes a global */
+  if (k < 16) { /* lgamma would do, but it writes a global variable */
     double log_factorial = 0;
     for (int i = 2; i <= (int)k; i++) log_factorial += log(i);
     return log_factorial - (0.5 * log(TWO_PI * k) + k * log(k) - k);
@@ -163,7 +163,8 @@ uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim) {
   return plan->mirror ? plan->n - k : k;
 }
 
-/* With d = n - 1/3 and c = 1 / sqrt(9 d), d (1 + c x)^3 has nearly the gamma distribution when x is normal. */
+/* With d = n - 1/3 and c = 1 / sqrt(9 d), d (1 + c x)^3 is nearly gamma distributed when x is
+ * normal. */
 double faro_sim_gamma(faro_sim_rng *sim, double n) {
   if (n == 1) return -log(uniform_positive(sim));
   const double d = n - 1.0 / 3;

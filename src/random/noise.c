@@ -1,7 +1,7 @@
-/* noise: discrete Laplace and discrete Gaussian noise, and binomials of any rational bias, with exactly the
- * probabilities that their names promise (Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential
- * Privacy", Algorithms 1 to 3). There is no floating point here, so no rounding that an adversary could read off the
- * low bits (Mironov 2012). */
+/* noise: discrete Laplace and discrete Gaussian noise, and binomials of any rational bias, with
+ * exactly the stated probabilities (Canonne, Kamath & Steinke 2020, Algorithms 1 to 3;
+ * docs/privacy.md, Exact noise). There is no floating point here, so no rounding that an adversary
+ * could read off the low bits (Mironov 2012). */
 #include "base/abort.h"
 #include "random/noise.h"
 #include "random/samplers.h"
@@ -14,7 +14,8 @@ static int bit_length(wide n) {
   return (uint64_t)n ? 64 - __builtin_clzll((uint64_t)n) : 0;
 }
 
-/* Uniform on 0 .. n-1: beyond 64 bits as many bits as n - 1 has, drawn again while too large. */
+/* Uniform on 0 .. n-1. Beyond 64 bits it draws as many bits as n - 1 has, and again while too
+ * large. */
 static wide below(faro_rng *rng, wide n) {
   if (n <= UINT64_MAX) return faro_exact_below(rng, (uint64_t)n);
   const int spare = 128 - bit_length(n - 1);
@@ -26,8 +27,8 @@ static wide below(faro_rng *rng, wide n) {
 }
 
 /* exp(-p/q) for p <= q (Algorithm 1): K is the first k for which a coin of bias p/(q k) fails, and
- * P(K > k) = (p/q)^k / k!, so P(K odd) = 1 - p/q + (p/q)^2/2! - ... The coin is a coin of 1/k and one of p/q
- * together, which keeps q k from overflowing. */
+ * P(K > k) = (p/q)^k / k!, so P(K odd) = 1 - p/q + (p/q)^2/2! - ... The coin is a coin of 1/k and
+ * one of p/q together, which keeps q k from overflowing. */
 static bool exp_up_to_one(faro_rng *rng, wide p, wide q) {
   for (uint64_t k = 1;; k++) {
     const bool stays = (k == 1 || faro_exact_below(rng, k) == 0) && (p == q || below(rng, q) < p);
@@ -35,7 +36,8 @@ static bool exp_up_to_one(faro_rng *rng, wide p, wide q) {
   }
 }
 
-/* exp(-p/q) = exp(-1)^floor(p/q) exp(-(p mod q)/q); the first failure ends it, however large p/q is. */
+/* exp(-p/q) = exp(-1)^floor(p/q) exp(-(p mod q)/q); stops at the first failure, however large p/q
+ * is. */
 static bool exp_of_wide(faro_rng *rng, wide p, wide q) {
   while (p > q) {
     if (!exp_up_to_one(rng, 1, 1)) return false;
@@ -49,9 +51,10 @@ bool faro_exact_bernoulli_exp(faro_rng *rng, uint64_t p, uint64_t q) {
   return exp_of_wide(rng, p, q);
 }
 
-/* Algorithm 2 with t = num, s = den. X = U + t V has P(X) proportional to exp(-X/t): U the remainder, kept with
- * exp(-U/t), V the geometric quotient. floor(X/s) is then geometric with ratio exp(-s/t); a random sign makes it
- * two-sided, with -0 thrown away so that 0 is not counted twice. */
+/* Algorithm 2 with t = num, s = den. X = U + t V has P(X) proportional to exp(-X/t), where U is the
+ * remainder, accepted with probability exp(-U/t), and V is the geometric quotient. Then floor(X/s)
+ * is geometric with ratio exp(-s/t). A random sign makes it two-sided; -0 is rejected so that 0 is
+ * not counted twice. */
 int64_t faro_exact_discrete_laplace(faro_rng *rng, uint64_t num, uint64_t den) {
   FARO_INVARIANT(num > 0 && den > 0 && num / den < UINT64_C(1) << 40);
   for (;;) {
@@ -67,7 +70,7 @@ int64_t faro_exact_discrete_laplace(faro_rng *rng, uint64_t num, uint64_t den) {
   }
 }
 
-/* floor(sqrt(n)), n < 2^62: Newton's iteration from above falls until it has arrived. */
+/* floor(sqrt(n)), n < 2^62: Newton's iteration from above decreases until it has converged. */
 static uint64_t square_root(uint64_t n) {
   if (n == 0) return 0;
   uint64_t root = UINT64_C(1) << (bit_length(n) + 1) / 2;
@@ -78,11 +81,11 @@ static uint64_t square_root(uint64_t n) {
   }
 }
 
-/* Algorithm 3: Y from the discrete Laplace of scale t = floor(sigma) + 1, kept with probability
+/* Algorithm 3: Y from the discrete Laplace of scale t = floor(sigma) + 1, accepted with probability
  *
  *   exp(-(|Y| - sigma^2/t)^2 / (2 sigma^2)) = exp(-(|Y| t den - num)^2 / (2 num den t^2)).
  *
- * With den t^2 <= 2^55 also num <= 2^55, and 2 num den t^2 <= 2^111. */
+ * Since den t^2 <= 2^55, num <= 2^55 too, and 2 num den t^2 <= 2^111. */
 int64_t faro_exact_discrete_gaussian(faro_rng *rng, uint64_t num, uint64_t den) {
   FARO_INVARIANT(num > 0 && den > 0 && num <= UINT64_C(1) << 55 && den <= UINT64_C(1) << 55);
   const uint64_t t = square_root(num / den) + 1;
@@ -97,14 +100,15 @@ int64_t faro_exact_discrete_gaussian(faro_rng *rng, uint64_t num, uint64_t den) 
   }
 }
 
-/* A trial succeeds when a uniform U, read bit by bit, lies below p/q. Where the bit of p/q is 1, the trials that drew
- * 0 have succeeded; where it is 0, those that drew 1 have failed; the others are undecided, about half at every bit.
- * How many drew 1 is Bin(undecided, 1/2), counted on whole words. */
+/* A trial succeeds when a uniform U, read bit by bit, is below p/q. If the bit of p/q is 1, the
+ * trials that drew 0 have succeeded; if it is 0, those that drew 1 have failed. The others, about
+ * half at every bit, stay undecided. The number of trials that drew 1 is Bin(undecided, 1/2),
+ * counted on whole words. */
 uint64_t faro_exact_binomial(faro_rng *rng, uint64_t n, uint64_t p, uint64_t q) {
   FARO_INVARIANT(q > 0 && p <= q);
   if (p == q) return n;
   uint64_t successes = 0;
-  uint64_t rest = p; /* what is left of p/q is rest/q; no bits left: U is not below */
+  uint64_t rest = p; /* what remains of p/q is rest/q; if no bits remain, U is not below it */
   while (n > 0 && rest > 0) {
     const uint64_t ones = faro_exact_binomial_half(rng, n);
     const bool bit = rest >= q - rest; /* 2 rest >= q, without overflow */

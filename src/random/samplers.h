@@ -1,7 +1,7 @@
 /* samplers: the draws that releases are made of. Private to random/, privacy/ and release/.
  *
- * Exact: integers and rationals only, from either family; what deployment uses.
- * Fast: floating point, from simulation streams only; tested against the exact ones. */
+ * Exact: integers and rationals only, from either family of streams; used in deployment. Fast:
+ * floating point, from simulation streams only; tested against the exact ones. */
 #ifndef FARO_RANDOM_SAMPLERS_H
 #define FARO_RANDOM_SAMPLERS_H
 
@@ -14,10 +14,10 @@ uint64_t faro_exact_binomial_half(faro_rng *rng, uint64_t n);     /* Bin(n, 1/2)
 uint64_t faro_exact_binomial_quarter(faro_rng *rng, uint64_t n);  /* Bin(n, 1/4), likewise */
 void faro_exact_shuffle(faro_rng *rng, void *items, size_t count, size_t size); /* Fisher-Yates */
 
-/* Fast. A plan holds what depends on (n, p) alone, so that a batch's draws pay for it once. */
+/* Fast. A plan holds what depends only on (n, p), so that a batch computes it once. */
 typedef struct faro_binomial {
   uint64_t n;
-  double p; /* <= 1/2; `mirror` says that 1 - p was asked for */
+  double p; /* <= 1/2; `mirror`: 1 - p was asked for */
   bool mirror;
   double a, b, c, alpha, vr; /* the hat of Hormann's transformed rejection, for n p >= 10 */
   double mode_log;           /* log of the probability of the mode */
@@ -27,7 +27,8 @@ typedef struct faro_binomial {
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p);
 uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim);
 
-/* Gamma of a whole shape n >= 1 and scale 1, the sum of n exponentials; and the sum of n Laplace variables of scale 1. */
+/* Gamma of integer shape n >= 1 and scale 1 (the sum of n exponentials), and the sum of n Laplace
+ * variables of scale 1. */
 double faro_sim_gamma(faro_sim_rng *sim, double n);
 double faro_sim_laplace_sum(faro_sim_rng *sim, double n);
 

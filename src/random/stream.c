@@ -1,8 +1,9 @@
-/* stream: the two families behind faro_rng.
+/* stream: the two families of streams behind faro_rng.
  *
- * A secure stream hands out one word at a time from a pool. The pool lives in pages of its own that the kernel zeroes
- * in a forked child (WIPEONFORK) and leaves out of core dumps; a zeroed pool is keyed afresh, so a child never draws
- * what its parent draws, and nothing else is needed to notice the fork. */
+ * A secure stream hands out one word at a time from a pool. The pool is in pages of its own, which
+ * the kernel zeroes in a forked child (WIPEONFORK) and leaves out of core dumps. A zeroed pool is
+ * keyed afresh, so a child never draws what its parent draws. Nothing else is needed to notice the
+ * fork. */
 #include <faro/random.h>
 
 #include <Random123/philox.h>
@@ -42,7 +43,8 @@ static void refill_sim(faro_sim_rng *sim) {
   sim->rng.left = FARO_RNG_WORDS;
 }
 
-/* Fast key erasure: one run of the cipher makes the next key and the words; the old key is gone. */
+/* Fast key erasure: one run of the cipher makes the next key and the words; the old key is
+ * overwritten. */
 static void refill_pool(pool *p) {
   static const unsigned char nonce[crypto_stream_chacha20_ietf_NONCEBYTES];
   unsigned char out[sizeof p->key + sizeof p->word];
@@ -55,7 +57,8 @@ static void refill_pool(pool *p) {
   p->left = FARO_RNG_WORDS;
 }
 
-/* One word, which the caller takes at once: none waits outside the pool, where a fork would copy it. */
+/* One word, which the caller takes at once: no word waits outside the pool, where a fork would copy
+ * it. */
 static void refill_secure(faro_secure_rng *secure) {
   pool *p = secure->pool;
   if (p->left == 0) refill_pool(p);
@@ -67,7 +70,7 @@ static void refill_secure(faro_secure_rng *secure) {
 void faro_rng_refill(faro_rng *rng) {
   if (rng->family == SIMULATION) refill_sim((faro_sim_rng *)(void *)rng);
   else if (rng->family == SECURE) refill_secure((faro_secure_rng *)(void *)rng);
-  else faro_abort("a random stream that was never opened");
+  else faro_abort("a random stream was used before it was opened");
 }
 
 static pool *map_pool(faro_error *error) {
@@ -79,7 +82,8 @@ static pool *map_pool(faro_error *error) {
   if (madvise(pages, sizeof(pool), MADV_WIPEONFORK) == 0 && madvise(pages, sizeof(pool), MADV_DONTDUMP) == 0)
     return pages;
   munmap(pages, sizeof(pool));
-  (void)faro_fail(error, FARO_SYSTEM, "this kernel cannot wipe secrets on fork (Linux 4.14 can)");
+  (void)faro_fail(error, FARO_SYSTEM,
+                  "this kernel cannot wipe memory on fork; Linux 4.14 or later is required");
   return NULL;
 }
 

@@ -1,6 +1,7 @@
-/* table: Walker's alias method over integers (Vose 1991). Every column holds 2^(128 - columns) parts, some for its own
- * outcome and the rest for one other; a uniform 128-bit number picks a column with its first bits and one of its parts
- * with the others. */
+/* table: Walker's alias method over integers (Vose 1991); see table.h, and docs/privacy.md, Exact
+ * noise. Every column holds 2^(128 - columns) units, some for its own outcome and the rest for one
+ * other. The first bits of a uniform 128-bit number pick a column, and the other bits pick one of
+ * its units. */
 #include "random/table.h"
 
 #include <math.h>
@@ -12,18 +13,18 @@ typedef unsigned __int128 wide;
 enum { COLUMNS_MAX = 22 };
 static const double REACH = 11; /* standard deviations: exp(-11^2 / 2) is 5e-27 */
 
-/* Outcomes first .. first + count - 1, as many as there are within reach. */
+/* Finds the outcomes first .. first + count - 1 that are within reach. */
 static void span(uint64_t n, double p, double shift, uint64_t *first, uint64_t *count) {
   const double mean = (double)n * p;
-  const double reach =
-      REACH * sqrt(mean * (1 - p)) + REACH * REACH + shift; /* the second term: for few expected ones */
+  /* the second term: for few expected ones */
+  const double reach = REACH * sqrt(mean * (1 - p)) + REACH * REACH + shift;
   const double low = floor(fmax(0, mean - reach));
   const double high = ceil(fmin((double)n, mean + reach));
   *first = (uint64_t)low;
   *count = (uint64_t)(high - low) + 1;
 }
 
-/* share[i] = P(first + i) / P(mode), by the ratios of neighbours; returns their sum. */
+/* share[i] = P(first + i) / P(mode), from the ratios of adjacent outcomes; returns their sum. */
 static long double compare(uint64_t n, double p, uint64_t first, uint64_t count, long double *share) {
   const uint64_t mode = (uint64_t)fmin(floor((double)(n + 1) * p), (double)n) - first;
   const long double odds = (long double)p / (1 - (long double)p);
@@ -41,8 +42,8 @@ static long double compare(uint64_t n, double p, uint64_t first, uint64_t count,
   return sum;
 }
 
-/* weight[i] = share[i] / sum 2^128, whole numbers that add up to 2^128: what roundings left over is spread in the same
- * proportions, and the few units that remain go to the largest. */
+/* weight[i] = share[i] / sum 2^128, in whole numbers that add up to 2^128. What rounding leaves
+ * over is spread in the same proportions, and the few units that remain go to the largest. */
 static void weigh(uint64_t count, const long double *share, long double sum, wide *weight) {
   wide total = 0;
   uint64_t largest = 0;
@@ -60,7 +61,8 @@ static void weigh(uint64_t count, const long double *share, long double sum, wid
   weight[largest] -= total;
 }
 
-/* Splits the weights over columns: each light one is filled up by a heavy one. `next` links columns not done yet. */
+/* Splits the weights over columns: a heavy one fills up each light one. `next` links the unfinished
+ * columns. */
 static void fill(faro_table *t, wide *weight, uint64_t *next) {
   const uint64_t columns = UINT64_C(1) << t->columns;
   const wide full = (wide)1 << (128 - t->columns);
@@ -95,12 +97,13 @@ faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, do
                             faro_error *error) {
   FARO_INVARIANT(n >= 1 && p >= 0.01 && p <= 0.99);
   uint64_t count = 0;
-  faro_table t = {.columns = 1}; /* at least two, so that a column's parts fit 128 bits */
+  faro_table t = {.columns = 1}; /* at least two columns, so that the units of one fit 128 bits */
   span(n, p, (double)shift, &t.first, &count);
   while (t.columns <= COLUMNS_MAX && UINT64_C(1) << t.columns < count) t.columns++;
   if (t.columns > COLUMNS_MAX)
     return faro_fail(error, FARO_INVALID,
-                     "exact noise from %llu bits would need a table of %llu numbers (at most 2^%d)",
+                     "exact noise from %llu bits would need a table of %llu numbers (at most 2^%d); use "
+                     "calibration tight, a larger batch or a larger epsilon",
                      (unsigned long long)n, (unsigned long long)count, COLUMNS_MAX);
   const uint64_t columns = UINT64_C(1) << t.columns;
   t.column = faro_arena_alloc(arena, columns, sizeof *t.column, error);

@@ -1,34 +1,34 @@
-/* bits: every user turns each entry into bits, most of them noise; what is published are sums of
- * bits. P_Vec, Chowdhury & Zhou 2022, Alg. 5-7 (after Cheu et al. 2021), on a tree of nodes:
- * Tenenbaum et al. 2023, Alg. 2 and 3.
+/* bits: every user turns each entry into bits, most of them noise, and sums of bits are published.
+ * P_Vec, Chowdhury & Zhou 2022, Alg. 5-7 (after Cheu et al. 2022), on a tree of nodes: Tenenbaum et
+ * al. 2023, Alg. 2 and 3. The proofs are in docs/privacy.md, Bit sums (Lemmas 2 to 4) and Trees of
+ * bit sums (Lemma 5).
  *
  *   entry z in [-D, D]  --shift, scale-->  0 .. G grid steps  --random rounding-->  k ones
  *   plus b noise bits, each 1 with p = 1/4 (1/2 under `tight`): k + Bin(b, p) ones among G + b bits
  *
- * Mixing the bits of one label leaves nothing but how many ones there are in all, so a shuffler
- * hands on totals.
+ * Mixing the bits of one label reveals only their number of ones, so a shuffler passes on totals.
  *
- * The batches are the lowest nodes of a tree. A node of level i has `degree` nodes of level i - 1;
- * every level has its own noise, and a user sends to the shuffler of every level whose node can
+ * The batches are the lowest nodes of a tree. A node of level i has `degree` nodes of level i - 1.
+ * Every level has its own noise, and a user sends to the shuffler of every level whose node can
  * still fill up within the horizon:
  *
  *   level 1  |-----------node-----------|-----------node-----------|------ not started: cannot fill
  *   level 0  |--node--|--node--|--node--|--node--|--node--|--node--|--node--| users ...
  *
  * The sum at any time is that of the highest complete nodes, V*_t (Tenenbaum et al. 2023,
- * Definition 3.1): `base` of each level. Nothing older is kept: O(levels) sums. With `fuse` the
+ * Definition 3.1): `base` of each level. Nothing older is stored: O(levels) sums. With `fuse` the
  * estimate of a node is the best linear combination of its own report and its children's estimates
- * (Honaker 2015), whose noise is independent: free, as it looks at reports only.
+ * (Honaker 2015), whose noise is independent. This costs no privacy, because it uses reports only.
  *
- * A user rounds once and sends the same rounded number, with other noise, to every level. So the
- * counts of a node are the sums of its children's, and rounding is shared: what a level adds to the
- * privacy loss is its noise alone.
+ * A user rounds once and sends the same rounded number, with different noise, to every level. So
+ * the counts of a node are the sums of its children's counts, and rounding is shared: a level adds
+ * only its noise to the privacy loss.
  *
- * Everything after the clip is integer: a value is put on a fixed-point grid of 2^-32 steps, and
- * adding 32 random bits before dropping the fraction rounds it up with exactly that probability.
+ * Everything after clipping is integer. A value is put on a fixed-point grid of 2^-32 steps. Adding
+ * 32 random bits before dropping the fraction rounds it up with exactly that probability.
  *
  * DEVIATION from Chowdhury & Zhou 2022, Alg. 5: it shifts into [0, 2D] but scales by D, so that the
- * ones could exceed the bits; the grid here spans [0, 2D] (as in Li, Zhou & Ji 2022, Alg. 2). Only
+ * ones could exceed the bits. The grid here spans [0, 2D] (as in Li, Zhou & Ji 2022, Alg. 2). Only
  * the lower triangle is sent.
  *
  *   G  grid   b  bits   D  entry   B  batch */
@@ -40,11 +40,10 @@
 #include "base/abort.h"
 #include "release/shuffler.h"
 
-static const double BITS_MAX = 0x1p50;  /* noise bits of a user and entry */
-static const double TOTAL_MAX = 0x1p60; /* ones of a node: sums stay within 63 bits */
+static const double BITS_MAX = 0x1p50;  /* noise bits per user and entry */
+static const double TOTAL_MAX = 0x1p60; /* ones per node: sums stay within 63 bits */
 
-/* Kearns and Saul 1998: Bernoulli(p) is sub-Gaussian with (1-2p) / (2 ln((1-p)/p)); here p =
- * 1/4. */
+/* Kearns & Saul 1998: Bernoulli(p) is sub-Gaussian with (1-2p) / (2 ln((1-p)/p)); here p = 1/4. */
 static const double QUARTER_PROXY = 0.22755980666;
 
 static double bias_of(const faro_bits *s) { return s->fair ? 0.5 : 0.25; }
@@ -62,8 +61,8 @@ static bool ends(const faro_release *r, size_t level, uint64_t batch) {
   return (batch + 1) % faro_bits_in(r)->level[level].unit == 0 && active(r, level, batch);
 }
 
-/* Levels whose node ends with the batch. A node that ends, ends all its last descendants: these are
- * the lowest levels. */
+/* The number of levels whose node ends with the batch. When a node ends, so do its last
+ * descendants, so these are the lowest levels. */
 static size_t count_ends(const faro_release *r, uint64_t batch) {
   size_t level = 0;
   while (level < faro_bits_in(r)->levels && ends(r, level, batch)) level++;
@@ -130,7 +129,7 @@ faro_status faro_bits_set_noise(faro_release *r, size_t level, double bits, faro
   return FARO_OK;
 }
 
-/* The estimates' variances, from the lowest level up. */
+/* The variances of the estimates, from the lowest level up. */
 static void set_variances(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   const double proxy = (s->fair ? 0.25 : QUARTER_PROXY) * s->step * s->step;
@@ -144,7 +143,7 @@ static void set_variances(faro_release *r) {
   }
 }
 
-/* Variance of the sum over the first `batches` batches: its digits count the nodes of each
+/* Variance of the sum over the first `batches` batches, whose digits count the nodes of each
  * level. */
 static double variance_at(const faro_bits *s, uint64_t batches) {
   double variance = 0;
@@ -155,8 +154,8 @@ static double variance_at(const faro_bits *s, uint64_t batches) {
   return variance;
 }
 
-/* The worst of all prefixes is M itself, or M with one digit less and all lower digits as large as
- * they get. */
+/* The prefix with the greatest variance is M itself, or M with one digit reduced by one and all
+ * lower digits as large as possible. */
 static double worst_variance(const faro_bits *s, uint64_t batches) {
   double worst = variance_at(s, batches);
   for (size_t i = 1; i < s->levels; i++)
@@ -165,9 +164,9 @@ static double worst_variance(const faro_bits *s, uint64_t batches) {
   return worst;
 }
 
-/* A user's noise is within sqrt(b L / 2) of its mean but for 2 e^-L of the cases (Hoeffding). L is
- * such that over all draws of all users cutting it there costs a billionth of delta
- * (docs/privacy.md): nobody can lie by more than that. */
+/* A user's noise is within sqrt(b L / 2) of its mean except with probability 2 e^-L (Hoeffding). L
+ * is chosen so that cutting it there, over all draws of all users, costs a billionth of delta
+ * (docs/privacy.md, Where counts end). So nobody can lie by more than that. */
 static void set_cut(const faro_release *r, faro_bits_level *l, bool fair) {
   const double draws = (double)r->params.horizon * (double)(r->contribution.length * faro_bits_in(r)->levels);
   const double often = log(2 * draws) + r->params.epsilon + log(2e9 / r->params.delta);
@@ -177,7 +176,7 @@ static void set_cut(const faro_release *r, faro_bits_level *l, bool fair) {
   l->high = fair && reach < half ? l->bits - l->low : l->bits;
 }
 
-/* What a user sends. */
+/* The cost of a message. */
 static faro_status set_cost(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   for (size_t i = 0; i < s->levels; i++) {
@@ -221,7 +220,8 @@ static uint64_t shift_of(const faro_release *r, size_t level) {
   return faro_bits_in(r)->grid * (unit < r->repeats ? unit : r->repeats);
 }
 
-/* Levels with equally many noise bits, and users who are in a node as often, share a table. */
+/* Levels share a table if they have equally many noise bits and users are equally often in a
+ * node. */
 static faro_status make_tables(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   for (size_t i = 0; i < s->levels; i++) {
@@ -238,8 +238,8 @@ static faro_status make_tables(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* A part of a message counts for its ones less the expected noise and the shift; estimates weigh
- * the levels' parts, with weights that add up to 1. */
+/* A part of a message counts as its ones less the expected noise and the shift. Estimates are
+ * weighted averages of the levels' parts. */
 static double influence_of(const faro_bits *s) {
   double most = 0;
   for (size_t i = 0; i < s->levels; i++) {
@@ -280,8 +280,8 @@ static inline uint64_t cut(const faro_bits_level *l, uint64_t noise) {
   return noise < l->low ? l->low : noise > l->high ? l->high : noise;
 }
 
-/* add: to what is there, else in its place. One random word serves two entries; a binary entry is
- * on the grid. */
+/* Rounds all entries. `add`: adds to `ones` instead of replacing them. One random word serves two
+ * entries; a binary entry is already on the grid. */
 static void round_all(const faro_release *r, const double *z, uint64_t *ones, bool add) {
   const faro_bits *s = faro_bits_in(r);
   const size_t length = r->contribution.length;
@@ -322,7 +322,7 @@ static void encode(const faro_release *r, const double *z, void *message) {
 
 /* The shuffler's side. */
 
-/* Only the totals leave, in place of the first message: the messages of the users are wiped. */
+/* Only the totals leave, in place of the first message; the users' messages are wiped. */
 static void mix(const faro_release *r, void *batch) {
   const size_t length = r->contribution.length;
   const uint64_t least = (uint64_t)r->range[0].least;
@@ -343,8 +343,8 @@ static void draw_node(const faro_release *r, const faro_bits_level *l) {
         r->deployed ? faro_table_draw(l->table, r->rng) : faro_sim_binomial(&l->plan, r->source.sim);
 }
 
-/* Whole batches: gives the open batch to the shuffler of every active level. A node that is
- * complete reports, with noise. */
+/* For whole batches: passes the open batch to the shuffler of every active level. A complete node
+ * reports, with noise. */
 static void add_noise(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   const size_t size = r->contribution.length * sizeof *s->count;
@@ -363,7 +363,8 @@ static void add_noise(faro_release *r) {
   memset(s->count, 0, size);
 }
 
-/* The server's side. Messages are the levels' reports, or, one of each user, parts of one batch. */
+/* The server's side. Messages are the levels' reports, or, with one from each user, parts of one
+ * batch. */
 
 static void collect(faro_release *r, size_t index, const void *message) {
   faro_bits *s = faro_bits_of(r);
@@ -371,7 +372,7 @@ static void collect(faro_release *r, size_t index, const void *message) {
   const bool server = faro_server_adds_noise(r);
   const size_t level = r->shufflers > 0 ? index : 0;
   uint64_t *into = server ? s->count : s->level[level].node;
-  const bool more = server || (r->shufflers == 0 && index > 0); /* of the same batch */
+  const bool more = server || (r->shufflers == 0 && index > 0); /* further messages of the same batch */
   for (size_t i = 0; i < r->contribution.length; i++) into[i] = (more ? into[i] : 0) + ones[i];
   if (!server) s->full = level + 1;
 }
@@ -380,8 +381,8 @@ static const uint64_t *report(const faro_release *r, size_t level) {
   return level < faro_bits_in(r)->reported ? faro_bits_in(r)->level[level].node : NULL;
 }
 
-/* The estimate of a node that has just reported, added to its level: its ones without the expected
- * noise and the shift (Chowdhury & Zhou 2022, Alg. 7), weighed against its children's by their
+/* Adds the estimate of a node that has just reported to its level: its ones less the expected noise
+ * and the shift (Chowdhury & Zhou 2022, Alg. 7), weighted against its children's estimates by their
  * variances. */
 static void estimate(faro_release *r, size_t level) {
   const faro_bits *s = faro_bits_in(r);
@@ -406,7 +407,7 @@ static void publish(faro_release *r) {
   for (size_t i = 0; i < s->full; i++) {
     estimate(r, i);
     s->level[i].nodes++;
-    if (i > 0) forget(r, &s->level[i - 1]); /* the parent stands for them from now on */
+    if (i > 0) forget(r, &s->level[i - 1]); /* the parent replaces them from now on */
   }
   s->reported = s->full;
   s->full = 0;
@@ -421,8 +422,8 @@ static double share(const faro_release *r) {
   return sqrt(fmin(1, (variance_at(s, r->ledger.charged) + s->rounding * (double)users) / s->worst));
 }
 
-/* State: each level's last report, its estimates, and what its shuffler has counted, which is
- * nothing where users send to shufflers of their own. */
+/* State: each level's last report, its estimates, and the counts of its shuffler, which are zero if
+ * users send to separate shufflers. */
 
 static bool state(const faro_release *r, size_t index, faro_state_vector *vector) {
   const faro_bits *s = faro_bits_in(r);
@@ -436,7 +437,7 @@ static bool state(const faro_release *r, size_t index, faro_state_vector *vector
   return true;
 }
 
-/* The complete nodes of a level are those of the batches after the last complete one of the level
+/* The complete nodes of a level are those of the batches after the last complete node of the level
  * above. */
 static void resume(faro_release *r) {
   faro_bits *s = faro_bits_of(r);

@@ -7,21 +7,21 @@
 #include "random/table.h"
 #include "release/release.h"
 
-/* One level, and its shuffler where it has one. */
+/* One level, and its shuffler if it has one. */
 typedef struct faro_bits_level {
-  uint64_t unit;      /* batches of a node; its users: unit * batch */
-  uint64_t bits;      /* noise bits of a user and entry */
-  uint64_t noise;     /* noise bits of a node and entry: of all its users, or of the server */
-  uint64_t low, high; /* ones among a user's noise bits: others are cut to these */
-  faro_coins coins;   /* draws a user's, fair ones */
-  faro_binomial plan; /* draws a node's in simulations */
-  faro_table *table;  /* draws a node's exactly; NULL where this use does not */
-  uint64_t *total;    /* ones that its shuffler has counted for the node under way, without noise */
-  uint64_t *node;     /* the ones of its last node */
-  double *base;       /* estimates of the complete nodes under a parent that is under way */
-  uint64_t nodes;     /* how many these are */
+  uint64_t unit;      /* batches per node; users per node: unit * batch */
+  uint64_t bits;      /* noise bits per user and entry */
+  uint64_t noise;     /* noise bits per node and entry: of all its users, or of the server */
+  uint64_t low, high; /* range of ones among a user's noise bits: others are cut to it */
+  faro_coins coins;   /* draws a user's noise, if fair */
+  faro_binomial plan; /* draws a node's noise in simulations */
+  faro_table *table;  /* draws a node's noise exactly; NULL if not needed */
+  uint64_t *total;    /* ones that the shuffler has counted for the current node, without noise */
+  uint64_t *node;     /* ones of its last node */
+  double *base;       /* sum of the estimates of complete nodes whose parent is not complete */
+  uint64_t nodes;     /* number of these nodes */
   double raw;         /* variance (proxy) of a node's noise, in original units */
-  double fused;       /* of its estimate */
+  double fused;       /* variance of its estimate */
 } faro_bits_level;
 
 typedef struct faro_bits {
@@ -29,14 +29,14 @@ typedef struct faro_bits {
   double entry;    /* D: entries in [-D, D] are on the grid */
   double step;     /* one grid step in original units */
   uint64_t grid;   /* G: steps that span [-D, D] */
-  bool fair;       /* noise bits are one with probability 1/2; else with 1/4 */
+  bool fair;       /* noise bits are 1 with probability 1/2; else with 1/4 */
   bool fuse;       /* estimates of nodes use those of their children */
   uint64_t *count; /* ones of the open batch, before noise */
   size_t levels;
   size_t full;     /* levels whose node ends with this batch */
-  size_t reported; /* and with the last one */
+  size_t reported; /* the same for the last batch */
   faro_bits_level *level;
-  double rounding; /* variance that random rounding adds for each user */
+  double rounding; /* variance that random rounding adds per user */
   double worst;    /* greatest variance of a sum */
 } faro_bits;
 
@@ -45,15 +45,15 @@ static inline const faro_bits *faro_bits_in(const faro_release *r) {
   return (const faro_bits *)(const void *)r;
 }
 
-/* Users of a node. */
+/* Users per node. */
 static inline uint64_t faro_bits_users(const faro_release *r, size_t level) {
   return faro_bits_in(r)->level[level].unit * r->params.batch;
 }
 
-/* For calibrations. Sets a level's noise bits, per user and entry (for a trusted server, per node
+/* For calibrations. Sets a level's noise bits per user and entry (for a trusted server, per node
  * and entry). */
 faro_status faro_bits_set_noise(faro_release *r, size_t level, double bits, faro_error *error);
-/* Then, once: sets the step, and all that follows from step and bits. */
+/* Then, once: sets the step, and everything that follows from step and bits. */
 faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error);
 
 /* Calibration tight: fair bits at all levels, as many as the accountant proves enough for (epsilon,
@@ -62,8 +62,8 @@ faro_status faro_bits_tight(faro_release *r, faro_error *error);
 /* See faro_release_gaussian. */
 bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack);
 
-/* What a tree would cost under `tight`: the error of a sum at its worst, or a learner's regret.
- * INFINITY where it does not fit the horizon. */
+/* The predicted cost of a tree under `tight`: the greatest error of a sum, or a learner's regret.
+ * INFINITY if the tree does not fit the horizon. */
 double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree);
 /* The batch, 2 or more, for which `cost` is least. */
 uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch));

@@ -1,18 +1,19 @@
-/* bits_tight: how many noise bits the accountant proves enough, and which tree is best. See bits.c
- * for the mechanism. */
+/* bits_tight: how many noise bits the accountant proves sufficient, and which tree is best. See
+ * bits.c for the mechanism, and docs/privacy.md, Bit sums, Trees of bit sums and Returning users,
+ * for the proofs. */
 #include <math.h>
 
 #include "base/abort.h"
 #include "release/bits.h"
 #include "release/shares.h"
 
-/* Nobody is trusted: every user's noise protects that user alone. */
+/* True if nobody is trusted: then every user's noise protects that user only. */
 static bool alone(const faro_release *r) { return r->kind->trust == FARO_TRUST_LOCAL; }
 
-/* The sum of squares over the nodes of a level, of how often a user is in each: M0 rounds, no two
- * in a batch, so a node of `unit` batches has at most min(unit, M0) of them. Not the least bound,
- * but one that is shared out fairly when the rounds spread over several trees (doubling): load / M0
- * grows with M0. */
+/* The sum of squares, over the nodes of a level, of how often a user is in each. A user has M0
+ * rounds, no two in one batch, so a node of `unit` batches has at most min(unit, M0) of them. This
+ * is not the least bound, but one that divides fairly when the rounds are spread over several trees
+ * (doubling): load / M0 grows with M0. */
 static double load_at(uint64_t unit, uint64_t repeats) {
   return (double)repeats * (double)(unit < repeats ? unit : repeats);
 }
@@ -33,8 +34,8 @@ static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) 
                           .touched = levels * (double)r->repeats};
 }
 
-/* One grid for all levels: fine enough for the most crowded one, and for rounding to add no more
- * than one per cent to the variance of the last sum. */
+/* One grid for all levels: fine enough for the level with the most users per node, and so fine that
+ * rounding adds at most one per cent to the variance of the last sum. */
 static faro_status choose_grid(const faro_release *r, double *grid, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   *grid = (double)r->params.grid;
@@ -74,8 +75,7 @@ faro_status faro_bits_tight(faro_release *r, faro_error *error) {
   return faro_bits_set_step(r, 2 * s->entry / grid, error);
 }
 
-/* What the levels' noise amounts to for a user who moves less: the accountant again, from grid and
- * bits. */
+/* The Gaussian mechanism for a user who moves less: the accountant again, from grid and bits. */
 bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack) {
   const faro_bits *s = faro_bits_in(r);
   double square = 0;
@@ -92,15 +92,15 @@ bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *
   }
   *mu = sqrt(square);
   *slack = total;
-  return s->fuse; /* fair bits, of `tight` */
+  return s->fuse; /* fair bits under `tight` */
 }
 
-/* Noise by the accountant, and users whom the server does not see yet. The sum of the highest
- * level's nodes is a random walk, which stays within twice its last standard deviation as a rule;
- * the levels below start anew under each parent, so that their worst is a maximum over many. Sums:
- * half of the users not seen, and the noise at its worst. Moments: the regret of linucb grows with
- * the square root of the noise (Chowdhury & Zhou 2022, Lemma A.4); the two factors were fitted at d
- * = 5, T = 10^6 (docs/experiments.md). */
+/* Predicts noise by the accountant, and the effect of users whom the server does not see yet. The
+ * sum of the highest level's nodes is a random walk, which usually stays within twice its last
+ * standard deviation. The levels below start again under each parent, so their worst case is a
+ * maximum over many. Sums: half of the users not seen, and the noise at its worst. Moments: the
+ * regret of linucb grows with the square root of the noise (Chowdhury & Zhou 2022, Lemma A.4); the
+ * two factors were fitted at d = 5, T = 10^6 (docs/experiments.md). */
 double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree) {
   const double n = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;

@@ -1,17 +1,17 @@
-/* contribution: clips, then makes z = ( vech(x x'), x y ), or one of the two, or x. */
+/* contribution: clips x and y, then makes z = ( vech(x x'), x y ), or one of the two, or x. */
 #include <faro/contribution.h>
 #include <faro/linalg.h>
 
 #include <math.h>
 
-/* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high]. With a = |x|^2, b = |v|^2, c =
- * <x, v>:
+/* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high] (docs/privacy.md, Lemma 1). With
+ * a = |x|^2, b = |v|^2, c = <x, v>:
  *
  *   ||vech(x x' - v v')||^2 + ||x y - v w||^2  <=  a^2 + b^2 - 2 c^2 + a y^2 + b w^2 - 2 c y w
  *
  * (vech counts an off-diagonal entry once, the Frobenius norm twice). The right side grows in a and
- * b, so a = b = L^2; it is convex in y and in w, so both lie at ends of the interval; and in c it
- * is greatest at c = -y w / 2. */
+ * b, so a = b = L^2. It is convex in y and in w, so both are at ends of the interval. In c it is
+ * greatest at c = -y w / 2. */
 static double sensitivity_of(double norm, double low, double high) {
   const double end[2] = {low, high};
   const double square = norm * norm;
@@ -30,7 +30,7 @@ static faro_status check_features(size_t dimension, double norm, faro_error *err
     return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      dimension);
   if (!(norm > 0 && norm < INFINITY))
-    return faro_fail(error, FARO_INVALID, "the bound on feature norms must be > 0 (got %g)", norm);
+    return faro_fail(error, FARO_INVALID, "norm must be above 0 (got %g): it bounds the features", norm);
   return FARO_OK;
 }
 
@@ -74,7 +74,7 @@ faro_status faro_contribution_ball(faro_contribution *c, size_t count, double ra
   if (count < 1 || count > 1000000)
     return faro_fail(error, FARO_INVALID, "a vector must have 1 .. 10^6 entries (got %zu)", count);
   if (!(radius > 0 && radius < INFINITY))
-    return faro_fail(error, FARO_INVALID, "radius must be > 0 (got %g)", radius);
+    return faro_fail(error, FARO_INVALID, "radius must be above 0 (got %g)", radius);
   *c = (faro_contribution){.form = FARO_FORM_BALL,
                            .dimension = count,
                            .length = count,
@@ -102,7 +102,7 @@ faro_status faro_contribution_values(faro_contribution *c, size_t count, bool bi
   return FARO_OK;
 }
 
-/* The factor that brings x within the norm; 0 when x is not finite. */
+/* The factor that scales x back to the norm; 0 if x is not finite. */
 static double shrink(const faro_contribution *c, const double *x) {
   double square = 0;
   for (size_t i = 0; i < c->dimension; i++) square += x[i] * x[i];

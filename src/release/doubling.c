@@ -1,5 +1,5 @@
-/* doubling: one release after another, each with twice the horizon. What earlier ones ended with
- * goes into every sum. */
+/* doubling: one release after another, each with twice the horizon. The final sums of earlier
+ * releases are added to every sum. See docs/privacy.md, Doubling. */
 #include <faro/doubling.h>
 #include <faro/message.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* What earlier releases ended with. */
+/* The final sums and noise of earlier releases. */
 typedef struct past {
   double *sum, *scale;
   double laplace, summands;
@@ -40,7 +40,7 @@ static faro_status create_release(const faro_doubling *d, uint64_t horizon, faro
   return faro_release_create(release, d->kind, &d->contribution, &params, d->source, error);
 }
 
-/* A release that cannot double needs no room for what it ends with. */
+/* A release that cannot double needs no memory for its past. */
 static faro_status make_room(faro_doubling *d, faro_error *error) {
   double **const vector[] = {&d->past.sum, &d->past.scale, &d->sum, &d->scale};
   for (size_t i = 0; d->params.anytime && i < sizeof vector / sizeof *vector; i++)
@@ -94,7 +94,7 @@ faro_status faro_doubling_analyze(faro_doubling *doubling, const void *batch, si
   return status;
 }
 
-/* The current release becomes part of the past. */
+/* Makes the current release part of the past. */
 static void keep(faro_doubling *d) {
   const faro_statistics statistics = faro_doubling_statistics(d);
   const faro_noise noise = faro_doubling_noise(d);

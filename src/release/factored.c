@@ -1,8 +1,9 @@
 /* factored: the server sees raw contributions and adds correlated Gaussian noise to their prefix
- * sums, by the square-root factorisation of the matrix of prefix sums (Fichtenberger, Henzinger,
- * Upadhyay 2023), in the streaming form of Dvijotham et al. (2024): the noise of release t is a
+ * sums, by the square-root factorisation of the matrix of prefix sums (Fichtenberger, Henzinger &
+ * Upadhyay 2023), in the streaming form of Dvijotham et al. 2024: the noise of release t is a
  * filter of fresh Gaussian vectors with FARO_FACTORED_TERMS vectors of state (privacy/continual.c),
- * whatever the horizon. Its variance grows with (1 + ln(M) / pi)^2 against log2(M)^2 for the tree.
+ * whatever the horizon. Its variance grows with (1 + ln(M) / pi)^2, against log2(M)^2 for the tree.
+ * See docs/privacy.md, The Gaussian mechanism.
  *
  *   noise_t = g_t + sum_j weight_j base_j state_j,     state_j <- base_j state_j + g_t */
 #include "privacy/continual.h"
@@ -47,7 +48,7 @@ static void add_noise(faro_release *r) {
   }
 }
 
-/* sum = raw + noise; the raw sum of everything stays in `open`: it never leaves. */
+/* sum = raw + noise. The raw sum of everything stays in `open` and is never published. */
 static void publish(faro_release *r) {
   const factored *f = factored_of(r);
   for (size_t i = 0; i < r->contribution.length; i++) r->sum[i] = f->real.open[i] + f->noise[i];

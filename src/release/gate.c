@@ -1,11 +1,11 @@
-/* gate: who may still contribute. See the header. */
+/* gate: decides who may still contribute. See gate.h, and docs/privacy.md, Returning users. */
 #include <faro/gate.h>
 
 #include "base/arena.h"
 
 typedef struct visitor {
   uint64_t count; /* rounds contributed */
-  uint64_t next;  /* the first batch that the user may be in again: the last one plus 1 */
+  uint64_t next;  /* the first batch that the user may join again: the last one plus 1 */
 } visitor;
 
 struct faro_gate {
@@ -45,9 +45,10 @@ faro_status faro_gate_admit(faro_gate *gate, uint64_t user, uint64_t batch, faro
                      (unsigned long long)user, (unsigned long long)v->count,
                      (unsigned long long)gate->contributions);
   if (batch < v->next)
-    return faro_fail(error, FARO_INVALID,
-                     "user %llu is in batch %llu already: one contribution a batch (got batch %llu)",
-                     (unsigned long long)user, (unsigned long long)(v->next - 1), (unsigned long long)batch);
+    return faro_fail(
+        error, FARO_INVALID,
+        "user %llu is already in batch %llu: one contribution per batch is allowed (got batch %llu)",
+        (unsigned long long)user, (unsigned long long)(v->next - 1), (unsigned long long)batch);
   v->count++;
   v->next = batch + 1;
   return FARO_OK;

@@ -1,20 +1,20 @@
-/* grid: Gaussian noise in whole numbers. What is deployed never adds a floating-point number to a
+/* grid: Gaussian noise in whole numbers. A deployed release never adds a floating-point number to a
  * contribution.
  *
  *   z --nearest multiple of u--> steps --plus a discrete Gaussian--> message --add up--> u total
  *
- *   u    a power of two; the noise has 2^26 to 2^27 steps in a standard deviation, unless the sums
+ *   u    a power of two; the noise has 2^26 to 2^27 steps per standard deviation, unless the sums
  *        of all users would not fit into 62 bits
  *   s^2  variance of the noise in steps, a whole number: (sigma / u)^2, and a little more
  *
- * sigma is the noise that the accountant asks for in real numbers, which is what simulations add to
- * whole batches. The little more pays for what differs (docs/privacy.md, "Exact noise"): rounding
- * raises the sensitivity S by at most u sqrt(length), and a discrete Gaussian is a rounded one up
- * to factors of 1 + O(1 / s^2); MARGIN covers these. A release that is created for deployment
- * computes that it is enough.
+ * sigma is the noise in real numbers that the accountant asks for; simulations add it to whole
+ * batches. The little more pays for the differences (docs/privacy.md, Exact noise, Lemmas 6 and 7):
+ * rounding raises the sensitivity S by at most u sqrt(length), and a discrete Gaussian is a rounded
+ * one up to factors of 1 + O(1 / s^2), which MARGIN covers. A release that is created for
+ * deployment checks that this is enough.
  *
- * A message is cut to what its entries can be plus REACH standard deviations, which no honest user
- * meets (2e-33 per entry) and a dishonest one cannot exceed. */
+ * A message is cut to the range of its entries plus REACH standard deviations. An honest user never
+ * reaches that (2e-33 per entry), and a dishonest one cannot exceed it. */
 #include "release/grid.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static double greatest_sd(const faro_release *r) {
   return most;
 }
 
-/* Users whose messages are added up: a trusted server's totals are over all batches. */
+/* Users whose messages are added up: the totals of a trusted server are over all batches. */
 static uint64_t users_of(const faro_release *r) {
   return faro_server_adds_noise(r) ? r->params.horizon : r->params.batch;
 }
@@ -53,7 +53,7 @@ static double choose_unit(const faro_release *r, double sd) {
   return fmax(fine, ldexp(1, ilogb(total / TOTAL_MAX) + 1));
 }
 
-/* The grid, from sd. */
+/* Chooses the grid from sd. */
 static void choose_grid(faro_release *r) {
   faro_grid *g = faro_grid_of(r);
   const faro_contribution *c = &r->contribution;
@@ -69,7 +69,7 @@ static void choose_grid(faro_release *r) {
   g->most = (uint64_t)ceil((c->entry + noise) / g->unit);
 }
 
-/* Lemma 7 of docs/privacy.md, with numbers:
+/* docs/privacy.md, Lemma 7, with numbers:
  *
  *   delta(epsilon) <= e^a (delta_Gauss(epsilon - a - b; mu') + tail)
  *   a = draws / (23 s^2),  b = a (REACH + mu')^2,  tail = draws 4e-33 > draws 2 Phi(-REACH) */
@@ -88,10 +88,11 @@ static bool carries_over(const faro_release *r) {
 static faro_status prove_exact(const faro_release *r, faro_error *error) {
   const faro_calibration calibration = r->params.calibration;
   if (calibration != FARO_CALIBRATION_TIGHT)
-    return faro_fail(error, FARO_INVALID,
-                     "calibration must be tight for %s to be deployed (got %s): the others' proofs are for "
-                     "noise in real numbers",
-                     r->kind->name, faro_calibration_name(calibration));
+    return faro_fail(
+        error, FARO_INVALID,
+        "calibration must be tight for %s to be deployed (got %s): the proofs of the others are for "
+        "noise in real numbers",
+        r->kind->name, faro_calibration_name(calibration));
   if (faro_grid_in(r)->spread > COARSE || !carries_over(r))
     return faro_fail(
         error, FARO_INVALID,
@@ -109,7 +110,7 @@ faro_status faro_grid_settle(faro_release *r, faro_error *error) {
   return r->deployed ? prove_exact(r, error) : FARO_OK;
 }
 
-/* z is finite and clipped; the quotient by a power of two is exact. */
+/* z is finite and clipped; dividing by a power of two is exact. */
 static inline int64_t round_entry(const faro_grid *g, double z) { return llrint(z / g->unit); }
 
 static inline int64_t cut(const faro_grid *g, int64_t steps) {
@@ -149,7 +150,7 @@ void faro_grid_absorb(faro_release *r, const double *z) {
   g->counted = true;
 }
 
-/* In deployment the noise of each user: one process plays all of them. */
+/* In deployment, the noise of each user: one process plays all users. */
 static void add_noise(faro_release *r) {
   const faro_grid *g = faro_grid_in(r);
   if (!r->deployed) {

@@ -6,19 +6,19 @@
 #include "release/real.h"
 
 /* What the claim rests on: with real noise of parameter mu the mechanism is (epsilon,
- * delta)-private, and a user moves `draws` noisy entries of it. */
+ * delta)-private, and a user moves `draws` of its noisy entries. */
 typedef struct faro_grid_basis {
   double mu, epsilon, delta, draws;
 } faro_grid_basis;
 
 typedef struct faro_grid {
-  faro_real real;        /* what simulations use, by whole batches */
+  faro_real real;        /* for simulations of whole batches */
   faro_grid_basis basis; /* set by calibration tight */
   double unit;           /* u, a power of two: one step in original units */
-  double spread;         /* (S + u sqrt(length)) / S: what rounding adds to the sensitivity */
-  uint64_t *variance;    /* of the discrete Gaussian of an entry, in steps */
+  double spread;         /* (S + u sqrt(length)) / S: the growth of the sensitivity by rounding */
+  uint64_t *variance;    /* of the discrete Gaussian, per entry, in steps */
   uint64_t most;         /* no entry of a message exceeds this in magnitude */
-  int64_t *whole;        /* messages added up: of the open batch; tree: of all batches */
+  int64_t *whole;        /* sum of the messages of the open batch; tree: of all batches */
   bool counted;          /* `whole` is not all zero */
 } faro_grid;
 

@@ -11,7 +11,7 @@
 
 #include <faro/message.h>
 
-/* One vector of a release's state. It has one of the three kinds of numbers. */
+/* One vector of a release's state, of one of three types of numbers. */
 typedef struct faro_state_vector {
   double *real;   /* finite */
   uint64_t *ones; /* at most `most` */
@@ -26,7 +26,7 @@ typedef struct faro_counting {
   bool (*task)(const faro_release *, size_t level, faro_shuffler_task *);
   size_t (*expected)(const faro_release *);
   const uint64_t *(*report)(const faro_release *, size_t level);
-  /* What part of `scale` the newest sum has. */
+  /* The share of `scale` that the newest sum has. */
   double (*share)(const faro_release *);
   /* See faro_release_gaussian. */
   bool (*gaussian)(const faro_release *, double move, double *mu, double *slack);
@@ -39,15 +39,15 @@ struct faro_mechanism {
   /* Required. Makes room for the state and sets the size of messages. Calibration follows. */
   faro_status (*init)(faro_release *, faro_error *);
   /* Optional. Sets what follows from the calibration. For a deployed source: proves that the claim
-   * holds in whole numbers, and makes the tables that this use draws from; FARO_INVALID where it
+   * holds in whole numbers, and makes the tables that this use draws from. FARO_INVALID if it
    * cannot. */
   faro_status (*settle)(faro_release *, faro_error *);
 
-  /* Required. R: encodes z and adds one user's noise; where the server is trusted, no noise. */
+  /* Required. R: encodes z and adds one user's noise; no noise if the server is trusted. */
   void (*encode)(const faro_release *, const double *z, void *message);
   /* Optional. S: what the shuffler does to a batch of messages. */
   void (*mix)(const faro_release *, void *batch);
-  /* Required. A: adds message or report `index`, which was found valid, to the open batch. */
+  /* Required. A: adds message or report `index`, which is valid, to the open batch. */
   void (*collect)(faro_release *, size_t index, const void *message);
 
   /* Required. Adds one user to the open batch, without noise. */
@@ -57,10 +57,10 @@ struct faro_mechanism {
   /* Required. Turns the open batch into new statistics. Draws nothing. */
   void (*publish)(faro_release *);
 
-  /* Optional. Vector `index` of the state between two batches, besides the sum; false: there are no
-   * more. */
+  /* Optional. Vector `index` of the state between two batches, besides the sum; false if there are
+   * no more. */
   bool (*state)(const faro_release *, size_t index, faro_state_vector *);
-  /* Optional. Restores what follows from the vectors after they were loaded. */
+  /* Optional. Restores what follows from the vectors after they have been loaded. */
   void (*resume)(faro_release *);
 
   const faro_counting *counting; /* bits only; else NULL */

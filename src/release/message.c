@@ -6,7 +6,7 @@
 
 #include "release/release.h"
 
-/* Messages that are not bounded: sums of 2^40 of these still fit. */
+/* The range of messages without a bound: sums of 2^40 of these still fit. */
 static const faro_range unbounded = {.least = -(INT64_C(1) << 22), .most = INT64_C(1) << 22, .users = 1};
 
 size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
@@ -36,7 +36,7 @@ double faro_release_influence(const faro_release *release) { return release->inf
 bool faro_release_kind_counts(const faro_release_kind *kind) { return kind->mechanism->counting != NULL; }
 size_t faro_release_shufflers(const faro_release *release) { return release->shufflers; }
 
-/* What counts and shuffles; NULL: this release does not. */
+/* The functions for shufflers that count; NULL if this release has none. */
 static const faro_counting *counting_of(const faro_release *r) {
   return r->shufflers > 0 ? r->kind->mechanism->counting : NULL;
 }
@@ -71,7 +71,7 @@ faro_status faro_release_randomize(faro_release *release, const double *x, doubl
   if (status != FARO_OK) return status;
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->mechanism->encode(release, release->z, message);
-  memset(release->z, 0, release->contribution.length * sizeof *release->z); /* the user's own */
+  memset(release->z, 0, release->contribution.length * sizeof *release->z); /* wipes the user's data */
   return FARO_OK;
 }
 
@@ -81,7 +81,7 @@ size_t faro_release_mix(const faro_release *release, void *batch) {
   return counting_of(release) ? 1 : release->params.batch;
 }
 
-/* Whether R and S could have made this message, or report. */
+/* Whether R and S could have made this message or report. */
 static bool is_valid(const faro_release *r, size_t index, const void *message) {
   const faro_range *range = range_of(r, counting_of(r) ? index : 0);
   const int64_t users = (int64_t)range->users;
@@ -102,9 +102,9 @@ static faro_status check_batch(const faro_release *r, const unsigned char *batch
     return faro_fail(error, FARO_INVALID, "this %s was created for a client, which does not analyze batches",
                      r->kind->name);
   if (r->waiting != 0)
-    return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
+    return faro_fail(error, FARO_INVALID, "a batch is open, with %llu users absorbed",
                      (unsigned long long)r->waiting);
-  if (faro_release_spent(r)) return FARO_OK; /* the ledger refuses */
+  if (faro_release_spent(r)) return FARO_OK; /* the ledger refuses it */
   if (count != faro_release_expected(r))
     return faro_fail(error, FARO_INVALID, "a shuffled batch of %s has %zu messages (got %zu)", r->kind->name,
                      faro_release_expected(r), count);

@@ -1,4 +1,4 @@
-/* params: what may be asked of a release. Messages name the parameter, its value and what is
+/* params: checks the parameters of a release. Messages name the parameter, its value and what is
  * allowed. */
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ static faro_status validate_batch(const faro_release_kind *kind, const faro_rele
   if (params->crowd > 0 && params->crowd < params->batch)
     return faro_fail(error, FARO_INVALID, "crowd must be at least the batch, %llu (got %llu)",
                      (unsigned long long)params->batch, (unsigned long long)params->crowd);
-  const bool company = params->crowd >= kind->least_batch; /* others of the phase */
+  const bool company = params->crowd >= kind->least_batch; /* other users of the phase */
   if (!company && params->horizon < kind->least_batch)
     return faro_fail(error, FARO_INVALID, "horizon must be at least %llu for %s (got %llu)",
                      (unsigned long long)kind->least_batch, kind->name, (unsigned long long)params->horizon);
@@ -53,7 +53,7 @@ static faro_status validate_level(const faro_release_kind *kind, const faro_rele
     return faro_fail(error, FARO_INVALID, "contributions must be 1 under level event (got %llu)",
                      (unsigned long long)params->contributions);
   if (params->anytime && params->contributions > 1 && !kind->splits)
-    return faro_fail(error, FARO_INVALID, "anytime must be false for %s where contributions is above 1",
+    return faro_fail(error, FARO_INVALID, "anytime must be false for %s if contributions is above 1",
                      kind->name);
   if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
   if (params->level == FARO_LEVEL_USER && params->calibration == FARO_CALIBRATION_FIGURE)

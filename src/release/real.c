@@ -1,9 +1,9 @@
-/* real: sums in floating point. A message is z as doubles, with one user's noise where users add
- * it. For simulation only; grid.c has Gaussian noise that can be deployed.
+/* real: sums in floating point. A message is z as doubles, with one user's noise if users add
+ * noise. For simulation only; grid.c has Gaussian noise that can be deployed.
  *
- * The noise of n users in one draw: sums of independent N(0, sd^2) are N(0, n sd^2), and sums of
+ * The noise of n users is one draw: sums of independent N(0, sd^2) are N(0, n sd^2), and sums of
  * Laplace variables are differences of two gamma variables. A trusted server adds the noise of one
- * to a batch. */
+ * user to a batch. */
 #include "release/real.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ faro_status faro_real_init(faro_release *r, faro_error *error) {
   return real->open && real->sd ? FARO_OK : FARO_MEMORY;
 }
 
-/* The noise of `users` users, Laplace or Gaussian as it was calibrated. */
+/* The noise of `users` users, Laplace or Gaussian as calibrated. */
 static void draw(const faro_release *r, double users, double *to) {
   const double *sd = faro_real_in(r)->sd;
   const double root = sqrt(users);
@@ -53,7 +53,7 @@ void faro_real_absorb(faro_release *r, const double *z) {
   for (size_t i = 0; i < r->contribution.length; i++) open[i] += z[i];
 }
 
-/* How many noises a batch gets. */
+/* How many users' noise a batch gets. */
 static double noises(const faro_release *r) {
   return faro_server_adds_noise(r) ? 1 : (double)r->params.batch;
 }

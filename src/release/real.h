@@ -24,17 +24,17 @@ void faro_real_absorb(faro_release *r, const double *z);
 void faro_real_add_noise(faro_release *r);
 void faro_real_publish(faro_release *r);
 
-/* Sets the Gaussian noise of a user, batch or node: sigma for every entry of x y, and for those of
- * the Gram matrix times `on` on its diagonal and `off` beside it. */
+/* Sets the Gaussian noise of a user, batch or node: sigma for every entry of x y; for the Gram
+ * matrix, sigma times `on` on its diagonal and times `off` elsewhere. */
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off);
 /* scale = sd times `factor`, for every entry. */
 void faro_set_scale(faro_release *r, double factor);
-/* Sets Laplace noise of scale b for every entry, of a user or, for a trusted server, of a batch;
- * and the scale. */
+/* Sets Laplace noise of scale b for every entry, per user or, for a trusted server, per batch; and
+ * the scale. */
 void faro_set_laplace(faro_release *r, double b);
 
 /* Bound on a user's influence on the sum, in units of the noise: sqrt(sum_j (dz_j / sd_j)^2) over
- * neighbouring inputs, when Gram noise is `on`/`off` times sigma. */
+ * neighbouring inputs, if Gram noise is `on`/`off` times sigma. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);
 
 #endif

@@ -1,4 +1,5 @@
-/* release: the registry, creation, and whole batches. message.c has the way by messages. */
+/* release: the registry of releases, creation, and whole batches. message.c has the steps by
+ * messages. */
 #include "release/release.h"
 
 #include <math.h>
@@ -46,8 +47,8 @@ static faro_status bind_source(faro_release *r, faro_source source, faro_error *
   if (r->deployed ? !source.secure : source.use == FARO_USE_SIMULATED && !source.sim)
     return faro_fail(error, FARO_INVALID, "a source that draws needs a stream (got NULL)");
   if (r->deployed && !r->kind->mechanism->exact)
-    return faro_fail(error, FARO_INVALID, "%s adds floating-point noise or none: it is for simulation only",
-                     r->kind->name);
+    return faro_fail(error, FARO_INVALID,
+                     "%s adds floating-point noise or no noise, so it is for simulation only", r->kind->name);
   if (r->deployed) r->rng = faro_secure_face(source.secure);
   else if (source.sim) r->rng = &source.sim->rng;
   return FARO_OK;
@@ -59,7 +60,7 @@ static uint64_t choose_batch(const faro_release *r) {
   return batch < r->params.horizon ? batch : r->params.horizon;
 }
 
-/* Zeros in the parameters get their meaning. */
+/* Replaces zeros in the parameters by what they stand for. */
 static void resolve(faro_release *r) {
   if (r->params.honest == 0) r->params.honest = 1;
   if (r->params.batch == 0) r->params.batch = choose_batch(r);
@@ -130,7 +131,7 @@ bool faro_release_absorb(faro_release *release, const double *x, double y) {
   return true;
 }
 
-/* Never for fewer than B. */
+/* Never called for fewer than B users. */
 void faro_release_publish(faro_release *r) {
   FARO_INVARIANT(r->waiting == r->params.batch);
   r->kind->mechanism->publish(r);

@@ -1,6 +1,6 @@
-/* shares: what one batch may spend when a user is in M0 of them (release.repeats), each batch an
- * (epsilon_m, delta_m)- private mechanism on its own and all of them together (epsilon,
- * delta)-private; and what else calibrations share. */
+/* shares: what one batch may spend if a user is in M0 of them (release.repeats): each batch is an
+ * (epsilon_m, delta_m)-private mechanism, and all of them together are (epsilon, delta)-private
+ * (docs/privacy.md, Returning users). Also what else calibrations share. */
 #include "release/shares.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ faro_budget faro_advanced_share(const faro_release *r) {
   return (faro_budget){.epsilon = epsilon / (2 * sqrt(2 * m0 * log(2 / delta))), .delta = delta / (2 * m0)};
 }
 
-/* delta at `epsilon` of M0 batches with `each`; 1 where the accountant has no answer. */
+/* delta at `epsilon` of M0 batches with `each`; 1 if the accountant has no answer. */
 static double composed_delta(faro_budget each, uint64_t times, double epsilon) {
   faro_pld *pld = NULL;
   double delta = 1;
@@ -27,7 +27,7 @@ static double composed_delta(faro_budget each, uint64_t times, double epsilon) {
   return delta;
 }
 
-/* A tenth of delta is for the batches' own deltas. */
+/* A tenth of delta is reserved for the batches' own deltas. */
 static double own_delta(const faro_release *r) { return r->params.delta / (10 * (double)r->repeats); }
 
 static bool share_holds(double epsilon, const void *context) {
@@ -38,8 +38,8 @@ static bool share_holds(double epsilon, const void *context) {
 
 static bool near(double low, double high) { return !(high > low * (1 + 1e-4)); }
 
-/* The largest epsilon_m that the accountant lets pass, between epsilon / M0, where plain sums
- * suffice, and epsilon. */
+/* The largest epsilon_m that the accountant accepts, between epsilon / M0, where plain sums are
+ * enough, and epsilon. */
 faro_budget faro_composed_share(const faro_release *r) {
   const double epsilon = r->params.epsilon;
   if (r->repeats == 1) return (faro_budget){epsilon, r->params.delta};
@@ -48,7 +48,8 @@ faro_budget faro_composed_share(const faro_release *r) {
                        .delta = own_delta(r)};
 }
 
-/* A user who is protected follows the protocol, so there is at least one. */
+/* A protected user follows the protocol, so there is at least one honest user (docs/privacy.md,
+ * Honest users). */
 double faro_honest(const faro_release *r, uint64_t batches, double users) {
   return fmax(1, (double)batches * floor(r->params.honest * users));
 }
@@ -57,10 +58,10 @@ double faro_classical_sigma(const faro_release *r, faro_budget each) {
   return r->contribution.sensitivity * sqrt(2 * log(1.25 / each.delta)) / each.epsilon;
 }
 
-/* Scale L1 / epsilon. A user's M0 messages, or batches, compose as a plain sum. Under `paper` this
- * is the noise of Hanna et al. 2022.
- * DEVIATION: Hanna et al. take rewards within [-1, 1] for a sensitivity of 1; two of them differ by
- * the width of the interval. */
+/* Scale L1 / epsilon (docs/privacy.md, The Laplace mechanism). A user's M0 messages, or batches,
+ * compose as a plain sum. Under `paper` this is the noise of Hanna et al. 2022. DEVIATION: Hanna et
+ * al. take a sensitivity of 1 for rewards in [-1, 1], but two rewards can differ by the width of
+ * the interval. */
 faro_status faro_laplace_calibrate(faro_release *r, faro_error *error) {
   (void)error;
   const double shift = (double)r->repeats * r->contribution.absolute;

@@ -1,4 +1,4 @@
-/* shares: what calibrations have in common: the share of a batch in a user's budget, published
+/* shares: what calibrations have in common: the share of one batch in a user's budget, published
  * noise, and refusals. */
 #ifndef FARO_RELEASE_SHARES_H
 #define FARO_RELEASE_SHARES_H
@@ -14,8 +14,8 @@ typedef struct faro_budget {
 faro_budget faro_advanced_share(const faro_release *r); /* Chowdhury & Zhou 2022, Theorem E.2 */
 faro_budget faro_composed_share(const faro_release *r); /* by the accountant */
 
-/* The users whose noise the claim counts on among `users` users of each of `batches` batches: whole
- * ones, and at least one. */
+/* The number of users whose noise the claim counts on among `users` users of each of `batches`
+ * batches: a whole number, at least one. */
 double faro_honest(const faro_release *r, uint64_t batches, double users);
 
 /* The classical Gaussian mechanism, S sqrt(2 ln(1.25/delta)) / epsilon. For a vector of s numbers
@@ -24,14 +24,14 @@ double faro_honest(const faro_release *r, uint64_t batches, double users);
  * it proves. */
 double faro_classical_sigma(const faro_release *r, faro_budget each);
 
-/* Laplace noise for the whole of epsilon, delta 0. */
+/* Laplace noise for all of epsilon; delta is 0. */
 faro_status faro_laplace_calibrate(faro_release *r, faro_error *error);
 
 /* The claim of every calibration `figure`. */
 faro_claim faro_figure_claim(const faro_release *r);
 
-/* FARO_INVALID for users who return under calibration paper, where `paper` has no theorem for them;
- * `where` narrows it. */
+/* FARO_INVALID for users who return under calibration paper, if `paper` has no theorem for them;
+ * `where` narrows the message. */
 faro_status faro_refuse_returning(const faro_release *r, const char *where, const char *paper,
                                   faro_error *error);
 

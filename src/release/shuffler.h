@@ -1,8 +1,9 @@
-/* shuffler: S, what stands between users and the analyzer. There is one S: the bits mechanism,
+/* shuffler: S, the step between users and the analyzer. There is one S: the bits mechanism,
  * faro_release_mix and the deployed shuffler (service) all call it.
  *
- * Counts are added up, because mixing the bits of one label leaves nothing but how many ones there
- * are. Other messages are put into a uniform order. */
+ * Counts are added up, because mixing the bits of one label reveals only their number of ones
+ * (docs/privacy.md, The bits a shuffler sees). Other messages are put into a uniformly random
+ * order. */
 #ifndef FARO_RELEASE_SHUFFLER_H
 #define FARO_RELEASE_SHUFFLER_H
 

@@ -1,13 +1,14 @@
-/* state: what a release must remember to go on after a restart, between two batches.
+/* state: what a release must remember to continue after a restart, between two batches.
  *
  *   head     what the release was made from; must be the same in the release that loads
  *   charged  batches published
  *   sum      as published
  *   vectors  the mechanism's own: reals, counts or whole numbers (mechanism.h)
  *
- * All of it is 8-byte numbers in the order of the machine; a machine of another order finds no
- * magic. What follows from these (users, nodes that are complete) is made again, so that a state
- * cannot contradict itself. A state is private where the trust is joint: it has raw sums. */
+ * All of it is 8-byte numbers in the byte order of the machine; a machine of another order does not
+ * find the magic number. What follows from these (users, complete nodes) is computed again, so that
+ * a state cannot contradict itself. A state is private if the trust is joint, because it has raw
+ * sums. */
 #include <math.h>
 #include <string.h>
 
@@ -70,11 +71,11 @@ static head head_of(const faro_release *r) {
   return h;
 }
 
-/* Whether a release can be saved, or loaded, as it is. */
+/* Whether a release can be saved or loaded now. */
 static faro_status ready(const faro_release *r, faro_error *error) {
   if (!r->kind->mechanism->exact) return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
   if (r->waiting > 0)
-    return faro_fail(error, FARO_INVALID, "a batch is open: %llu users of it were absorbed",
+    return faro_fail(error, FARO_INVALID, "a batch is open, with %llu users absorbed",
                      (unsigned long long)r->waiting);
   return FARO_OK;
 }
@@ -99,7 +100,7 @@ faro_status faro_release_save(const faro_release *release, void *state, faro_err
   return FARO_OK;
 }
 
-/* Which part of the head differs: the first that has a name of its own. */
+/* Compares the heads. The message names the first part that differs. */
 static faro_status compare(const head *own, const head *got, size_t size, faro_error *error) {
   if (memcmp(own->magic, got->magic, sizeof own->magic) != 0)
     return faro_fail(error, FARO_INVALID, "this is not the state of a release");
@@ -107,14 +108,14 @@ static faro_status compare(const head *own, const head *got, size_t size, faro_e
     return faro_fail(error, FARO_INVALID, "the state's version must be %llu (got %llu)",
                      (unsigned long long)own->version, (unsigned long long)got->version);
   if (memcmp(own->kind, got->kind, sizeof own->kind) != 0)
-    return faro_fail(error, FARO_INVALID, "the state is of another release than %s", own->kind);
+    return faro_fail(error, FARO_INVALID, "this is the state of another release, not of %s", own->kind);
   if (own->size != size || got->size != size)
     return faro_fail(error, FARO_INVALID, "the state of this release has %llu bytes (got %zu)",
                      (unsigned long long)own->size, size);
-  const unsigned char *const bytes = (const unsigned char *)own; /* there is no padding in it */
+  const unsigned char *const bytes = (const unsigned char *)own; /* it has no padding */
   const unsigned char *const others = (const unsigned char *)got;
   if (memcmp(bytes, others, sizeof *own) != 0)
-    return faro_fail(error, FARO_INVALID, "the state is of a %s with other parameters", own->kind);
+    return faro_fail(error, FARO_INVALID, "this is the state of %s with other parameters", own->kind);
   return FARO_OK;
 }
 
@@ -133,7 +134,7 @@ static bool is_valid(const faro_state_vector *vector, const unsigned char *at) {
   return true;
 }
 
-/* All of a state is looked at before anything is changed. */
+/* Checks the whole state before anything is changed. */
 static faro_status check(const faro_release *r, const unsigned char *state, size_t size, faro_error *error) {
   const head own = head_of(r);
   head got = {0};
@@ -156,7 +157,8 @@ static faro_status check(const faro_release *r, const unsigned char *state, size
 faro_status faro_release_load(faro_release *release, const void *state, size_t size, faro_error *error) {
   faro_status status = ready(release, error);
   if (status == FARO_OK && release->ledger.charged > 0)
-    status = faro_fail(error, FARO_INVALID, "a state is for a release that has released nothing yet");
+    status = faro_fail(error, FARO_INVALID,
+                       "a state can be loaded only into a release that has published nothing");
   if (status == FARO_OK) status = check(release, state, size, error);
   if (status != FARO_OK) return status;
   const unsigned char *at = (const unsigned char *)state + sizeof(head);

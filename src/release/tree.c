@@ -1,15 +1,16 @@
 /* tree: the server sees raw contributions and adds Gaussian noise at the nodes of a binary tree
- * over the releases. Shariff and Sheffet 2018; over batches, Chowdhury & Zhou 2022, App. F.
+ * over the releases. Shariff & Sheffet 2018; over batches, Chowdhury & Zhou 2022, App. F. See
+ * docs/privacy.md, The Gaussian mechanism.
  *
- * The prefix up to release t is the sum of the nodes named by the ones in t's binary digits; its
- * noise is the sum of those nodes' noises. noise[c] holds the noise of the prefix made of the c
- * highest ones. Going to t, the lowest one is a new node, and everything above it was complete when
- * t was still t minus that digit:
+ * The prefix up to release t is the sum of the nodes that the ones in t's binary digits stand for,
+ * and its noise is the sum of those nodes' noises. noise[c] holds the noise of the prefix made of
+ * the c highest ones. At release t, the lowest one is a new node; everything above it was complete
+ * when t had a zero there:
  *
  *   t = 6 = 110b     noise[1] = node(100b)     noise[2] = noise[1] + node(10b)     c = ones(t) = 2
  *
- * So one fresh node is drawn for each release, none is used again for another prefix of the same
- * depth, and log2(M) + 1 vectors are all that is kept. */
+ * So one new node is drawn per release, no node is used again for another prefix of the same depth,
+ * and log2(M) + 1 vectors are stored. */
 #include "release/tree.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@
 
 typedef struct tree {
   faro_grid grid;
-  /* (levels + 1) x length: of the prefix made of the c highest ones, c = 0, 1, ... */
+  /* (levels + 1) x length: noise of the prefix made of the c highest ones, c = 0, 1, ... */
   double *noise;
   int64_t *exact; /* the same in deployment, in steps of the grid; one of the two is zero */
 } tree;
@@ -45,7 +46,7 @@ static size_t prefix_of(const faro_release *r) {
   return (size_t)__builtin_popcountll(r->ledger.charged) * r->contribution.length;
 }
 
-/* The new node, on top of the prefix above it. */
+/* Adds the new node to the prefix above it. */
 static void add_noise(faro_release *r) {
   const tree *t = tree_of(r);
   const size_t length = r->contribution.length;
@@ -60,8 +61,8 @@ static void add_noise(faro_release *r) {
     for (size_t i = 0; i < length; i++) noise[i] += t->grid.real.sd[i] * faro_sim_normal(r->source.sim);
 }
 
-/* sum = raw + noise(prefix). The raw sum of everything stays in `open` and `whole`: it never
- * leaves. */
+/* sum = raw + noise(prefix). The raw sum of everything stays in `open` and `whole` and is never
+ * published. */
 static void publish(faro_release *r) {
   const tree *t = tree_of(r);
   const size_t length = r->contribution.length;

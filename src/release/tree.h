@@ -4,7 +4,7 @@
 
 #include "release/grid.h"
 
-/* m = 1 + ceil(log2 M): nodes that one user is in, and the most that a prefix adds up. */
+/* m = 1 + ceil(log2 M): the nodes that one user is in, and the most that a prefix adds up. */
 uint64_t faro_tree_levels(const faro_release *r);
 
 #endif

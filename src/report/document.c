@@ -1,4 +1,4 @@
-/* document: the run as JSON. Written by make(), read back by every renderer through view.c. */
+/* document: the run as JSON. make() writes it, and every renderer reads it back through view.c. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -10,14 +10,15 @@
 #include "report/view.h"
 #include "sim/experiment.h"
 
-/* NaN has no JSON form; where a number does not apply, null says so. */
+/* NaN has no JSON form; null means that a number does not apply. */
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 static json_t *whole(double value) { return json_integer((json_int_t)value); }
 
 static json_t *key_value(faro_key key, double value) {
   char text[FARO_PRINTED];
   faro_key_print(key, value, text);
-  if (text[0] < '0' || text[0] > '9') return json_string(text); /* a choice, or auto, log, new for zero */
+  /* a choice, or the word for zero: auto, log, new */
+  if (text[0] < '0' || text[0] > '9') return json_string(text);
   return value == floor(value) ? whole(value) : number(value);
 }
 
@@ -51,13 +52,13 @@ static json_t *make_curve(const faro_outcome *outcome) {
                    "q25", column[3], "median", column[4], "q75", column[5]);
 }
 
-/* Keys that say nothing of a stream, which has no arms. */
+/* Keys without a meaning for a stream, which has no arms. */
 static bool is_idle(const faro_cell *cell, faro_key key) {
   return (cell->env->traits & FARO_ENV_STREAM) && (key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS ||
                                                    key == FARO_KEY_REWARD || key == FARO_KEY_DRAW);
 }
 
-/* Every setting that the cell has, with what was left to faro filled in. */
+/* Every setting of the cell, with the values that faro chose filled in. */
 static json_t *make_settings(const faro_cell *cell) {
   json_t *settings = json_object();
   for (faro_key k = 0; k < faro_key_count(); k++) {
@@ -69,7 +70,7 @@ static json_t *make_settings(const faro_cell *cell) {
   return settings;
 }
 
-/* Where an outcome is told (outcomes.def). */
+/* In which results an outcome is written (outcomes.def). */
 typedef enum where { WHERE_NONE, WHERE_ALL, WHERE_PHASES, WHERE_STUDIES } where;
 
 static bool is_told(where place, faro_protocol protocol) {
@@ -83,7 +84,7 @@ static bool is_told(where place, faro_protocol protocol) {
 }
 
 static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
-  const bool counted = outcome->users > 0; /* by phases and terms: users differ in what they send */
+  const bool counted = outcome->users > 0; /* by phases and terms, because users differ in what they send */
   json_object_set_new(result, "bits_per_user",
                       number(counted ? outcome->sent / outcome->users : cell->cost.bits));
   json_object_set_new(result, "messages_per_user",
@@ -101,7 +102,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_t *result =
       json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner", cell->learner->name, "release",
                 cell->release->name, "epsilon", number(settings->epsilon), "delta", number(settings->delta));
-  for (size_t s = 0; s < experiment->sweeps; s++) { /* as the file has it: `auto` stays `auto` */
+  for (size_t s = 0; s < experiment->sweeps; s++) { /* as in the file: `auto` stays `auto` */
     const faro_sweep *sweep = &experiment->sweep[s];
     json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));
   }
@@ -180,7 +181,7 @@ static faro_status adopt(faro_report **report, json_t *document, const char *nam
   made->document = document;
   const faro_status status = faro_view_read(made, name, error);
   if (status == FARO_OK)
-    json_object_set_new(document, "slopes", make_slopes(made)); /* never read, always fitted */
+    json_object_set_new(document, "slopes", make_slopes(made)); /* never read back, always fitted */
   if (status == FARO_OK) *report = made;
   else faro_report_destroy(made);
   return status;
@@ -189,7 +190,7 @@ static faro_status adopt(faro_report **report, json_t *document, const char *nam
 faro_status faro_report_make(faro_report **report, const faro_experiment *experiment,
                              const faro_results *results, faro_error *error) {
   json_t *document = make_document(experiment, results);
-  if (!document) return faro_fail(error, FARO_MEMORY, "cannot hold the report");
+  if (!document) return faro_fail(error, FARO_MEMORY, "cannot allocate the report");
   return adopt(report, document, experiment->name, error);
 }
 

@@ -1,5 +1,5 @@
-/* html: the page. One file, nothing fetched: figure, table, what is claimed and what backs it, and how to
- * get the same numbers again. */
+/* html: the page. One file that fetches nothing: figure, table, claims and what backs them, and how
+ * to reproduce the numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -95,7 +95,8 @@ static void add_results(const faro_report *report, faro_text *out) {
   faro_view_add_early(report, "<p>", ".</p>\n", faro_markup_add, out);
 }
 
-/* The sweep points of the rows with this row's label and backing, unless all rows of the label have it. */
+/* The sweep points of the rows with this row's label and backing, unless all rows of the label have
+ * it. */
 static void add_points(const faro_report *report, const faro_view_row *row, faro_text *out) {
   const char *separator = "";
   bool all = true;
@@ -115,17 +116,18 @@ static void add_points(const faro_report *report, const faro_view_row *row, faro
   }
 }
 
-/* What backs each claim; the same words are said once an algorithm. */
+/* What backs each claim. The same text is shown once per algorithm. */
 static void add_claims(const faro_report *report, faro_text *out) {
   bool users = false;
   for (size_t i = 0; i < report->count; i++) users |= strcmp(report->row[i].level, "user") == 0;
-  faro_text_add(out,
-                "<h2>What the claims rest on</h2>\n<p>%s at event level: neighbouring inputs differ in one "
-                "user's one round, replaced by another.%s</p>\n<ul>\n",
-                users ? "Claims that do not say otherwise are" : "All claims are",
-                users ? " At user level all rounds of one user are replaced: at most as many as the claim "
-                        "says, no two of them in one batch."
-                      : "");
+  faro_text_add(
+      out,
+      "<h2>What the claims rest on</h2>\n<p>%s at event level. The guarantee covers a single round: it "
+      "bounds what changes when one round of one user is replaced by any other.%s</p>\n<ul>\n",
+      users ? "Claims that do not say otherwise are" : "All claims are",
+      users ? " At user level it covers all rounds of one user: at most the number stated in the claim, "
+              "no two of them in one batch."
+            : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
     bool said = false;
@@ -138,9 +140,9 @@ static void add_claims(const faro_report *report, faro_text *out) {
     add_points(report, row, out);
     faro_text_add(out, " (trust: ");
     faro_markup_add(out, row->trust);
-    faro_text_add(out, "): ");
+    faro_text_add(out, "), ");
     faro_markup_add(out, row->standing);
-    faro_text_add(out, ". ");
+    faro_text_add(out, ": ");
     faro_markup_add(out, row->by);
     faro_text_add(out, ".</li>\n");
   }

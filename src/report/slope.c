@@ -1,12 +1,13 @@
-/* slope: how fast the measure grows with x, as the exponent of a power law: log(mean) against log(x) by least squares,
- * for every line of a figure whose x is a swept number; and the same for the worst of all instances. */
+/* slope: how fast the measure grows with x, as the exponent of a power law. Fits log(mean) against
+ * log(x) by least squares, for every line of a figure whose x is a swept number, and the same for
+ * the worst instance. */
 #include <math.h>
 
 #include "report/view.h"
 
 enum { SLOPES_MAX = 1000, VALUES_MIN = 3 };
 
-/* Whether every row has a positive place on x, and VALUES_MIN of the places differ. */
+/* Whether every row has a positive value on x, and at least VALUES_MIN of the values differ. */
 static bool has_places(const faro_report *report) {
   double seen[VALUES_MIN];
   size_t distinct = 0;
@@ -24,8 +25,8 @@ typedef struct line {
   double slope, error;
 } line;
 
-/* Logarithms are taken relative to the first row, so that little is lost in the differences of sums. A mean that is not
- * positive makes everything NaN. */
+/* Logarithms are taken relative to the first row, so that little is lost in the differences of
+ * sums. If a mean is not positive, everything is NaN. */
 static line fit(const faro_report *report, const faro_view_row *first,
                 double (*measure)(const faro_spread *)) {
   double n = 0;
@@ -48,7 +49,7 @@ static line fit(const faro_report *report, const faro_view_row *first,
   }
   const double spread = xx - x * x / n;
   const double slope = (xy - x * y / n) / spread;
-  const double rest = yy - y * y / n - slope * slope * spread; /* squares that the line leaves */
+  const double rest = yy - y * y / n - slope * slope * spread; /* sum of squares not explained by the line */
   const double error = sqrt(fmax(rest, 0) / (n - 2) / spread);
   const bool good = n >= VALUES_MIN && isfinite(slope) && isfinite(error);
   return (line){.slope = good ? slope : (double)NAN, .error = good ? error : (double)NAN};

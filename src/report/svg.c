@@ -1,8 +1,9 @@
-/* svg: the figure. What was measured against rounds (or against a swept key), one panel for each
- * value of another, all panels on the same scale; a line for the mean, a band of one standard deviation.
+/* svg: the figure. The measure against rounds (or against a swept key), one panel for each value of
+ * another key, all panels on the same scale. A line shows the mean, a band one standard deviation.
  *
- * Lines differ by colour (Okabe and Ito's palette, safe for colour-blind eyes) and by marker, so that a
- * grey print can still be read. A dashed line carries a privacy claim that is not proven. */
+ * Lines differ by colour (the palette of Okabe and Ito, safe for colour-blind readers) and by
+ * marker, so that a grey print can still be read. A dashed line has a privacy claim that is not
+ * proven. */
 #include "report/svg.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum {
   PANEL_W = 300,
-  SINGLE_W = 620, /* of a panel that stands alone */
+  SINGLE_W = 620, /* width of a single panel */
   PLOT_H = 230,
   GAP_X = 34,
   GAP_Y = 74,
@@ -34,8 +35,8 @@ typedef struct axis {
 } axis;
 
 typedef struct series {
-  size_t first;          /* a row of it */
-  size_t rows, unproven; /* how many rows it has, and how many of them claim without proof */
+  size_t first;          /* index of a row in it */
+  size_t rows, unproven; /* number of rows, and of those whose claim is not proven */
 } series;
 
 typedef struct figure {
@@ -43,11 +44,11 @@ typedef struct figure {
   faro_text *out;
   size_t series_count, panels;
   series line[SERIES_MAX];
-  size_t panel[PANELS_MAX]; /* a row of each panel */
+  size_t panel[PANELS_MAX]; /* index of a row in each panel */
   int plot_w;               /* width of a panel */
-  size_t *place;            /* of each row: its series, and in the second half its panel */
+  size_t *place;            /* per row: its series, and in the second half its panel */
   axis x, y;
-  bool labelled; /* the panel at hand has words on its y axis: the first of each row of panels */
+  bool labelled; /* the current panel has labels on its y axis: the first panel in each row of panels */
 } figure;
 
 void faro_markup_add(faro_text *out, const char *text) {
@@ -70,7 +71,7 @@ void faro_markup_add_setting(faro_text *out, const faro_report *report) {
   faro_text_clear(&plain);
 }
 
-/* Rows belong to one series when they differ at most in x and in the panel. */
+/* Rows belong to one series if they differ only in x and in the panel. */
 static bool same_series(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
   return faro_view_alike(report, a, b, report->x, report->panels);
 }
@@ -79,7 +80,7 @@ static bool same_panel(const faro_report *report, const faro_view_row *a, const 
   return report->panels < 0 || strcmp(a->at[report->panels], b->at[report->panels]) == 0;
 }
 
-/* Gives every row its series and its panel, in the order in which they first appear. */
+/* Assigns every row its series and its panel, in the order of first appearance. */
 static void group_rows(figure *f) {
   const faro_report *report = f->report;
   size_t *series_of = f->place;
@@ -122,8 +123,8 @@ static double round_step(double value, bool down) {
   return digit[i] * power;
 }
 
-/* Both axes logarithmic, so that power laws are straight lines and small values are seen beside large ones: where x covers a
- * wide range, or y does, and every y has a place. */
+/* Uses logarithmic axes, so that power laws are straight lines and small values are visible next to
+ * large ones, if x or y covers a wide range and every y is positive. */
 static bool scale_log(figure *f) {
   const faro_report *report = f->report;
   if (report->slopes == 0) return false;
@@ -143,7 +144,7 @@ static bool scale_log(figure *f) {
   }
   y.low = round_step(y.low, true);
   y.high = round_step(y.high * (1 + 1e-9), false);
-  if (!(y.low > 0 && isfinite(y.high))) return false; /* what a stored run may hold */
+  if (!(y.low > 0 && isfinite(y.high))) return false; /* possible in a stored run */
   f->y = y;
   return true;
 }
@@ -173,7 +174,7 @@ static void scale_axes(figure *f) {
   f->y.high = ceil(f->y.high / step) * step;
 }
 
-/* Where a value lies on its axis: 0 is the low end, 1 the high end. */
+/* The position of a value on its axis: 0 is the low end, 1 the high end. */
 static double share_of(const axis *a, double value) {
   if (a->log) return log(value / a->low) / log(a->high / a->low);
   return (value - a->low) / (a->high - a->low);
@@ -211,7 +212,8 @@ static void add_y_tick(const figure *f, double value) {
   faro_text_add(f->out, "</text>\n");
 }
 
-/* Ticks of a logarithmic axis: the powers of ten; 2 and 5 times them as well where there are less than two. */
+/* Ticks of a logarithmic axis: the powers of ten; also 2 and 5 times them if there are fewer than
+ * two. */
 static void add_log_ticks(const figure *f, const axis *a, void (*add)(const figure *, double)) {
   const int first = (int)ceil(log10(a->low) - 1e-9);
   const int last = (int)floor(log10(a->high) + 1e-9);
@@ -291,12 +293,13 @@ static void add_line(const figure *f, size_t style, const faro_view_point *point
     faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean));
   faro_text_add(f->out, "\"/>\n");
   const size_t every = count > 12 ? count / 6 : 1;
-  const size_t offset = count > 12 ? style % every * 5 % every : 0; /* markers of different lines apart */
+  /* keeps markers of different lines apart */
+  const size_t offset = count > 12 ? style % every * 5 % every : 0;
   for (size_t k = offset; k < count; k += every)
     add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
 }
 
-/* What a series shows in a panel: the curve of its one row, or its rows in the order of x. */
+/* What a series shows in a panel: the curve of its only row, or its rows in the order of x. */
 typedef struct trace {
   faro_view_point point[FARO_CURVE_POINTS];
   size_t count;
@@ -338,7 +341,7 @@ static void add_panel(figure *f, size_t index) {
   f->labelled = column == 0;
   add_y_axis(f);
   add_x_axis(f);
-  for (int pass = 0; pass < 2; pass++) /* all bands lie under all lines */
+  for (int pass = 0; pass < 2; pass++) /* all bands are under all lines */
     for (size_t s = 0; s < f->series_count; s++) {
       trace t;
       follow(f, s, index, &t);
@@ -350,7 +353,8 @@ static void add_panel(figure *f, size_t index) {
                 f->plot_w, PLOT_H);
 }
 
-/* The name of a series: its label, the values of sweeps that are neither x nor panels, and its standing. */
+/* The name of a series: its label, the values of sweeps other than x and panels, and its
+ * standing. */
 static void add_series_name(const figure *f, size_t s, faro_text *out) {
   const series *line = &f->line[s];
   const faro_view_row *row = &f->report->row[line->first];
@@ -366,7 +370,7 @@ static void add_series_name(const figure *f, size_t s, faro_text *out) {
   else if (line->unproven > 0) faro_text_add(out, " (not proven where dashed)");
 }
 
-/* Room for the longest name, at about seven units a letter. */
+/* Width of the longest name, at about seven units per letter. */
 static size_t legend_width(const figure *f) {
   size_t longest = 0;
   for (size_t s = 0; s < f->series_count; s++) {
@@ -417,7 +421,7 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
   scale_axes(&f);
   f.plot_w = f.panels == 1 ? SINGLE_W : PANEL_W;
   faro_text setting = FARO_TEXT_INIT;
-  faro_view_add_setting(report, &setting); /* for its length */
+  faro_view_add_setting(report, &setting); /* to measure its length */
   const size_t words = greater(8 * strlen(report->title), 6 * setting.length);
   faro_text_clear(&setting);
   const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
@@ -433,7 +437,7 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
     add_legend_entry(&f, s, LEFT + s % per_row * entry, legend + s / per_row * LEGEND_ROW);
   faro_text_add(out,
                 "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one "
-                "standard deviation to either side. Dashed: the claim is not proven.</text>\n</svg>\n",
+                "standard deviation on either side. Dashed: the claim is not proven.</text>\n</svg>\n",
                 LEFT, height - 14, report->instances);
   free(f.place);
 }

@@ -6,7 +6,7 @@
 
 #include "report/view.h"
 
-/* A table of text cells, padded to the widest of each column; numbers to the right. */
+/* A table of text cells, padded to the widest of each column; numbers are right-aligned. */
 enum { COLUMNS = 16, CELL = 96 };
 
 typedef struct grid {
@@ -19,7 +19,7 @@ static void put(grid *g, size_t row, size_t column, const char *value) {
   snprintf(g->cell[row][column], CELL, "%s", value);
 }
 
-/* Columns of text as people see them: continuation bytes of UTF-8 take no room. */
+/* Width of a text on a terminal: continuation bytes of UTF-8 take no room. */
 static size_t width_of(const char *value) {
   size_t width = 0;
   for (; *value; value++) width += ((unsigned char)*value & 0xC0) != 0x80;
@@ -86,7 +86,7 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   faro_text_clear(&claim);
 }
 
-/* Whether an earlier row says the same of the same algorithm. */
+/* Whether an earlier row gives the same reason for the same algorithm. */
 static bool said_before(const faro_report *report, size_t index, bool same_label) {
   for (size_t j = 0; j < index; j++)
     if (strcmp(report->row[j].by, report->row[index].by) == 0 &&
@@ -95,7 +95,7 @@ static bool said_before(const faro_report *report, size_t index, bool same_label
   return false;
 }
 
-/* Why what is not proven is not: each reason once, with those it applies to. */
+/* Explains why claims are not proven: each reason once, with the algorithms it applies to. */
 static void explain(const faro_report *report, faro_text *out) {
   for (size_t i = 0; i < report->count; i++) {
     if (strcmp(report->row[i].standing, "not proven") != 0 || said_before(report, i, false)) continue;
@@ -107,7 +107,7 @@ static void explain(const faro_report *report, faro_text *out) {
   }
 }
 
-/* How the measure grows with x, a row a line of the figure. */
+/* How the measure grows with x, one row per line of the figure. */
 static bool add_slopes(const faro_report *report, faro_text *out) {
   if (report->slopes == 0) return true;
   grid g = {.rows = report->slopes + 1, .cell = calloc(report->slopes + 1, sizeof *g.cell)};
@@ -184,14 +184,14 @@ static void add_identity_head(const faro_report *report, faro_text *out) {
   for (size_t s = 0; s < report->sweeps; s++) faro_text_add(out, "%s,", report->sweep[s]);
 }
 
-/* "regret_mean,regret_sd," for those parts of a spread; they end with NULL. */
+/* "regret_mean,regret_sd," for the parts of a spread listed in `parts`, which NULL ends. */
 static void add_measure_head(const faro_report *report, const char *const *parts, faro_text *out) {
   for (; *parts; parts++) faro_text_add(out, "%s_%s,", report->measure->name, *parts);
 }
 
-/* Seconds are not here: the CSV files of a run are the same bytes on every repetition. A swept key has its column
- * already; batch_users is the batch that was played, also where the experiment says auto; 0 when it
- * changed on the way (anytime). */
+/* Seconds are not included, so that the CSV files of a run are the same bytes on every repetition.
+ * A swept key has its column already. batch_users is the batch that was played, even if the
+ * experiment says auto; 0 if it changed during the run (anytime). */
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");

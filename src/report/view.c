@@ -1,11 +1,12 @@
-/* view: checks and reads the run document. It may come from a file, so nothing in it is believed. */
+/* view: checks and reads the run document. It may come from a file, so nothing in it is trusted. */
 #include "report/view.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A run of before there was a choice says nothing, and measured the regret; what faro does not know gives NULL. */
+/* Runs from before there was a choice have no measure, and measured the regret. NULL if faro does
+ * not know the measure. */
 static const faro_measure_text *read_measure(const json_t *document) {
   static const faro_measure_text measures[] = {
 #define X(id, name, course, end) {name, course, end},
@@ -23,13 +24,13 @@ static double real(const json_t *value) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* ... of a member that is left out where it says nothing. */
+/* The same for a member that is omitted if it has nothing to say. */
 static double real_or(const json_t *object, const char *key, double otherwise) {
   const json_t *value = json_object_get(object, key);
   return value ? real(value) : otherwise;
 }
 
-/* A text without control characters, which would steer a terminal and break XML; else NULL. */
+/* A text without control characters, which would affect a terminal and break XML; else NULL. */
 static const char *clean(const char *value) {
   for (const char *c = value; c && *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) return NULL;
@@ -40,7 +41,7 @@ static const char *text(const json_t *object, const char *key) {
   return clean(json_string_value(json_object_get(object, key)));
 }
 
-/* A sweep's value as text that lives in the arena. */
+/* A sweep's value as text, allocated in the arena. */
 static const char *print_value(faro_arena *arena, const json_t *value, faro_error *error) {
   if (json_is_string(value)) return clean(json_string_value(value));
   char number[FARO_NUMBER_SIZE];
@@ -56,7 +57,7 @@ static bool read_spread(const json_t *object, faro_spread *out) {
                        .lower = real(json_object_get(object, "q25")),
                        .median = real(json_object_get(object, "median")),
                        .upper = real(json_object_get(object, "q75")),
-                       .most = real(json_object_get(object, "max"))}; /* which older runs do not have */
+                       .most = real(json_object_get(object, "max"))}; /* missing in older runs */
   return isfinite(out->mean) && isfinite(out->sd) && isfinite(out->error) && isfinite(out->lower) &&
          isfinite(out->median) && isfinite(out->upper);
 }
@@ -78,13 +79,13 @@ static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *
   return true;
 }
 
-/* `auto` stays where the batch changes on the way. */
+/* `auto` stays if the batch changes during the run. */
 static double read_batch(const json_t *batch) {
   const char *word = json_string_value(batch);
   return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
 }
 
-/* Whether every run tells an outcome (outcomes.def); a document without it is not one. */
+/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. */
 enum { IS_ALWAYS_ALL = 1, IS_ALWAYS_PHASES = 0, IS_ALWAYS_STUDIES = 0, IS_ALWAYS_NONE = 0 };
 
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
@@ -136,7 +137,7 @@ static int find_sweep(const faro_report *report, const char *name) {
   return -1;
 }
 
-/* The experiment's name becomes a file's name: one plain word. */
+/* The experiment's name becomes a file name, so it must be one plain word. */
 static bool plain_name(const char *name) {
   if (!name || *name == '\0' || *name == '.' || strlen(name) > 200) return false;
   for (; *name; name++)
@@ -200,7 +201,7 @@ bool faro_view_alike(const faro_report *report, const faro_view_row *a, const fa
   return true;
 }
 
-/* Whether all results have the same value for a setting; if so, as text. */
+/* Whether all results have the same value for a setting; if so, writes it as text. */
 static bool shared_setting(const faro_report *report, const char *key, char out[static 64]) {
   const json_t *first = json_object_get(report->row[0].settings, key);
   for (size_t i = 1; i < report->count; i++)
@@ -229,16 +230,17 @@ void faro_view_add_phases(const faro_report *report, const char *before, const c
     faro_text_add(
         out,
         "%sin up to %.3g %% of instances the population ran out of clients; then nobody was asked any more, "
-        "and the arm that looked best was played on%s",
+        "and the arm that looked best was played to the end%s",
         before, 100 * most, after);
   if (blur > 0)
     faro_text_add(out,
-                  "%sarms stand for mean features that were found by sampling contexts; their standard error "
+                  "%sthe arms' mean features were estimated by sampling contexts; their standard error "
                   "is at most %.2g%s",
                   before, blur, after);
 }
 
-/* The least and the greatest share over the rows of the row's label; 0 where it is not the first of them. */
+/* The least and the greatest share over the rows with this row's label; 0 if this is not the first
+ * of them. */
 static double find_early(const faro_report *report, const faro_view_row *row, double *least) {
   double most = 0;
   *least = INFINITY;
@@ -262,7 +264,7 @@ void faro_view_add_early(const faro_report *report, const char *before, const ch
     add(out, report->row[i].label);
     faro_text_add(out, ": ");
     if (least < most) faro_text_add(out, "%.3g to ", 100 * least);
-    faro_text_add(out, "%.3g %% of the regret came before the parameter was first estimated anew%s",
+    faro_text_add(out, "%.3g %% of the regret is from initial exploration, before the first re-estimate%s",
                   100 * most, after);
   }
 }
@@ -270,7 +272,7 @@ void faro_view_add_early(const faro_report *report, const char *before, const ch
 void faro_view_add_left_out(const faro_report *report, const char *before, const char *after,
                             void (*add)(faro_text *, const char *), faro_text *out) {
   if (!report->left_out) return;
-  faro_text_add(out, "%sleft out, because they do not offer the calibration asked for: ", before);
+  faro_text_add(out, "%sleft out, because they do not offer this calibration: ", before);
   add(out, report->left_out);
   faro_text_add(out, "%s", after);
 }
@@ -288,7 +290,7 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
   faro_text_add(
       out,
       "%.3g %% of rounds were not counted: the user had contributed as often as the claim allows, or "
-      "was in the batch already%s",
+      "was already in the batch%s",
       100 * most, after);
 }
 
@@ -302,7 +304,7 @@ void faro_view_add_setting(const faro_report *report, faro_text *out) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     char value[64];
     if (!shared_setting(report, keys[i], value)) continue;
-    if (strcmp(value, "new") == 0) continue; /* nobody comes back: as ever */
+    if (strcmp(value, "new") == 0) continue; /* the usual case: nobody comes back */
     if (!users && (strcmp(keys[i], "level") == 0 || strcmp(keys[i], "contributions") == 0)) continue;
     faro_text_add(out, "%s%s%s%s", separator, i ? keys[i] : "", i ? " " : "", value);
     separator = ", ";

@@ -21,13 +21,13 @@ typedef struct faro_view_row {
   const json_t *settings;
   const char *standing;            /* "proven", "not proven", "no privacy" */
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
-  double place[FARO_SWEEPS_MAX];   /* ... as a number, where it is one */
+  double place[FARO_SWEEPS_MAX];   /* the same as a number, if it is one */
   double epsilon, delta, rounds;
-  double batch;                             /* 0: it changes on the way */
-  double contributions;                     /* of a user, that a user-level claim covers; else 1 */
-  faro_spread regret;                       /* or whatever the measure is */
+  double batch;                             /* 0: it changes during the run */
+  double contributions;                     /* rounds of a user that a user-level claim covers; else 1 */
+  faro_spread regret;                       /* or the error, see faro_measure */
   double bits, messages;                    /* sent by a user */
-#define OUTCOME(member, ...) double member; /* 0 where it is not told */
+#define OUTCOME(member, ...) double member; /* 0 if the document does not have it */
 #include <faro/outcomes.def>
 #undef OUTCOME
   size_t points;
@@ -36,56 +36,60 @@ typedef struct faro_view_row {
 
 /* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. */
 typedef struct faro_view_slope {
-  const faro_view_row *row; /* the first of the line: it has the label and the other sweeps' values */
-  double slope, error;      /* of the mean, and its standard error; NaN where a mean is not positive */
-  double of_most;           /* of the worst instance; NaN where that is not known */
+  /* the first row of the line, which has the label and the values of the other sweeps */
+  const faro_view_row *row;
+  double slope, error; /* slope of the mean and its standard error; NaN if a mean is not positive */
+  double of_most;      /* slope of the worst instance; NaN if not known */
 } faro_view_slope;
 
 struct faro_report {
   faro_arena arena;
   json_t *document;
   const char *name, *title;
-  const char *left_out; /* algorithms that were left out, for the calibration; NULL: none were */
+  const char *left_out; /* algorithms that do not offer the calibration; NULL if there are none */
   const faro_measure_text *measure;
   size_t sweeps;
   const char *sweep[FARO_SWEEPS_MAX];
-  int x, panels; /* which sweep; -1: rounds on x, no panels */
+  int x, panels; /* index of a sweep; -1: rounds on x, no panels */
   size_t instances, count;
   uint64_t seed;
   const char *version, *commit, *compiler;
   double seconds;
   faro_view_row *row;
-  size_t slopes; /* 0 unless x is a swept number with three positive values or more */
+  size_t slopes; /* 0 unless x is a swept number with three or more positive values */
   faro_view_slope *slope;
 };
 
-/* A few digits for people: 632, 2748, 938M; "-" for what is no number. */
+/* Formats a number with a few digits: 632, 2748, 938M; "-" for NaN. */
 const char *faro_brief(double value, char out[static 32]);
 
-/* Three digits behind the point, for exponents; "-" for what is no number. */
+/* Formats an exponent with three decimals; "-" for NaN. */
 const char *faro_exponent(double value, char out[static 32]);
-/* Appends ", user level (16 rounds)" where the claim is at that level. */
+/* Appends ", user level (16 rounds)" if the claim is at user level. */
 void faro_view_add_level(const faro_view_row *row, faro_text *out);
 
-/* Appends what else there is to say of phases: populations that ran out of clients, features that were estimated. */
+/* Appends remarks on phases: populations that ran out of clients, features that were estimated. */
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out);
 
-/* Appends which share of the regret came before the parameter was first estimated anew, a line for each label; `add` writes
- * the label. */
+/* Appends the share of the regret before the parameter was first re-estimated, one line per label;
+ * `add` writes the label. */
 void faro_view_add_early(const faro_report *report, const char *before, const char *after,
                          void (*add)(faro_text *, const char *), faro_text *out);
 
-/* Appends which algorithms were left out; nothing where none were. */
+/* Appends the algorithms that were left out, if any. */
 void faro_view_add_left_out(const faro_report *report, const char *before, const char *after,
                             void (*add)(faro_text *, const char *), faro_text *out);
 
-/* Appends how many rounds were not counted, and why, between `before` and `after`; nothing where all were. */
+/* Appends how many rounds were not counted, and why, between `before` and `after`; nothing if all
+ * were counted. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);
 
-/* Appends what all results share: "linear-fixed, dimension 5, arms 100, ..."; what is swept or differs is left out. */
+/* Appends the settings that all results share: "linear-fixed, dimension 5, arms 100, ..."; others
+ * are omitted. */
 void faro_view_add_setting(const faro_report *report, faro_text *out);
 
-/* Whether two rows have one label, and one value of every sweep but perhaps of these two (-1: no sweep). */
+/* Whether two rows have the same label, and the same value of every sweep except perhaps these two
+ * (-1: no sweep). */
 bool faro_view_alike(const faro_report *report, const faro_view_row *a, const faro_view_row *b, int except,
                      int other);
 

@@ -1,8 +1,9 @@
-/* asker: the loop of generalised linear learners that ask studies.
+/* asker: the loop for generalised linear learners that ask studies.
  *
- *   arms --pick--> arm, part --env--> reward --study--> sums --see--> learner --ask--> fit --answer--> learner
+ *   arms --pick--> arm, part --env--> reward --study--> sums --see--> learner
+ *   learner --ask--> study --fit--> answer --> learner
  *
- * Every term of the learner is a study of other people, so that each has the whole budget. */
+ * Every term of the learner is a study of different people, so each study has the whole budget. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,9 +21,9 @@ typedef struct table {
   faro_play_record *record;
   uint64_t horizon;
   uint64_t left; /* people of the term who are still to come */
-  double people; /* of the term */
+  double people; /* number of people in the term */
   uint64_t explored;
-  bool estimated; /* the parameter was estimated anew: a question of part 1 was answered */
+  bool estimated; /* the parameter has been re-estimated: a question about part 1 was answered */
 } table;
 
 static bool is_batched(const faro_cell *cell) {
@@ -46,8 +47,9 @@ static faro_study_params study_params(const faro_cell *cell, uint64_t people) {
                              .calibration = s->calibration};
 }
 
-/* The study of the learner's next term, of at most `most` people, with as many fits as the learner wants. If the
- * learner asks nothing more there is no study, and the rest of the horizon is played as it is. */
+/* Opens the study of the learner's next term, of at most `most` people, with as many fits as the
+ * learner wants. If the learner asks nothing more there is no study, and the rest of the horizon is
+ * played with the last estimates. */
 static faro_status open_study(const faro_cell *cell, faro_asker *learner, uint64_t most, faro_sim_rng *sim,
                               faro_study **study, uint64_t *people, faro_error *error) {
   const uint64_t wanted = faro_asker_term(learner);
@@ -62,17 +64,18 @@ static faro_status open_study(const faro_cell *cell, faro_asker *learner, uint64
   return faro_study_allow(*study, fits, error);
 }
 
-/* People of different terms are different people: the weakest claim of a term is that of all. */
+/* The people of different terms are different, so the weakest claim of a term is the claim of
+ * all. */
 static faro_status check_claim(const table *s, faro_error *error) {
   const faro_claim *said = &s->cell->claim;
   const faro_claim all = faro_claim_parallel(said, faro_study_claim(s->study));
   if (all.proven == said->proven && !(all.epsilon > said->epsilon) && !(all.delta > said->delta))
     return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "a term of %llu people has a weaker claim than the first: %s",
+  return faro_fail(error, FARO_INVALID, "a term of %llu people has a weaker claim than the first term: %s",
                    (unsigned long long)s->left, faro_study_claim(s->study)->by);
 }
 
-/* The term is over: what it cost, fits included. */
+/* Ends the term and adds its cost, fits included. */
 static void end_term(table *s) {
   if (!s->study) return;
   const faro_cost cost = faro_study_cost(s->study);
@@ -95,13 +98,13 @@ static faro_status begin_term(table *s, uint64_t rounds, faro_error *error) {
 static faro_status answer(table *s, const faro_question *question, faro_error *error) {
   faro_answer fit = {.theta = s->theta};
   if (faro_study_left(s->study, question->part) == 0)
-    faro_abort("a learner asks for more fits than it announced");
+    faro_abort("a learner asked for more fits than it had announced");
   const faro_status status = faro_study_fit(s->study, question, &fit, error);
   if (status == FARO_OK) faro_asker_answer(s->learner, &fit);
   return status;
 }
 
-/* Sums are out: the learner sees them, and asks what it wants to know. */
+/* Sums have been published: the learner sees them and asks its questions. */
 static faro_status confer(table *s, double regret, faro_error *error) {
   const faro_statistics sum[FARO_PARTS] = {faro_study_sum(s->study, 0), faro_study_sum(s->study, 1)};
   faro_asker_see(s->learner, sum);
@@ -115,14 +118,14 @@ static faro_status confer(table *s, double regret, faro_error *error) {
   return FARO_OK;
 }
 
-/* The person of this round picks an arm and plays it; returns the reward. */
+/* The person of this round picks an arm and plays it. Returns the reward. */
 static double play_arm(table *s, faro_pick *pick, double *regret) {
   *pick = faro_asker_pick(s->learner, faro_env_arms(s->env), faro_sim_uniform(&s->luck));
   *regret += faro_env_gap(s->env, pick->arm);
   return faro_env_play(s->env, pick->arm, s->x);
 }
 
-/* Allocates only when a term begins and for a fit. Nothing is asked after the last round. */
+/* Allocates only when a term begins and for a fit. Asks nothing after the last round. */
 static faro_status study_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                 faro_error *error) {
   table *s = state;
@@ -182,12 +185,13 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
   const char *name = cell->learner->name;
   const faro_settings *s = &cell->settings;
   if (s->level != FARO_LEVEL_EVENT)
-    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once", name);
+    return faro_fail(error, FARO_INVALID, "level must be event for learner %s, whose users come once", name);
   if (s->anytime) return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
   if (s->horizon > 1000000000)
-    return faro_fail(error, FARO_INVALID,
-                     "horizon must be at most 10^9 for learner %s, which fits to everybody's data (got %llu)",
-                     name, (unsigned long long)s->horizon);
+    return faro_fail(
+        error, FARO_INVALID,
+        "horizon must be at most 10^9 for learner %s, which fits the data of all users (got %llu)", name,
+        (unsigned long long)s->horizon);
   if (is_batched(cell) && s->batch > 0)
     return faro_fail(error, FARO_INVALID,
                      "batch must be auto for learner %s, whose batches follow from the horizon (got %llu)",
@@ -198,7 +202,8 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
-/* The claim and cost of the first term stand for all; numbers in the text are its own. */
+/* The claim and cost of the first term stand for all; the numbers in the text are those of the
+ * first term. */
 static void keep_first(faro_cell *cell, const faro_study *study, uint64_t people) {
   cell->claim = *faro_study_claim(study);
   cell->cost = faro_study_cost(study);
@@ -210,7 +215,7 @@ static void keep_first(faro_cell *cell, const faro_study *study, uint64_t people
   }
 }
 
-/* Every term is tried: what a study refuses is refused before anything runs. */
+/* Tries every term, so that whatever a study refuses is refused before anything runs. */
 static faro_status try_terms(faro_cell *cell, faro_asker *learner, faro_error *error) {
   uint64_t left = cell->settings.horizon;
   faro_status status = FARO_OK;
@@ -220,7 +225,7 @@ static faro_status try_terms(faro_cell *cell, faro_asker *learner, faro_error *e
     status = open_study(cell, learner, left, NULL, &study, &people, error);
     if (status == FARO_OK && !study && term == 0)
       status = faro_fail(error, FARO_INVALID,
-                         "horizon must be longer for learner %s (got %llu): it could ask nobody",
+                         "horizon must be longer for learner %s, which could ask nobody (got %llu)",
                          cell->learner->name, (unsigned long long)left);
     if (status == FARO_OK && term == 0) keep_first(cell, study, people);
     faro_study_destroy(study);
@@ -249,7 +254,8 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return env->link != FARO_LINK_LINEAR;
 }
 
-/* Without privacy everything can be asked. Else the study's sums are of one batch, or published all the time. */
+/* Without privacy everything can be asked. Otherwise the sums are those of one batch, or are
+ * published all the time. */
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   if (release->trust == FARO_TRUST_NONE) return true;
   const faro_studies studies = faro_asker_kind_studies(learner);

@@ -1,11 +1,12 @@
-/* cell: the settings of one algorithm at one sweep point, and the parameters that follow from them. */
+/* cell: the settings of one algorithm at one sweep point, and the parameters that follow from
+ * them. */
 #include <math.h>
 
 #include <faro/doubling.h>
 
 #include "sim/experiment.h"
 
-/* The row and the struct that hold a key in this cell; NULL: it has no such setting. */
+/* The row and the struct that hold a key in this cell; NULL if the cell has no such setting. */
 static const faro_setting *find(const faro_cell *cell, faro_key key, void **values) {
   if (faro_key_general(key)) {
     *values = (void *)&cell->settings;
@@ -50,9 +51,10 @@ faro_env_facts faro_cell_facts(const faro_cell *cell) {
   return faro_env_describe(cell->env, &env);
 }
 
-/* What is subtracted from rewards. The features of environments whose rewards lie in [0, 1] end in a constant, so a
- * constant less in the reward is another parameter, and no more; but rewards in [-1/2, 1/2] have less sensitivity than
- * rewards in [0, 1]. The published calibrations do without. */
+/* The constant that is subtracted from rewards. If rewards are in [0, 1], features end in a
+ * constant, so subtracting a constant from rewards only changes the parameter. But rewards in
+ * [-1/2, 1/2] have less sensitivity than rewards in [0, 1]. The published calibrations do not do
+ * this. */
 static double centre_of(const faro_cell *cell, double low) {
   return cell->settings.calibration == FARO_CALIBRATION_TIGHT && low == 0 ? 0.5 : 0;
 }

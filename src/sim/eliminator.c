@@ -1,10 +1,11 @@
-/* eliminator: the loop of learners that eliminate arms.
+/* eliminator: the loop for learners that eliminate arms.
  *
- *   plan --(pulls, or clients)--> rewards --a release for this phase alone--> private sums --> arms are dropped
+ *   plan --(pulls, or clients)--> rewards --a release for this phase--> private sums --> drop arms
  *
- * Users of different phases, and of different arms, are different people: each release has the whole budget.
- * Clients are sampled without replacement over the whole run. When the population has no more, nobody is
- * asked, and the arm that looks best is played on. */
+ * Users of different phases, and of different arms, are different people, so each release has the
+ * whole budget (docs/privacy.md, Phases). Clients are sampled without replacement over the whole
+ * run. When the population runs out, nobody is asked any more, and the arm that looks best is
+ * played to the end. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,19 +17,19 @@ typedef struct table {
   faro_env *env;
   faro_eliminator *learner;
   faro_arena arena;
-  faro_heard *heard; /* one for each arm of the plan */
+  faro_heard *heard; /* one per arm of the plan */
   double *value;     /* a client's report */
-  uint64_t *left;    /* pulls of each arm still to be assigned */
+  uint64_t *left;    /* pulls of each arm that are not assigned yet */
   faro_sim_rng noise, order;
   faro_play_record *record;
-  uint64_t rounds, horizon; /* played; all */
+  uint64_t rounds, horizon; /* rounds played, and all rounds */
   uint64_t mark[FARO_CURVE_POINTS];
   size_t marks, marked;
   double regret, low, sent, posted; /* sent: bits, by all users; posted: messages to a shuffler */
-  uint64_t users, asked;            /* who contributed; clients who were ever sampled */
+  uint64_t users, asked;            /* users who contributed; clients ever sampled */
 } table;
 
-/* Plays an arm `times` times, as far as the horizon allows, and marks the curve on the way. */
+/* Plays an arm `times` times, as far as the horizon allows, and records the curve on the way. */
 static void advance(table *s, size_t arm, uint64_t times) {
   const double gap = faro_env_gap(s->env, arm);
   if (times > s->horizon - s->rounds) times = s->horizon - s->rounds;
@@ -42,7 +43,8 @@ static void advance(table *s, size_t arm, uint64_t times) {
   }
 }
 
-/* The release of one phase: `count` numbers of each of `users` users, mixed with those of `crowd` users in all. */
+/* Makes the release of one phase: `count` numbers from each of `users` users, mixed with those of
+ * `crowd` users in total. */
 static faro_status make_release(table *s, size_t count, uint64_t users, uint64_t crowd,
                                 faro_release **release, faro_error *error) {
   faro_contribution contribution;
@@ -54,7 +56,7 @@ static faro_status make_release(table *s, size_t count, uint64_t users, uint64_t
     status = faro_release_create(release, s->cell->release, &contribution, &params,
                                  faro_source_simulated(&s->noise), error);
   if (status != FARO_OK || !s->cell->claim.proven || faro_release_claim(*release)->proven) return status;
-  (void)faro_fail(error, FARO_INVALID, "a phase of %llu users is not proven, though the claim says so: %s",
+  (void)faro_fail(error, FARO_INVALID, "the claim of a phase of %llu users is not proven: %s",
                   (unsigned long long)users, faro_release_claim(*release)->by);
   faro_release_destroy(*release);
   return FARO_INVALID;
@@ -62,7 +64,7 @@ static faro_status make_release(table *s, size_t count, uint64_t users, uint64_t
 
 static double to_unit(const table *s, double reward) { return (reward - s->low) / (1 - s->low) - 0.5; }
 
-/* Back to rewards: entry `i` of what was released for `count` users. */
+/* Converts entry `i` of the released sums, over `count` users, back to rewards. */
 static faro_heard hear(const table *s, const faro_release *release, size_t i, double count) {
   const double wide = 1 - s->low;
   const faro_noise noise = faro_release_noise(release);
@@ -100,7 +102,7 @@ static faro_status ask_clients(table *s, const faro_plan *plan, faro_error *erro
   return FARO_OK;
 }
 
-/* Every pull is a user: one private sum for each arm. */
+/* Every pull is a user: one private sum per arm. */
 static faro_status ask_users(table *s, const faro_plan *plan, uint64_t total, faro_error *error) {
   for (size_t i = 0; i < plan->support; i++) {
     faro_release *release = NULL;
@@ -117,16 +119,16 @@ static faro_status ask_users(table *s, const faro_plan *plan, uint64_t total, fa
   return FARO_OK;
 }
 
-/* In which order users meet the arms. A shuffler that assigns the actions (Hanna et al. 2022, Alg. 3) draws a uniform
- * order and keeps it to itself: the next arm is each with the probability of its share of the pulls left. Elsewhere
- * one arm comes after another. */
+/* The order in which users play the arms. A shuffler that assigns the actions (Hanna et al. 2022,
+ * Alg. 3) draws a uniform order and does not reveal it: the next arm is drawn in proportion to the
+ * pulls that each arm has left. Otherwise one arm comes after another. */
 static void play_assigned(table *s, const faro_plan *plan, uint64_t total) {
   for (size_t i = 0; i < plan->support; i++) s->left[i] = plan->pulls[i];
   for (; total > 0 && s->rounds < s->horizon; total--) {
     double place = faro_sim_uniform(&s->order) * (double)total;
     size_t i = 0;
     while (i + 1 < plan->support && place >= (double)s->left[i]) place -= (double)s->left[i++];
-    while (s->left[i] == 0) i--; /* rounding at the end of the line */
+    while (s->left[i] == 0) i--; /* rounding error at the upper end */
     s->left[i]--;
     advance(s, plan->arm[i], 1);
   }
@@ -136,7 +138,7 @@ static void play_in_turn(table *s, const faro_plan *plan) {
   for (size_t i = 0; i < plan->support; i++) advance(s, plan->arm[i], plan->pulls[i]);
 }
 
-/* One phase; `over` when there is nothing more to learn. */
+/* Plays one phase; sets `over` if there is nothing more to learn. */
 static faro_status play_phase(table *s, bool *over, faro_error *error) {
   const faro_plan *plan = NULL;
   faro_status status = faro_eliminator_plan(s->learner, &plan, error);
@@ -151,7 +153,7 @@ static faro_status play_phase(table *s, bool *over, faro_error *error) {
     if (exhausted || plan->last)
       advance(s, plan->last ? plan->arm[0] : faro_eliminator_best(s->learner), s->horizon);
     else if (s->cell->release->assigns && plan->clients == 0) play_assigned(s, plan, total);
-    else play_in_turn(s, plan); /* the last phase ends with the horizon, and nothing is learnt from it */
+    else play_in_turn(s, plan); /* the last phase ends with the horizon, and nothing is learned from it */
     return FARO_OK;
   }
   if (plan->clients > 0) status = ask_clients(s, plan, error);
@@ -194,7 +196,7 @@ static void finish(table *s) {
   s->record->lost = !faro_eliminator_holds(s->learner, faro_env_best(s->env));
 }
 
-/* The instance with `clients` clients in each phase, or, where 0, with a growing number. */
+/* Plays the instance with `clients` clients in each phase, or with a growing number if it is 0. */
 static faro_status play_with(const faro_turn *turn, uint64_t clients, faro_play_record *record,
                              faro_error *error) {
   table s = {.cell = turn->cell, .record = record};
@@ -210,10 +212,10 @@ static faro_status play_with(const faro_turn *turn, uint64_t clients, faro_play_
   return status;
 }
 
-/* DPE-FixedU (Li, Zhou & Ji 2022, section 7) spends as much communication as growing clients do. Those are played
- * first, on the same instance, and the number of clients is corrected until the fixed run sends as much, within five
- * per cent (or comes nearest to it). This is a device of the experiment: the number rests on what the growing run did,
- * which no claim covers. */
+/* DPE-FixedU (Li, Zhou & Ji 2022, section 7) uses as much communication as growing clients do. The
+ * growing run is played first, on the same instance, and the number of clients is corrected until
+ * the fixed run sends as much, within five per cent (or comes nearest to it). This is for
+ * experiments only: the number depends on the growing run, which no claim covers. */
 static faro_status play_fixed(const faro_turn *turn, faro_error *error) {
   faro_play_record growing = {0};
   faro_status status = play_with(turn, 0, &growing, error);
@@ -240,7 +242,8 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
 
 /* Before the first instance. */
 
-/* The release of a phase of `users` users, of whom each brings a number; a client brings several. */
+/* The release of a phase of `users` users, each of whom brings one number; a client brings
+ * several. */
 static faro_status sample(const faro_cell *cell, uint64_t users, faro_release **release, faro_error *error) {
   faro_contribution contribution;
   faro_release_params params = faro_cell_release(cell);
@@ -256,17 +259,19 @@ static faro_status sample(const faro_cell *cell, uint64_t users, faro_release **
 static faro_status check(const faro_cell *cell, faro_error *error) {
   const char *name = cell->learner->name;
   if (cell->settings.level != FARO_LEVEL_EVENT)
-    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once", name);
+    return faro_fail(error, FARO_INVALID, "level must be event for learner %s, whose users come once", name);
   if (cell->settings.anytime)
     return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
   if (faro_cell_facts(cell).low == 0 && cell->settings.dimension == 2)
     return faro_fail(
         error, FARO_INVALID,
-        "draw must be sphere or ball for learner %s in dimension 2: the others have two arms only", name);
+        "draw must be sphere or ball for learner %s in dimension 2, where the other draws have only two arms",
+        name);
   return FARO_OK;
 }
 
-/* The largest phase must be possible too. Numbers in the claim's text are those of a phase of 1000 users. */
+/* The largest phase must be possible too. The numbers in the claim's text are those of a phase of
+ * 1000 users. */
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
   faro_release *release = NULL;
   faro_status status = check(cell, error);
@@ -294,7 +299,7 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
          faro_eliminator_kind_asks_clients(learner) == ((env->traits & FARO_ENV_POPULATION) != 0);
 }
 
-/* Every phase has a release of one batch; releases that tie batches together are not for them. */
+/* Every phase has a release of one batch, so releases that connect batches cannot be used. */
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   (void)learner;
   return release->phases;

@@ -40,7 +40,7 @@ void faro_journal_close(faro_journal *journal) {
   free(journal);
 }
 
-/* The journal with its file open, or NULL and *status says why. */
+/* Opens the journal's file. Returns NULL if that fails, and *status says why. */
 static faro_journal *create(const char *path, size_t values, faro_status *status, faro_error *error) {
   faro_journal *made = calloc(1, sizeof *made);
   unsigned char *buffer = NULL;
@@ -51,7 +51,7 @@ static faro_journal *create(const char *path, size_t values, faro_status *status
     made->path = strdup(path);
   }
   if (!made || !buffer || !made->path)
-    *status = faro_fail(error, FARO_MEMORY, "cannot hold the journal %s", faro_path_end(path));
+    *status = faro_fail(error, FARO_MEMORY, "cannot allocate the journal %s", faro_path_end(path));
   else if (!(made->file = fopen(path, "a+b")))
     *status = faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", faro_path_end(path), strerror(errno));
   else return made;
@@ -59,7 +59,8 @@ static faro_journal *create(const char *path, size_t values, faro_status *status
   return NULL;
 }
 
-/* Records up to the first that is torn or makes no sense; returns the length of what is good. */
+/* Reads records up to the first that is torn or implausible. Returns the length of the good
+ * part. */
 static long read_records(faro_journal *journal, bool (*each)(void *, uint32_t, uint32_t, const double *),
                          void *context, double *values) {
   long good = ftell(journal->file);
@@ -100,16 +101,17 @@ static faro_status load(faro_journal *journal, const unsigned char *digest, bool
                      faro_path_end(journal->path));
   header head;
   rewind(journal->file);
-  if (fresh || fread(&head, sizeof head, 1, journal->file) != 1) /* or new, or torn */
+  if (fresh || fread(&head, sizeof head, 1, journal->file) != 1) /* new or torn */
     return write_header(journal, digest, error);
   if (memcmp(head.magic, MAGIC, sizeof MAGIC) != 0 || memcmp(head.digest, digest, sizeof head.digest) != 0 ||
       head.record != journal->record)
     return faro_fail(error, FARO_INVALID,
-                     "%s: holds the unfinished run of another experiment, or of another version of faro; "
-                     "--fresh throws it away, another --out leaves it",
+                     "%s: this is the unfinished run of another experiment or of another version of faro; "
+                     "use --fresh to discard it, or another --out",
                      faro_path_end(journal->path));
   double *values = calloc(journal->values, sizeof *values);
-  if (!values) return faro_fail(error, FARO_MEMORY, "cannot read the journal %s", journal->path);
+  if (!values)
+    return faro_fail(error, FARO_MEMORY, "cannot allocate memory to read the journal %s", journal->path);
   const long good = read_records(journal, each, context, values);
   free(values);
   if (good < 0 || fseek(journal->file, good, SEEK_SET) != 0 || ftruncate(fileno(journal->file), good) != 0)

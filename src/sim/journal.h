@@ -1,12 +1,12 @@
-/* journal: finished instances on disk, so that an interrupted run loses nothing.
+/* journal: finished instances on disk, so that an interrupted run can continue.
  *
  *   header  "farojnl1"  digest of the experiment (32 bytes)  record size (8 bytes)
  *   record  cell, instance (4 bytes each)  values (8 bytes each)  checksum (8 bytes)
  *   ...
  *
- * Numbers are in the machine's own order: a journal does not travel. Records are appended whole; a
- * torn last one fails its checksum and is cut off when the journal is opened again. One process at a
- * time holds the file's lock. */
+ * Numbers are in the byte order of the machine: a journal is not portable. Records are appended
+ * whole. A torn last record fails its checksum and is cut off when the journal is opened again. One
+ * process at a time holds the file's lock. */
 #ifndef FARO_SIM_JOURNAL_H
 #define FARO_SIM_JOURNAL_H
 
@@ -14,9 +14,9 @@
 
 typedef struct faro_journal faro_journal;
 
-/* Opens or makes the journal and hands every sound record in it to `each`, which says whether the
- * record makes sense. A journal of another experiment is refused; `fresh` empties it instead, once it is
- * ours alone. */
+/* Opens or creates the journal and passes every valid record to `each`, which returns false if the
+ * record is implausible. The journal of another experiment is refused; `fresh` empties it instead,
+ * once it is locked. */
 faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
                               size_t values, bool fresh,
                               bool (*each)(void *, uint32_t cell, uint32_t instance, const double *),

@@ -1,14 +1,14 @@
-/* loop: how an algorithm is played, one row for each protocol of learners.
+/* loop: how an algorithm is played, one row per protocol of learners.
  *
- *   updater.c     arms, rewards, an agent              stream.c   numbers, and an estimate of their sum
- *   eliminator.c  phases, each with a release          asker.c    terms, each a study
+ *   updater.c     arms, rewards, an agent stream.c numbers, and an estimate of their sum
+ *   eliminator.c  phases, each with a release          asker.c    terms, each with a study
  *   watcher.c     raw rewards, no privacy */
 #ifndef FARO_SIM_LOOP_H
 #define FARO_SIM_LOOP_H
 
 #include "sim/experiment.h"
 
-/* What one instance gives; plain doubles, so that the journal can keep it as it is. */
+/* The results of one instance: plain doubles, so that the journal can store them unchanged. */
 typedef struct faro_play_record {
   double regret; /* or error, see faro_measure */
 #define OUTCOME(member, ...) double member;
@@ -19,11 +19,11 @@ typedef struct faro_play_record {
 
 enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
 
-/* One instance of a cell that is to be played. */
+/* One instance of a cell to play. */
 typedef struct faro_turn {
   const faro_cell *cell;
   uint64_t seed, instance;
-  bool (*stopped)(void *context); /* true: give up; NULL: never */
+  bool (*stopped)(void *context); /* true: stop; NULL: never */
   void *context;
   faro_play_record *record;
 } faro_turn;
@@ -31,14 +31,15 @@ typedef struct faro_turn {
 typedef struct faro_loop {
   faro_protocol protocol;
 
-  /* Required, all of them. */
-  const char *(*needs)(const faro_learner_kind *); /* what suits it, for messages: "arms that stay" */
+  /* All of them are required. */
+  const char *(*needs)(const faro_learner_kind *); /* what it works with, for messages: "arms that stay" */
   bool (*suits)(const faro_learner_kind *, const faro_env_kind *);
   bool (*takes)(const faro_learner_kind *, const faro_release_kind *);
   bool (*calibrates)(const faro_release_kind *, faro_calibration);
-  /* Tries what play would create, so that what cannot run is refused; sets the cell's claim, cost and batch. */
+  /* Tries what play would create, so that it can refuse what cannot run. Sets the cell's claim,
+   * cost and batch. */
   faro_status (*rehearse)(faro_cell *, faro_error *);
-  /* FARO_INTERRUPTED where the turn was stopped on the way. */
+  /* FARO_INTERRUPTED if the turn was stopped. */
   faro_status (*play)(const faro_turn *, faro_error *);
 } faro_loop;
 
@@ -46,10 +47,10 @@ extern const faro_loop faro_loop_updater, faro_loop_estimator, faro_loop_elimina
     faro_loop_watcher;
 const faro_loop *faro_loop_of(const faro_learner_kind *learner);
 
-/* Refuses a learner, environment, release and calibration that do not go together (pairs.c). */
+/* Refuses a learner, environment, release and calibration that cannot be combined (pairs.c). */
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;
 
-/* Plays an instance and takes the time. */
+/* Plays an instance and measures the time. */
 faro_status faro_play(const faro_turn *turn, faro_error *error) FARO_WARN_UNUSED;
 
 /* Plays rounds `from` up to `until`, and adds them to the measure. */

@@ -1,4 +1,5 @@
-/* pairs: which learner goes with which environment and which release, by the table of loops. */
+/* pairs: which learner can be combined with which environment and release, from the table of
+ * loops. */
 #include "sim/loop.h"
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {

@@ -1,4 +1,4 @@
-/* play: one algorithm on one instance: the table of loops, the curve, the time. */
+/* play: plays one algorithm on one instance: the table of loops, the curve, the time. */
 #include <time.h>
 
 #include "sim/loop.h"

@@ -1,5 +1,6 @@
-/* run: every cell on every instance, over threads. Each result has its own slot and every stream its
- * own name, so the number of threads and the order of work change nothing. */
+/* run: plays every cell on every instance, on several threads. Each result has its own slot and
+ * every stream its own name, so the number of threads and the order of work do not change
+ * results. */
 #include <cblas.h>
 #include <math.h>
 #include <pthread.h>
@@ -19,10 +20,10 @@ typedef struct crew {
   const faro_experiment *experiment;
   const faro_run_options *options;
   faro_play_record *record; /* instance-major: [instance * cells + cell] */
-  bool *done;               /* or copied from the cell's twin */
-  size_t slots, total;      /* total: those to be played */
+  bool *done;               /* also if copied from the cell's twin */
+  size_t slots, total;      /* total: slots to play */
   atomic_size_t next;
-  pthread_mutex_t lock; /* of everything below */
+  pthread_mutex_t lock; /* guards everything below */
   pthread_cond_t change;
   faro_journal *journal;
   size_t finished, working;
@@ -30,7 +31,7 @@ typedef struct crew {
   faro_error *error;
 } crew;
 
-/* An instance that is there already stays as it is: equal streams give equal records. */
+/* An instance that is finished already stays as it is: equal streams give equal records. */
 static bool recall(void *context, uint32_t cell, uint32_t instance, const double *values) {
   crew *c = context;
   if (cell >= c->experiment->count || instance >= c->experiment->instances) return false;
@@ -42,7 +43,7 @@ static bool recall(void *context, uint32_t cell, uint32_t instance, const double
   return true;
 }
 
-/* Keeps a finished slot, or the first failure. */
+/* Stores a finished slot, or the first failure. */
 static void settle(crew *c, size_t slot, faro_status status, const faro_error *error) {
   const size_t cells = c->experiment->count;
   pthread_mutex_lock(&c->lock);
@@ -92,7 +93,7 @@ static void report(crew *c, size_t finished) {
   if (c->options->progress) c->options->progress(c->options->context, finished, c->total);
 }
 
-/* Waits until nobody works, telling how far things are about five times a second. */
+/* Waits until all threads are done, and reports progress about five times a second. */
 static void wait_for_all(crew *c) {
   pthread_mutex_lock(&c->lock);
   while (c->working > 0) {
@@ -165,7 +166,7 @@ static faro_spread spread(double *value, size_t n) {
                        .most = value[n - 1]};
 }
 
-/* How a number of the instances becomes one of the cell (outcomes.def). */
+/* How the values of the instances become the value of the cell (outcomes.def). */
 typedef enum how { HOW_MEAN, HOW_COUNT, HOW_MOST, HOW_SHARE, HOW_UPDATE, HOW_TOTAL } how;
 
 typedef struct row {
@@ -186,7 +187,7 @@ static double value_at(const void *base, size_t offset) {
   return value;
 }
 
-/* The records of a cell, one for each instance. */
+/* The records of a cell, one per instance. */
 typedef struct column {
   const faro_play_record *first;
   size_t step, count;
@@ -217,7 +218,7 @@ static double combine(const column *c, const row *r) {
   return result;
 }
 
-/* scratch: one double for each instance. */
+/* scratch: one double per instance. */
 static void summarise(const crew *all, size_t cell, double *scratch, faro_outcome *outcome) {
   const faro_experiment *e = all->experiment;
   const column c = {.first = all->record + e->cell[cell].twin, .step = e->count, .count = e->instances};
@@ -234,7 +235,8 @@ static void summarise(const crew *all, size_t cell, double *scratch, faro_outcom
   }
 }
 
-/* The results as the caller sees them, and the journal that they keep locked. */
+/* The results as the caller sees them, with the journal, which stays locked as long as they
+ * exist. */
 typedef struct kept_results {
   faro_results results;
   faro_journal *journal;
@@ -248,7 +250,7 @@ static faro_status make_results(const crew *c, faro_results **results, faro_erro
     free(made);
     free(outcome);
     free(scratch);
-    return faro_fail(error, FARO_MEMORY, "cannot hold the results of %zu cells", c->experiment->count);
+    return faro_fail(error, FARO_MEMORY, "cannot allocate the results of %zu cells", c->experiment->count);
   }
   made->results = (faro_results){.cells = c->experiment->count, .outcome = outcome};
   made->journal = c->journal;
@@ -306,11 +308,11 @@ faro_status faro_run(const faro_experiment *experiment, const faro_run_options *
   c.done = calloc(c.slots, sizeof *c.done);
   faro_status status = FARO_OK;
   if (!c.record || !c.done)
-    status = faro_fail(error, FARO_MEMORY, "cannot hold the curves of %zu instances", c.slots);
+    status = faro_fail(error, FARO_MEMORY, "cannot allocate the curves of %zu instances", c.slots);
   else {
     leave_twins(&c);
     const int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* the instances are the parallel work */
+    openblas_set_num_threads(1); /* the instances run in parallel */
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.change, NULL);
     status = run(&c, results);

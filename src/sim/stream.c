@@ -13,7 +13,7 @@ typedef struct table {
   faro_doubling *sums;
   faro_estimator *estimator;
   faro_sim_rng noise;
-  double sum; /* of the numbers so far: the truth */
+  double sum; /* true sum of the numbers so far */
 } table;
 
 static void clear(table *t) {
@@ -60,8 +60,8 @@ static faro_status take(table *t, double value, faro_error *error) {
   return status;
 }
 
-/* Raises `worst` to the worst error of these rounds. Estimates are compared with the truth after every user, not only
- * at releases: in between the error grows. */
+/* Raises `worst` to the greatest error of these rounds. Estimates are compared with the truth after
+ * every user, not only at releases, because the error grows in between. */
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *worst, faro_error *error) {
   table *t = state;
   for (uint64_t round = from; round < until; round++) {

@@ -1,4 +1,4 @@
-/* updater: the loop that everything is about.
+/* updater: the loop for learners that turn sums into a policy.
  *
  *   arms --policy--> arm --env--> reward --release--> statistics --learner--> policy */
 #include <faro/agent.h>
@@ -22,7 +22,7 @@ static void clear(table *t) {
   faro_arena_free(&t->arena);
 }
 
-/* Under a user-level claim returning users pass the gate. */
+/* Under a user-level claim, returning users pass the gate. */
 static faro_status make_gate(table *t, const faro_settings *s, faro_error *error) {
   if (s->level != FARO_LEVEL_USER || s->population == 0) return FARO_OK;
   return faro_gate_create(&t->gate, s->population, s->contributions, error);
@@ -42,7 +42,8 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   return status == FARO_OK && !t->x ? FARO_MEMORY : status;
 }
 
-/* Whether the user's data may be used. A user who is refused has played, and regrets, all the same. */
+/* Whether the user's data may be used. A refused user has played nevertheless, and the regret
+ * counts. */
 static bool admit(table *t, uint64_t user) {
   if (!t->gate || faro_agent_done(t->agent)) return true;
   if (faro_gate_admit(t->gate, user, faro_agent_batches(t->agent), NULL) == FARO_OK) return true;
@@ -50,7 +51,7 @@ static bool admit(table *t, uint64_t user) {
   return false;
 }
 
-/* Allocates nothing, but when an epoch ends. */
+/* Allocates nothing, except when an epoch ends. */
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                faro_error *error) {
   table *t = state;

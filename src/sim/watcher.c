@@ -1,4 +1,4 @@
-/* watcher: the loop of learners that watch raw rewards.
+/* watcher: the loop for learners that watch raw rewards.
  *
  *   arms --pick--> arm --env--> reward --observe--> learner */
 #include "sim/loop.h"
@@ -47,14 +47,15 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
 
 static faro_status check(const faro_cell *cell, faro_error *error) {
   if (cell->settings.level != FARO_LEVEL_EVENT)
-    return faro_fail(error, FARO_INVALID, "level must be event for learner %s: its users come once",
+    return faro_fail(error, FARO_INVALID, "level must be event for learner %s, whose users come once",
                      cell->learner->name);
   if (cell->settings.anytime)
     return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", cell->learner->name);
   if (cell->settings.horizon > 1000000000)
-    return faro_fail(error, FARO_INVALID,
-                     "horizon must be at most 10^9 for learner %s, which keeps everybody's data (got %llu)",
-                     cell->learner->name, (unsigned long long)cell->settings.horizon);
+    return faro_fail(
+        error, FARO_INVALID,
+        "horizon must be at most 10^9 for learner %s, which stores the data of all users (got %llu)",
+        cell->learner->name, (unsigned long long)cell->settings.horizon);
   return FARO_OK;
 }
 
@@ -66,7 +67,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   faro_watcher_destroy(learner);
   if (status != FARO_OK) return status;
   cell->claim = faro_claim_none();
-  cell->cost.bits = 64 * ((double)params.dimension + 1); /* x and y as they are */
+  cell->cost.bits = 64 * ((double)params.dimension + 1); /* x and y unchanged */
   cell->settings.batch = 1;
   return FARO_OK;
 }

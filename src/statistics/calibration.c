@@ -1,4 +1,4 @@
-/* calibration: the names of where noise comes from. */
+/* calibration: the names of the calibrations. */
 #include <faro/statistics.h>
 
 #include "base/names.h"

@@ -1,17 +1,20 @@
-/* laplace: how large a sum of Laplace noises gets. For learners, whose widths need it: such noise has heavier tails than any
- * Gaussian, so a sub-Gaussian scale does not bound it.
+/* laplace: bounds on sums of Laplace noise, for the widths of learners. Such noise has heavier
+ * tails than any Gaussian, so a sub-Gaussian scale does not bound it (docs/privacy.md, The Laplace
+ * mechanism).
  *
- * E exp(l L) = 1 / (1 - l^2 b^2) for L of scale b and l < 1/b. By Markov's inequality, for any such l,
+ * E exp(l L) = 1 / (1 - l^2 b^2) for L of scale b and l < 1/b. By Markov's inequality, for any such
+ * l,
  *
  *   P(|sum| > t) <= 2 exp(-l t) prod_i (1 - l^2 b_i^2)^-n_i,
  *
- * which is q at t(l) = (ln(2/q) + K(l)) / l, K(l) = -sum_i n_i ln(1 - l^2 b_i^2). Every l gives a bound; as K is convex,
- * t falls and then grows in l, and a search by thirds finds the least. */
+ * which is q at t(l) = (ln(2/q) + K(l)) / l, K(l) = -sum_i n_i ln(1 - l^2 b_i^2). Every l gives a
+ * bound. K is convex, so t first decreases and then grows in l, and a ternary search finds the
+ * least. */
 #include <math.h>
 
 #include <faro/statistics.h>
 
-/* t(l), from above up to rounding; x = l b_max is within (0, 1). */
+/* t(l), rounded up; x = l b_max is within (0, 1). */
 static double bound_at(const double *scale, const double *number, size_t count, double largest, double x,
                        double q) {
   double sum = log(2 / q);

@@ -1,36 +1,39 @@
-/* budget: how epsilon and delta are shared out among sums and fits, and what that proves.
+/* budget: how epsilon and delta are divided among sums and fits, and what that proves. The proof is
+ * in docs/privacy.md, Lemmas S1 and S2.
  *
- * Gaussian mechanisms (all but shuffle-bits under `paper`). Every release costs a person a Gaussian mechanism mu (bits:
- * one that dominates them, and a slack in delta), mu^2 adds, and adaptively so. With mu_s for a part's sums and mu_f for
- * all its fits:
+ * Gaussian mechanisms (all but shuffle-bits under `paper`). To a person, every release costs a
+ * Gaussian mechanism mu (bits: one that dominates them, and a slack in delta). mu^2 adds, even
+ * adaptively. With mu_s for the sums of a part and mu_f for all its fits:
  *
- *   who stays in a part moves its sum by the whole sensitivity, likewise its fits, and the other part by nothing:
+ *   A person who stays in a part moves its sum by the whole sensitivity, likewise its fits, and the
+ *   other part not at all:
  *                              mu_s^2 + mu_f^2
- *   who changes part goes from z to zero in one and from zero to z in the other. |vech(x x')| <= L^2 against a
- *   sensitivity of sqrt(2) L^2, and a gradient moves by R against 2 R:
+ *   A person who changes part goes from z to zero in one and from zero to z in the other.
+ *   |vech(x x')| <= L^2 against a sensitivity of sqrt(2) L^2; a gradient moves by R against 2 R:
  *                              2 mu_s^2 / 2 + 2 mu_f^2 / 4
  *
- * so staying is the worst, both parts have the whole of it, and mu_s^2 + mu_f^2 = mu(epsilon, delta)^2 is all there is to
- * share. A grid makes the second case a little worse, which is checked for each release (faro_budget_keeps).
+ * So staying is the worst case, each part gets all of it, and mu_s^2 + mu_f^2 = mu(epsilon,
+ * delta)^2 is what can be divided. A grid makes the second case a little worse, which is checked
+ * for each release (faro_budget_keeps).
  *
- *   tight    a third of mu^2 for sums, two for fits, of which the first have most
- *   paper    the GLM preprint (docs/references.md), section 6.3: thirds of epsilon and delta for sums,
- *            switches and fits, each turned into rho; the third of the switches is not spent here,
- *            because whatever decides on them is published sums
+ *   tight    a third of mu^2 for sums, two thirds for fits, the first of which get most
+ *   paper    Sarmasarkar 2026, section 6.3: thirds of epsilon and delta for sums, switches and
+ *            fits, each converted to rho. The third for switches is not spent here, because
+ *            switches depend on published sums only
  *   figure   as the published program, see published.c
  *
- * shuffle-bits under `paper`: epsilon and delta by halves, for the sum and the fits, and advanced composition over the
- * steps (the preprint's Alg. 7). With shuffle-bits only one part speaks, so that nobody changes it:
- * the other's sum is not published, and a person of the other part adds zero to all, within the
- * sensitivity. */
+ * shuffle-bits under `paper`: epsilon and delta are halved for the sum and the fits, with advanced
+ * composition over the steps (Sarmasarkar 2026, Alg. 7). With shuffle-bits only one part publishes,
+ * so that nobody changes part. The other part's sum is not published, and a person of the other
+ * part adds zero everywhere, within the sensitivity. */
 #include "study/budget.h"
 
 #include <math.h>
 
-static const double SUMS_SHARE = 1.0 / 3; /* of mu^2 */
-static const double INSIDE = 1 - 1e-9;    /* more than all rounding of the accountant */
-static const double BITS_SLACK =
-    1.0 / 1999; /* what bit sums lose of their delta, at most: 1/2000 (privacy/bits.c), and rounding */
+static const double SUMS_SHARE = 1.0 / 3; /* share of mu^2 for sums */
+static const double INSIDE = 1 - 1e-9;    /* a larger margin than all rounding in the accountant */
+/* what bit sums lose of their delta, at most: 1/2000 (privacy/bits.c), and rounding */
+static const double BITS_SLACK = 1.0 / 1999;
 
 double faro_budget_rho(faro_spend spend) {
   const double log_delta = log(1 / spend.delta);
@@ -40,7 +43,7 @@ double faro_budget_rho(faro_spend spend) {
 
 faro_status faro_budget_spend(double mu, double delta, faro_spend *spend, faro_error *error) {
   double epsilon = 0;
-  for (; delta >= 1e-15; delta /= 10) { /* a smaller delta asks for a larger epsilon, at the same mu */
+  for (; delta >= 1e-15; delta /= 10) { /* at the same mu, a smaller delta means a larger epsilon */
     epsilon = faro_gaussian_epsilon(mu * INSIDE, delta);
     if (epsilon >= 1e-4) break;
   }
@@ -56,16 +59,17 @@ faro_status faro_budget_spend(double mu, double delta, faro_spend *spend, faro_e
 
 static bool shuffled(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_SHUFFLE; }
 
-/* Two sums with delta / 2 each, and fits with delta together. */
+/* Two sums with delta / 2 each, and fits with delta in total. */
 static double slack_of(const faro_release_kind *kind, double delta) {
   return shuffled(kind) ? 2 * BITS_SLACK * delta : 0;
 }
 
-/* Bit sums need delta for their slack; it has no other meaning where mu is what counts. */
+/* Bit sums need delta for their slack; otherwise mu decides and delta means nothing. */
 static double delta_of(const faro_release_kind *kind, double share) { return shuffled(kind) ? share : 1e-9; }
 
-/* The published program: nodes with s = sensitivity sqrt(levels / (2 rho)) on the diagonal and s / sqrt(2) beside it, for
- * sensitivities of 1 and B. The tree's own figure calibration has the same pattern; epsilon is chosen for this s. */
+/* The published program: nodes with s = sensitivity sqrt(levels / (2 rho)) on the diagonal and s /
+ * sqrt(2) off it, for sensitivities of 1 and B. The tree's own figure calibration has the same
+ * pattern; epsilon is chosen to give this s. */
 static void sums_of_figure(const faro_study_params *p, faro_budget_plan *plan) {
   const double rho = faro_budget_rho((faro_spend){p->epsilon / 3, p->delta / 3});
   const double levels = fmax(1, ceil(log2((double)p->horizon)));
@@ -106,17 +110,20 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
   return status;
 }
 
-/* What bit sums cost is dominated by a Gaussian fixed in advance; who changes part would choose it on the way. */
+/* The cost of bit sums is dominated by a Gaussian fixed in advance. A person who changes part would
+ * choose it along the way, so only one part may have fits. */
 static faro_status one_part(const uint64_t fits[static FARO_PARTS], faro_error *error) {
   if (fits[0] == 0 || fits[1] == 0) return FARO_OK;
   return faro_fail(error, FARO_INVALID, "fits must be of one part alone for shuffle-bits (got %llu and %llu)",
                    (unsigned long long)fits[0], (unsigned long long)fits[1]);
 }
 
-/* mu^2 of fits falls by RATIO from one to the next: n_k people of the k-th fit let its error in theta be noise / n_k, and the
- * regret until the next about n_k times its square. So sum noise_k^2 / n_k is to be small, while sum 1 / noise_k^2 is
- * given: 1 / noise_k^2 goes as n_k^(-1/2), and the n_k double. The first fits, whose data is small, have most, and a longer
- * horizon takes next to nothing from them. After FALLS fits all are alike: whoever allows hundreds does not double. */
+/* mu^2 of fits decreases by RATIO from one to the next. With n_k people, the k-th fit has an error
+ * in theta of about noise / n_k, and the regret until the next fit is about n_k times its square.
+ * So sum noise_k^2 / n_k should be small while sum 1 / noise_k^2 is given: 1 / noise_k^2 is
+ * proportional to n_k^(-1/2), and the n_k double. The first fits, which have little data, get most,
+ * and a longer horizon takes almost nothing from them. After FALLS fits all are equal: a learner
+ * that asks for hundreds of fits does not double. */
 static const double RATIO = 0.70710678118654752; /* sqrt(1/2) */
 static const double FALLS = 12;
 
@@ -144,7 +151,7 @@ faro_status faro_budget_fit(const faro_release_kind *kind, const faro_study_para
   return faro_budget_spend(fit->mu, delta_of(kind, delta), &fit->spend, error);
 }
 
-/* The last fit of a part has least: what it can do, all can. */
+/* Checks the last fit of a part, which has the least budget: if it is possible, all are. */
 faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_params *params,
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error) {
@@ -174,13 +181,13 @@ bool faro_budget_takes(faro_spend spend) {
   return spend.epsilon >= 1e-4 && spend.epsilon <= 1000 && spend.delta >= 1e-15;
 }
 
-/* The GLM preprint, Alg. 7. */
+/* Sarmasarkar 2026, Alg. 7. */
 faro_spend faro_budget_step(faro_spend fit, uint64_t steps) {
   const double n = (double)steps;
   return (faro_spend){fit.epsilon / (2 * sqrt(2 * n * log(2 / fit.delta))), fit.delta / (2 * n)};
 }
 
-/* Whatever the number of steps will be. */
+/* True whatever the number of steps will be. */
 static bool steps_compose(faro_spend fit) {
   for (uint64_t steps = 1; steps <= FARO_STEPS_MAX; steps++) {
     const faro_spend step = faro_budget_step(fit, steps);
@@ -204,12 +211,12 @@ static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study
   }
   return faro_claim_make(p->epsilon, p->delta, FARO_TRUST_SHUFFLE, proven,
                          "half for the sum (%.40s), half for fits: Li, Zhou & Ji 2022, Theorem A.2, composed "
-                         "by Alg. 7 of the GLM preprint%s",
+                         "by Sarmasarkar 2026, Alg. 7%s",
                          faro_release_claim(sum[0])->by, proven ? "" : "; outside the range of one of them");
 }
 
-/* The greater of staying and moving, from what the releases say; the fits keep to their budget, which is checked as they
- * are made. */
+/* The greater cost of staying and moving, as reported by the releases. Fits stay within their
+ * budget, which is checked when they are made. */
 static double total_mu(const uint64_t fits[static FARO_PARTS], const faro_budget_plan *plan) {
   const double sums = plan->sums_mu * plan->sums_mu;
   const double all = plan->fits_mu * plan->fits_mu;
@@ -228,14 +235,15 @@ faro_claim faro_budget_claim(const faro_release_kind *kind, const faro_study_par
   if (p->calibration == FARO_CALIBRATION_FIGURE)
     return faro_claim_make(
         p->epsilon, p->delta, trust, false,
-        "the published program: tree noise for sensitivity 1 (it is sqrt 2), gradient noise for clip "
-        "(it is 2 clip), epochs taken for subsampling, sizes of parts used; no theorem");
+        "the published program: tree noise for sensitivity 1 (replacement needs sqrt 2), gradient noise for "
+        "clip "
+        "(it needs 2 clip), epochs counted as subsampling, sizes of parts used; no theorem");
   if (!plan->gaussian) return claim_of_parts(kind, p, fits, plan, sum);
   const double epsilon = faro_gaussian_epsilon(total_mu(fits, plan), p->delta - slack_of(kind, p->delta));
   if (p->calibration == FARO_CALIBRATION_PAPER)
     return faro_claim_make(
         p->epsilon, p->delta, trust, epsilon <= p->epsilon,
-        "zCDP: a third for sums, one for fits, that of switches is not spent; the exact Gaussian "
+        "zCDP: a third for sums, a third for fits, the third for switches is not spent; the exact Gaussian "
         "mechanism gives epsilon %.3g",
         epsilon);
   return faro_claim_make(

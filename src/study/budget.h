@@ -4,30 +4,31 @@
 
 #include <faro/study.h>
 
-/* Of one release, as its parameters. */
+/* The budget of one release, as its parameters. */
 typedef struct faro_spend {
   double epsilon, delta;
 } faro_spend;
 
 typedef struct faro_budget_plan {
   bool gaussian;           /* mu^2 adds up to the claim; else epsilon and delta do */
-  double sums_mu, fits_mu; /* a part's sums, and all its fits together */
+  double sums_mu, fits_mu; /* for the sums of a part; for all its fits together */
   faro_calibration sums_calibration;
   faro_spend sums[FARO_PARTS];
-  double fits[FARO_PARTS]; /* allowed */
-  double ratio;            /* of what one fit and the one before it have of mu^2; 1: all alike */
+  double fits[FARO_PARTS]; /* number allowed */
+  double ratio;            /* of mu^2 between one fit and the one before it; 1: all equal */
 } faro_budget_plan;
 
 /* What one fit may spend. */
 typedef struct faro_fit_budget {
-  double mu; /* where budgets are Gaussian */
+  double mu; /* Gaussian budgets only */
   faro_spend spend;
 } faro_fit_budget;
 
-/* rho of epsilon = rho + 2 sqrt(rho ln(1/delta)): Bun and Steinke 2016, as the GLM preprint has it. */
+/* rho for which epsilon = rho + 2 sqrt(rho ln(1/delta)) (Bun & Steinke 2016, as used in Sarmasarkar
+ * 2026). */
 double faro_budget_rho(faro_spend spend);
-/* Parameters for which `tight` makes a Gaussian mechanism of this mu, and no more; delta at most that given.
- * FARO_INVALID where releases take no epsilon so small or large. */
+/* Parameters for which `tight` makes a Gaussian mechanism of this mu, and no more; delta is at most
+ * the one given. FARO_INVALID if that needs an epsilon outside the range of releases. */
 faro_status faro_budget_spend(double mu, double delta, faro_spend *spend, faro_error *error);
 
 faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_params *params,
@@ -36,24 +37,24 @@ faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_par
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error);
 
-/* Of the part's fit number `index`, from 0. */
+/* The budget of fit number `index` of the part, counted from 0. */
 faro_status faro_budget_fit(const faro_release_kind *kind, const faro_study_params *params,
                             const faro_budget_plan *plan, unsigned part, uint64_t index, faro_fit_budget *fit,
                             faro_error *error);
 
-/* Whether a release keeps to its mu, for people who stay in a part and for those who leave or enter it, whose
- * contribution moves by `move`: at most `most` of mu for them. */
+/* Whether a release stays within its mu, both for people who stay in a part and for those who leave
+ * or enter it. The latter move by `move` and may cost at most the share `most` of mu. */
 bool faro_budget_keeps(const faro_release *release, const faro_contribution *contribution, double mu,
                        double move, double most);
 
-/* What a person who changes part may cost a sum and a fit, as shares of their mu. Of the exact Gaussian mechanism it is
- * sqrt(1/2) and 1/2; rounding to a grid adds its part. */
+/* The most that a person who changes part may cost a sum and a fit, as shares of their mu. For the
+ * exact Gaussian mechanism these are sqrt(1/2) and 1/2; rounding to a grid adds to them. */
 static const double FARO_MOVED_SUM = 0.72;
 static const double FARO_MOVED_FIT = 0.6;
 
-/* Whether a release takes parameters like these at all. */
+/* Whether the parameters are in the range of releases. */
 bool faro_budget_takes(faro_spend spend);
-/* Of a fit of N steps through shuffle-bits under `paper`: each step's share. */
+/* The share of each step in a fit of N steps through shuffle-bits under `paper`. */
 faro_spend faro_budget_step(faro_spend fit, uint64_t steps);
 
 enum { FARO_STEPS_MAX = 1000 };

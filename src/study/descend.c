@@ -1,46 +1,56 @@
-/* descend: a fit by projected gradient descent, each gradient a sum through a release.
+/* descend: a fit by projected gradient descent, in which each gradient is a sum through a release.
+ * See docs/privacy.md, Studies.
  *
  *   theta_{k+1} = nearest point of the region, in the norm of P, to theta_k - eta P^-1 g_k
  *   g_k = (released sum of gradients at theta_k) + ridge theta_k = grad L(theta_k) + xi_k
  *
- * The answer is the mean of m of the points at which a gradient was measured, and its bound a certificate that holds
- * however the points came about. L is convex: for every u of the region, and with c its centre,
+ * The answer is the mean of m of the points at which a gradient was measured. Its bound is a
+ * certificate that holds however the points came about. L is convex, so for every u of the region
+ * with centre c,
  *
  *   L(mean) - L(u) <= 1/m sum_k <grad L(theta_k), theta_k - u>
- *                   = 1/m sum_k <g_k, theta_k - u>  -  1/m sum_k <xi_k, theta_k - c>  +  1/m <sum_k xi_k, u - c>
+ *                   = 1/m sum_k <g_k, theta_k - u>
+ *                     - 1/m sum_k <xi_k, theta_k - c> + 1/m <sum_k xi_k, u - c>
  *
- * The first sum's maximum over u is known: sum <g_k, theta_k> + max <-sum g_k, u>. The second is a martingale: theta_k
- * is known before xi_k is drawn, whose entries are independent and sub-Gaussian of scale sigma. With ||theta_k - c|| <=
- * rho = r / sqrt(lambda_min(M)) it exceeds sigma rho sqrt(2 m ln(2/zeta)) with probability zeta / 2 at most (Azuma). The
- * third is at most r ||sum xi_k|| in the norm of M^-1, and sum xi_k is sub-Gaussian of scale sigma sqrt(m): with
- * probability 1 - zeta / 2 (Hsu, Kakade, Zhang 2012, Theorem 1, where tr(M^-2) <= tr(M^-1) / lambda_min(M))
+ * The maximum of the first sum over u is known: sum <g_k, theta_k> + max <-sum g_k, u>. The second
+ * sum is a martingale: theta_k is known before xi_k is drawn, whose entries are independent and
+ * sub-Gaussian of scale sigma. With ||theta_k - c|| <= rho = r / sqrt(lambda_min(M)) it exceeds
+ * sigma rho sqrt(2 m ln(2/zeta)) with probability at most zeta / 2 (Azuma). The third is at most r
+ * ||sum xi_k|| in the norm of M^-1, and sum xi_k is sub-Gaussian of scale sigma sqrt(m): with
+ * probability 1 - zeta / 2 (Hsu, Kakade & Zhang 2012, Theorem 1, where tr(M^-2) <= tr(M^-1) /
+ * lambda_min(M))
  *
  *   ||sum xi_k||_{M^-1} <= sigma sqrt(m) ( sqrt(tr M^-1) + sqrt(2 ln(2/zeta) / lambda_min(M)) ).
  *
- *   M, r   metric and radius of the region    G   the greatest |mu - y|: gradients are no longer    N   steps
+ *   M, r   metric and radius of the region
+ *   G      the greatest |mu - y|; no gradient is longer
+ *   N      steps
  *
- * Privacy: a person is in all N sums of a fit, those of the other part with zero, so every batch is everybody so far. */
+ * Privacy: a person is in all N sums of a fit, with zero for the other part, so every batch is
+ * everybody so far. */
 #include <math.h>
 #include <string.h>
 
 #include "base/abort.h"
 #include "study/state.h"
 
-/* How a fit goes. */
+/* The plan of a fit. */
 typedef struct course {
   uint64_t steps, window; /* N, and the last m of them */
   bool scaled;            /* P is the curvature; else the identity */
   double eta;
 } course;
 
-/* Ours. mu is shared by the steps, so the noise of the mean is that of sqrt(N / m) = sqrt(4/3) alone: steps cost time
- * and messages, not privacy. The first quarter is for coming near, from anywhere in the region, when P is up to LOOSE
- * times the curvature: a step shrinks the distance by 1 - 1 / LOOSE, so that its square has to come from
+/* Our own plan. The steps share mu, so the noise of the mean is only sqrt(N / m) = sqrt(4/3) times
+ * that of one sum: steps cost time and messages, not privacy. The first quarter is for coming near,
+ * from anywhere in the region, if P is up to LOOSE times the curvature. A step shrinks the distance
+ * by 1 - 1 / LOOSE, and the squared distance must go from
  *
  *   r^2 lambda_max(P)    down to    sigma^2 tr(P^-1),    sigma = 2 G / mu,
  *
- * the noise that stays. Without a curvature P is the steepest there may be, and LOOSE a guess. Through a shuffler bits are
- * dear: noise bits go with N, and so all bits with its square. */
+ * the noise that remains. Without a curvature, P is the steepest possible and LOOSE is a guess.
+ * Through a shuffler bits are expensive: noise bits grow with N, so all bits grow with its
+ * square. */
 enum { LEAST_STEPS = 8, MOST_STEPS = 400, MOST_SHUFFLED = 16 };
 static const double LOOSE = 4;
 static const double LOOSE_PLAIN = 16;
@@ -76,8 +86,9 @@ static course tight_course(faro_study *s, const faro_question *ask, const faro_e
                   .eta = ask->curvature ? 1 : 1 / steepest};
 }
 
-/* The GLM preprint (docs/references.md), Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the mean gradient, the mean of all points.
- * DEVIATION: N ends at 1000, beyond which a fit only takes longer, and where a step would have next to nothing to spend. */
+/* Sarmasarkar 2026, Lemma U.4: N = n^2 rho / (2 (d + ln(1/zeta))), eta = D / (L sqrt(N)) on the
+ * mean gradient; the answer is the mean of all points. DEVIATION: N is at most 1000. Beyond that a
+ * fit only takes longer, and a step would have almost nothing to spend. */
 static course paper_course(const faro_study *s, const faro_extent *extent, const faro_fit_budget *fit,
                            double n) {
   const double rho = s->budget.gaussian ? fit->mu * fit->mu / 2 : faro_budget_rho(fit->spend);
@@ -91,8 +102,8 @@ static course paper_course(const faro_study *s, const faro_extent *extent, const
                   .eta = 2 * extent->radius / (extent->residual * sqrt(steps)) / n};
 }
 
-/* One batch of everybody for each step. Under Gaussian budgets all N are one mechanism on people who return N times; under
- * shuffle-bits' own theorems each is by itself. */
+/* One batch of everybody per step. With Gaussian budgets all N steps are one mechanism on people
+ * who return N times. With shuffle-bits' own theorems each step is a mechanism by itself. */
 static faro_status make_release(const faro_study *s, double residual, const faro_fit_budget *fit,
                                 uint64_t people, uint64_t steps, faro_release **release, faro_error *error) {
   faro_contribution ball;
@@ -100,8 +111,8 @@ static faro_status make_release(const faro_study *s, double residual, const faro
   const faro_spend spend = s->budget.gaussian ? fit->spend : faro_budget_step(fit->spend, steps);
   faro_status status = faro_contribution_ball(&ball, s->params.dimension, residual, error);
   if (status != FARO_OK) return status;
-  const double grid =
-      s->budget.gaussian ? ceil(20 * sqrt((double)s->params.dimension)) : 0; /* 5 % more noise */
+  /* 5 % more noise */
+  const double grid = s->budget.gaussian ? ceil(20 * sqrt((double)s->params.dimension)) : 0;
   const faro_release_params params = {.epsilon = spend.epsilon,
                                       .delta = spend.delta,
                                       .horizon = steps * people,
@@ -114,13 +125,14 @@ static faro_status make_release(const faro_study *s, double residual, const faro
   status = faro_release_create(release, kind, &ball, &params, faro_study_source(s), error);
   if (status != FARO_OK || !s->budget.gaussian) return status;
   if (faro_budget_keeps(*release, &ball, fit->mu, ball.norm, FARO_MOVED_FIT)) return FARO_OK;
-  faro_release_destroy(*release); /* a grid of one step hides nothing of who changes part */
+  faro_release_destroy(*release); /* a grid of one step hides nothing about people who change part */
   *release = NULL;
   return faro_fail(error, FARO_INVALID,
                    "epsilon leaves a fit too little for people who change part (mu %.3g)", fit->mu);
 }
 
-/* The released sum of everybody's gradients at theta. Published sums add up, so the last one is taken off. */
+/* The released sum of everybody's gradients at theta: the published running sum less the one
+ * before. */
 static void measure_gradient(faro_study *s, unsigned part, faro_release *release) {
   const size_t d = s->params.dimension;
   const faro_rows rows = faro_study_rows(s, part);
@@ -151,7 +163,8 @@ static void step(faro_study *s, const faro_question *ask, const course *c) {
   faro_solver_nearest(s->solver, metric, &ask->region, s->theta, s->theta);
 }
 
-/* All steps. mean: of the window's points; total: of its g; returned: the sum of its <g, theta>. */
+/* Takes all steps. mean: of the window's points; total: of its g. Returns the sum of its <g,
+ * theta>. */
 static double walk(faro_study *s, const faro_question *ask, const course *c, faro_release *release) {
   const size_t d = s->params.dimension;
   double inner = 0;
@@ -189,7 +202,7 @@ static double certify(faro_study *s, const faro_question *ask, const faro_extent
   return fmax(0, gap + sigma / sqrt(m) * (points + whole));
 }
 
-/* A fit of everybody. Through a shuffler that is the only one there is. */
+/* Tries a fit with everybody. Through a shuffler that is the only fit there is. */
 faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error) {
   faro_fit_budget fit;
   faro_release *release = NULL;

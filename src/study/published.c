@@ -1,11 +1,13 @@
-/* published: fits as the published program of the GLM preprint has them, under calibration figure. It proves nothing:
+/* published: fits as in the published program of Sarmasarkar 2026, under calibration figure. They
+ * prove nothing:
  *
- *   the noise of a step is made for a sensitivity of `clip`, where replacing a person moves it by 2 clip;
- *   people are taken in shuffled epochs, and accounted as if every batch were drawn by itself;
- *   how many people a part has is used.
+ *   the noise of a step is made for a sensitivity of `clip`, but replacing a person moves 2 clip;
+ *   people are taken in shuffled epochs, and accounted as if every batch were drawn independently;
+ *   the number of people in a part is used.
  *
- * DP-SGD: batches of min(2048, n), gradients clipped to 0.2, steps of 10 / sqrt(k) on the mean gradient with a ridge of
- * its own, projected on ||theta|| <= S; the mean of the epochs' last points, the first half left out. */
+ * DP-SGD: batches of min(2048, n), gradients clipped to 0.2, steps of 10 / sqrt(k) on the mean
+ * gradient with a ridge of its own, projected on ||theta|| <= S. The result is the mean of the
+ * epochs' last points, without the first half. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +28,8 @@ static void shuffle(faro_study *s, size_t count) {
   }
 }
 
-/* The release's noise is sensitivity / mu = 2 clip / mu; wanted is clip sigma, sigma = sqrt(steps / (2 rho)). */
+/* The release's noise is sensitivity / mu = 2 clip / mu; wanted: clip sigma, sigma = sqrt(steps /
+ * (2 rho)). */
 static faro_status make_release(const faro_study *s, unsigned part, uint64_t batch, uint64_t steps,
                                 faro_release **release, double *sigma, faro_error *error) {
   faro_contribution ball;
@@ -69,7 +72,8 @@ faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro
   const size_t d = study->params.dimension;
   const faro_rows rows = faro_study_rows(study, ask->part);
   const size_t batch = rows.count < BATCH ? rows.count : BATCH;
-  const size_t each = batch > 0 ? rows.count / batch : 0; /* a rest waits for the next epoch's order */
+  /* the remainder waits for the order of the next epoch */
+  const size_t each = batch > 0 ? rows.count / batch : 0;
   faro_release *release = NULL;
   double sigma = 0;
   const faro_status status =
@@ -89,8 +93,8 @@ faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro
   }
   faro_release_destroy(release);
   answer->bound = INFINITY;
-  answer->noise =
-      batch > 0 ? CLIP * sigma * (double)rows.count / (double)batch : 0; /* of the sum, at one step */
+  /* of the sum, in one step */
+  answer->noise = batch > 0 ? CLIP * sigma * (double)rows.count / (double)batch : 0;
   answer->steps = EPOCHS * each;
   return FARO_OK;
 }

@@ -1,9 +1,9 @@
-/* state: what a study keeps, for the files that make one up.
+/* state: what a study stores, shared by its files.
  *
- *   study.c      people and their sums, the public face
+ *   study.c      people and their sums, and the public functions
  *   budget.c     what every release may spend, and the claim
- *   descend.c    fits, by projected gradient descent
- *   published.c  fits as the published program has them, under calibration figure */
+ *   descend.c    fits by projected gradient descent
+ *   published.c  fits as in the published program, under calibration figure */
 #ifndef FARO_STUDY_STATE_H
 #define FARO_STUDY_STATE_H
 
@@ -15,23 +15,23 @@
 struct faro_study {
   faro_arena arena;
   const faro_release_kind *kind;
-  faro_study_params params; /* batch resolved */
+  faro_study_params params; /* with the batch resolved */
   faro_sim_rng *sim;        /* NULL: the study only answers questions */
   faro_contribution features;
   faro_release *sum[FARO_PARTS];
-  bool silent[FARO_PARTS]; /* its sum is not published, see budget.c */
+  bool silent[FARO_PARTS]; /* the part's sum is not published, see budget.c */
   faro_budget_plan budget;
   faro_ledger fits[FARO_PARTS];
   bool allowed;
   faro_claim claim;
   faro_cost cost;
 
-  /* People so far. Rows of part 0 lie in front, those of part 1 at the end: each part is contiguous, and both together
-   * are as long as there may be people. */
+  /* People so far. Rows of part 0 are at the front, those of part 1 at the end: each part is
+   * contiguous, and together they have room for everybody. */
   uint64_t people;
   size_t count[FARO_PARTS];
   double *x, *y;
-  uint32_t *order; /* published.c */
+  uint32_t *order; /* for published.c */
 
   faro_solver *solver;
   faro_spd *spd;
@@ -42,26 +42,28 @@ struct faro_study {
 
 faro_rows faro_study_rows(const faro_study *study, unsigned part);
 
-/* A region by its Euclidean size. */
+/* The Euclidean size of a region. */
 typedef struct faro_extent {
   double reach;    /* the greatest <x, theta>, ||x|| <= 1 */
-  double radius;   /* half the greatest distance of two of its points */
-  double least;    /* eigenvalue of the metric */
-  double trace;    /* of the metric's inverse */
+  double radius;   /* half the greatest distance between two of its points */
+  double least;    /* least eigenvalue of the metric */
+  double trace;    /* trace of the metric's inverse */
   double residual; /* the greatest |mu(<x, theta>) - y| */
 } faro_extent;
 
-/* What its releases draw from. */
+/* The source that the study's releases draw from. */
 faro_source faro_study_source(const faro_study *study);
 
-/* FARO_INVALID where the region, the ridge or the curvature is not valid. */
+/* FARO_INVALID if the region, the ridge or the curvature is not valid. */
 faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro_extent *extent,
                                faro_error *error);
 
-/* One fit each. Whatever can fail does so before the ledger is charged, and that before noise is drawn. */
+/* One fit each. Everything that can fail does so before the ledger is charged, which is before
+ * noise is drawn. */
 faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
                                faro_answer *answer, faro_error *error);
-/* Refuses, before anything is spent, what fit number `index` of the part could not do with everybody there. */
+/* Refuses, before anything is spent, if fit number `index` of the part would be impossible with
+ * everybody present. */
 faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error);
 faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_answer *answer,
                                faro_error *error);

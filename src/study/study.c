@@ -1,7 +1,9 @@
-/* study: people and their sums. See the header, and state.h for the other files.
+/* study: people and their sums. See study.h, state.h for the other files, and docs/privacy.md,
+ * Studies.
  *
- * The data of a person passes only through releases: both sums when the person comes, and one release for each fit. What
- * is kept here is what a trusted server keeps, or what all people keep together (shuffle model). */
+ * A person's data passes through releases only: through both sums when the person comes, and
+ * through one release per fit. What is stored here is what a trusted server stores, or what all
+ * people store together (shuffle model). */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ bool faro_study_takes(const faro_release_kind *kind) {
 static bool is_private(const faro_release_kind *kind) { return kind->trust != FARO_TRUST_NONE; }
 static bool shuffled(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_SHUFFLE; }
 
-/* The published program has a tree; there are no figures for anything else. */
+/* The published program uses a tree; there are no figures for anything else. */
 static bool published(const faro_release_kind *kind) {
   return !is_private(kind) || kind == &faro_release_central_tree;
 }
@@ -118,7 +120,7 @@ static faro_status room(faro_study *s, faro_error *error) {
   return status == FARO_OK ? faro_spd_create(&s->spd, d, error) : status;
 }
 
-/* Sums of x x' with ||x||^2 up to the part's greatest weight. */
+/* A sum of x x' with ||x||^2 up to the part's greatest weight. */
 static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
   faro_contribution gram;
   const double most = part == 0 ? 1 : s->params.steepest;
@@ -137,8 +139,8 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
                    s->budget.sums_mu);
 }
 
-/* Published trees have a leaf for each person. Ours have T^(2/3): fewer levels mean less noise, and T^(1/3) people are few
- * beside those whom a first estimate needs. */
+/* Published trees have a leaf per person. Ours have T^(2/3): fewer levels mean less noise, and
+ * T^(1/3) people are few compared with those that a first estimate needs. */
 static uint64_t choose_batch(const faro_study *s) {
   if (shuffled(s->kind)) return s->params.people;
   const bool tight = is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_TIGHT;
@@ -222,7 +224,7 @@ faro_status faro_study_allow(faro_study *study, const uint64_t fits[FARO_PARTS],
 
 static double clip(double value, double most) {
   return value > 0 ? (value < most ? value : most) : 0;
-} /* NaN: 0 */
+} /* a weight that is NaN becomes 0 */
 
 faro_rows faro_study_rows(const faro_study *study, unsigned part) {
   const size_t first = part == 0 ? 0 : study->params.people - study->count[1];
@@ -255,7 +257,7 @@ faro_statistics faro_study_sum(const faro_study *study, unsigned part) {
   return part < FARO_PARTS ? faro_release_statistics(study->sum[part]) : (faro_statistics){0};
 }
 
-/* gamma: a bound on the sums' noise that the published program uses, kappa* = 1 / B. */
+/* gamma: the bound on the sums' noise in the published program, with kappa* = 1 / B. */
 faro_noise faro_study_noise(const faro_study *study, unsigned part) {
   const faro_study_params *p = &study->params;
   if (part >= FARO_PARTS) return (faro_noise){0};
@@ -315,12 +317,12 @@ faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro
   return ask->curvature ? check_curvature(study, ask->curvature, error) : FARO_OK;
 }
 
-/* Without privacy, or where there is no data yet. The tolerance is the solver's. */
+/* Without privacy, or before there is data. The tolerance is the solver's. */
 static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) {
   const size_t d = s->params.dimension;
   const faro_rows rows = faro_study_rows(s, ask->part);
   if (rows.count == 0)
-    faro_solver_nearest(s->solver, NULL, &ask->region, s->zero, s->theta); /* the ridge alone */
+    faro_solver_nearest(s->solver, NULL, &ask->region, s->zero, s->theta); /* only the ridge */
   else {
     memcpy(s->theta, ask->start, d * sizeof *s->theta);
     faro_solver_nearest(s->solver, NULL, &ask->region, s->theta, s->theta);
@@ -331,7 +333,7 @@ static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) 
   answer->steps = 0;
 }
 
-/* What comes before anything else. */
+/* Checks that come before all others. */
 static faro_status check_ask(const faro_study *s, const faro_question *ask, faro_error *error) {
   if (!s->sim)
     return faro_fail(error, FARO_INVALID,

@@ -258,7 +258,7 @@ interrupt() {
   journal_only "$T/a"
   cp "$T/a/instances.journal" "$T/copy"
   faro 3 run 000-fig1 "${tiny[@]}" --set horizon=301 --out "$T/a"
-  has "$stderr" "faro: $T/a/instances.journal: holds the unfinished run of another experiment"
+  has "$stderr" "faro: $T/a/instances.journal: this is the unfinished run of another experiment"
   [ -z "$output" ]
   cmp "$T/a/instances.journal" "$T/copy"
   faro 3 run 000-fig2 "${tiny[@]}" --out "$T/a"
@@ -339,8 +339,8 @@ interrupt() {
 
 @test "--set calibration leaves out the algorithms that do not offer it, and says so everywhere" {
   faro 0 run trust-models --quick --quiet --set calibration=figure --out "$T/a"
-  has "$output" "left out, because they do not offer the calibration asked for: trusted server (factored)"
-  has "$(cat "$T/a/report.html")" "the calibration asked for: trusted server (factored)."
+  has "$output" "left out, because they do not offer this calibration: trusted server (factored)"
+  has "$(cat "$T/a/report.html")" "do not offer this calibration: trusted server (factored)."
   [ "$(jq -r '.left_out, (.results | length)' "$T/a/run.json" | paste -sd' ')" = "trusted server (factored) 5" ]
   faro 0 run trust-models --quick --quiet --out "$T/b"
   [ "$(jq '[has("left_out"), (.results | length)] == [false, 6]' "$T/b/run.json")" = true ]

@@ -1,4 +1,4 @@
-/* targets: one function for everything that reads bytes (targets.def). libFuzzer drives them (make
+/* targets: one function for each thing that reads bytes (targets.def). libFuzzer drives them (make
  * fuzz); the tests run them over the corpus. Each must return for any input, without a finding of the
  * sanitizers. */
 #ifndef FARO_TESTS_FUZZ_TARGETS_H

@@ -1,5 +1,6 @@
-/* wire: targets for what strangers send to the service. Documents and batches are signed here, so that the fuzzer is not
- * stopped at the signature; the keys are fixed. What is accepted must come back from a writer as the same bytes. */
+/* wire: targets for what strangers send to the service. Documents and batches are signed here, so
+ * that the fuzzer is not stopped at the signature; the keys are fixed. What is accepted must come
+ * back from a writer as the same bytes. */
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -121,7 +122,8 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* What follows the first byte, in memory of its own size; bit 1 of that byte: with a head that fits. */
+/* What follows the first byte, in memory of its own size; bit 1 of that byte: with a head that
+ * fits. */
 static unsigned char *frame(const faro_campaign *c, const char *magic, const uint8_t *data, size_t size) {
   unsigned char *bytes = malloc(size);
   must(bytes != NULL);
@@ -152,8 +154,8 @@ int fuzz_report(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* The text before a batch: the fuzzer's bytes as they are, and their digits; bit 3 of the first byte: with a signature that
- * fits. */
+/* The text before a batch: the fuzzer's bytes as they are, and their digits; bit 3 of the first
+ * byte: with a signature that fits. */
 static void read_notices(const faro_campaign *c, const uint8_t *data, const unsigned char *bytes,
                          size_t length) {
   enum { SIZE = FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES };

@@ -1,5 +1,5 @@
-/* analyzer, as a process: batches are applied once and in order whatever is killed when, and what is published is what an
- * in-process release and learner make of the same batches, to the bit. */
+/* analyzer, as a process: batches are applied once and in order whatever is killed when, and what
+ * is published is what an in-process release and learner make of the same batches, to the bit. */
 #include "support/support.h"
 
 #include <arpa/inet.h>
@@ -453,7 +453,8 @@ static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
   close_trial(&t);
 }
 
-/* What one connection hears that sends a batch's headers, with `line` among them, and nothing more. */
+/* What one connection hears that sends a batch's headers, with `line` among them, and nothing
+ * more. */
 static void hear_before_body(const trial *t, const char *line, size_t length, char *answer, size_t size) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t->port)};
   const struct timeval most = {5, 0};
@@ -643,7 +644,8 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
   close_trial(&t);
 }
 
-/* What was spent in the first is not in the ledger of the second: clients must be able to tell them apart. */
+/* What was spent in the first is not in the ledger of the second: clients must be able to tell them
+ * apart. */
 static void test_analyzer__a_campaign_that_is_founded_again_is_another_one(void **state) {
   (void)state;
   trial t;
@@ -666,7 +668,8 @@ static void test_analyzer__a_campaign_that_is_founded_again_is_another_one(void 
   close_trial(&t);
 }
 
-/* Nothing is signed that could not be served; and who has only tried is told that nothing is lost. */
+/* Nothing is signed that could not be served; and who has only tried is told that nothing is
+ * lost. */
 static void test_analyzer__what_cannot_be_served_is_not_signed(void **state) {
   (void)state;
   trial t;
@@ -725,7 +728,8 @@ static uint64_t spoiled(trial *t) {
   return count;
 }
 
-/* Spoils the first bodies and messages, in every way there is; the copy is of message 4, or of one of the last batch. */
+/* Spoils the first bodies and messages, in every way there is; the copy is of message 4, or of one
+ * of the last batch. */
 static void spoil_some(trial *t, const unsigned char *last, unsigned char *body, uint64_t *message) {
   const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD;
   const size_t entries = faro_wire_report_entries(&t->campaign);
@@ -818,7 +822,8 @@ static sqlite3 *read_database(const trial *t) {
   return reader;
 }
 
-/* The batch that somebody's reading keeps in the log is the last one: no other comes after which it would be emptied. */
+/* The batch that somebody's reading keeps in the log is the last one: no other comes after which it
+ * would be emptied. */
 static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
   (void)state;
   trial t;
@@ -934,7 +939,8 @@ static void test_analyzer__reports_without_a_shuffler_are_collected_and_applied(
   reports_are_collected_and_applied("local");
 }
 
-/* The noise is the analyzer's own, so nobody else knows the policy; it is drawn once, and stays over a restart. */
+/* The noise is the analyzer's own, so nobody else knows the policy; it is drawn once, and stays
+ * over a restart. */
 static void noise_is_drawn_once(const char *release) {
   trial t;
   uint64_t message[BATCH * 64];

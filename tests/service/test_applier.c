@@ -1,4 +1,5 @@
-/* applier, store, ledger, standing: in one process, with files that cannot grow at the wrong moment. */
+/* applier, store, ledger, standing: in one process, with files that cannot grow at the wrong
+ * moment. */
 #define _GNU_SOURCE /* memmem */
 #include "support/support.h"
 
@@ -289,7 +290,8 @@ static void copy_files(const char *from, const char *to) {
   assert_int_equal(system(command), 0);
 }
 
-/* Killed after the commit and before the log was emptied; and then somebody reads the file when it is opened again. */
+/* Killed after the commit and before the log was emptied; and then somebody reads the file when it
+ * is opened again. */
 static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state) {
   (void)state;
   scene s;
@@ -433,8 +435,8 @@ static void test_store__has_one_writer(void **state) {
   close_scene(&s);
 }
 
-/* Of one release with M0 rounds of a client: the bound rises with every round, is the exact one of m / M0 of mu^2, and
- * ends at the claim. */
+/* Of one release with M0 rounds of a client: the bound rises with every round, is the exact one of
+ * m / M0 of mu^2, and ends at the claim. */
 static void test_ledger__a_clients_spending_rises_to_the_claim(void **state) {
   (void)state;
   enum { M0 = 4 };
@@ -465,8 +467,8 @@ static void test_ledger__a_clients_spending_rises_to_the_claim(void **state) {
   close_scene(&s);
 }
 
-/* Nobody can be in more batches than there are: the noise of 2 batches is the same for 2 rounds of a client and for 200,
- * and so is every row; the last is the claim. */
+/* Nobody can be in more batches than there are: the noise of 2 batches is the same for 2 rounds of
+ * a client and for 200, and so is every row; the last is the claim. */
 static void test_ledger__ends_at_the_claim_with_more_rounds_than_batches(void **state) {
   (void)state;
   static const char *const kinds[] = {"central-tree", "shuffle-bits"};

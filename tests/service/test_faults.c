@@ -1,11 +1,12 @@
-/* Faults with real processes. In each run an analyzer and its shufflers serve a small campaign to its end, while clients
- * report and something goes wrong at random moments: a role is killed or stopped and started again, lines are cut, a
- * disk is full for a while. At the end nothing that was acknowledged may be missing or counted twice: the released totals
- * are the sums of the acknowledged reports, entry by entry, and a release in this process that is fed with the same batches has
- * the same state, byte by byte.
+/* Faults with real processes. In each run an analyzer and its shufflers serve a small campaign to
+ * its end, while clients report and something goes wrong at random moments: a role is killed or
+ * stopped and started again, lines are cut, a disk is full for a while. At the end nothing that was
+ * acknowledged may be missing or counted twice: the released totals are the sums of the
+ * acknowledged reports, entry by entry, and a release in this process that is fed with the same
+ * batches has the same state, byte by byte.
  *
- * FARO_FAULTS is the number of runs (6), FARO_FAULTS_FIRST the first one's number (1). What a run does follows from its number, the
- * moments from the clock too. */
+ * FARO_FAULTS is the number of runs (6), FARO_FAULTS_FIRST the first one's number (1). What a run
+ * does follows from its number, the moments from the clock too. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>

@@ -25,7 +25,8 @@
 #include "support/support.h"
 #include "wire/wire.h"
 
-/* A server with a number that grows, a handler that waits for it, and one that another thread answers. */
+/* A server with a number that grows, a handler that waits for it, and one that another thread
+ * answers. */
 typedef struct world {
   faro_http *http;
   faro_metrics *metrics;
@@ -241,7 +242,8 @@ static const char *hear(int from, int milliseconds, char answer[static 1024]) {
   return answer;
 }
 
-/* With half of the connections waiting, later ones are answered at once and let go, and all else works. */
+/* With half of the connections waiting, later ones are answered at once and let go, and all else
+ * works. */
 static void test_http__those_who_wait_leave_room_for_others(void **state) {
   (void)state;
   enum { LIMIT = 16, IDLE = 60 };
@@ -277,7 +279,8 @@ static void test_http__those_who_wait_leave_room_for_others(void **state) {
   end(&w);
 }
 
-/* As many at once as the library takes events of, and some more or less: nobody waits for somebody else to come. */
+/* As many at once as the library takes events of, and some more or less: nobody waits for somebody
+ * else to come. */
 static void test_http__a_crowd_that_asks_at_once_is_answered_at_once(void **state) {
   (void)state;
   enum { MANY = 130 };
@@ -322,7 +325,8 @@ static void test_http__one_address_cannot_take_all_connections(void **state) {
   end(&w);
 }
 
-/* Bodies share 64 KiB here. Who finds no room is told so; small ones always pass; what was taken comes back. */
+/* Bodies share 64 KiB here. Who finds no room is told so; small ones always pass; what was taken
+ * comes back. */
 static void test_http__bodies_share_a_room(void **state) {
   (void)state;
   static char bytes[50000];
@@ -421,7 +425,8 @@ static void test_http__who_may_not_send_hears_it_at_once(void **state) {
   end(&w);
 }
 
-/* Pieces of a body of `length` bytes, one every fifth of a second, so that all takes about `seconds`; the status. */
+/* Pieces of a body of `length` bytes, one every fifth of a second, so that all takes about
+ * `seconds`; the status. */
 static int trickle(const world *w, size_t length, double seconds) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(faro_http_port(w->http))};
   char text[512] = "";
@@ -457,8 +462,8 @@ static void test_http__large_bodies_have_more_time(void **state) {
   end(&w);
 }
 
-/* A server with a key pair made for these tests alone; nobody else trusts it. A checkout has its own modes, so the key is
- * copied. */
+/* A server with a key pair made for these tests alone; nobody else trusts it. A checkout has its
+ * own modes, so the key is copied. */
 static void begin_with_tls(world *w, faro_http_settings *settings) {
   *settings = (faro_http_settings){.listen = "127.0.0.1:0",
                                    .certificate = "tests/service/tls/certificate.pem",
@@ -538,7 +543,8 @@ static void test_authority__must_hold_a_certificate(void **state) {
   assert_non_null(strstr(refused.message, "No such file"));
 }
 
-/* In a child of one thread: the system trusts the server's certificate, and nothing else; false: we may not do that. */
+/* In a child of one thread: the system trusts the server's certificate, and nothing else; false: we
+ * may not do that. */
 static bool set_system(const char *certificate) {
   char *pem = NULL;
   size_t length = 0;

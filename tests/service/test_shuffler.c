@@ -1,5 +1,5 @@
-/* A shuffler as a real process, with a stand-in for the analyzer: what it accepts, what it refuses and how it says so, what
- * survives, and what leaves it. */
+/* A shuffler as a real process, with a stand-in for the analyzer: what it accepts, what it refuses
+ * and how it says so, what survives, and what leaves it. */
 #define _GNU_SOURCE /* memmem, prlimit */
 #include <fcntl.h>
 #include <signal.h>
@@ -95,8 +95,8 @@ static void test_shuffler__every_refusal_has_its_byte_and_status(void **state) {
   assert_int_equal(stage_get(&s, 0, "/v1/reports", &sent), 405);
   assert_int_equal(stage_get(&s, 0, "/etc/passwd", &sent), 404);
   assert_int_equal(stage_get(&s, 0, "/healthz", &sent), 200);
-  assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"accepted\"}") ==
-              0); /* when its batch closes */
+  /* when its batch closes */
+  assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"accepted\"}") == 0);
   assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"token\"}") == 2);
   assert_int_equal(stage_stop(&s, 0), 0);
   stage_close(&s);
@@ -124,7 +124,8 @@ static void test_shuffler__a_client_is_heard_m0_times_and_never_for_an_old_polic
   stage_close(&s);
 }
 
-/* Whoever asks for the metrics before and after a post cannot see whether its report came into the open batch. */
+/* Whoever asks for the metrics before and after a post cannot see whether its report came into the
+ * open batch. */
 static void test_shuffler__metrics_tell_of_closed_batches_alone(void **state) {
   (void)state;
   static stage s;
@@ -203,7 +204,8 @@ static void test_shuffler__a_batch_of_b_less_one_never_leaves(void **state) {
   stage_close(&s);
 }
 
-/* Sealed bodies are their marks, so each report is seen for itself at the analyzer; of bits, the sum of marks. */
+/* Sealed bodies are their marks, so each report is seen for itself at the analyzer; of bits, the
+ * sum of marks. */
 static void assert_exactly_once(const stage *s, const bool *accepted, size_t marks) {
   const bool sums = faro_campaign_form(&s->campaign) == FARO_WIRE_BITS;
   unsigned *seen = calloc(marks, sizeof *seen);
@@ -225,8 +227,8 @@ static void assert_exactly_once(const stage *s, const bool *accepted, size_t mar
   free(seen);
 }
 
-/* Posts of 7 while the process is killed again and again; a post without an answer is sent again, as clients do. The
- * analyzer goes away now and then, and answers are lost. */
+/* Posts of 7 while the process is killed again and again; a post without an answer is sent again,
+ * as clients do. The analyzer goes away now and then, and answers are lost. */
 static void survives(stage_plan plan) {
   static stage s;
   static bool accepted[4096];
@@ -303,7 +305,8 @@ static bool state_has(const stage *s, const void *bytes, size_t length) {
   return found;
 }
 
-/* Bodies and totals of a released batch are nowhere in the files, tokens never were; while it waits, they are. */
+/* Bodies and totals of a released batch are nowhere in the files, tokens never were; while it
+ * waits, they are. */
 static void forgets(const stage_plan *plan) {
   static stage s;
   stage_open(&s, plan);
@@ -447,7 +450,8 @@ static void test_shuffler__announced_bodies_take_no_memory(void **state) {
   stage_close(&s);
 }
 
-/* With all of the room taken by posts that do not end, a client with its one report is heard, however large it is. */
+/* With all of the room taken by posts that do not end, a client with its one report is heard,
+ * however large it is. */
 static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   (void)state;
   enum { POSTS = 70, LENGTH = 1 << 20 };
@@ -514,7 +518,8 @@ static void test_shuffler__a_full_disk_is_told_and_loses_nothing(void **state) {
   stage_close(&s);
 }
 
-/* With nothing collected now: one that is refused for good does not hide that the others may come again. */
+/* With nothing collected now: one that is refused for good does not hide that the others may come
+ * again. */
 static void refuses_each_for_its_own_reason(stage *s) {
   unsigned char frames[3 * 512];
   static const unsigned char expected[] = {FARO_VERDICT_MALFORMED, FARO_VERDICT_CLOSED, FARO_VERDICT_CLOSED};

@@ -1,4 +1,5 @@
-/* The spool without a process: the order in which reports leave, what a campaign's end does, tokens that come and go. */
+/* The spool without a process: the order in which reports leave, what a campaign's end does, tokens
+ * that come and go. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -72,7 +73,8 @@ static faro_verdict accept_one(world *w, size_t client, uint64_t version, uint64
   return accept_body(w, client, version, sequence, client);
 }
 
-/* Four clients send in the same order every time; each of the 24 orders of a batch must be as likely. */
+/* Four clients send in the same order every time; each of the 24 orders of a batch must be as
+ * likely. */
 static void test_spool__all_orders_are_equally_likely(void **state) {
   (void)state;
   enum { RUNS = 4800, ORDERS = 24 };
@@ -116,7 +118,8 @@ static faro_verdict accept_counts(world *w, size_t client, const uint64_t ones[s
   return entry.verdict;
 }
 
-/* There is one S: what the spool passes on is what faro_release_mix makes of the same messages, lies included. */
+/* There is one S: what the spool passes on is what faro_release_mix makes of the same messages,
+ * lies included. */
 static void test_spool__counts_as_the_release_does(void **state) {
   (void)state;
   enum { B = 6, ENTRIES = 2 };
@@ -163,7 +166,8 @@ static int64_t query(const world *w, const char *sql) {
   return value;
 }
 
-/* In the open batch bodies stand under random numbers: of 64 that came in order, half are above their neighbour. */
+/* In the open batch bodies stand under random numbers: of 64 that came in order, half are above
+ * their neighbour. */
 static void test_spool__the_file_tells_no_order_of_arrival(void **state) {
   (void)state;
   world w;
@@ -252,8 +256,9 @@ static void test_spool__tokens_come_and_go(void **state) {
   end(&w);
 }
 
-/* In the open batch a number that comes again is known by its bytes, also after a restart; others under it are not
- * acknowledged. When the batch is closed nothing is left to compare with, and the number alone is known. */
+/* In the open batch a number that comes again is known by its bytes, also after a restart; others
+ * under it are not acknowledged. When the batch is closed nothing is left to compare with, and the
+ * number alone is known. */
 static void knows_bytes(world *w) {
   open_spool(w);
   assert_ok(faro_spool_begin(w->spool, error));
@@ -385,7 +390,8 @@ static void test_spool__refusals_alone_write_nothing(void **state) {
   end(&w);
 }
 
-/* Somebody reads while a batch is forgotten, and at the next start: the log keeps it, that is told, and made good later. */
+/* Somebody reads while a batch is forgotten, and at the next start: the log keeps it, that is told,
+ * and made good later. */
 static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **state) {
   (void)state;
   world w;

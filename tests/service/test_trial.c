@@ -1,5 +1,6 @@
-/* What the demo and the tests of faults look with: a search that finds what is there, requests read from a line, a relay that
- * hands on and cuts, a client's state. A check that cannot fail proves nothing. */
+/* What the demo and the tests of faults look with: a search that finds what is there, requests read
+ * from a line, a relay that hands on and cuts, a client's state. A check that cannot fail proves
+ * nothing. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -334,8 +335,8 @@ static void test_client__waits_no_longer_than_half_a_minute_at_once(void **state
   assert_true(faro_sent_later(&(faro_sent){.status = 200, .retry_after = 5}) == 0);
 }
 
-/* A shuffler that is scripted: of the first post it refuses the first report and takes the third, of the next ones nothing
- * for now, then all. */
+/* A shuffler that is scripted: of the first post it refuses the first report and takes the third,
+ * of the next ones nothing for now, then all. */
 typedef struct script {
   faro_http *http;
   faro_metrics *metrics;
@@ -395,7 +396,8 @@ static void set_trial(faro_trial *t, script *s) {
   s->frame = faro_wire_report_size(c);
 }
 
-/* Closed for now beside another answer: those reports are sent again, without the others, until it is known for good. */
+/* Closed for now beside another answer: those reports are sent again, without the others, until it
+ * is known for good. */
 static void test_crowd__what_was_not_taken_for_now_is_sent_again_by_itself(void **state) {
   (void)state;
   faro_trial t;

@@ -1,12 +1,12 @@
-/* Attacks on studies and on the whole of glm-joint: honest ones are consistent with their claims,
- * planted bugs are caught. The broken ones live here, not in the library.
+/* Attacks on studies and on all of glm-joint: correct ones are consistent with their claims,
+ * planted bugs are caught. The broken ones are here, not in the library.
  *
- * Releases pass through the test's hands (support/watch.h): the adversary reads every sum that any
- * of them publishes, the gradients of each step of a fit too, which a study itself keeps to itself.
- * Noise that is too small is planted into a release before its first person.
+ * Releases are intercepted (support/watch.h): the adversary reads every sum that any of them
+ * publishes, including the gradients of each step of a fit, which a study does not reveal. Noise
+ * that is too small is planted into a release before its first person.
  *
- * False alarms: an honest mechanism is called broken with probability FALSE_ALARM at most, in each
- * audit. */
+ * False alarms: in each audit, a correct mechanism is called broken with probability at most
+ * FALSE_ALARM. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static const double CONFIDENCE = 1 - FALSE_ALARM;
 
 enum { D = 2, GRAM = 3, VIEW = 256, TRIALS = 40000 };
 
-/* Small S: then |mean - y| is near its bound wherever a fit goes, and gradients move by nearly all
- * that they may. */
+/* Small S: |mean - y| is then near its bound wherever a fit goes, and gradients move by nearly as
+ * much as they can. */
 static const double S = 0.2;
 
 static faro_audit_result attack(const char *name, const faro_audit_mechanism *mechanism, double epsilon,
@@ -73,7 +73,7 @@ double __wrap_faro_gaussian_epsilon(double mu, double delta) {
 
 /* ---- planted noise */
 
-static struct { double sums, gradients; /* factors on standard deviations; 0: as it is */ } planted;
+static struct { double sums, gradients; /* factors on standard deviations; 0: unchanged */ } planted;
 
 static void plant(const watched *w) {
   const double factor = w->contribution.form == FARO_FORM_GRAM ? planted.sums : planted.gradients;
@@ -97,7 +97,7 @@ static int set_up(void **state) {
   return 0;
 }
 
-/* ---- studies: the victim comes first, then others, and both parts are fitted when all are there */
+/* ---- studies: the victim comes first, then others, and both parts are fitted at the end */
 
 enum { PEOPLE = 4 };
 
@@ -107,8 +107,8 @@ static const char *const place_name[] = {"in part 0", "in part 1", "from part 0 
 typedef struct survey {
   const char *kind;
   place victim;
-  uint64_t fits;     /* of each part; 0: sums alone */
-  uint64_t uncapped; /* fits beyond those, each with the budget of the first */
+  uint64_t fits;     /* per part; 0: only sums */
+  uint64_t uncapped; /* further fits, each with the budget of the first */
   bool sums_unseen;
 } survey;
 
@@ -142,7 +142,7 @@ static faro_study_params study_params(uint64_t people, const char *kind) {
                              .calibration = FARO_CALIBRATION_TIGHT};
 }
 
-/* Past the number that is allowed the study refuses, unless its ledger is set back. */
+/* Beyond the allowed number the study refuses, unless its ledger is set back. */
 static faro_status fit(faro_study *s, const survey *v, unsigned part, faro_error *error) {
   const double start[D] = {0, 0};
   const faro_question question = {.part = part, .ridge = 1, .region = {.radius = S}, .start = start};
@@ -165,7 +165,7 @@ static unsigned part_of(place victim, const double *x) {
 }
 
 static faro_status take_part(faro_study *s, const survey *v, const double *x, double y, faro_error *error) {
-  const bool one = strcmp(v->kind, "shuffle-bits") == 0; /* there only one part speaks: the victim's */
+  const bool one = strcmp(v->kind, "shuffle-bits") == 0; /* there only one part publishes: the victim's */
   const uint64_t fits[FARO_PARTS] = {one && v->victim == IN_1 ? 0 : v->fits,
                                      one && v->victim == IN_0 ? 0 : v->fits};
   faro_status status = faro_study_allow(s, fits, error);
@@ -201,19 +201,20 @@ static faro_audit_result audit_survey(const char *what, survey v, double epsilon
   faro_sim_open(&sim, 1, 0, FARO_ROLE_LUCK);
   watch_noise = read_sums;
   sums_unseen = v.sums_unseen;
-  assert_ok(conduct(&v, x, 0, &sim, NULL, error)); /* to see how long a view is: the same in every run */
+  /* to find the length of a view, which is the same in every run */
+  assert_ok(conduct(&v, x, 0, &sim, NULL, error));
   assert_true(written <= VIEW);
   const faro_audit_mechanism m = {.messages = 1, .width = written, .context = &v, .run = conduct};
   snprintf(name, sizeof name, "%s, %s, %s", v.kind, what, place_name[v.victim]);
   return attack(name, &m, epsilon, TRIALS);
 }
 
-/* What sums alone may cost, and fits alone: a third of mu^2, and the rest. */
+/* The cost of sums only, and of fits only: a third of mu^2, and the rest. */
 static double epsilon_of(double share) {
   return faro_gaussian_epsilon(faro_gaussian_mu(EPSILON, DELTA) * sqrt(share), DELTA);
 }
 
-static void test_sums__keep_to_their_third(void **state) {
+static void test_sums__stay_within_their_third(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "central-factored"};
   for (int k = 0; k < 2; k++)
@@ -221,11 +222,11 @@ static void test_sums__keep_to_their_third(void **state) {
       const survey v = {.kind = kind[k], .victim = at};
       const faro_audit_result r = audit_survey("sums", v, epsilon_of(1.0 / 3));
       assert_true(r.consistent);
-      assert_true(r.epsilon_lower > 0.5 * r.epsilon); /* not for want of trying */
+      assert_true(r.epsilon_lower > 0.5 * r.epsilon); /* the attack is strong */
     }
 }
 
-static void test_bug__a_tree_for_a_sensitivity_of_one(void **state) {
+static void test_bug__a_tree_for_a_sensitivity_of_one_is_caught(void **state) {
   (void)state;
   planted.sums = 1 / sqrt(2);
   for (place at = IN_0; at <= MOVES; at++) {
@@ -234,7 +235,7 @@ static void test_bug__a_tree_for_a_sensitivity_of_one(void **state) {
   }
 }
 
-static void test_fits__keep_to_their_share(void **state) {
+static void test_fits__stay_within_their_share(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   for (int k = 0; k < 2; k++) {
@@ -245,7 +246,7 @@ static void test_fits__keep_to_their_share(void **state) {
   }
 }
 
-static void test_studies__keep_to_the_claim(void **state) {
+static void test_studies__stay_within_the_claim(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "central-factored", "shuffle-bits"};
   for (int k = 0; k < 3; k++)
@@ -257,7 +258,7 @@ static void test_studies__keep_to_the_claim(void **state) {
     }
 }
 
-static void test_bug__gradients_for_one_clip(void **state) {
+static void test_bug__gradients_for_one_clip_are_caught(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   planted.gradients = 0.5;
@@ -267,15 +268,15 @@ static void test_bug__gradients_for_one_clip(void **state) {
   }
 }
 
-static void test_bug__a_ledger_that_is_set_back(void **state) {
+static void test_bug__a_ledger_that_is_set_back_is_caught(void **state) {
   (void)state;
   const survey v = {.kind = "central-tree", .victim = IN_0, .fits = 1, .uncapped = 5};
   assert_false(audit_survey("6 fits for 1", v, EPSILON).consistent);
 }
 
-/* Calibration figure uses how many people a part has: where the victim is the only one of part 0
- * its estimate is noise, and where nobody is there it is where it started. Its claim is not called
- * proven. */
+/* Calibration figure uses the number of people in a part. If the victim is the only one of part 0,
+ * its estimate is noise; if nobody is in part 0, the estimate stays where it started. Its claim is
+ * not called proven. */
 static faro_status publish(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                            faro_error *error) {
   const uint64_t fits[FARO_PARTS] = {1, 1};
@@ -305,37 +306,37 @@ static void test_figure__shows_who_is_alone_in_a_part(void **state) {
   assert_false(proven);
 }
 
-/* ---- the whole of glm-joint
+/* ---- all of glm-joint
  *
  * One person's arms and reward are replaced. The adversary knows what everybody else brings, and
- * both candidates for the one; so each published number is noise about one of two means that the
+ * both candidates for the one. So each published number is noise around one of two means that the
  * adversary can compute, and the logarithm of the likelihood ratio is
  *
  *   sum_i <a_i, Y_i - (m_i + m'_i) / 2> / sd_i^2,    a_i = m_i - m'_i,
  *
  * over the nodes of both trees and the gradients of all fits (docs/privacy.md, Lemma S1). No test
- * beats it. */
+ * is stronger. */
 
 enum { ROUNDS = 16, ARMS = 64, FEW = 4, STRIDE = 64, PLAYED = 1 + 2 * D + 2 * ROUNDS };
 
-/* What the victim may bring: one arm of this length and direction, a shorter one across, and a
- * reward. */
+/* What the victim may bring: one arm of this length and direction, a shorter one orthogonal to it,
+ * and a reward. */
 typedef struct candidate {
   double length, degrees, reward;
 } candidate;
 
 typedef struct story {
   const char *name;
-  uint64_t victim; /* round, from 0 */
+  uint64_t victim; /* round, counted from 0 */
   candidate candidate[2];
-  size_t arms;   /* of each of the others, on a circle: */
-  double length; /* of this radius; 0: in turns some that explore and some that do not */
-  bool warned;   /* the learner is told of the noise; else it takes noise for data, and fits at once */
+  size_t arms;   /* arms of each of the others, on a circle */
+  double length; /* radius of the circle; 0: alternately long enough to explore, and not */
+  bool warned;   /* the learner knows the noise; else it takes noise for data, and fits at once */
   bool leaks;    /* fits theta_o exactly when somebody explored, as Sarmasarkar 2026, Alg. 2 does */
-  bool watched;  /* all is seen; else the arms alone that are played just before the victim and just after */
+  bool watched;  /* everything is seen; else only the arms played just before and just after the victim */
 } story;
 
-/* What one candidate comes to, as the policy is when it is the victim's turn. */
+/* What one candidate does under the policy at the victim's turn. */
 typedef struct deed {
   double x[D], y, weight;
   unsigned part;
@@ -343,26 +344,26 @@ typedef struct deed {
 
 static struct {
   faro_study *study;
-  faro_rarely learner; /* glm-joint's own state, which the test looks into */
+  faro_rarely learner; /* glm-joint's own state, which the test inspects */
   faro_host host;
   const story *story;
-  int input;                                  /* which candidate it really is */
-  deed deed[2];                               /* of both */
+  int input;                                  /* index of the real candidate */
+  deed deed[2];                               /* for both candidates */
   bool met;                                   /* the victim has come */
-  unsigned fitted;                            /* part of the fit at hand */
-  double error[FARO_PARTS][ROUNDS + 1][GRAM]; /* of published sums */
-  _Alignas(64) double arms[D * STRIDE];       /* vectors are loaded from it */
+  unsigned fitted;                            /* part of the current fit */
+  double error[FARO_PARTS][ROUNDS + 1][GRAM]; /* error of the published sums */
+  _Alignas(64) double arms[D * STRIDE];       /* aligned for vector loads */
   double ratio, square;                       /* logarithm of the likelihood ratio; sum of |a_i|^2 / sd_i^2 */
 } trial;
-static double most; /* the greatest `square` of an audit's trials */
+static double most; /* greatest `square` of an audit's trials */
 
-/* A published number whose mean is a greater for the first candidate than for the second. */
+/* A published number whose mean is greater by a for the first candidate. */
 static void weigh(double a, double noise, double sd) {
   trial.ratio += a * (noise + (trial.input == 0 ? a : -a) / 2) / (sd * sd);
   trial.square += a * a / (sd * sd);
 }
 
-/* Node t of the tree covers the rounds (t - lowest digit of t, t], and is the difference of two
+/* Node t of the tree covers the rounds (t - lowest digit of t, t] and is the difference of two
  * sums. */
 static void weigh_node(const watched *w, unsigned part, const double *prefix) {
   const uint64_t t = w->batches;
@@ -435,8 +436,8 @@ static deed act_as(int which) {
   return act(&arms, trial.story->candidate[which].reward, &arm);
 }
 
-/* What the other candidate would have done must leave no trace in the learner: a pick changes
- * nothing there. */
+/* What the other candidate would have done must not affect the learner: a pick changes nothing
+ * there. */
 static deed act_victim(void) {
   const int other = 1 - trial.input;
   if (trial.story->watched) trial.deed[other] = act_as(other);
@@ -461,7 +462,7 @@ static faro_status ask(const faro_question *question, faro_error *error) {
   return status;
 }
 
-/* As the simulator does (sim/asker.c). fits: made now. */
+/* As in the simulator (sim/asker.c). fits: the number made now. */
 static faro_status confer(bool explored, uint64_t *fits, faro_error *error) {
   faro_rarely *r = &trial.learner;
   const faro_statistics sum[FARO_PARTS] = {faro_study_sum(trial.study, 0), faro_study_sum(trial.study, 1)};
@@ -484,8 +485,8 @@ static faro_status play_rounds(size_t arm[static ROUNDS], uint64_t fits[static R
   return status;
 }
 
-/* kappa sets Criterion I: unit arms are to explore, short ones not, and whether the noise is known
- * or not. */
+/* kappa sets Criterion I: unit arms explore and short ones do not, whether the noise is known or
+ * not. */
 static faro_status begin(faro_error *error) {
   static const double silence[GRAM] = {0};
   const bool warned = trial.story->warned;
@@ -502,7 +503,7 @@ static faro_status begin(faro_error *error) {
                               .offers = ARMS,
                               .calibration = FARO_CALIBRATION_TIGHT,
                               .settings = &theorem};
-  const double threshold = warned ? 0.5 : 0.95; /* over lambda */
+  const double threshold = warned ? 0.5 : 0.95; /* divided by lambda */
   params.kappa = 100 * faro_rarely_settle(&params, false, noise).lambda[0] / (threshold * S * S * D);
   const faro_status status = faro_rarely_init(&trial.learner, &params, &trial.host, error);
   if (status != FARO_OK) return status;
@@ -562,10 +563,9 @@ static faro_audit_result audit_story(story t, uint64_t trials) {
   return attack(t.name, &m, EPSILON, trials);
 }
 
-/* Against the claim, and against what the trial that cost most has cost (Lemma S1). Victims who
- * come first are in every fit; later ones come when most fits have been made, and there is little
- * left to find. */
-static void test_joint__keeps_to_the_claim(void **state) {
+/* Against the claim, and against the trial that cost most (Lemma S1). Victims who come first are in
+ * every fit. Later ones come when most fits have been made, and there is little left to find. */
+static void test_joint__stays_within_the_claim(void **state) {
   (void)state;
   const struct {
     const char *name;
@@ -594,7 +594,7 @@ static void test_joint__keeps_to_the_claim(void **state) {
   }
 }
 
-static void test_bug__gradients_for_one_clip_in_the_whole(void **state) {
+static void test_bug__gradients_for_one_clip_are_caught_in_glm_joint(void **state) {
   (void)state;
   const story t = {.name = "glm-joint, noise for clip",
                    .candidate = {{1, -15, 1}, {1, 105, 1}},
@@ -605,10 +605,11 @@ static void test_bug__gradients_for_one_clip_in_the_whole(void **state) {
   assert_true(most > pow(faro_gaussian_mu(EPSILON, DELTA), 2));
 }
 
-/* Sarmasarkar 2026, Alg. 2, fits theta_o when somebody explores. All noise is there, and the ledger
- * is kept. The victim explores or does not; the persons just before and just after have the same
- * arms, none of them long enough to explore, and it is only seen whether they play the same one. */
-static void test_bug__fits_at_the_time_of_exploring(void **state) {
+/* Sarmasarkar 2026, Alg. 2, fits theta_o when somebody explores. All noise is present, and the
+ * ledger is kept. The victim explores or does not. The people just before and just after have the
+ * same arms, all too short to explore, and the adversary only sees whether they play the same
+ * one. */
+static void test_bug__fits_at_the_time_of_exploring_are_caught(void **state) {
   (void)state;
   story t = {.name = "glm-joint, two arms seen",
              .victim = 8,
@@ -626,16 +627,16 @@ static void test_bug__fits_at_the_time_of_exploring(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(test_sums__keep_to_their_third, set_up),
-      cmocka_unit_test_setup(test_bug__a_tree_for_a_sensitivity_of_one, set_up),
-      cmocka_unit_test_setup(test_fits__keep_to_their_share, set_up),
-      cmocka_unit_test_setup(test_studies__keep_to_the_claim, set_up),
-      cmocka_unit_test_setup(test_bug__gradients_for_one_clip, set_up),
-      cmocka_unit_test_setup(test_bug__a_ledger_that_is_set_back, set_up),
+      cmocka_unit_test_setup(test_sums__stay_within_their_third, set_up),
+      cmocka_unit_test_setup(test_bug__a_tree_for_a_sensitivity_of_one_is_caught, set_up),
+      cmocka_unit_test_setup(test_fits__stay_within_their_share, set_up),
+      cmocka_unit_test_setup(test_studies__stay_within_the_claim, set_up),
+      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_are_caught, set_up),
+      cmocka_unit_test_setup(test_bug__a_ledger_that_is_set_back_is_caught, set_up),
       cmocka_unit_test_setup(test_figure__shows_who_is_alone_in_a_part, set_up),
-      cmocka_unit_test_setup(test_joint__keeps_to_the_claim, set_up),
-      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_in_the_whole, set_up),
-      cmocka_unit_test_setup(test_bug__fits_at_the_time_of_exploring, set_up),
+      cmocka_unit_test_setup(test_joint__stays_within_the_claim, set_up),
+      cmocka_unit_test_setup(test_bug__gradients_for_one_clip_are_caught_in_glm_joint, set_up),
+      cmocka_unit_test_setup(test_bug__fits_at_the_time_of_exploring_are_caught, set_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* confidence: LinUCB's ellipsoid holds the true parameter at every release, under every release's
- * own noise, at least as often as promised; and it would not if it were much smaller, so the test
- * can fail. */
+ * own noise, at least as often as promised. It would not if it were much smaller, so the test can
+ * fail. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void invert(const double *w, double *l) {
     }
 }
 
-/* Greatest over releases of ||theta - theta*||_V / beta in one run. */
+/* The greatest ||theta - theta*||_V / beta over the releases of one run. */
 static double worst_ratio(const char *name, faro_calibration calibration, double optimism, uint64_t run) {
   const faro_env_params ep = {.dimension = D, .arms = 10, .horizon = T};
   const faro_release_params rp = {
@@ -86,7 +86,7 @@ static void count_outside(const char *name, faro_calibration calibration, double
                 name, faro_calibration_name(calibration), optimism, *outside, RUNS, *smaller);
 }
 
-/* With the theorem's bounds, and with the smaller ones that are the default under `tight`. */
+/* With the theorem's bounds, and with the smaller default bounds under `tight`. */
 static void test_region__holds_the_parameter_as_often_as_promised(void **state) {
   (void)state;
   const struct {

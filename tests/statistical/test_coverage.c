@@ -1,10 +1,10 @@
 /* coverage: elimination under every release's own noise, played as the runner plays it. The
  * interval of every arm holds its mean in all phases, and the best arm stays, at least as often as
- * promised. When the learner is told of a twentieth of the noise both fail, so the test can.
+ * promised. If the learner is told only a twentieth of the noise, both fail, so the test can fail.
  *
- * For dpe only the best arm is checked: what a client reports is cut to the interval of rewards,
- * which pulls means near its ends inwards, and dpe's intervals, as published, do not know of that.
- * What the learner hears passes through the test's hands (see tests/CMakeLists.txt). */
+ * For dpe only the best arm is checked: a client's report is clipped to the interval of rewards,
+ * which moves means near its ends inwards, and dpe's intervals, as published, ignore that. The sums
+ * that the learner hears are intercepted (see tests/CMakeLists.txt). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,15 +19,15 @@ static const double FAILURE = 0.1;
 /* ---- between the runner and the learner */
 
 static struct {
-  const double *mean; /* the truth about each arm */
-  double part;        /* of its noise that the learner is told of */
-  double worst;       /* |estimate - mean| / width, the greatest so far */
+  const double *mean; /* true mean of each arm */
+  double part;        /* share of the noise that the learner is told */
+  double worst;       /* greatest |estimate - mean| / width so far */
 } ear;
 
 faro_status __real_faro_eliminator_hear(faro_eliminator *, const faro_heard *, faro_error *);
 faro_status __wrap_faro_eliminator_hear(faro_eliminator *, const faro_heard *, faro_error *);
 
-/* Dropping arms leaves the widths and theta as they were. */
+/* Dropping arms does not change the widths and theta. */
 static void look(const faro_eliminator *e, const size_t *active, size_t actives) {
   const faro_arms *z = e->design->coordinates;
   for (size_t a = 0; a < actives; a++) {
@@ -70,7 +70,7 @@ static faro_experiment *parse(const char *learner, const char *release, size_t d
 }
 
 typedef struct tally {
-  int runs, lost, outside; /* of runs: the best arm was eliminated; some interval did not hold */
+  int runs, lost, outside; /* runs in which the best arm was eliminated; in which some interval failed */
 } tally;
 
 static tally play(const char *learner, const char *release, size_t d, int runs, double part) {
@@ -81,7 +81,7 @@ static tally play(const char *learner, const char *release, size_t d, int runs, 
   assert_ok(faro_env_create(&env, cell->env, &p, error));
   tally t = {.runs = runs};
   for (int run = 0; run < runs; run++) {
-    faro_env_begin(env, SEED, (uint64_t)run); /* what the runner will meet */
+    faro_env_begin(env, SEED, (uint64_t)run); /* the instance that the runner will play */
     ear.mean = env->mean;
     ear.part = part;
     ear.worst = 0;
@@ -91,14 +91,14 @@ static tally play(const char *learner, const char *release, size_t d, int runs, 
     assert_true(record.updates > 0 && ear.worst > 0);
     t.lost += record.lost != 0;
     t.outside += ear.worst > 1;
-    assert_true(record.lost == 0 || ear.worst > 1); /* if all means are held, the best arm stays */
+    assert_true(record.lost == 0 || ear.worst > 1); /* if all intervals hold, the best arm stays */
   }
   faro_env_destroy(env);
   faro_experiment_destroy(e);
   return t;
 }
 
-/* The most failures out of n that FALSE_ALARM allows when each run fails with probability p. */
+/* The most failures in n runs that FALSE_ALARM allows if each run fails with probability p. */
 static int allowed(int n, double p) {
   double tail = 0;
   int k = n;

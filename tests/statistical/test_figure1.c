@@ -1,12 +1,12 @@
-/* figure 1: under calibration `figure` the published script's own numbers come out, and the order
- * of trust models holds at every epsilon. False-alarm rate of the comparisons: 1e-6 (tree: 1e-4).
- * The order and the fall with epsilon are statements about this seed: neighbours in the order lie
- * many standard errors apart, but for JDP and bit sums at epsilon = 0.2 and 10, which lie between
- * one and two apart.
+/* figure 1: calibration `figure` gives the numbers of the published script, and the order of trust
+ * models holds at every epsilon. False-alarm rate of the comparisons: 1e-6 (tree: 1e-4). The order
+ * and the decrease with epsilon are statements about this seed: adjacent values in the order are
+ * many standard errors apart, except for JDP and bit sums at epsilon = 0.2 and 10, which are
+ * between one and two apart.
  *
  * The published script, run for Figure 1 of Chowdhury & Zhou 2022 at epsilon = 1 on 50 instances,
  * gave these final pseudo-regrets (mean, standard deviation over instances). Its tree noise is
- * frozen, so JDP is compared with the range that fresh noise gives. */
+ * frozen, so JDP is compared with the range of fresh noise. */
 #include <math.h>
 #include <string.h>
 

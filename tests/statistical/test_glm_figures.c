@@ -1,6 +1,6 @@
 /* glm_figures: Table 2 of Sarmasarkar 2026 at full size: the published rows under calibration
- * figure, and the same experiment under proven privacy. Statements about these seeds; ten runs as
- * published, so a mean is known to a few per cent. */
+ * figure, and the same experiment under proven privacy. These are statements about the seeds used;
+ * with ten runs, as published, a mean is known to a few per cent. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static void clear(table *t) {
   faro_experiment_destroy(t->experiment);
 }
 
-/* The first cell of that label with this norm (unless NaN), epsilon (unless NaN) and horizon
- * (unless 0). */
+/* The first cell with this label, norm (unless NaN), epsilon (unless NaN) and horizon (unless
+ * 0). */
 static size_t cell_of(const table *t, const char *label, double norm, double epsilon, uint64_t horizon) {
   for (size_t c = 0; c < t->experiment->count; c++) {
     const faro_cell *cell = &t->experiment->cell[c];
@@ -76,7 +76,7 @@ static void test_figure__baselines_are_the_published_ones(void **state) {
   } rows[] = {
       {"GLM-UCB", {1400, 1943, 2323}, 0.1},
       {"GLOC", {385, 632, 1347}, 0.1},
-      {"RS-GLinUCB", {290, 170, 201}, 0.4}}; /* its constants are not published, and runs differ much */
+      {"RS-GLinUCB", {290, 170, 201}, 0.4}}; /* its constants are not published, and runs vary widely */
   table t = published();
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
     for (int s = 0; s < NORMS; s++)
@@ -84,7 +84,7 @@ static void test_figure__baselines_are_the_published_ones(void **state) {
   clear(&t);
 }
 
-/* What the published numbers hide: the regret of waiting for the first estimate. */
+/* What the published numbers hide: most of the regret comes before the first estimate. */
 static void test_figure__most_private_regret_is_waiting(void **state) {
   (void)state;
   table t = published();
@@ -97,8 +97,8 @@ static void test_figure__most_private_regret_is_waiting(void **state) {
   clear(&t);
 }
 
-/* With a proven claim, at the same epsilon and delta, four times below the published private rows,
- * everywhere. */
+/* With a proven claim, at the same epsilon and delta, the regret is a quarter of the published
+ * private rows, everywhere. */
 static void test_tight__proven_and_below_the_published_private_rows(void **state) {
   (void)state;
   table t = run("experiments/004-table2.yaml", NULL, 0);

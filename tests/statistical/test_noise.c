@@ -1,4 +1,5 @@
-/* noise: every exact noise sampler against its distribution. False-alarm rate of each check: 1e-6 (support.h). */
+/* noise: tests every exact noise sampler against its distribution. False-alarm rate of each check:
+ * 1e-6 (support.h). */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,18 +42,18 @@ static void test_bernoulli_exp__has_its_probability(void **state) {
   for (int i = 0; i < 1000; i++) {
     assert_true(faro_exact_bernoulli_exp(&sim.rng, 0, 1));
     assert_true(faro_exact_bernoulli_exp(&sim.rng, 0, UINT64_MAX));
-    assert_false(faro_exact_bernoulli_exp(&sim.rng, UINT64_MAX, 1)); /* e^-1.8e19, and at once */
+    assert_false(faro_exact_bernoulli_exp(&sim.rng, UINT64_MAX, 1)); /* e^-1.8e19, in no time */
     assert_true(faro_exact_bernoulli_exp(&sim.rng, 1, UINT64_MAX));  /* 1 - 5e-20 */
   }
 }
 
 typedef int64_t sampler(faro_rng *rng, uint64_t num, uint64_t den);
-typedef double weight(double k, double parameter); /* -ln P, but for a constant */
+typedef double weight(double k, double parameter); /* -ln P, up to a constant */
 
 static double laplace_weight(double k, double scale) { return fabs(k) / scale; }
 static double gaussian_weight(double k, double variance) { return k * k / (2 * variance); }
 
-/* Cells -SIDE .. SIDE, the outer ones with all beyond them. */
+/* Cells -SIDE .. SIDE; the outer ones include everything beyond. */
 static void check_integers(faro_rng *rng, sampler *draw, weight *of, uint64_t num, uint64_t den) {
   enum { SIDE = 60, CELLS = 2 * SIDE + 1, DRAWS = 200000, REACH = 4000 };
   double seen[CELLS] = {0};
@@ -70,7 +71,7 @@ static void check_integers(faro_rng *rng, sampler *draw, weight *of, uint64_t nu
   }
   for (size_t c = 0; c < CELLS; c++) expected[c] *= DRAWS / total;
   if (expected[SIDE] < DRAWS - 5) assert_chi_square(seen, expected, CELLS);
-  else assert_true(seen[SIDE] > DRAWS - 40); /* all but a point: at most 5 expected elsewhere */
+  else assert_true(seen[SIDE] > DRAWS - 40); /* nearly a point mass: at most 5 expected elsewhere */
 }
 
 static const uint64_t parameters[][2] = {{1, 3}, {1, 1},  {2, 1},  {7, 2},
@@ -184,7 +185,7 @@ static void test_binomial__fits_the_normal_limit(void **state) {
   assert_ks(standardised, SUMS, normal_cdf);
 }
 
-static void test_binomial__edges(void **state) {
+static void test_binomial__edge_cases_are_exact(void **state) {
   (void)state;
   faro_sim_rng sim = open_stream(37);
   for (uint64_t n = 0; n < 200; n++) {
@@ -196,7 +197,7 @@ static void test_binomial__edges(void **state) {
   assert_int_equal(faro_exact_binomial(&sim.rng, 0, 1, 3), 0);
 }
 
-/* A fresh key each time: each check here fails once in a million runs. */
+/* A new key each time: each check here fails once in a million runs. */
 static void test_secure_stream__gives_the_same_noise(void **state) {
   (void)state;
   faro_secure_rng *secure = NULL;
@@ -250,7 +251,7 @@ int main(void) {
       cmocka_unit_test(test_wide_noise__fits_the_continuous_limit),
       cmocka_unit_test(test_binomial__fits_its_distribution),
       cmocka_unit_test(test_binomial__fits_the_normal_limit),
-      cmocka_unit_test(test_binomial__edges),
+      cmocka_unit_test(test_binomial__edge_cases_are_exact),
       cmocka_unit_test(test_secure_stream__gives_the_same_noise),
       cmocka_unit_test(test_noise__outside_its_range_aborts),
   };

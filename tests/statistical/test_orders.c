@@ -1,6 +1,6 @@
 /* orders: what the figures of Tenenbaum et al. 2023, Li, Zhou & Ji 2022 and Hanna et al. 2022 show,
- * at full size where that takes seconds. Statements about these seeds; neighbours in an order lie
- * many standard errors apart. */
+ * at full size where that takes seconds. These are statements about the seeds used; adjacent values
+ * in an order are many standard errors apart. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,9 +42,9 @@ static double regret(const figure *f, const char *label, double epsilon) {
 
 static bool within(double a, double b, double factor) { return a < factor * b && b < factor * a; }
 
-/* SDP close to CDP, both near DPE at large epsilon, LDP far off; everything private falls with
- * epsilon. */
-static void test_002__shuffled_is_as_good_as_central_and_local_is_far_off(void **state) {
+/* SDP is close to CDP, both are near DPE at large epsilon, LDP is far off; all private regrets
+ * decrease with epsilon. */
+static void test_li_2022__shuffled_is_as_good_as_central_and_local_is_far_off(void **state) {
   (void)state;
   const faro_override few[] = {{"epsilon", "[1, 10]"}};
   figure f = run("002-fig2a", few, 1);
@@ -59,7 +59,7 @@ static void test_002__shuffled_is_as_good_as_central_and_local_is_far_off(void *
   clear(&f);
 }
 
-static void test_002__growing_clients_beat_fixed_ones_at_equal_communication(void **state) {
+static void test_li_2022__growing_clients_beat_fixed_ones_at_equal_communication(void **state) {
   (void)state;
   figure f = run("002-fig2c", NULL, 0);
   const faro_outcome *growing = outcome_of(&f, "DPE", 1);
@@ -69,9 +69,9 @@ static void test_002__growing_clients_beat_fixed_ones_at_equal_communication(voi
   clear(&f);
 }
 
-/* Where only rewards are private, trusted and shuffled privacy cost a few per cent; the best arm is
- * never lost. */
-static void test_002__elimination_is_private_almost_for_free(void **state) {
+/* If only rewards are private, trusted and shuffled privacy cost a few per cent, and the best arm
+ * is never lost. */
+static void test_li_2022__elimination_is_private_almost_for_free(void **state) {
   (void)state;
   const faro_override million[] = {{"horizon", "1000000"}};
   figure f = run("002-pe", million, 1);
@@ -82,7 +82,7 @@ static void test_002__elimination_is_private_almost_for_free(void **state) {
   clear(&f);
 }
 
-static void test_003__order_of_the_models_at_epsilon_one(void **state) {
+static void test_hanna_2022__models_keep_their_order_at_epsilon_one(void **state) {
   (void)state;
   const faro_override one[] = {{"epsilon", "1"}};
   figure f = run("003-fig2a", one, 1);
@@ -94,24 +94,23 @@ static void test_003__order_of_the_models_at_epsilon_one(void **state) {
 }
 
 /* More shufflers, less regret, from one to three. */
-static void test_001__regret_falls_with_the_shufflers(void **state) {
+static void test_tenenbaum_2023__regret_falls_with_the_shufflers(void **state) {
   (void)state;
   const faro_override shorter[] = {{"horizon", "100000"}, {"instances", "10"}};
   figure f = run("001-linucb-shufflers", shorter, 2);
   assert_true(regret(&f, "1 shuffler", 1) > regret(&f, "2 shufflers", 1));
   assert_true(regret(&f, "2 shufflers", 1) > regret(&f, "3 shufflers", 1));
-  assert_true(regret(&f, "log n shufflers", 1) >
-              regret(&f, "3 shufflers", 1)); /* and there it has stopped paying */
+  assert_true(regret(&f, "log n shufflers", 1) > regret(&f, "3 shufflers", 1)); /* no further gain */
   clear(&f);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_002__shuffled_is_as_good_as_central_and_local_is_far_off),
-      cmocka_unit_test(test_002__growing_clients_beat_fixed_ones_at_equal_communication),
-      cmocka_unit_test(test_002__elimination_is_private_almost_for_free),
-      cmocka_unit_test(test_003__order_of_the_models_at_epsilon_one),
-      cmocka_unit_test(test_001__regret_falls_with_the_shufflers),
+      cmocka_unit_test(test_li_2022__shuffled_is_as_good_as_central_and_local_is_far_off),
+      cmocka_unit_test(test_li_2022__growing_clients_beat_fixed_ones_at_equal_communication),
+      cmocka_unit_test(test_li_2022__elimination_is_private_almost_for_free),
+      cmocka_unit_test(test_hanna_2022__models_keep_their_order_at_epsilon_one),
+      cmocka_unit_test(test_tenenbaum_2023__regret_falls_with_the_shufflers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* release noise: unbiased, of the variance that its formula says, the same by messages as by whole batches, and
- * for bit sums the same as a protocol that handles every bit. False-alarm rate of each check: 1e-6. */
+/* release noise: it is unbiased, has the variance of its formula, is the same by messages as by
+ * whole batches, and for bit sums the same as a protocol that handles every bit. False-alarm rate
+ * of each check: 1e-6. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum { D = 2, GRAM = 3, LENGTH = 5, BATCH = 6, BATCHES = 7 };
 static double users[BATCH][LENGTH]; /* their contributions */
 static double feature[BATCH][LENGTH], reward[BATCH];
 
-/* What they contribute: moments of D features, or the LENGTH numbers themselves. */
+/* The contributions: moments of D features, or the LENGTH numbers themselves. */
 static bool values;
 static faro_contribution shape;
 
@@ -40,7 +41,7 @@ static int draw_users(void **state) {
   return 0;
 }
 
-static uint64_t repeats = 1; /* M0: rounds of one user that the noise is made for */
+static uint64_t repeats = 1; /* M0: rounds per user that the noise is made for */
 
 static faro_sim_rng stream;
 
@@ -62,7 +63,7 @@ static void absorb_batch(faro_release *r) {
   for (int u = 0; u < BATCH; u++) (void)faro_release_absorb(r, feature[u], reward[u]);
 }
 
-/* With several shufflers: each counts for itself, and what it has counted outlives the batch. */
+/* With several shufflers: each counts separately, and its counts outlive the batch. */
 static void concurrent_batch(faro_release *r) {
   enum { MOST = 8 };
   static uint64_t total[MOST][LENGTH];
@@ -73,7 +74,7 @@ static void concurrent_batch(faro_release *r) {
   assert_true(k <= MOST);
   for (size_t i = 0; i < k; i++) {
     faro_shuffler_task task;
-    if (r->ledger.charged == 0) waits[i] = 0; /* another release's */
+    if (r->ledger.charged == 0) waits[i] = 0; /* left over from another release */
     if (!faro_release_task(r, i, &task)) continue;
     memset(total[i], 0, sizeof total[i]);
     waits[i] = task.size;
@@ -108,7 +109,8 @@ static void message_batch(faro_release *r) {
   assert_ok(faro_release_analyze(r, batch, count, error));
 }
 
-/* The largest mu of a Gaussian mechanism that is (epsilon, delta)-private, by bisection on the textbook formula. */
+/* The largest mu of a Gaussian mechanism that is (epsilon, delta)-private, by bisection on the
+ * textbook formula. */
 static double naive_mu(double epsilon, double delta) {
   double low = 0.001;
   double high = 100;
@@ -121,8 +123,9 @@ static double naive_mu(double epsilon, double delta) {
   return low;
 }
 
-/* The sum of m batches on a tree with two nodes in a parent: the nodes named by m's digits. Each node has its own noise
- * `raw`, and under `fuse` its estimate is weighed with its children's. */
+/* The sum of m batches on a tree with two nodes per parent: the nodes that m's digits stand for.
+ * Each node has its own noise `raw`, and under `fuse` its estimate is combined with its
+ * children's. */
 static double tree_variance(const faro_bits *s, int m, bool fuse) {
   double node[8];
   double variance = 0;
@@ -146,17 +149,18 @@ static double rounding_variance(const faro_bits *s, int m, int i) {
 
 static bool is(const char *name, const char *other) { return strcmp(name, other) == 0; }
 
-/* L2 sensitivity: sqrt(4.5) for features of norm 1 and rewards in [0, 1]; numbers in intervals of width 1. */
+/* L2 sensitivity: sqrt(4.5) for features of norm 1 and rewards in [0, 1]; numbers in intervals of
+ * width 1. */
 static double sensitivity(void) { return values ? sqrt(LENGTH) : sqrt(4.5); }
 
-/* How many Laplace noises are in the sum of m batches; 0: other noise. */
+/* The number of Laplace variables in the sum of m batches; 0: other noise. */
 static double laplace_count(const char *name, int m) {
   if (is(name, "central-laplace")) return m;
   return is(name, "local-laplace") || is(name, "shuffle-laplace") ? m * BATCH : 0;
 }
 
-/* Scale L1 / epsilon, and a user's rounds add up. A batch of six amplifies nothing by the closed form. By the accountant
- * it does: with delta = 0.1 even one message may have a larger epsilon0. */
+/* Scale L1 / epsilon, and a user's rounds add up. A batch of six is not amplified by the closed
+ * form. By the accountant it is: with delta = 0.1 even one message may have a larger epsilon0. */
 static double laplace_variance(const char *name, double epsilon, const faro_release *r, bool tight, int m) {
   double epsilon0 = epsilon / (double)repeats;
   const faro_budget each = faro_composed_share(r);
@@ -166,7 +170,7 @@ static double laplace_variance(const char *name, double epsilon, const faro_rele
   return laplace_count(name, m) * 2 * b * b;
 }
 
-/* Under `tight`. A batch of six amplifies no Gaussian. */
+/* Under `tight`. Gaussian noise is not amplified in a batch of six. */
 static double tight_variance(const char *name, double epsilon, const faro_release *r, int m, int i) {
   const double sigma = sensitivity() / naive_mu(epsilon, 0.1);
   const double n = m * BATCH;
@@ -190,9 +194,10 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
     return square * pow(sigma * faro_factored_factors(BATCHES, repeats).sensitivity, 2);
   }
   const faro_bits *s = faro_bits_in(r);
-  const double whole = strcmp(name, "local-bits") == 0 ? BATCH : 1; /* users who each add what a node needs */
+  /* users who each add the noise that a node needs */
+  const double whole = strcmp(name, "local-bits") == 0 ? BATCH : 1;
   for (size_t k = 0; k < s->levels;
-       k++) { /* all levels together: mu^2 adds; a node of 2^k batches has a user so often */
+       k++) { /* all levels together: mu^2 adds; a user is in a node of 2^k batches this often */
     const double node = (double)s->level[k].noise / 4 * s->step * s->step / whole;
     const double needed = (double)s->levels * sigma * sigma * m0 * fmin(m0, 1 << k);
     assert_true(node >= needed && node < 1.1 * needed);
@@ -200,7 +205,8 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
   return (tree_variance(s, m, true) + rounding_variance(s, m, i)) * s->step * s->step;
 }
 
-/* Variance that one released sum of `m` batches should have in entry i, written down from the papers' formulas. */
+/* The expected variance of a released sum of `m` batches in entry i, written down from the papers'
+ * formulas. */
 static double expected_variance(const char *name, double epsilon, faro_calibration calibration,
                                 const faro_release *r, int m, int i) {
   const double m0 = (double)repeats;
@@ -264,7 +270,7 @@ static void check_moments(const char *name, double epsilon, faro_calibration cal
   enum { RUNS = 10000 };
   double sum[BATCHES][LENGTH] = {{0}};
   double square[BATCHES][LENGTH] = {{0}};
-  double cross = 0; /* between neighbouring entries: noise is independent */
+  double cross = 0; /* between adjacent entries: noise is independent */
   faro_release *probe = make(name, epsilon, calibration);
   for (uint64_t run = 0; run < RUNS; run++) {
     faro_release *r = make(name, epsilon, calibration);
@@ -314,7 +320,7 @@ static void test_all__unbiased_with_the_stated_variance(void **state) {
     }
 }
 
-/* The same for plain numbers; the published figures are of moments. */
+/* The same for plain numbers; the published figures are for moments. */
 static void test_all__values_have_the_stated_variance(void **state) {
   (void)state;
   uint64_t seed = 130;
@@ -332,7 +338,7 @@ static void test_all__values_have_the_stated_variance(void **state) {
   set_shape(false);
 }
 
-/* The same for noise that is made for four rounds of a user, for which two papers have no theorem. */
+/* The same for noise made for four rounds of a user, for which two papers have no theorem. */
 static void test_all__returning_users_have_the_stated_variance(void **state) {
   (void)state;
   uint64_t seed = 150;
@@ -355,7 +361,8 @@ static double unit_normal_of(faro_release *r, int i) {
   return (faro_release_statistics(r).sum[i] - exact) / (faro_real_in(r)->sd[i] * sqrt(BATCH));
 }
 
-/* Sums of users' Gaussians are the Gaussian drawn at once: both standardise to N(0, 1). */
+/* The sum of the users' Gaussians has the same distribution as one draw: both standardise to N(0,
+ * 1). */
 static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
   (void)state;
   enum { RUNS = 40000 };
@@ -372,8 +379,8 @@ static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
   assert_ks(draws[1], RUNS, normal_cdf);
 }
 
-/* The protocol as the paper prints it: every user turns an entry into an array of G + b bits, the shuffler
- * permutes all bits of a label, the analyzer counts ones. */
+/* The protocol as the paper prints it: every user turns an entry into an array of G + b bits, the
+ * shuffler permutes all bits of a label, the analyzer counts ones. */
 static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
   const faro_bits *s = faro_bits_in(r);
   unsigned char bit[BATCH * 64];
@@ -444,7 +451,7 @@ static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) 
   }
   for (int a = 1; a <= BATCHES; a++)
     for (int b = 1; b <= a; b++) {
-      int shared = 0; /* nodes of both prefixes: equal high digits, cut at the first that differs */
+      int shared = 0; /* nodes in both prefixes: equal high digits, up to the first that differs */
       for (int bit = 4; bit >= 0; bit--)
         if (a >> bit & 1 && b >> bit & 1 && a >> (bit + 1) == b >> (bit + 1)) shared++;
       const double sd =
@@ -454,7 +461,7 @@ static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) 
     }
 }
 
-/* Two releases that differ in the stream alone differ in every entry: no noise is reused. */
+/* Two releases that differ only in the stream differ in every entry: no noise is reused. */
 static void test_all__fresh_streams_give_fresh_noise(void **state) {
   (void)state;
   for (size_t k = 1; k < faro_release_kinds(); k++) {

@@ -1,4 +1,5 @@
-/* samplers: every sampler against its distribution. False-alarm rate of each check: 1e-6 (support.h). */
+/* samplers: tests every sampler against its distribution. False-alarm rate of each check: 1e-6
+ * (support.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static faro_sim_rng open_stream(uint64_t seed) {
   return sim;
 }
 
-/* Probability by plain multiplication, fit for small n. */
+/* The probability by plain multiplication, for small n. */
 static double naive_binomial(unsigned n, double p, unsigned k) {
   double value = 1;
   for (unsigned i = 0; i < k; i++) value *= (double)(n - i) / (double)(k - i) * p;
@@ -52,7 +53,8 @@ static void test_normal__fits_the_distribution(void **state) {
   free(draw);
 }
 
-/* The ziggurat draws what lies beyond its last layer in another way: 20 million draws see enough of it. */
+/* The ziggurat draws beyond its last layer in another way: 20 million draws reach it often
+ * enough. */
 static void test_normal__fits_beyond_the_last_layer_on_both_sides(void **state) {
   (void)state;
   enum { N = 20000000, CELLS = 6 };
@@ -102,7 +104,8 @@ static void test_below__is_uniform_also_where_modulo_is_not(void **state) {
     for (size_t k = 0; k < n; k++) expected[k] = 20000.0 / (double)n;
     if (n > 1) assert_chi_square(seen, expected, n);
   }
-  /* n = 3 * 2^62: the high half of word * n, kept without rejection, is a multiple of 3 with 1/2 instead of 1/3. */
+  /* n = 3 * 2^62: without rejection, the high half of word * n would be a multiple of 3 with
+   * probability 1/2, not 1/3. */
   const uint64_t n = UINT64_C(3) << 62;
   double threes = 0;
   for (int i = 0; i < 30000; i++) {
@@ -181,7 +184,7 @@ static void test_fast_binomial__fits_for_small_n(void **state) {
     double p;
   } c = {open_stream(7), 0};
   const double p[] = {0.02, 0.25, 0.5, 0.7, 0.98};
-  const unsigned n[] = {1, 5, 20, 41, 64}; /* both methods, and the mirror */
+  const unsigned n[] = {1, 5, 20, 41, 64}; /* both methods, and the mirrored case */
   for (size_t i = 0; i < 5; i++)
     for (size_t j = 0; j < 5; j++) {
       c.p = p[i];
@@ -201,10 +204,10 @@ static void test_fast_binomial__fits_for_medium_n(void **state) {
   const uint64_t low = (uint64_t)(N * p) - CELLS / 2;
   for (int i = 0; i < DRAWS; i++) {
     const uint64_t k = faro_sim_binomial(&plan, &sim);
-    assert_true(k >= low && k < low + CELLS); /* more than 6 standard deviations out: never */
+    assert_true(k >= low && k < low + CELLS); /* never more than 6 standard deviations out */
     seen[k - low]++;
   }
-  for (size_t i = 0; i < CELLS; i++) { /* probabilities by lgamma, a second way */
+  for (size_t i = 0; i < CELLS; i++) { /* probabilities by lgamma, a second method */
     const double k = (double)(low + i);
     expected[i] =
         DRAWS * exp(lgamma(N + 1.0) - lgamma(k + 1) - lgamma(N - k + 1) + k * log(p) + (N - k) * log(1 - p));
@@ -236,7 +239,7 @@ static void test_fast_binomial__fits_the_normal_limit_for_huge_n(void **state) {
   }
 }
 
-static void test_fast_binomial__edges(void **state) {
+static void test_fast_binomial__edge_cases_are_exact(void **state) {
   (void)state;
   faro_sim_rng sim = open_stream(12);
   faro_binomial plan;
@@ -248,7 +251,7 @@ static void test_fast_binomial__edges(void **state) {
   assert_int_equal(faro_sim_binomial(&plan, &sim), 9);
 }
 
-static double shape; /* of gamma_cdf */
+static double shape; /* for gamma_cdf */
 static double gamma_cdf(double x) { return 1 - chi_square_tail(2 * x, 2 * shape); }
 static double laplace_cdf(double x) { return x < 0 ? 0.5 * exp(x) : 1 - 0.5 * exp(-x); }
 
@@ -264,7 +267,7 @@ static void test_gamma__fits_its_distribution(void **state) {
   }
 }
 
-/* Far out on both sides, where a rejection that is a little off would show: of Gamma(3), mean 3. */
+/* Far out on both sides, where a slightly wrong rejection would show: Gamma(3), mean 3. */
 static void test_gamma__fits_in_the_tails(void **state) {
   (void)state;
   enum { N = 5000000, CELLS = 9 };
@@ -285,7 +288,7 @@ static void test_gamma__fits_in_the_tails(void **state) {
   assert_chi_square(seen, expected, CELLS);
 }
 
-/* One draw for n of them has the distribution of n draws added up. */
+/* One draw for n variables has the same distribution as the sum of n draws. */
 static void test_laplace_sum__is_the_sum_of_laplaces(void **state) {
   (void)state;
   enum { N = 200000, CELLS = 60 };
@@ -337,7 +340,7 @@ static void test_binomial_log__sums_to_one_and_matches_products(void **state) {
     }
 }
 
-static void test_shuffle__every_order_is_as_likely(void **state) {
+static void test_shuffle__all_orders_are_equally_likely(void **state) {
   (void)state;
   enum { DRAWS = 240000 };
   faro_sim_rng sim = open_stream(13);
@@ -383,7 +386,7 @@ static void test_secure__words_are_uniform(void **state) {
   double expected[256];
   for (int i = 0; i < 200000; i++) seen[faro_rng_next(faro_secure_face(secure)) >> 56]++;
   for (size_t i = 0; i < 256; i++) expected[i] = 200000 / 256.0;
-  assert_chi_square(seen, expected, 256); /* a fresh key each time: fails once in a million runs */
+  assert_chi_square(seen, expected, 256); /* a new key each time: fails once in a million runs */
   faro_secure_close(secure);
 }
 
@@ -399,13 +402,13 @@ int main(void) {
       cmocka_unit_test(test_fast_binomial__fits_for_small_n),
       cmocka_unit_test(test_fast_binomial__fits_for_medium_n),
       cmocka_unit_test(test_fast_binomial__fits_the_normal_limit_for_huge_n),
-      cmocka_unit_test(test_fast_binomial__edges),
+      cmocka_unit_test(test_fast_binomial__edge_cases_are_exact),
       cmocka_unit_test(test_gamma__fits_its_distribution),
       cmocka_unit_test(test_gamma__fits_in_the_tails),
       cmocka_unit_test(test_laplace_sum__is_the_sum_of_laplaces),
       cmocka_unit_test(test_laplace_sum__of_very_many_is_normal),
       cmocka_unit_test(test_binomial_log__sums_to_one_and_matches_products),
-      cmocka_unit_test(test_shuffle__every_order_is_as_likely),
+      cmocka_unit_test(test_shuffle__all_orders_are_equally_likely),
       cmocka_unit_test(test_shuffle__keeps_large_items_whole),
       cmocka_unit_test(test_secure__words_are_uniform),
   };

@@ -1,7 +1,7 @@
-/* study bound: the loss of a private fit exceeds the least by no more than the fit says, as often
- * as it says; and the noise in sums and gradients is unbiased and as large as the claim needs,
- * measured on what is published against what was contributed (support/watch.h). False-alarm rate of
- * each check: 1e-6. */
+/* study bound: the loss of a private fit exceeds the least by no more than its stated bound, as
+ * often as promised. The noise in sums and gradients is unbiased and as large as the claim needs,
+ * measured by comparing what is published with what was contributed (support/watch.h). False-alarm
+ * rate of each check: 1e-6. */
 #include <math.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static faro_study_params params = {.link = FARO_LINK_LOGISTIC,
                                    .delta = 1e-3,
                                    .calibration = FARO_CALIBRATION_TIGHT};
 
-/* So that all fits of a part have mu = `all` together, which is two thirds of the whole mu^2; the
- * sums have one. */
+/* All fits of a part have mu = `all` together, which is two thirds of the whole mu^2; the sums have
+ * one third. */
 static faro_study *make(const char *kind, double all, uint64_t fits, faro_sim_rng *sim) {
   faro_study *s = NULL;
   const uint64_t allowed[FARO_PARTS] = {0, fits};
@@ -53,10 +53,10 @@ static faro_rows fill(faro_study *s, faro_sim_rng *sim) {
 /* ---- noise, as watched */
 
 static struct {
-  double unit; /* in which draws are counted: for gradients what one step of the fit would need alone */
+  double unit; /* unit of draws: for gradients, the noise that one step of the fit alone would need */
   double square, sum, count;
-  double total[D]; /* of the window's steps of a fit */
-  uint64_t first;  /* step of the window */
+  double total[D]; /* sum over the window's steps of a fit */
+  uint64_t first;  /* first step of the window */
 } noise;
 
 static void note(const double *draw, size_t length, double unit) {
@@ -93,8 +93,8 @@ static const double metric[GRAM] = {4, 0.5, 1, 0, -0.2, 0.3};
 static const double centre[D] = {1.5, 0.2, -0.3};
 static const double zero[D] = {0, 0, 0};
 
-/* Of a region, by hand for this metric: eigenvalues by the solver of the library, tested
- * elsewhere. */
+/* The bound for a region, by hand for this metric: eigenvalues by the library's solver, which is
+ * tested elsewhere. */
 static double sup_bound(const faro_region *region, double sigma, double m, double failure) {
   double least = 1;
   double trace = D;
@@ -145,7 +145,7 @@ static void check_bound(const char *kind, const faro_region *region, bool curved
                                       .region = *region,
                                       .curvature = curved ? hessian : NULL,
                                       .start = region->centre ? region->centre : zero};
-      watches = 2; /* forget past fits */
+      watches = 2; /* forget earlier fits */
       assert_ok(faro_study_fit(s, &question, &answer, error));
       const double excess = faro_glm_loss(params.link, &rows, 1, theta) - bottom;
       assert_true(excess > -1e-6);
@@ -182,17 +182,17 @@ static void test_bound__holds_as_often_as_it_says(void **state) {
     }
 }
 
-/* mu^2 of a fit, of 1 for all: sqrt(1/2) of the one before it, until the thirteenth. */
+/* mu^2 of a fit, with 1 for all together: sqrt(1/2) of the one before it, until the thirteenth. */
 static double share_of(int fit) {
   double sum = 0;
   for (int k = 0; k < FITS; k++) sum += pow(2, -0.5 * (k < 12 ? k : 12));
   return pow(2, -0.5 * (fit < 12 ? fit : 12)) / sum;
 }
 
-/* Replacing a person moves a gradient sum by 2 G: N of them with mu in all need a noise of 2 G
- * sqrt(N) / mu each. Bits need more: a gradient is rounded to ceil(20 sqrt(D)) = 35 steps, which
- * adds sqrt(D) of them to the 35 that it moves by (5 %); and a person's noise bits are a whole
- * number, of dozens at least, which adds a per cent at most. */
+/* Replacing a person moves a gradient sum by 2 G: N sums with mu in total need noise of 2 G sqrt(N)
+ * / mu each. Bits need more: a gradient is rounded to ceil(20 sqrt(D)) = 35 steps, which adds
+ * sqrt(D) steps to the 35 that it moves by (5 %). And a person's number of noise bits is a whole
+ * number, at least dozens, which adds at most one per cent. */
 static void test_noise__of_gradients_is_what_the_claim_needs(void **state) {
   (void)state;
   const char *const kind[] = {"central-tree", "shuffle-bits"};

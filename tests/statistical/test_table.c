@@ -1,4 +1,4 @@
-/* table: the alias table's probabilities against exact ones, and its draws against them. */
+/* table: tests the alias table's probabilities against exact ones, and its draws against them. */
 #include <math.h>
 
 #include "random/samplers.h"
@@ -7,7 +7,7 @@
 
 typedef unsigned __int128 wide;
 
-/* What a table gives to an outcome, in parts of 2^128. */
+/* The probability of an outcome in the table, in units of 2^-128. */
 static long double mass(const faro_table *t, uint64_t outcome) {
   const wide full = (wide)1 << (128 - t->columns);
   long double parts = 0;
@@ -19,7 +19,7 @@ static long double mass(const faro_table *t, uint64_t outcome) {
   return parts / 0x1p128L;
 }
 
-/* Small n: every probability is a whole number over 2^n, or 4^n; nothing is lost in long double. */
+/* Small n: every probability is a whole number over 2^n or 4^n, which long double holds exactly. */
 static void test_table__holds_the_binomial_probabilities(void **state) {
   (void)state;
   for (int quarter = 0; quarter < 2; quarter++)
@@ -42,7 +42,7 @@ static void test_table__holds_the_binomial_probabilities(void **state) {
     }
 }
 
-/* Large n: against the saddle-point formula, which is good to about 1e-13 near the mode. */
+/* Large n: against the saddle-point formula, which is accurate to about 1e-13 near the mode. */
 static void test_table__holds_for_many_bits(void **state) {
   (void)state;
   const uint64_t n = 50000000;
@@ -57,8 +57,9 @@ static void test_table__holds_for_many_bits(void **state) {
   faro_arena_free(&arena);
 }
 
-/* What a neighbour's shifted table never gives must be next to nothing, however far the shift in standard deviations. */
-static void test_table__shifted_ones_overlap(void **state) {
+/* Outcomes that a neighbour's shifted table never gives must have almost no mass, however large the
+ * shift. */
+static void test_table__shifted_tables_overlap(void **state) {
   (void)state;
   for (uint64_t shift = 1; shift <= 20000; shift *= 3) {
     const uint64_t n = 1000000; /* standard deviation 500 */
@@ -95,8 +96,8 @@ static void test_draw__fits_the_distribution(void **state) {
   faro_arena_free(&arena);
 }
 
-/* A table and counted bits draw alike, at a size that a release uses. */
-static void test_draw__is_as_counting_bits(void **state) {
+/* A table and counted bits have the same distribution, at a size that a release uses. */
+static void test_draw__has_the_distribution_of_counted_bits(void **state) {
   (void)state;
   enum { N = 400000, BITS = 5000, CELLS = 41 };
   faro_arena arena = {0};
@@ -134,9 +135,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_table__holds_the_binomial_probabilities),
       cmocka_unit_test(test_table__holds_for_many_bits),
-      cmocka_unit_test(test_table__shifted_ones_overlap),
+      cmocka_unit_test(test_table__shifted_tables_overlap),
       cmocka_unit_test(test_draw__fits_the_distribution),
-      cmocka_unit_test(test_draw__is_as_counting_bits),
+      cmocka_unit_test(test_draw__has_the_distribution_of_counted_bits),
       cmocka_unit_test(test_table__refuses_too_large_ones_and_survives_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,7 +154,7 @@ void glm_assert_creation(const faro_learner_kind *kind, const faro_asker_params 
   bad[4].horizon = 0;
   bad[5].dimension = 0;
   char flat[80];
-  snprintf(flat, sizeof flat, "norm must be smaller: at %g the link is flat, its slope 0", good->bound);
+  snprintf(flat, sizeof flat, "norm must be smaller: at %g the link is flat (slope 0)", good->bound);
   const char *const start[] = {"bound must", "bound must",   flat,
                                "arms must",  "horizon must", "dimension must"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_refused(kind, &bad[i], start[i]);

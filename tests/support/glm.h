@@ -1,5 +1,5 @@
 /* glm: what tests of generalised linear learners share: a world that offers arms in three
- * dimensions, the links written down a second time, and algebra with full matrices. */
+ * dimensions, a second implementation of the links, and algebra with full matrices. */
 #ifndef FARO_TESTS_GLM_H
 #define FARO_TESTS_GLM_H
 
@@ -17,7 +17,7 @@ typedef struct glm_world {
   _Alignas(64) double x[GLM_DIMENSION * GLM_STRIDE];
 } glm_world;
 
-/* At most GLM_STRIDE arms, all zero before the first offer; theta is the caller's to set. */
+/* At most GLM_STRIDE arms, all zero before the first offer. The caller sets theta. */
 void glm_open(glm_world *world, size_t arms, uint64_t seed);
 void glm_offer(glm_world *world);
 void glm_arm(const glm_world *world, size_t arm, double x[GLM_DIMENSION]);
@@ -29,7 +29,7 @@ static inline double glm_steepest(faro_link link) { return glm_slope(link, 0); }
 
 double glm_dot(const double *a, const double *b);
 double glm_square(const glm_matrix a, const double *x);  /* x' a x */
-void glm_invert(const glm_matrix a, glm_matrix inverse); /* Gauss and Jordan, a positive definite */
+void glm_invert(const glm_matrix a, glm_matrix inverse); /* Gauss-Jordan; a is positive definite */
 void glm_multiply(const glm_matrix a, const glm_matrix b, glm_matrix ab);
 void glm_eigen(const glm_matrix a, double value[GLM_DIMENSION], glm_matrix Q); /* a = Q diag(value) Q' */
 void glm_extremes(const glm_matrix a, double *least, double *greatest);        /* eigenvalues */
@@ -40,8 +40,8 @@ void glm_add(double sum[GLM_PACKED], const double *x, double weight);
 
 /* Creates a learner, an asker or a watcher, and destroys it. */
 faro_status glm_try(const faro_learner_kind *kind, const faro_asker_params *params, faro_error *error);
-/* Creation refuses every parameter that is out of range by its name, and survives every failed
- * allocation. The kind has the setting `optimism`. */
+/* Checks that creation refuses every parameter that is out of range, by its name, and survives
+ * every failed allocation. The kind must have the setting `optimism`. */
 void glm_assert_creation(const faro_learner_kind *kind, const faro_asker_params *good);
 
 #endif

@@ -1,4 +1,4 @@
-/* play: experiments in tests: parsed from a text, and played one instance at a time. */
+/* play: experiments in tests, parsed from a text and played one instance at a time. */
 #ifndef FARO_TESTS_PLAY_H
 #define FARO_TESTS_PLAY_H
 
@@ -7,12 +7,12 @@
 
 enum { PLAY_SEED = 1 };
 
-/* The experiment of a text in YAML, which must be right; messages call it "test.yaml". */
+/* Parses a YAML text, which must be valid. Messages call it "test.yaml". */
 faro_experiment *parse_experiment(const char *format, ...) FARO_PRINTF(1, 2);
-/* One instance of a cell, with PLAY_SEED. */
+/* Plays one instance of a cell with PLAY_SEED. */
 faro_play_record play_cell(const faro_cell *cell, uint64_t instance);
 faro_status try_cell(const faro_cell *cell, faro_play_record *record, faro_error *error); /* instance 0 */
-/* The environment that such an instance meets, at its start. */
+/* The environment of such an instance, at its start. */
 faro_env *make_cell_env(const faro_cell *cell, uint64_t instance);
 
 #endif

@@ -177,7 +177,7 @@ static void write_config(const stage *s, size_t index, const char *extra) {
   fclose(file);
 }
 
-/* Reads its log until it says that it is ready, and where. */
+/* Reads the log until it says that the process is ready, and at which address. */
 static void await_ready(stage *s, size_t index) {
   char log[8192];
   size_t used = 0;
@@ -214,7 +214,7 @@ void stage_start(stage *s, size_t index, const char *extra) {
   s->pid[index] = fork();
   if (s->pid[index] == 0) {
     dup2(ends[1], STDERR_FILENO);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing running */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test leaves nothing running */
     execl(FARO_COMMAND, "faro", "shuffler", "--config", config, (char *)NULL);
     _exit(127);
   }

@@ -9,7 +9,7 @@
 static atomic_size_t counted;
 static atomic_size_t failing;
 
-/* Wrapped by the linker in every test (--wrap), so these names are given. */
+/* Wrapped by the linker in every test (--wrap), which prescribes these names. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -41,7 +41,8 @@ void alloc_fail_at(size_t number) {
   atomic_store(&failing, number);
 }
 
-/* Without the failing allocation the call must succeed, and it must have been among the call's. */
+/* If no allocation failed, the call must have succeeded, and the failing one must have been made by
+ * the call. */
 void check_exhausted(size_t number, faro_status status, const faro_error *error) {
   const bool reached = alloc_count() >= number;
   alloc_reset();

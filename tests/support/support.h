@@ -1,12 +1,12 @@
 /* support: what all tests share: allocations that fail on demand or are counted, and statistics
  * with a stated false-alarm rate.
  *
- * Statistical tests run on fixed seeds, so they pass or fail for good; the rate says how likely a
+ * Statistical tests use fixed seeds, so they always pass or always fail. The rate says how likely a
  * correct program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. */
 #ifndef FARO_TESTS_SUPPORT_H
 #define FARO_TESTS_SUPPORT_H
 
-/* cmocka wants these first */
+/* cmocka needs these first */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +20,9 @@
 
 /* Allocations by the code under test. */
 void alloc_reset(void);
-size_t alloc_count(void);          /* since the reset */
-void alloc_fail_at(size_t number); /* the number-th from now (from 1) fails; 0: none */
+size_t alloc_count(void); /* since the reset */
+/* the number-th allocation from now (counted from 1) fails; 0: no failure */
+void alloc_fail_at(size_t number);
 
 /* Upper tail of chi-square with k degrees of freedom. */
 double chi_square_tail(double x, double k);
@@ -49,9 +50,9 @@ double normal_cdf(double x);
     if ((call) != FARO_OK) fail_msg("%s", error->message);                                                   \
   } while (0)
 
-/* Makes the call with its first allocation failing, then with its second, and so on until none
- * fails and it succeeds. Until then it must fail with FARO_MEMORY and a message. What it made in
- * the end is the caller's. */
+/* Makes the call with its first allocation failing, then with its second, and so on until no
+ * allocation fails and it succeeds. Until then it must fail with FARO_MEMORY and a message. The
+ * caller owns what it finally made. */
 #define assert_survives_exhaustion(call)                                                                     \
   do {                                                                                                       \
     faro_status status_ = FARO_MEMORY;                                                                       \

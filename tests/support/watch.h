@@ -1,6 +1,6 @@
-/* watch: releases as a study makes and feeds them pass through the test's hands. For every release: what it was asked for,
- * the sum of what was really contributed, and, after a batch, the noise in what was published. Include in one file of a
- * program that is linked with --wrap (tests/CMakeLists.txt). */
+/* watch: intercepts the releases that a study makes and feeds. For every release it records the
+ * parameters, the true sum of contributions and, after a batch, the noise in what was published.
+ * Include it in one file of a program that is linked with --wrap (tests/CMakeLists.txt). */
 #ifndef FARO_TESTS_WATCH_H
 #define FARO_TESTS_WATCH_H
 
@@ -18,16 +18,16 @@ typedef struct watched {
   faro_contribution contribution;
   faro_release_params params;
   uint64_t users, batches;
-  double longest;              /* x that came in */
-  double truth[WATCH_LENGTH];  /* the clipped contributions' sum */
-  double before[WATCH_LENGTH]; /* published sum, less the truth, one batch ago */
+  double longest;              /* length of the longest x */
+  double truth[WATCH_LENGTH];  /* sum of the clipped contributions */
+  double before[WATCH_LENGTH]; /* published sum less the truth, one batch ago */
 } watched;
 
 static watched watch[WATCHED];
 static size_t watches;
-/* Asked once for every release, if set, before its first person: may plant a bug. */
+/* If set, called once for every release before its first person; may plant a bug. */
 static void (*watch_open)(const watched *w);
-/* Told of every batch, if set: the error of the whole sum, and that of the batch alone. */
+/* If set, called after every batch: the error of the whole sum, and that of this batch. */
 static void (*watch_noise)(const watched *w, const double *prefix, const double *batch);
 
 static void watch_reset(void) { watches = 0; }
@@ -50,7 +50,7 @@ faro_status __wrap_faro_release_create(faro_release **release, const faro_releas
   return status;
 }
 
-static watched *watch_of(const faro_release *release) { /* the latest: memory is used again */
+static watched *watch_of(const faro_release *release) { /* the latest: memory is reused */
   for (size_t i = watches; i-- > 0;)
     if (watch[i].release == release) return &watch[i];
   return NULL;

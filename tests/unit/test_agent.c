@@ -1,4 +1,5 @@
-/* agent, selector, lints: a learner behind a release, choosing and learning, against naive second implementations. */
+/* agent, selector, lints: a learner behind a release, choosing and learning, against naive second
+ * implementations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static size_t naive_best(const faro_policy *p, const double *rows, size_t count,
   return best;
 }
 
-/* Rows and columns, aligned or not, fewer and many more arms than there is room for: one answer. */
+/* Rows and columns, aligned or not, with fewer and many more arms than there is room for, give the
+ * same answer. */
 static void test_selector__every_rule_equals_its_definition(void **state) {
   (void)state;
   enum { MOST = 200 };
@@ -127,7 +129,7 @@ static void test_selector__explores_as_often_as_the_policy_says(void **state) {
   faro_selector_destroy(selector);
 }
 
-/* The agent by hand: the same release and learner, fed alike. */
+/* The agent by hand: the same release and learner, fed with the same data. */
 static void test_agent__is_its_learner_behind_its_release(void **state) {
   (void)state;
   const char *const releases[] = {"none", "central-tree", "shuffle-bits", "local"};
@@ -160,7 +162,7 @@ static void test_agent__is_its_learner_behind_its_release(void **state) {
     for (uint64_t t = 0; t < 620; t++) {
       draw_rows(&sim, rows, ARMS);
       const size_t arm = faro_agent_choose(agent, rows, ARMS);
-      const faro_policy *policy = faro_updater_policy(updater); /* at first all arms are alike */
+      const faro_policy *policy = faro_updater_policy(updater); /* at first all arms look equal */
       assert_true(naive_index(policy, rows + arm * D, NULL) >=
                   naive_index(policy, rows + naive_best(policy, rows, ARMS, NULL) * D, NULL) - 1e-9);
       const double reward = faro_sim_uniform(&sim);
@@ -213,8 +215,9 @@ static void test_agent__same_seed_same_choices_for_every_learner(void **state) {
   }
 }
 
-/* Saved between two batches and loaded into a new one, an agent goes on with the policy that it had. */
-static void test_agent__goes_on_from_a_saved_state(void **state) {
+/* An agent saved between two batches and loaded into a new one continues with the policy that it
+ * had. */
+static void test_agent__continues_from_a_saved_state(void **state) {
   (void)state;
   const faro_agent_params params = usual("linucb", "shuffle-bits");
   faro_agent *agent = make(&params);
@@ -231,7 +234,7 @@ static void test_agent__goes_on_from_a_saved_state(void **state) {
   assert_memory_equal(faro_agent_policy(other)->theta, faro_agent_policy(agent)->theta, D * sizeof(double));
   assert_true(faro_agent_policy(other)->beta == faro_agent_policy(agent)->beta);
   faro_error error = {0};
-  assert_int_equal(faro_agent_load(other, bytes, size, &error), FARO_INVALID); /* it has learnt already */
+  assert_int_equal(faro_agent_load(other, bytes, size, &error), FARO_INVALID); /* it has already learned */
   free(bytes);
   faro_agent_destroy(agent);
   faro_agent_destroy(other);
@@ -385,7 +388,7 @@ int main(void) {
       cmocka_unit_test(test_selector__explores_as_often_as_the_policy_says),
       cmocka_unit_test(test_agent__is_its_learner_behind_its_release),
       cmocka_unit_test(test_agent__same_seed_same_choices_for_every_learner),
-      cmocka_unit_test(test_agent__goes_on_from_a_saved_state),
+      cmocka_unit_test(test_agent__continues_from_a_saved_state),
       cmocka_unit_test(test_agent__without_a_horizon_learns_on),
       cmocka_unit_test(test_agent__deployed_is_exact_or_refused),
       cmocka_unit_test(test_agent__refuses_what_it_does_not_know),

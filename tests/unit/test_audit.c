@@ -1,5 +1,5 @@
-/* audit: the bounds are valid, honest mechanisms at exactly the noise they need are consistent, and planted bugs are
- * caught. The broken mechanisms live here, not in the library. */
+/* audit: the bounds are valid, correct mechanisms at exactly the noise they need are consistent,
+ * and planted bugs are caught. The broken mechanisms are here, not in the library. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ static const double EPSILON = 1;
 static const double DELTA = 0.1;
 static const double CONFIDENCE = 1 - FALSE_ALARM;
 
-/* ||dz|| over neighbours with |x| <= 1, y in [0, 1]: sqrt(4 - 2 c - 2 c^2) at c = -1/2, the cosine between them. */
+/* ||dz|| over neighbours with |x| <= 1, y in [0, 1]: sqrt(4 - 2 c - 2 c^2) at c = -1/2, the cosine
+ * between them. */
 #define SENSITIVITY sqrt(4.5)
 
 enum { D = 2, LENGTH = 5, USERS = 100 };
@@ -64,12 +65,12 @@ static void test_bounds__large_counts_agree_with_the_normal_limit(void **state) 
   assert_close((0.5 - low) / (0.5 / sqrt(n)), 3, 1e-3);
 }
 
-/* ---- fixtures: a Gaussian sum, honest or with one thing wrong */
+/* ---- fixtures: a Gaussian sum, correct or with one thing wrong */
 
 typedef struct gaussian {
   faro_contribution c;
   double sigma;
-  bool unclipped; /* z straight from x and y */
+  bool unclipped; /* z directly from x and y */
   bool fixed;     /* the same stream in every run */
   bool reused;    /* the same stream for the victim's release and the next one */
 } gaussian;
@@ -101,7 +102,8 @@ static faro_status two_sums(void *context, const double *x, double y, faro_sim_r
   return one_sum(context, zero, 0, g->reused ? &again : sim, view + LENGTH, error);
 }
 
-/* Four releases of a binary tree: the victim is in the nodes 1, 1-2 and 1-4; node 3 is noise to everyone. */
+/* Four releases of a binary tree: the victim is in the nodes 1, 1-2 and 1-4; node 3 is noise for
+ * everyone. */
 static faro_status tree_sums(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                              faro_error *error) {
   const gaussian *g = context;
@@ -138,9 +140,9 @@ static gaussian exact(double sensitivity) {
   return (gaussian){.c = contribution(0, 1), .sigma = sensitivity / faro_gaussian_mu(EPSILON, DELTA)};
 }
 
-/* ---- honest mechanisms, and planted bugs */
+/* ---- correct mechanisms, and planted bugs */
 
-static void test_gaussian__exact_noise_is_consistent_and_nearly_found_out(void **state) {
+static void test_gaussian__exact_noise_is_consistent_and_the_bound_is_near(void **state) {
   (void)state;
   const faro_audit_plan p = plan(200000);
   const faro_audit_result result = attack(one_sum, LENGTH, exact(SENSITIVITY), &p);
@@ -149,7 +151,7 @@ static void test_gaussian__exact_noise_is_consistent_and_nearly_found_out(void *
   assert_int_equal(result.trials, p.trials);
 }
 
-static void test_gaussian__smaller_delta(void **state) {
+static void test_gaussian__is_consistent_at_a_smaller_delta(void **state) {
   (void)state;
   faro_audit_plan p = plan(200000);
   p.delta = 1e-3;
@@ -161,7 +163,7 @@ static void test_gaussian__smaller_delta(void **state) {
   assert_false(attack(one_sum, LENGTH, g, &p).consistent);
 }
 
-static void test_bug__half_the_noise(void **state) {
+static void test_bug__half_the_noise_is_caught(void **state) {
   (void)state;
   const faro_audit_plan p = plan(20000);
   gaussian g = exact(SENSITIVITY);
@@ -170,7 +172,7 @@ static void test_bug__half_the_noise(void **state) {
   assert_false(attack(one_sum, LENGTH, g, &p).consistent);
 }
 
-static void test_bug__a_missing_clip(void **state) {
+static void test_bug__a_missing_clip_is_caught(void **state) {
   (void)state;
   const faro_audit_plan p = plan(20000);
   gaussian g = exact(SENSITIVITY);
@@ -180,7 +182,7 @@ static void test_bug__a_missing_clip(void **state) {
   assert_string_equal(result.pair, "outside the bounds");
 }
 
-static void test_bug__sensitivity_of_one_for_an_interval_of_two(void **state) {
+static void test_bug__a_sensitivity_of_one_for_an_interval_of_two_is_caught(void **state) {
   (void)state;
   const faro_audit_plan p = plan(20000);
   gaussian g = exact(2);
@@ -190,7 +192,7 @@ static void test_bug__sensitivity_of_one_for_an_interval_of_two(void **state) {
   assert_false(attack(one_reward, 1, g, &p).consistent);
 }
 
-static void test_bug__a_reused_seed(void **state) {
+static void test_bug__a_reused_seed_is_caught(void **state) {
   (void)state;
   const faro_audit_plan p = plan(20000);
   gaussian g = exact(SENSITIVITY);
@@ -202,7 +204,7 @@ static void test_bug__a_reused_seed(void **state) {
   assert_true(attack(one_sum, LENGTH, g, &p).epsilon_lower > 4);
 }
 
-/* No single release tells as much as the three nodes together. */
+/* No single release reveals as much as the three nodes together. */
 static void test_tree__the_nodes_are_combined(void **state) {
   (void)state;
   const faro_audit_plan p = plan(200000);
@@ -216,11 +218,11 @@ static void test_tree__the_nodes_are_combined(void **state) {
   assert_false(attack(tree_sums, 4L * LENGTH, broken, &p).consistent);
 }
 
-/* ---- randomized response of USERS users, who all but the victim answer 0, and a shuffler */
+/* ---- randomized response of USERS users, all of whom but the victim answer 0, and a shuffler */
 
 typedef struct shuffled {
   double truth; /* probability of a true answer */
-  bool forgets; /* to permute */
+  bool forgets; /* to permute the answers */
 } shuffled;
 
 static faro_status respond(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
@@ -241,10 +243,10 @@ static faro_status respond(void *context, const double *x, double y, faro_sim_rn
   return FARO_OK;
 }
 
-/* The number of ones is all that a shuffled batch tells: the exact delta of its two distributions at an epsilon, the
- * greater of both directions. */
+/* A shuffled batch reveals only the number of ones: the exact delta of its two distributions at an
+ * epsilon, the greater of both directions. */
 static double response_delta(double truth, double epsilon) {
-  double ones[USERS + 1] = {1}; /* of the USERS - 1 others */
+  double ones[USERS + 1] = {1}; /* ones among the USERS - 1 others */
   for (int user = 1; user < USERS; user++)
     for (int k = user; k >= 0; k--) ones[k] = ones[k] * truth + (k ? ones[k - 1] * (1 - truth) : 0);
   double delta[2] = {0};
@@ -259,13 +261,13 @@ static double response_delta(double truth, double epsilon) {
   return fmax(delta[0], delta[1]);
 }
 
-static void test_bug__a_shuffler_that_forgets_to_permute(void **state) {
+static void test_bug__a_shuffler_that_forgets_to_permute_is_caught(void **state) {
   (void)state;
   const double local = 3;
   shuffled s = {.truth = exp(local) / (1 + exp(local))};
   faro_audit_plan p = plan(40000);
   p.delta = 0.02;
-  p.epsilon = 0; /* what the honest shuffler gives, exactly */
+  p.epsilon = 0; /* what the correct shuffler gives, exactly */
   while (response_delta(s.truth, p.epsilon) > p.delta) p.epsilon += 1e-4;
   const faro_contribution c = contribution(0, 1);
   const faro_audit_mechanism mechanism = {.messages = USERS, .width = 1, .context = &s, .run = respond};
@@ -283,7 +285,8 @@ static void test_bug__a_shuffler_that_forgets_to_permute(void **state) {
 
 /* ---- validity */
 
-/* One answer, true with e / (1 + e): no test beats reading it, so every bound is as near to the truth as it may be. */
+/* One answer, true with probability e / (1 + e). The best test reads it, so every bound is as near
+ * to the truth as possible. */
 static faro_status answer(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                           faro_error *error) {
   (void)context;
@@ -293,7 +296,8 @@ static faro_status answer(void *context, const double *x, double y, faro_sim_rng
   return FARO_OK;
 }
 
-/* At confidence 0.8 at most a fifth of the audits may exceed the true epsilon, which here is the claim. */
+/* At confidence 0.8 at most a fifth of the audits may exceed the true epsilon, which here is the
+ * claim. */
 static void test_audit__false_alarms_are_as_rare_as_stated(void **state) {
   (void)state;
   enum { AUDITS = 300 };
@@ -375,7 +379,7 @@ static faro_contribution moments(size_t dimension) {
   return c;
 }
 
-/* Plain numbers in [-1/2, 1/2]; one or two, all of which the pairs of the audit change. */
+/* Plain numbers in [-1/2, 1/2], one or two, all of which the pairs of the audit change. */
 static faro_contribution numbers(size_t count) {
   faro_contribution c;
   assert_ok(faro_contribution_values(&c, count, false, error));
@@ -407,7 +411,7 @@ static void audit_release(size_t kind, faro_calibration calibration, const faro_
   if (result.proven) assert_true(result.consistent);
 }
 
-/* The papers of these three have none for users who return. */
+/* The papers of these three have no theorem for users who return. */
 static bool no_theorem(const faro_release_kind *kind, int calibration, const faro_contribution *c) {
   return calibration == FARO_CALIBRATION_PAPER &&
          (named(kind, "concurrent-bits") || named(kind, "shuffle-laplace") ||
@@ -429,7 +433,7 @@ static void test_releases__proven_claims_are_consistent(void **state) {
   for_all(&strict, moments(2), 20000);
 }
 
-/* As an elimination algorithm uses them: one number or several of each user, one batch. */
+/* As an elimination algorithm uses them: one or several numbers per user, one batch. */
 static void test_releases__proven_claims_on_numbers_are_consistent(void **state) {
   (void)state;
   const faro_release_params loose = {.epsilon = 1, .delta = 0.1, .horizon = 20, .batch = 20};
@@ -439,8 +443,8 @@ static void test_releases__proven_claims_on_numbers_are_consistent(void **state)
   for_all(&strict, numbers(1), 20000);
 }
 
-/* A reward within an interval of width 2, with the noise of a release that was told of another width: the caller scales by
- * it, and should by 2. */
+/* A reward in an interval of width 2, with the noise of a release that was told another width: the
+ * caller scales by it, and should scale by 2. */
 typedef struct scaled {
   faro_contribution c; /* rewards in [-1, 1] */
   faro_sim_rng stream;
@@ -476,14 +480,14 @@ static void test_laplace__noise_for_half_the_interval_is_caught(void **state) {
     assert_ok(faro_audit(&mechanism, &s.c, &p, &result, error));
     print_message("  scaled by %g: %.3f\n", s.width, result.epsilon_lower);
     assert_int_equal(result.consistent, s.width == 2);
-    assert_true(result.epsilon_lower > 0.7 * 2 / s.width); /* it is tight */
+    assert_true(result.epsilon_lower > 0.7 * 2 / s.width); /* the bound is tight */
   }
   faro_release_destroy(s.release);
 }
 
-/* At user level the victim comes as often as the claim covers, four times. Then, with eight visits, under noise that
- * was made for one: what an event-level claim does not cover. A batch of two amplifies nothing and hides little.
- * False alarms: FALSE_ALARM for each audit. */
+/* At user level the victim comes as often as the claim covers, four times. Then with eight visits,
+ * under noise that was made for one, which an event-level claim does not cover. A batch of two
+ * amplifies nothing and hides little. False alarms: FALSE_ALARM for each audit. */
 static void return_four_times(const faro_release_kind *kind, const faro_contribution *c, bool planted) {
   const faro_release_params params = {.epsilon = EPSILON,
                                       .delta = DELTA,
@@ -508,8 +512,8 @@ static void test_releases__returning_users_are_covered_if_the_noise_is_made_for_
   for (int c = 0; c < 2; c++)
     for (size_t k = 0; k < faro_release_kinds(); k++) {
       const faro_release_kind *kind = faro_release_kind_at(k);
-      const bool loose =
-          !(both[c].form == FARO_FORM_VALUES) && strstr(kind->name, "laplace"); /* bound on L1 */
+      /* a loose bound on L1 */
+      const bool loose = !(both[c].form == FARO_FORM_VALUES) && strstr(kind->name, "laplace");
       if (kind->trust == FARO_TRUST_NONE) continue;
       return_four_times(kind, &both[c], false);
       if (!loose) return_four_times(kind, &both[c], true);
@@ -536,7 +540,8 @@ static void test_releases__proven_user_level_claims_are_consistent(void **state)
   all_at_user_level(numbers(1), 4);
 }
 
-/* Three shufflers, nodes of 2, 8 and 32 users: a victim who is the first or last of a node, at every level, or inside. */
+/* Three shufflers, nodes of 2, 8 and 32 users: the victim is the first or last of a node, at every
+ * level, or inside. */
 static const faro_release_params three = {.epsilon = EPSILON,
                                           .delta = DELTA,
                                           .horizon = 128,
@@ -555,11 +560,12 @@ static void test_concurrent__holds_for_a_user_at_a_boundary(void **state) {
     assert_ok(faro_audit_release(faro_release_kind_find("concurrent-bits"), &c, &three, &p, &result, error));
     print_message("  user %3llu: %.3f\n", (unsigned long long)places[i], result.epsilon_lower);
     assert_true(result.consistent && result.proven);
-    assert_true(result.epsilon_lower > 0.2); /* not for want of trying */
+    assert_true(result.epsilon_lower > 0.2); /* the attack is strong */
   }
 }
 
-/* The reports of a release whose levels each have the noise that one level alone would need: composition forgotten. */
+/* The reports of a release in which each level has the noise that one level alone would need:
+ * composition was forgotten. */
 static faro_status see_uncomposed(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                                   faro_error *error) {
   const faro_contribution *c = context;
@@ -599,15 +605,16 @@ static void test_concurrent__levels_that_are_not_composed_are_caught(void **stat
   assert_false(result.consistent);
 }
 
-static void test_releases__odd_shapes(void **state) {
+static void test_releases__of_odd_shapes_are_consistent(void **state) {
   (void)state;
   const faro_release_params one = {.epsilon = 1, .delta = 0.1, .horizon = 2, .batch = 2};
   for_all(&one, moments(1), 1000);
   const faro_release_params many = {.epsilon = 1, .delta = 0.1, .horizon = 80, .batch = 2}; /* 40 releases */
-  for_all(&many, moments(4), 1000); /* wider than the runs can learn a covariance for */
+  for_all(&many, moments(4), 1000); /* too wide to learn a covariance from these runs */
 }
 
-/* The published figures' noise for amplified messages is far too small: one message stands out. */
+/* The noise of the published figures for amplified messages is far too small: one message stands
+ * out. */
 static void test_amplified__the_figures_noise_is_caught(void **state) {
   (void)state;
   const faro_contribution c = contribution(0, 1);
@@ -620,7 +627,7 @@ static void test_amplified__the_figures_noise_is_caught(void **state) {
   assert_false(result.proven);
 }
 
-static void test_releases__bad_parameters_and_exhausted_memory(void **state) {
+static void test_releases__refuse_bad_parameters_and_survive_exhaustion(void **state) {
   (void)state;
   const faro_contribution c = contribution(0, 1);
   faro_release_params params = {.epsilon = -1, .delta = 0.1, .horizon = 8, .batch = 2};
@@ -630,7 +637,7 @@ static void test_releases__bad_parameters_and_exhausted_memory(void **state) {
   const faro_release_kind *local = faro_release_kind_find("local");
   assert_int_equal(faro_audit_release(local, &c, &params, &p, &result, &error), FARO_INVALID);
   params.epsilon = 1;
-  params.calibration = FARO_CALIBRATION_TIGHT; /* which every release has */
+  params.calibration = FARO_CALIBRATION_TIGHT; /* which every release offers */
   for (size_t k = 0; k < faro_release_kinds(); k++)
     for (size_t n = 1;; n++) {
       assert_true(n < 1000);
@@ -639,12 +646,13 @@ static void test_releases__bad_parameters_and_exhausted_memory(void **state) {
       const faro_status status =
           faro_audit_release(faro_release_kind_at(k), &c, &params, &p, &result, &error);
       alloc_reset();
-      if (status == FARO_OK || n > 60) break; /* a trusted server's release is made anew in every run */
+      if (status == FARO_OK || n > 60) break; /* a trusted server's release is created in every run */
       assert_int_equal(status, FARO_MEMORY);
     }
 }
 
-/* One run: proven claims stand, a mechanism made for epsilon = 30 does not pass for one of 2, and no noise is seen. */
+/* One run: proven claims stand, noise made for epsilon = 30 does not pass for epsilon = 2, and
+ * missing noise is seen. */
 static void test_one_run__claims_stand_and_weaker_noise_is_caught(void **state) {
   (void)state;
   faro_contribution c;
@@ -663,7 +671,7 @@ static void test_one_run__claims_stand_and_weaker_noise_is_caught(void **state) 
       print_message("  %-18s made for epsilon %g: lower bound %.3f, %.0f %% of the guesses right\n",
                     kind->name, params.epsilon, result.epsilon_lower, 100 * result.hits);
       assert_true(result.consistent);
-      const bool hidden = named(kind, "shuffle-amplified") || /* in the sum of 300 noises */
+      const bool hidden = named(kind, "shuffle-amplified") || /* hidden in the sum of 300 noises */
                           strstr(kind->name, "laplace");      /* noise for L1, of 45450 entries */
       if ((weak && !hidden) || kind->trust == FARO_TRUST_NONE) assert_true(result.epsilon_lower > 2);
       else assert_true(result.epsilon_lower <= 2);
@@ -684,13 +692,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bounds__match_closed_forms_and_binomial_sums),
       cmocka_unit_test(test_bounds__large_counts_agree_with_the_normal_limit),
-      cmocka_unit_test(test_gaussian__exact_noise_is_consistent_and_nearly_found_out),
-      cmocka_unit_test(test_gaussian__smaller_delta),
-      cmocka_unit_test(test_bug__half_the_noise),
-      cmocka_unit_test(test_bug__a_missing_clip),
-      cmocka_unit_test(test_bug__sensitivity_of_one_for_an_interval_of_two),
-      cmocka_unit_test(test_bug__a_reused_seed),
-      cmocka_unit_test(test_bug__a_shuffler_that_forgets_to_permute),
+      cmocka_unit_test(test_gaussian__exact_noise_is_consistent_and_the_bound_is_near),
+      cmocka_unit_test(test_gaussian__is_consistent_at_a_smaller_delta),
+      cmocka_unit_test(test_bug__half_the_noise_is_caught),
+      cmocka_unit_test(test_bug__a_missing_clip_is_caught),
+      cmocka_unit_test(test_bug__a_sensitivity_of_one_for_an_interval_of_two_is_caught),
+      cmocka_unit_test(test_bug__a_reused_seed_is_caught),
+      cmocka_unit_test(test_bug__a_shuffler_that_forgets_to_permute_is_caught),
       cmocka_unit_test(test_tree__the_nodes_are_combined),
       cmocka_unit_test(test_audit__false_alarms_are_as_rare_as_stated),
       cmocka_unit_test(test_audit__same_seed_same_result),
@@ -702,10 +710,10 @@ int main(void) {
       cmocka_unit_test(test_releases__proven_user_level_claims_are_consistent),
       cmocka_unit_test(test_concurrent__holds_for_a_user_at_a_boundary),
       cmocka_unit_test(test_concurrent__levels_that_are_not_composed_are_caught),
-      cmocka_unit_test(test_releases__odd_shapes),
+      cmocka_unit_test(test_releases__of_odd_shapes_are_consistent),
       cmocka_unit_test(test_amplified__the_figures_noise_is_caught),
       cmocka_unit_test(test_one_run__claims_stand_and_weaker_noise_is_caught),
-      cmocka_unit_test(test_releases__bad_parameters_and_exhausted_memory),
+      cmocka_unit_test(test_releases__refuse_bad_parameters_and_survive_exhaustion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void test_number__reads_back_exactly(void **state) {
   assert_string_equal(faro_number(20000, text), "20000");
 }
 
-static void test_nearest__finds_slips_of_the_keyboard(void **state) {
+static void test_nearest__finds_typing_errors(void **state) {
   (void)state;
   const char *const names[] = {"epsilon", "delta", "batch", "horizon"};
   assert_string_equal(faro_nearest("epsilno", names, 4), "epsilon");
@@ -118,7 +118,7 @@ static void test_file__a_written_file_is_replaced_as_a_whole(void **state) {
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/file", folder);
   snprintf(fresh, sizeof fresh, "%s/file.new", folder);
-  FILE *left = fopen(fresh, "w"); /* by a process that was killed: longer, and open to others */
+  FILE *left = fopen(fresh, "w"); /* left by a process that was killed: longer, and readable by others */
   assert_non_null(left);
   assert_true(fputs("something longer", left) >= 0 && fchmod(fileno(left), 0644) == 0 && fclose(left) == 0);
   assert_ok(faro_write_file(path, "first", 5, 0600, error));
@@ -173,7 +173,7 @@ int main(void) {
       cmocka_unit_test(test_arena__memory_is_zero_and_aligned),
       cmocka_unit_test(test_arena__overflow_and_exhaustion_are_errors),
       cmocka_unit_test(test_number__reads_back_exactly),
-      cmocka_unit_test(test_nearest__finds_slips_of_the_keyboard),
+      cmocka_unit_test(test_nearest__finds_typing_errors),
       cmocka_unit_test(test_text__grows_and_remembers_failure),
       cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),
       cmocka_unit_test(test_file__a_written_file_is_replaced_as_a_whole),

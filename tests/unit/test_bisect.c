@@ -1,4 +1,4 @@
-/* bisect: the value that is returned satisfies the guarantee, whichever end that is. */
+/* bisect: the returned value satisfies the guarantee, whichever end it is. */
 #include <math.h>
 
 #include "privacy/bisect.h"
@@ -28,7 +28,7 @@ static void test_bisect__stops_when_the_ends_are_near(void **state) {
   const faro_bisection rough = {.holds = at_most, .context = &edge, .near = within_one_percent};
   const double found = faro_bisect(&rough, 1, 10);
   assert_true(found <= edge && found > 0.98 * edge && found < edge * (1 - 1e-6));
-  assert_true(faro_bisect(&rough, 2.999, 3.001) == 2.999); /* near already: nothing is tried */
+  assert_true(faro_bisect(&rough, 2.999, 3.001) == 2.999); /* near enough already: nothing is tried */
 }
 
 static void test_bisect__ends_where_no_double_lies_between(void **state) {

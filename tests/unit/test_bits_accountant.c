@@ -1,4 +1,5 @@
-/* bit sums: one entry against exhaustive enumeration, vectors against every shift that a search can find. */
+/* bit sums: one entry against exhaustive enumeration, vectors against every shift that a search can
+ * find. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static void pascal(unsigned n, long double p, long double *out) {
     for (unsigned k = i + 1; k-- > 0;) out[k] = (k < i ? out[k] * (1 - p) : 0) + (k > 0 ? out[k - 1] * p : 0);
 }
 
-/* sum over k of max(0, P(k) - e^epsilon P(k - s)), and the other way round. */
+/* Sum over k of max(0, P(k) - e^epsilon P(k - s)), and in the other direction. */
 static long double naive_delta(unsigned n, const long double *p, unsigned s, double epsilon) {
   long double up = 0;
   long double down = 0;
@@ -47,8 +48,9 @@ static void test_scalar__exact_against_enumeration_up_to_200_bits(void **state) 
   assert_true(faro_bits_delta(10, 0.5, 11, 1) == 1);
 }
 
-/* epsilon = 1, delta = 1e-6, a scalar of width 1 on 63 steps, 1000 users: 2.835e5 bits by exact computation. */
-static void test_scalar__reference_point_and_nearness_to_the_gaussian(void **state) {
+/* epsilon = 1, delta = 1e-6, a scalar of width 1 on 63 steps, 1000 users: 2.835e5 bits by exact
+ * computation. */
+static void test_scalar__matches_the_reference_point_and_is_near_the_gaussian(void **state) {
   (void)state;
   uint64_t exact = 200000;
   while (faro_bits_delta(exact, 0.5, 63, 1) > 1e-6) exact += 50;
@@ -96,7 +98,8 @@ static long double naive_pair(unsigned n, const long double *p, unsigned s1, uns
   return sum;
 }
 
-/* Soundness where everything can be enumerated: two entries, all shifts that the plan allows. */
+/* The bound holds where everything can be enumerated: two entries, all shifts that the plan
+ * allows. */
 static void test_vector__no_shift_of_two_entries_beats_the_bound(void **state) {
   (void)state;
   long double p[1200];
@@ -118,7 +121,8 @@ static void test_vector__no_shift_of_two_entries_beats_the_bound(void **state) {
   assert_true(checked > 60);
 }
 
-/* Larger ones: the loss of a random shift vector, drawn many times, estimates delta without bias. Never above. */
+/* Larger ones: the loss of a random shift vector, drawn many times, is an unbiased estimate of
+ * delta. It is never above. */
 static double sampled_delta(unsigned n, const unsigned *s, size_t d, double epsilon, faro_sim_rng *sim) {
   enum { DRAWS = 4000 };
   double sum = 0;
@@ -154,7 +158,7 @@ static void test_vector__a_random_search_finds_no_worse_shift(void **state) {
       direction[e] = faro_sim_bernoulli(&sim, trial % 3 == 0 ? 0.1 : 0.8) ? faro_sim_normal(&sim) : 0;
       square += direction[e] * direction[e];
     }
-    unsigned s[D]; /* every entry rounded up: the worst that the dither can do */
+    unsigned s[D]; /* every entry rounded up: the worst case of the dither */
     for (int e = 0; e < D; e++)
       s[e] = square > 0 ? (unsigned)fmin(12, ceil(12 * fabs(direction[e]) / sqrt(square))) : 1;
     const double found = sampled_delta((unsigned)(plan.bits * plan.users), s, D, 1, &sim);
@@ -162,10 +166,10 @@ static void test_vector__a_random_search_finds_no_worse_shift(void **state) {
   }
   print_message("worst of 60 shift vectors: %g of %g\n", worst, delta);
   assert_true(worst < delta + 5 * sqrt(delta / 4000));
-  assert_true(worst > delta / 4); /* and the bound is not idle */
+  assert_true(worst > delta / 4); /* the bound is not loose */
 }
 
-static void test_plan__account_gives_calibrate_back_and_fewer_honest_users_cost_bits(void **state) {
+static void test_plan__account_inverts_calibrate_and_fewer_honest_users_cost_bits(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 52, 0, FARO_ROLE_USER);
@@ -181,7 +185,7 @@ static void test_plan__account_gives_calibrate_back_and_fewer_honest_users_cost_
     faro_bits_plan copy = plan;
     assert_ok(faro_bits_account(&copy, delta, &back, error));
     assert_true(back <= epsilon * (1 + 1e-9));
-    copy.bits = floor(plan.bits * 0.97) - 2; /* visibly fewer bits do not do */
+    copy.bits = floor(plan.bits * 0.97) - 2; /* visibly fewer bits are not enough */
     if (copy.bits >= 1) {
       assert_ok(faro_bits_account(&copy, delta, &back, error));
       assert_true(back > epsilon);
@@ -193,7 +197,7 @@ static void test_plan__account_gives_calibrate_back_and_fewer_honest_users_cost_
   }
 }
 
-static void test_bits__ten_thousand_points_are_monotone_and_never_odd(void **state) {
+static void test_bits__are_monotone_at_ten_thousand_points(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 53, 0, FARO_ROLE_USER);
@@ -206,8 +210,8 @@ static void test_bits__ten_thousand_points_are_monotone_and_never_odd(void **sta
     assert_true(delta >= 0 && delta <= 1);
     assert_true(faro_bits_delta(bits, bias, shift, epsilon * 1.1) <= delta * (1 + 1e-9) + 1e-300);
     assert_true(faro_bits_delta(bits, bias, shift + 1, epsilon) >= delta * (1 - 1e-9));
-    assert_true(faro_bits_delta(bits + 1, bias, shift, epsilon) <=
-                delta * (1 + 1e-9) + 1e-300); /* more noise */
+    /* more noise */
+    assert_true(faro_bits_delta(bits + 1, bias, shift, epsilon) <= delta * (1 + 1e-9) + 1e-300);
   }
 }
 
@@ -246,12 +250,12 @@ static void test_plan__refuses_by_name(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scalar__exact_against_enumeration_up_to_200_bits),
-      cmocka_unit_test(test_scalar__reference_point_and_nearness_to_the_gaussian),
+      cmocka_unit_test(test_scalar__matches_the_reference_point_and_is_near_the_gaussian),
       cmocka_unit_test(test_vector__within_three_per_cent_of_the_gaussian),
       cmocka_unit_test(test_vector__no_shift_of_two_entries_beats_the_bound),
       cmocka_unit_test(test_vector__a_random_search_finds_no_worse_shift),
-      cmocka_unit_test(test_plan__account_gives_calibrate_back_and_fewer_honest_users_cost_bits),
-      cmocka_unit_test(test_bits__ten_thousand_points_are_monotone_and_never_odd),
+      cmocka_unit_test(test_plan__account_inverts_calibrate_and_fewer_honest_users_cost_bits),
+      cmocka_unit_test(test_bits__are_monotone_at_ten_thousand_points),
       cmocka_unit_test(test_plan__refuses_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

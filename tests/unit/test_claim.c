@@ -49,7 +49,7 @@ static void test_group__follows_the_chain_of_neighbours(void **state) {
   assert_int_equal(faro_claim_group(&none, 3).trust, FARO_TRUST_NONE);
 }
 
-/* Trust from the weakest to the strongest: what is combined has the weaker of both. */
+/* Trust from the weakest to the strongest: a combination has the weaker of both. */
 static void test_trust__is_ordered(void **state) {
   (void)state;
   const faro_trust order[] = {FARO_TRUST_JOINT, FARO_TRUST_CONCURRENT, FARO_TRUST_SHUFFLE, FARO_TRUST_LOCAL};
@@ -63,7 +63,8 @@ static void test_trust__is_ordered(void **state) {
     }
 }
 
-/* A claim for c rounds of a user holds for fewer, and for one round at event level; a group multiplies them. */
+/* A claim for c rounds of a user holds for fewer, and for one round at event level; a group
+ * multiplies them. */
 static void test_levels__the_fewer_rounds_stay_and_groups_multiply(void **state) {
   (void)state;
   const faro_claim event = claim(1, 1e-6, FARO_TRUST_LOCAL, true);

@@ -1,5 +1,5 @@
-/* client: what it refuses (weak campaigns, old policies, what is not finite), that it chooses as the learner's own selector
- * does, and that what it reports is what the release's user would have sent. */
+/* client: what it refuses (weak campaigns, old policies, numbers that are not finite); it chooses
+ * as the learner's own selector does; its reports are what the release's user would have sent. */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void give_policy(faro_client *client, const faro_campaign *c, uint64_t ve
   free(policy.text);
 }
 
-/* The refusal of a campaign under some params; "" when it is taken. */
+/* The refusal of a campaign under some params; "" if it is accepted. */
 static const char *refusal(const document *campaign, const faro_client_params *params) {
   static faro_error e;
   e = (faro_error){0};
@@ -129,7 +129,7 @@ static void test_client__refuses_what_is_below_its_floor(void **state) {
   free(campaign.text);
 }
 
-/* A campaign written once more, after a change. */
+/* Writes a campaign again after a change. */
 static void rewrite(faro_campaign *c, document *out) {
   free(out->text);
   assert_ok(faro_campaign_write(c, &analyzer, &out->text, &out->length, error));
@@ -152,7 +152,7 @@ static void test_client__counts_on_no_more_honest_others_than_it_believes_in(voi
   assert_string_equal(refusal(&campaign, &params),
                       "honest of the campaign is 0.8, and this client accepts at most 0.79");
   free(campaign.text);
-  (void)campaign_of("local-bits", 2, 0, &campaign); /* the noise is its own: others do not matter */
+  (void)campaign_of("local-bits", 2, 0, &campaign); /* the noise is its own: the others do not matter */
   assert_string_equal(refusal(&campaign, &params), "");
   free(campaign.text);
 }
@@ -180,7 +180,8 @@ static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   free(campaign.text);
 }
 
-/* Its signer may publish others, or its application may start again: one client spends one budget. */
+/* The signer may publish other campaigns, or the application may start again: one client spends one
+ * budget. */
 static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   (void)state;
   document first = {0};
@@ -203,7 +204,8 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   params.sequence = 3; /* all that it may send */
   params.version = 1;
   assert_ok(faro_client_open(&client, &params, error));
-  assert_memory_equal(faro_client_digest(client), kept, sizeof kept); /* also where the analyzer is away */
+  /* even if the analyzer is not reachable */
+  assert_memory_equal(faro_client_digest(client), kept, sizeof kept);
   faro_error e = {0};
   assert_int_equal(faro_client_campaign(client, second.text, second.length, &e), FARO_INVALID);
   assert_string_equal(e.message,
@@ -219,13 +221,13 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   faro_client_close(client);
   client = NULL;
 
-  params.campaign = NULL; /* numbers of a campaign that nobody remembers */
+  params.campaign = NULL; /* numbers of a campaign that is not stored */
   e = (faro_error){0};
   assert_int_equal(faro_client_open(&client, &params, &e), FARO_INVALID);
   assert_string_equal(e.message,
                       "campaign is required with sequence 3 and version 1: they count in one campaign");
   assert_null(client);
-  params.sequence = params.version = 0; /* a decision: to start anew */
+  params.sequence = params.version = 0; /* a decision to start again */
   assert_string_equal(refusal(&second, &params), "");
   free(bytes);
   free(first.text);
@@ -268,7 +270,7 @@ static void test_client__never_goes_back_to_an_older_policy(void **state) {
   faro_campaign d = campaign_of("shuffle-bits", 2, 1, &other);
   d.digest[0] ^= 1;
   faro_client_params params = params_of();
-  params.version = 4; /* kept over a restart */
+  params.version = 4; /* saved over a restart */
   params.campaign = c.digest;
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, &params, error));
@@ -301,7 +303,8 @@ static void test_client__never_goes_back_to_an_older_policy(void **state) {
   free(other.text);
 }
 
-/* Against faro_select, whose sums are the same in another order: the score of the chosen arm is the best one. */
+/* Against faro_select, whose sums have another order: the score of the chosen arm is the best
+ * one. */
 static void test_client__chooses_as_the_selector_does(void **state) {
   (void)state;
   enum { D = 7, K = 40, W = D * (D + 1) / 2 };
@@ -345,8 +348,8 @@ static void test_client__chooses_as_the_selector_does(void **state) {
   free(campaign.text);
 }
 
-/* A whole campaign's batch through the wire, with every form: what the analyzer publishes is near the truth, as far as the
- * noise allows. */
+/* A whole batch of a campaign through the wire, in every form: what the analyzer publishes is near
+ * the truth, as far as the noise allows. */
 static void sum_up(const faro_campaign *c, const unsigned char *bytes, size_t parts, size_t size,
                    uint64_t *total, void *batch, size_t user) {
   const size_t entries = faro_wire_report_entries(c);
@@ -411,7 +414,7 @@ static void test_client__reports_what_the_release_expects(void **state) {
   check_learning("central-tree", 0);
 }
 
-/* The whole address, to post to as it is. */
+/* The complete address to post to. */
 static void assert_target(const faro_client *client, size_t part, const char *place) {
   char url[FARO_URL_MAX + 16];
   snprintf(url, sizeof url, "%s/v1/reports", place);
@@ -438,7 +441,7 @@ static void test_client__reports_to_shufflers_that_can_still_fill(void **state) 
     fewer = fewer || parts < 3;
   }
   assert_true(fewer);
-  give_policy(client, &c, c.batches + 1); /* the last: to choose by, not to report on */
+  give_policy(client, &c, c.batches + 1); /* the last policy: to choose by, not to report on */
   size_t parts = 0;
   faro_error e = {0};
   assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
@@ -454,7 +457,7 @@ static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **s
   document campaign = {0};
   const faro_campaign c = campaign_of("local-bits", 2, 0, &campaign);
   faro_client_params params = params_of();
-  params.sequence = 1; /* of the life before a restart */
+  params.sequence = 1; /* from before a restart */
   params.campaign = c.digest;
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, &params, error));
@@ -478,8 +481,8 @@ static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **s
   free(campaign.text);
 }
 
-/* The noise is made for as many reports as there are batches, if these are fewer. That no two are in a batch is the
- * analyzer's rule, and it has seen those that it refuses. */
+/* The noise is made for as many reports as there are batches, if these are fewer. The analyzer
+ * enforces that no two are in one batch, and it has seen those that it refuses. */
 static void test_client__sends_no_more_reports_than_there_are_batches(void **state) {
   (void)state;
   document campaign = {0};
@@ -503,7 +506,7 @@ static void test_client__sends_no_more_reports_than_there_are_batches(void **sta
   free(campaign.text);
 }
 
-/* Nothing of a sealed report can be read on its way, not even that two are alike. */
+/* A sealed report reveals nothing on its way, not even that two are equal. */
 static void test_client__sealed_reports_look_random(void **state) {
   (void)state;
   document campaign = {0};

@@ -1,4 +1,4 @@
-/* coins: the distribution is the binomial one, and what is decided quickly is decided as by long numbers. */
+/* coins: the distribution is binomial, and fast decisions agree with those by long numbers. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -58,16 +58,16 @@ static void test_coins__are_decided_as_by_long_numbers(void **state) {
   }
 }
 
-/* A stream that says what it is told. */
+/* A stream that returns the given words. */
 static void tell(faro_sim_rng *sim, const uint64_t *words, size_t count) {
   faro_sim_open(sim, 1, 1, FARO_ROLE_LUCK);
   for (size_t i = 0; i < count; i++) sim->rng.word[count - 1 - i] = words[i];
   sim->rng.left = (uint32_t)count;
 }
 
-/* Words at the border: block 0, k = 1, and U in the one interval of 2^-64 that the border q_1 = m / (m + 1) lies in. What
- * follows decides, and by how it compares with the border's next bits. */
-static void test_coins__at_the_border_look_further(void **state) {
+/* Words at the border: block 0, k = 1, and U in the one interval of 2^-64 that contains the border
+ * q_1 = m / (m + 1). The next words decide, by comparison with the border's next bits. */
+static void test_coins__at_the_border_use_more_bits(void **state) {
   (void)state;
   enum { N = 600, M = N / 2 };
   faro_arena arena = {0};
@@ -84,14 +84,14 @@ static void test_coins__at_the_border_look_further(void **state) {
   assert_int_equal(faro_coins_draw(&coins, &sim.rng), M + 1);
   assert_int_equal(sim.rng.left, 0);
   const uint64_t no[] = {head,      place, (uint64_t)first, second + 1, head,
-                         place / 2, 0}; /* then k = 0, taken at once */
+                         place / 2, 0}; /* then k = 0, accepted at once */
   tell(&sim, no, 7);
   assert_int_equal(faro_coins_draw(&coins, &sim.rng), M);
   assert_int_equal(sim.rng.left, 0);
   faro_arena_free(&arena);
 }
 
-static void test_coins__too_many_are_thrown_one_by_one(void **state) {
+static void test_coins__too_many_are_tossed_one_by_one(void **state) {
   (void)state;
   faro_arena arena = {0};
   faro_coins coins;
@@ -104,8 +104,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_coins__are_binomial),
       cmocka_unit_test(test_coins__are_decided_as_by_long_numbers),
-      cmocka_unit_test(test_coins__at_the_border_look_further),
-      cmocka_unit_test(test_coins__too_many_are_thrown_one_by_one),
+      cmocka_unit_test(test_coins__at_the_border_use_more_bits),
+      cmocka_unit_test(test_coins__too_many_are_tossed_one_by_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

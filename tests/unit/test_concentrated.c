@@ -1,4 +1,5 @@
-/* concentrated privacy: never below the exact Gaussian, better than the textbook conversion, inverse of itself. */
+/* concentrated privacy: never below the exact Gaussian, better than the textbook conversion,
+ * consistent with its inverse. */
 #include <math.h>
 
 #include "support/support.h"
@@ -7,7 +8,8 @@ static double uniform_log(faro_sim_rng *sim, double low, double high) {
   return low * pow(high / low, faro_sim_uniform(sim));
 }
 
-/* A Gaussian of mu is mu^2/2-concentrated, so the conversion must not promise more than the exact curve. */
+/* A Gaussian of mu is mu^2/2-concentrated, so the conversion must not promise more than the exact
+ * curve. */
 static void test_zcdp__lies_between_the_exact_gaussian_and_the_textbook(void **state) {
   (void)state;
   faro_sim_rng sim;
@@ -43,7 +45,7 @@ static void test_advanced__is_the_formula_or_the_plain_sum(void **state) {
   (void)state;
   assert_close(faro_advanced_epsilon(0.01, 1000, 1e-6), 0.01 * sqrt(2000 * log(1e6)) + 10 * expm1(0.01),
                1e-10);
-  assert_close(faro_advanced_epsilon(1, 2, 1e-6), 2, 1e-10); /* few strong ones: the sum is less */
+  assert_close(faro_advanced_epsilon(1, 2, 1e-6), 2, 1e-10); /* few strong ones: the plain sum is less */
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* concurrent: trees of bit sums, their shufflers, their composition, and the exact way through. */
+/* concurrent: trees of bit sums, their shufflers, their composition, and exact noise. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +47,9 @@ static void test_values__are_clipped_entry_by_entry(void **state) {
   assert_int_equal(faro_contribution_values(&c, 0, false, &refusal), FARO_INVALID);
 }
 
-/* The tree: with the noise taken out, the published sum is the sum of everyone in complete lowest nodes, whatever the
- * horizon, the batch and the number of levels. The noise is taken out by setting its bits to zero. */
+/* The tree: with the noise removed, the published sum is the sum of everyone in complete lowest
+ * nodes, whatever the horizon, the batch and the number of levels. The noise is removed by setting
+ * its bits to zero. */
 static void silence(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   for (size_t i = 0; i < s->levels; i++) {
@@ -81,7 +82,7 @@ static void test_tree__counts_every_user_exactly_once(void **state) {
     }
 }
 
-/* V*_t by walking a tree that is kept whole: the highest complete nodes, from the left. */
+/* V*_t by walking over a tree that is stored whole: the highest complete nodes, from the left. */
 static uint64_t count_highest(const faro_bits *s, uint64_t batches, uint64_t total, uint64_t *nodes) {
   uint64_t at = 0;
   uint64_t all = 0;
@@ -124,7 +125,8 @@ static void test_tree__adds_the_highest_complete_nodes(void **state) {
   }
 }
 
-/* Alg. 1: the server activates a shuffler when its node begins, and leaves it inactive when it cannot fill up. */
+/* Alg. 1: the server activates a shuffler when its node begins, and leaves it inactive if the node
+ * cannot fill up. */
 static void test_tree__activates_only_what_can_fill_up(void **state) {
   (void)state;
   const faro_release_params p = tight(100, 4, 3);
@@ -180,7 +182,7 @@ static void test_tree__refuses_more_shufflers_than_fit(void **state) {
   assert_null(r);
 }
 
-/* What is remembered does not grow with the horizon. */
+/* Memory does not grow with the horizon. */
 static void test_tree__memory_does_not_grow_with_the_horizon(void **state) {
   (void)state;
   size_t allocations[2];
@@ -207,8 +209,8 @@ static double chance(unsigned n, unsigned k) {
   return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2));
 }
 
-/* The whole mechanism, enumerated: a user with a bit moves the count of each of two levels by G; their noises are
- * independent binomials. The largest noise that a test can enumerate. */
+/* The whole mechanism, enumerated: a user with one bit moves the count of each of two levels by G;
+ * their noises are independent binomials. This is the largest noise that a test can enumerate. */
 static void test_levels__two_are_as_private_as_claimed_exactly(void **state) {
   (void)state;
   enum { N1 = 1000, N2 = 1050, G = 12 };
@@ -245,7 +247,8 @@ static void test_levels__two_are_as_private_as_claimed_exactly(void **state) {
   }
 }
 
-/* At full size the levels' Gaussians compose to what the accountant of privacy-loss distributions finds. */
+/* At full size the levels' Gaussians compose to what the accountant of privacy-loss distributions
+ * finds. */
 static void test_levels__compose_as_their_loss_distributions_do(void **state) {
   (void)state;
   for (uint64_t k = 1; k <= 19; k += 6) {
@@ -270,8 +273,8 @@ static void test_levels__compose_as_their_loss_distributions_do(void **state) {
   }
 }
 
-/* Two ways to be wrong about composition, both of which the checks above must see: no composition at all, and one level
- * forgotten. */
+/* Two mistakes about composition, both of which the checks above must see: no composition at all,
+ * and one level forgotten. */
 static void test_levels__one_level_less_noise_is_not_private(void **state) {
   (void)state;
   const faro_release_params p = tight(1 << 20, 0, 3);
@@ -284,8 +287,8 @@ static void test_levels__one_level_less_noise_is_not_private(void **state) {
   faro_release_destroy(r);
 }
 
-/* Users who return: M0 contributions, one a batch, are at worst in as few nodes as can be. By exhaustion over all
- * placements in a small tree. */
+/* Users who return: M0 contributions, at most one per batch, cost most in as few nodes as possible.
+ * By exhaustion over all placements in a small tree. */
 static void test_levels__load_covers_every_placement_of_a_user(void **state) {
   (void)state;
   enum { BATCHES = 12 };
@@ -314,7 +317,7 @@ static void test_levels__load_covers_every_placement_of_a_user(void **state) {
   }
 }
 
-/* M_bin is for one bit of a user: vectors of bits are accounted as vectors. */
+/* M_bin is for one bit per user: vectors of bits are accounted as vectors. */
 static void test_paper__vectors_of_bits_need_more_noise(void **state) {
   (void)state;
   faro_release_params p = tight(1000, 0, 1);
@@ -329,7 +332,7 @@ static void test_paper__vectors_of_bits_need_more_noise(void **state) {
   }
 }
 
-/* The exact way. */
+/* Exact noise. */
 
 static void test_secure__sums_are_near_the_truth(void **state) {
   (void)state;
@@ -355,9 +358,9 @@ static void test_secure__sums_are_near_the_truth(void **state) {
   faro_secure_close(secure);
 }
 
-/* Messages in deployment: one shuffler hands on the total, a trusted server adds noise from the secure stream, and several
- * shufflers collect for themselves. */
-static void test_secure__by_messages(void **state) {
+/* Messages in deployment: one shuffler passes on the total, a trusted server adds noise from the
+ * secure stream, and several shufflers collect separately. */
+static void test_secure__messages_add_up_to_noisy_sums(void **state) {
   (void)state;
   enum { B = 10 };
   faro_secure_rng *secure = NULL;
@@ -375,7 +378,7 @@ static void test_secure__by_messages(void **state) {
     for (int u = 1; !server && u < B; u++) assert_true(batch[u] == 0); /* nothing of the users is left */
     assert_ok(faro_release_analyze(r, batch, count, error));
     const double noise = faro_release_statistics(r).sum[0] - B * 0.5;
-    /* False alarm 1e-15, and one in a hundred thousand for no noise at all. */
+    /* False alarm 1e-15, and 1e-5 for a noise of zero. */
     assert_true(noise != 0 && fabs(noise) <= 8 * faro_release_scale(r, 0));
     faro_release_destroy(client);
     faro_release_destroy(r);
@@ -389,8 +392,8 @@ static void test_secure__by_messages(void **state) {
   faro_secure_close(secure);
 }
 
-/* Tables are for those who draw the noise of whole nodes: a trusted server, or one process for all. A client, and a server
- * behind shufflers, do without. */
+/* Tables are for parties that draw the noise of whole nodes: a trusted server, or one process for
+ * all. A client, and a server behind shufflers, need none. */
 static void test_secure__tables_are_made_where_they_are_drawn_from(void **state) {
   (void)state;
   faro_secure_rng *secure = NULL;
@@ -409,7 +412,7 @@ static void test_secure__tables_are_made_where_they_are_drawn_from(void **state)
   faro_secure_close(secure);
 }
 
-/* Whatever is allowed is either made and runs, or refused with a reason. */
+/* Every allowed combination either runs or is refused with a reason. */
 static void test_extremes__run_or_are_refused(void **state) {
   (void)state;
   static const double epsilons[] = {1e-4, 1, 1000};
@@ -480,7 +483,7 @@ int main(void) {
       cmocka_unit_test(test_levels__load_covers_every_placement_of_a_user),
       cmocka_unit_test(test_paper__vectors_of_bits_need_more_noise),
       cmocka_unit_test(test_secure__sums_are_near_the_truth),
-      cmocka_unit_test(test_secure__by_messages),
+      cmocka_unit_test(test_secure__messages_add_up_to_noisy_sums),
       cmocka_unit_test(test_secure__tables_are_made_where_they_are_drawn_from),
       cmocka_unit_test(test_extremes__run_or_are_refused),
       cmocka_unit_test(test_secure__refuses_tables_that_are_too_large),

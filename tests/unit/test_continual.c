@@ -6,7 +6,8 @@
 
 enum { T = 40 };
 
-/* Nodes of the binary tree over T leaves that have ended by leaf T, as sets of leaves [first, last]. */
+/* Nodes of the binary tree over T leaves that have ended by leaf T, as sets of leaves [first,
+ * last]. */
 static size_t tree_nodes(int first[static 2 * T], int last[static 2 * T]) {
   size_t count = 0;
   for (int size = 1; size <= T; size *= 2)
@@ -53,7 +54,7 @@ static void test_tree__no_user_moves_the_nodes_by_more(void **state) {
       worst = fmax(worst, sqrt(tree_square(in)));
     }
     assert_true(worst <= bound * (1 + 1e-12));
-    assert_true(worst > bound * 0.85); /* and the bound is near: here one level never completes */
+    assert_true(worst > bound * 0.85); /* the bound is near: here one level is never complete */
   }
   for (uint64_t steps = 1; steps < 3000;
        steps = steps * 3 / 2 + 1) { /* the worst prefix: most ones in its digits */
@@ -124,8 +125,8 @@ static void test_factored__no_user_moves_it_by_more(void **state) {
   }
 }
 
-/* ||R v||^2 for the tree over `steps` releases, every level's last node included, and v the sum of the releases in
- * `set`. */
+/* ||R v||^2 for the tree over `steps` releases, every level's last node included, and v the sum of
+ * the releases in `set`. */
 static double tree_norm(int steps, unsigned set) {
   double square = 0;
   for (int size = 1;; size *= 2) {
@@ -173,7 +174,7 @@ static void test_both__no_placement_moves_them_by_more(void **state) {
   }
 }
 
-/* What that rests on for every horizon: the weights of L do not exceed its diagonal. */
+/* The assumption, for every horizon: the weights of L do not exceed its diagonal. */
 static void test_factored__weights_stay_below_the_diagonal(void **state) {
   (void)state;
   for (uint64_t steps = 1; steps <= UINT64_C(1) << 40; steps *= 2) {
@@ -186,7 +187,8 @@ static void test_factored__weights_stay_below_the_diagonal(void **state) {
   }
 }
 
-/* The product of both norms is within half a per cent of the square root's own, sum of f_k^2. */
+/* The product of both norms is within half a per cent of the square root's own, the sum of
+ * f_k^2. */
 static void test_factored__is_near_the_square_root(void **state) {
   (void)state;
   for (uint64_t steps = 10; steps <= 1000000; steps *= 10) {

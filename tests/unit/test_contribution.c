@@ -82,7 +82,7 @@ static void test_sensitivity__bounds_every_pair_of_users(void **state) {
   assert_close(c.sensitivity, sqrt(2.53125), 1e-9);
 }
 
-/* The gram form is vech(x x') alone, the ball x itself; both clip what comes. */
+/* The gram form is vech(x x'), the ball is x itself; both clip their input. */
 static void test_make__gram_and_ball_are_the_parts(void **state) {
   (void)state;
   faro_contribution gram;
@@ -116,8 +116,9 @@ static void test_make__gram_and_ball_are_the_parts(void **state) {
   assert_close(v[1], 1.2, 1e-14);
 }
 
-/* Pairs of random users, and the pair that attains it: no sensitivity is less, none is exceeded. */
-static void test_sensitivity__of_gram_and_ball(void **state) {
+/* Pairs of random users, and the pair that attains the sensitivity: it is never exceeded and cannot
+ * be less. */
+static void test_sensitivity__of_gram_and_ball_is_exact(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 72, 0, FARO_ROLE_USER);
@@ -192,7 +193,7 @@ int main(void) {
       cmocka_unit_test(test_make__long_features_keep_their_direction),
       cmocka_unit_test(test_sensitivity__bounds_every_pair_of_users),
       cmocka_unit_test(test_make__gram_and_ball_are_the_parts),
-      cmocka_unit_test(test_sensitivity__of_gram_and_ball),
+      cmocka_unit_test(test_sensitivity__of_gram_and_ball_is_exact),
       cmocka_unit_test(test_init__gram_and_ball_refuse_bounds_that_bound_nothing),
       cmocka_unit_test(test_init__refuses_bounds_that_bound_nothing),
   };

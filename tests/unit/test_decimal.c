@@ -24,7 +24,7 @@ static void assert_refuses(const char *text, size_t length) {
 
 static uint64_t draw(faro_sim_rng *sim, uint64_t below) { return faro_rng_next(&sim->rng) % below; }
 
-/* Sign, 0 to 25 digits, a point somewhere, and at times an exponent; leading zeros are common. */
+/* Sign, 0 to 25 digits, a point somewhere, and sometimes an exponent; leading zeros are common. */
 static void random_decimal(faro_sim_rng *sim, char *out) {
   static const char *const signs[] = {"", "", "-", "+"};
   out += sprintf(out, "%s", signs[draw(sim, 4)]);
@@ -40,7 +40,7 @@ static void random_decimal(faro_sim_rng *sim, char *out) {
   *out = '\0';
 }
 
-static void test_decimal__random_numbers_as_strtod_reads_them(void **state) {
+static void test_decimal__reads_random_numbers_as_strtod_does(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 7, 0, FARO_ROLE_INSTANCE);
@@ -52,8 +52,9 @@ static void test_decimal__random_numbers_as_strtod_reads_them(void **state) {
   }
 }
 
-/* What programs print that want to read their doubles back, and numbers half way between two doubles. */
-static void test_decimal__shortest_and_halfway_numbers(void **state) {
+/* What programs print so that doubles read back exactly, and numbers halfway between two
+ * doubles. */
+static void test_decimal__reads_shortest_and_halfway_numbers(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 8, 0, FARO_ROLE_INSTANCE);
@@ -61,7 +62,7 @@ static void test_decimal__shortest_and_halfway_numbers(void **state) {
   for (int i = 0; i < 200000; i++) {
     snprintf(text, sizeof text, "%.*g", 15 + i % 3, faro_sim_uniform(&sim));
     assert_reads(text);
-    const uint64_t odd = (UINT64_C(1) << 53) + 2 * draw(&sim, UINT64_C(1) << 52) + 1; /* no double */
+    const uint64_t odd = (UINT64_C(1) << 53) + 2 * draw(&sim, UINT64_C(1) << 52) + 1; /* not a double */
     snprintf(text, sizeof text, "%llu", (unsigned long long)odd);
     assert_reads(text);
     snprintf(text, sizeof text, "%llu.5", (unsigned long long)(odd >> 1));
@@ -69,7 +70,7 @@ static void test_decimal__shortest_and_halfway_numbers(void **state) {
   }
 }
 
-static void test_decimal__edges(void **state) {
+static void test_decimal__reads_edge_cases(void **state) {
   (void)state;
   static const char *const good[] = {"0",
                                      "-0",
@@ -121,9 +122,9 @@ static void test_decimal__length_is_bounded(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_decimal__random_numbers_as_strtod_reads_them),
-      cmocka_unit_test(test_decimal__shortest_and_halfway_numbers),
-      cmocka_unit_test(test_decimal__edges),
+      cmocka_unit_test(test_decimal__reads_random_numbers_as_strtod_does),
+      cmocka_unit_test(test_decimal__reads_shortest_and_halfway_numbers),
+      cmocka_unit_test(test_decimal__reads_edge_cases),
       cmocka_unit_test(test_decimal__reads_no_further_than_told),
       cmocka_unit_test(test_decimal__length_is_bounded),
   };

@@ -1,5 +1,5 @@
-/* design: certificates and log-determinants against naive second computations, on kind and unkind sets of
- * arms; nets against random points. */
+/* design: certificates and log-determinants against naive second computations, on easy and hard
+ * sets of arms; nets against random points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +105,8 @@ static void fill_vandermonde(faro_arms *arms) {
   }
 }
 
-/* The naive check: L D L' of V in the original features and in quadruple precision, the greatest pivot first;
- * what is below 1e-25 of the first is outside the span. */
+/* The naive check: L D L' of V in the original features and in quadruple precision, greatest pivot
+ * first; pivots below 1e-25 of the first are outside the span. */
 
 enum { QUAD_WORK = 3000000 };
 
@@ -175,7 +175,7 @@ static double naive_norm(const naive *n, faro_arms *arms, size_t a) {
   return (double)sum;
 }
 
-/* The greatest norm, over all arms or as many of them as are quick to check. */
+/* The greatest norm, over all arms or over as many as can be checked quickly. */
 static void check_certificate(faro_arms *arms, const faro_design *design) {
   naive *n = naive_design(arms, design);
   assert_int_equal(n->rank, design->rank);
@@ -218,7 +218,7 @@ static const faro_design *find(faro_designer *designer, const faro_arms *arms, d
 typedef struct set {
   const char *name;
   void (*fill)(faro_arms *arms);
-  size_t most; /* dimension up to which the set is what its name says to double precision */
+  size_t most; /* the greatest dimension in which the set is, to double precision, what its name says */
 } set;
 
 static const set sets[] = {
@@ -228,7 +228,7 @@ static const set sets[] = {
     {"collinear", fill_collinear, 100}, {"exponential", fill_exponential, 20},
     {"outlier", fill_outlier, 100},     {"vandermonde", fill_vandermonde, 10}};
 
-static void test_design__certificate_and_support_hold_on_kind_and_unkind_sets(void **state) {
+static void test_design__certificate_and_support_hold_on_easy_and_hard_sets(void **state) {
   (void)state;
   const size_t dimension[] = {1, 2, 3, 5, 10, 20, 50, 100};
   const double target[] = {2, 1.05};
@@ -249,8 +249,8 @@ static void test_design__certificate_and_support_hold_on_kind_and_unkind_sets(vo
     }
 }
 
-/* Beyond the dimensions above these sets have directions at every length down to rounding. */
-static void test_design__ends_with_a_certificate_where_the_rank_is_a_matter_of_taste(void **state) {
+/* Beyond the dimensions above, these sets have directions of every length down to rounding. */
+static void test_design__has_a_certificate_even_if_the_rank_is_ambiguous(void **state) {
   (void)state;
   void (*const fill[])(faro_arms *) = {fill_vandermonde, fill_exponential};
   for (size_t s = 0; s < 2; s++) {
@@ -264,7 +264,7 @@ static void test_design__ends_with_a_certificate_where_the_rank_is_a_matter_of_t
   }
 }
 
-static void test_design__large_sets(void **state) {
+static void test_design__large_sets_have_certificates(void **state) {
   (void)state;
   const size_t dimension[] = {20, 100};
   for (size_t n = 0; n < 2; n++) {
@@ -280,8 +280,8 @@ static void test_design__large_sets(void **state) {
   }
 }
 
-/* ln det V of the best design by the multiplicative algorithm, pi_a := pi_a g_a / d, from equal weights on
- * all. */
+/* ln det V of the best design by the multiplicative algorithm, pi_a := pi_a g_a / d, from equal
+ * weights on all. */
 static double reference_log_det(faro_arms *arms, size_t turns) {
   const size_t d = arms->dimension;
   faro_spd *spd = NULL;
@@ -336,8 +336,9 @@ static void test_design__log_determinant_is_that_of_a_plain_solver(void **state)
     }
 }
 
-/* The same arms, turned into a subspace of more dimensions by a reflection, scaled by a power of two. */
-static void test_design__does_not_depend_on_where_the_span_lies_and_how_long_arms_are(void **state) {
+/* The same arms, turned into a subspace of more dimensions by a reflection, scaled by a power of
+ * two. */
+static void test_design__does_not_depend_on_rotation_and_scale(void **state) {
   (void)state;
   enum { SMALL = 4, LARGE = 9, COUNT = 300 };
   faro_arms arms = new_arms(SMALL, COUNT);
@@ -375,15 +376,15 @@ static void test_design__does_not_depend_on_where_the_span_lies_and_how_long_arm
   free(stretched.x);
 }
 
-static void test_design__known_optima(void **state) {
+static void test_design__finds_known_optima(void **state) {
   (void)state;
   const size_t dimension[] = {1, 2, 3, 7, 30};
   for (size_t n = 0; n < 5; n++) {
     const size_t d = dimension[n];
     const double dd = (double)d;
     faro_arms axes = new_arms(d, 2 * d); /* e_i and -e_i */
-    faro_arms simplex =
-        new_arms(d + 1, d + 1); /* vertices less their mean: rank d, equal weights are optimal */
+    /* vertices less their mean: rank d, equal weights are optimal */
+    faro_arms simplex = new_arms(d + 1, d + 1);
     for (size_t i = 0; i < d; i++) {
       *feature(&axes, i, i) = 1;
       *feature(&axes, d + i, i) = -1;
@@ -408,7 +409,7 @@ static void test_design__known_optima(void **state) {
   }
 }
 
-static void test_design__active_arms_alone_count(void **state) {
+static void test_design__depends_on_active_arms_only(void **state) {
   (void)state;
   enum { D = 6, COUNT = 500, ACTIVE = 120 };
   faro_arms arms = new_arms(D, COUNT);
@@ -421,7 +422,7 @@ static void test_design__active_arms_alone_count(void **state) {
   }
   faro_designer *designer[2] = {new_designer(D, COUNT), new_designer(D, ACTIVE)};
   const faro_design *design = NULL;
-  (void)find(designer[0], &arms, 1.1); /* what an earlier search left does not matter */
+  (void)find(designer[0], &arms, 1.1); /* an earlier search has no effect */
   assert_ok(faro_design_find(designer[0], &arms, active, ACTIVE, 1.1, &design, error));
   const faro_design *alone = find(designer[1], &few, 1.1);
   assert_int_equal(design->support, alone->support);
@@ -458,7 +459,7 @@ static void test_design__refuses_bad_input_and_says_which_arm(void **state) {
   assert_refused(designer, &arms, active, 0, 2, "active arms must be 1 .. 20 (got 0)");
   assert_refused(designer, &arms, active, 21, 2, "(got 21)");
   assert_refused(designer, &arms, active, 2, 2, "active arm must be below 20");
-  assert_refused(designer, &zero, NULL, 0, 2, "must not be zero");
+  assert_refused(designer, &zero, NULL, 0, 2, "must not all be zero");
   assert_refused(designer, &other, NULL, 0, 2, "dimension 3 (got 4)");
   *feature(&arms, 7, 2) = (double)INFINITY;
   assert_refused(designer, &arms, NULL, 0, 2, "arm 7 must be finite (its feature 2 is inf)");
@@ -508,7 +509,8 @@ static void test_design__survives_exhaustion_and_searches_without_allocating(voi
   faro_points_destroy(NULL);
 }
 
-/* Equal weights on the points: V = scale^2 I / weight, so that the set's farthest point has certificate d. */
+/* Equal weights on the points: V = scale^2 I / weight, so that the set's farthest point has
+ * certificate d. */
 static void test_points__closed_forms_have_certificate_d(void **state) {
   (void)state;
   for (size_t d = 1; d <= 40; d++)
@@ -529,7 +531,8 @@ static void test_points__closed_forms_have_certificate_d(void **state) {
     }
 }
 
-/* A random point of the sphere or ball; every third near an axis or a diagonal, where nets are worst. */
+/* A random point of the sphere or ball; every third is near an axis or a diagonal, where nets are
+ * worst. */
 static void random_point(faro_shape shape, size_t d, size_t turn, double *x) {
   double square = 0;
   for (size_t i = 0; i < d; i++) {
@@ -622,13 +625,13 @@ static void test_net__refuses_what_is_too_large_and_names_what_fits(void **state
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_design__certificate_and_support_hold_on_kind_and_unkind_sets),
-      cmocka_unit_test(test_design__ends_with_a_certificate_where_the_rank_is_a_matter_of_taste),
-      cmocka_unit_test(test_design__large_sets),
+      cmocka_unit_test(test_design__certificate_and_support_hold_on_easy_and_hard_sets),
+      cmocka_unit_test(test_design__has_a_certificate_even_if_the_rank_is_ambiguous),
+      cmocka_unit_test(test_design__large_sets_have_certificates),
       cmocka_unit_test(test_design__log_determinant_is_that_of_a_plain_solver),
-      cmocka_unit_test(test_design__does_not_depend_on_where_the_span_lies_and_how_long_arms_are),
-      cmocka_unit_test(test_design__known_optima),
-      cmocka_unit_test(test_design__active_arms_alone_count),
+      cmocka_unit_test(test_design__does_not_depend_on_rotation_and_scale),
+      cmocka_unit_test(test_design__finds_known_optima),
+      cmocka_unit_test(test_design__depends_on_active_arms_only),
       cmocka_unit_test(test_design__refuses_bad_input_and_says_which_arm),
       cmocka_unit_test(test_design__survives_exhaustion_and_searches_without_allocating),
       cmocka_unit_test(test_points__closed_forms_have_certificate_d),

@@ -1,5 +1,5 @@
-/* discrete: the exact accountants of Laplace, discrete and binary mechanisms, against enumeration, closed forms and
- * limits. */
+/* discrete: the exact accountants of Laplace, discrete and binary mechanisms, against enumeration,
+ * closed forms and limits. */
 #include <float.h>
 #include <math.h>
 
@@ -21,7 +21,8 @@ static void assert_outward(double value, long double exact, const char *what, do
   fail_msg("%s(%.17g, %g, %.17g) = %.17g, not %.17Lg", what, noise, shift, epsilon, value, exact);
 }
 
-/* Sum of max(0, P(k) - e^epsilon Q(k)) over all k, written P (1 - e^(epsilon - loss)); weight is -ln P. */
+/* Sum of max(0, P(k) - e^epsilon Q(k)) over all k, written P (1 - e^(epsilon - loss)); weight is
+ * -ln P. */
 static long double enumerate(long double (*weight)(long double, long double), long double noise,
                              long double shift, long double epsilon, long double reach) {
   long double total = 0;
@@ -36,8 +37,8 @@ static long double enumerate(long double (*weight)(long double, long double), lo
 static long double laplace_weight(long double k, long double scale) { return fabsl(k) / scale; }
 static long double gaussian_weight(long double k, long double sigma) { return k * k / (2 * sigma * sigma); }
 
-/* Numerical integral of max(0, p - e^epsilon q) of the continuous Laplace densities, by Simpson's rule on either side
- * of the kinks 0 and tau; nothing is known of the closed form but the kinks. */
+/* Numerical integral of max(0, p - e^epsilon q) of the continuous Laplace densities, by Simpson's
+ * rule on either side of the kinks 0 and tau. It uses nothing of the closed form but the kinks. */
 static long double laplace_integral(long double ratio, long double epsilon) {
   const long double edge[] = {-60, 0, (ratio - epsilon) / 2};
   long double sum = 0;
@@ -91,13 +92,13 @@ static void test_discrete_laplace__delta_is_the_sum_over_all_outputs(void **stat
     const double epsilon = between(1e-4, 1.2 * (double)shift / scale);
     const long double exact =
         enumerate(laplace_weight, scale, (long double)shift, epsilon, ceill(60 * scale) + 80);
-    if (exact > 0 && exact < 1e-9L) continue; /* there the enumeration's own rounding shows */
+    if (exact > 0 && exact < 1e-9L) continue; /* there the rounding of the enumeration shows */
     assert_outward(faro_discrete_laplace_delta(scale, shift, epsilon), exact, "discrete laplace", scale,
                    (double)shift, epsilon);
   }
 }
 
-static void test_discrete_laplace__edges(void **state) {
+static void test_discrete_laplace__edge_cases_are_exact(void **state) {
   (void)state;
   /* epsilon = 0, shift 1: P(0) is the distance in total variation */
   const double a = exp(-1 / 2.5);
@@ -141,15 +142,15 @@ static void test_discrete_gaussian__delta_is_the_sum_over_all_outputs(void **sta
     const long double reach = ceil(14 * sigma) + 10;
     const long double exact = enumerate(gaussian_weight, sigma, (long double)shift, epsilon, reach);
     if (exact > 0 && exact < 1e-16L) continue;
-    const long double slack =
-        1e-17L * (epsilon + mu * mu); /* of the enumeration's own losses, next to a kink */
+    /* rounding of the enumeration's own losses, next to a kink */
+    const long double slack = 1e-17L * (epsilon + mu * mu);
     const double value = faro_discrete_gaussian_delta(sigma, shift, epsilon);
     if (fabsl(value - exact) < slack * exact + 1e-26L) continue;
     assert_outward(value, exact, "discrete gaussian", sigma, (double)shift, epsilon);
   }
 }
 
-/* Where epsilon falls just short of a loss, delta is one term with a factor of the tiny difference. */
+/* If epsilon is just below a loss, delta is one term with a tiny factor. */
 static void test_discrete_gaussian__holds_next_to_a_loss(void **state) {
   (void)state;
   for (int i = 1; i <= 40; i++) { /* sigma^2 = 2^-8 exactly: losses are 128 s (s - 2k), theta = 1 */
@@ -157,8 +158,9 @@ static void test_discrete_gaussian__holds_next_to_a_loss(void **state) {
     const double value = faro_discrete_gaussian_delta(0.0625, 2, 512 - gap);
     assert_outward(value, -expm1l(-gap), "discrete gaussian", 0.0625, 2, 512 - gap);
   }
-  /* sigma^2 = 2^-8 (1 + 2^-39 + 2^-80) fits no long double. With s = 1, epsilon = 128 (1 - 2^-39) the loss at 0 exceeds
-   * epsilon by (1 - 2 epsilon sigma^2) / 2 sigma^2, where 1 - 2 epsilon sigma^2 = 3 * 2^-80 + 2^-119. */
+  /* sigma^2 = 2^-8 (1 + 2^-39 + 2^-80) does not fit a long double. With s = 1, epsilon = 128 (1 -
+   * 2^-39), the loss at 0 exceeds epsilon by (1 - 2 epsilon sigma^2) / 2 sigma^2, where 1 - 2
+   * epsilon sigma^2 = 3 * 2^-80 + 2^-119. */
   const double sigma = 0.0625 * (1 + ldexp(1, -40));
   const double epsilon = 128 * (1 - ldexp(1, -39));
   const long double exact = (3 * ldexpl(1, -80) + ldexpl(1, -119)) * 128 / (1 + ldexpl(1, -39));
@@ -182,7 +184,7 @@ static void test_discrete_gaussian__tends_to_gaussian(void **state) {
   }
 }
 
-/* Both ways of computing, across the border between them: the sum is continuous in sigma. */
+/* Both methods, across the border between them: the result is continuous in sigma. */
 static void test_discrete_gaussian__both_ways_agree_at_their_border(void **state) {
   (void)state;
   for (int i = 0; i < 300; i++) {
@@ -198,7 +200,7 @@ static void test_discrete_gaussian__both_ways_agree_at_their_border(void **state
   }
 }
 
-static void test_discrete_gaussian__edges(void **state) {
+static void test_discrete_gaussian__edge_cases_are_exact(void **state) {
   (void)state;
   assert_true(faro_discrete_gaussian_delta(1, 0, 0.5) == 0);
   assert_true(faro_discrete_gaussian_delta(1e-3, 1, 1000) == 1);
@@ -214,9 +216,9 @@ static void test_discrete_gaussian__edges(void **state) {
   assert_close(faro_discrete_gaussian_delta(1.7, 1, 0), 1 / theta, 1e-11);
 }
 
-/* s = 1, epsilon = 2: at sigma = 1/2 the term k = 0 vanishes, and the term k = -1 then grows with sigma. The sigma for
- * a delta in between must lie beyond the hump. */
-static void test_discrete_gaussian__sigma_lies_beyond_the_humps(void **state) {
+/* s = 1, epsilon = 2: at sigma = 1/2 the term k = 0 vanishes, and the term k = -1 then grows with
+ * sigma. The sigma for a delta in between must be beyond the maximum. */
+static void test_discrete_gaussian__sigma_is_beyond_all_maxima(void **state) {
   (void)state;
   assert_true(faro_discrete_gaussian_delta(0.58, 1, 2) > 1.2 * faro_discrete_gaussian_delta(0.5, 1, 2));
   assert_true(faro_discrete_gaussian_sigma(1, 2, 0.12) > 0.6);
@@ -235,7 +237,7 @@ static void test_discrete_gaussian__sigma_lies_beyond_the_humps(void **state) {
   }
 }
 
-static void test_response__delta_and_inverse(void **state) {
+static void test_response__delta_and_inverse_are_exact(void **state) {
   (void)state;
   for (int i = 0; i < 3000; i++) {
     const double truth = between(1e-3, 30);
@@ -284,7 +286,7 @@ static void assert_falls(const char *what, double from, double to, double noise,
     fail_msg("%s: from %.17g to %.17g near (%.17g, %g, %.17g)", what, from, to, noise, shift, epsilon);
 }
 
-/* Half the points lie where delta is neither 0 nor 1. */
+/* At half of the points, delta is neither 0 nor 1. */
 static void test_deltas__are_monotone_in_every_argument(void **state) {
   (void)state;
   for (int i = 0; i < 20000; i++) {
@@ -308,8 +310,8 @@ static void test_deltas__are_monotone_in_every_argument(void **state) {
     FALLS("d. laplace, shift", faro_discrete_laplace_delta(noise, shift + 1, epsilon), here[2]);
     FALLS("d. gaussian, epsilon", here[3], faro_discrete_gaussian_delta(noise, shift, epsilon * grow));
     FALLS("d. gaussian, shift", faro_discrete_gaussian_delta(noise, shift + 1, epsilon), here[3]);
-    const double wide =
-        noise * grow; /* humps: only where tau < 0 and epsilon is not small beside the shift */
+    /* maxima exist only if tau < 0 and epsilon is not small compared with the shift */
+    const double wide = noise * grow;
     const double s = (double)shift;
     if (epsilon < s / 2 || wide * wide * epsilon < s * s / 2)
       FALLS("d. gaussian, sigma", here[3], faro_discrete_gaussian_delta(wide, shift, epsilon));
@@ -328,15 +330,15 @@ int main(void) {
       cmocka_unit_test(test_laplace__delta_is_exact),
       cmocka_unit_test(test_laplace__inverses_are_closed_forms),
       cmocka_unit_test(test_discrete_laplace__delta_is_the_sum_over_all_outputs),
-      cmocka_unit_test(test_discrete_laplace__edges),
+      cmocka_unit_test(test_discrete_laplace__edge_cases_are_exact),
       cmocka_unit_test(test_discrete_laplace__tends_to_laplace),
       cmocka_unit_test(test_discrete_gaussian__delta_is_the_sum_over_all_outputs),
       cmocka_unit_test(test_discrete_gaussian__holds_next_to_a_loss),
       cmocka_unit_test(test_discrete_gaussian__tends_to_gaussian),
       cmocka_unit_test(test_discrete_gaussian__both_ways_agree_at_their_border),
-      cmocka_unit_test(test_discrete_gaussian__edges),
-      cmocka_unit_test(test_discrete_gaussian__sigma_lies_beyond_the_humps),
-      cmocka_unit_test(test_response__delta_and_inverse),
+      cmocka_unit_test(test_discrete_gaussian__edge_cases_are_exact),
+      cmocka_unit_test(test_discrete_gaussian__sigma_is_beyond_all_maxima),
+      cmocka_unit_test(test_response__delta_and_inverse_are_exact),
       cmocka_unit_test(test_inverses__are_the_least_that_holds),
       cmocka_unit_test(test_deltas__are_monotone_in_every_argument),
   };

@@ -1,4 +1,5 @@
-/* doubling: sums go on from one release to the next, the claim stays, and a release that never doubles is just that. */
+/* doubling: sums continue from one release to the next, the claim stays, and a release that never
+ * doubles is a plain release. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void spend(faro_doubling *d, const double *x) {
   while (!faro_doubling_spent(d)) (void)faro_doubling_absorb(d, x, 0);
 }
 
-static void test_double__sums_go_on_and_noise_adds(void **state) {
+static void test_double__sums_continue_and_noise_adds(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
     const faro_release_params p = tight(64, 0, 2);
@@ -63,7 +64,7 @@ static void test_double__sums_go_on_and_noise_adds(void **state) {
   }
 }
 
-/* Driven by hand, release by release: the same stream, the same sums. */
+/* By hand, release by release: the same stream gives the same sums. */
 static void test_double__is_one_release_after_another(void **state) {
   (void)state;
   const faro_release_params p = tight(32, 8, 2);
@@ -92,7 +93,7 @@ static void test_double__is_one_release_after_another(void **state) {
   faro_doubling_destroy(d);
 }
 
-/* It is the release itself, to the bit, and cannot go on. */
+/* It equals the release itself, to the bit, and cannot continue. */
 static void test_double__a_release_that_never_doubles_is_itself(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
@@ -136,12 +137,12 @@ static void test_double__waits_until_the_release_is_spent(void **state) {
   assert_int_equal(faro_doubling_next(d, &refusal), FARO_INVALID);
   assert_non_null(strstr(refusal.message, "when it is spent"));
   assert_true(faro_doubling_statistics(d).sum[0] == sum);
-  spend(d, &x); /* it goes on as if nothing had been asked */
+  spend(d, &x); /* it continues as if nothing had been asked */
   assert_ok(faro_doubling_next(d, error));
   faro_doubling_destroy(d);
 }
 
-/* Questions alone: nothing is absorbed, so nothing is ever spent. */
+/* Questions only: nothing is absorbed, so nothing is ever spent. */
 static void test_double__without_a_source_only_answers_questions(void **state) {
   (void)state;
   const faro_release_params p = tight(64, 8, 2);
@@ -155,7 +156,7 @@ static void test_double__without_a_source_only_answers_questions(void **state) {
   faro_doubling_destroy(d);
 }
 
-static void test_double__keeps_the_old_one_when_memory_is_out(void **state) {
+static void test_double__keeps_the_old_release_if_memory_runs_out(void **state) {
   (void)state;
   const faro_release_params p = tight(64, 8, 2);
   faro_secure_rng *secure = NULL;
@@ -196,7 +197,7 @@ static void test_double__creation_survives_exhausted_memory(void **state) {
   faro_doubling_destroy(d);
 }
 
-/* The sums have the noise of both releases in them. */
+/* The sums contain the noise of both releases. */
 static void test_laplace__doubling_counts_all_noises(void **state) {
   (void)state;
   faro_release_params p = tight(20, 10, 0);
@@ -209,8 +210,8 @@ static void test_laplace__doubling_counts_all_noises(void **state) {
   faro_doubling_destroy(d);
 }
 
-/* A user's rounds may be in several releases that double only where that costs no more than in one. */
-static void test_double__at_user_level_where_rounds_split(void **state) {
+/* A user's rounds may be in several releases that double only if that costs no more than in one. */
+static void test_double__is_allowed_at_user_level_only_if_rounds_split(void **state) {
   (void)state;
   static const char *const yes[] = {"local",        "central-tree", "shuffle-bits",    "concurrent-bits",
                                     "central-bits", "central",      "central-laplace", "local-laplace"};
@@ -233,8 +234,9 @@ static void test_double__at_user_level_where_rounds_split(void **state) {
   }
 }
 
-/* M0 is not cut to the batches of the first horizon: a user in all of the first may still come to the next. Whatever
- * way M0 rounds are spread over releases of 1, 2, 4, ... batches, they cost no more than the budget. */
+/* M0 is not limited to the batches of the first horizon: a user in all of the first may still come
+ * to the next. However M0 rounds are spread over releases of 1, 2, 4, ... batches, they cost no
+ * more than the budget. */
 static void test_double__rounds_spread_over_releases_stay_within_the_budget(void **state) {
   (void)state;
   enum { EPOCHS = 4, M0 = 5 };
@@ -261,7 +263,7 @@ static void test_double__rounds_spread_over_releases_stay_within_the_budget(void
         const uint64_t most = s->level[i].unit < m ? s->level[i].unit : m;
         cost[e][m] += (double)(m * most) * 4 * shift * shift / (double)s->level[i].noise;
       }
-      if (m > UINT64_C(1) << e) cost[e][m] = cost[e][m - 1]; /* there are not as many batches */
+      if (m > UINT64_C(1) << e) cost[e][m] = cost[e][m - 1]; /* there are not that many batches */
     }
     faro_release_destroy(r);
   }
@@ -281,15 +283,15 @@ static void test_double__rounds_spread_over_releases_stay_within_the_budget(void
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_double__sums_go_on_and_noise_adds),
+      cmocka_unit_test(test_double__sums_continue_and_noise_adds),
       cmocka_unit_test(test_double__is_one_release_after_another),
       cmocka_unit_test(test_double__a_release_that_never_doubles_is_itself),
       cmocka_unit_test(test_double__waits_until_the_release_is_spent),
       cmocka_unit_test(test_double__without_a_source_only_answers_questions),
-      cmocka_unit_test(test_double__keeps_the_old_one_when_memory_is_out),
+      cmocka_unit_test(test_double__keeps_the_old_release_if_memory_runs_out),
       cmocka_unit_test(test_double__creation_survives_exhausted_memory),
       cmocka_unit_test(test_laplace__doubling_counts_all_noises),
-      cmocka_unit_test(test_double__at_user_level_where_rounds_split),
+      cmocka_unit_test(test_double__is_allowed_at_user_level_only_if_rounds_split),
       cmocka_unit_test(test_double__rounds_spread_over_releases_stay_within_the_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

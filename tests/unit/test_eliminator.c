@@ -1,5 +1,5 @@
 /* eliminator: whole phases of dpe, pe and hanna against a naive second implementation, the widths
- * against their formulas, and what is refused. */
+ * against their formulas, and refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct naive {
 
 static double entry(const faro_arms *arms, size_t a, size_t i) { return arms->x[i * arms->stride + a]; }
 
-/* Gram and Schmidt over the arms that are left, the longest remainder first. */
+/* Gram-Schmidt over the remaining arms, longest remainder first. */
 static void naive_span(naive *n, const faro_arms *arms) {
   double basis[D][D];
   for (n->rank = 0; n->rank < arms->dimension; n->rank++) {
@@ -50,7 +50,7 @@ static void naive_span(naive *n, const faro_arms *arms) {
     }
 }
 
-/* x = V^-1 b by Gauss and Jordan with pivots. */
+/* x = V^-1 b by Gauss-Jordan elimination with pivots. */
 static void naive_solve(size_t m, double V[D][D], const double *b, double *x) {
   double work[D][D + 1];
   for (size_t i = 0; i < m; i++) {
@@ -141,7 +141,7 @@ static double published(const setup *s, const naive *n, const faro_arms *arms, c
   const double logs = log(4 * left * pow(HORIZON, 2));
   const double b = heard[0].laplace; /* width of the rewards / epsilon */
   const double Bd = s->core ? S : (double)plan->support;
-  bool one = true; /* where every arm was pulled once the two are the same noise */
+  bool one = true; /* if every arm was pulled once, the two are the same noise */
   for (size_t i = 0; i < plan->support; i++) one &= heard[i].summands == 1;
   if (s->noise >= 2 && one) return REWARD * sqrt(4 * d / h * logs) + (2 * Bd * d + 2 * d * logs) * b / h;
   if (s->noise == 3) return sqrt(logs) * (REWARD * sqrt(4 * d / h) + 2 * d * sqrt(users) * b / h);
@@ -210,8 +210,8 @@ typedef struct world {
   double x[D * 32], theta[D];
 } world;
 
-/* Arms of a given rank: uniform directions of the first `rank` axes, turned by a fixed rotation;
- * lengths differ. */
+/* Arms of a given rank: uniform directions of the first `rank` axes, turned by a fixed rotation, of
+ * different lengths. */
 static void draw_world(world *w, size_t d, size_t count, size_t rank, uint64_t seed) {
   faro_sim_rng sim;
   faro_sim_open(&sim, 51, seed, FARO_ROLE_CONTEXT);
@@ -264,8 +264,7 @@ static faro_eliminator *make(const setup *s, const world *w) {
 
 /* ---- whole phases */
 
-/* What could come back: means with an error that shrinks, and noise of the kind that the setup
- * has. */
+/* Possible answers: means with a decreasing error, and noise as in the setup. */
 static void answer(const setup *s, const world *w, const faro_plan *plan, faro_sim_rng *sim,
                    faro_heard *heard) {
   for (size_t i = 0; i < plan->support; i++) {
@@ -278,7 +277,7 @@ static void answer(const setup *s, const world *w, const faro_plan *plan, faro_s
   }
 }
 
-/* Pulls are ceil(h pi) of a design that is good enough by its definition, or alike for all. */
+/* Pulls are ceil(h pi) of a design that is good enough by definition, or the same for all arms. */
 static void check_plan(naive *n, const setup *s, const faro_eliminator *e, const faro_plan *plan, double h) {
   const faro_arms *arms = e->params.arms;
   double left = 0;
@@ -299,7 +298,7 @@ static void check_plan(naive *n, const setup *s, const faro_eliminator *e, const
     if (n->in[a]) assert_true(naive_inner(n, a, a) <= 2 * (double)n->rank * (1 + 1e-9));
 }
 
-/* Before: who was in; after: what the learner made of it. */
+/* Before: the active arms; after: the learner's result. */
 static void check_heard(const naive *n, const faro_eliminator *e, const size_t *before, size_t count) {
   const faro_arms *z = e->design->coordinates;
   for (size_t a = 0; a < count; a++) {
@@ -310,7 +309,7 @@ static void check_heard(const naive *n, const faro_eliminator *e, const size_t *
   }
 }
 
-/* Returns how many arms were dropped on the way. */
+/* Returns how many arms were dropped. */
 static size_t play(const setup *s, const world *w, uint64_t seed) {
   const size_t count = w->arms.count;
   faro_sim_rng sim;
@@ -378,7 +377,7 @@ static void test_phases__equal_the_naive_ones(void **state) {
     for (int core = 0; core < 2; core++) assert_true(dropped[paper][core] > 50);
 }
 
-/* Two arms that differ a lot, and no noise but a little of the rewards' own. */
+/* Two very different arms, and almost no noise. */
 static void test_last__is_the_better_of_two_arms(void **state) {
   (void)state;
   for (size_t l = 0; l < 3; l++)
@@ -404,13 +403,13 @@ static void test_last__is_the_better_of_two_arms(void **state) {
       assert_int_equal(plan->arm[0], better);
       assert_int_equal(faro_eliminator_left(learner), 1);
       assert_true(faro_eliminator_holds(learner, better) && !faro_eliminator_holds(learner, 1 - better));
-      assert_ok(faro_eliminator_plan(learner, &plan, error)); /* and so it stays */
+      assert_ok(faro_eliminator_plan(learner, &plan, error)); /* it stays the last */
       assert_true(plan->last && plan->arm[0] == better);
       faro_eliminator_destroy(learner);
     }
 }
 
-/* A plan must be heard of before the next, and only once. */
+/* A plan must be heard before the next one is made, and only once. */
 static void test_plan__and_hear_take_turns(void **state) {
   (void)state;
   for (size_t l = 0; l < 3; l++) {
@@ -485,8 +484,8 @@ static void test_create__refuses_arms_and_settings_that_make_no_sense(void **sta
   }
 }
 
-/* Two arms that are the same would stay for good: the caller meant something else. Hardly different
- * is different. */
+/* Two equal arms would both stay: the caller made a mistake. Arms that hardly differ are
+ * different. */
 static void test_create__refuses_arms_that_are_the_same(void **state) {
   (void)state;
   const setup s = {.learner = "pe", .core = true, .noise = 1};
@@ -535,7 +534,7 @@ static void test_create__survives_exhausted_memory(void **state) {
   faro_eliminator_destroy(NULL);
 }
 
-/* All memory is there from the start. */
+/* All memory is allocated at the start. */
 static void test_phases__allocate_nothing(void **state) {
   (void)state;
   for (size_t l = 0; l < 3; l++) {

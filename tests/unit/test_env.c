@@ -1,4 +1,4 @@
-/* env: what every environment must keep, and what is special about each. */
+/* env: what every environment must guarantee, and what is special about each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void test_arms__norms_means_and_gaps_are_within_bounds(void **state) {
             assert_true(faro_env_gap(env, a) >= 0);
             least = fmin(least, faro_env_gap(env, a));
           }
-          /* where arms were estimated, the best policy need not be one of them */
+          /* if arms were estimated, the best policy need not be one of them */
           assert_true(least == 0 || faro_env_error(env) > 0);
           for (size_t a = arms->count; a < arms->stride; a++) assert_true(norm_of(arms, a) == 0);
           const double reward = faro_env_play(env, (size_t)t % arms->count, x);
@@ -62,7 +62,7 @@ static void test_arms__norms_means_and_gaps_are_within_bounds(void **state) {
       }
 }
 
-static void test_arms__the_same_instance_again_is_the_same(void **state) {
+static void test_arms__are_the_same_on_the_same_instance(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_env_count(); k++) {
     const faro_env_kind *kind = faro_env_at(k);
@@ -85,7 +85,8 @@ static void test_arms__the_same_instance_again_is_the_same(void **state) {
   }
 }
 
-/* Rivals share the luck: a rival that plays the better arm gets at least the reward of the other. */
+/* Algorithms share the luck: one that plays the better arm gets at least the reward of the
+ * other. */
 static void test_rewards__are_paired_between_rivals(void **state) {
   (void)state;
   faro_env *env[2];
@@ -248,9 +249,9 @@ static void test_create__refuses_absurd_sizes_and_survives_exhaustion(void **sta
   assert_null(faro_env_find("no such environment"));
 }
 
-/* Arms of the sphere and the ball. Uniform: the mean of an entry is 0, of its square r2 / d with r2
- * the mean squared length, 1 on the sphere and d / (d + 2) in the ball, whose length to the power d
- * is uniform. */
+/* Arms of the sphere and the ball. Uniform: the mean of an entry is 0, that of its square r2 / d,
+ * where r2 is the mean squared length: 1 on the sphere, d / (d + 2) in the ball. In the ball, the
+ * d-th power of the length is uniform. */
 static void test_draws__sphere_and_ball_are_uniform(void **state) {
   (void)state;
   enum { N = 20000 };
@@ -279,7 +280,7 @@ static void test_draws__sphere_and_ball_are_uniform(void **state) {
             product += arms->x[i * arms->stride + a] * arms->x[j * arms->stride + a];
           }
           assert_mean(sum / N, 0, sqrt(square), N);
-          assert_mean(product / N, i == j ? square : 0, 0.5, N); /* 1/2 is more than the true one */
+          assert_mean(product / N, i == j ? square : 0, 0.5, N); /* 1/2 exceeds the true value */
         }
       faro_env_destroy(env);
     }
@@ -318,8 +319,8 @@ static void test_rewards__of_pulls_are_those_of_plays(void **state) {
   }
 }
 
-/* An average is normal: the arm's mean, with variance spread^2 |x|^2 + 1/pulls; of one client's
- * arms x and y the parameter is the same, which gives a covariance of spread^2 <x, y>. */
+/* An average is normal: the arm's mean, with variance spread^2 |x|^2 + 1/pulls. A client's arms x
+ * and y share its parameter, which gives a covariance of spread^2 <x, y>. */
 static void test_population__clients_have_the_means_and_variances_they_should(void **state) {
   (void)state;
   enum { N = 50000 };
@@ -390,7 +391,7 @@ static void test_net__points_are_the_arms_and_the_best_mean_is_one(void **state)
   }
 }
 
-/* g_j, anew from other contexts; and what pulls give. */
+/* g_j, estimated again from other contexts; and the rewards of pulls. */
 static void test_known__arms_are_mean_best_responses(void **state) {
   (void)state;
   enum { N = 40000, ACTIONS = 4, ARMS = 5 };
@@ -406,7 +407,7 @@ static void test_known__arms_are_mean_best_responses(void **state) {
   assert_int_equal(faro_env_arms(env)->count, ARMS);
   faro_sim_rng sim;
   double theta[3];
-  double direction[ARMS][3]; /* what each arm stands for: drawn right after the parameter */
+  double direction[ARMS][3]; /* the parameter of each arm: drawn right after theta */
   faro_sim_open(&sim, 8, 0, FARO_ROLE_INSTANCE);
   faro_linear_unit(&sim, 3, theta, 1);
   assert_memory_equal(theta, env->theta, sizeof theta);
@@ -441,7 +442,7 @@ static void test_known__arms_are_mean_best_responses(void **state) {
   faro_env_destroy(env);
 }
 
-static void test_check__refuses_nets_and_draws_that_do_not_go(void **state) {
+static void test_check__refuses_nets_and_draws_that_do_not_fit(void **state) {
   (void)state;
   const struct {
     size_t dimension;
@@ -477,7 +478,7 @@ static faro_env *make_stream(const char *name, uint64_t horizon, uint64_t shuffl
   return env;
 }
 
-static void test_streams__the_same_instance_again_is_the_same(void **state) {
+static void test_streams__are_the_same_on_the_same_instance(void **state) {
   (void)state;
   enum { N = 300 };
   for (size_t k = 0; k < faro_env_count(); k++) {
@@ -489,7 +490,7 @@ static void test_streams__the_same_instance_again_is_the_same(void **state) {
       faro_env_begin(env, 9, instance[run]);
       for (int t = 0; t < N; t++) seen[run][t] = faro_env_value(env);
       for (int t = 0; t < N; t++) assert_true(seen[run][t] >= 0 && seen[run][t] <= 1);
-      (void)faro_env_value(env); /* begin must forget what is left */
+      (void)faro_env_value(env); /* begin must discard what is left */
     }
     assert_memory_equal(seen[0], seen[2], sizeof seen[0]);
     assert_memory_not_equal(seen[0], seen[1], sizeof seen[0]);
@@ -497,7 +498,7 @@ static void test_streams__the_same_instance_again_is_the_same(void **state) {
   }
 }
 
-/* Runs of four bits that follow each other: all sixteen are as likely. */
+/* Four consecutive bits: all sixteen patterns are equally likely. */
 static void test_random__bits_are_fair_and_independent(void **state) {
   (void)state;
   enum { RUNS = 50000 };
@@ -550,13 +551,13 @@ static void test_hard__is_the_stream_of_the_lower_bound(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arms__norms_means_and_gaps_are_within_bounds),
-      cmocka_unit_test(test_arms__the_same_instance_again_is_the_same),
+      cmocka_unit_test(test_arms__are_the_same_on_the_same_instance),
       cmocka_unit_test(test_rewards__are_paired_between_rivals),
       cmocka_unit_test(test_rewards__have_the_arm_s_mean),
       cmocka_unit_test(test_fixed__arms_keep_their_version_and_iid_ones_do_not),
       cmocka_unit_test(test_published__features_are_unscaled_with_axes_first),
       cmocka_unit_test(test_adversary__old_differences_tell_nothing_new),
-      cmocka_unit_test(test_streams__the_same_instance_again_is_the_same),
+      cmocka_unit_test(test_streams__are_the_same_on_the_same_instance),
       cmocka_unit_test(test_random__bits_are_fair_and_independent),
       cmocka_unit_test(test_hard__is_the_stream_of_the_lower_bound),
       cmocka_unit_test(test_draws__sphere_and_ball_are_uniform),
@@ -564,7 +565,7 @@ int main(void) {
       cmocka_unit_test(test_population__clients_have_the_means_and_variances_they_should),
       cmocka_unit_test(test_net__points_are_the_arms_and_the_best_mean_is_one),
       cmocka_unit_test(test_known__arms_are_mean_best_responses),
-      cmocka_unit_test(test_check__refuses_nets_and_draws_that_do_not_go),
+      cmocka_unit_test(test_check__refuses_nets_and_draws_that_do_not_fit),
       cmocka_unit_test(test_users__come_uniformly_and_change_nothing_else),
       cmocka_unit_test(test_create__refuses_absurd_sizes_and_survives_exhaustion),
   };

@@ -1,5 +1,5 @@
-/* environments of generalised linear rewards: the parameter's law, the arms', and rewards through
- * the link. */
+/* environments of generalised linear rewards: the distributions of the parameter and the arms, and
+ * rewards through the link. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static faro_env *make(const char *name, size_t d, size_t arms, faro_draw draw, d
   return env;
 }
 
-/* The links, written down a second time. */
+/* A second implementation of the links. */
 static double mean_of(const char *name, double z) {
   return strcmp(name, "glm-logistic") == 0 ? 1 / (1 + exp(-z)) : 0.5 * erfc(-z / sqrt(2));
 }
@@ -37,7 +37,7 @@ static double length_of(const faro_arms *arms, size_t a) {
 
 static const char *const names[] = {"glm-logistic", "glm-probit"};
 
-static void test_glm__kinds_say_their_link(void **state) {
+static void test_glm__kinds_name_their_link(void **state) {
   (void)state;
   assert_int_equal(faro_env_find(names[0])->link, FARO_LINK_LOGISTIC);
   assert_int_equal(faro_env_find(names[1])->link, FARO_LINK_PROBIT);
@@ -47,7 +47,7 @@ static void test_glm__kinds_say_their_link(void **state) {
                 (strncmp(faro_env_at(k)->name, "glm-", 4) == 0));
 }
 
-/* Rewards lie in [0, 1] though the draw is ball. */
+/* Rewards are in [0, 1] although the draw is ball. */
 static void test_glm__gaps_are_those_of_the_link(void **state) {
   (void)state;
   for (size_t k = 0; k < 2; k++) {
@@ -97,7 +97,7 @@ static void test_glm__rewards_are_coins_with_the_link_s_mean(void **state) {
   }
 }
 
-/* A rival that plays the better arm has at least the reward of the other. */
+/* An algorithm that plays the better arm gets at least the reward of the other. */
 static void test_glm__rivals_share_their_luck(void **state) {
   (void)state;
   faro_env *env[2];
@@ -117,11 +117,11 @@ static void test_glm__rivals_share_their_luck(void **state) {
 }
 
 static double uniform_cdf(double u) { return fmin(1, fmax(0, u)); }
-/* Of one entry of a point of the sphere in three dimensions (Archimedes): uniform. */
+/* One entry of a point on the sphere in three dimensions is uniform (Archimedes). */
 static double band_cdf(double h) { return fmin(1, fmax(0, (h + 1) / 2)); }
 
-/* In the ball ||x||^d is uniform, and the direction is uniform on the sphere; the two draws share
- * the directions' law. */
+/* In the ball ||x||^d is uniform, and the direction is uniform on the sphere. Both draws have the
+ * same distribution of directions. */
 static void test_glm__arms_are_uniform_in_the_ball_or_on_the_sphere(void **state) {
   (void)state;
   enum { ROUNDS = 1000, ARMS = 20, N = ROUNDS * ARMS };
@@ -180,7 +180,7 @@ static void assert_refused(const faro_env_kind *kind, const faro_env_params *p, 
   assert_non_null(strstr(error.message, words));
 }
 
-static void test_glm__refuses_other_draws_and_no_norm(void **state) {
+static void test_glm__refuses_other_draws_and_norms_out_of_range(void **state) {
   (void)state;
   const faro_env_params good = {.dimension = 3, .arms = 5, .horizon = 10, .draw = FARO_DRAW_BALL};
   const double bad[] = {0, -1, 41, NAN};
@@ -214,13 +214,13 @@ static void test_glm__rounds_allocate_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_glm__kinds_say_their_link),
+      cmocka_unit_test(test_glm__kinds_name_their_link),
       cmocka_unit_test(test_glm__gaps_are_those_of_the_link),
       cmocka_unit_test(test_glm__rewards_are_coins_with_the_link_s_mean),
       cmocka_unit_test(test_glm__rivals_share_their_luck),
       cmocka_unit_test(test_glm__arms_are_uniform_in_the_ball_or_on_the_sphere),
       cmocka_unit_test(test_glm__parameter_has_its_length_and_the_cube_s_law),
-      cmocka_unit_test(test_glm__refuses_other_draws_and_no_norm),
+      cmocka_unit_test(test_glm__refuses_other_draws_and_norms_out_of_range),
       cmocka_unit_test(test_glm__rounds_allocate_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

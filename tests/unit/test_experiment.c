@@ -1,4 +1,4 @@
-/* experiment: what a file means. Wrong files are a golden directory of the command's tests
+/* experiment: what a file means. Wrong files are in a golden directory of the command's tests
  * (tests/cli/bad). */
 #include <math.h>
 #include <stdlib.h>
@@ -57,10 +57,10 @@ static void test_override__replaces_a_value_wherever_it_stands(void **state) {
   faro_experiment *e = parse(FILE_TEXT, "delta", "0.3", false);
   for (size_t c = 0; c < 12; c++) assert_true(value(e, c, FARO_KEY_DELTA) == 0.3);
   faro_experiment_destroy(e);
-  e = parse(FILE_TEXT, "batch", "50", false); /* only where the file has it */
+  e = parse(FILE_TEXT, "batch", "50", false); /* only where the file sets it */
   for (size_t c = 0; c < 12; c++) assert_true(value(e, c, FARO_KEY_BATCH) == (c % 2 ? 50 : 1));
   faro_experiment_destroy(e);
-  e = parse(FILE_TEXT, "epsilon", "5", false); /* a sweep goes, and the panels with it */
+  e = parse(FILE_TEXT, "epsilon", "5", false); /* the sweep goes, and the panels with it */
   assert_int_equal(e->count, 6);
   assert_int_equal(e->panels, FARO_PLOT_NONE);
   faro_experiment_destroy(e);

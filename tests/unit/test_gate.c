@@ -1,4 +1,5 @@
-/* gate: nobody contributes more often than the bound, nor twice in a batch, whatever the stream does. */
+/* gate: nobody contributes more often than the bound, or twice in a batch, whatever the stream
+ * does. */
 #include <string.h>
 
 #include "support/support.h"
@@ -21,16 +22,16 @@ static void test_gate__says_why_it_refuses(void **state) {
   (void)state;
   faro_gate *gate = make(2, 2);
   assert_ok(faro_gate_admit(gate, 0, 0, error));
-  refused(gate, 0, 0, "user 0 is in batch 0 already");
-  assert_ok(faro_gate_admit(gate, 1, 0, error)); /* somebody else */
-  assert_ok(faro_gate_admit(gate, 0, 7, error)); /* and a refusal does not count */
+  refused(gate, 0, 0, "user 0 is already in batch 0");
+  assert_ok(faro_gate_admit(gate, 1, 0, error)); /* another user */
+  assert_ok(faro_gate_admit(gate, 0, 7, error)); /* a refusal does not count */
   refused(gate, 0, 8, "user 0 has contributed 2 times; at most 2 are allowed");
   refused(gate, 2, 8, "user must be below 2 (got 2)");
   faro_gate_destroy(gate);
   gate = make(1, 10);
   assert_ok(faro_gate_admit(gate, 0, 4, error));
   refused(gate, 0, 3,
-          "user 0 is in batch 4 already"); /* batches never go back: 3 may have had the user, too */
+          "user 0 is already in batch 4"); /* batches never go back: 3 may have had the user, too */
   faro_gate_destroy(gate);
 }
 
@@ -57,11 +58,12 @@ static void test_gate__keeps_both_bounds_on_any_stream(void **state) {
     memset(inside, 0, sizeof inside);
   }
   for (int u = 0; u < USERS; u++) assert_true(count[u] <= BOUND);
-  assert_true(batch >= USERS * BOUND / BATCH - 2); /* all but what the last batches could not take */
+  /* everyone except those that the last batches could not take */
+  assert_true(batch >= USERS * BOUND / BATCH - 2);
   faro_gate_destroy(gate);
 }
 
-static void test_gate__bad_sizes_and_exhausted_memory(void **state) {
+static void test_gate__refuses_bad_sizes_and_survives_exhaustion(void **state) {
   (void)state;
   faro_gate *gate = NULL;
   faro_error error = {0};
@@ -89,7 +91,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gate__says_why_it_refuses),
       cmocka_unit_test(test_gate__keeps_both_bounds_on_any_stream),
-      cmocka_unit_test(test_gate__bad_sizes_and_exhausted_memory),
+      cmocka_unit_test(test_gate__refuses_bad_sizes_and_survives_exhaustion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

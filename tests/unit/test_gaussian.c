@@ -1,4 +1,5 @@
-/* gaussian: the exact mechanism against an evaluation in quadruple precision, rounded outward, both directions. */
+/* gaussian: the exact mechanism against an evaluation in quadruple precision, rounded outward in
+ * both directions. */
 #include <math.h>
 #include <quadmath.h>
 
@@ -6,7 +7,7 @@
 
 static __float128 phi_q(__float128 x) { return erfcq(-x / sqrtq(2)) / 2; }
 
-/* Phi(a) - e^epsilon Phi(b) as it stands: 113 bits leave enough after the cancellation. */
+/* Phi(a) - e^epsilon Phi(b), computed directly: 113 bits leave enough after the cancellation. */
 static __float128 delta_q(double mu, double epsilon) {
   const __float128 m = mu;
   const __float128 e = epsilon;
@@ -35,7 +36,7 @@ static void test_delta__agrees_with_quadruple_precision_and_is_never_below(void 
   assert_true(compared > 5000);
 }
 
-static void test_inverse__of_forward_to_1e_9_over_the_whole_range(void **state) {
+static void test_inverse__inverts_forward_to_1e_9_over_the_whole_range(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 42, 0, FARO_ROLE_USER);
@@ -44,16 +45,15 @@ static void test_inverse__of_forward_to_1e_9_over_the_whole_range(void **state) 
     const double delta = uniform_log(&sim, 1e-15, 0.5);
     const double mu = faro_gaussian_mu(epsilon, delta);
     assert_true(mu > 0 && isfinite(mu));
-    assert_true(delta_q(mu, epsilon) <= (__float128)delta); /* enough noise */
-    assert_true(delta_q(mu * (1 + 1e-9), epsilon) >
-                (__float128)delta * (1 - 1e-6Q)); /* and no more than that */
+    assert_true(delta_q(mu, epsilon) <= (__float128)delta);                           /* enough noise */
+    assert_true(delta_q(mu * (1 + 1e-9), epsilon) > (__float128)delta * (1 - 1e-6Q)); /* and no more */
     const double back = faro_gaussian_epsilon(mu, delta);
     assert_close(back / epsilon, 1, 1e-8);
     assert_true(delta_q(mu, back) <= (__float128)delta);
   }
 }
 
-static void test_gaussian__is_monotone_and_never_odd(void **state) {
+static void test_gaussian__is_monotone(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 43, 0, FARO_ROLE_USER);
@@ -78,8 +78,8 @@ static void test_gaussian__is_monotone_and_never_odd(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_delta__agrees_with_quadruple_precision_and_is_never_below),
-      cmocka_unit_test(test_inverse__of_forward_to_1e_9_over_the_whole_range),
-      cmocka_unit_test(test_gaussian__is_monotone_and_never_odd),
+      cmocka_unit_test(test_inverse__inverts_forward_to_1e_9_over_the_whole_range),
+      cmocka_unit_test(test_gaussian__is_monotone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static __float128 density_q(__float128 z) { return expq(-z * z / 2) / sqrtq(2 * 
 static __float128 normal_q(__float128 z) { return erfcq(-z / sqrtq(2)) / 2; }
 static __float128 logistic_q(__float128 z) { return 1 / (1 + expq(-z)); }
 
-/* The k-th derivative of b, k = 0 .. 3, as textbooks write it; 113 bits outlast the cancellations of the left tail. */
+/* The k-th derivative of b, k = 0 .. 3, as in textbooks; 113 bits survive the cancellations of the
+ * left tail. */
 static __float128 truth(faro_link link, int k, __float128 z) {
   const __float128 m = logistic_q(z);
   const __float128 e = expq(z);
@@ -50,7 +51,7 @@ static void test_link__agrees_with_quadruple_precision_to_40(void **state) {
             (step == 1 ? 1e-300 : step / 200.0 + (step == 8000 ? 0 : faro_sim_uniform(&sim) / 200));
         const __float128 exact = truth(link, k, z);
         const double value = ours(link, k, z);
-        if (fabsq(exact) < 1e-307Q) { /* gone from doubles, but a slope stays above 0 */
+        if (fabsq(exact) < 1e-307Q) { /* too small for a double, but a slope stays above 0 */
           assert_true(fabs(value) <= 1.01e-307 && (k != 2 || value > 0));
           continue;
         }
@@ -60,7 +61,8 @@ static void test_link__agrees_with_quadruple_precision_to_40(void **state) {
       }
 }
 
-/* The continued fraction meets the other form at -4: the seam is as good as the rest. */
+/* The continued fraction meets the other form at -4: the result is as accurate there as
+ * elsewhere. */
 static void test_link__probit_potential_has_no_seam(void **state) {
   (void)state;
   for (int step = -1000; step <= 1000; step++) {
@@ -171,7 +173,7 @@ static long double naive_loss(faro_link link, const faro_rows *rows, double ridg
 
 enum { D_MAX = 12 };
 
-/* Counts about the block of a pass, and none at all. */
+/* Row counts around the block size of a pass, and zero. */
 static const struct {
   size_t d, count;
 } shapes[] = {{1, 0}, {3, 0}, {1, 1}, {2, 127}, {3, 128}, {5, 129}, {10, 300}, {12, 5}};
@@ -222,7 +224,8 @@ static void test_gradient_and_hessian__are_the_differences_of_the_loss(void **st
     }
 }
 
-/* Rows far on the right side of a reward of 1, or on the left of 0: what is left of them must not be lost to rounding. */
+/* Rows far on the right side for a reward of 1, or on the left for 0: their small loss must not be
+ * lost to rounding. */
 static void test_loss__keeps_its_digits_where_the_model_is_sure(void **state) {
   (void)state;
   for (faro_link link = FARO_LINK_LOGISTIC; link <= FARO_LINK_PROBIT; link++)

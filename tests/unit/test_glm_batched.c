@@ -1,5 +1,5 @@
 /* glm-batched: lengths of its batches, and what its people do, against a naive second
- * implementation with full matrices. The study is played by the test. */
+ * implementation with full matrices. The test plays the study. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static uint64_t expected_length(double t, int batch) {
   return (uint64_t)ceil(batch == 1 ? alpha : alpha * sqrt(alpha));
 }
 
-/* Begins and ends terms until there is none; checks their lengths and returns how many. */
+/* Begins and ends terms until there are no more; checks their lengths and returns their number. */
 static int count_terms(uint64_t horizon) {
   const faro_asker_params p = setting(FARO_LINK_LOGISTIC, horizon);
   faro_asker *l = make(&p);
@@ -117,10 +117,10 @@ typedef struct naive {
   glm_matrix V[BATCHES];
   double reach[BATCHES];
   double lambda;
-  size_t dropped, rounds; /* of arms in later batches, for the tests to be worth something */
+  size_t dropped, rounds; /* of arms in later batches, so that the tests mean something */
 } naive;
 
-/* s: the noise's scale in every entry. The bound is that of learner/noise.c. */
+/* s: the scale of the noise in every entry. The bound is that of learner/noise.c. */
 static void naive_begin(naive *n, double s) {
   const faro_asker_params *p = n->p;
   const double q = p->failure / 16;
@@ -137,8 +137,8 @@ static double weight_of(const naive *n, const double *x) {
   return glm_slope(n->p->link, glm_dot(n->theta[0], x)) / exp(fmin(2 * n->p->bound, width(n, 0, x)));
 }
 
-/* What V is to be multiplied by, so that it is above the Hessian at theta_1: the weights leave out
- * exp(width), which is largest for an arm of length 1 in V_1's least direction. */
+/* The factor that brings V above the Hessian at theta_1: the weights leave out exp(width), which is
+ * largest for an arm of length 1 in V_1's least direction. */
 static double lift(const naive *n) {
   if (n->finished == 0) return fmax(glm_steepest(n->p->link), 1 / n->lambda); /* with the ridge, 1, in it */
   return exp(fmin(2 * n->p->bound, n->reach[0] / sqrt(least_eigenvalue(n->V[0]))));
@@ -172,7 +172,7 @@ static void naive_answer(naive *n, const double told[PACKED], const faro_answer 
   n->finished++;
 }
 
-/* A design of the scaled survivors: the same arms in the same order give the same one. */
+/* A design of the scaled survivors: the same arms in the same order give the same design. */
 static const faro_design *design_of(faro_designer *designer, const naive *n, const glm_world *w,
                                     const bool alive[ARMS]) {
   _Alignas(64) static double scaled[D * 16];
@@ -208,7 +208,7 @@ static void assert_certificate(const naive *n, const glm_world *w, const bool al
     if (alive[a]) assert_true(inverse_square(V, x[a]) < 1.1 * FARO_DESIGN_TARGET * D);
 }
 
-/* One set of arms, many people: how often each arm is played. */
+/* One set of arms, many people: counts how often each arm is played. */
 static void assert_drawing(faro_asker *l, faro_designer *designer, const naive *n, glm_world *w) {
   enum { DRAWS = 20000 };
   bool alive[ARMS];
@@ -246,7 +246,7 @@ static void assert_pick(faro_asker *l, faro_designer *designer, naive *n, glm_wo
   n->rounds += n->finished > 0;
   if (kept == 1) return;
   const faro_design *design = design_of(designer, n, w, alive);
-  double below = 0; /* the arm whose stretch of [0, 1) the luck is in */
+  double below = 0; /* the arm whose interval of [0, 1) contains the luck */
   size_t i = 0;
   while (i + 1 < design->support && luck >= below + design->weight[i]) below += design->weight[i++];
   if (fabs(luck - below) > 1e-9 && fabs(luck - below - design->weight[i]) > 1e-9)
@@ -313,7 +313,8 @@ static void play_term(faro_asker *l, faro_designer *designer, naive *n, glm_worl
   assert_false(faro_asker_ask(l, &q));
 }
 
-/* Then the best by the last estimate, of those that none rules out, whatever the luck. */
+/* Then the best arm by the last estimate, among those that no estimate rules out, whatever the
+ * luck. */
 static void assert_greedy(faro_asker *l, const naive *n, glm_world *w) {
   for (int t = 0; t < 300; t++) {
     bool alive[ARMS];
@@ -351,7 +352,7 @@ static void side_by_side(const faro_asker_params *p, double s, uint64_t seed) {
   faro_asker_destroy(l);
 }
 
-/* Three batches each with a test at FALSE_ALARM. */
+/* Three batches, each with a test at FALSE_ALARM. */
 static void test_batches__equal_the_naive_loop(void **state) {
   (void)state;
   faro_asker_params p = setting(FARO_LINK_LOGISTIC, 3000);
@@ -363,7 +364,7 @@ static void test_batches__equal_the_naive_loop(void **state) {
   side_by_side(&p, 0.3, 4);
 }
 
-/* Noise below -lambda: V is lifted, and everything stays a number. */
+/* Noise below -lambda: V is shifted up, and everything stays finite. */
 static void test_see__survives_indefinite_sums(void **state) {
   (void)state;
   const faro_asker_params p = setting(FARO_LINK_LOGISTIC, 3000);

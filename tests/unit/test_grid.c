@@ -1,5 +1,6 @@
-/* grid: Gaussian noise in whole numbers is what it is called, in deployment as in simulation; messages are bounded; and the
- * claim carries over. False-alarm rate of each statistical check: 1e-6. */
+/* grid: Gaussian noise in whole numbers has the stated distribution, in deployment and in
+ * simulation; messages are bounded; the claim carries over. False-alarm rate of each statistical
+ * check: 1e-6. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static const double reward = 0.7;
 
 /* ---- the noise of a message */
 
-/* P(k) of the discrete Gaussian, summed by itself. */
+/* P(k) of the discrete Gaussian, summed independently. */
 static double pmf(int64_t k, double variance) {
   double total = 0;
   for (int j = -400; j <= 400; j++) total += exp(-j * j / (2 * variance));
@@ -86,8 +87,9 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* At its real size: on the grid, unbiased, of the variance that the accountant asks for and a millionth more, normal in
- * shape, entries uncorrelated. Simulated from a fixed seed, and as deployed. */
+/* At its real size: on the grid, unbiased, with the variance that the accountant asks for and a
+ * millionth more, normal in shape, entries uncorrelated. Simulated from a fixed seed, and
+ * deployed. */
 static void noise_of_messages(const char *name, faro_source source) {
   enum { MESSAGES = 20000 };
   faro_release *r = make_from(name, 1, 1e-3, source);
@@ -154,7 +156,8 @@ static void test_grid__is_fine_and_the_noise_no_less_than_asked_for(void **state
 
 /* ---- the lemmas */
 
-/* ln of P(rounded Gaussian = k) / P(discrete Gaussian = k), by quadrature of the integral and summing the normaliser. */
+/* ln of P(rounded Gaussian = k) / P(discrete Gaussian = k), by quadrature of the integral and
+ * summing the normaliser. */
 static long double log_ratio(long double k, long double s) {
   enum { STEPS = 400 };
   long double integral = 0; /* Simpson's rule over e^(-(k t + t^2/2) / s^2), t = -1/2 .. 1/2 */
@@ -177,16 +180,17 @@ static void test_lemma__rounded_and_discrete_gaussians_differ_by_what_it_says(vo
       assert_true(ratio >= -1 / (23 * s * s));
       assert_true(ratio <= k * k / (24 * s * s * s * s) + 1e-17L);
       if (c >= 12 && c <= s)
-        assert_true(ratio >= 0.9L * k * k / (24 * s * s * s * s)); /* and it is near that */
+        assert_true(ratio >= 0.9L * k * k / (24 * s * s * s * s)); /* and near the bound */
     }
 }
 
-/* One number, at event level: the exact accountant of the discrete Gaussian says what the deployed noise gives. */
+/* One number, at event level: the exact accountant of the discrete Gaussian says what the deployed
+ * noise gives. */
 static void test_claim__holds_for_one_number_exactly(void **state) {
   (void)state;
   static const double epsilons[] = {0.01, 0.3, 1, 5, 40};
   static const double deltas[] = {1e-12, 1e-6, 1e-2, 0.3};
-  static const uint64_t horizons[] = {100, UINT64_C(1) << 38}; /* the grid is coarser for sums of so many */
+  static const uint64_t horizons[] = {100, UINT64_C(1) << 38}; /* the grid is coarser for sums of this many */
   faro_contribution c;
   faro_secure_rng *secure = NULL;
   assert_ok(faro_secure_open(&secure, error));
@@ -196,7 +200,7 @@ static void test_claim__holds_for_one_number_exactly(void **state) {
     p.horizon = p.batch = horizons[i / 20];
     faro_release *r = make_with("local", &c, &p, faro_source_client(secure));
     const faro_grid *g = faro_grid_in(r);
-    const uint64_t shift = (uint64_t)ceil(1 / g->unit); /* both ends lie on the grid */
+    const uint64_t shift = (uint64_t)ceil(1 / g->unit); /* both ends are on the grid */
     const double delta = faro_discrete_gaussian_delta(sqrt((double)g->variance[0]), shift, p.epsilon);
     assert_true(delta <= p.delta);
     assert_true(delta >= 0.999 * p.delta || g->spread > 1 + 1e-6);
@@ -205,7 +209,7 @@ static void test_claim__holds_for_one_number_exactly(void **state) {
   faro_secure_close(secure);
 }
 
-/* Two contributions anywhere are no further apart on the grid than the sensitivity and the spread allow. */
+/* Two contributions are never further apart on the grid than sensitivity and spread allow. */
 static void test_claim__rounding_adds_no_more_than_is_counted(void **state) {
   (void)state;
   faro_release *r = make("local", 1, 1e-3);
@@ -260,7 +264,7 @@ static void test_deploy__other_calibrations_are_refused(void **state) {
   faro_secure_close(secure);
 }
 
-/* Whatever can be asked for is proven in whole numbers or refused with a reason; what people ask for is proven. */
+/* Every combination is proven in whole numbers or refused with a reason; usual ones are proven. */
 static void test_deploy__extremes_are_proven_or_refused(void **state) {
   (void)state;
   static const double epsilons[] = {1e-4, 0.01, 1, 10, 1000};
@@ -311,7 +315,7 @@ static void test_messages__are_bounded_and_so_is_what_one_can_do(void **state) {
       assert_ok(faro_release_randomize(r, x, wild[n / 64], batch[0], error));
       for (int i = 0; i < LENGTH; i++) assert_true((uint64_t)llabs(batch[0][i]) <= g->most);
     }
-    faro_grid_of(r)->most /= 100; /* so that noise, or a contribution, meets the bound */
+    faro_grid_of(r)->most /= 100; /* so that noise, or a contribution, reaches the bound */
     double wide = 0;
     for (int n = 0; n < 200; n++) {
       assert_ok(faro_release_randomize(r, feature, reward, batch[0], error));
@@ -368,16 +372,16 @@ static void test_influence__is_reached_and_not_exceeded(void **state) {
 
 /* log2 of P(Bin(n, 1/2) < k). */
 static double log_tail(uint64_t n, uint64_t k) {
-  double sum = 0; /* of terms, in units of the largest */
+  double sum = 0; /* sum of terms, in units of the largest */
   const double top = lgamma((double)n + 1) - lgamma((double)k) - lgamma((double)(n - k) + 2);
-  const uint64_t width = 10 * (uint64_t)sqrt((double)n) + 10; /* the others are nothing */
+  const uint64_t width = 10 * (uint64_t)sqrt((double)n) + 10; /* the others are negligible */
   for (uint64_t i = k > width ? k - width : 0; i < k; i++)
     sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) - lgamma((double)(n - i) + 1) - top);
   return (top + log(sum)) / log(2) - (double)n;
 }
 
-/* Honest noise is never cut: over all draws, and seen through e^epsilon, less than a billionth of delta. Lies are: to a few
- * standard deviations. */
+/* Honest noise is never cut: over all draws, including the factor e^epsilon, less than a billionth
+ * of delta. Lies are cut to a few standard deviations. */
 static void test_counts__are_cut_where_honest_ones_never_are(void **state) {
   (void)state;
   static const char *const counted[] = {"shuffle-bits", "concurrent-bits", "local-bits"};
@@ -403,7 +407,7 @@ static void test_counts__are_cut_where_honest_ones_never_are(void **state) {
   }
 }
 
-/* What stands for a report that cannot be read. */
+/* The value that replaces a report that cannot be read. */
 static void test_range__its_middle_is_zero(void **state) {
   (void)state;
   static const char *const direct[] = {"local", "local-bits", "shuffle-amplified"};
@@ -421,13 +425,13 @@ static void test_range__its_middle_is_zero(void **state) {
   }
 }
 
-/* A randomizer keeps to the range that others will check. */
+/* A randomizer stays within the range that others will check. */
 static void test_counts__of_a_client_are_within_the_range(void **state) {
   (void)state;
   faro_release *r = make("shuffle-bits", 1, 1e-3);
   faro_bits_level *l = faro_bits_of(r)->level;
   const uint64_t grid = faro_bits_of(r)->grid;
-  l->low = l->bits / 2 - 1; /* so that most noise meets it */
+  l->low = l->bits / 2 - 1; /* so that most noise reaches it */
   l->high = l->bits / 2 + 1;
   faro_sim_open(&stream, 4, 0, FARO_ROLE_USER);
   for (int n = 0; n < 100; n++) {
@@ -466,7 +470,7 @@ static void test_messages__add_up_exactly(void **state) {
 
 static faro_release *make_seeded(const char *name, faro_sim_rng *sim) {
   faro_release *r = make_from(name, 1, 1e-3, faro_source_simulated(sim));
-  r->deployed = true; /* a test may; nobody else can */
+  r->deployed = true; /* only a test may do this */
   return r;
 }
 
@@ -474,7 +478,8 @@ static void absorb_batch(faro_release *r) {
   for (int u = 0; u < BATCH; u++) assert_int_equal(faro_release_absorb(r, feature, reward), u == BATCH - 1);
 }
 
-/* Variance of the noise in the sum after m batches, in nodes or users: B m of users, of a tree the ones in m's digits. */
+/* Variance of the noise in the sum after m batches: B m users, or for a tree as many nodes as m has
+ * ones. */
 static void test_secure__sums_have_the_noise_of_their_kind(void **state) {
   (void)state;
   enum { RUNS = 4000, BATCHES = 7 };
@@ -497,7 +502,7 @@ static void test_secure__sums_have_the_noise_of_their_kind(void **state) {
     for (int b = 0; b < BATCHES; b++) {
       double mean = 0;
       double square = 0;
-      double same = 0; /* with what the sums of 4 and 6 batches share, and those of 3 and 4 do not */
+      double same = 0; /* what the sums of 4 and 6 batches share, and those of 3 and 4 do not */
       for (int run = 0; run < RUNS; run++) {
         mean += noise[b][run] / RUNS;
         square += noise[b][run] * noise[b][run] / RUNS;
@@ -512,7 +517,8 @@ static void test_secure__sums_have_the_noise_of_their_kind(void **state) {
   }
 }
 
-/* By messages to a trusted server, in deployment: on the grid, near the truth, and never the truth itself. */
+/* By messages to a trusted server, in deployment: on the grid, near the truth, and never equal to
+ * it. */
 static void test_secure__tree_by_messages(void **state) {
   (void)state;
   faro_secure_rng *secure = NULL;
@@ -539,8 +545,9 @@ static void test_secure__tree_by_messages(void **state) {
   faro_secure_close(secure);
 }
 
-/* A release that is saved in deployment goes on with the prefix noise it had, and its state is on the grid. */
-static void test_secure__a_loaded_tree_goes_on(void **state) {
+/* A saved and loaded deployed release continues with the same prefix noise, and its state is on the
+ * grid. */
+static void test_secure__a_loaded_tree_continues(void **state) {
   (void)state;
   for (int stop = 0; stop <= 7; stop++) {
     faro_sim_rng same;
@@ -570,7 +577,7 @@ static faro_status see_message(void *context, const double *x, double y, faro_si
                                faro_error *error) {
   faro_release *r = context;
   int64_t message[LENGTH];
-  stream = *sim; /* the release's own */
+  stream = *sim; /* stream of the release */
   const faro_status status = faro_release_randomize(r, x, y, message, error);
   faro_release_numbers(r, message, view);
   return status;
@@ -613,7 +620,7 @@ int main(void) {
       cmocka_unit_test(test_messages__add_up_exactly),
       cmocka_unit_test(test_secure__sums_have_the_noise_of_their_kind),
       cmocka_unit_test(test_secure__tree_by_messages),
-      cmocka_unit_test(test_secure__a_loaded_tree_goes_on),
+      cmocka_unit_test(test_secure__a_loaded_tree_continues),
       cmocka_unit_test(test_audit__finds_half_noise_and_no_noise_but_not_the_right_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* learner: what every registered learner must do, whatever it learns. A new learner is tested here without
- * being asked. */
+/* learner: what every registered learner must do, whatever it learns. A new learner is tested here
+ * automatically. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,8 @@ static bool offers(const faro_learner_kind *kind, faro_calibration calibration) 
   return !(kind->refuses & (1U << calibration));
 }
 
-/* Plays a learner through what its protocol allows, with inputs that `luck` decides; adds all that it says. */
+/* Plays a learner through everything that its protocol allows, with inputs decided by `luck`;
+ * collects all outputs. */
 
 static double play_updater(faro_updater *u, faro_sim_rng *luck, double size) {
   double said = 0;
@@ -228,7 +229,7 @@ static double play(any *a, const faro_learner_kind *kind, double size) {
         for (faro_calibration calibration = calibrations[c_], *once_ = &calibration; once_; once_ = NULL)    \
           if (offers(kind, calibration))
 
-static void test_learners__have_names_summaries_and_sound_settings(void **state) {
+static void test_learners__have_names_summaries_and_valid_settings(void **state) {
   (void)state;
   for (size_t i = 0; i < faro_learner_count(); i++) {
     const faro_learner_kind *kind = faro_learner_at(i);
@@ -286,7 +287,7 @@ static void test_learners__refuse_bad_parameters(void **state) {
     const faro_learner_kind *kind = faro_learner_at(i);
     for (size_t b = 0; b < sizeof bad / sizeof *bad && kind->protocol != FARO_PROTOCOL_ESTIMATOR; b++) {
       if (kind->protocol == FARO_PROTOCOL_ELIMINATOR && bad[b].dimension != D)
-        continue; /* the arms have it */
+        continue; /* given by the arms */
       any a;
       faro_error error = {0};
       wish w = bad[b];
@@ -340,7 +341,7 @@ static void test_learners__are_deterministic_and_allocate_nothing_while_they_lea
   }
 }
 
-/* Nothing at all, and sums that no data could have. */
+/* No data at all, and sums that no data could have. */
 static void test_learners__survive_degenerate_sums(void **state) {
   (void)state;
   const double sizes[] = {0, 1e-200, 1e9};
@@ -374,7 +375,7 @@ static void test_learners__survive_exhaustion(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_learners__have_names_summaries_and_sound_settings),
+      cmocka_unit_test(test_learners__have_names_summaries_and_valid_settings),
       cmocka_unit_test(test_learners__are_created_by_their_own_protocol_only),
       cmocka_unit_test(test_learners__refuse_calibrations_that_they_have_no_rule_for),
       cmocka_unit_test(test_learners__refuse_bad_parameters),

@@ -1,4 +1,4 @@
-/* linalg: both ways of every operation against naive ones, d from 1 to 1000. */
+/* linalg: both implementations of every operation against naive ones, d from 1 to 1000. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static void test_whiten__both_ways_turn_A_into_the_identity(void **state) {
   }
 }
 
-/* A x = b, residual small: closed under the object's own choice of kernels, up to the largest d. */
+/* A x = b has a small residual, with the kernels that the object chooses, up to the largest d. */
 static void test_solve__residual_is_small_up_to_d_1000(void **state) {
   (void)state;
   const size_t dimension[] = {1, 2, 5, 48, 49, 200, 1000};
@@ -156,7 +156,7 @@ static void test_solve__residual_is_small_up_to_d_1000(void **state) {
   }
 }
 
-/* A grows by five outer products: solving with the updated factor is solving with the grown matrix. */
+/* A grows by five outer products: the updated factor solves with the new matrix. */
 static void test_update__solves_with_the_grown_matrix(void **state) {
   (void)state;
   const size_t dimension[] = {1, 2, 6, 30, 90};
@@ -276,7 +276,7 @@ static void test_score__all_ways_equal_the_definition(void **state) {
     }
 }
 
-/* An object of room for 8 used as one of 3 is one of 3. */
+/* An object with room for 8, used with dimension 3, behaves like one of dimension 3. */
 static void test_resize__works_as_an_object_of_that_dimension(void **state) {
   (void)state;
   faro_spd *spd[2] = {NULL, NULL};

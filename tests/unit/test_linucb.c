@@ -97,8 +97,7 @@ static void test_linucb__policy_equals_the_naive_one(void **state) {
   }
 }
 
-/* Chowdhury & Zhou 2022, Lemma A.2 and A.4 by hand, with this file's own arithmetic of the tail
- * bounds. */
+/* Chowdhury & Zhou 2022, Lemmas A.2 and A.4 by hand, with the tail bounds computed in this file. */
 static void test_linucb__radius_follows_the_noise(void **state) {
   (void)state;
   const size_t d = 4;
@@ -158,7 +157,7 @@ static void test_linucb__indefinite_V_is_shifted_widened_and_counted(void **stat
     faro_updater_update(l, &s);
     assert_int_equal(faro_updater_diagnose(l).shifted, 1);
     assert_int_equal(faro_updater_diagnose(l).updates, 2);
-    sum[faro_diagonal(d - 1)] = -1e17; /* far below what lambda_min can lift over rounding */
+    sum[faro_diagonal(d - 1)] = -1e17; /* too far below for lambda_min to exceed the rounding */
     faro_updater_update(l, &s);
     assert_int_equal(faro_updater_diagnose(l).shifted, 2);
     free(sum);

@@ -1,4 +1,4 @@
-/* memo: remembers the last answers, and forgets the oldest first. */
+/* memo: remembers the last results, and forgets the oldest first. */
 #include "privacy/memo.h"
 #include "support/support.h"
 

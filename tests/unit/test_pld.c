@@ -1,10 +1,12 @@
-/* Privacy-loss distributions: against closed forms, enumeration and an integral that shares nothing with the code.
+/* Privacy-loss distributions: against closed forms, enumeration and an integral that shares nothing
+ * with the code.
  *
  * The integral: with K(z) = ln E_P e^(zL), for any c > 0,
  *
  *   delta(epsilon) = 1/(2 pi i) integral over Re z = c of e^(K(z) - z epsilon) / (z (z + 1)) dz,
  *
- * because (1 - e^-y)_+ has the transform 1 / (z (z + 1)). The trapezoidal rule is exact to e^(-2 pi c / step). */
+ * because (1 - e^-y)_+ has the transform 1 / (z (z + 1)). The trapezoidal rule is exact to e^(-2 pi
+ * c / step). */
 #include "support/support.h"
 
 #include <complex.h>
@@ -82,7 +84,7 @@ static long double integral(const list *l, long double epsilon) {
   const long double c = expl(low);
   const long double scale = log_integrand(l, epsilon, c);
   const long double step = c / 12;
-  long double period = 400 * step; /* responses come back every pi / r */
+  long double period = 400 * step; /* responses repeat every pi / r */
   for (size_t i = 0; i < l->count; i++) period = fmaxl(period, 2 * acosl(-1) / l->parameter[i]);
   long double sum = 0.5L;
   int small = 0;
@@ -112,8 +114,8 @@ static long double laplace_truth(long double r, long double epsilon) {
   return epsilon <= -r ? -expm1l(epsilon) : -expm1l((epsilon - r) / 2);
 }
 
-/* Two Laplace: the loss of one is r - t, with 1/2 at t = 0, e^-r / 2 at 2r and density e^(-t/2) / 4 between. Simpson's
- * rule between the kinks of the other's curve. */
+/* Two Laplace: the loss of one is r - t, with 1/2 at t = 0, e^-r / 2 at 2r and density e^(-t/2) / 4
+ * between. Simpson's rule between the kinks of the other's curve. */
 static long double laplace_twice(long double r, long double epsilon) {
   const long double kinks[4] = {0, fmaxl(0, fminl(2 * r, -epsilon)), fmaxl(0, fminl(2 * r, 2 * r - epsilon)),
                                 2 * r};
@@ -151,7 +153,7 @@ static void test_pld__gaussians_are_exact(void **state) {
   faro_pld_destroy(one);
 }
 
-/* G is needed at both signs, and of the least mu. */
+/* G is needed on both sides of zero, even for the least mu. */
 static void test_pld__a_small_gaussian_changes_little(void **state) {
   (void)state;
   for (int i = 0; i < 30; i++) {
@@ -234,7 +236,7 @@ static void test_pld__mixed_lists_agree_with_the_integral(void **state) {
   }
 }
 
-/* Without a Gaussian: a response at a time against the curve of all others, exactly. */
+/* Without a Gaussian: one response against the curve of all others, exactly. */
 static void test_pld__unlike_responses_agree_with_enumeration(void **state) {
   (void)state;
   for (int i = 0; i < 60; i++) {
@@ -342,7 +344,8 @@ static void test_pld__order_and_grouping_do_not_matter(void **state) {
   faro_pld_destroy(NULL);
 }
 
-/* Scales that differ by 1e8 leave each other's accuracy alone: nothing is added to the larger loss but the smaller. */
+/* Scales that differ by 1e8 do not affect each other's accuracy: only the smaller loss is added to
+ * the larger. */
 static void test_pld__scales_do_not_spoil_each_other(void **state) {
   (void)state;
   faro_pld *pld = make('r', 100, 1);
@@ -359,7 +362,7 @@ static void test_pld__scales_do_not_spoil_each_other(void **state) {
   faro_pld_destroy(alone);
 }
 
-/* Without memory a bound is still a bound. */
+/* Without memory a bound is still valid. */
 static void test_pld__failing_allocations_leave_bounds(void **state) {
   (void)state;
   faro_pld *pld = make('l', 0.5, 20);

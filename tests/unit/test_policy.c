@@ -1,4 +1,5 @@
-/* policy: the score on a device, and that linalg's scores of many arms follow the same contract. */
+/* policy: the score on a device, and linalg's scores of many arms, which follow the same
+ * contract. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ static void fill(faro_sim_rng *sim, double *numbers, size_t count) {
   for (size_t i = 0; i < count; i++) numbers[i] = faro_sim_normal(sim);
 }
 
-/* Small dimensions and those that go through BLAS, whole vectors of arms and odd ones. */
+/* Small dimensions and those that use BLAS, with whole vectors of arms and odd numbers. */
 static void test_policy__linalg_scores_follow_the_same_contract(void **state) {
   (void)state;
   static const size_t dimension[] = {1, 2, 5, 17, 64, 100}, count[] = {1, 3, 16, 50};

@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-/* Philox 4x64-10 written down a second time, from Salmon et al. 2011. */
+/* A second implementation of Philox 4x64-10, from Salmon et al. 2011. */
 static void naive_philox(const uint64_t counter[4], const uint64_t key[2], uint64_t out[4]) {
   uint64_t c[4];
   uint64_t k[2] = {key[0], key[1]};
@@ -69,7 +69,7 @@ static void test_secure__words_do_not_repeat_and_are_wiped(void **state) {
   uint64_t seen[500];
   for (size_t i = 0; i < 500; i++) {
     seen[i] = faro_rng_next(rng);
-    assert_true(rng->left == 0 && rng->word[0] == 0); /* nothing waits outside the wiped pages */
+    assert_true(rng->left == 0 && rng->word[0] == 0); /* no word waits outside the wiped pages */
     for (size_t j = 0; j < i; j++) assert_true(seen[i] != seen[j]); /* 500^2 / 2^65: never */
   }
   faro_secure_close(secure);

@@ -1,6 +1,6 @@
-/* rarely: its constants against the published check values and against closed forms written down
- * anew, and its loop against a naive one with full matrices, explicit inverses and eigenvalues. The
- * study is played by the test: sums with noise of its own, and estimates near the truth. */
+/* rarely: its constants against the published check values and against closed forms, and its loop
+ * against a naive one with full matrices, explicit inverses and eigenvalues. The test plays the
+ * study: sums with noise of its own, and estimates near the truth. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static double determinant(glm_matrix a) {
          a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
 }
 
-/* Where noise has made it indefinite, its least eigenvalue is brought to lambda / 2. */
+/* If noise has made it indefinite, its least eigenvalue is raised to lambda / 2. */
 static void shift(glm_matrix a, double lambda) {
   double least;
   double greatest;
@@ -76,7 +76,7 @@ typedef struct expected {
 
 static double logs(const faro_asker_params *p) { return log((double)p->horizon / p->failure); }
 
-/* s: the noise's scale in every entry. */
+/* s: scale of the noise in every entry. */
 static expected expect_paper(const faro_asker_params *p, double s) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
@@ -120,8 +120,8 @@ static expected expect_tight(const faro_asker_params *p, double s) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double q = p->failure / (4 * t);
-  const double bound =
-      fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q))); /* noise.c */
+  /* noise.c */
+  const double bound = fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
   const double lambda = fmax(1, 2 * optimism_of(p) * bound);
   const double width = sqrt(d * logs(p));
   expected e = {.lambda = {lambda, lambda},
@@ -220,7 +220,7 @@ static void test_paper__closed_forms_explore_for_ever(void **state) {
     assert_true(1 / (c.lambda[0] + 5000) > c.threshold && c.threshold < 6e-7);
     assert_true(c.lambda_min > 0 && c.lambda_max / c.lambda_min < 9.0 / 7 + 1e-9);
   }
-  faro_asker_params p = setting(FARO_LINK_PROBIT, 2, kappas[0]); /* without noise it is no better */
+  faro_asker_params p = setting(FARO_LINK_PROBIT, 2, kappas[0]); /* it is no better without noise */
   p.horizon = 5000;
   p.failure = 0.02;
   p.calibration = FARO_CALIBRATION_PAPER;
@@ -231,7 +231,7 @@ static void test_paper__closed_forms_explore_for_ever(void **state) {
   assert_true(1 / (c.lambda[0] + 5000) > c.threshold);
 }
 
-/* kappa grows without bounds with S; counts must not. */
+/* kappa grows without bound with S; counts must not. */
 static void test_figure__fits_stay_countable(void **state) {
   (void)state;
   faro_asker_params p = setting(FARO_LINK_PROBIT, 30, 1e299);
@@ -338,7 +338,7 @@ static void naive_see(naive *n, double sum[2][PACKED], size_t users) {
   n->wants[1] = naive_due(n, users);
 }
 
-/* Asks; returns the part, or 2. */
+/* Asks; returns the part, or 2 if nothing is asked. */
 static unsigned naive_ask(naive *n) {
   const unsigned part = n->wants[0] ? 0 : n->wants[1] ? 1 : 2;
   if (part == 2) return 2;
@@ -416,15 +416,15 @@ static faro_asker *make(const char *name, const faro_asker_params *p) {
   return l;
 }
 
-/* Something near the truth, of part 1 less near, and within the bound. */
+/* An estimate near the truth, less near for part 1, and within the bound. */
 static void estimate(glm_world *w, const faro_asker_params *p, unsigned part, double *theta) {
   for (size_t i = 0; i < D; i++) theta[i] = w->theta[i] + (part == 0 ? 0.1 : 1) * faro_sim_normal(&w->noise);
   const double length = sqrt(glm_dot(theta, theta));
   for (size_t i = 0; i < D && length > p->bound; i++) theta[i] *= p->bound / length;
 }
 
-/* Both learners on the same rounds; sums come every `batch` rounds with Gaussian noise of scale s
- * (under figure, of which gram is the bound that is told). */
+/* Both learners on the same rounds. Sums come every `batch` rounds with Gaussian noise of scale s
+ * (under figure, the learner is told the bound `gram`). */
 static naive side_by_side(const char *name, const faro_asker_params *p, double s, double gram, size_t batch) {
   const bool exact = strcmp(name, "rs-glm") == 0;
   naive n;
@@ -474,8 +474,8 @@ static naive side_by_side(const char *name, const faro_asker_params *p, double s
   return n;
 }
 
-/* Each of these has to reach what it is there for: exploration, both questions, arms that theta_o
- * alone drops. */
+/* Each of these must reach what it tests: exploration, both questions, arms that only theta_o
+ * drops. */
 static void test_joint__tight_equals_the_naive_loop(void **state) {
   (void)state;
   faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, 200);
@@ -491,8 +491,8 @@ static void test_joint__tight_equals_the_naive_loop(void **state) {
 
 static void test_joint__paper_equals_the_naive_loop(void **state) {
   (void)state;
-  faro_asker_params p =
-      setting(FARO_LINK_PROBIT, 2, 0.01); /* no link is so steep, but then it stops exploring */
+  /* no link is this steep, but with it exploration stops */
+  faro_asker_params p = setting(FARO_LINK_PROBIT, 2, 0.01);
   p.calibration = FARO_CALIBRATION_PAPER;
   naive n = side_by_side("glm-joint", &p, 0.05, 0, 1);
   assert_true(n.explored > 100 && n.explored < ROUNDS / 2 && n.dropped > 100);
@@ -510,7 +510,7 @@ static void test_joint__figure_equals_the_naive_loop(void **state) {
   assert_true(n.explored > 50 && n.questions[0] > 1 && n.questions[1] > 1);
 }
 
-/* Under figure, and only there, the estimate is renewed once. */
+/* Only under figure, the estimate is updated just once. */
 static void test_rs_glm__equals_the_naive_loop(void **state) {
   (void)state;
   for (faro_calibration c = 0; c < FARO_CALIBRATION_COUNT; c++) {
@@ -525,7 +525,7 @@ static void test_rs_glm__equals_the_naive_loop(void **state) {
 
 /* ---- questions do not depend on who explored */
 
-/* Arms of one person: all short, so that Criterion I cannot fire, or one long, so that it does. */
+/* Arms of one person: all short, so that Criterion I cannot apply, or one long, so that it does. */
 static void lone_arms(glm_world *w, double length) {
   memset(w->x, 0, sizeof w->x);
   for (size_t a = 0; a < ARMS; a++) w->x[a % D * w->arms.stride + a] = (a == 0 ? 1 : 0.9) * length;
@@ -539,7 +539,7 @@ typedef struct trace {
   double curvature[100][PACKED];
 } trace;
 
-/* Person 20 alone differs; the sums that are told are fixed in advance, the same for both. */
+/* Only person 20 differs; the sums are fixed in advance and the same for both. */
 static unsigned follow(const faro_asker_params *p, double length, trace *asked, size_t arm[ROUNDS]) {
   glm_world w;
   open_world(&w, p->bound, 23);
@@ -554,7 +554,7 @@ static unsigned follow(const faro_asker_params *p, double length, trace *asked, 
   for (size_t t = 1; t <= ROUNDS; t++) {
     glm_offer(&w);
     double x[D];
-    glm_arm(&w, 0, x); /* what is told does not follow the picks */
+    glm_arm(&w, 0, x); /* the sums do not depend on the picks */
     if (t == 20) lone_arms(&w, length);
     const faro_pick pick = faro_asker_pick(l, &w.arms, 0.5);
     arm[t - 1] = t == 20 ? 0 : pick.arm + ARMS * pick.part;
@@ -594,7 +594,7 @@ static void test_questions__do_not_tell_who_explored(void **state) {
 
 /* ---- caps, memory */
 
-/* Sums that outgrow everything, every time. */
+/* Sums that grow every time. */
 static void test_fits__end_with_what_was_announced(void **state) {
   (void)state;
   for (faro_calibration c = 0; c < FARO_CALIBRATION_COUNT; c++) {
@@ -620,13 +620,13 @@ static void test_fits__end_with_what_was_announced(void **state) {
     }
     for (int part = 0; part < 2; part++) {
       assert_true(fits[part] < 300);
-      assert_int_equal(asked[part], fits[part]); /* all of them, in so wild a world */
+      assert_int_equal(asked[part], fits[part]); /* all of them, with sums like these */
     }
     faro_asker_destroy(l);
   }
 }
 
-/* A study takes no more than a million. */
+/* A study allows at most a million. */
 static void test_rs_glm__announces_few_fits_at_any_horizon(void **state) {
   (void)state;
   faro_asker_params p = setting(FARO_LINK_LOGISTIC, 2, 20);

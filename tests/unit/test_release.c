@@ -1,4 +1,4 @@
-/* release: what every registered release must keep, and what each claims. */
+/* release: what every registered release must guarantee, and what each claims. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static faro_release_params params(faro_calibration calibration) {
       .epsilon = 2, .delta = 1e-3, .horizon = 1000, .batch = 10, .calibration = calibration};
 }
 
-/* What releases draw from, unless a test says otherwise. */
+/* The stream that releases draw from by default. */
 static faro_sim_rng noise;
 static faro_source simulated(void) { return faro_source_simulated(&noise); }
 
@@ -80,7 +80,7 @@ static void test_all__deterministic_in_the_seed(void **state) {
 
 static void count_batches(size_t kind, faro_calibration calibration) {
   faro_release_params p = params(calibration);
-  p.horizon = 57; /* five batches of ten, and seven users who stay unseen */
+  p.horizon = 57; /* five batches of ten, and seven users who are never published */
   faro_release *r = make(kind, &p);
   faro_sim_open(&noise, 6, 0, FARO_ROLE_USER);
   const double x[D] = {0};
@@ -183,7 +183,7 @@ static void test_all__refuse_parameters_by_name(void **state) {
   for_all(refuse_bad);
 }
 
-/* The claim says what was asked for, and nothing is proven under the figures' constants. */
+/* The claim is what was asked for, and nothing is proven under the constants of the figures. */
 static void read_claim(size_t kind, faro_calibration calibration) {
   const faro_release_params p = params(calibration);
   faro_release *r = make(kind, &p);
@@ -201,7 +201,7 @@ static void read_claim(size_t kind, faro_calibration calibration) {
   faro_release_destroy(r);
 }
 
-static void test_all__claims_are_honest(void **state) {
+static void test_all__claims_are_what_was_asked_for(void **state) {
   (void)state;
   for_all(read_claim);
 }
@@ -222,15 +222,15 @@ static double scale_at(size_t kind, faro_calibration calibration, uint64_t contr
   return scale;
 }
 
-/* Tenenbaum et al. 2023 and Hanna et al. 2022 have none for users who return. */
+/* Tenenbaum et al. 2023 and Hanna et al. 2022 have no theorem for users who return. */
 static bool no_theorem(size_t kind, faro_calibration calibration) {
   const char *name = faro_release_kind_at(kind)->name;
   return calibration == FARO_CALIBRATION_PAPER &&
          (strcmp(name, "concurrent-bits") == 0 || strcmp(name, "shuffle-laplace") == 0);
 }
 
-/* One round of a user is an event; more need more noise, at most as group privacy would; and nobody is in more batches
- * than there are (100 here). */
+/* One round of a user is an event. More rounds need more noise, at most as much as group privacy
+ * would. And nobody is in more batches than exist (100 here). */
 static void check_users(size_t kind, faro_calibration calibration) {
   if (calibration == FARO_CALIBRATION_FIGURE) {
     faro_release_params p = params(calibration);
@@ -278,8 +278,8 @@ static double kairouz(double e, double d, int k, double epsilon) {
   return 1 - pow(1 - d, k) * (1 - sum);
 }
 
-/* Shares of batches: the paper's by its formula, the accountant's as large as exact composition allows. */
-/* The Gaussian behind a release is within its claim, uses most of it, and costs less for those who move less. */
+/* The Gaussian behind a release is within its claim, uses most of it, and costs less for smaller
+ * moves. */
 static void test_gaussian__is_what_the_claim_rests_on(void **state) {
   (void)state;
   faro_contribution form[3];
@@ -314,6 +314,8 @@ static void test_gaussian__is_what_the_claim_rests_on(void **state) {
       }
 }
 
+/* Shares of batches: the paper's by its formula, the accountant's as large as exact composition
+ * allows. */
 static void test_shares__compose_to_the_claim(void **state) {
   (void)state;
   for (int k = 2; k <= 100; k *= 3) {
@@ -327,13 +329,13 @@ static void test_shares__compose_to_the_claim(void **state) {
     const faro_budget composed = faro_composed_share(r);
     assert_true(kairouz(composed.epsilon, composed.delta, k, p.epsilon) <= p.delta);
     assert_true(kairouz(composed.epsilon * 1.001, composed.delta, k, p.epsilon) > p.delta);
-    assert_true(composed.epsilon > advanced.epsilon); /* that is what an accountant is for */
+    assert_true(composed.epsilon > advanced.epsilon); /* the accountant is better */
     faro_release_destroy(r);
   }
 }
 
-/* What amplification gives for M0 batches, put together again: some split of delta takes the local randomizers' privacy
- * to the share of a batch. And it is less noise than without a shuffler. */
+/* What amplification gives for M0 batches, recomputed: some split of delta takes the local
+ * randomizers' privacy to the share of a batch. It is less noise than without a shuffler. */
 static void test_amplified__returning_users_are_amplified_too(void **state) {
   (void)state;
   const faro_release_params p = {.epsilon = 1,
@@ -384,11 +386,11 @@ static void test_paper__claims_end_where_the_theorems_end(void **state) {
   assert_true(proven("shuffle-bits", 15, 0.1, 20));
   assert_false(proven("shuffle-bits", 15.1, 0.1, 20));
   assert_false(proven("shuffle-bits", 1, 0.5, 20));
-  for (double epsilon = 0.001; epsilon < 20; epsilon *= 3) /* O(epsilon, delta) is no guarantee */
+  for (double epsilon = 0.001; epsilon < 20; epsilon *= 3) /* O(epsilon, delta) is not a guarantee */
     assert_false(proven("shuffle-amplified", epsilon, 1e-6, 5000));
 }
 
-/* What the amplification lemma gives with the theorem's own parameters: more than was asked for. */
+/* The amplification lemma with the theorem's own parameters gives more than was asked for. */
 static void test_closed_form__matches_a_hand_computation(void **state) {
   (void)state;
   double epsilon = 0;
@@ -439,7 +441,8 @@ static bool is_listed(const char *references, const char *cite) {
   return false;
 }
 
-/* A row names what it needs: a shuffler where users hide among each other, a paper that docs/references.md has. */
+/* A row states what it needs: a shuffler if users hide among each other, a paper listed in
+ * docs/references.md. */
 static void test_kinds__rows_are_complete(void **state) {
   (void)state;
   static char references[1 << 16];
@@ -484,7 +487,7 @@ static void test_source__deployment_takes_exact_noise_only(void **state) {
       const faro_status status = faro_release_create(&r, kind, &c, &p, deployed[i], &refusal);
       assert_int_equal(faro_release_kind_exact(kind), exact);
       assert_int_equal(status, exact ? FARO_OK : FARO_INVALID);
-      if (!exact) assert_non_null(strstr(refusal.message, "adds floating-point noise or none"));
+      if (!exact) assert_non_null(strstr(refusal.message, "adds floating-point noise or no noise"));
       const double x[D] = {0};
       uint64_t message[LENGTH * 8];
       if (exact) assert_ok(faro_release_randomize(r, x, 0, message, error));
@@ -501,7 +504,7 @@ static void test_source__deployable_names_are_those_of_exact_kinds(void **state)
   for (size_t i = 0; i < count; i++) assert_true(is_exact(names[i]));
 }
 
-/* It answers every question as any other release of its kind, and does nothing. */
+/* It answers every question like any other release of its kind, and does nothing. */
 static void ask_only(size_t kind, faro_calibration calibration) {
   const faro_release_params p = params(calibration);
   faro_release *r = make_from(kind, &p, faro_source_none());
@@ -531,7 +534,7 @@ static void test_source__none_only_answers_questions(void **state) {
   for_all(ask_only);
 }
 
-/* One party of several: a client sends, a server analyzes, and neither plays the others. */
+/* One party of several: a client sends, a server analyzes, and neither plays the other. */
 static void test_source__one_party_does_not_play_the_others(void **state) {
   (void)state;
   faro_secure_rng *secure = NULL;
@@ -580,7 +583,7 @@ static void test_source__needs_its_stream(void **state) {
   }
 }
 
-/* Claims are the product: none is cut off. */
+/* Claims are what users rely on, so no text is cut off. */
 static void read_whole_claim(size_t kind, faro_calibration calibration) {
   faro_release_params p = params(calibration);
   for (uint64_t times = 1; times <= 4; times += 3)
@@ -633,7 +636,7 @@ static void test_bits__a_message_never_exceeds_its_bits(void **state) {
   faro_release_destroy(r);
 }
 
-static void test_bits__the_shuffler_hands_on_totals_and_wipes_messages(void **state) {
+static void test_bits__the_shuffler_passes_on_totals_and_wipes_messages(void **state) {
   (void)state;
   const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
   faro_release *r = make_named("shuffle-bits", &p);
@@ -653,7 +656,7 @@ static void test_bits__the_shuffler_hands_on_totals_and_wipes_messages(void **st
   faro_release_destroy(r);
 }
 
-/* S: a count is cut to what an honest message can have, at both ends. */
+/* S: a count is cut to the range of an honest message, at both ends. */
 static void test_shuffler__counts_within_the_range(void **state) {
   (void)state;
   assert_int_equal(faro_shuffler_count(0, 7, 3, 9), 7);
@@ -661,7 +664,8 @@ static void test_shuffler__counts_within_the_range(void **state) {
   assert_int_equal(faro_shuffler_count(100, UINT64_MAX, 3, 9), 109);
 }
 
-/* Whatever a caller hands in, a published sum holds no more than B clipped contributions and the noise. */
+/* Whatever a caller passes in, a published sum holds at most B clipped contributions and the
+ * noise. */
 static void clip_wild(size_t kind, faro_calibration calibration) {
   const faro_release_params p = params(calibration);
   faro_release *r = make(kind, &p);
@@ -678,7 +682,7 @@ static void test_all__clip_whatever_they_are_given(void **state) {
   for_all(clip_wild);
 }
 
-/* The analyzer takes whole batches of possible messages, and nothing changes when it refuses. */
+/* The analyzer accepts whole batches of possible messages; if it refuses, nothing changes. */
 static void refuse_batches(size_t kind, faro_calibration calibration) {
   faro_release_params p = params(calibration);
   p.horizon = 20; /* two batches of ten */
@@ -689,8 +693,8 @@ static void refuse_batches(size_t kind, faro_calibration calibration) {
   int64_t least = 0;
   int64_t most = 0;
   faro_release_range(r, 0, &least, &most);
-  const uint64_t fewest =
-      least > 0 ? (uint64_t)least * (whole == 10 ? 1 : 10) : 0; /* of counts; else zeros */
+  /* for counts; else zeros */
+  const uint64_t fewest = least > 0 ? (uint64_t)least * (whole == 10 ? 1 : 10) : 0;
   for (int turn = 0; turn < 2; turn++) {
     const size_t wrong[] = {0, whole + 1, whole == 1 ? 10 : 1};
     for (size_t i = 0; i < 3; i++) {
@@ -782,9 +786,9 @@ static faro_release_params phase(double epsilon, double delta, uint64_t users, f
       .epsilon = epsilon, .delta = delta, .horizon = users, .batch = users, .calibration = calibration};
 }
 
-/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of all. Li, Zhou & Ji 2022
- * with 2 B = 1:
- * sigma = sqrt(2 s ln(1.25/delta)) / epsilon, of the server once and of every user. */
+/* Plain numbers have no Gram matrix: one noise for all of them, and the claim counts the change of
+ * all. Li, Zhou & Ji 2022 with 2 B = 1: sigma = sqrt(2 s ln(1.25/delta)) / epsilon, once at the
+ * server or at every user. */
 static void test_values__gaussian_noise_covers_every_entry(void **state) {
   (void)state;
   enum { COUNT = 40 };
@@ -801,8 +805,8 @@ static void test_values__gaussian_noise_covers_every_entry(void **state) {
     faro_release_destroy(r);
   }
   const faro_release_params weak = phase(50, 0.1, 100, FARO_CALIBRATION_PAPER);
-  faro_release *r =
-      make_values("central", 1, &weak); /* the classical formula ends somewhere above epsilon = 1 */
+  /* the classical formula ends somewhere above epsilon = 1 */
+  faro_release *r = make_values("central", 1, &weak);
   assert_false(faro_release_claim(r)->proven);
   faro_release_destroy(r);
 }
@@ -832,7 +836,7 @@ static void test_laplace__noise_follows_the_width(void **state) {
   faro_release_destroy(r);
 }
 
-/* epsilon0 that the noise stands for. */
+/* The epsilon0 that the noise corresponds to. */
 static double epsilon0_of(uint64_t users, double epsilon, double delta, faro_calibration calibration) {
   const faro_release_params p = phase(epsilon, delta, users, calibration);
   faro_release *r = make_values("shuffle-laplace", 1, &p);
@@ -842,8 +846,8 @@ static double epsilon0_of(uint64_t users, double epsilon, double delta, faro_cal
   return epsilon0;
 }
 
-/* paper: the closed form at epsilon0 gives epsilon, or epsilon0 is the end of its range, or nothing is amplified. tight: as
- * much as the accountant lets pass, never less than paper. */
+/* paper: the closed form at epsilon0 gives epsilon, or epsilon0 is the end of its range, or nothing
+ * is amplified. tight: as much as the accountant accepts, never less than paper. */
 static void test_shuffle_laplace__spends_what_amplification_leaves(void **state) {
   (void)state;
   const double delta = 1e-6;
@@ -867,8 +871,8 @@ static void test_shuffle_laplace__spends_what_amplification_leaves(void **state)
     }
 }
 
-/* The numbers of Li, Zhou & Ji 2022, written down a second time; and what they prove: one number exactly, vectors by the
- * accountant. */
+/* The numbers of Li, Zhou & Ji 2022, written down a second time, and what they prove: one number
+ * exactly, vectors by the accountant. */
 static void check_published_bits(size_t s, double n, double epsilon, double delta) {
   const faro_release_params p = phase(epsilon, delta, (uint64_t)n, FARO_CALIBRATION_PAPER);
   faro_release *r = make_values("shuffle-bits", s, &p);
@@ -909,7 +913,7 @@ static void test_paper__published_bits_are_right_and_enough(void **state) {
       }
 }
 
-static void test_paper__published_bits_end_where_they_say(void **state) {
+static void test_paper__published_bits_end_at_their_range(void **state) {
   (void)state;
   const struct {
     size_t count;
@@ -940,7 +944,8 @@ static void test_paper__published_bits_end_where_they_say(void **state) {
   }
 }
 
-/* Noise that one user must add, as a variance of the whole batch's: bits of a user, or the squared scale. */
+/* Noise that one user must add, as a variance of the whole batch: bits per user, or the squared
+ * scale. */
 static double noise_of(const char *name, uint64_t batch, double honest) {
   const faro_release_params p = {.epsilon = 1,
                                  .delta = 1e-6,
@@ -956,7 +961,8 @@ static double noise_of(const char *name, uint64_t batch, double honest) {
   return scale * scale;
 }
 
-/* Only the honest share of a batch hides a user: bits rise by 1 / h, amplification is that of h B users. */
+/* Only the honest share of a batch hides a user: bits grow by 1 / h, amplification is that of h B
+ * users. */
 static void test_honest__noise_rises_where_users_hide_among_each_other(void **state) {
   (void)state;
   const char *const bits[] = {"shuffle-bits", "concurrent-bits"};
@@ -976,7 +982,8 @@ static void test_honest__noise_rises_where_users_hide_among_each_other(void **st
   for (int i = 0; i < 6; i++) assert_true(noise_of(alone[i], 100, 0.3) == noise_of(alone[i], 100, 0));
 }
 
-/* What the honest users' bits alone prove is what is claimed: the accountant, asked again with them and nobody else. */
+/* The bits of the honest users alone prove the claim: the accountant is asked again with them
+ * only. */
 static void test_honest__the_rest_alone_keeps_the_claim(void **state) {
   (void)state;
   for (uint64_t batch = 7; batch < 3000; batch = batch * 3 + 1)
@@ -1046,7 +1053,7 @@ int main(void) {
       cmocka_unit_test(test_all__allocate_nothing_after_creation),
       cmocka_unit_test(test_all__survive_exhausted_memory),
       cmocka_unit_test(test_all__refuse_parameters_by_name),
-      cmocka_unit_test(test_all__claims_are_honest),
+      cmocka_unit_test(test_all__claims_are_what_was_asked_for),
       cmocka_unit_test(test_all__returning_users_get_the_noise_they_need),
       cmocka_unit_test(test_gaussian__is_what_the_claim_rests_on),
       cmocka_unit_test(test_shares__compose_to_the_claim),
@@ -1062,7 +1069,7 @@ int main(void) {
       cmocka_unit_test(test_source__needs_its_stream),
       cmocka_unit_test(test_all__claims_are_not_cut_off),
       cmocka_unit_test(test_bits__a_message_never_exceeds_its_bits),
-      cmocka_unit_test(test_bits__the_shuffler_hands_on_totals_and_wipes_messages),
+      cmocka_unit_test(test_bits__the_shuffler_passes_on_totals_and_wipes_messages),
       cmocka_unit_test(test_shuffler__counts_within_the_range),
       cmocka_unit_test(test_all__clip_whatever_they_are_given),
       cmocka_unit_test(test_all__refuse_batches_that_are_not_whole_or_not_possible),
@@ -1073,7 +1080,7 @@ int main(void) {
       cmocka_unit_test(test_laplace__noise_follows_the_width),
       cmocka_unit_test(test_shuffle_laplace__spends_what_amplification_leaves),
       cmocka_unit_test(test_paper__published_bits_are_right_and_enough),
-      cmocka_unit_test(test_paper__published_bits_end_where_they_say),
+      cmocka_unit_test(test_paper__published_bits_end_at_their_range),
       cmocka_unit_test(test_honest__noise_rises_where_users_hide_among_each_other),
       cmocka_unit_test(test_honest__the_rest_alone_keeps_the_claim),
       cmocka_unit_test(test_honest__is_refused_by_name),

@@ -1,4 +1,4 @@
-/* report: table, JSON, CSV, figure and page say what the run found, also when labels are hostile. */
+/* report: table, JSON, CSV, figure and page show the results, even if labels are hostile. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -102,8 +102,9 @@ static void test_csv__quotes_labels_and_reads_back(void **state) {
   faro_report_destroy(report);
 }
 
-/* Regret before the first new estimate: a line for each label that has any, over its sweep points; its markup escaped. */
-static void test_all__tell_early_regret(void **state) {
+/* Regret before the first re-estimate: one line per label that has any, over its sweep points, with
+ * its markup escaped. */
+static void test_all__report_early_regret(void **state) {
   (void)state;
   static const char text[] =
       "environment: {name: glm-logistic, dimension: 2, arms: 3, norm: 1.5}\nhorizon: 50\ninstances: 1\n"
@@ -121,9 +122,9 @@ static void test_all__tell_early_regret(void **state) {
   assert_ok(faro_report_make(&report, e, results, error));
   char *table = faro_report_table(report);
   assert_non_null(strstr(table, "glm-logistic, dimension 2, arms 3, norm 1.5, horizon 50"));
-  assert_non_null(
-      strstr(table, "\n<a>: 25 to 50 % of the regret came before the parameter was first estimated anew\n"));
-  assert_int_equal(count_of(table, "estimated anew"), 1);
+  assert_non_null(strstr(
+      table, "\n<a>: 25 to 50 % of the regret is from initial exploration, before the first re-estimate\n"));
+  assert_int_equal(count_of(table, "first re-estimate"), 1);
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "<p>&lt;a&gt;: 25 to 50 % of the regret"));
   char *csv = faro_report_summary_csv(report);
@@ -141,8 +142,9 @@ static void test_all__tell_early_regret(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* The level is the claim's, with how many rounds of a user it covers; and what was refused is said. */
-static void test_all__tell_user_level_and_refusals(void **state) {
+/* The level is that of the claim, with the number of rounds of a user that it covers; and refused
+ * rounds are reported. */
+static void test_all__report_user_level_and_refusals(void **state) {
   (void)state;
   static const char text[] =
       "environment: {name: linear-fixed, dimension: 2, arms: 3, population: 10}\nhorizon: 200\n"
@@ -169,7 +171,7 @@ static void test_all__tell_user_level_and_refusals(void **state) {
   assert_true(refused > 0.7 && refused == report->row[1].refused);
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "proven, user level (4 rounds)</td>"));
-  assert_non_null(strstr(html, "At user level all rounds of one user are replaced"));
+  assert_non_null(strstr(html, "At user level it covers all rounds of one user"));
   assert_non_null(strstr(html, "% of rounds were not counted"));
   json_decref(document);
   free(table);
@@ -188,7 +190,7 @@ static void test_all__tell_user_level_and_refusals(void **state) {
   faro_report_destroy(report);
 }
 
-/* Sweeping what has a column of its own must not give two columns of one name. */
+/* A sweep of a key that has a column of its own must not give two columns of one name. */
 static void test_csv__column_names_are_unique(void **state) {
   (void)state;
   const char *const sweeps[][2] = {{"calibration", "[paper, figure]"},
@@ -242,7 +244,7 @@ static void test_figure__escapes_text_and_marks_what_is_not_proven(void **state)
   faro_report_destroy(report);
 }
 
-static void test_figure__can_stand_against_a_swept_key(void **state) {
+static void test_figure__can_plot_against_a_swept_key(void **state) {
   (void)state;
   char text[1000];
   snprintf(text, sizeof text, "%splot: {x: epsilon, panels: dimension}\n", FILE_TEXT);
@@ -260,7 +262,8 @@ static void test_figure__can_stand_against_a_swept_key(void **state) {
   faro_report_destroy(report);
 }
 
-/* A run over four horizons whose means are then replaced: by those of `mean`, for both labels and dimensions. */
+/* A run over four horizons whose means are then replaced by `mean`, for both labels and
+ * dimensions. */
 static faro_report *report_with_means(const double mean[static 4]) {
   static const char text[] = "environment: {name: linear-fixed, arms: 3}\ninstances: 2\n"
                              "sweep: {dimension: [2, 3], horizon: [10, 100, 20, 2000]}\n"
@@ -340,7 +343,7 @@ static void test_slopes__and_their_errors_are_those_of_least_squares(void **stat
   faro_report_destroy(report);
 }
 
-static void test_slopes__need_three_places_and_positive_means(void **state) {
+static void test_slopes__need_three_values_and_positive_means(void **state) {
   (void)state;
   const double mean[4] = {3, 0, 4.5, 90};
   faro_report *report = report_with_means(mean);
@@ -348,12 +351,12 @@ static void test_slopes__need_three_places_and_positive_means(void **state) {
   char *table = faro_report_table(report);
   assert_int_equal(count_of(table, "      -               -                      -\n"), 4);
   char *svg = faro_report_svg(report);
-  assert_non_null(strstr(svg, ">final pseudo-regret</text>")); /* and 0 has no place on a logarithmic axis */
+  assert_non_null(strstr(svg, ">final pseudo-regret</text>")); /* 0 cannot be shown on a logarithmic axis */
   free(svg);
   free(table);
   faro_report_destroy(report);
   char text[1000];
-  snprintf(text, sizeof text, "%splot: {x: dimension}\n", FILE_TEXT); /* two places */
+  snprintf(text, sizeof text, "%splot: {x: dimension}\n", FILE_TEXT); /* two values */
   report = report_of(text, NULL, NULL);
   assert_int_equal(report->slopes, 0);
   table = faro_report_table(report);
@@ -362,7 +365,7 @@ static void test_slopes__need_three_places_and_positive_means(void **state) {
   faro_report_destroy(report);
 }
 
-static void test_figure__power_laws_stand_on_logarithmic_axes(void **state) {
+static void test_figure__power_laws_have_logarithmic_axes(void **state) {
   (void)state;
   const double steep[4] = {100, 1e4, 400, 4e6};
   const double flat[4] = {300, 600, 350, 700};
@@ -386,7 +389,8 @@ static void test_figure__power_laws_stand_on_logarithmic_axes(void **state) {
   faro_report_destroy(report);
 }
 
-/* The error of sums takes the place of the regret everywhere; a run of before there was a choice is still read. */
+/* The error of sums replaces the regret everywhere. A run from before there was a choice can still
+ * be read. */
 static void test_measure__has_its_name_everywhere(void **state) {
   (void)state;
   static const char text[] = "environment: {name: bits-random}\nhorizon: 100\ninstances: 2\n"
@@ -452,7 +456,7 @@ static void test_files__are_written_whole_and_read_back(void **state) {
     snprintf(file, sizeof file, "%s/%s", path, files[i]);
     assert_int_equal(remove(file), 0);
   }
-  assert_int_equal(remove(path), 0); /* nothing else was left there */
+  assert_int_equal(remove(path), 0); /* no other file was left */
   faro_error error = {0};
   assert_int_equal(faro_report_write(report, path, &error), FARO_SYSTEM);
   assert_non_null(strstr(error.message, path));
@@ -466,8 +470,8 @@ static void test_files__are_written_whole_and_read_back(void **state) {
   faro_report_destroy(report);
 }
 
-/* Every member of run.json taken out or replaced, one at a time: refused or drawn, never worse. */
-static void test_parse__believes_nothing(void **state) {
+/* Every member of run.json is removed or replaced, one at a time: the run is refused or drawn. */
+static void test_parse__trusts_nothing(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, "epsilon", "1");
   const char *const paths[][3] = {{"title"},
@@ -520,7 +524,8 @@ static void test_parse__believes_nothing(void **state) {
   faro_report_destroy(report);
 }
 
-/* A stored run may hold anything: settings are escaped like labels, and control characters refused. */
+/* A stored run may hold anything: settings are escaped like labels, and control characters are
+ * refused. */
 static void test_parse__hostile_settings_stay_text(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, "epsilon", "1");
@@ -573,18 +578,18 @@ int main(void) {
       cmocka_unit_test(test_table__has_a_row_for_each_result_and_says_what_is_not_proven),
       cmocka_unit_test(test_json__has_the_documented_fields),
       cmocka_unit_test(test_csv__quotes_labels_and_reads_back),
-      cmocka_unit_test(test_all__tell_early_regret),
-      cmocka_unit_test(test_all__tell_user_level_and_refusals),
+      cmocka_unit_test(test_all__report_early_regret),
+      cmocka_unit_test(test_all__report_user_level_and_refusals),
       cmocka_unit_test(test_csv__column_names_are_unique),
       cmocka_unit_test(test_figure__escapes_text_and_marks_what_is_not_proven),
-      cmocka_unit_test(test_figure__can_stand_against_a_swept_key),
+      cmocka_unit_test(test_figure__can_plot_against_a_swept_key),
       cmocka_unit_test(test_slopes__of_a_power_law_are_its_exponent),
       cmocka_unit_test(test_slopes__and_their_errors_are_those_of_least_squares),
-      cmocka_unit_test(test_slopes__need_three_places_and_positive_means),
-      cmocka_unit_test(test_figure__power_laws_stand_on_logarithmic_axes),
+      cmocka_unit_test(test_slopes__need_three_values_and_positive_means),
+      cmocka_unit_test(test_figure__power_laws_have_logarithmic_axes),
       cmocka_unit_test(test_measure__has_its_name_everywhere),
       cmocka_unit_test(test_files__are_written_whole_and_read_back),
-      cmocka_unit_test(test_parse__believes_nothing),
+      cmocka_unit_test(test_parse__trusts_nothing),
       cmocka_unit_test(test_parse__hostile_settings_stay_text),
       cmocka_unit_test(test_render__survives_exhausted_memory),
   };

@@ -59,8 +59,8 @@ static void note(void *context, size_t done, size_t total) {
   *(size_t *)context = total;
 }
 
-/* Without privacy epsilon and delta change nothing: where they are swept one run stands for all of
- * them, with the results of each alone. What is private, and other keys, are played as ever. */
+/* Algorithms without privacy do not depend on epsilon and delta: if these are swept, one run gives
+ * the results of all. Private algorithms, and other keys, are always played. */
 static void test_run__cells_without_privacy_are_played_once(void **state) {
   (void)state;
   static const char file[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\ninstances: 3\n"
@@ -107,8 +107,8 @@ static void test_run__cells_without_the_swept_setting_are_played_once(void **sta
   faro_experiment_destroy(e);
 }
 
-/* Ten users in batches of five, each twice at most: 20 contributions and four updates, however long
- * it goes on. At event level, and when nobody comes back, all count. */
+/* Ten users in batches of five, each at most twice: 20 contributions and four updates, however long
+ * it continues. At event level, and if nobody comes back, all count. */
 static void test_run__nobody_contributes_beyond_the_bound(void **state) {
   (void)state;
   static const char file[] = "environment: {name: linear-fixed, dimension: 2, arms: 3, population: %s}\n"
@@ -130,9 +130,9 @@ static void test_run__nobody_contributes_beyond_the_bound(void **state) {
     for (size_t c = 0; c < 2; c++) {
       const faro_outcome *outcome = &results->outcome[c];
       assert_true(outcome->updates <= at[i].updates && outcome->updates >= at[i].updates - 1);
-      /* the last batch may wait for users who have not been in it */
+      /* the last batch may wait for users who are not in it yet */
       assert_true(outcome->refused <= at[i].refused + 0.01 && outcome->refused >= at[i].refused - 0.01);
-      assert_true(outcome->round[outcome->points - 1] == 500); /* users who are refused still play */
+      assert_true(outcome->round[outcome->points - 1] == 500); /* refused users still play */
     }
     faro_results_destroy(results);
     faro_experiment_destroy(e);
@@ -179,12 +179,12 @@ static void test_run__resumes_where_it_stopped(void **state) {
   faro_results *resumed = run(e, &(faro_run_options){.jobs = 2, .journal = journal});
   assert_true(resumed->resumed >= 1 && resumed->resumed < 24);
   assert_same(whole, resumed);
-  error = (faro_error){0}; /* nobody else may have the journal while the results are not safe yet */
+  error = (faro_error){0}; /* nobody else may open the journal before the results are saved */
   assert_int_equal(faro_run(e, &(faro_run_options){.jobs = 1, .journal = journal}, &results, &error),
                    FARO_SYSTEM);
   faro_results_destroy(resumed);
-  faro_results *again =
-      run(e, &(faro_run_options){.jobs = 1, .journal = journal}); /* all of it from the journal */
+  /* all of it from the journal */
+  faro_results *again = run(e, &(faro_run_options){.jobs = 1, .journal = journal});
   assert_int_equal(again->resumed, 24);
   assert_same(whole, again);
   faro_results_destroy(again);
@@ -228,7 +228,8 @@ static void test_run__a_full_disk_ends_the_run_with_its_reason(void **state) {
   assert_int_equal(status, FARO_SYSTEM);
   assert_null(results);
   assert_non_null(strstr(error.message, "cannot be written"));
-  results = run(e, &(faro_run_options){.jobs = 2, .journal = path}); /* room again: what was kept is good */
+  /* with room again, what was saved is valid */
+  results = run(e, &(faro_run_options){.jobs = 2, .journal = path});
   assert_int_equal(results->resumed, 2);
   faro_results_destroy(results);
   faro_experiment_destroy(e);

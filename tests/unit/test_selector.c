@@ -1,4 +1,4 @@
-/* selector: when scores are kept, and what it costs to make one. */
+/* selector: when scores are reused, and failed allocations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void test_selector__scores_again_only_when_something_changed(void **state
   assert_ok(faro_selector_create(&selector, 1, 2, error));
   assert_int_equal(faro_select(selector, &policy, &arms, NULL), 1);
   x[1] = 0;
-  assert_int_equal(faro_select(selector, &policy, &arms, NULL), 1); /* not looked at again */
+  assert_int_equal(faro_select(selector, &policy, &arms, NULL), 1); /* not scored again */
   arms.version = 2;
   assert_int_equal(faro_select(selector, &policy, &arms, NULL), 0);
   theta[0] = -1;

@@ -1,5 +1,5 @@
-/* shuffle: amplification by shuffling, against the pair of distributions written out, against real shuffled
- * randomizers, and against itself in every direction. */
+/* shuffle: amplification by shuffling, against the pair of distributions written out, against real
+ * shuffled randomizers, and its own monotonicity. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,17 +7,17 @@
 
 #include "support/support.h"
 
-enum { SMALL = 40 }; /* users of what is enumerated whole */
+enum { SMALL = 40 }; /* users, if everything is enumerated */
 
-/* 1e-9 of outward rounding, and what is cut off where C all but never lies. */
+/* 1e-9 of outward rounding, and the mass cut off where C almost never is. */
 static const double SLACK = 2e-9;
 static const double CUT = 1e-27;
-/* What P - e^epsilon Q loses in long double. */
+/* Rounding error of P - e^epsilon Q in long double. */
 static const double NOISE = 1e-18;
 /* Two sums over blocks may differ by this. */
 static const double BLOCKS = 2e-4;
 
-/* log k!, filled once up to what the largest test needs. */
+/* log k!, filled once up to the largest value needed. */
 enum { TABLE = 1000001 };
 static long double *log_factorial;
 
@@ -42,8 +42,8 @@ static long double binomial(int n, int k, long double p) {
               (long double)(n - k) * log1pl(-p));
 }
 
-/* Given C = c: sum_x (P(x) - e^epsilon Q(x))_+, or with P and Q changed over, straight from their definition. Far from
- * the middle, where nothing is left, x is not visited. */
+/* Given C = c: sum_x (P(x) - e^epsilon Q(x))_+, or with P and Q exchanged, directly from the
+ * definition. x far from the middle, where nothing is left, is skipped. */
 static long double naive_given(int c, long double epsilon0, long double epsilon, bool reverse) {
   const long double truth = 1 / (1 + expl(-epsilon0));
   const long double lie = 1 / (1 + expl(epsilon0));
@@ -104,7 +104,7 @@ static void test_delta__given_the_clones_does_not_grow_with_them(void **state) {
     }
 }
 
-/* The middle sized, where clones are gathered into blocks. */
+/* Medium sizes, where clones are gathered into blocks. */
 static void test_delta__blocks_cost_little(void **state) {
   (void)state;
   const struct {
@@ -122,14 +122,14 @@ static void test_delta__blocks_cost_little(void **state) {
                exact);
     assert_true(ours <= at[i].delta);
     const double below = (double)naive_delta(at[i].n, at[i].epsilon0, epsilon * 0.999, false);
-    assert_true(below > at[i].delta); /* no epsilon 0.1 % less would do */
+    assert_true(below > at[i].delta); /* an epsilon 0.1 % smaller is not enough */
     worst = fmax(worst, ours / exact - 1);
   }
   print_message("           delta at most %.2g over the pair's\n", worst);
 }
 
-/* The released numerical bound of the paper gives 0.1698; the closed form 0.535. */
-static void test_epsilon__reference_point(void **state) {
+/* The published numerical bound of the paper gives 0.1698; the closed form gives 0.535. */
+static void test_epsilon__matches_the_reference_point(void **state) {
   (void)state;
   const double epsilon = faro_shuffle_epsilon(4, 0, 100000, 1e-6);
   assert_close(epsilon, 0.1698, 5e-5);
@@ -162,7 +162,8 @@ static void histogram(const randomizer *r, const int *x, int n, double *cells) {
   }
 }
 
-/* Every neighbouring pair of inputs: user 0 changes from one value to another, the others hold any values. */
+/* Every neighbouring pair of inputs: user 0 changes from one value to another, the others have any
+ * values. */
 static double worst_delta(const randomizer *r, int n, double epsilon) {
   static double one[CELLS];
   static double two[CELLS];
@@ -171,7 +172,7 @@ static double worst_delta(const randomizer *r, int n, double epsilon) {
   for (int u = 0; u < n; u++) inputs *= r->data;
   for (int code = 0; code < inputs; code++) {
     int x[8] = {0};
-    bool sorted = true; /* the others are shuffled: one order will do */
+    bool sorted = true; /* the others are shuffled: one order is enough */
     for (int u = 0, rest = code; u < n; u++, rest /= r->data) {
       x[u] = rest % r->data;
       if (u > 1 && x[u] < x[u - 1]) sorted = false;
@@ -230,7 +231,7 @@ static double draw_log(faro_sim_rng *sim, double low, double high) {
 }
 
 /* Random points of the whole range: forward and back, and a step in every argument. */
-static void test_random__monotone_and_least(void **state) {
+static void test_random__points_are_monotone_and_least(void **state) {
   (void)state;
   faro_sim_rng sim;
   faro_sim_open(&sim, 31, 0, FARO_ROLE_USER);
@@ -290,7 +291,7 @@ static void test_delta0__costs_what_the_theorem_says(void **state) {
   assert_true(faro_shuffle_delta(2, 1e-12, 10000, 3) == 1e-12); /* the local guarantee itself */
   assert_true(faro_shuffle_delta(2, 0, 10000, 2) == 0);
   assert_true(isinf(faro_shuffle_epsilon(2, 1e-3, 10000, 1e-4)));
-  assert_true(faro_shuffle_epsilon(2, 1e-5, 10000, 1e-4) <= 2); /* n delta0 is over delta */
+  assert_true(faro_shuffle_epsilon(2, 1e-5, 10000, 1e-4) <= 2); /* n delta0 exceeds delta */
   double last[2] = {0, 0};
   for (double delta0 = 1e-20; delta0 < 1; delta0 *= 3) {
     const double epsilon = faro_shuffle_epsilon(2, delta0, 10000, 1e-6);
@@ -341,9 +342,9 @@ int main(void) {
       cmocka_unit_test(test_delta__is_that_of_the_pair_written_out),
       cmocka_unit_test(test_delta__given_the_clones_does_not_grow_with_them),
       cmocka_unit_test(test_delta__blocks_cost_little),
-      cmocka_unit_test(test_epsilon__reference_point),
+      cmocka_unit_test(test_epsilon__matches_the_reference_point),
       cmocka_unit_test(test_delta__is_never_below_that_of_real_randomizers),
-      cmocka_unit_test(test_random__monotone_and_least),
+      cmocka_unit_test(test_random__points_are_monotone_and_least),
       cmocka_unit_test(test_random__local_epsilon_is_the_inverse),
       cmocka_unit_test(test_delta0__costs_what_the_theorem_says),
       cmocka_unit_test(test_epsilon__nothing_overflows_and_no_answer_is_slow),

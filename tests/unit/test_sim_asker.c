@@ -1,5 +1,5 @@
-/* asker, watcher: the loops of generalised linear rewards, against naive replays of them. The
- * learner that asks does as the test says and writes down what it is told. */
+/* asker, watcher: the loops of generalised linear rewards, against naive replays. The asking
+ * learner does what the test says and records what it is told. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,20 +14,20 @@
 
 enum { D = 3, ARMS = 6, ROUNDS = 1000 };
 
-/* ---- the learner: part 0 and part 1 in turns of three, arm by luck, a fit of each part when it
- * sees sums */
+/* ---- the learner: part 0 and part 1 alternate every three people, arm by luck, a fit of each part
+ * when it sees sums */
 
 static struct {
   uint64_t term;                   /* length of all terms */
-  uint64_t quiet_after;            /* terms after which nobody is asked; 0: never */
-  uint64_t fits[FARO_PARTS];       /* that are announced */
-  uint64_t asks[FARO_PARTS];       /* that are asked for in a term, at the end of it or earlier */
+  uint64_t quiet_after;            /* number of terms after which nobody is asked; 0: never */
+  uint64_t fits[FARO_PARTS];       /* announced */
+  uint64_t asks[FARO_PARTS];       /* asked for per term, at its end or earlier */
   uint64_t every;                  /* questions after every n-th sum only */
-  faro_asker_params params;        /* what it was made with */
-  faro_optimism own;               /* and its settings */
+  faro_asker_params params;        /* the parameters it was created with */
+  faro_optimism own;               /* its settings */
   uint64_t terms, begun, answered; /* what happened */
   uint64_t picks, seen, seen_at[ROUNDS];
-  uint64_t asked_at; /* person of the first question of part 1 */
+  uint64_t asked_at; /* person at the first question of part 1 */
   double luck[ROUNDS];
   double gram[FARO_PARTS][D * (D + 1) / 2]; /* of the last sums */
   double theta[FARO_PARTS][D];              /* last answers */
@@ -36,7 +36,7 @@ static struct {
 
 typedef struct probe_state {
   uint64_t left[FARO_PARTS], seen;
-  unsigned part; /* of the question at hand */
+  unsigned part; /* of the current question */
 } probe_state;
 
 static unsigned part_of(uint64_t person) { return person / 3 % 2 == 0 ? 0 : 1; }
@@ -135,7 +135,7 @@ static faro_experiment *parse(const char *learner, const char *settings, uint64_
                           D, ARMS, (unsigned long long)horizon, settings, learner);
 }
 
-/* Puts the probe in the place of glm-ucb, whose settings it shares, and rehearses the cell. */
+/* Puts the probe in place of glm-ucb, whose settings it shares, and rehearses the cell. */
 static faro_status rehearse_probe(faro_experiment *e, const char *release, faro_error *error) {
   faro_cell *cell = &e->cell[0];
   cell->learner = &probe_kind.about;
@@ -192,13 +192,13 @@ static void test_watchers__regret_is_that_of_a_naive_loop(void **state) {
   }
 }
 
-/* What the learner is made with. */
+/* The parameters of the learner. */
 static void test_params__are_those_of_the_cell(void **state) {
   (void)state;
   const struct {
     const char *settings;
     faro_calibration calibration;
-    double optimism; /* that counts */
+    double optimism; /* the expected value */
   } at[] = {{"calibration: tight\noptimism: 0.5", FARO_CALIBRATION_TIGHT, 0.5},
             {"calibration: paper\noptimism: 0.5", FARO_CALIBRATION_PAPER, 1},
             {"calibration: figure", FARO_CALIBRATION_FIGURE, 1}};
@@ -218,7 +218,7 @@ static void test_params__are_those_of_the_cell(void **state) {
   }
 }
 
-static void test_draw__may_be_said(void **state) {
+static void test_draw__may_be_set(void **state) {
   (void)state;
   faro_experiment *e =
       parse_experiment("environment: {name: glm-probit, draw: sphere, norm: 0.5}\nhorizon: 10\n"
@@ -228,16 +228,16 @@ static void test_draw__may_be_said(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* Everything once more from the log: who played what, whose data went where, what was seen and
- * answered, what was regretted before the first answer of part 1. Terms of 300 people: 300, 300,
- * 300, 100. */
-static void test_studies__everything_is_that_of_a_naive_loop(void **state) {
+/* Everything again from the log: who played what, whose data went where, what was seen and
+ * answered, and the regret before the first answer of part 1. Terms of 300 people: 300, 300, 300,
+ * 100. */
+static void test_studies__equal_a_naive_loop(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", ROUNDS);
   set_probe(300, 1, 200);
   const faro_cell *cell = put_probe(e, "none");
   assert_true(cell->settings.batch == 1);
-  set_probe(300, 1, 200); /* forget the trial */
+  set_probe(300, 1, 200); /* forget the rehearsal */
   const faro_play_record record = play_cell(cell, 5);
   assert_int_equal(probe.picks, ROUNDS);
   assert_int_equal(probe.terms, 4);
@@ -310,22 +310,23 @@ static void test_studies__are_seen_after_batches_and_at_the_end_of_a_term(void *
   faro_experiment_destroy(e);
 }
 
-/* A learner that never asks regrets everything early. */
+/* If a learner never asks, all regret is early. */
 static void test_early__is_all_regret_without_an_estimate(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", 300);
   set_probe(300, 1, 1);
   const faro_cell *cell = put_probe(e, "none");
   set_probe(300, 1, 1);
-  probe.asks[1] = 0; /* part 0 alone is no new estimate of the parameter */
+  probe.asks[1] = 0; /* part 0 alone does not re-estimate the parameter */
   const faro_play_record record = play_cell(cell, 0);
   assert_int_equal(probe.answered, 1);
   assert_true(record.early == record.regret && record.regret > 0);
   faro_experiment_destroy(e);
 }
 
-/* Under privacy: noise is told, the trial's claim holds, and later terms must keep it. */
-static void test_claims__are_of_a_term_and_kept_by_all(void **state) {
+/* Under privacy: the learner is told the noise, the claim of the rehearsal holds, and later terms
+ * must keep it. */
+static void test_claims__of_the_first_term_hold_for_all(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 400);
   set_probe(200, 1, 40);
@@ -349,9 +350,9 @@ static void test_claims__are_of_a_term_and_kept_by_all(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* No more terms: the rest of the horizon is played and regretted, but nobody is asked, and nobody
- * pays. */
-static void test_terms__of_nobody_are_played_without_a_study(void **state) {
+/* No more terms: the rest of the horizon is played and its regret counts, but nobody is asked, and
+ * nobody sends anything. */
+static void test_terms__without_people_need_no_study(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 300);
   set_probe(100, 1, 25);
@@ -381,7 +382,7 @@ static void test_terms__of_nobody_are_played_without_a_study(void **state) {
   assert_close(record.regret, regret, 1e-9);
   assert_close(record.early, early, 1e-9);
   assert_true(early < regret);
-  assert_close(record.explored, 0.5, 1e-15); /* all of them choose, turns of three end with 300 */
+  assert_close(record.explored, 0.5, 1e-15); /* all of them choose; turns of three end with 300 */
   faro_env_destroy(env);
   faro_experiment_destroy(e);
 }
@@ -392,12 +393,13 @@ static void assert_refused(faro_experiment *e, const char *release, const char *
   assert_memory_equal(why.message, text, strlen(text));
 }
 
-/* A learner that would ask nobody, and one whose second term, of one person, no shuffler can hide. */
+/* A learner that would ask nobody, and one whose second term has one person, whom no shuffler can
+ * hide. */
 static void test_rehearse__refuses_what_any_term_would(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 101);
   set_probe(0, 0, 1);
-  assert_refused(e, "none", "horizon must be longer for learner probe (got 101): it could ask nobody");
+  assert_refused(e, "none", "horizon must be longer for learner probe, which could ask nobody (got 101)");
   set_probe(100, 0, 1);
   assert_refused(e, "shuffle-bits", "people must be 2");
   assert_int_equal(probe.terms, 2);
@@ -405,7 +407,7 @@ static void test_rehearse__refuses_what_any_term_would(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* Of one person who answers a sum and, if asked, a fit: as a study by itself tells. */
+/* The cost of one person who answers a sum and, if asked, a fit: as reported by a study alone. */
 static faro_cost cost_alone(const faro_cell *cell, bool fitted) {
   const faro_study_params p = {.link = FARO_LINK_LOGISTIC,
                                .dimension = D,
@@ -436,9 +438,9 @@ static faro_cost cost_alone(const faro_cell *cell, bool fitted) {
   return cost;
 }
 
-/* Two terms of 100 people through a shuffler; a fit at the end of the first, none after the last
+/* Two terms of 100 people through a shuffler; a fit at the end of the first, no fit after the last
  * person. */
-static void test_cost__is_of_a_term_with_its_fits(void **state) {
+static void test_cost__of_a_term_includes_its_fits(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "epsilon: 2\ndelta: 1e-3", 200);
   set_probe(100, 1, 1);
@@ -457,7 +459,7 @@ static void test_cost__is_of_a_term_with_its_fits(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* A learner that asks for more than it announced is a bug that must stop everything. */
+/* A learner that asks for more fits than it announced is a bug that must stop the program. */
 static void test_fits__beyond_the_announced_abort(void **state) {
   (void)state;
   faro_experiment *e = parse("glm-ucb", "", 100);
@@ -497,7 +499,7 @@ static void test_play__stops_when_asked_to(void **state) {
   faro_experiment_destroy(e);
 }
 
-/* The probe starts anew before every try. */
+/* Resets the probe before every try. */
 static faro_status play_anew(const faro_cell *cell, faro_error *error) {
   faro_play_record record;
   set_probe(40, 1, 50);
@@ -535,14 +537,14 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_watchers__regret_is_that_of_a_naive_loop),
       cmocka_unit_test(test_params__are_those_of_the_cell),
-      cmocka_unit_test(test_draw__may_be_said),
-      cmocka_unit_test(test_studies__everything_is_that_of_a_naive_loop),
+      cmocka_unit_test(test_draw__may_be_set),
+      cmocka_unit_test(test_studies__equal_a_naive_loop),
       cmocka_unit_test(test_studies__are_seen_after_batches_and_at_the_end_of_a_term),
       cmocka_unit_test(test_early__is_all_regret_without_an_estimate),
-      cmocka_unit_test(test_claims__are_of_a_term_and_kept_by_all),
-      cmocka_unit_test(test_terms__of_nobody_are_played_without_a_study),
+      cmocka_unit_test(test_claims__of_the_first_term_hold_for_all),
+      cmocka_unit_test(test_terms__without_people_need_no_study),
       cmocka_unit_test(test_rehearse__refuses_what_any_term_would),
-      cmocka_unit_test(test_cost__is_of_a_term_with_its_fits),
+      cmocka_unit_test(test_cost__of_a_term_includes_its_fits),
       cmocka_unit_test(test_fits__beyond_the_announced_abort),
       cmocka_unit_test(test_play__stops_when_asked_to),
       cmocka_unit_test(test_play__survives_failing_allocations),

@@ -1,5 +1,5 @@
-/* eliminator: the loop of learners that eliminate arms, against a naive replay of it; what it
- * counts; and what happens when the population has no more clients. */
+/* eliminator: the loop of learners that eliminate arms, against a naive replay; its counts; and
+ * what happens when the population runs out of clients. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ static void test_play__communication_is_users_times_bits(void **state) {
   (void)state;
   faro_experiment *e = parse_all("linear-fixed", "pe", 2000);
   size_t checked = 0;
-  for (size_t c = 0; c < e->count; c++) { /* one number for each user; of bits, as many as the release says */
+  for (size_t c = 0; c < e->count; c++) { /* one number per user; for bits, as many as the release says */
     const faro_play_record record = play_cell(&e->cell[c], 0);
     const char *name = e->cell[c].release->name;
     assert_true(record.users <= 2000);
@@ -169,7 +169,7 @@ static void test_run__threads_change_nothing(void **state) {
 /* ---- clients */
 
 /* alpha 0.5: phases have 2, 2, 3, 4, 6, 8, 12 ... clients. */
-static void test_population__without_clients_plays_the_best_arm_on(void **state) {
+static void test_population__without_clients_plays_the_best_arm_to_the_end(void **state) {
   (void)state;
   const struct {
     int population;
@@ -185,10 +185,10 @@ static void test_population__without_clients_plays_the_best_arm_on(void **state)
     assert_true(record.users == at[i].users);
     assert_true(record.exhausted >= 1 && record.exhausted <= 3000);
     assert_true(isfinite(record.regret) && record.curve[FARO_CURVE_POINTS - 1] == record.regret);
-    double least = INFINITY; /* from then on one arm is played: the curve's steps are all alike */
+    double least = INFINITY; /* from then on one arm is played: the curve has equal steps */
     double most = 0;
     for (int t = 1; t < FARO_CURVE_POINTS; t++) {
-      if (15 * t < (int)record.exhausted) continue; /* a mark every 15 rounds */
+      if (15 * t < (int)record.exhausted) continue; /* one point every 15 rounds */
       least = fmin(least, record.curve[t] - record.curve[t - 1]);
       most = fmax(most, record.curve[t] - record.curve[t - 1]);
     }
@@ -202,8 +202,8 @@ static void test_population__without_clients_plays_the_best_arm_on(void **state)
   }
 }
 
-/* Equal communication, on the same instance: most within five per cent, whole numbers of clients
- * further off at times. */
+/* Equal communication on the same instance: usually within five per cent; whole numbers of clients
+ * are sometimes further off. */
 static void test_clients__fixed_ones_communicate_as_much_as_growing_ones(void **state) {
   (void)state;
   faro_experiment *e = parse_experiment(
@@ -215,7 +215,7 @@ static void test_clients__fixed_ones_communicate_as_much_as_growing_ones(void **
     const faro_play_record growing = play_cell(&e->cell[0], instance);
     const faro_play_record fixed = play_cell(&e->cell[1], instance);
     near += fabs(fixed.sent / growing.sent - 1) < 0.1;
-    assert_true(fmod(fixed.users, fixed.updates) == 0); /* as many in each phase */
+    assert_true(fmod(fixed.users, fixed.updates) == 0); /* the same number in each phase */
     assert_true(fixed.sent < 2 * growing.sent && growing.sent < 2 * fixed.sent);
   }
   assert_true(near >= 12);
@@ -223,7 +223,7 @@ static void test_clients__fixed_ones_communicate_as_much_as_growing_ones(void **
 }
 
 /* ---- the shuffler's order: which arms come first and second in the first phase of Hanna et al.
- * 2022, Alg. 3, as from an urn. */
+ * 2022, Alg. 3, as if drawn from an urn. */
 static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
   (void)state;
   enum { RUNS = 4000 };
@@ -245,8 +245,8 @@ static void test_order__of_a_shuffler_that_assigns_is_uniform(void **state) {
     const double total = left[0] + left[1];
     for (size_t i = 0; i < 4; i++)
       expected[i] += left[i / 2] / total * (left[i % 2] - (i / 2 == i % 2)) / (total - 1);
-    const faro_play_record record =
-        play_cell(cell, run); /* a mark every round, and the best arm has no regret */
+    /* one point per round, and the best arm has no regret */
+    const faro_play_record record = play_cell(cell, run);
     const size_t best = plan->arm[0] == faro_env_best(env) ? 0 : 1;
     const size_t first = record.curve[0] == 0 ? best : 1 - best;
     const size_t second = record.curve[1] == record.curve[0] ? best : 1 - best;
@@ -276,7 +276,7 @@ int main(void) {
       cmocka_unit_test(test_play__curves_rise_and_end_at_the_regret),
       cmocka_unit_test(test_play__communication_is_users_times_bits),
       cmocka_unit_test(test_run__threads_change_nothing),
-      cmocka_unit_test(test_population__without_clients_plays_the_best_arm_on),
+      cmocka_unit_test(test_population__without_clients_plays_the_best_arm_to_the_end),
       cmocka_unit_test(test_clients__fixed_ones_communicate_as_much_as_growing_ones),
       cmocka_unit_test(test_order__of_a_shuffler_that_assigns_is_uniform),
       cmocka_unit_test(test_play__survives_exhausted_memory),

@@ -1,4 +1,4 @@
-/* pairs: which learner goes with which environment and which release, for all of the registries. */
+/* pairs: which learner can be combined with which environment and release, for all registries. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env
   return false;
 }
 
-/* Every learner takes the environments of its own sort and no others; the message says what would
- * do. */
+/* Every learner accepts the environments of its own sort and no others; the message lists what is
+ * possible. */
 static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *env) {
   const bool sums = learner->protocol == FARO_PROTOCOL_ESTIMATOR;
   const bool own = goes_with(learner, env);
@@ -65,7 +65,7 @@ static void test_environments__that_do_not_suit_a_learner_are_refused(void **sta
     for (size_t v = 0; v < faro_env_count(); v++) assert_pair(faro_learner_at(l), faro_env_at(v));
 }
 
-/* Which learners take which releases, written down a second time. */
+/* Which learners accept which releases, written down a second time. */
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   const char *name = release->name;
   if (strcmp(name, "none") == 0) return true;
@@ -83,7 +83,7 @@ static const faro_env_kind *own_env(const faro_learner_kind *learner) {
   return NULL;
 }
 
-/* What the learner does not take is refused, with all that it takes. */
+/* A release that the learner does not accept is refused, with a list of those that it accepts. */
 static void assert_release(const faro_learner_kind *learner, const faro_release_kind *release) {
   const char *name = release->name;
   assert_int_equal(faro_pair_takes(learner, release), takes(learner, release));

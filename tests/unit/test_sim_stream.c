@@ -1,12 +1,12 @@
-/* stream: the loop of private running sums. What a run measures is recomputed here from the bits
- * and the releases alone. */
+/* stream: the loop of private running sums. The measure is recomputed here from the bits and the
+ * releases alone. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "support/play.h"
 
-enum { N = 1003 }; /* users; no multiple of the batches */
+enum { N = 1003 }; /* users; not a multiple of the batches */
 
 static faro_experiment *parse(const char *release, int horizon, const char *more) {
   return parse_experiment(
@@ -55,7 +55,7 @@ static void test_error__without_noise_is_that_of_the_users_not_seen(void **state
       }
 }
 
-/* With noise: the same release again, driven by hand with the same stream of noise. */
+/* With noise: the same release, driven by hand with the same stream of noise. */
 static void test_error__with_noise_is_that_of_what_was_released(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++)
@@ -92,7 +92,7 @@ static void test_error__with_noise_is_that_of_what_was_released(void **state) {
     }
 }
 
-/* A longer stream needs no more memory: nothing is allocated on the way. */
+/* A longer stream needs no more memory: nothing is allocated during a run. */
 static void test_play__allocates_nothing_for_a_value(void **state) {
   (void)state;
   size_t count[2];
@@ -106,7 +106,7 @@ static void test_play__allocates_nothing_for_a_value(void **state) {
   assert_int_equal(count[0], count[1]);
 }
 
-/* What means nothing for a stream is neither looked at nor reported. */
+/* Settings that mean nothing for a stream are neither read nor reported. */
 static void test_settings__of_arms_are_not_used(void **state) {
   (void)state;
   faro_experiment *e =

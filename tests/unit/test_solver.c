@@ -1,5 +1,5 @@
-/* solver: nearest points against brute force and the conditions of optimality, minimisers against a naive projected
- * gradient descent and against a certificate, the follower against the solver. */
+/* solver: nearest points against brute force and the conditions of optimality, minimisers against a
+ * naive projected gradient descent and against a certificate, the follower against the solver. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static void draw_vector(size_t d, double scale, double *x) {
   for (size_t i = 0; i < d; i++) x[i] = scale * faro_sim_normal(&sim);
 }
 
-/* Packed sum of d outer products of very different lengths, and a little of the identity. */
+/* Packed sum of d outer products of very different lengths, plus a small multiple of the
+ * identity. */
 static void draw_matrix(size_t d, double spread, double *a) {
   double x[D];
   memset(a, 0, faro_packed(d) * sizeof *a);
@@ -68,7 +69,7 @@ static faro_solver *open_solver(size_t d) {
   return solver;
 }
 
-/* A point of the region's boundary in the direction of x. */
+/* A point on the region's boundary in the direction of x. */
 static void to_boundary(size_t d, const faro_region *region, double *x) {
   const double length = distance(d, region->metric, x, NULL);
   for (size_t i = 0; i < d; i++)
@@ -110,7 +111,8 @@ static void test_nearest__no_point_of_the_boundary_is_nearer(void **state) {
   }
 }
 
-/* A (y - u) = nu V (u - c) with nu >= 0, and u on the boundary: by convexity nothing else is nearest. */
+/* A (y - u) = nu V (u - c) with nu >= 0, and u on the boundary: by convexity no other point is
+ * nearest. */
 static void check_conditions(size_t d, const double *a, const faro_region *region, const double *y,
                              const double *u) {
   double away[D], inward[D], force[D], normal[D];
@@ -158,7 +160,7 @@ static void test_nearest__meets_the_conditions_of_optimality(void **state) {
   }
 }
 
-static void test_nearest__special_cases(void **state) {
+static void test_nearest__is_right_in_special_cases(void **state) {
   (void)state;
   const double y[] = {3, 4}, c[] = {1, -1}, stretch[] = {4, 0, 1}, other[] = {2, 0.5, 3};
   double u[2];
@@ -172,7 +174,7 @@ static void test_nearest__special_cases(void **state) {
   assert_memory_equal(u, c, sizeof u);
   region = (faro_region){.metric = stretch, .radius = 1};
   const double far[] = {7, 0};
-  faro_solver_nearest(solver, NULL, &region, far, u); /* the axis' end */
+  faro_solver_nearest(solver, NULL, &region, far, u); /* the end of the axis */
   assert_close(u[0], 0.5, 1e-12);
   assert_close(u[1], 0, 1e-12);
   double same[2] = {3, 4};
@@ -212,7 +214,8 @@ static void test_support__is_the_greatest_of_samples(void **state) {
   }
 }
 
-/* Rows in the unit ball, rewards 0 or 1 by the logistic model of a hidden parameter; every seventh row comes twice. */
+/* Rows in the unit ball, rewards 0 or 1 by the logistic model of a hidden parameter; every seventh
+ * row comes twice. */
 typedef struct data {
   faro_rows rows;
   double *x, *y;
@@ -240,7 +243,8 @@ static void free_data(data *made) {
   free(made->y);
 }
 
-/* How far theta may be from the minimum over the region: L is convex, so L(theta) - L(u) <= <gradient, theta - u>. */
+/* How far theta may be from the minimum over the region: L is convex, so L(theta) - L(u) <=
+ * <gradient, theta - u>. */
 static double gap(faro_solver *solver, faro_link link, const faro_rows *rows, double ridge,
                   const faro_region *region, const double *theta) {
   double g[D];
@@ -250,7 +254,8 @@ static double gap(faro_solver *solver, faro_link link, const faro_rows *rows, do
   return along + faro_solver_support(solver, region, g);
 }
 
-/* Projected gradient descent in the coordinates of L' (theta - c), V = L L', where the region is a ball. */
+/* Projected gradient descent in the coordinates of L' (theta - c), V = L L', where the region is a
+ * ball. */
 static void naive_descent(faro_link link, const faro_rows *rows, double ridge, const faro_region *region,
                           size_t steps, double *theta) {
   const size_t d = rows->dimension;
@@ -344,8 +349,8 @@ static void test_minimise__is_certified_for_every_link_and_shape(void **state) {
       }
 }
 
-/* Few rows of low rank, no ridge, long and thin regions, starts where all slopes are flat: a singular Hessian can pass
- * for one that is not. */
+/* Few rows of low rank, no ridge, long and thin regions, starts where all slopes are flat: a
+ * singular Hessian can look regular. */
 static void test_minimise__is_certified_where_it_is_hard(void **state) {
   (void)state;
   for (int n = 0; n < 12000; n++) {
@@ -378,7 +383,7 @@ static void test_minimise__is_certified_where_it_is_hard(void **state) {
 }
 
 /* Without a region the gradient is zero. */
-static void test_minimise__everywhere(void **state) {
+static void test_minimise__without_a_region_ends_at_a_zero_gradient(void **state) {
   (void)state;
   for (faro_link link = 0; link < FARO_LINK_COUNT; link++)
     for (int k = 0; k < 20; k++) {
@@ -395,8 +400,9 @@ static void test_minimise__everywhere(void **state) {
     }
 }
 
-/* Separable data drive theta to the boundary, where all slopes are flat: the gap is small beside a loss of e^-40. */
-static void test_minimise__separable_data_to_the_boundary(void **state) {
+/* Separable data drive theta to the boundary, where all slopes are flat: the gap is small compared
+ * with a loss of e^-40. */
+static void test_minimise__separable_data_end_on_the_boundary(void **state) {
   (void)state;
   for (faro_link link = FARO_LINK_LOGISTIC; link <= FARO_LINK_PROBIT; link++)
     for (int k = 0; k < 20; k++) {
@@ -422,7 +428,7 @@ static void test_minimise__separable_data_to_the_boundary(void **state) {
     }
 }
 
-static void test_minimise__without_rows_or_room(void **state) {
+static void test_minimise__works_without_rows_or_room(void **state) {
   (void)state;
   const double c[] = {2, 1};
   const faro_rows none = {.dimension = 2};
@@ -469,8 +475,8 @@ static void follow(faro_link link, size_t d, size_t count, double ridge, double 
   follow_data(draw_data(d, count, 3), link, ridge, tolerance, most);
 }
 
-/* One direction only, at which the link bends most: here Taylor's bound has nothing to spare. */
-static void test_follower__where_the_bound_is_tight(void **state) {
+/* One direction only, at which the link bends most: here Taylor's bound is tight. */
+static void test_follower__is_exact_where_the_bound_is_tight(void **state) {
   (void)state;
   data made = draw_data(8, 2000, 0);
   for (size_t i = 0; i < made.rows.count; i++) {
@@ -561,16 +567,16 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_nearest__no_point_of_the_boundary_is_nearer),
       cmocka_unit_test(test_nearest__meets_the_conditions_of_optimality),
-      cmocka_unit_test(test_nearest__special_cases),
+      cmocka_unit_test(test_nearest__is_right_in_special_cases),
       cmocka_unit_test(test_support__is_the_greatest_of_samples),
       cmocka_unit_test(test_minimise__finds_what_a_long_naive_descent_finds),
       cmocka_unit_test(test_minimise__is_certified_for_every_link_and_shape),
       cmocka_unit_test(test_minimise__is_certified_where_it_is_hard),
-      cmocka_unit_test(test_minimise__everywhere),
-      cmocka_unit_test(test_minimise__separable_data_to_the_boundary),
-      cmocka_unit_test(test_minimise__without_rows_or_room),
+      cmocka_unit_test(test_minimise__without_a_region_ends_at_a_zero_gradient),
+      cmocka_unit_test(test_minimise__separable_data_end_on_the_boundary),
+      cmocka_unit_test(test_minimise__works_without_rows_or_room),
       cmocka_unit_test(test_follower__is_the_minimiser_after_every_row),
-      cmocka_unit_test(test_follower__where_the_bound_is_tight),
+      cmocka_unit_test(test_follower__is_exact_where_the_bound_is_tight),
       cmocka_unit_test(test_create__survives_every_failing_allocation),
       cmocka_unit_test(test_create__refuses_with_a_reason),
       cmocka_unit_test(test_solver__allocates_nothing),

@@ -1,4 +1,5 @@
-/* state: a release that is saved and loaded goes on as if nothing had happened, and takes no other bytes. */
+/* state: a saved and loaded release continues as if nothing had happened, and accepts no other
+ * bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 enum { D = 3, LENGTH = 9 };
 
-/* Eleven batches: levels of concurrent-bits with nodes under way, and such as never begin. */
+/* Eleven batches: levels of concurrent-bits with incomplete nodes, and levels that never begin. */
 static faro_release_params params(const char *kind) {
   return (faro_release_params){.epsilon = 2,
                                .delta = 1e-3,
@@ -28,7 +29,7 @@ static faro_release *make_from(const char *kind, faro_sim_rng *sim) {
   return r;
 }
 
-static faro_sim_rng stream; /* of users and noise alike */
+static faro_sim_rng stream; /* for users and noise */
 static faro_release *make(const char *kind) { return make_from(kind, &stream); }
 
 static const char *const savable[] = {"central-tree",    "central-bits",      "shuffle-bits",
@@ -48,7 +49,8 @@ static void absorb_batch(faro_release *r, faro_sim_rng *sim) {
   }
 }
 
-/* One batch by messages; where there are several shufflers, those that report tell what users may have sent. */
+/* One batch by messages; with several shufflers, those that report make up what users may have
+ * sent. */
 static void analyze_batch(faro_release *r, faro_sim_rng *sim) {
   static uint64_t batch[B * LENGTH];
   double x[D];
@@ -101,7 +103,7 @@ static faro_release *loaded(const char *kind, const void *state, faro_sim_rng *s
   return r;
 }
 
-/* Stopped after every batch there is, it does the same from there to the end. */
+/* Stopped after each possible batch, it does the same from there to the end. */
 static void goes_on(const char *kind, void (*batch)(faro_release *, faro_sim_rng *)) {
   for (int stop = 0; stop <= BATCHES; stop++) {
     faro_sim_rng same;
@@ -129,7 +131,7 @@ static void goes_on(const char *kind, void (*batch)(faro_release *, faro_sim_rng
   }
 }
 
-static void test_state__a_loaded_release_goes_on_bit_by_bit(void **state) {
+static void test_state__a_loaded_release_continues_bit_by_bit(void **state) {
   (void)state;
   for (int k = 0; k < SAVABLE; k++) {
     goes_on(savable[k], absorb_batch);
@@ -149,7 +151,8 @@ static void refused(faro_release *r, const void *state, size_t size, const char 
   free(after);
 }
 
-/* Cut anywhere (in memory of just that size, so that a sanitizer sees a read beyond it), or a byte too long. */
+/* Cut anywhere (in memory of exactly that size, so that a sanitizer sees a read beyond it), or a
+ * byte too long. */
 static void test_state__other_sizes_are_refused(void **state) {
   (void)state;
   for (int k = 0; k < SAVABLE; k++) {
@@ -162,7 +165,7 @@ static void test_state__other_sizes_are_refused(void **state) {
     for (size_t cut = 0; cut <= size + 1; cut++) {
       if (cut == size) continue;
       unsigned char *part = malloc(cut + 1);
-      memcpy(part + 1, whole, cut < size ? cut : size); /* odd addresses are as good */
+      memcpy(part + 1, whole, cut < size ? cut : size); /* odd addresses work as well */
       refused(fresh, part + 1, cut, cut < 8 ? "not the state" : "");
       free(part);
     }
@@ -172,7 +175,7 @@ static void test_state__other_sizes_are_refused(void **state) {
   }
 }
 
-/* Each 8-byte word in turn becomes a NaN, which is far too large for a count too. */
+/* Each 8-byte word in turn becomes a NaN, which is also far too large for a count. */
 static void test_state__nonsense_is_refused(void **state) {
   (void)state;
   static const uint64_t nonsense = UINT64_C(0x7ff8000000000001);
@@ -198,7 +201,7 @@ static void test_state__nonsense_is_refused(void **state) {
 }
 
 /* Any bytes are refused, or leave a release that can be used to its end. */
-static void test_state__bent_bytes_never_break_a_release(void **state) {
+static void test_state__corrupt_bytes_never_break_a_release(void **state) {
   (void)state;
   for (int k = 0; k < SAVABLE; k++)
     for (uint64_t run = 0; run < 300; run++) {
@@ -229,7 +232,7 @@ static void test_state__of_another_release_is_refused(void **state) {
   const size_t size = faro_release_state_size(r);
   faro_release *other = make("shuffle-amplified");
   assert_int_equal(faro_release_state_size(other), size);
-  refused(other, own, size, "another release than shuffle-amplified");
+  refused(other, own, size, "another release, not of shuffle-amplified");
   faro_release_destroy(other);
   for (int what = 0; what < 5; what++) {
     faro_release_params p = params("local");
@@ -248,7 +251,7 @@ static void test_state__of_another_release_is_refused(void **state) {
   faro_release_destroy(r);
 }
 
-static void test_state__is_for_batch_borders_and_fresh_releases(void **state) {
+static void test_state__is_saved_between_batches_and_loaded_into_new_releases(void **state) {
   (void)state;
   faro_sim_open(&stream, 7, 0, FARO_ROLE_USER);
   faro_release *r = make("shuffle-bits");
@@ -260,7 +263,7 @@ static void test_state__is_for_batch_borders_and_fresh_releases(void **state) {
   assert_int_equal(faro_release_save(r, bytes, &error), FARO_INVALID);
   assert_non_null(strstr(error.message, "a batch is open"));
   while (faro_release_statistics(r).releases == 0) (void)faro_release_absorb(r, x, 1);
-  refused(r, bytes, size, "released nothing yet");
+  refused(r, bytes, size, "published nothing");
   free(bytes);
   faro_release_destroy(r);
 }
@@ -288,12 +291,12 @@ static void test_state__kinds_without_one_say_so(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_state__a_loaded_release_goes_on_bit_by_bit),
+      cmocka_unit_test(test_state__a_loaded_release_continues_bit_by_bit),
       cmocka_unit_test(test_state__other_sizes_are_refused),
       cmocka_unit_test(test_state__nonsense_is_refused),
-      cmocka_unit_test(test_state__bent_bytes_never_break_a_release),
+      cmocka_unit_test(test_state__corrupt_bytes_never_break_a_release),
       cmocka_unit_test(test_state__of_another_release_is_refused),
-      cmocka_unit_test(test_state__is_for_batch_borders_and_fresh_releases),
+      cmocka_unit_test(test_state__is_saved_between_batches_and_loaded_into_new_releases),
       cmocka_unit_test(test_state__kinds_without_one_say_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

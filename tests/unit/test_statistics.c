@@ -1,10 +1,11 @@
-/* statistics: tails of sums of Laplace noises, against the exact ones. */
+/* statistics: bounds on the tails of sums of Laplace variables, against exact tails. */
 #include <math.h>
 
 #include "support/support.h"
 
-/* P(|sum of n Laplace of scale 1| > t), exactly: the difference of two Gamma(n) has, for t > 0, the density
- * e^-t / (2^(2n-1) (n-1)!) sum_k (2n-2-k)! / ((n-1-k)! k!) (2t)^k, k < n, whose terms integrate to incomplete gammas. */
+/* P(|sum of n Laplace of scale 1| > t), exactly: the difference of two Gamma(n) has, for t > 0, the
+ * density e^-t / (2^(2n-1) (n-1)!) sum_k (2n-2-k)! / ((n-1-k)! k!) (2t)^k, k < n, whose terms
+ * integrate to incomplete gammas. */
 static double exact_tail(int n, double t) {
   double sum = 0;
   for (int k = 0; k < n; k++) {
@@ -21,7 +22,7 @@ static void test_exact_tail__is_a_distribution(void **state) {
   assert_close(exact_tail(2, 3), exp(-3) * (1 + 1.5), 1e-14);
 }
 
-/* Above the exact quantile, and not far above where q is small; one variable exactly. */
+/* Above the exact quantile, and not far above it for small q; exact for one variable. */
 static void test_quantile__holds_and_is_not_loose(void **state) {
   (void)state;
   for (int n = 1; n <= 64; n *= 2)
@@ -35,7 +36,7 @@ static void test_quantile__holds_and_is_not_loose(void **state) {
     }
 }
 
-/* Many of them are a Gaussian of variance 2 n b^2: t comes near sqrt(2 * 2 n ln(2/q)). */
+/* A sum of many is nearly Gaussian with variance 2 n b^2: t comes near sqrt(2 * 2 n ln(2/q)). */
 static void test_quantile__of_many_is_the_gaussian_one(void **state) {
   (void)state;
   for (double n = 1e6; n < 1e13; n *= 100) {
@@ -46,8 +47,8 @@ static void test_quantile__of_many_is_the_gaussian_one(void **state) {
   assert_true(faro_laplace_sum_quantile(5, 0, 0.1) == 0);
 }
 
-/* Weights: equal ones are one number, signs do not matter, and what has no weight adds nothing. */
-static void test_quantile__of_weighted_sums(void **state) {
+/* Weights: equal ones are one number, signs do not matter, and a weight of zero adds nothing. */
+static void test_quantile__of_weighted_sums_is_consistent(void **state) {
   (void)state;
   const double one = faro_laplace_sum_quantile(12, 0.5, 1e-3);
   const double scale[] = {0.5, -0.5, 0};
@@ -62,7 +63,7 @@ int main(void) {
       cmocka_unit_test(test_exact_tail__is_a_distribution),
       cmocka_unit_test(test_quantile__holds_and_is_not_loose),
       cmocka_unit_test(test_quantile__of_many_is_the_gaussian_one),
-      cmocka_unit_test(test_quantile__of_weighted_sums),
+      cmocka_unit_test(test_quantile__of_weighted_sums_is_consistent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* study: what it gives to releases, what they cost together, and what it refuses. The releases pass through the test's
- * hands (support/watch.h). */
+/* study: what it passes to releases, what they cost together, and what it refuses. The releases are
+ * intercepted (support/watch.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const faro_study_params usual = {.link = FARO_LINK_LOGISTIC,
                                         .delta = 1e-3,
                                         .calibration = FARO_CALIBRATION_TIGHT};
 
-static faro_sim_rng stream; /* of data and noise alike */
+static faro_sim_rng stream; /* for data and noise */
 
 static faro_study *make(const char *kind, const faro_study_params *params, uint64_t fits0, uint64_t fits1) {
   faro_study *s = NULL;
@@ -42,7 +42,7 @@ static void draw(faro_sim_rng *sim, double *x, double *y) {
   *y = faro_sim_bernoulli(sim, faro_link_mean(FARO_LINK_LOGISTIC, 1.5 * x[0] - x[1])) ? 1 : 0;
 }
 
-/* Fits of a shuffler are of one part alone. */
+/* With a shuffler, only one part has fits. */
 static faro_study *make_for(const char *kind, const faro_study_params *params, unsigned part) {
   const bool shuffled = !strcmp(kind, "shuffle-bits");
   return make(kind, params, !shuffled || part == 0, !shuffled || part == 1);
@@ -63,7 +63,7 @@ static faro_question question_of(unsigned part) {
   return (faro_question){.part = part, .ridge = 1, .region = {.radius = 2}, .start = nowhere};
 }
 
-static void test_takes__the_kinds_of_the_header(void **state) {
+static void test_takes__exactly_the_kinds_in_the_header(void **state) {
   (void)state;
   for (size_t i = 0; i < faro_release_kinds(); i++) {
     const char *const name = faro_release_kind_at(i)->name;
@@ -108,7 +108,7 @@ static void test_create__names_what_is_wrong(void **state) {
   REFUSED("central-factored", "calibration must be tight or paper", p.calibration = FARO_CALIBRATION_FIGURE);
 }
 
-/* By hand: w x x' of everybody in the part, whatever came in, clipped; nobody after the last. */
+/* By hand: w x x' of everybody in the part, clipped, whatever came in; nobody after the last. */
 static void test_sums__are_of_clipped_people_of_the_part(void **state) {
   (void)state;
   faro_study_params p = usual;
@@ -193,9 +193,9 @@ static void test_sums__come_after_every_batch(void **state) {
   faro_study_destroy(s);
 }
 
-/* Whoever says nothing has the whole number below the cube root of the people under tight, and sums after everybody where
- * the published trees have them. */
-static void test_batch__of_nobody_s_choice(void **state) {
+/* If no batch is given, it is the cube root of the number of people, rounded down, under tight, and
+ * 1 where the published trees have it. */
+static void test_batch__has_a_default(void **state) {
   (void)state;
   const uint64_t people[] = {1, 2, 7, 8, 9, 255, 256, 1000, 3374, 3375, 20000};
   const char *const kind[] = {"central-tree", "central-factored", "none"};
@@ -219,7 +219,8 @@ static void test_batch__of_nobody_s_choice(void **state) {
   }
 }
 
-/* Rows of both parts share one array: the exact fit of each sees its own, all of them and nothing else. */
+/* Rows of both parts share one array: the exact fit of each part sees all its own rows and nothing
+ * else. */
 static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state) {
   (void)state;
   faro_study_params p = usual;
@@ -257,7 +258,8 @@ static void test_fit__without_privacy_is_the_minimiser_of_the_part(void **state)
   }
 }
 
-/* What is contributed to a fit's first step is the gradient at its start, of the part's people alone. */
+/* The contribution to a fit's first step is the gradient at its start, of the part's people
+ * only. */
 static double first_step[D];
 static void keep_first(const watched *w, const double *prefix, const double *batch) {
   (void)prefix;
@@ -296,7 +298,7 @@ static void test_fit__asks_the_part_for_its_gradient(void **state) {
     }
 }
 
-static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
+static void test_fit__without_people_minimises_the_ridge(void **state) {
   (void)state;
   faro_sim_open(&stream, 4, 0, FARO_ROLE_USER);
   const double centre[D] = {3, 0, 4};
@@ -316,9 +318,10 @@ static void test_fit__of_nobody_is_the_ridge_alone(void **state) {
   }
 }
 
-/* ---- what it all costs, recomputed from the noise that is really there */
+/* ---- the total cost, recomputed from the actual noise */
 
-/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit, t]. */
+/* Nodes that the worst leaf of a tree of M leaves is in, by hand: node t covers (t - lowest digit,
+ * t]. */
 static double nodes_of(uint64_t leaves) {
   double most = 0;
   for (uint64_t leaf = 1; leaf <= leaves; leaf++) {
@@ -334,14 +337,15 @@ static double sd_of(const watched *w, size_t entry) {
   return ((const faro_real *)(const void *)w->release)->sd[entry];
 }
 
-/* The squared mu of someone whose z moves by `move` in L2, in everything that the release says. Central kinds alone. */
+/* The squared mu of a person whose z moves by `move` in L2, over everything that the release
+ * publishes. Central kinds only. */
 static double cost_of(const watched *w, double move) {
   double least = INFINITY;
   for (size_t i = 0; i < w->contribution.length; i++) least = fmin(least, sd_of(w, i));
   const uint64_t batches = w->params.horizon / w->params.batch;
   const bool tree = !strcmp(w->kind->name, "central-tree");
-  const double vectors =
-      tree ? nodes_of(batches) : (double)w->params.contributions; /* that the person is in */
+  /* number of vectors that the person is in */
+  const double vectors = tree ? nodes_of(batches) : (double)w->params.contributions;
   return vectors * move * move / (least * least);
 }
 
@@ -349,14 +353,15 @@ typedef struct bill {
   double stays[FARO_PARTS], moves;
 } bill;
 
-/* The first two are the sums; gradients are no longer than `length`. */
+/* The first two are the sums; gradients have length at most `length`. */
 static void charge(bill *b, const watched *w, unsigned part, bool sum, double length) {
   const double most = part == 0 ? 1 : usual.steepest;
   b->stays[part] += cost_of(w, sum ? sqrt(2) * most : 2 * length);
   b->moves += cost_of(w, sum ? most : length);
 }
 
-/* Of mu^2 of a part's fits: each has sqrt(1/2) of the one before it, until the thirteenth. */
+/* Share of a fit in mu^2 of a part's fits: each has sqrt(1/2) of the one before it, until the
+ * thirteenth. */
 static double share_of(uint64_t index, uint64_t count) {
   double weight = 1;
   double own = 0;
@@ -377,7 +382,7 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
   for (int k = 0; k < 4; k++) {
     faro_sim_open(&stream, 5, (uint64_t)k, FARO_ROLE_USER);
     faro_study_params p = usual;
-    p.batch = 4; /* 64 leaves: a tree is made for a power of two, and loses nothing here */
+    p.batch = 4; /* 64 leaves: a tree is made for a power of two, so nothing is lost here */
     faro_study *s = make("central-tree", &p, allowed[k][0], allowed[k][1]);
     fill(s, PEOPLE, &stream);
     bill b = {{0, 0}, 0};
@@ -390,7 +395,8 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
         const faro_question question = question_of(part);
         assert_ok(faro_study_fit(s, &question, &answer, error));
         const watched *w = &watch[watches - 1];
-        /* the release is gone: its noise comes from the answer, of which `window` steps are the mean */
+        /* the release no longer exists: its noise comes from the answer, which is the mean of
+         * `window` steps */
         const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
         const double stays = (double)answer.steps * pow(2 * length / sd, 2);
         assert_close(stays / (all * 2 / 3 * share_of(i, allowed[k][part])), 1, 1e-6);
@@ -408,14 +414,15 @@ static void test_budget__all_noise_together_is_what_the_claim_needs(void **state
     }
     assert_true(b.moves <= all);
     assert_true(faro_study_claim(s)->proven);
-    assert_true(faro_study_cost(s).bits ==
-                2 * 64 * GRAM); /* the server has the data: fits ask for nothing more */
+    /* the server has the data: fits need no further messages */
+    assert_true(faro_study_cost(s).bits == 2 * 64 * GRAM);
     faro_study_destroy(s);
   }
 }
 
-/* Bit sums: what the accountant says of every release, added up. The other part's sum is never published, so it costs
- * nothing, and who is in that part adds zero to everything: half of what staying costs. */
+/* Bit sums: the accountant's result for every release, added up. The other part's sum is never
+ * published, so it costs nothing, and a person of that part adds zero to everything: half of what
+ * staying costs. */
 static void check_bits(unsigned part, uint64_t allowed) {
   faro_sim_open(&stream, 6, part, FARO_ROLE_USER);
   faro_study *s = make("shuffle-bits", &usual, part == 0 ? allowed : 0, part == 1 ? allowed : 0);
@@ -428,7 +435,7 @@ static void check_bits(unsigned part, uint64_t allowed) {
   double stays = mu * mu;
   assert_true(faro_release_gaussian(watch[part].release, most, &mu, &slack));
   double moves = mu * mu;
-  /* rounding aside, a Gaussian of the noise's own size */
+  /* except for rounding, a Gaussian of the noise's own size */
   assert_true(fabs(mu * faro_study_noise(s, part).scale[0] / most - 1) < 0.05);
   double bits = faro_study_cost(s).bits;
   assert_true(bits == faro_release_cost(watch[part].release).bits); /* of one sum */
@@ -448,7 +455,7 @@ static void check_bits(unsigned part, uint64_t allowed) {
     assert_true(faro_release_gaussian(again, 2 * w->contribution.norm, &mu, &slack));
     const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
     assert_close(sd, faro_release_noise(again).scale[0] / sqrt((double)answer.steps), 1e-9);
-    /* this fit's share, and its noise: what that needs, and 5 % for the grid */
+    /* the share of this fit, and its noise: what that needs, and 5 % for the grid */
     const double planned = sqrt(all * 2 / 3 * share_of(i, allowed));
     const double needed = 2 * w->contribution.norm * sqrt((double)answer.steps) / planned;
     assert_true(mu <= planned && mu > 0.99 * planned);
@@ -478,7 +485,7 @@ static void test_budget__of_bits_is_kept(void **state) {
   check_bits(0, 14);
 }
 
-/* zCDP by thirds, from scratch. */
+/* zCDP by thirds, recomputed. */
 static void test_paper__noise_is_that_of_the_thirds(void **state) {
   (void)state;
   faro_sim_open(&stream, 7, 0, FARO_ROLE_USER);
@@ -501,8 +508,8 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
     const double steps = floor(n * n * rho / 5 / (2 * (D + log(1 / p.failure))));
     assert_true(steps > 1 && answer.steps == (uint64_t)steps);
     const double length = faro_link_mean(FARO_LINK_LOGISTIC, 2);
-    const double sigma =
-        sqrt(2 * length * length * steps / (rho / 5)); /* of the sum: n times that of the mean */
+    /* of the sum: n times that of the mean */
+    const double sigma = sqrt(2 * length * length * steps / (rho / 5));
     assert_close(answer.noise * sqrt(steps) / sigma, 1, 1e-6);
     assert_true(faro_study_claim(s)->proven);
     assert_non_null(strstr(faro_study_claim(s)->by, "not spent"));
@@ -519,7 +526,7 @@ static void test_paper__noise_is_that_of_the_thirds(void **state) {
   faro_study_destroy(s);
 }
 
-/* Under every calibration: both parts may not be asked. */
+/* Under every calibration: not both parts may have fits. */
 static void test_shuffled__fits_are_of_one_part(void **state) {
   (void)state;
   const faro_calibration calibration[] = {FARO_CALIBRATION_TIGHT, FARO_CALIBRATION_PAPER};
@@ -534,14 +541,14 @@ static void test_shuffled__fits_are_of_one_part(void **state) {
       const uint64_t both[FARO_PARTS] = {2, 1};
       assert_int_equal(faro_study_allow(s, both, &why), FARO_INVALID);
       assert_string_equal(why.message, "fits must be of one part alone for shuffle-bits (got 2 and 1)");
-      const uint64_t one[FARO_PARTS] = {part == 0, part == 1}; /* and it can still be put right */
+      const uint64_t one[FARO_PARTS] = {part == 0, part == 1}; /* and the mistake can be corrected */
       assert_ok(faro_study_allow(s, one, error));
       assert_true(faro_study_claim(s)->proven);
       fill(s, PEOPLE, &stream);
       assert_int_equal(faro_study_sum(s, part).releases, 1);
       assert_int_equal(faro_study_sum(s, 1 - part).releases, 0);
       faro_study_destroy(s);
-      s = make("shuffle-bits", &p, 0, 0); /* without fits both sums are out */
+      s = make("shuffle-bits", &p, 0, 0); /* without fits both sums are published */
       fill(s, PEOPLE, &stream);
       assert_true(faro_study_sum(s, 0).releases == 1 && faro_study_sum(s, 1).releases == 1);
       faro_study_destroy(s);
@@ -591,7 +598,7 @@ static void test_figure__has_the_published_constants(void **state) {
   for (unsigned part = 0; part < FARO_PARTS; part++) {
     const double node = (part == 0 ? 1 : p.steepest) * sqrt(13 / (2 * rho));
     assert_close(sd_of(&watch[part], 0), node, 1e-9);           /* on the diagonal */
-    assert_close(sd_of(&watch[part], 1), node / sqrt(2), 1e-9); /* beside it */
+    assert_close(sd_of(&watch[part], 1), node / sqrt(2), 1e-9); /* off the diagonal */
     assert_close(sd_of(&watch[part], 2), node, 1e-9);
   }
   fill(s, 5000, &stream);
@@ -622,7 +629,7 @@ static void test_claim__says_what_it_rests_on(void **state) {
   assert_non_null(strstr(c->by, "change part"));
   faro_study_destroy(s);
   p.calibration = FARO_CALIBRATION_PAPER;
-  p.epsilon = 60; /* beyond the theorems: half of it is above 15 */
+  p.epsilon = 60; /* outside the range of the theorems: half of it is above 15 */
   s = make("shuffle-bits", &p, 1, 0);
   assert_false(faro_study_claim(s)->proven);
   assert_non_null(strstr(faro_study_claim(s)->by, "outside"));
@@ -669,7 +676,7 @@ static void test_ledger__refuses_fits_beyond_those_allowed(void **state) {
   }
 }
 
-static void test_fit__that_cannot_be_spends_nothing(void **state) {
+static void test_fit__that_is_impossible_spends_nothing(void **state) {
   (void)state;
   faro_sim_open(&stream, 11, 0, FARO_ROLE_USER);
   faro_study *s = make("central-tree", &usual, 1, 1);
@@ -677,7 +684,7 @@ static void test_fit__that_cannot_be_spends_nothing(void **state) {
   double theta[D];
   faro_answer answer = {.theta = theta};
   const double indefinite[GRAM] = {1, 2, 1, 0, 0, 1};
-  const double flat[GRAM] = {1e3, 0, 1e-12, 0, 0, 1}; /* 1e-15 of the greatest: no more than rounding */
+  const double flat[GRAM] = {1e3, 0, 1e-12, 0, 0, 1}; /* 1e-15 of the greatest: only rounding */
   const double thin[GRAM] = {1e3, 0, 1e-9, 0, 0, 1};
   faro_question bad[5];
   for (int i = 0; i < 5; i++) bad[i] = question_of(0);
@@ -692,11 +699,11 @@ static void test_fit__that_cannot_be_spends_nothing(void **state) {
     assert_true(why.message[0] != '\0');
   }
   assert_int_equal(faro_study_left(s, 0), 1);
-  bad[4].curvature = thin; /* that will do */
+  bad[4].curvature = thin; /* this is enough */
   assert_ok(faro_study_fit(s, &bad[4], &answer, error));
   assert_true(isfinite(theta[0] + theta[1] + theta[2]) && isfinite(answer.bound));
   faro_study_destroy(s);
-  s = make("shuffle-bits", &usual, 1, 0); /* one alone would not be hidden */
+  s = make("shuffle-bits", &usual, 1, 0); /* one person alone would not be hidden */
   fill(s, 1, &stream);
   faro_error why = {0};
   const faro_question question = question_of(0);
@@ -722,9 +729,9 @@ static void test_allow__refuses_what_leaves_too_little(void **state) {
   faro_study_destroy(s);
 }
 
-/* What only the last and dearest fit could not do, neither in noise bits nor in what its steps have to spend, is refused before
- * anybody comes; with fewer fits it goes. */
-static void test_allow__tries_the_dearest_fit(void **state) {
+/* If only the last and most expensive fit is impossible, because of its noise bits or because of
+ * what its steps can spend, this is refused before anybody comes. With fewer fits it works. */
+static void test_allow__tries_the_most_expensive_fit(void **state) {
   (void)state;
   const struct {
     faro_calibration calibration;
@@ -756,7 +763,7 @@ static void test_allow__tries_the_dearest_fit(void **state) {
   }
 }
 
-/* Wild people leave everything finite, and no gradient longer than its bound. */
+/* Wild data leave everything finite, and no gradient longer than its bound. */
 static void check_wild(const char *kind, unsigned part) {
   const double wild[] = {0, 1, -3, 1e200, (double)INFINITY, -(double)INFINITY, (double)NAN, 5e-324};
   faro_study_params p = usual;
@@ -780,7 +787,7 @@ static void check_wild(const char *kind, unsigned part) {
   faro_study_destroy(s);
 }
 
-static void test_add__takes_anything(void **state) {
+static void test_add__survives_any_data(void **state) {
   (void)state;
   faro_sim_open(&stream, 12, 0, FARO_ROLE_USER);
   const char *const kind[] = {"none", "central-factored", "shuffle-bits"};
@@ -813,7 +820,7 @@ static void test_memory__every_allocation_may_fail(void **state) {
         fill(s, 20, &stream);
         status = faro_study_fit(s, &question, &answer, &why);
         assert_int_equal(faro_study_left(s, 1), status == FARO_OK ? 0 : 1);
-      } else if (s) { /* the rehearsal failed: nothing is settled, and it may be tried again */
+      } else if (s) { /* the rehearsal failed: nothing is fixed, and it may be tried again */
         alloc_fail_at(0);
         rehearsals++;
         assert_int_equal(faro_study_left(s, 1), 0);
@@ -825,8 +832,8 @@ static void test_memory__every_allocation_may_fail(void **state) {
       if (!done) assert_int_equal(status, FARO_MEMORY);
       faro_study_destroy(s);
     }
-    assert_true((rehearsals > 0) ==
-                (k == 1 || k == 3)); /* where there is noise, and something is known of it */
+    /* if there is noise, and something is known about it */
+    assert_true((rehearsals > 0) == (k == 1 || k == 3));
   }
 }
 
@@ -842,15 +849,15 @@ static void test_add__allocates_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_takes__the_kinds_of_the_header),
+      cmocka_unit_test(test_takes__exactly_the_kinds_in_the_header),
       cmocka_unit_test(test_create__names_what_is_wrong),
       cmocka_unit_test(test_sums__are_of_clipped_people_of_the_part),
       cmocka_unit_test(test_study__takes_nobody_before_it_is_ready),
       cmocka_unit_test(test_sums__come_after_every_batch),
-      cmocka_unit_test(test_batch__of_nobody_s_choice),
+      cmocka_unit_test(test_batch__has_a_default),
       cmocka_unit_test(test_fit__without_privacy_is_the_minimiser_of_the_part),
       cmocka_unit_test(test_fit__asks_the_part_for_its_gradient),
-      cmocka_unit_test(test_fit__of_nobody_is_the_ridge_alone),
+      cmocka_unit_test(test_fit__without_people_minimises_the_ridge),
       cmocka_unit_test(test_budget__all_noise_together_is_what_the_claim_needs),
       cmocka_unit_test(test_budget__of_bits_is_kept),
       cmocka_unit_test(test_paper__noise_is_that_of_the_thirds),
@@ -859,10 +866,10 @@ int main(void) {
       cmocka_unit_test(test_figure__has_the_published_constants),
       cmocka_unit_test(test_claim__says_what_it_rests_on),
       cmocka_unit_test(test_ledger__refuses_fits_beyond_those_allowed),
-      cmocka_unit_test(test_fit__that_cannot_be_spends_nothing),
+      cmocka_unit_test(test_fit__that_is_impossible_spends_nothing),
       cmocka_unit_test(test_allow__refuses_what_leaves_too_little),
-      cmocka_unit_test(test_allow__tries_the_dearest_fit),
-      cmocka_unit_test(test_add__takes_anything),
+      cmocka_unit_test(test_allow__tries_the_most_expensive_fit),
+      cmocka_unit_test(test_add__survives_any_data),
       cmocka_unit_test(test_memory__every_allocation_may_fail),
       cmocka_unit_test(test_add__allocates_nothing),
   };

@@ -1,8 +1,9 @@
-/* vectors: files that every implementation of the protocol must read, or refuse, as tests/service/vectors/manifest says.
- * A line of it has five fields with tabs between: file, check, the campaign it is read with, what it is, what comes of it.
+/* vectors: files that every implementation of the protocol must read, or refuse, as
+ * tests/service/vectors/manifest says. A line of it has five fields separated by tabs: file, check,
+ * the campaign it is read with, what it is, and the outcome.
  *
- * FARO_BLESS=1 writes all of them anew, from fixed keys, with what came of them; to be read before they are committed. The
- * keys in there are known to everybody: they are for tests alone. */
+ * FARO_BLESS=1 writes all of them again, from fixed keys, with their outcomes; read them before
+ * they are committed. These keys are public: they are for tests only. */
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static int make_keys(void **state) {
   return 0;
 }
 
-/* What comes of a file. */
+/* The outcome of a file. */
 
 typedef struct loaded {
   char *bytes;
@@ -127,7 +128,8 @@ static void describe_notice(faro_text *out, const faro_campaign *c, const loaded
                 (unsigned long long)b.count);
 }
 
-/* A checkout has its own modes, so a key is looked at in a file of its own. Its name must not be part of what comes. */
+/* A checkout sets its own file modes, so a key is read from a file of its own. Its name must not be
+ * part of the outcome. */
 static void describe_key(faro_text *out, const char *kind, const loaded *l) {
   faro_error e = {0};
   faro_sign_key sign;
@@ -173,7 +175,8 @@ static void describe(faro_text *out, const char *file, const char *check, const 
   else describe_key(out, check, &l);
   free(l.bytes);
   assert_false(out->failed);
-  /* How large entries may be is the accountant's: not the same to the last digit on every machine. */
+  /* The accountant computes how large entries may be: the last digits may differ between
+   * machines. */
   char *limit = strstr(out->data, " must be ");
   const bool theirs =
       strstr(out->data, "entry ") || strstr(out->data, "total ") || strstr(out->data, "encoding 0");
@@ -226,7 +229,7 @@ static faro_campaign campaign_of(const char *kind, size_t shufflers) {
   return c;
 }
 
-/* A document as docs/protocol.md has it, apart from the library's own writer. */
+/* A document as docs/protocol.md defines it, without the library's own writer. */
 static loaded sign(const char *word, const char *json, size_t length, const faro_sign_key *key) {
   const size_t head = strlen(word) + 1;
   unsigned char *bytes = malloc(head + length);
@@ -270,7 +273,7 @@ static void emit_edits(const char *word, const char *check, const char *json, co
   }
 }
 
-/* What is wrong before the JSON is looked at, and JSON that is none. */
+/* Faults before the JSON is read, and text that is not JSON. */
 static void emit_damage(const char *word, const char *check, const char *json) {
   char file[128];
   loaded l = sign(word, json, strlen(json), &analyzer);
@@ -438,7 +441,7 @@ static void emit_policies(const faro_campaign *c) {
   free(text);
 }
 
-/* A sealed box with a sender's key that is always the same, from libsodium's description of it: the key, then a box with
+/* A sealed box with a fixed sender's key, from libsodium's description: the key, then a box with
  * the nonce BLAKE2b-192(sender's key, receiver's key). */
 static void seal(const unsigned char *plain, size_t size, const unsigned char *to, unsigned char *out) {
   faro_seal_key sender;
@@ -465,7 +468,7 @@ static void put(bytes *b, const void *data, size_t length) {
 static void put32(bytes *b, uint32_t value) { faro_store32(b->data + b->length, value), b->length += 4; }
 static void put64(bytes *b, uint64_t value) { faro_store64(b->data + b->length, value), b->length += 8; }
 
-static const int64_t values[ENTRIES] = {0, 1, 2, 3, 5}; /* counts: so many above the least */
+static const int64_t values[ENTRIES] = {0, 1, 2, 3, 5}; /* counts: this many above the least */
 
 static void put_sealed(bytes *b, const faro_campaign *c, const int64_t *numbers, const unsigned char *to) {
   bytes plain = {.length = 0};
@@ -623,7 +626,7 @@ static void emit_batches(const char *kind, const faro_campaign *c) {
   emit_batch(kind, "lack", "fewer ones than so many reports can have", &b);
 }
 
-/* What is said before a batch; `magic` is that of what is signed. */
+/* A notice before a batch; `magic` is that of what is signed. */
 static void emit_notice(const faro_campaign *c, const char *end, const char *what, const bytes *batch,
                         const char *magic, const faro_sign_key *key) {
   unsigned char notice[FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES], part[FARO_BATCH_HEAD];

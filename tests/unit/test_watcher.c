@@ -1,6 +1,5 @@
-/* watcher: glm-ucb, gloc and ecolog against naive second implementations that start from all the
- * data each round, their confidence sets against the truth, their regret against that of uniform
- * play. */
+/* watcher: glm-ucb, gloc and ecolog against naive second implementations that use all the data each
+ * round, their confidence sets against the truth, their regret against that of uniform play. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +153,7 @@ static void gloc(naive *n) {
     B += g * g * glm_square(inverse, n->x[s]) / (2 * m);
     squares += z * z;
     for (size_t i = 0; i < D; i++) u[i] += z * n->x[s][i];
-    if (s + 1 < n->rounds) continue; /* earlier ones are there */
+    if (s + 1 < n->rounds) continue; /* earlier ones are already there */
     double out[D];
     for (size_t i = 0; i < D; i++) out[i] = n->theta[s][i] - g / m * glm_dot(inverse[i], n->x[s]);
     if (!is_figure(p)) descend(n, V, out, n->x[s], 0, 1, 0, n->theta[s + 1]);
@@ -229,8 +228,8 @@ static size_t naive_pick(naive *n, const world *w) {
   return best;
 }
 
-/* `count` rounds side by side; the optimism is such that estimates matter to the choice. A bound
- * below 2.5 is broken by the world, so that estimates lie on it. */
+/* `count` rounds side by side, with an optimism for which estimates affect the choice. The world
+ * violates a bound below 2.5, so that estimates are on it. */
 static void side_by_side(const char *name, faro_link link, bool figure, double bound, double optimism,
                          size_t count) {
   const faro_optimism own = {.optimism = optimism};

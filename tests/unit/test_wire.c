@@ -1,5 +1,6 @@
-/* wire: documents, reports, batches and keys come back as they were sent, and refuse whatever was not. What is refused and
- * why is told by vectors (tests/service); here is what needs state: round trips, ranges, files, memory. */
+/* wire: documents, reports, batches and keys come back as they were sent, and anything else is
+ * refused. Vectors (tests/service) show what is refused and why; this file tests what needs state:
+ * round trips, ranges, files, memory. */
 #include <locale.h>
 #include <math.h>
 #include <sodium.h>
@@ -87,7 +88,7 @@ static void test_campaign__comes_back_as_it_was_written(void **state) {
     assert_ok(faro_campaign_open(&back, text, length, analyzer.public_key, error));
     assert_int_equal(faro_campaign_form(&back), forms[i].form);
     assert_string_equal(c.claim.by, back.claim.by);
-    assert_memory_equal(&c, &back, sizeof c); /* both are made from zeroes */
+    assert_memory_equal(&c, &back, sizeof c); /* both start from zeros */
     free(text);
   }
 }
@@ -110,7 +111,7 @@ static void test_campaign__is_refused_when_any_byte_changes(void **state) {
   free(text);
 }
 
-/* The concurrent shufflers' activity, against what a release's own randomizer sends. */
+/* The activity of concurrent shufflers, against what a release's own randomizer sends. */
 static void test_campaign__shufflers_are_active_when_the_release_says_so(void **state) {
   (void)state;
   const faro_campaign c = opened(1, 1);
@@ -170,7 +171,7 @@ static void test_campaign__weaker_claims_are_not_stated(void **state) {
   (void)c;
 }
 
-/* A campaign whose batches nobody could send is refused by whoever writes it, and by whoever reads it. */
+/* A campaign whose batches nobody could send is refused when it is written and when it is read. */
 static void test_campaign__batches_must_fit(void **state) {
   (void)state;
   const char *named = "batch must be at most 1011 for local in 256 dimensions";
@@ -245,7 +246,7 @@ static void test_campaign__placeholders_are_no_keys(void **state) {
   }
 }
 
-/* A client would draw bits for long. */
+/* A client would draw bits for a long time. */
 static void test_campaign__reports_must_be_possible_to_make(void **state) {
   (void)state;
   static const struct {
@@ -320,7 +321,7 @@ static void test_policy__of_the_largest_dimension_fits(void **state) {
   (void)state;
   enum { D = FARO_WIRE_DIMENSION_MAX, ALL = D * (D + 3) / 2 };
   static double value[ALL];
-  for (size_t i = 0; i < ALL; i++) value[i] = -1.0000000000000002e-100; /* as long as they get */
+  for (size_t i = 0; i < ALL; i++) value[i] = -1.0000000000000002e-100; /* the longest possible text */
   const faro_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = value, .w = value + D};
   char *text = NULL;
   size_t length = 0;
@@ -394,7 +395,8 @@ static void test_report__of_one_client_cannot_be_told_from_another_by_its_size(v
   }
 }
 
-/* The analyzer gets boxes shuffled: what is in them is the campaign's and the message's, whichever policy and client. */
+/* The analyzer gets shuffled boxes: their content depends on the campaign and the message, not on
+ * the policy or the client. */
 static void test_report__boxes_of_two_policies_cannot_be_told_apart(void **state) {
   (void)state;
   for (size_t i = 0; i < FORMS; i++) {
@@ -417,7 +419,7 @@ static void test_report__boxes_of_two_policies_cannot_be_told_apart(void **state
   }
 }
 
-/* A sealed body with any numbers, as a client without scruples makes it. */
+/* A sealed body with any numbers, as a dishonest client would make it. */
 static void forge(const faro_campaign *c, const int64_t *numbers, unsigned char *body) {
   unsigned char plain[32 + 8 * 9];
   memcpy(plain, c->digest, 32);
@@ -457,7 +459,8 @@ static void test_report__entries_end_where_the_release_ends(void **state) {
   }
 }
 
-/* What the wire lets through, the release takes: nobody can make a batch that is refused as a whole. */
+/* What the wire accepts, the release accepts: nobody can make a batch that is refused as a
+ * whole. */
 static void test_report__what_is_within_limits_is_valid(void **state) {
   (void)state;
   for (size_t i = 0; i < FORMS; i++) {
@@ -548,7 +551,8 @@ static void test_notice__is_of_one_head_and_one_key(void **state) {
   assert_non_null(strstr(e.message, "is not that of shuffler 1"));
 }
 
-/* A batch's signature is over bytes that begin with FRB1: of a head alone it would be one that a notice may not have. */
+/* A batch's signature is over bytes that begin with FRB1: a notice cannot have the signature of a
+ * batch's head. */
 static void test_notice__cannot_be_made_from_what_is_signed_as_a_batch(void **state) {
   (void)state;
   const faro_campaign c = opened(1, 3);
@@ -565,8 +569,7 @@ static void test_notice__cannot_be_made_from_what_is_signed_as_a_batch(void **st
   memcpy(bytes, "FRH1", 4);
   crypto_sign_detached(bytes + FARO_BATCH_HEAD, NULL, bytes, FARO_BATCH_HEAD, shuffler.secret);
   memcpy(bytes, "FRB1", 4);
-  faro_hex_write(bytes, sizeof bytes,
-                 text); /* as docs/protocol.md says, apart from the library's own writer */
+  faro_hex_write(bytes, sizeof bytes, text); /* as docs/protocol.md says, without the library's own writer */
   assert_ok(faro_notice_read(&c, text, FARO_NOTICE_DIGITS, &back, error));
 }
 

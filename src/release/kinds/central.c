@@ -1,7 +1,7 @@
 /* central: a trusted server adds Gaussian noise to the sum of each batch. Different batches have
- * different users, so every batch has the whole budget, and running sums add up: the noise grows
- * with the square root of the releases, where a tree's grows with their logarithm. For algorithms
- * that need the sum of a batch by itself: Li, Zhou & Ji 2022, Alg. 1, central model. */
+ * different users, so every batch has the whole budget. The noise of running sums grows with the
+ * square root of the number of releases; that of a tree grows with its logarithm. For algorithms
+ * that need the sum of each batch separately: Li, Zhou & Ji 2022, Alg. 1, central model. */
 #include <math.h>
 
 #include "release/real.h"
@@ -12,9 +12,9 @@ static void set(faro_release *r, double sigma) {
   faro_set_scale(r, sqrt((double)r->batches));
 }
 
-/* Li, Zhou & Ji 2022, section 4.1 and App. C: sigma_nc.
- * DEVIATION: they have no theorem for returning users; a batch's share is that of advanced
- * composition. What is proven comes from the exact Gaussian mechanism: mu^2 adds. */
+/* Li, Zhou & Ji 2022, section 4.1 and App. C: sigma_nc. DEVIATION: they have no theorem for
+ * returning users; a batch's share is that of advanced composition. What is proven comes from the
+ * exact Gaussian mechanism: mu^2 adds. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const double sigma = faro_classical_sigma(r, faro_advanced_share(r));
@@ -25,11 +25,11 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, proven <= r->params.epsilon,
       "Gaussian noise of Li, Zhou & Ji 2022 on each batch%s; the exact Gaussian mechanism gives epsilon %.3g",
-      r->repeats > 1 ? " (it has no theorem for returning users)" : "", proven);
+      r->repeats > 1 ? " (no theorem there for returning users)" : "", proven);
   return FARO_OK;
 }
 
-/* One Gaussian mechanism for each batch that a user is in: mu^2 adds. */
+/* One Gaussian mechanism per batch that a user is in: mu^2 adds. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;

@@ -1,8 +1,9 @@
-/* central-bits: a trusted server adds whole-numbered noise at the nodes of a binary tree over the
- * releases: central-tree with binomial noise. See bits.c. */
+/* central-bits: a trusted server adds integer noise at the nodes of a binary tree over the
+ * releases: central-tree with binomial noise. See bits.c, and docs/privacy.md, Trees of bit sums
+ * (Lemma 5). */
 #include "release/bits.h"
 
-/* Nodes of 1, 2, 4, ... batches, as long as one fits. */
+/* Nodes of 1, 2, 4, ... batches, while one fits. */
 static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree, faro_error *error) {
   (void)error;
   while (r->batches >> *levels) ++*levels;

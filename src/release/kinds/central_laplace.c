@@ -1,4 +1,4 @@
-/* central-laplace: a trusted server adds Laplace noise to the sum of each batch; epsilon alone,
+/* central-laplace: a trusted server adds Laplace noise to the sum of each batch. Pure epsilon:
  * delta is 0. Hanna et al. 2022, Alg. 1, for the rewards of one arm. */
 #include "release/shares.h"
 

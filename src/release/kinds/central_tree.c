@@ -41,7 +41,7 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
 }
 
 /* The nodes that a user is in are one Gaussian mechanism, however often the user returns: at most
- * M0 nodes of each level. */
+ * M0 nodes per level. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const double epsilon = r->params.epsilon;

@@ -1,10 +1,10 @@
 /* concurrent-bits: k shufflers at once, one for each level of a tree of batches. Tenenbaum et al.
- * 2023, Alg. 1-3; see bits.c.
+ * 2023, Alg. 1-3; see bits.c and docs/privacy.md, Trees of bit sums (Lemma 5).
  *
- *   n  horizon   k  shufflers, levels   d_low  users of a lowest node   d  nodes of a parent
+ *   n  horizon   k  shufflers, levels   d_low  users per lowest node   d  nodes per parent
  *
- * More users in a lowest node: the server sees nothing of them for longer. Fewer: more nodes, more
- * noise. */
+ * With more users per lowest node, the server waits longer to see them. With fewer there are more
+ * nodes and more noise. */
 #include <math.h>
 
 #include "release/bits.h"
@@ -12,8 +12,8 @@
 
 static double count_of(const faro_release *r) { return (double)r->params.horizon; }
 
-/* Tenenbaum et al. 2023, Alg. 2: the binary tree without root and leaves: the largest nodes are at
- * most half of all. */
+/* Tenenbaum et al. 2023, Alg. 2: the binary tree without root and leaves. The largest nodes are at
+ * most half of everything. */
 static size_t levels_of(const faro_release *r) {
   if (r->params.shufflers > 0) return r->params.shufflers;
   const uint64_t low = r->params.batch > 0 ? r->params.batch : 2;
@@ -34,8 +34,7 @@ static double theorem_degree(const faro_release *r) {
   return fmax(2, round(pow(count_of(r), 2 / (2 * (double)levels_of(r) + 1))));
 }
 
-/* The degree that fills the horizon from lowest nodes of `low` users, up or down to a whole
- * number. */
+/* The degree that fills the horizon from lowest nodes of `low` users, rounded up or down. */
 static double tight_degree(const faro_release *r, double low) {
   const size_t k = levels_of(r);
   const double even = fmax(2, floor(pow(count_of(r) / low, 1 / (double)k)));
@@ -59,26 +58,25 @@ static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree
   const double low = (double)r->params.batch;
   const double d = by_theorem(r) ? theorem_degree(r) : tight_degree(r, low);
   if (low * pow(d, (double)k - 1) > count_of(r))
-    return faro_fail(
-        error, FARO_INVALID,
-        "shufflers must be so few that each fills up within the horizon of %.0f: with lowest nodes "
-        "of %.0f users and %.0f nodes in a parent, at most %.0f (got %zu)",
-        count_of(r), low, d, fmax(1, 1 + floor(log(count_of(r) / low) / log(d) + 1e-9)), k);
+    return faro_fail(error, FARO_INVALID,
+                     "shufflers must be few enough to fill up within the horizon of %.0f: with lowest nodes "
+                     "of %.0f users and %.0f nodes per parent, at most %.0f (got %zu)",
+                     count_of(r), low, d, fmax(1, 1 + floor(log(count_of(r) / low) / log(d) + 1e-9)), k);
   *levels = k;
   *degree = (uint64_t)d;
   return FARO_OK;
 }
 
 /* Sums of bits, M_bin: Tenenbaum et al. 2023 leave the constant open. The binomial mechanism of
- * Dwork et al. (2006, "Our data, ourselves") has 64 ln(2/delta) (G/epsilon)^2 fair bits for values
- * 0 and G; the exact accountant says what they prove.
- * DEVIATION: with G = 1 a node of many users would have more noise than it needs, as each adds at
- * least one bit. They then take bits of smaller bias; here G grows, which costs nothing. */
+ * Dwork et al. 2006 ("Our Data, Ourselves") has 64 ln(2/delta) (G/epsilon)^2 fair bits for values 0
+ * and G; the exact accountant says what they prove. DEVIATION: with G = 1 a node of many users
+ * would have more noise than it needs, because each adds at least one bit. The paper then takes
+ * bits of smaller bias. Here G grows, which costs nothing. */
 static faro_status calibrate_binary(faro_release *r, double epsilon, double delta, faro_error *error) {
   faro_bits *s = faro_bits_of(r);
   const double unit = 64 * log(2 / delta) / (epsilon * epsilon);
   const double crowd = (double)r->params.batch * (double)s->level[s->levels - 1].unit;
-  const double grid = fmax(1, ceil(sqrt(20 * crowd / unit))); /* at least 20 bits for each user */
+  const double grid = fmax(1, ceil(sqrt(20 * crowd / unit))); /* at least 20 bits per user */
   bool proven = true;
   faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
@@ -95,8 +93,8 @@ static faro_status calibrate_binary(faro_release *r, double epsilon, double delt
   return faro_bits_set_step(r, 1 / grid, error);
 }
 
-/* The theorems are for vectors no longer than their longest entry; others are stretched by this
- * factor. */
+/* The theorems are for vectors no longer than their longest entry; the noise of others is
+ * multiplied by this factor. */
 static double stretch_of(const faro_contribution *c) {
   return c->gram == 0 ? fmax(1, c->norm / c->entry) : 1;
 }

@@ -6,10 +6,10 @@
 #include "release/shares.h"
 
 /* Moments, Chowdhury & Zhou 2022 after Zheng et al. 2020: half the budget for x x', half for x y,
- * L2 sensitivity 2 each. Plain vectors: sigma_nl of Li, Zhou & Ji 2022, section 4.2.
- * DEVIATION: neither has a theorem for returning users in the local model; the share of a message
- * is that of a batch in the shuffle model, advanced composition. What is proven comes from the
- * exact Gaussian mechanism: mu^2 adds. */
+ * L2 sensitivity 2 each. Plain vectors: sigma_nl of Li, Zhou & Ji 2022, section 4.2. DEVIATION:
+ * neither has a theorem for returning users in the local model; the share of a message is that of a
+ * batch in the shuffle model, advanced composition. What is proven comes from the exact Gaussian
+ * mechanism: mu^2 adds. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const faro_budget each = faro_advanced_share(r);
@@ -43,7 +43,7 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
 }
 
 /* The exact Gaussian mechanism on the whole contribution at once; M0 messages of a user are one
- * with mu^2 M0. */
+ * mechanism with mu^2 M0. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const double epsilon = r->params.epsilon;

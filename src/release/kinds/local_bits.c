@@ -1,5 +1,5 @@
-/* local-bits: every user adds binomial noise that protects alone; nobody is trusted: local with
- * binomial noise. See bits.c. */
+/* local-bits: every user adds binomial noise that is enough by itself, and nobody is trusted: local
+ * with binomial noise. See bits.c. */
 #include "release/bits.h"
 
 const faro_release_kind faro_release_local_bits = {

@@ -1,4 +1,4 @@
-/* local-laplace: every user adds Laplace noise before sending; epsilon alone, delta is 0. Hanna et
+/* local-laplace: every user adds Laplace noise before sending. Pure epsilon: delta is 0. Hanna et
  * al. 2022, Alg. 2. */
 #include "release/shares.h"
 

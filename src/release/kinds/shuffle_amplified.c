@@ -1,6 +1,6 @@
 /* shuffle-amplified: every user adds Gaussian noise, a shuffler permutes each batch of B, and the
  * noise may be smaller than in the local model by about sqrt(B). P_Amp, Chowdhury & Zhou 2022, Alg.
- * 2-4. */
+ * 2-4; docs/privacy.md, Amplification by shuffling. */
 #include <math.h>
 
 #include "release/grid.h"
@@ -36,12 +36,14 @@ static void claim_paper(faro_release *r, double epsilon0, faro_budget each) {
 /* Chowdhury & Zhou 2022, Theorem B.1: noise for a local randomizer of epsilon0 = epsilon sqrt(B /
  * ln(2/delta)) and delta0 = delta / B, for epsilon <= sqrt(ln(2/delta) / B); for returning users
  * with epsilon_m and delta_m (Theorem E.3).
- * DEVIATION: the theorem states "O(epsilon, delta)"; with its constants in place Lemma B.4 gives
+ *
+ * DEVIATION: the theorem states "O(epsilon, delta)". With its constants in place, Lemma B.4 gives
  * several times that, and for small batches nothing. So (epsilon, delta) is proven only if the
- * lemma, fed with what this noise really gives each user, says so; the claim tells what it does
+ * lemma, with what this noise really gives each user, says so; the claim states what the lemma does
  * say.
+ *
  * DEVIATION: the sigma printed in Theorem E.3 has ln(2/delta) where its proof gives
- * sqrt(ln(2/delta) ln(4 M/delta)); the proof is followed. */
+ * sqrt(ln(2/delta) ln(4 M/delta)). faro follows the proof. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
   const faro_budget each = faro_advanced_share(r);
@@ -66,9 +68,9 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* The largest mu of a user's message with which a shuffled batch spends no more than `each`, over a
- * few ways to split delta. `batch` counts honest users: the others' messages, mixed in, are no more
- * than what an adversary could add. */
+/* The largest mu of a user's message with which a shuffled batch spends at most `each`, over a few
+ * ways to split delta. `batch` counts honest users: mixing in the other messages is something that
+ * an adversary could do. */
 static faro_grid_basis amplify(faro_budget each, double batch) {
   faro_grid_basis best = {0};
   for (double share = 0.5; share > 1e-3; share /= 4) { /* of delta, for the messages' own deltas */
@@ -98,7 +100,7 @@ static faro_grid_basis amplified(const faro_release *r) {
   return made;
 }
 
-/* The least noise with amplification, or without when that is less: a local randomizer is private
+/* The least noise with amplification, or without it if that is less: a local randomizer is private
  * whatever the shuffler does, and M0 messages of one user are a Gaussian mechanism with mu^2 M0. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;

@@ -10,15 +10,16 @@ static faro_status set(faro_release *r, double step, double bits, faro_error *er
   return status == FARO_OK ? faro_bits_set_step(r, step, error) : status;
 }
 
-/* What Li, Zhou & Ji 2022 print for n users and s numbers each, in an interval of width w = 2 B:
- * noise bits for a unit of 1 / g.
+/* The noise bits of Li, Zhou & Ji 2022 for n users with s numbers each, in an interval of width w =
+ * 2 B, per unit of 1 / g.
+ *
  *   vectors  Alg. 2, Theorem A.2   epsilon^ = epsilon / (18 sqrt(ln(2/delta))), entries composed
  *   scalars  Alg. 4, Lemma C.5     epsilon^ = epsilon / 2 */
 typedef struct vector_plan {
   double hat; /* epsilon^ */
   double log; /* ln(4 s / delta); scalars: ln(2/delta) */
   double g;   /* the least number of steps for 2 Delta_2 = w sqrt(s) */
-  double end; /* of the range of epsilon */
+  double end; /* upper end of the range of epsilon */
   const char *by, *beyond;
 } vector_plan;
 
@@ -45,13 +46,15 @@ static vector_plan plan_values(const faro_release *r) {
                        .beyond = ", outside its range (epsilon < 15, delta < 1/2)"};
 }
 
-/* b = ceil(180 g^2 ln(..) / (epsilon^^2 n)) noise bits of each user.
+/* b = ceil(180 g^2 ln(..) / (epsilon^^2 n)) noise bits per user.
+ *
  * DEVIATION: Li, Zhou & Ji 2022 give them the bias p = 90 g^2 ln(..) / (b epsilon^^2 n), which is
  * 1/2 before b is rounded up; here they are fair. Their lemma needs a least b n p and p <= 1/2, and
  * fair bits have more.
+ *
  * DEVIATION: their Alg. 2 puts an entry, within [-B, B], on a grid over [-Delta_2, Delta_2]. The
- * same steps over [-B, B] alone leave noise and sensitivity as they are, and a user sends fewer
- * bits. A whole number of steps, rounded up. */
+ * same steps over [-B, B] leave noise and sensitivity unchanged, and a user sends fewer bits. The
+ * number of steps is rounded up. */
 static faro_status calibrate_values(faro_release *r, faro_error *error) {
   const faro_status status = faro_refuse_returning(r, " on plain vectors", "Li, Zhou & Ji 2022", error);
   if (status != FARO_OK) return status;
@@ -67,8 +70,8 @@ static faro_status calibrate_values(faro_release *r, faro_error *error) {
              ceil(180 * g * g * p.log / (p.hat * p.hat * (double)r->params.batch)), error);
 }
 
-/* Plain vectors as above. Moments: Chowdhury & Zhou 2022, Theorem C.1; for users who return Theorem
- * E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. */
+/* Plain vectors as above. Moments: Chowdhury & Zhou 2022, Theorem C.1; for users who return,
+ * Theorem E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   if (r->contribution.gram == 0) return calibrate_values(r, error);
   const double epsilon = r->params.epsilon;
@@ -90,8 +93,8 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   return set(r, 2 * r->contribution.entry / g, ceil(factor * root * root / batch), error);
 }
 
-/* The published script: s = 1 at epsilon = 0.2 and 10 at epsilon = 1 and 10 ("tuned"); between them
- * faro changes over at 0.5. Entries in [-L, L] on steps of L / g. */
+/* The published script: s = 1 at epsilon = 0.2 and 10 at epsilon = 1 and 10 ("tuned"). faro
+ * switches between them at 0.5. Entries in [-L, L] on steps of L / g. */
 static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   const double epsilon = r->params.epsilon;
   const double d = (double)r->contribution.dimension;

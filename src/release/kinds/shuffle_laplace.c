@@ -1,6 +1,7 @@
-/* shuffle-laplace: every user adds Laplace noise that gives epsilon0 alone, and a shuffler permutes
- * each batch; amplification of a pure local randomizer makes that (epsilon, delta), with epsilon0 >
- * epsilon for large batches. Hanna et al. 2022, Alg. 3. */
+/* shuffle-laplace: every user adds Laplace noise that gives epsilon0 by itself, and a shuffler
+ * permutes each batch. Amplification of a pure local randomizer makes that (epsilon, delta), with
+ * epsilon0 > epsilon for large batches. Hanna et al. 2022, Alg. 3; docs/privacy.md, The Laplace
+ * mechanism. */
 #include <math.h>
 
 #include "privacy/bisect.h"
@@ -8,13 +9,13 @@
 #include "release/real.h"
 #include "release/shares.h"
 
-/* Users who are mixed with each other: the batch, or, where one shuffler serves several releases of
- * a phase, all of them. */
+/* Users who are mixed with each other: the batch, or all users of a phase if one shuffler serves
+ * several releases. */
 static double crowd_of(const faro_release *r) {
   return faro_honest(r, 1, (double)(r->params.crowd > 0 ? r->params.crowd : r->params.batch));
 }
 
-/* Whether the closed form lets epsilon0 pass. */
+/* Whether the closed form accepts epsilon0. */
 static bool passes(double epsilon0, const void *context) {
   const faro_release *r = context;
   double epsilon = 0;
@@ -25,10 +26,9 @@ static bool passes(double epsilon0, const void *context) {
 
 static bool near(double low, double high) { return !(high - low > 1e-9 * high); }
 
-/* f^-1(epsilon) of Hanna et al. 2022: the largest epsilon0 that passes, and epsilon itself where
- * none above it does.
- * DEVIATION: they invert f everywhere; the theorem behind it holds for epsilon0 <= ln(n / (16
- * ln(2/delta))) only. */
+/* f^-1(epsilon) of Hanna et al. 2022: the largest epsilon0 that passes, or epsilon itself if no
+ * larger one does. DEVIATION: they invert f everywhere; the theorem behind it holds only for
+ * epsilon0 <= ln(n / (16 ln(2/delta))). */
 static double paper_epsilon0(const faro_release *r) {
   const double low = r->params.epsilon;
   const double high = log(crowd_of(r) / (16 * log(2 / r->params.delta)));
@@ -41,7 +41,7 @@ static void set(faro_release *r, double epsilon0, double plain, const char *by) 
   faro_set_laplace(r, r->contribution.absolute / epsilon0);
   r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
                              "Laplace mechanism with epsilon0 %.4g at each user, %s", epsilon0,
-                             epsilon0 > plain ? by : "without amplification, of which this batch gives none");
+                             epsilon0 > plain ? by : "this batch amplifies nothing");
 }
 
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
@@ -63,8 +63,8 @@ static double amplified_epsilon0(const faro_release *r) {
   return *faro_memo_add(&memo, key) = made;
 }
 
-/* The least noise with amplification, a user's batches composed by the accountant; or without,
- * epsilon a plain sum. */
+/* The least noise with amplification, with a user's batches composed by the accountant; or without,
+ * with epsilon as a plain sum. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const double plain = r->params.epsilon / (double)r->repeats;
