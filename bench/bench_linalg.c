@@ -165,7 +165,7 @@ static void compare_update(size_t d) {
   open_bench(&b, d);
   bench_race(3, (const bench_rival[]){{update, &b}, {refactor, &b}, {whiten, &b}}, best);
   printf("%5zu %14.0f %14.0f %14.0f   %s\n", d, best[0], best[1], best[2],
-         best[0] < best[1] ? "update" : "factor anew");
+         best[0] < best[1] ? "update" : "factor again");
   close_bench(&b);
 }
 

@@ -4,7 +4,7 @@
  *     if (faro_contribution_init(&moments, 5, 1, 0, 1, &error) != FARO_OK) ...
  *
  * A contribution is plain data that describes a shape and its bounds; copy it freely. It holds
- * nobody's data. */
+ * no user's data. */
 #ifndef FARO_CONTRIBUTION_H
 #define FARO_CONTRIBUTION_H
 
