@@ -2,7 +2,8 @@
 #
 #   make          the command and libraries    make bench      nanoseconds per round, with a textbook version
 #   make run      a first experiment           make lint       layers, columns, formatting, clang-tidy
-#   make test     all tests                    make format     formats the code
+#   make test     tests, but for slow ones     make format     formats the code
+#   make check-all  what takes longer: statistics, audits, faults, sanitizers, valgrind
 #   make asan     tests under address and undefined-behaviour sanitizers
 #   make tsan     tests under the thread sanitizer         make memcheck   tests under valgrind
 #   make coverage line coverage of src/        make fuzz       fuzzes the parsers (FUZZ_SECONDS each)
@@ -12,9 +13,10 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+FAULTS ?= 30
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: all run test bench lint format asan tsan memcheck coverage fuzz install clean bootstrap-%
+.PHONY: all run test check-all bench lint format asan tsan memcheck coverage fuzz install clean bootstrap-%
 
 all: bootstrap-build
 	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF >/dev/null
@@ -29,23 +31,30 @@ run: all
 test: bootstrap-test
 	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
 	cmake --build build -j $(JOBS)
-	$(CTEST) --test-dir build
+	$(CTEST) --test-dir build -LE slow
+
+# After `make test`: the slow tests and cases, more faults, and the tests again under the sanitizers.
+check-all: bootstrap-test
+	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
+	cmake --build build -j $(JOBS)
+	FARO_SLOW_TESTS=1 FARO_FAULTS=$(FAULTS) $(CTEST) --test-dir build
+	$(MAKE) asan tsan
 
 asan: bootstrap-test
 	@cmake --preset $@ --log-level=WARNING >/dev/null
 	cmake --build build/$@ -j $(JOBS)
-	$(CTEST) --test-dir build/$@
+	$(CTEST) --test-dir build/$@ -LE slow
 
-# Without statistical tests and audits: they are slow and have one thread, so there is nothing to find.
+# Accountants are slow and have one thread: there is nothing to find in them.
 tsan: bootstrap-test
 	@cmake --preset $@ --log-level=WARNING >/dev/null
 	cmake --build build/$@ -j $(JOBS)
-	$(CTEST) --test-dir build/$@ -LE statistical -E 'unit/test_(audit|pld|shuffle|bits_accountant|discrete)'
+	$(CTEST) --test-dir build/$@ -LE slow -E 'unit/privacy/'
 
 memcheck: bootstrap-memcheck
 	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
 	cmake --build build -j $(JOBS)
-	set -e; for test in $$(cd build && ctest -N -L unit | sed -n 's|.*unit/||p'); do echo "memcheck: $$test"; \
+	set -e; for test in $$(cd build && ctest -N -L unit -LE slow | sed -n 's|.*unit/.*/||p; s|.*unit/||p' | sort -u); do echo "memcheck: $$test"; \
 	  OPENBLAS_NUM_THREADS=1 valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite,indirect \
 	    build/tests/$$test >/dev/null; done
 

@@ -42,8 +42,8 @@ const char *cli_command_name(size_t index);
 enum { CLI_GO = -1 };
 int cli_read(const cli_command *command, void *request, int argc, char **argv, int *words);
 
-/* Finds the first argument among the command's words; `what` it is, for messages ("mechanism"). NULL:
- * it is missing. CLI_GO and its index; or EXIT_USAGE after a message. */
+/* Finds the first argument among the command's words; `what` it is, for messages ("mechanism").
+ * NULL: it is missing. CLI_GO and its index; or EXIT_USAGE after a message. */
 int cli_choose(const cli_command *command, const char *what, const char *word, size_t *index);
 
 /* Prints "faro: message" and returns the exit status that goes with the error. */

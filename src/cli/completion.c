@@ -1,5 +1,5 @@
-/* completion: faro completion. Prints a bash function that completes commands, options and words. It
- * is made from the tables by which they are read. */
+/* completion: faro completion. Prints a bash function that completes commands, options and words.
+ * It is made from the tables by which they are read. */
 #include "cli/cli.h"
 
 static void print_words(faro_words *words) {

@@ -29,8 +29,8 @@ typedef struct faro_reader {
  * defaults. `place` is what messages call the mapping; NULL: the file or document itself. */
 void faro_read_fields(faro_reader *r, uint32_t node, const char *place, const faro_field *fields,
                       size_t count, void *out);
-/* Reads a mapping whose values the caller reads: calls `each` on the value of every key in the order
- * of the file, with the key's row. */
+/* Reads a mapping whose values the caller reads: calls `each` on the value of every key in the
+ * order of the file, with the key's row. */
 typedef void faro_read_row(faro_reader *r, uint32_t node, const faro_field *field, void *context);
 void faro_read_each(faro_reader *r, uint32_t node, const char *place, const faro_field *fields, size_t count,
                     faro_read_row *each, void *context);
@@ -47,8 +47,8 @@ size_t faro_read_list(faro_reader *r, uint32_t node, const char *name, size_t le
 
 /* Refuses what stands at a node, in the reader's way: for checks that no table can make. */
 void faro_reader_fail(faro_reader *r, uint32_t node, const char *format, ...) FARO_PRINTF(3, 4);
-/* Refuses a key that is none of `names`: "unknown key ... (did you mean ...?); allowed: ...". Line -1:
- * it stands in no file. */
+/* Refuses a key that is none of `names`: "unknown key ... (did you mean ...?); allowed: ...". Line
+ * -1: it stands in no file. */
 void faro_reader_unknown(faro_reader *r, int line, const char *key, const char *place,
                          const char *const *names, size_t count);
 faro_status faro_reader_end(const faro_reader *r) FARO_WARN_UNUSED;

@@ -61,7 +61,8 @@ faro_status faro_draft_override(faro_draft *draft, const faro_override *override
 /* draft.c */
 /* A shorter run of the same thing. */
 void faro_draft_quicken(faro_draft *draft);
-/* Refuses what contradicts itself, lacks something, or sets what no algorithm or environment has. */
+/* Refuses what contradicts itself, lacks something, or sets what no algorithm or environment has.
+ */
 faro_status faro_draft_check(const faro_draft *draft);
 
 /* The draft's sweep of `key`, or NULL. */

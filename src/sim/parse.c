@@ -1,6 +1,6 @@
-/* parse: a YAML experiment into a draft, by tables of fields (field/reader.h). A mapping of the file
- * has keys of its own and settings. A setting may become a sweep, and faults may be found late, so
- * settings are read one by one, each as a number with its line. */
+/* parse: a YAML experiment into a draft, by tables of fields (field/reader.h). A mapping of the
+ * file has keys of its own and settings. A setting may become a sweep, and faults may be found
+ * late, so settings are read one by one, each as a number with its line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +70,8 @@ static void read_entry(faro_reader *r, uint32_t node, faro_key key, faro_entry *
 
 /* ---- mappings */
 
-/* A mapping of the file: what messages call it, its own keys, the settings that it may have, and what
- * reads a value. */
+/* A mapping of the file: what messages call it, its own keys, the settings that it may have, and
+ * what reads a value. */
 typedef struct section {
   const char *name;
   const faro_field *own;

@@ -1,5 +1,5 @@
-/* resolve: a draft into an experiment: defaults, the product of sweeps and algorithms, and a trial of
- * every algorithm, so that what cannot run is refused before anything runs. */
+/* resolve: a draft into an experiment: defaults, the product of sweeps and algorithms, and a trial
+ * of every algorithm, so that what cannot run is refused before anything runs. */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static faro_status blame(faro_draft *draft, const faro_draft_algorithm *algorith
 
 /* Cells. */
 
-/* The value of a key that was given, for this algorithm at the sweep values of the cell; false: it was not. */
+/* The value of a key that was given, for this algorithm at the sweep values of the cell; false: it
+ * was not. */
 static bool given_value(const faro_draft *draft, const faro_draft_algorithm *algorithm, const faro_cell *cell,
                         faro_key key, double *value) {
   const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, key);
@@ -101,8 +102,8 @@ static faro_status check_draw(faro_draft *draft, const faro_draft_algorithm *alg
                          algorithm->label);
 }
 
-/* Whether a sweep's values make no difference to the cell: a setting that it does not have, or, without privacy,
- * epsilon and delta (unless a stream is made for them). */
+/* Whether a sweep's values make no difference to the cell: a setting that it does not have, or,
+ * without privacy, epsilon and delta (unless a stream is made for them). */
 static bool is_idle(const faro_cell *cell, faro_key key) {
   if (isnan(faro_cell_get(cell, key))) return true;
   const bool budget = key == FARO_KEY_EPSILON || key == FARO_KEY_DELTA;
@@ -160,8 +161,8 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
   return FARO_OK;
 }
 
-/* Algorithms that an override asks for a calibration which they do not offer are left out, with a note. In a file they
- * are an error. */
+/* Algorithms that an override asks for a calibration which they do not offer are left out, with a
+ * note. In a file they are an error. */
 
 static bool offers(const faro_draft_algorithm *algorithm, double calibration) {
   const faro_learner_kind *learner = faro_learner_at((size_t)algorithm->own[FARO_KEY_LEARNER].value);
@@ -208,7 +209,8 @@ static bool is_stream(double environment) {
   return faro_env_at((size_t)environment)->traits & FARO_ENV_STREAM;
 }
 
-/* An experiment measures one thing: its environments must agree on it, and the plot's y may say it. */
+/* An experiment measures one thing: its environments must agree on it, and the plot's y may say it.
+ */
 static faro_status resolve_measure(faro_draft *draft, faro_experiment *experiment) {
   const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_ENVIRONMENT);
   const double first = sweep ? sweep->value[0] : draft->top[FARO_KEY_ENVIRONMENT].value;

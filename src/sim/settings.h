@@ -1,7 +1,7 @@
 /* settings: all keys of an experiment file, with their types and what they allow.
  *
- * A key is a line of keys.def, or a setting of some learner's or environment's own. Several learners
- * may share a setting: it is one key. */
+ * A key is a line of keys.def, or a setting of some learner's or environment's own. Several
+ * learners may share a setting: it is one key. */
 #ifndef FARO_SIM_SETTINGS_H
 #define FARO_SIM_SETTINGS_H
 
@@ -19,7 +19,8 @@ typedef enum faro_key {
 
 enum { FARO_KEYS_MAX = 64 };
 
-/* The values of the keys in keys.def. Learner, release and environment are indices into their registries. */
+/* The values of the keys in keys.def. Learner, release and environment are indices into their
+ * registries. */
 typedef struct faro_settings {
 #define KEY(id, member, ctype, ...) ctype member;
 #include "sim/keys.def"

@@ -3,8 +3,8 @@
  *   {"id": "...", "nonce": "<hex>",
  *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p, "optimism": f},
  *    "bounds":   {"norm": L, "centre": c, "low": a, "high": b},    y = reward - c, within [a, b]
- *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "shufflers": k,
- *                 "level": "user", "contributions": M0, "honest": h},
+ *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B,
+ *                 "shufflers": k, "level": "user", "contributions": M0, "honest": h},
  *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0,
  *                 "by": "..."},
  *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],     one per shuffler, or one

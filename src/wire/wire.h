@@ -133,9 +133,10 @@ void faro_policy_document_clear(faro_policy_document *document);
  *
  * The body:
  *   BITS    the number of ones of each entry, 4 bytes
- *   SEALED  a sealed box (X25519, libsodium) of the campaign's whole digest and the entries, 8 bytes
- *           each, two's complement. It contains nothing else: the analyzer gets the boxes of a batch
- *           shuffled and must not be able to tell them apart. The version is for the shuffler only.
+ *   SEALED  a sealed box (X25519, libsodium) of the campaign's whole digest and the entries, 8
+ *           bytes each, two's complement. It contains nothing else: the analyzer gets the boxes of
+ *           a batch shuffled and must not be able to tell them apart. The version is for the
+ *           shuffler only.
  *   DIRECT  the same, sealed so that nobody on the way learns anything; the analyzer sees the head
  *           too */
 enum { FARO_REPORT_HEAD = 72, FARO_REPORT_CAMPAIGN_AT = 4 };
@@ -223,8 +224,8 @@ faro_status faro_key_save(const char *path, const char *kind, const unsigned cha
                           faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_key_load(const char *path, const char *kind, unsigned char *bytes, size_t length,
                           faro_error *error) FARO_WARN_UNUSED;
-/* Reads a public signing key from its hexadecimal digits into FARO_KEY_BYTES bytes. False for anything else, and for digits
- * that no key pair has, such as the zeros of an example. */
+/* Reads a public signing key from its hexadecimal digits into FARO_KEY_BYTES bytes. False for
+ * anything else, and for digits that no key pair has, such as the zeros of an example. */
 bool faro_public_key_read(const char *text, void *key);
 #define FARO_PUBLIC_KEY_ALLOWED                                                                              \
   "the 64 hexadecimal digits of a public signing key, as `faro keys show` prints it; not a placeholder"

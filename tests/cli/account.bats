@@ -258,6 +258,7 @@ gaussian_truth() {
 }
 
 @test "compose: an unlike list, from a file and from standard input, with its curve" {
+  slow_test
   cat >"$T/list.yaml" <<-'YAML'
 	# all that a list may hold
 	- {mechanism: gaussian, sigma: 20, sensitivity: 2, times: 10}
@@ -294,6 +295,7 @@ there_and_back() {
 }
 
 @test "forward of inverse is the target" {
+  slow_test
   local e d
   for e in 0.1 1 8; do
     for d in 1e-9 1e-5; do

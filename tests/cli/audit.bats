@@ -31,6 +31,7 @@ teardown() { faro_teardown; }
 }
 
 @test "all: every release under every calibration that it offers, and every proven claim is consistent" {
+  slow_test
   run --separate-stderr "$FARO" audit all --trials 4000 --json
   [ "$status" -le 1 ]
   # learners that take releases as they are; studies calibrate theirs by rules of their own

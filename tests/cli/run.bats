@@ -24,6 +24,7 @@ journal_only() {
 # ---- results
 
 @test "every shipped experiment runs with --quick" {
+  slow_test
   local file name
   for file in experiments/*.yaml; do
     name=$(basename "$file" .yaml)

@@ -9,6 +9,9 @@ faro_setup() {
   started=()
 }
 
+# Skips a test unless FARO_SLOW_TESTS is set: `make test` leaves it out, `make check-all` runs it.
+slow_test() { [ -n "${FARO_SLOW_TESTS:-}" ] || skip "slow"; }
+
 # Ends what a failed test has left running: its own processes, by their pids.
 faro_teardown() {
   local pid

@@ -1,6 +1,6 @@
-/* wrong: calls that must not compile, as C and as C++. Without any of the cases the file compiles: it
- * has the right calls. tests/compile/check defines the cases one by one and expects an error inside
- * the #ifdef of each. */
+/* wrong: calls that must not compile, as C and as C++. Without any of the cases the file compiles:
+ * it has the right calls. tests/compile/check defines the cases one by one and expects an error
+ * inside the #ifdef of each. */
 #include <faro/faro.h>
 
 typedef struct handles {

@@ -1,6 +1,6 @@
 /* targets: one function for each thing that reads bytes (targets.def). libFuzzer drives them (make
- * fuzz); the tests run them over the corpus. Each must return for any input, without a finding of the
- * sanitizers. */
+ * fuzz); the tests run them over the corpus. Each must return for any input, without a finding of
+ * the sanitizers. */
 #ifndef FARO_TESTS_FUZZ_TARGETS_H
 #define FARO_TESTS_FUZZ_TARGETS_H
 

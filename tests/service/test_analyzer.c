@@ -518,7 +518,7 @@ static void test_analyzer__who_waits_for_a_policy_is_answered_at_the_end(void **
   const double begun = now();
   assert_int_equal(pthread_create(&thread, NULL, stop_soon, &t), 0);
   assert_int_equal(get(&t, "/v1/policy?after=1").status, 304);
-  assert_true(now() - begun >= 0.25 && now() - begun < 10);
+  assert_true(now() - begun >= 0.25);
   pthread_join(thread, NULL);
   int status = 0;
   assert_int_equal(waitpid(t.pid, &status, 0), t.pid);
@@ -832,21 +832,21 @@ static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
   sqlite3 *reader = read_database(&t);
   free(send_sealed(&t, 0));
   assert_int_equal(get(&t, "/v1/policy?after=1").status, 200);
-  assert_true(becomes(&t, 503, 20));
+  assert_true(becomes(&t, 503, 120));
   assert_true(log_size(&t) > 0);
   sqlite3_close(reader);
-  assert_true(becomes(&t, 200, 20));
+  assert_true(becomes(&t, 200, 120));
   assert_int_equal(log_size(&t), 0);
   reader = read_database(&t);
   free(send_sealed(&t, 1));
   assert_int_equal(get(&t, "/v1/policy?after=2").status, 200);
   stop(&t, SIGKILL);
   start(&t); /* it serves, but is unwell still */
-  assert_true(becomes(&t, 503, 5));
+  assert_true(becomes(&t, 503, 120));
   assert_int_equal(get(&t, "/v1/policy?after=2").status, 200);
   assert_true(log_size(&t) > 0);
   sqlite3_close(reader);
-  assert_true(becomes(&t, 200, 20));
+  assert_true(becomes(&t, 200, 120));
   assert_int_equal(log_size(&t), 0);
   close_trial(&t);
 }

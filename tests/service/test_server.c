@@ -153,15 +153,23 @@ static void start_asking(asking *a, const world *w, const char *path, const char
   pthread_create(&a->thread, NULL, ask, a);
 }
 
+static void await_asked(world *w, int count) {
+  for (int asked = 0; asked < count; usleep(1000)) {
+    pthread_mutex_lock(&w->mutex);
+    asked = w->asked;
+    pthread_mutex_unlock(&w->mutex);
+  }
+}
+
 static void test_http__those_who_wait_hear_news_at_once(void **state) {
   (void)state;
   world w;
   begin(&w);
+  w.patience = 600; /* far longer than those who ask wait for an answer */
   asking a[30];
   for (size_t i = 0; i < 30; i++) start_asking(&a[i], &w, "/version?after=1", NULL);
-  usleep(150000);
+  await_asked(&w, 30); /* all wait, and cost no threads */
   pthread_mutex_lock(&w.mutex);
-  assert_int_equal(w.asked, 30); /* all wait, and cost no threads */
   w.version = 2;
   pthread_mutex_unlock(&w.mutex);
   faro_http_wake(w.http);
@@ -169,7 +177,6 @@ static void test_http__those_who_wait_hear_news_at_once(void **state) {
     pthread_join(a[i].thread, NULL);
     assert_int_equal(a[i].status, 200);
     assert_string_equal(a[i].answer, "2");
-    assert_true(a[i].took < 0.35);
   }
   end(&w);
 }
@@ -182,9 +189,10 @@ static void test_http__waiting_ends_in_time_and_with_the_server(void **state) {
   start_asking(&a, &w, "/version?after=1", NULL);
   pthread_join(a.thread, NULL);
   assert_int_equal(a.status, 304);
-  assert_true(a.took > 0.35 && a.took < 2);
+  assert_true(a.took > 0.35);
+  w.patience = 600;
   start_asking(&a, &w, "/version?after=1", NULL);
-  usleep(100000);
+  await_asked(&w, 3); /* the first was asked again when its time was over */
   end(&w);
   pthread_join(a.thread, NULL);
   assert_int_equal(a.status, 304);
@@ -232,7 +240,9 @@ static void say(int to, const char *text) {
   assert_int_equal(send(to, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* What came at once, in `milliseconds` at most; "" where nothing did. */
+enum { LONG = 60000 }; /* milliseconds for what must come, however busy the machine is */
+
+/* What came within `milliseconds`; "" if nothing did. */
 static const char *hear(int from, int milliseconds, char answer[static 1024]) {
   struct pollfd waits = {.fd = from, .events = POLLIN};
   answer[0] = '\0';
@@ -257,7 +267,7 @@ static void test_http__those_who_wait_leave_room_for_others(void **state) {
   for (size_t i = 0; i < IDLE; i++) {
     idle[i] = connect_to(&w);
     say(idle[i], "GET /version?after=1 HTTP/1.1\r\nHost: x\r\n\r\n");
-    hear(idle[i], i < LIMIT / 2 ? 20 : 2000, answer);
+    hear(idle[i], i < LIMIT / 2 ? 20 : LONG, answer);
     if (*answer == '\0') continue;
     sent_away++;
     assert_memory_equal(answer, "HTTP/1.1 304 ", 13);
@@ -273,7 +283,6 @@ static void test_http__those_who_wait_leave_room_for_others(void **state) {
     start_asking(&a, &w, "/length", "abc");
     pthread_join(a.thread, NULL);
     assert_string_equal(a.answer, "3");
-    assert_true(a.took < 1);
   }
   for (size_t i = 0; i < IDLE; i++) close(idle[i]);
   end(&w);
@@ -293,13 +302,13 @@ static void test_http__a_crowd_that_asks_at_once_is_answered_at_once(void **stat
   for (size_t i = 0; i < MANY; i++) {
     to[i] = connect_to(&w);
     say(to[i], ask_length);
-    assert_memory_equal(hear(to[i], 5000, answer), "HTTP/1.1 200 ", 13);
+    assert_memory_equal(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13);
   }
   for (size_t count = MANY - 5; count <= MANY; count++) {
     say(to[0], "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
     usleep(100000); /* meanwhile one thread alone would have no ear for the others */
     for (size_t i = 1; i < count; i++) say(to[i], ask_length);
-    for (size_t i = 0; i < count; i++) assert_memory_equal(hear(to[i], 8000, answer), "HTTP/1.1 200 ", 13);
+    for (size_t i = 0; i < count; i++) assert_memory_equal(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13);
   }
   for (size_t i = 0; i < MANY; i++) close(to[i]);
   end(&w);
@@ -318,11 +327,38 @@ static void test_http__one_address_cannot_take_all_connections(void **state) {
   for (size_t i = 0; i < 8; i++) {
     to[i] = connect_to(&w);
     (void)send(to[i], ask_health, sizeof ask_health - 1, MSG_NOSIGNAL); /* refused ones may be closed */
-    served += strncmp(hear(to[i], 1000, answer), "HTTP/1.1 200 ", 13) == 0;
+    served += strncmp(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13) == 0;
   }
   assert_int_equal(served, 4);
   for (size_t i = 0; i < 8; i++) close(to[i]);
   end(&w);
+}
+
+/* A post of so many bytes beside others; its answer. */
+static void ask_beside(const world *w, size_t length, asking *a) {
+  static char bytes[70000];
+  memset(bytes, 'x', sizeof bytes - 1);
+  start_asking(a, w, "/length", bytes + sizeof bytes - 1 - length);
+  pthread_join(a->thread, NULL);
+}
+
+/* Sends a body but for its last byte, until it is seen to hold its room. A probe that comes too
+ * early may take the room from it: then it is sent again, and the probe waits longer. */
+static int fill_room(const world *w, const char *but_one, size_t length) {
+  char head[128];
+  snprintf(head, sizeof head, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", length);
+  for (useconds_t wait = 100000; wait < 60000000; wait *= 2) {
+    const int slow = connect_to(w);
+    say(slow, head);
+    say(slow, but_one);
+    usleep(wait);
+    asking a;
+    ask_beside(w, (64 << 10) - length + 2, &a);
+    if (a.status == 503) return slow;
+    close(slow);
+  }
+  fail();
+  return -1;
 }
 
 /* Bodies share 64 KiB here. Who finds no room is told so; small ones always pass; what was taken
@@ -333,14 +369,14 @@ static void test_http__bodies_share_a_room(void **state) {
   world w;
   begin(&w);
   memset(bytes, 'x', sizeof bytes - 1);
-  const int slow = connect_to(&w);
-  say(slow, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n");
+  const int announces = connect_to(&w);
+  say(announces, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n");
   asking a;
   start_asking(&a, &w, "/length", bytes + 9999); /* 40000: what is only announced takes no room */
   pthread_join(a.thread, NULL);
   assert_string_equal(a.answer, "40000");
-  say(slow, bytes); /* all but one byte */
-  usleep(1000000);  /* it has arrived; who asked earlier could take the room from it */
+  close(announces);
+  const int slow = fill_room(&w, bytes, 50000);
   start_asking(&a, &w, "/length", bytes + 9999);
   pthread_join(a.thread, NULL);
   assert_int_equal(a.status, 503);
@@ -349,20 +385,12 @@ static void test_http__bodies_share_a_room(void **state) {
   assert_string_equal(a.answer, "4096");
   say(slow, "x");
   char answer[1024];
-  if (!strstr(hear(slow, 2000, answer), "50000")) fail_msg("%s", answer);
+  if (!strstr(hear(slow, LONG, answer), "50000")) fail_msg("%s", answer);
   start_asking(&a, &w, "/length", bytes + 9999);
   pthread_join(a.thread, NULL);
   assert_string_equal(a.answer, "40000");
   close(slow);
   end(&w);
-}
-
-/* A post of so many bytes beside one that holds the room; its answer. */
-static void ask_beside(const world *w, size_t length, asking *a) {
-  static char bytes[70000];
-  memset(bytes, 'x', sizeof bytes - 1);
-  start_asking(a, w, "/length", bytes + sizeof bytes - 1 - length);
-  pthread_join(a->thread, NULL);
 }
 
 /* How large they may be can change while bodies come: what was counted is what is given back. */
@@ -373,10 +401,7 @@ static void test_http__small_bodies_take_no_room(void **state) {
   begin(&w);
   memset(bytes, 'x', sizeof bytes - 1);
   for (int i = 0; i < 3; i++) {
-    const int slow = connect_to(&w);
-    say(slow, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
-    say(slow, bytes);
-    usleep(500000);
+    const int slow = fill_room(&w, bytes, 60000);
     asking a;
     ask_beside(&w, 10001, &a);
     assert_int_equal(a.status, 503);
@@ -392,7 +417,7 @@ static void test_http__small_bodies_take_no_room(void **state) {
     assert_int_equal(a.status, 503);
     say(slow, "x");
     char answer[1024];
-    if (!strstr(hear(slow, 2000, answer), "60000")) fail_msg("%s", answer);
+    if (!strstr(hear(slow, LONG, answer), "60000")) fail_msg("%s", answer);
     close(slow);
     faro_http_spare(w.http, 0); /* 4096 */
   }
@@ -411,7 +436,7 @@ static void test_http__who_may_not_send_hears_it_at_once(void **state) {
     snprintf(text, sizeof text, "POST /guarded HTTP/1.1\r\nHost: x\r\n%sContent-Length: 50000\r\n\r\n",
              wrong[i]);
     say(to, text);
-    hear(to, 2000, answer);
+    hear(to, LONG, answer);
     assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
     assert_non_null(strstr(answer, "{\"error\": \"a word must be said\"}"));
     while (recv(to, answer, sizeof answer, 0) > 0) continue;
@@ -420,7 +445,7 @@ static void test_http__who_may_not_send_hears_it_at_once(void **state) {
   char answer[1024];
   const int to = connect_to(&w);
   say(to, "POST /guarded HTTP/1.1\r\nHost: x\r\nWord: swordfish\r\nContent-Length: 3\r\n\r\nabc");
-  if (!strstr(hear(to, 2000, answer), "\r\n\r\n3")) fail_msg("%s", answer);
+  if (!strstr(hear(to, LONG, answer), "\r\n\r\n3")) fail_msg("%s", answer);
   close(to);
   end(&w);
 }

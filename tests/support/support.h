@@ -11,12 +11,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include <faro/faro.h>
 
 #define FALSE_ALARM 1e-6
+
+/* Skips the rest of the test unless FARO_SLOW_TESTS is set: `make test` leaves it out, `make
+ * check-all` runs it. */
+#define slow_test()                                                                                          \
+  do {                                                                                                       \
+    if (!getenv("FARO_SLOW_TESTS")) skip();                                                                  \
+  } while (0)
 
 /* Allocations by the code under test. */
 void alloc_reset(void);

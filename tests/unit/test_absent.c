@@ -1,7 +1,7 @@
-/* absent: every public function of learners, agents, releases and studies with what may be left out left
- * out: settings, noise, streams, sources, errors; and with kinds that are missing or of another protocol.
- * The answer is FARO_INVALID or what the header says; nothing crashes (run it under the address
- * sanitizer, too). */
+/* absent: every public function of learners, agents, releases and studies with what may be left out
+ * left out: settings, noise, streams, sources, errors; and with kinds that are missing or of
+ * another protocol. The answer is FARO_INVALID or what the header says; nothing crashes (run it
+ * under the address sanitizer, too). */
 #include "support/support.h"
 
 #include <faro/doubling.h>

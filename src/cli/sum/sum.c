@@ -211,8 +211,8 @@ static ssize_t fill(void *context, char *to, size_t room) {
   return got;
 }
 
-/* The release ends with its horizon. If the number of values is not known, another one, for twice as
- * many, goes on from its sums. */
+/* The release ends with its horizon. If the number of values is not known, another one, for twice
+ * as many, goes on from its sums. */
 static int renew(stream *s) {
   if (s->request->params.horizon > 0 || !faro_doubling_spent(s->release)) return EXIT_DONE;
   faro_error error = {0};

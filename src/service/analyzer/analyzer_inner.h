@@ -1,7 +1,8 @@
 /* analyzer_inner: what the files of the analyzer share.
  *
  *   handler (analyzer_http.c):   POST /v1/batches -> queue
- *   worker (analyzer_worker.c):  queue -> receive, answer -> step, step ... -> publish -> wakes handlers
+ *   worker (analyzer_worker.c):  queue -> receive, answer -> step, step ... -> publish, which
+ *                                wakes handlers
  *
  * One thread works. It alone touches the applier and the store. Handlers put batches into its
  * queue. They read the published policy under a mutex, and the database through a second connection

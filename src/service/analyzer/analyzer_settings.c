@@ -1,5 +1,5 @@
-/* analyzer_settings: see the header. One table of fields serves for reading and for comparing with a
- * stored campaign. */
+/* analyzer_settings: see the header. One table of fields serves for reading and for comparing with
+ * a stored campaign. */
 #include "service/analyzer/analyzer_settings.h"
 
 #include <math.h>

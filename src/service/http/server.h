@@ -11,9 +11,9 @@
  * Limits:
  *   - A body has at most FARO_HTTP_BODY bytes, or what its route allows (413). Its length must be
  *     announced (411).
- *   - All bodies together have a limit (503). Memory is counted when bytes arrive, not when they are
- *     announced. Small bodies are not counted, so they get through when large ones fill the room
- *     (faro_http_spare).
+ *   - All bodies together have a limit (503). Memory is counted when bytes arrive, not when they
+ *     are announced. Small bodies are not counted, so they get through when large ones fill the
+ *     room (faro_http_spare).
  *   - The number of connections is limited. One address may have a quarter of them, unless the
  *     server is on loopback.
  *   - At most half of the connections may wait. One more is called again at once as expired; its

@@ -2,7 +2,8 @@
  * time (see intake.h).
  *
  * Tables, and how long they keep what they hold about a client:
- *   clients  token hash, number of reports, last sequence number; for ever: replays and M0 need them
+ *   clients  token hash, number of reports, last sequence number; for ever: replays and M0 need
+ *            them
  *   open     token hash, sequence number, count, mark of the last report; until the batch closes
  *   totals   BITS: the ones of each entry so far; no row per report (but see below)
  *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival

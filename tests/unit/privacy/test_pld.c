@@ -198,6 +198,7 @@ static void test_pld__one_and_two_laplace_agree_with_integration(void **state) {
 
 static void test_pld__many_laplace_agree_with_the_integral(void **state) {
   (void)state;
+  slow_test();
   const double deltas[] = {1e-3, 1e-6, 1e-10, 1e-15};
   for (int i = 0; i < 12; i++) {
     const list l = {1, "l", {between(0.1, 10)}, {1000}};
@@ -224,6 +225,7 @@ static list random_list(void) {
 
 static void test_pld__mixed_lists_agree_with_the_integral(void **state) {
   (void)state;
+  slow_test();
   for (int i = 0; i < 25; i++) {
     const list l = random_list();
     faro_pld *pld = make_list(&l);
@@ -239,6 +241,7 @@ static void test_pld__mixed_lists_agree_with_the_integral(void **state) {
 /* Without a Gaussian: one response against the curve of all others, exactly. */
 static void test_pld__unlike_responses_agree_with_enumeration(void **state) {
   (void)state;
+  slow_test();
   for (int i = 0; i < 60; i++) {
     const double a = between(0.01, 3);
     const double b = between(0.01, 3);
@@ -308,6 +311,7 @@ static void test_pld__infinite_losses_bound_epsilon(void **state) {
 
 static void test_pld__is_monotone_and_epsilon_inverts_delta(void **state) {
   (void)state;
+  slow_test();
   for (int i = 0; i < 12; i++) {
     list l = random_list();
     if (i % 2) l.kind[0] = 'l';

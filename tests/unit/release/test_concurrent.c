@@ -415,6 +415,7 @@ static void test_secure__tables_are_made_where_they_are_drawn_from(void **state)
 /* Every allowed combination either runs or is refused with a reason. */
 static void test_extremes__run_or_are_refused(void **state) {
   (void)state;
+  slow_test();
   static const double epsilons[] = {1e-4, 1, 1000};
   static const double deltas[] = {1e-15, 0.9};
   static const uint64_t horizons[] = {2, 100, UINT64_C(1) << 40};

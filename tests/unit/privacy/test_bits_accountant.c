@@ -171,6 +171,7 @@ static void test_vector__a_random_search_finds_no_worse_shift(void **state) {
 
 static void test_plan__account_inverts_calibrate_and_fewer_honest_users_cost_bits(void **state) {
   (void)state;
+  slow_test();
   faro_sim_rng sim;
   faro_sim_open(&sim, 52, 0, FARO_ROLE_USER);
   for (int i = 0; i < 300; i++) {

@@ -230,6 +230,7 @@ static const set sets[] = {
 
 static void test_design__certificate_and_support_hold_on_easy_and_hard_sets(void **state) {
   (void)state;
+  slow_test();
   const size_t dimension[] = {1, 2, 3, 5, 10, 20, 50, 100};
   const double target[] = {2, 1.05};
   for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
@@ -319,6 +320,7 @@ static double reference_log_det(faro_arms *arms, size_t turns) {
 
 static void test_design__log_determinant_is_that_of_a_plain_solver(void **state) {
   (void)state;
+  slow_test();
   void (*const fill[])(faro_arms *) = {fill_sphere, fill_gaussian, fill_exponential, fill_outlier};
   const size_t dimension[] = {2, 3, 6};
   for (size_t s = 0; s < 4; s++)
