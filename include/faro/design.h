@@ -63,13 +63,6 @@ typedef struct faro_points faro_points;
 FARO_API const faro_arms *faro_points_arms(const faro_points *points);
 FARO_API void faro_points_destroy(faro_points *points);
 
-/* Designs in closed form: equal weights on these points have certificate exactly d, over the whole
- * set. Axes, for the unit ball and sphere: e_1 .. e_d. Corners, for the box [-scale, scale]^d:
- * fewer than 2 d of them. */
-FARO_API faro_status faro_points_axes(faro_points **points, size_t d, faro_error *error) FARO_WARN_UNUSED;
-FARO_API faro_status faro_points_corners(faro_points **points, size_t d, double scale,
-                                         faro_error *error) FARO_WARN_UNUSED;
-
 /* Nets: points of the unit sphere (ball) such that every point of it is within zeta of one. 0 <
  * zeta <= 1. Refused if more than FARO_POINTS_MAX points were needed. */
 typedef enum faro_shape { FARO_SPHERE, FARO_BALL } faro_shape;

@@ -32,7 +32,6 @@ FARO_API const char *faro_link_name(faro_link link);
 FARO_API double faro_link_potential(faro_link link, double z); /* b */
 FARO_API double faro_link_mean(faro_link link, double z);      /* mu */
 FARO_API double faro_link_slope(faro_link link, double z);     /* mu', at least DBL_MIN */
-FARO_API double faro_link_bend(faro_link link, double z);      /* mu'' */
 /* Over |z| <= reach: the greatest and the least slope, and the greatest |mu''|. */
 FARO_API double faro_link_steepest(faro_link link, double reach);
 FARO_API double faro_link_flattest(faro_link link, double reach);
@@ -112,7 +111,6 @@ FARO_API faro_status faro_follower_create(faro_follower **follower, faro_link li
 FARO_API void faro_follower_destroy(faro_follower *follower);
 FARO_API void faro_follower_add(faro_follower *follower, const double *x, double y);
 FARO_API const double *faro_follower_theta(const faro_follower *follower);
-FARO_API size_t faro_follower_passes(const faro_follower *follower); /* passes over all rows so far */
 
 #ifdef __cplusplus
 }

@@ -72,17 +72,8 @@ FARO_API const char *faro_claim_standing(const faro_claim *claim);
  * has the release's own claim (post-processing), so that needs no function. A claim for c rounds of
  * a user holds for fewer rounds too, and at event level for one. So two claims together are at user
  * level if both are, for the smaller number of rounds. */
-/* Both on the same users: budgets add. */
-FARO_API faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b);
 /* On disjoint users: the weaker of the two. */
 FARO_API faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b);
-/* For k users at once, or one user k times as often: (k epsilon, delta (e^(k epsilon) - 1) /
- * (e^epsilon - 1)), at user level. */
-FARO_API faro_claim faro_claim_group(const faro_claim *claim, uint64_t k);
-/* Shuffle privacy implies joint privacy: policies are computed from shuffled batches, and a user's
- * action from the policy and the user's own data (the billboard lemma, Hsu et al. 2016). */
-FARO_API faro_claim faro_claim_joint(const faro_claim *shuffle);
-
 /* Checks that a claim promises at least as much as `least`. A refusal names both sides: "epsilon of
  * <whose> is 2, and <asks> at most 1". */
 FARO_API faro_status faro_claim_meets(const faro_claim *got, const char *whose, const faro_claim *least,

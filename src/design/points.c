@@ -48,35 +48,6 @@ static faro_points *make(size_t d, size_t count, faro_error *error) {
   return made;
 }
 
-/* V = I / d, so ||x||^2_{V^-1} = d ||x||^2. */
-faro_status faro_points_axes(faro_points **points, size_t d, faro_error *error) {
-  const faro_status status = check_dimension(d, error);
-  if (status != FARO_OK) return status;
-  faro_points *made = make(d, d, error);
-  if (!made) return FARO_MEMORY;
-  for (size_t i = 0; i < d; i++) made->arms.x[i * made->arms.stride + i] = 1;
-  *points = made;
-  return FARO_OK;
-}
-
-/* d columns of Sylvester's Hadamard matrix, which are orthogonal: V = scale^2 I, and every corner
- * of the box has ||x||^2_{V^-1} = d. */
-faro_status faro_points_corners(faro_points **points, size_t d, double scale, faro_error *error) {
-  const faro_status status = check_dimension(d, error);
-  if (status != FARO_OK) return status;
-  if (!(scale > 0 && isfinite(scale)))
-    return faro_fail(error, FARO_INVALID, "scale must be positive (got %g)", scale);
-  size_t count = 1;
-  while (count < d) count *= 2;
-  faro_points *made = make(d, count, error);
-  if (!made) return FARO_MEMORY;
-  for (size_t i = 0; i < d; i++)
-    for (size_t a = 0; a < count; a++)
-      made->arms.x[i * made->arms.stride + a] = __builtin_parityll(i & a) ? -scale : scale;
-  *points = made;
-  return FARO_OK;
-}
-
 /* A walk over the cells that meet the ball, axis by axis. `room` is what the axes before leave of
  * the squared radius. Along an axis the cells within it run from the first cell to its mirror
  * image. */

@@ -17,6 +17,7 @@
 
 #include "base/abort.h"
 #include "base/arena.h"
+#include "glm/link.h"
 #include "glm/loss.h"
 
 struct faro_follower {

@@ -63,41 +63,14 @@ static faro_trust weaker(faro_trust a, faro_trust b) { return strength_of(a) < s
 
 static uint64_t fewer(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static faro_claim combine(const faro_claim *a, const faro_claim *b, double epsilon, double delta,
-                          const char *how) {
+faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b) {
   const faro_trust trust = weaker(a->trust, b->trust);
   if (trust == FARO_TRUST_NONE) return faro_claim_none();
-  faro_claim claim = faro_claim_make(epsilon, fmin(1, delta), trust, a->proven && b->proven,
-                                     "%s of: %.80s; %.80s", how, a->by, b->by);
+  faro_claim claim = faro_claim_make(fmax(a->epsilon, b->epsilon), fmax(a->delta, b->delta), trust,
+                                     a->proven && b->proven, "disjoint users of: %.80s; %.80s", a->by, b->by);
   const bool users = a->level == FARO_LEVEL_USER && b->level == FARO_LEVEL_USER;
   claim.level = users ? FARO_LEVEL_USER : FARO_LEVEL_EVENT;
   claim.contributions = fewer(a->contributions, b->contributions);
-  return claim;
-}
-
-faro_claim faro_claim_sequential(const faro_claim *a, const faro_claim *b) {
-  return combine(a, b, a->epsilon + b->epsilon, a->delta + b->delta, "sequence");
-}
-
-faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b) {
-  return combine(a, b, fmax(a->epsilon, b->epsilon), fmax(a->delta, b->delta), "disjoint users");
-}
-
-faro_claim faro_claim_group(const faro_claim *claim, uint64_t k) {
-  if (claim->trust == FARO_TRUST_NONE) return *claim;
-  const double n = (double)k;
-  const double epsilon = claim->epsilon;
-  const double growth = epsilon > 0 ? expm1(n * epsilon) / expm1(epsilon) : n;
-  faro_claim group = faro_claim_make(n * epsilon, fmin(1, claim->delta * growth), claim->trust, claim->proven,
-                                     "group of %llu of: %.150s", (unsigned long long)k, claim->by);
-  group.level = FARO_LEVEL_USER;
-  if (__builtin_mul_overflow(k, claim->contributions, &group.contributions)) group.contributions = UINT64_MAX;
-  return group;
-}
-
-faro_claim faro_claim_joint(const faro_claim *shuffle) {
-  faro_claim claim = *shuffle;
-  if (claim.trust != FARO_TRUST_NONE) claim.trust = FARO_TRUST_JOINT;
   return claim;
 }
 

@@ -244,16 +244,6 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   return status;
 }
 
-static const char *needs(const faro_learner_kind *learner) {
-  (void)learner;
-  return "generalised linear rewards";
-}
-
-static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
-  (void)learner;
-  return env->link != FARO_LINK_LINEAR;
-}
-
 /* Without privacy everything can be asked. Otherwise the sums are those of one batch, or are
  * published all the time. */
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
@@ -265,8 +255,8 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
 
 const faro_loop faro_loop_asker = {
     .protocol = FARO_PROTOCOL_ASKER,
-    .needs = needs,
-    .suits = suits,
+    .needs = faro_loop_needs_glm,
+    .suits = faro_loop_suits_glm,
     .takes = takes,
     .calibrates = faro_study_calibrates,
     .rehearse = rehearse,

@@ -310,7 +310,6 @@ const faro_loop faro_loop_eliminator = {
     .needs = needs,
     .suits = suits,
     .takes = takes,
-    .calibrates = faro_release_kind_calibrates,
     .rehearse = rehearse,
     .play = play,
 };

@@ -1,6 +1,6 @@
 /* loop: how an algorithm is played, one row per protocol of learners.
  *
- *   updater.c     arms, rewards, an agent stream.c numbers, and an estimate of their sum
+ *   updater.c     arms, rewards, an agent              stream.c   numbers, an estimate of their sum
  *   eliminator.c  phases, each with a release          asker.c    terms, each with a study
  *   watcher.c     raw rewards, no privacy */
 #ifndef FARO_SIM_LOOP_H
@@ -31,9 +31,9 @@ typedef struct faro_turn {
 typedef struct faro_loop {
   faro_protocol protocol;
 
-  /* All of them are required. */
   const char *(*needs)(const faro_learner_kind *); /* what it works with, for messages: "arms that stay" */
   bool (*suits)(const faro_learner_kind *, const faro_env_kind *);
+  /* Optional. By default all releases, and the calibrations that they offer. */
   bool (*takes)(const faro_learner_kind *, const faro_release_kind *);
   bool (*calibrates)(const faro_release_kind *, faro_calibration);
   /* Tries what play would create, so that it can refuse what cannot run. Sets the cell's claim,
@@ -46,6 +46,10 @@ typedef struct faro_loop {
 extern const faro_loop faro_loop_updater, faro_loop_estimator, faro_loop_eliminator, faro_loop_asker,
     faro_loop_watcher;
 const faro_loop *faro_loop_of(const faro_learner_kind *learner);
+
+/* For the loops of generalised linear rewards. */
+const char *faro_loop_needs_glm(const faro_learner_kind *learner);
+bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *env);
 
 /* Refuses a learner, environment, release and calibration that cannot be combined (pairs.c). */
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;

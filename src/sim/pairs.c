@@ -2,18 +2,30 @@
  * loops. */
 #include "sim/loop.h"
 
+const char *faro_loop_needs_glm(const faro_learner_kind *learner) {
+  (void)learner;
+  return "generalised linear rewards";
+}
+
+bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *env) {
+  (void)learner;
+  return env->link != FARO_LINK_LINEAR;
+}
+
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return faro_loop_of(learner)->suits(learner, env);
 }
 
 bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release) {
-  return faro_loop_of(learner)->takes(learner, release);
+  const faro_loop *loop = faro_loop_of(learner);
+  return !loop->takes || loop->takes(learner, release);
 }
 
 bool faro_pair_calibrates(const faro_learner_kind *learner, const faro_release_kind *release,
                           faro_calibration calibration) {
+  const faro_loop *loop = faro_loop_of(learner);
   return faro_pair_takes(learner, release) && !(learner->refuses & (1U << calibration)) &&
-         faro_loop_of(learner)->calibrates(release, calibration);
+         (loop->calibrates ? loop->calibrates : faro_release_kind_calibrates)(release, calibration);
 }
 
 /* Names, and "a, b" of them. */

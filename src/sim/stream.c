@@ -103,18 +103,10 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return env->traits & FARO_ENV_STREAM;
 }
 
-static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
-  (void)learner;
-  (void)release;
-  return true;
-}
-
 const faro_loop faro_loop_estimator = {
     .protocol = FARO_PROTOCOL_ESTIMATOR,
     .needs = needs,
     .suits = suits,
-    .takes = takes,
-    .calibrates = faro_release_kind_calibrates,
     .rehearse = rehearse,
     .play = play,
 };

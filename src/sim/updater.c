@@ -104,18 +104,10 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION)) && env->link == FARO_LINK_LINEAR;
 }
 
-static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
-  (void)learner;
-  (void)release;
-  return true;
-}
-
 const faro_loop faro_loop_updater = {
     .protocol = FARO_PROTOCOL_UPDATER,
     .needs = needs,
     .suits = suits,
-    .takes = takes,
-    .calibrates = faro_release_kind_calibrates,
     .rehearse = rehearse,
     .play = play,
 };

@@ -72,16 +72,6 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
-static const char *needs(const faro_learner_kind *learner) {
-  (void)learner;
-  return "generalised linear rewards";
-}
-
-static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
-  (void)learner;
-  return env->link != FARO_LINK_LINEAR;
-}
-
 static bool takes(const faro_learner_kind *learner, const faro_release_kind *release) {
   (void)learner;
   return release->trust == FARO_TRUST_NONE;
@@ -89,10 +79,9 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
 
 const faro_loop faro_loop_watcher = {
     .protocol = FARO_PROTOCOL_WATCHER,
-    .needs = needs,
-    .suits = suits,
+    .needs = faro_loop_needs_glm,
+    .suits = faro_loop_suits_glm,
     .takes = takes,
-    .calibrates = faro_release_kind_calibrates,
     .rehearse = rehearse,
     .play = play,
 };

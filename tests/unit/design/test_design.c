@@ -511,28 +511,6 @@ static void test_design__survives_exhaustion_and_searches_without_allocating(voi
   faro_points_destroy(NULL);
 }
 
-/* Equal weights on the points: V = scale^2 I / weight, so that the set's farthest point has
- * certificate d. */
-static void test_points__closed_forms_have_certificate_d(void **state) {
-  (void)state;
-  for (size_t d = 1; d <= 40; d++)
-    for (int kind = 0; kind < 2; kind++) {
-      faro_points *points = NULL;
-      if (kind == 0) assert_ok(faro_points_axes(&points, d, error));
-      else assert_ok(faro_points_corners(&points, d, 0.5, error));
-      const faro_arms *arms = faro_points_arms(points);
-      assert_true(arms->count >= d && arms->count < 2 * d + (d == 1));
-      for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) {
-          double sum = 0;
-          for (size_t a = 0; a < arms->count; a++)
-            sum += arms->x[i * arms->stride + a] * arms->x[j * arms->stride + a] / (double)arms->count;
-          assert_close(sum, i != j ? 0 : kind == 0 ? 1 / (double)d : 0.25, 1e-15);
-        }
-      faro_points_destroy(points);
-    }
-}
-
 /* A random point of the sphere or ball; every third is near an axis or a diagonal, where nets are
  * worst. */
 static void random_point(faro_shape shape, size_t d, size_t turn, double *x) {
@@ -636,7 +614,6 @@ int main(void) {
       cmocka_unit_test(test_design__depends_on_active_arms_only),
       cmocka_unit_test(test_design__refuses_bad_input_and_says_which_arm),
       cmocka_unit_test(test_design__survives_exhaustion_and_searches_without_allocating),
-      cmocka_unit_test(test_points__closed_forms_have_certificate_d),
       cmocka_unit_test(test_net__every_point_is_within_zeta),
       cmocka_unit_test(test_net__refuses_what_is_too_large_and_names_what_fits),
   };

@@ -6,6 +6,8 @@
 
 #include "support/support.h"
 
+#include "glm/link.h"
+
 static faro_sim_rng sim;
 
 static int open_stream(void **state) {
