@@ -336,7 +336,7 @@ shuffler_refused() {
   [ "$status" -eq 3 ]
   has "$stderr" "line 1: this campaign allows at most 3 arms"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 x; 0 1"
-  has "$stderr" "not a number"
+  has "$stderr" "a feature must be a number"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"$(printf '1 0; 0 1\nhigh\n')"
   has "$stderr" "line 2: the reward must be a number"
   cp "$T/clients.tokens" "$T/all.token"

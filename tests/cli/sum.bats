@@ -158,7 +158,7 @@ last() {
   head -c 1048577 /dev/zero | tr '\0' 1 >"$T/long"
   faro 3 sum --range 0,1 "$T/long"
   has "$stderr" "long:1: \"1111"
-  has "$stderr" "is too long: a line may have 1048576 bytes"
+  has "$stderr" "is too long: a line may have at most 1048576 bytes"
 }
 
 @test "--skip-bad leaves bad lines out, and counts them" {
@@ -178,9 +178,15 @@ last() {
   has "$stderr" "105 values read"
   has "$stderr" "the last sum covers 100, 5 are in no sum"
   last 1 100 0
-  # exactly so many are fine
+  # exactly as many as the horizon are fine
   head -n 105 "$T/in" >"$T/exact"
   faro 0 sum --binary --horizon 105 "${near[@]}" "$T/exact"
+}
+
+@test "too few values for a sum: the closing line says how many are needed" {
+  printf '1\n0\n' >"$T/in"
+  faro 0 sum --binary --batch 3 "$T/in"
+  has "$stderr" "2 values read, 0 numbers clipped, 0 lines skipped; no sum was released: the first one needs 3 values"
 }
 
 @test "without a horizon it doubles, and the sums go on" {
@@ -274,7 +280,7 @@ last() {
 
 @test "usage: what is wrong, and what is allowed" {
   faro 2 sum
-  has "$stderr" "--range LOW,HIGH is required"
+  has "$stderr" "--range LOW,HIGH or --binary is required"
   faro 2 sum --range 0,1 --binary
   has "$stderr" "--range and --binary exclude each other"
   faro 2 sum --range 0,1 --range 0,2
