@@ -101,7 +101,8 @@ static void check_bodies(faro_checks *list, const faro_trial *trial, const faro_
                   "%zu acknowledged, %zu released", acknowledged, found);
 }
 
-/* Whether a batch is in the order of arrival. By chance about one body is in its place. */
+/* Checks that a batch is not in the order of arrival. In a random order about one body is in its
+ * place. */
 static void check_order(faro_checks *list, const faro_trial *trial, const faro_record *record,
                         const faro_crowd *crowd) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;

@@ -111,7 +111,8 @@ static const faro_field options[] = {
     {"column", FARO_FIELD_OTHER, FARO_AT(request, format), .read = add_columns,
      .allowed =
          "names of at most 63 bytes or numbers from 1 to 10000, separated by commas, at most 1000 in all",
-     .value = "C,...", .help = "read CSV and sum these columns, given by name or number"},
+     .value = "C,...",
+     .help = "read CSV and sum these columns, given by name or number; a line is still one user"},
     {"header", FARO_FIELD_FLAG, FARO_AT(request, format.header),
      .help = "the first line of a file is a header; implied if a column is given by name"},
     {"separator", FARO_FIELD_OTHER, FARO_AT(request, format.separator), .read = read_separator,
