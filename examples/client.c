@@ -1,6 +1,6 @@
-/* client: an application that takes part in a campaign. To need nothing but libfaro_client, it
- * reads documents from files and writes reports to a file. A real application uses the network
- * instead, as the comments say.
+/* client: an application that takes part in a campaign. It needs only libfaro_client and
+ * libsodium, so it reads documents from files and writes reports to a file. A real application uses
+ * the network instead, as the comments say.
  *
  *   cc client.c -lfaro_client -lsodium -lm
  *   client KEY TOKEN CAMPAIGN POLICY REPORT [EPSILON DELTA]
@@ -43,8 +43,8 @@ int main(int argc, char **argv) {
   faro_client *client = NULL;
   faro_error error = {0};
   if (faro_client_open(&client, &params, &error) != FARO_OK) return fail(&error);
-  /* GET <analyzer>/v1/campaign once, and GET <analyzer>/v1/policy?after=<version> again and
-   * again. */
+  /* In a real application: GET <analyzer>/v1/campaign once, and GET
+   * <analyzer>/v1/policy?after=<version> repeatedly. */
   if (faro_client_campaign(client, document, read_file(argv[3]), &error) != FARO_OK) return fail(&error);
   if (faro_client_policy(client, document, read_file(argv[4]), &error) != FARO_OK) return fail(&error);
 
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   features[0] = features[2 * d - 1] = 1;
   size_t arm = 0;
   if (faro_client_choose(client, features, 2, &arm, &error) != FARO_OK) return fail(&error);
-  const double reward = 0.5; /* what the chosen arm gave */
+  const double reward = 0.5; /* the reward of the chosen arm */
   size_t parts = 0;
   if (faro_client_report(client, features + arm * d, reward, report, &parts, &error) != FARO_OK)
     return fail(&error);
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
   printf("sequence %llu, policy %llu, arm %zu\n", (unsigned long long)faro_client_sequence(client),
          (unsigned long long)faro_client_version(client), arm);
   FILE *out = fopen(argv[5], "wb");
-  /* POST each part as application/octet-stream, until it is answered. */
+  /* In a real application: POST each part as application/octet-stream until it is answered. */
   for (size_t i = 0; out && i < parts; i++) {
     printf("POST %s\n", faro_client_target(client, i));
     fwrite(report + i * faro_client_part_size(client), 1, faro_client_part_size(client), out);

@@ -55,7 +55,7 @@ FARO_API void faro_asker_begin(faro_asker *asker, const faro_noise noise[FARO_PA
 typedef struct faro_pick {
   size_t arm;
   unsigned part;
-  double weight; /* of x x' in the part's sum */
+  double weight; /* factor of x x' in the part's sum */
 } faro_pick;
 
 /* `luck` is uniform in [0, 1), for learners whose people draw their arm. */

@@ -29,9 +29,9 @@ typedef enum faro_form {
 typedef struct faro_contribution {
   faro_form form;
   bool binary;      /* values only: every entry is one of the two ends */
-  size_t dimension; /* d, of x */
-  size_t gram;      /* d (d+1) / 2, the entries of vech(x x'); 0 where z is x itself */
-  size_t length;    /* of z */
+  size_t dimension; /* d, entries of x */
+  size_t gram;      /* d (d+1) / 2, the entries of vech(x x'); 0 if z is x itself */
+  size_t length;    /* entries of z */
   double norm, low, high;
   double entry;       /* greatest magnitude of an entry of z */
   double sensitivity; /* L2: the most that replacing one user moves z */

@@ -43,7 +43,8 @@ FARO_API void faro_doubling_destroy(faro_doubling *doubling); /* NULL is allowed
 /* The current release, for questions: claim, cost, batch. It belongs to the doubling and is valid
  * until the next one. */
 FARO_API const faro_release *faro_doubling_release(const faro_doubling *doubling);
-FARO_API uint64_t faro_doubling_horizon(const faro_doubling *doubling); /* of the current release */
+/* The horizon of the current release. */
+FARO_API uint64_t faro_doubling_horizon(const faro_doubling *doubling);
 
 /* As faro_release_absorb and faro_release_analyze (message.h), into the current release. */
 FARO_API bool faro_doubling_absorb(faro_doubling *doubling, const double *x, double y);

@@ -181,7 +181,7 @@ typedef struct faro_bits_plan {
   double repeat;      /* the most times a user is in one release; 0: 1 */
   double touched;     /* number of releases a user is in; 0: 1 */
   double bits;        /* noise bits per user and entry */
-  double noise_sd;    /* of the sum over all users, per entry, in original units */
+  double noise_sd;    /* noise of the sum over all users, per entry, in original units */
   double mu;          /* the Gaussian that dominates one release that the user is in once */
   double slack;       /* the delta that this costs per release */
 } faro_bits_plan;

@@ -30,7 +30,7 @@ typedef enum faro_setting_type {
 typedef struct faro_setting {
   const char *name; /* NULL ends a table */
   faro_setting_type type;
-  size_t offset; /* of the member in the struct */
+  size_t offset; /* offset of the member in the struct */
   double least, most;
   double preset;            /* the default; NaN: required */
   const char *const *words; /* ends with NULL */

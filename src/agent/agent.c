@@ -27,8 +27,8 @@ struct faro_agent {
   faro_sim_rng noise, luck; /* simulation only */
   faro_secure_rng *secure;  /* deployment only */
   uint64_t epoch;           /* counted from 1 */
-  uint64_t batches;         /* published, over all epochs */
-  faro_diagnostics past;    /* of the learners of earlier epochs */
+  uint64_t batches;         /* number published, over all epochs */
+  faro_diagnostics past;    /* from the learners of earlier epochs */
 };
 
 /* Parameters. */

@@ -54,7 +54,7 @@ typedef struct attack {
   double delta; /* 0 if nothing is claimed */
   uint64_t runs;
   double *x, *view;
-  double *scores[2][SCORES]; /* of the runs that choose, by input */
+  double *scores[2][SCORES]; /* scores in the runs that choose the test, by input */
   double *pooled;
 } attack;
 

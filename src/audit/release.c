@@ -25,7 +25,7 @@ typedef struct target {
   const faro_release_kind *kind;
   const faro_contribution *contribution;
   faro_release_params params;
-  faro_sim_rng stream;   /* of the current run */
+  faro_sim_rng stream;   /* random numbers of the current run */
   faro_release *release; /* makes messages, from `stream` */
   faro_arena arena;
   uint64_t batch, releases; /* `releases`: number of batches played */

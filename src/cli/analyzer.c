@@ -41,8 +41,8 @@ static void print_claim(const faro_campaign *c) {
            whole(c->params.batch));
 }
 
-/* Where every batch adds noise to the running sum, show the share of one batch; trees and the like
- * differ. */
+/* If every batch adds the same noise to the running sum, print the noise of one batch. In trees the
+ * noise is not even. */
 static void print_noise(const faro_campaign *c, const faro_release *release) {
   const faro_trust trust = c->claim.trust;
   const bool even = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_LOCAL;
@@ -53,7 +53,7 @@ static void print_noise(const faro_campaign *c, const faro_release *release) {
   const double influence = faro_release_influence(release);
   printf("noise: standard deviation %.4g in each entry of %s; a report adds at most %.4g\n", noise,
          even ? "a batch's sum" : "a published sum", c->contribution.entry);
-  printf("influence: a client that lies changes an entry by at most %.4g per batch, %.2g times that noise\n",
+  printf("influence: a malicious client changes an entry by at most %.4g per batch, %.2g times that noise\n",
          influence, influence / noise);
 }
 

@@ -13,7 +13,7 @@ typedef struct request {
   bool every_calibration;
   uint64_t dimension;
   faro_audit_plan plan;
-  bool one_run; /* canaries of a single run */
+  bool one_run; /* guess canaries in a single run */
   bool json;
 } request;
 
@@ -22,57 +22,58 @@ FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 FARO_WORDS(calibrations, FARO_CALIBRATION_LIST(X))
 #undef X
 
-/* The releases, and all of them. */
+/* The names of the releases, and "all". */
 static const char *release_word(size_t index) {
   if (index < faro_release_kinds()) return faro_release_kind_at(index)->name;
   return index == faro_release_kinds() ? "all" : NULL;
 }
 
-/* The ranges of epsilon and delta are those of every release. */
+/* Every release allows these ranges of epsilon and delta. */
 static const faro_field options[] = {
     {"epsilon", FARO_FIELD_REAL, FARO_AT(request, params.epsilon), .least = 1e-4, .most = 1000, .value = "E",
-     .help = "what to claim; 1 by default"},
+     .help = "epsilon of the claim; 1 by default"},
     {"delta", FARO_FIELD_REAL, FARO_AT(request, params.delta), .least = 1e-15, .most = 0.999, .value = "D",
-     .help = "0.1 by default, where few trials see much"},
+     .help = "delta of the claim; 0.1 by default, because few trials detect more at a large delta"},
     {"calibration", FARO_FIELD_CHOICE, FARO_AT(request, params.calibration), .words = calibrations,
-     .value = "C", .help = "by default each that the release offers"},
+     .value = "C", .help = "by default every calibration that the release offers"},
     {"level", FARO_FIELD_CHOICE, FARO_AT(request, params.level), .words = levels, .value = "L",
-     .help = "under user the victim comes in several rounds, and all of them are replaced; event by default"},
+     .help = "user: the victim takes part in several rounds, and all of them are replaced; event by default"},
     {"contributions", FARO_FIELD_COUNT, FARO_AT(request, params.contributions), .least = 1, .most = 1000000,
      .value = "M",
-     .help = "under --level user: the most rounds of a user, each in another batch; 1 by default"},
+     .help =
+         "--level user only: the greatest number of rounds per user, each in another batch; 1 by default"},
     {"visits", FARO_FIELD_COUNT, FARO_AT(request, plan.visits), .least = 1, .most = 1000000, .value = "M",
-     .help = "how often the victim comes; by default as often as the claim allows"},
+     .help = "number of rounds of the victim; by default as many as the claim allows"},
     {"place", FARO_FIELD_COUNT, FARO_AT(request, plan.place), .most = 0x1p40, .value = "N",
-     .help = "users who come before the victim, if releases share users; 0 by default"},
+     .help = "number of users before the victim, if releases share users; 0 by default"},
     {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, params.shufflers), .least = 1, .most = 50, .zero = "log",
-     .value = "K", .help = "concurrent-bits only: their number, or log, the default: a binary tree"},
+     .value = "K", .help = "concurrent-bits only: number of shufflers, or log (the default): a binary tree"},
     {"dimension", FARO_FIELD_COUNT, FARO_AT(request, dimension), .least = 1, .most = 1000, .value = "d",
-     .help = "features of a user; 2 by default, and 500 with --one-run"},
+     .help = "features per user; 2 by default, 500 with --one-run"},
     {"one-run", FARO_FIELD_FLAG, FARO_AT(request, one_run),
      .help = "guess the signs of d canaries in a single run instead; use a small --delta"},
     {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 1000000, .value = "B",
      .help = "users between two releases; 100 by default"},
     {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 1e9, .value = "T",
-     .help = "users in all; four batches by default, or as many as the victim is in"},
+     .help = "number of users in all; by default four batches, or as many batches as the victim is in"},
     {"trials", FARO_FIELD_COUNT, FARO_AT(request, plan.trials), .least = 1000, .most = 1e9, .value = "N",
-     .help = "runs; 20000 by default"},
+     .help = "number of runs; 20000 by default"},
     {"confidence", FARO_FIELD_REAL, FARO_AT(request, plan.confidence), .least = 0.5, .most = 1 - 1e-9,
      .value = "P",
-     .help = "that no bound is above the true epsilon, over all audits asked for; 0.99 by default"},
+     .help = "probability that no bound of any audit is above the true epsilon; 0.99 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, plan.seed), .most = 0x1p64, .value = "S",
-     .help = "of the runs; 1 by default"},
+     .help = "seed of the runs; 1 by default"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print JSON instead of a table"},
 };
 
-/* Batches that give the victim room, and four at least. */
+/* The number of batches: enough for all rounds of the victim, and at least four. */
 static uint64_t most_visits(const request *r) {
   uint64_t most = 4;
   if (r->params.contributions > most) most = r->params.contributions;
   return r->plan.visits > most ? r->plan.visits : most;
 }
 
-/* What was not given follows from what was. */
+/* Fills in what was not given. */
 static void complete(request *r) {
   r->every_calibration = r->params.calibration == FARO_CALIBRATION_COUNT;
   if (r->dimension == 0) r->dimension = r->one_run ? 500 : 2;
@@ -80,21 +81,21 @@ static void complete(request *r) {
   if (r->params.horizon == 0) r->params.horizon = most_visits(r) * r->params.batch;
 }
 
-/* One release under one calibration, and what came of it. */
+/* One release under one calibration, and the result of its audit. */
 typedef struct item {
   const faro_release_kind *kind;
   faro_calibration calibration;
   faro_audit_result result;
 } item;
 
-/* Nothing was published for returning users. */
+/* The published figures do not cover returning users. */
 static bool offers(const request *r, const faro_release_kind *kind, faro_calibration calibration) {
   return faro_release_kind_calibrates(kind, calibration) &&
          !(r->params.level == FARO_LEVEL_USER && calibration == FARO_CALIBRATION_FIGURE);
 }
 
-/* What the request asks for; `items` may be NULL to count. A release that was named is asked for a
- * calibration that it does not offer, too: it says so best itself. */
+/* Lists the audits to run; `items` may be NULL to count them. If one release is named, the list
+ * keeps a calibration that it does not offer: the release's own message explains best. */
 static size_t collect(const request *r, item *items) {
   size_t count = 0;
   const bool all = faro_release_kind_find(r->release) == NULL;
@@ -112,7 +113,7 @@ static size_t collect(const request *r, item *items) {
   return count;
 }
 
-/* The false alarms of all audits together stay below 1 - confidence. */
+/* The probability of a false alarm in any of the audits stays below 1 - confidence. */
 static faro_status audit(const request *r, item *items, size_t count, faro_error *error) {
   faro_contribution contribution;
   faro_status status = faro_contribution_init(&contribution, r->dimension, 1, 0, 1, error);
@@ -134,7 +135,7 @@ static const char *verdict(const item *it) {
 
 static json_t *json_number(double value) { return isnan(value) ? json_null() : json_real(value); }
 
-/* Of one user, that the claims cover. */
+/* Rounds of one user that the claims cover. */
 static uint64_t rounds(const request *r) { return r->params.contributions ? r->params.contributions : 1; }
 
 static json_t *item_json(const request *r, const item *it) {
@@ -158,7 +159,7 @@ static int print_json(const request *r, const item *items, size_t count, bool co
   return cli_print(stdout, text);
 }
 
-/* What the victim does, where that is not the usual: one round, and a claim about one round. */
+/* Says what the victim does, unless it is the default: one round, and a claim about one round. */
 static void print_visits(const request *r) {
   if (r->params.level == FARO_LEVEL_USER)
     printf("Claims are at user level, for %llu rounds of a user.\n", (unsigned long long)rounds(r));
@@ -221,7 +222,7 @@ static int run(int argc, char **argv) {
 const cli_command cli_audit = {
     .name = "audit",
     .usage = "audit RELEASE [--epsilon E] [--delta D] [--calibration C] [--trials N] [--json] ...",
-    .summary = "attack a release, and compare what leaks with what it claims",
+    .summary = "attack a release and compare the leak with its claim",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,
@@ -231,8 +232,9 @@ const cli_command cli_audit = {
         "RELEASE is one of `faro list releases`, or all. It is run many times on two inputs that differ in\n"
         "one user, and a test tries to tell them apart. Half of the runs choose the inputs and the test; "
         "the\n"
-        "other half gives a lower bound on epsilon. A bound above the claim is a violation; one below it\n"
-        "proves nothing, and at a small delta only many trials bring it near the claim.\n",
+        "other half gives a lower bound on epsilon. A bound above the claim is a violation. A bound below "
+        "it\n"
+        "proves nothing; if delta is small, it takes many trials to come near the claim.\n",
     .help = "Exit status: 0 consistent, 1 violated.\n"
             "\n"
             "examples:\n"

@@ -26,7 +26,7 @@
 
 typedef struct request {
   faro_client_settings settings;
-  const char *file; /* of the settings */
+  const char *file; /* settings in YAML */
   bool send, dry, show, check;
 } request;
 
@@ -43,8 +43,9 @@ static const faro_field options[] = {
     {"token", FARO_FIELD_TEXT, SETTING(token), .value = "FILE",
      .help = "a file with one token from `faro keys tokens`"},
     {"state", FARO_FIELD_TEXT, SETTING(state), .value = "FILE",
-     .help = "keeps the campaign, the sequence number and the policy version, that is, what the client has "
-             "spent. Required to send; used by one run at a time"},
+     .help =
+         "keeps the campaign, the sequence number and the policy version, and so what the client has spent; "
+         "required to send; one run at a time may use it"},
     {"authority", FARO_FIELD_TEXT, SETTING(authority), .value = "FILE",
      .help = "certificates to trust for TLS; the system's by default"},
     {"epsilon", FARO_FIELD_REAL, SETTING(epsilon), .least = 1e-4, .most = 1000, .value = "E",
@@ -109,8 +110,8 @@ typedef struct session {
   double *features;
   size_t parts_size; /* bytes of `parts` */
   size_t room;       /* numbers in `features` */
-  size_t line;       /* of the input */
-  size_t refused;    /* reports */
+  size_t line;       /* number of the current input line */
+  size_t refused;    /* number of refused reports */
 } session;
 
 static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY_BYTES],
@@ -219,7 +220,8 @@ static bool read_arm(session *s, size_t arm, char *text, faro_error *error) {
   for (char *word = strtok(text, " ,\t\r\n"); word; word = strtok(NULL, " ,\t\r\n"), count++) {
     double number = 0;
     if (!faro_decimal(word, strlen(word), &number)) {
-      (void)faro_fail(error, FARO_INVALID, "line %zu: not a number: \"%.40s\"", s->line, word);
+      (void)faro_fail(error, FARO_INVALID, "line %zu: a feature must be a number (got \"%.40s\")", s->line,
+                      word);
       return false;
     }
     if (count < d) s->features[arm * d + count] = number;
@@ -237,8 +239,7 @@ static size_t read_arms(session *s, char *text, faro_error *error) {
     next = strchr(arm, ';');
     if (next) *next++ = '\0';
     if (arms == s->campaign.arms) {
-      (void)faro_fail(error, FARO_INVALID,
-                      "line %zu: there must be at most %" PRIu64 " arms in this campaign", s->line,
+      (void)faro_fail(error, FARO_INVALID, "line %zu: this campaign allows at most %" PRIu64 " arms", s->line,
                       s->campaign.arms);
       return 0;
     }

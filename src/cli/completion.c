@@ -1,5 +1,5 @@
-/* completion: faro completion. Prints a bash function that completes commands, options and words.
- * It is made from the tables by which they are read. */
+/* completion: faro completion. Prints a bash function that completes commands, options and words,
+ * from the tables that the commands are read by. */
 #include "cli/cli.h"
 
 static void print_words(faro_words *words) {
@@ -7,7 +7,7 @@ static void print_words(faro_words *words) {
   for (size_t i = 0; words && (word = words(i)); i++) printf(" %s", word);
 }
 
-/* After an option that takes a value: its words, or nothing, so that bash offers files. */
+/* Cases after an option that takes a value: offer its words. Without words, bash offers files. */
 static void print_values(const cli_command *command) {
   for (size_t i = 0; i < command->count; i++) {
     const faro_field *option = &command->options[i];
@@ -20,7 +20,7 @@ static void print_values(const cli_command *command) {
   }
 }
 
-/* Elsewhere: the words of the first argument, and options. */
+/* All other cases: offer the words of the first argument, and the options. */
 static void print_rest(const cli_command *command) {
   printf("    '%s '*) words='", command->name);
   print_words(command->first);
@@ -59,6 +59,6 @@ const cli_command cli_completion = {
     .usage = "completion",
     .summary = "print a completion script for bash",
     .run = run,
-    .help = "Put it where bash looks for it, or read it at once:\n"
+    .help = "Save it where bash looks for completions, or load it into this shell:\n"
             "  . <(faro completion)\n",
 };

@@ -18,8 +18,8 @@ typedef struct request {
   bool keep, hold;
 } request;
 
-/* Environments in which a client sends the features of an arm: in linear-known it sends actions of
- * its own, and the others have no linear rewards. */
+/* Environments in which a client sends the features of an arm: in linear-known it sends its own
+ * actions, and in the others rewards are not linear. */
 FARO_WORDS(worlds, "linear-iid", "linear-fixed", "linear-adversarial", "linear-population")
 #define X(name, text) text,
 FARO_WORDS(levels, FARO_LEVEL_LIST(X))
@@ -30,7 +30,7 @@ FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 
 static const faro_field options[] = {
     {"clients", FARO_FIELD_COUNT, TRIAL(clients), .least = 8, .most = 1000000, .value = "N",
-     .help = "5000 by default"},
+     .help = "number of clients; 5000 by default"},
     {"release", FARO_FIELD_CHOICE, FARO_AT(request, release), .words = faro_campaign_release, .value = "R",
      .help = "shuffle-bits by default"},
     {"batch", FARO_FIELD_COUNT, TRIAL(batch), .least = 2, .most = 1000000, .value = "B",
@@ -38,11 +38,11 @@ static const faro_field options[] = {
     {"rounds", FARO_FIELD_COUNT, FARO_AT(request, demo.rounds), .least = 2, .most = 100000, .value = "M",
      .help = "batches to release; 12 by default"},
     {"shufflers", FARO_FIELD_COUNT, TRIAL(shufflers), .least = 1, .most = FARO_SHUFFLERS_MAX, .value = "K",
-     .help = "concurrent-bits only; 3 by default"},
+     .help = "concurrent-bits only: number of shufflers; 3 by default"},
     {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
-     .help = "of the claim; 1 by default"},
+     .help = "epsilon of the claim; 1 by default"},
     {"delta", FARO_FIELD_REAL, TRIAL(delta), .least = 1e-15, .most = 0.999, .value = "D",
-     .help = "of the claim; 1e-6 by default"},
+     .help = "delta of the claim; 1e-6 by default"},
     {"level", FARO_FIELD_CHOICE, FARO_AT(request, level), .words = levels, .value = "L",
      .help = "what the claim protects; user by default"},
     {"honest", FARO_FIELD_REAL, TRIAL(honest), .least = 1e-3, .most = 1, .value = "H",
@@ -50,11 +50,11 @@ static const faro_field options[] = {
     {"environment", FARO_FIELD_CHOICE, FARO_AT(request, world), .words = worlds, .value = "E",
      .help = "linear-iid by default"},
     {"dimension", FARO_FIELD_COUNT, TRIAL(dimension), .least = 2, .most = FARO_WIRE_DIMENSION_MAX,
-     .value = "d", .help = "features of an arm; 5 by default"},
+     .value = "d", .help = "features per arm; 5 by default"},
     {"arms", FARO_FIELD_COUNT, TRIAL(arms), .least = 2, .most = 10000, .value = "K",
-     .help = "arms in a choice; 10 by default"},
+     .help = "arms per choice; 10 by default"},
     {"seed", FARO_FIELD_COUNT, CROWD(seed), .most = 0x1p64, .value = "S",
-     .help = "of the environment; 1 by default"},
+     .help = "seed of the environment; 1 by default"},
     {"post", FARO_FIELD_COUNT, CROWD(group), .least = 1, .most = 1000, .value = "G",
      .help = "reports per post, as from a gateway; 1 by default: each client posts by itself"},
     {"threads", FARO_FIELD_COUNT, CROWD(threads), .least = 1, .most = 128, .value = "N",
@@ -74,7 +74,7 @@ static int complete(request *r) {
   t->release = faro_campaign_release(r->release);
   crowd->world = worlds(r->world);
   if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
-    return cli_usage(&cli_demo, "--shufflers is for --release concurrent-bits (got %s)", t->release);
+    return cli_usage(&cli_demo, "--shufflers requires --release concurrent-bits (got %s)", t->release);
   if (t->shufflers == 0) t->shufflers = 3;
   if (t->batch == 0) t->batch = t->clients / 2;
   if (t->batch > t->clients)
@@ -132,8 +132,8 @@ static void hold(void *context, const faro_trial *trial) {
   interrupted = 0; /* this ends the waiting only; the checks still follow */
 }
 
-/* Noise can leave the last policy no better than random choice. More rounds alone do not help: the
- * budget covers all reports of a client, so the noise grows with them. */
+/* With much noise the last policy may be no better than random choice. More rounds alone do not
+ * help: the budget covers all reports of a client, so the noise grows with their number. */
 static void admit(const faro_demo_step *step) {
   if (step->regret < step->uniform) return;
   printf("\nno better than random choice: with this much noise use more --clients or another --release\n");

@@ -14,7 +14,7 @@ static bool with_end(const char *prefix, const char *end, char out[static CLI_PA
 }
 
 static int too_long(const char *prefix) {
-  return cli_usage(&cli_keys, "--out must be shorter (got %.40s...)", prefix);
+  return cli_usage(&cli_keys, "--out is too long (got %.40s...)", prefix);
 }
 
 static void print_public(const unsigned char key[static FARO_KEY_BYTES]) {
@@ -90,9 +90,9 @@ static int make_tokens(const char *prefix, size_t count) {
   return EXIT_DONE;
 }
 
-enum { WORD = 2 * FARO_TOKEN_BYTES + 2 }; /* one more than a token has, to recognize longer words */
+enum { WORD = 2 * FARO_TOKEN_BYTES + 2 }; /* one digit more than a token, to recognize longer words */
 
-/* Reads the first word of a file; "" if there is none. */
+/* Reads the first word of a file; "" if the file is empty. */
 static faro_status first_word(const char *path, char out[static WORD], faro_error *error) {
   FILE *file = fopen(path, "r");
   if (!file) return faro_fail(error, FARO_INVALID, "%.200s: cannot be read: %s", path, strerror(errno));
@@ -141,7 +141,7 @@ static int show_key(const char *path, const char *kind) {
     faro_key_wipe(&seal, sizeof seal);
   } else if (strcmp(kind, FARO_SIGN_PUBLIC) == 0 || strcmp(kind, FARO_SEAL_PUBLIC) == 0)
     status = faro_key_load(path, kind, public_key, sizeof public_key, &error);
-  else status = faro_fail(&error, FARO_INVALID, "%.200s is not a file of a key or of tokens", path);
+  else status = faro_fail(&error, FARO_INVALID, "%.200s is neither a key file nor a token file", path);
   if (status != FARO_OK) return cli_fail(&error);
   printf("kind:        %s\n", kind);
   print_public(public_key);

@@ -21,7 +21,7 @@ static const faro_field options[] = {
     {"authority", FARO_FIELD_WORD, FARO_AT(request, authority), .value = "FILE",
      .help = "certificates to trust for https (PEM); the system's by default"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json),
-     .help = "the ledger as JSON, at most 1000 batches per line"},
+     .help = "print the ledger as JSON, at most 1000 batches per line"},
 };
 
 /* Where the ledger is read from: an analyzer or its database. */
@@ -65,7 +65,7 @@ static faro_status open_store(source *s, const char *path, faro_error *error) {
   faro_status status = faro_store_open(&s->store, path, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_store_campaign(s->store, &document, signer, error);
   if (status == FARO_OK && !document.bytes)
-    status = faro_fail(error, FARO_INVALID, "%s: it has no campaign yet", path);
+    status = faro_fail(error, FARO_INVALID, "%s has no campaign yet", path);
   if (status == FARO_OK)
     status = faro_campaign_open(&s->campaign, (const char *)document.bytes, document.length, signer, error);
   free(document.bytes);

@@ -43,7 +43,7 @@ static int yaml_only(const struct dirent *entry) {
   return dot && strcmp(dot, ".yaml") == 0;
 }
 
-/* Those of the first folder that has any. */
+/* Lists the experiments of the first folder that has any. */
 static void list_experiments(void) {
   for (size_t i = 0; i < CLI_PLACES; i++) {
     char buffer[CLI_PATH];
@@ -57,8 +57,7 @@ static void list_experiments(void) {
     free(entry);
     if (count > 0) return;
   }
-  printf("  none found: not in ./experiments, nor beside the program, nor in %s\n",
-         FARO_DATADIR "/experiments");
+  printf("  none found in ./experiments, next to the program, or in %s\n", FARO_DATADIR "/experiments");
 }
 
 static void list_settings(void) { (void)cli_print(stdout, faro_settings_table()); }
@@ -73,7 +72,7 @@ static const struct {
              {"settings", list_settings}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
-/* Which learner takes which release under which calibration. */
+/* Prints which learner can use which release, under which calibrations. */
 static void list_matrix(void) {
   printf("%-12s %-20s %s\n", "learner", "release", "calibrations");
   for (size_t l = 0; l < faro_learner_count(); l++)
@@ -97,7 +96,7 @@ typedef struct request {
 
 static const faro_field options[] = {
     {"matrix", FARO_FIELD_FLAG, FARO_AT(request, matrix),
-     .help = "which learner takes which release, under which calibrations"},
+     .help = "print which learner can use which release, under which calibrations"},
 };
 
 static int run(int argc, char **argv) {
@@ -110,7 +109,7 @@ static int run(int argc, char **argv) {
   if (r.matrix) list_matrix();
   else if (words > 0) lists[which].list();
   else
-    for (size_t i = 0; i + 1 < LISTS; i++) { /* settings only on request: they are many */
+    for (size_t i = 0; i + 1 < LISTS; i++) { /* settings only on request: there are many */
       printf("%s%s:\n", i ? "\n" : "", lists[i].name);
       lists[i].list();
     }
@@ -120,11 +119,13 @@ static int run(int argc, char **argv) {
 const cli_command cli_list = {
     .name = "list",
     .usage = "list [learners | releases | environments | experiments | settings] [--matrix]",
-    .summary = "what there is: learners, releases, environments, experiments, settings",
+    .summary = "list learners, releases, environments, experiments or settings",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 1,
     .first = list_name,
-    .about = "settings are the keys of an experiment file: their places, defaults and what is allowed.\n",
+    .about =
+        "`faro list settings` prints the keys of an experiment file: where they belong, their defaults, and\n"
+        "what is allowed.\n",
 };

@@ -1,5 +1,5 @@
-/* locate: experiments by name: in ./experiments, beside the program (its source tree, or where it
- * was installed), and where it was configured to be installed. */
+/* locate: finds experiments by name: in ./experiments, next to the program (in its source tree, or
+ * where it was installed), and in the folder that was configured for installing them. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool looks_like_path(const char *name) {
   return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
 }
 
-/* The experiment whose name is nearest to the word, as a hint. */
+/* A hint with the name of the experiment that is most like the word. */
 static const char *suggest(const char *word, char out[static FARO_HINT]) {
   enum { NAMES = 256, NAME = 64 };
   static char names[NAMES][NAME];
@@ -61,7 +61,7 @@ bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error
   }
   char hint[FARO_HINT];
   (void)faro_fail(error, FARO_INVALID,
-                  "no experiment \"%.100s\"%s; `faro list experiments` names them, and a path works too",
+                  "no experiment \"%.100s\"%s; `faro list experiments` lists them, and a path is allowed too",
                   name, suggest(name, hint));
   return false;
 }

@@ -12,7 +12,7 @@ static void help(FILE *out) {
     fprintf(out, "  %-10s %s\n", command->name, command->summary);
   fprintf(
       out,
-      "\n`faro COMMAND --help` tells more; `faro --version` tells which faro this is.\n"
+      "\nRun `faro COMMAND --help` for details and `faro --version` for the version.\n"
       "Exit status: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 the system failed, 130 interrupted.\n");
 }
 
@@ -20,7 +20,7 @@ static int unknown(const char *name) {
   const char *names[FARO_WORDS_MAX];
   char hint[FARO_HINT];
   const size_t count = faro_words_list(cli_command_name, names);
-  fprintf(stderr, "faro: unknown command \"%s\"%s; `faro --help` lists the commands\n", name,
+  fprintf(stderr, "faro: unknown command \"%s\"%s; run `faro --help` for a list\n", name,
           faro_hint(name, names, count, hint));
   return EXIT_USAGE;
 }
@@ -43,7 +43,7 @@ static int dispatch(int argc, char **argv) {
   return cli_command_at(index)->run(argc - 2, argv + 2);
 }
 
-/* Output that could not be written is a failure, whatever was computed. */
+/* A command fails if its output could not be written. */
 int main(int argc, char **argv) {
   const int status = dispatch(argc, argv);
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;

@@ -1,5 +1,5 @@
-/* options: command lines by tables of fields, --help from the same tables, and the ways in which a
- * command ends. */
+/* options: reads command lines by tables of fields, prints --help from the same tables, and prints
+ * errors. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-/* ---- endings */
+/* ---- results and errors */
 
 int cli_usage(const cli_command *command, const char *format, ...) {
   va_list args;
@@ -16,7 +16,7 @@ int cli_usage(const cli_command *command, const char *format, ...) {
   fprintf(stderr, "faro %s: ", command->name);
   vfprintf(stderr, format, args);
   va_end(args);
-  fprintf(stderr, "\nusage: faro %s\n`faro %s --help` tells more\n", command->usage, command->name);
+  fprintf(stderr, "\nusage: faro %s\nrun `faro %s --help` for details\n", command->usage, command->name);
   return EXIT_USAGE;
 }
 
@@ -35,7 +35,7 @@ int cli_print(FILE *out, char *text) {
   fputs(text, out);
   if (length == 0 || text[length - 1] != '\n') fputc('\n', out);
   free(text);
-  return EXIT_DONE; /* main looks whether it could be written */
+  return EXIT_DONE; /* main checks whether it could be written */
 }
 
 /* ---- help */
@@ -48,7 +48,7 @@ static const char *option_text(const faro_field *option, char out[static OPTION_
   return out;
 }
 
-/* A choice begins with its words: they may come from a registry. */
+/* The help of a choice begins with its words, because they may come from a registry. */
 static const char *help_text(const faro_field *option, char out[static HELP_SIZE]) {
   const char *names[FARO_WORDS_MAX];
   if (option->type != FARO_FIELD_CHOICE) return option->help;
@@ -57,7 +57,7 @@ static const char *help_text(const faro_field *option, char out[static HELP_SIZE
   return out;
 }
 
-/* Words of a text, from this column on; `used` is where the line stands. */
+/* Prints a text, wrapped and indented to `column`. The line already has `used` characters. */
 static void print_wrapped(const char *text, size_t column, size_t used) {
   while (*text) {
     const size_t length = strcspn(text, " ");
@@ -105,7 +105,7 @@ static void print_help(const cli_command *command) {
 typedef struct line {
   const cli_command *command;
   unsigned char *request;
-  int argc, place; /* place: of the next argument */
+  int argc, place; /* place: index of the next argument */
   char **argv;
   const char *given[FARO_FIELDS_MAX]; /* the text of each option; NULL: not given */
 } line;
@@ -120,7 +120,7 @@ static int refuse_option(const cli_command *command, const char *word) {
                    nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* The value of an option, given as `=text` or as the next argument. */
+/* Reads the value of an option, given as `=text` or as the next argument. */
 static int take_value(line *l, size_t row, const char *text) {
   const faro_field *option = &l->command->options[row];
   const faro_node node = {.type = FARO_NODE_TEXT, .origin = FARO_FROM_ARGV, .text = text};

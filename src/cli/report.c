@@ -35,10 +35,10 @@ static int run(int argc, char **argv) {
 const cli_command cli_report = {
     .name = "report",
     .usage = "report DIR [--json]",
-    .summary = "draw the table, figure and page of a finished run again",
+    .summary = "make the table, figure and page of a finished run again",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 1,
-    .about = "DIR is where `faro run` put its results. Everything is drawn from DIR/run.json.\n",
+    .about = "DIR is the directory of the results of `faro run`. Everything is made from DIR/run.json.\n",
 };

@@ -35,19 +35,19 @@ static bool add_set(const char *text, void *out) {
 static const faro_field options[] = {
     {"set", FARO_FIELD_OTHER, FARO_AT(request, sets), .read = add_set,
      .allowed = "KEY=VALUE, at most 64 times", .value = "KEY=VALUE",
-     .help = "replace a setting wherever the file gives it; KEY=[A, B] sweeps it (`faro list settings` "
+     .help = "replace a setting everywhere in the file; KEY=[A, B] sweeps it (`faro list settings` "
              "shows the keys and what they allow)"},
     {"jobs", FARO_FIELD_COUNT, FARO_AT(request, jobs), .least = 1, .most = 1024, .value = "N",
      .help = "threads; one per processor by default"},
     {"out", FARO_FIELD_WORD, FARO_AT(request, out), .value = "DIR",
-     .help = "where the results go; results/EXPERIMENT by default"},
+     .help = "directory of the results; results/EXPERIMENT by default"},
     {"quick", FARO_FIELD_FLAG, FARO_AT(request, quick),
-     .help = "at most 2000 rounds, 4 instances and batches of 200, into results/EXPERIMENT-quick, for a "
-             "first look"},
+     .help = "for a first look: at most 2000 rounds, 4 instances and batches of 200; the results go to "
+             "results/EXPERIMENT-quick"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print the results as JSON"},
     {"csv", FARO_FIELD_FLAG, FARO_AT(request, csv), .help = "print the results as CSV"},
     {"fresh", FARO_FIELD_FLAG, FARO_AT(request, fresh), .help = "do not continue an interrupted run"},
-    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "no progress on stderr"},
+    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "do not print progress on stderr"},
 };
 
 static atomic_int stop;
@@ -62,7 +62,7 @@ static void on_signal(int number) {
   atomic_store(&stop, 1);
 }
 
-/* The first interrupt ends the run in order; a second one ends the program. */
+/* The first signal stops the run cleanly; a second one ends the program at once. */
 static void catch_signals(void) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
   sigemptyset(&action.sa_mask);
@@ -70,10 +70,10 @@ static void catch_signals(void) {
   sigaction(SIGTERM, &action, NULL);
 }
 
-/* The folders that a run made for its output, so that an early failure can take them back. */
+/* The folders that a run created for its output, so that they can be removed after a failure. */
 typedef struct folders {
   char path[CLI_PATH];
-  size_t first, last; /* lengths of the shortest and the longest prefix of path that was made; 0: none */
+  size_t first, last; /* lengths of the shortest and longest prefix created; 0: none */
 } folders;
 
 /* mkdir -p */
@@ -86,18 +86,19 @@ static faro_status make_folders(folders *f, const char *path, faro_error *error)
     f->path[i] = '\0';
     const bool made = mkdir(f->path, 0777) == 0;
     if (!made && errno != EEXIST)
-      return faro_fail(error, FARO_SYSTEM, "%s: cannot be made: %s", faro_path_end(f->path), strerror(errno));
+      return faro_fail(error, FARO_SYSTEM, "%s: cannot be created: %s", faro_path_end(f->path),
+                       strerror(errno));
     f->path[i] = path[i];
     if (made && f->first == 0) f->first = i;
     if (made) f->last = i;
   }
   struct stat info;
   if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK) != 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: not a directory that can be written", faro_path_end(path));
+    return faro_fail(error, FARO_SYSTEM, "%s: not a directory, or not writable", faro_path_end(path));
   return FARO_OK;
 }
 
-/* Removes what was made, as far as it is empty. */
+/* Removes the folders that were created and are empty. */
 static void take_back_folders(folders *f) {
   for (size_t i = f->last; f->first > 0 && i >= f->first; i--) {
     const bool end = f->path[i] == '/' || f->path[i] == '\0';
@@ -114,7 +115,8 @@ static int show(const request *r, const faro_report *report, const char *out) {
   return status;
 }
 
-/* Runs and writes; the journal goes only when everything else is in its place. */
+/* Runs the experiment and writes the report. The journal is removed last, after everything else is
+ * written. */
 static int run_into(const request *r, const faro_experiment *experiment, const char *out, faro_error *error) {
   char journal[CLI_PATH + 32];
   snprintf(journal, sizeof journal, "%s/instances.journal", out);
@@ -135,7 +137,8 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   if (status == FARO_OK) status = faro_report_write(report, out, error);
   if (status == FARO_OK) (void)remove(journal);
   const int result = status == FARO_OK ? show(r, report, out) : cli_fail(error);
-  if (status == FARO_INTERRUPTED) fprintf(stderr, "faro: the same command continues it (saved in %s)\n", out);
+  if (status == FARO_INTERRUPTED)
+    fprintf(stderr, "faro: run the same command again to continue (saved in %s)\n", out);
   faro_report_destroy(report);
   faro_results_destroy(results);
   return result;
@@ -184,7 +187,7 @@ static int run(int argc, char **argv) {
   if (status != CLI_GO) return status;
   if (r.json && r.csv) return cli_usage(&cli_run, "--json and --csv exclude each other");
   if (words == 0)
-    return cli_usage(&cli_run, "EXPERIMENT is required: a name of `faro list experiments`, or a path");
+    return cli_usage(&cli_run, "EXPERIMENT is required: a name from `faro list experiments`, or a path");
   r.experiment = argv[0];
   return execute(&r);
 }
@@ -192,7 +195,7 @@ static int run(int argc, char **argv) {
 const cli_command cli_run = {
     .name = "run",
     .usage = "run EXPERIMENT [--set KEY=VALUE]... [--jobs N] [--out DIR] [--quick] [--json | --csv]",
-    .summary = "run an experiment and report it",
+    .summary = "run an experiment and write its report",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,

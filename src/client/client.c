@@ -22,16 +22,16 @@ struct faro_client {
   faro_claim floor;
   double honest; /* greatest value accepted; 0: any */
   bool insecure;
-  unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart, */
-  bool bound;                            /* if there was one */
+  unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
+  bool bound;                            /* `kept` is set */
   uint64_t sequence, version;
   bool joined; /* `campaign` is set */
   faro_campaign campaign;
   faro_release *release;
   faro_secure_rng *secure;
   uint64_t *numbers;                 /* a message of the release, while a report is made */
-  faro_policy_document document;     /* of the newest policy; numbers NULL: none yet */
-  size_t target[FARO_SHUFFLERS_MAX]; /* of the parts of the last report */
+  faro_policy_document document;     /* the newest policy; numbers NULL: no policy yet */
+  size_t target[FARO_SHUFFLERS_MAX]; /* shufflers of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
 };
 
@@ -248,8 +248,8 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   return FARO_OK;
 }
 
-/* If nobody else is trusted, the client itself must not send more than its claim covers: a message
- * that was refused was seen all the same. The noise is made for at most one message per batch. */
+/* In the local model the client itself must not send more than its claim covers: even a message
+ * that was refused has been seen. The noise is made for at most one message per batch. */
 static uint64_t reports_covered(const faro_campaign *c) {
   if (c->claim.trust != FARO_TRUST_LOCAL || c->claim.level != FARO_LEVEL_USER) return INT64_MAX;
   return c->claim.contributions < c->batches ? c->claim.contributions : c->batches;

@@ -117,7 +117,7 @@ static void settle(known *k) {
     env->error = fmax(env->error, sqrt(fmax(variance, 0) / n));
   }
   faro_linear_settle(env);
-  env->best = fmax(env->best, k->top); /* of all policies: perhaps no arm is as good */
+  env->best = fmax(env->best, k->top); /* the best policy may be better than every arm */
 }
 
 static bool same(const faro_env *env, size_t a, size_t b) {

@@ -1,4 +1,4 @@
-/* field: see the header. The one place that turns a text into a value, and the one that says what
+/* field: see the header. This is the only place that turns a text into a value and describes what
  * is allowed. */
 #include "field/field.h"
 
@@ -91,7 +91,7 @@ static bool number_of(const faro_node *node, double *value) {
   return text && node->origin != FARO_FROM_JSON && !node->quoted && faro_decimal(text, strlen(text), value);
 }
 
-/* A word for 0; one that is "0" stands for every way to write it. */
+/* Whether the text is the word for 0. The word "0" stands for every way to write 0. */
 static bool is_zero(const faro_field *field, const faro_node *node) {
   const char *text = text_of(node);
   double value = 1;
@@ -132,8 +132,8 @@ static bool read_digits(const char *text, uint64_t *value) {
   return true;
 }
 
-/* Digits are read exactly. In files a whole number may be written in another way, such as 1e6;
- * there 2^53 is the end. */
+/* Plain digits are read exactly. In files a whole number may also be written as 1e6, for example,
+ * but then it is at most 2^53. */
 static bool whole_of(const faro_node *node, uint64_t *value) {
   const char *text = text_of(node);
   double number = 0;
@@ -164,7 +164,7 @@ static bool read_count(const faro_field *field, const faro_node *node, void *out
   return true;
 }
 
-/* JSON's strings are whatever the document says; what a person writes must be fit to print. */
+/* A string in JSON may hold anything; a text that a person writes must be printable. */
 static bool read_text(const faro_field *field, const faro_node *node, char *out) {
   const char *text = text_of(node);
   if (!text || *text == '\0' || strlen(text) >= field->size) return false;
@@ -242,7 +242,7 @@ const char *faro_field_print(const faro_field *field, double value, char out[sta
   return out;
 }
 
-/* Strings of JSON are strangers': in quotes, and ASCII alone. */
+/* Strings in JSON come from other parties: they are shown in quotes, in ASCII only. */
 static const char *text_shown(const faro_node *node, char out[static FARO_GOT]) {
   const bool json = node->origin == FARO_FROM_JSON;
   const size_t length = strlen(node->text);
@@ -270,7 +270,7 @@ const char *faro_node_shown(const faro_node *node, char out[static FARO_GOT]) {
   return out;
 }
 
-/* Whole numbers in digits alone: 1000000000000000, not 1e+15. */
+/* Writes whole numbers without an exponent: 1000000000000000, not 1e+15. */
 static const char *bound_text(const faro_field *field, double bound, char out[static FARO_NUMBER_SIZE]) {
   if (field->type == FARO_FIELD_REAL || !(fabs(bound) <= 0x1p53)) return faro_number(bound, out);
   snprintf(out, FARO_NUMBER_SIZE, "%.0f", bound);

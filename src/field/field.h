@@ -29,7 +29,7 @@ typedef enum faro_field_type {
   FARO_FIELD_FLAG,   /* bool: true or false; on the command line an option without a value */
   FARO_FIELD_CHOICE, /* size_t or an enum: the index among the words */
   FARO_FIELD_HEX,    /* unsigned char[size]: 2 size hexadecimal digits; lower case in JSON */
-  FARO_FIELD_OTHER,  /* what `read` makes of a text */
+  FARO_FIELD_OTHER,  /* whatever `read` makes of a text */
   FARO_FIELD_LIST,   /* size_t: the number of elements */
   FARO_FIELD_NODE    /* uint32_t: the node itself, for the caller to read */
 } faro_field_type;
@@ -41,21 +41,21 @@ typedef struct faro_field {
   const char *name;
   faro_field_type type;
   bool required;       /* in a list: in each element */
-  bool above, below;   /* numbers: least, or most, is itself not allowed */
-  bool once;           /* command line: given twice is an error; else the last one counts */
-  size_t offset, size; /* of the member: see FARO_AT and FARO_EACH */
-  size_t stride;       /* in a list: bytes from one element's member to the next one's */
+  bool above, below;   /* numbers: `least` (`most`) itself is not allowed */
+  bool once;           /* command line: must not be given twice; if false, the last one counts */
+  size_t offset, size; /* offset and size of the member: see FARO_AT and FARO_EACH */
+  size_t stride;       /* in a list: bytes from this member of one element to that of the next */
 
-  /* Numbers, and the length of a list. A REAL without a range (0, 0) is any finite number; a COUNT
-   * without an upper end goes up to 2^53, one with 0x1p64 has none. */
+  /* Numbers, and the length of a list. A REAL without a range (0, 0) may be any finite number. A
+   * COUNT without an upper end may be up to 2^53, and one with 0x1p64 up to 2^64 - 1. */
   double least, most;
-  const char *zero; /* a word for 0, or "0" itself; allowed besides the range */
+  const char *zero; /* a word for 0, or "0"; allowed in addition to the range */
 
-  /* Choice only: the words, by a function or as a list that ends with NULL. */
+  /* CHOICE only: the words, as a function or as a list that ends with NULL. */
   faro_words *words;
   const char *const *list;
 
-  /* Other only: false, with *out unchanged, if the text is not allowed. */
+  /* OTHER only: reads a text. False, with *out unchanged, if it is not allowed. */
   bool (*read)(const char *text, void *out);
 
   const char *allowed; /* what is allowed, in words, if it does not follow from the above */
@@ -63,11 +63,11 @@ typedef struct faro_field {
   const char *value; /* command line: what --help calls the value */
 } faro_field;
 
-enum { FARO_FIELDS_MAX = 64 }; /* of a table */
+enum { FARO_FIELDS_MAX = 64 }; /* fields in a table */
 
-/* Where a value goes: a member of the caller's struct; or, for each element of a list, a member of
- * an array in it, of which `first` is that of the first element: FARO_EACH(settings,
- * shuffler[0].url, shuffler). */
+/* Where a value is stored. FARO_AT: in a member of the caller's struct. FARO_EACH, for a key of
+ * list elements: in a member of each element of an array in that struct; `first` is the member of
+ * the first element, as in FARO_EACH(settings, shuffler[0].url, shuffler). */
 #define FARO_AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 #define FARO_EACH(type, first, array) FARO_AT(type, first), .stride = sizeof(*((type *)0)->array)
 
@@ -78,14 +78,14 @@ enum { FARO_FIELDS_MAX = 64 }; /* of a table */
     return index < sizeof words / sizeof *words ? words[index] : NULL;                                       \
   }
 
-/* The field that a setting is: a member of the struct of its table. */
+/* The field of a setting, which is a member of the struct of its table. */
 faro_field faro_setting_field(const faro_setting *setting);
 
 /* Reads the value of a node into *out, the member. False, with *out unchanged, if it is not
  * allowed. */
 bool faro_field_read(const faro_field *field, const faro_node *node, void *out);
 
-/* A value as a person writes it: the word of a choice or flag by its index, the word for 0, or the
+/* A value as a person would write it: the word of a choice or flag, the word for 0, or the
  * number. */
 enum { FARO_PRINTED = 64 };
 const char *faro_field_print(const faro_field *field, double value, char out[static FARO_PRINTED]);
@@ -100,7 +100,7 @@ const char *faro_node_shown(const faro_node *node, char out[static FARO_GOT]);
 /* What a type is called: "a list", or in JSON "an array". */
 const char *faro_node_type_name(faro_node_type type, faro_origin origin);
 
-/* Fails with "<place><name> must be <allowed> (got <value>)", and the word that was perhaps
+/* Fails with "<place><name> must be <allowed> (got <value>)", and the word that was probably
  * meant. */
 faro_status faro_field_refuse(const faro_field *field, const char *place, const char *name,
                               const faro_node *node, faro_error *error);

@@ -1,7 +1,6 @@
-/* reader: see the header. A mapping is read in two steps: its keys one by one, each into the row
- * that it names, then the rows that no key has named. Sections and elements of lists are
- * mappings too, read by the rows whose names begin with theirs; they have no sections or lists
- * themselves. */
+/* reader: see the header. A mapping is read in two steps: first its keys, each by the row with its
+ * name, then the rows whose key is missing. Sections and elements of lists are mappings too. Their
+ * rows are those whose names begin with theirs. They have no sections or lists themselves. */
 #include "field/reader.h"
 
 #include <stdarg.h>
@@ -19,8 +18,8 @@ typedef struct scope {
   size_t count;
   const char *place;  /* what messages call it; NULL: the file or document */
   const char *prefix; /* "campaign.", "shufflers[]."; not ended by a zero byte */
-  size_t length;      /* of the prefix */
-  size_t index;       /* of the element, in a list */
+  size_t length;      /* length of the prefix */
+  size_t index;       /* in a list: index of the element */
   unsigned char *out;
   /* faro_read_each only. */
   faro_read_row *each;
@@ -72,13 +71,13 @@ faro_status faro_reader_end(const faro_reader *r) { return r->status; }
 
 /* ---- names */
 
-/* The part of a row's name that stands in this mapping: "url" of "shufflers[].url" in an element;
- * NULL: elsewhere. */
+/* The part of a row's name inside this mapping: "url" of "shufflers[].url" in an element. NULL: the
+ * row belongs elsewhere. */
 static const char *name_here(const scope *s, const faro_field *field) {
   return strncmp(field->name, s->prefix, s->length) == 0 ? field->name + s->length : NULL;
 }
 
-/* The length of the key in it: "campaign" of "campaign.epsilon". */
+/* The length of the key at its start: "campaign" of "campaign.epsilon". */
 static size_t key_length(const char *name) { return strcspn(name, ".["); }
 
 /* The first `length` bytes of a row's name, with the number of the element: "shufflers[1].url". */
@@ -96,7 +95,7 @@ static const char *name_of(const scope *s, const faro_field *field, char out[sta
   return write_name(s, field, strlen(field->name), out);
 }
 
-/* The row of a key: its own, or the first of its section. FARO_FIELDS_MAX if there is none. */
+/* The row of a key: its own, or the first of its section. FARO_FIELDS_MAX if the key is unknown. */
 static size_t find(const scope *s, const char *key, size_t length) {
   for (size_t i = 0; i < s->count; i++) {
     const char *name = name_here(s, &s->fields[i]);
@@ -193,7 +192,8 @@ static bool expect_mapping(faro_reader *r, uint32_t node, const char *place) {
 
 static void refuse_missing(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
   const faro_origin origin = faro_tree_value(r->tree, node)->origin;
-  const bool named = s->length == 0 && s->place; /* by the caller: the row's name does not say it */
+  const bool named =
+      s->length == 0 && s->place; /* the caller has named the mapping: the row's name does not contain it */
   char name[NAME_SIZE];
   char allowed[FARO_ALLOWED];
   fail_at(r, key_line(r, node), "%s is missing%s%s: %s", name_of(s, field, name), named ? " in " : "",
@@ -238,8 +238,8 @@ static void read_leaf(faro_reader *r, uint32_t node, const scope *s, const faro_
   else read_value(r, node, field, name_of(s, field, name), out);
 }
 
-/* A section or an element, for whose keys the first `length` bytes of the row's name are the
- * prefix. */
+/* Reads a section or an element. The first `length` bytes of the row's name are the prefix of its
+ * keys. */
 static void read_inner(faro_reader *r, uint32_t node, const scope *s, const faro_field *field, size_t length,
                        size_t index) {
   scope inner = *s;
@@ -251,7 +251,7 @@ static void read_inner(faro_reader *r, uint32_t node, const scope *s, const faro
   read_mapping(r, node, &inner, read_leaf);
 }
 
-/* A row of type LIST. The rows after it are those of its elements. */
+/* Reads a row of type LIST. The rows of its elements follow it. */
 static void read_elements(faro_reader *r, uint32_t node, const scope *s, const faro_field *field) {
   const size_t length = strlen(field->name);
   uint32_t element = 0;

@@ -22,20 +22,20 @@ typedef struct faro_reader {
   /* Optional. For an unknown key: " (it belongs under environment)", or NULL. */
   const char *(*elsewhere)(const char *place, const char *key);
   faro_error *error;
-  faro_status status; /* of the first error */
+  faro_status status; /* status of the first error */
 } faro_reader;
 
-/* Reads a mapping into the caller's struct. What it does not give stays as it was there: the
+/* Reads a mapping into the caller's struct. Members without a key keep their values, the
  * defaults. `place` is what messages call the mapping; NULL: the file or document itself. */
 void faro_read_fields(faro_reader *r, uint32_t node, const char *place, const faro_field *fields,
                       size_t count, void *out);
-/* Reads a mapping whose values the caller reads: calls `each` on the value of every key in the
- * order of the file, with the key's row. */
+/* Reads a mapping and leaves its values to the caller: calls `each` for every key, in the order of
+ * the file, with the value and the key's row. */
 typedef void faro_read_row(faro_reader *r, uint32_t node, const faro_field *field, void *context);
 void faro_read_each(faro_reader *r, uint32_t node, const char *place, const faro_field *fields, size_t count,
                     faro_read_row *each, void *context);
-/* Reads one key of a mapping, which must be there, and passes over the others: for keys that decide
- * which table is the right one for them. */
+/* Reads one key of a mapping, which is required, and ignores the others. Use it for a key that
+ * decides which table describes the others. */
 void faro_read_member(faro_reader *r, uint32_t node, const char *place, const faro_field *field, void *out);
 /* Reads the value of a node into *out, the member itself. */
 void faro_read_value(faro_reader *r, uint32_t node, const faro_field *field, void *out);
@@ -45,10 +45,10 @@ void faro_read_value(faro_reader *r, uint32_t node, const faro_field *field, voi
 size_t faro_read_list(faro_reader *r, uint32_t node, const char *name, size_t least, size_t most,
                       const char *what, uint32_t *first);
 
-/* Refuses what stands at a node, in the reader's way: for checks that no table can make. */
+/* Refuses the value of a node, with file and line, for checks that no table can make. */
 void faro_reader_fail(faro_reader *r, uint32_t node, const char *format, ...) FARO_PRINTF(3, 4);
-/* Refuses a key that is none of `names`: "unknown key ... (did you mean ...?); allowed: ...". Line
- * -1: it stands in no file. */
+/* Refuses a key that is not in `names`: "unknown key ... (did you mean ...?); allowed: ...". Line
+ * -1: the key is not from a file. */
 void faro_reader_unknown(faro_reader *r, int line, const char *key, const char *place,
                          const char *const *names, size_t count);
 faro_status faro_reader_end(const faro_reader *r) FARO_WARN_UNUSED;

@@ -12,7 +12,7 @@ struct faro_eliminator {
   faro_eliminator_params params;
   faro_eliminator_settings settings;
   faro_designer *designer;
-  const faro_design *design; /* of this phase */
+  const faro_design *design; /* the design of this phase */
   faro_spd *spd;
   size_t *active, actives; /* remaining arms, ascending */
   size_t phase;            /* l, counted from 1 */
@@ -20,7 +20,7 @@ struct faro_eliminator {
   faro_plan plan;
   size_t *arm, *place; /* the plan's arms; place: position among the active arms */
   uint64_t *pulls;
-  double h;                         /* of this phase */
+  double h;                         /* h_l of this phase */
   double *V, *u, *theta;            /* m x m packed, m, m: in the coordinates of the span */
   double *mean, *width, *influence; /* per active arm */
   double *variance;                 /* sub-Gaussian, of the estimate, per active arm */

@@ -25,7 +25,7 @@
 
 enum { BATCHES = 4 }; /* M; nothing is learned from the last one */
 
-static const double RIDGE = 1; /* of the fits, under `tight` */
+static const double RIDGE = 1; /* regularisation of the fits under `tight` */
 
 typedef struct estimate {
   double *theta, *w; /* w: inverse factor of V_j */

@@ -13,7 +13,7 @@ typedef struct faro_rarely_constants {
   double threshold;              /* Criterion I */
   double growth;                 /* f, for Criterion II and the similar rule for V */
   double doubt; /* V has grown only if also by more than this, because noise alone can do as much */
-  double ridge; /* of the fits; NaN: the part's lambda */
+  double ridge; /* regularisation of the fits; NaN: the part's lambda */
   uint64_t fits[FARO_PARTS]; /* N_I, N_II */
 } faro_rarely_constants;
 

@@ -51,7 +51,7 @@ typedef struct window {
   double epsilon0, others;   /* others = n - 1 */
   double odds;               /* p / (1-p) = 1 / (e^epsilon0 - 1) */
   double first, last;        /* the least and the largest c */
-  double width;              /* of one block */
+  double width;              /* width of one block */
   int count;                 /* number of blocks */
   double below, above;       /* upper bounds on the probabilities of c < first and c > last */
   double prefix[BLOCKS + 1]; /* prefix[k]: the probability of the blocks before k */
@@ -124,7 +124,7 @@ static double tail_ratio(double c, double t) {
   const double a = t;
   const double b = c - t + 1;
   const double lambda = a - (c + 1) / 2;
-  double denominator = (a + 1) / (a * (lambda + 1)); /* of the convergent before the last: 1 / beta_0 */
+  double denominator = (a + 1) / (a * (lambda + 1)); /* in the convergent before the last: 1 / beta_0 */
   double numerator = 0;
   double value = denominator;
   double i = 1;

@@ -14,8 +14,7 @@ typedef struct faro_coins {
   bool refine;            /* for tests: always decide by long numbers */
 } faro_coins;
 
-/* Coins are tossed one by one if they are few, or so many that the table would exceed a
- * megabyte. */
+/* Coins are tossed one by one if there are few, or if the table would exceed a megabyte. */
 faro_status faro_coins_init(faro_coins *coins, faro_arena *arena, uint64_t n,
                             faro_error *error) FARO_WARN_UNUSED;
 uint64_t faro_coins_draw(const faro_coins *coins, faro_rng *rng);

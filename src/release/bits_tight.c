@@ -56,7 +56,7 @@ faro_status faro_bits_tight(faro_release *r, faro_error *error) {
   faro_bits *s = faro_bits_of(r);
   double grid = 0;
   faro_status status = choose_grid(r, &grid, error);
-  double square = 0; /* of the whole mu */
+  double square = 0; /* mu^2 of all levels together */
   double slack = 0;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
     faro_bits_plan plan = plan_of(r, i, grid);

@@ -11,7 +11,7 @@
 
 typedef struct factored {
   faro_real real;
-  double *noise; /* of the open release */
+  double *noise; /* noise of the open release */
   double *state; /* terms x length */
   double weight[FARO_FACTORED_TERMS], base[FARO_FACTORED_TERMS];
 } factored;

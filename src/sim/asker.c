@@ -14,7 +14,7 @@ typedef struct table {
   const faro_cell *cell;
   faro_env *env;
   faro_asker *learner;
-  faro_study *study; /* of this term; NULL: nobody is asked any more */
+  faro_study *study; /* the study of this term; NULL: no more people are asked */
   faro_arena arena;
   double *x, *theta;
   faro_sim_rng noise, luck;

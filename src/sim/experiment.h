@@ -49,7 +49,7 @@ struct faro_experiment {
   faro_cell *cell;          /* sweep points in the outer order, algorithms in the inner */
   int x;                    /* FARO_PLOT_ROUND, or index of a sweep */
   int panels;               /* FARO_PLOT_NONE, or index of a sweep */
-  unsigned char digest[32]; /* of everything that determines the results, including the program */
+  unsigned char digest[32]; /* hash of everything that determines the results, also the program */
 };
 
 /* The value of a key in the cell; NaN if neither its learner nor its environment has such a

@@ -15,7 +15,7 @@ typedef struct faro_budget_plan {
   faro_calibration sums_calibration;
   faro_spend sums[FARO_PARTS];
   double fits[FARO_PARTS]; /* number allowed */
-  double ratio;            /* of mu^2 between one fit and the one before it; 1: all equal */
+  double ratio;            /* mu^2 of a fit divided by that of the fit before; 1: all equal */
 } faro_budget_plan;
 
 /* What one fit may spend. */

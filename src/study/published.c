@@ -93,7 +93,7 @@ faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro
   }
   faro_release_destroy(release);
   answer->bound = INFINITY;
-  /* of the sum, in one step */
+  /* The noise of the sum, in one step. */
   answer->noise = batch > 0 ? CLIP * sigma * (double)rows.count / (double)batch : 0;
   answer->steps = EPOCHS * each;
   return FARO_OK;

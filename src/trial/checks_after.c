@@ -101,7 +101,8 @@ static void check_bodies(faro_checks *list, const faro_trial *trial, const faro_
                   "%zu acknowledged, %zu released", acknowledged, found);
 }
 
-/* Whether a batch is in the order of arrival. By chance about one body is in its place. */
+/* Checks that a batch is not in the order of arrival. In a random order about one body is in its
+ * place. */
 static void check_order(faro_checks *list, const faro_trial *trial, const faro_record *record,
                         const faro_crowd *crowd) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
@@ -159,7 +160,7 @@ static void compare(faro_checks *list, const faro_trial *trial, const faro_learn
                   same_policy(trial, learning, &state->policy), "version %" PRIu64, state->batches + 1);
 }
 
-/* If the analyzer adds the noise itself, nobody else can have the same sums. */
+/* If the analyzer adds the noise itself, this process cannot compute the same sums. */
 static bool replayable(const faro_trial *trial) { return trial->campaign.release->trust != FARO_TRUST_JOINT; }
 
 void faro_check_replay(faro_checks *list, const faro_trial *trial, const faro_record *record,
@@ -326,7 +327,7 @@ static void hear(const faro_trial *trial, const faro_crowd *crowd, size_t role, 
 void faro_check_traffic(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd) {
   traffic t = {0};
   for (size_t role = trial->roles > 1 ? 1 : 0; role < trial->roles; role++) hear(trial, crowd, role, &t);
-  /* One odd size is ours: the half report that had to be refused. */
+  /* One report of another size is our own: the half report that had to be refused. */
   faro_checks_add(list, 'h', "all reports on the wire have one size", t.odd <= 1 && t.frames > 0,
                   "%" PRIu64 " reports of %zu bytes in %" PRIu64 " posts", t.frames,
                   faro_wire_report_size(&trial->campaign), t.posts);

@@ -34,7 +34,7 @@ typedef struct worker {
   faro_client *client;
   faro_sender *sender;
   unsigned char *parts;  /* parts of one report */
-  unsigned char *frames; /* of a group of reports, part by part */
+  unsigned char *frames; /* frames of a group of reports, part by part */
   unsigned char *answers;
   size_t *who;
   double *rows, *x; /* features of all arms; features of the arm that was played */

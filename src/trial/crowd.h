@@ -49,8 +49,8 @@ const char *faro_crowd_broken(faro_crowd *crowd);
 /* The results of the reports under one policy version, or of all (version 0). Valid when
  * settled. */
 typedef struct faro_tally {
-  uint64_t reports;                     /* made */
-  uint64_t answers[FARO_VERDICT_COUNT]; /* to their parts */
+  uint64_t reports;                     /* reports made */
+  uint64_t answers[FARO_VERDICT_COUNT]; /* answers to their parts, by verdict */
   uint64_t retries;
   double reward, regret, uniform; /* sums; uniform: the regret of choosing at random */
 } faro_tally;
@@ -64,7 +64,7 @@ uint64_t faro_crowd_counted(const faro_crowd *crowd, size_t shuffler, uint64_t v
 const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint64_t *version);
 
 const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd);
-/* A report as it was sent, of a client that has reported again since; NULL if there is none. */
+/* A report as it was sent, from a client that has reported again since; NULL if no client has. */
 const unsigned char *faro_crowd_old(const faro_crowd *crowd);
 
 #endif

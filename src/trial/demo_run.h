@@ -13,8 +13,8 @@ typedef struct faro_demo_params {
 
 /* Progress of the demo, one batch at a time. */
 typedef struct faro_demo_step {
-  uint64_t version;               /* of the policy in use */
-  uint64_t reports;               /* in its batch */
+  uint64_t version;               /* version of the policy in use */
+  uint64_t reports;               /* reports in its batch */
   double seconds;                 /* until the next policy was published */
   double reward, regret, uniform; /* means per report; uniform: the regret of choosing at random */
 } faro_demo_step;

@@ -14,11 +14,11 @@ faro_status faro_record_create(faro_record **record, const faro_trial *trial,
                                faro_error *error) FARO_WARN_UNUSED;
 void faro_record_destroy(faro_record *record);
 
-/* Batch `number` of a shuffler; NULL if there was none. */
+/* Batch `number` of a shuffler; NULL if it was not sent. */
 const faro_batch *faro_record_batch(const faro_record *record, size_t shuffler, uint64_t number);
 uint64_t faro_record_batches(const faro_record *record, size_t shuffler);
-uint64_t faro_record_smallest(
-    const faro_record *record); /* reports in the smallest batch; UINT64_MAX if there was none */
+/* The number of reports in the smallest batch; UINT64_MAX if there was no batch. */
+uint64_t faro_record_smallest(const faro_record *record);
 
 /* BITS only: adds the totals of the batches from .. to - 1 of a shuffler to `ones`. */
 void faro_record_totals(const faro_record *record, size_t shuffler, uint64_t from, uint64_t to,

@@ -167,8 +167,8 @@ static void *work(void *context) {
           .fd = wanted(&relay->pair[i / 2], i % 2) ? relay->pair[i / 2].side[i % 2] : -1, .events = POLLIN};
     if (poll(poll_on, 2 + 2 * pairs, -1) < 0 && errno != EINTR) return NULL;
     if (poll_on[0].revents) return NULL;
-    for (size_t i = pairs;
-         i-- > 0;) { /* backwards: a closed pair is replaced by one that was handled already */
+    /* Backwards: drop replaces a closed pair by the last one, which was handled already. */
+    for (size_t i = pairs; i-- > 0;) {
       bool alive = true;
       if (poll_on[2 + 2 * i].revents) alive = pass(relay, i, 0);
       if (alive && poll_on[3 + 2 * i].revents) alive = pass(relay, i, 1);

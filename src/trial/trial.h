@@ -36,9 +36,9 @@ typedef struct faro_trial {
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
   faro_seal_key seal;
-  unsigned char *tokens; /* of all clients, and one more that the crowd does not use */
+  unsigned char *tokens; /* tokens of all clients, and one more that the crowd does not use */
   faro_campaign campaign;
-  char *document; /* of the campaign */
+  char *document; /* the campaign document */
   size_t document_length;
 } faro_trial;
 

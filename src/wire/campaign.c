@@ -121,7 +121,7 @@ static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_err
     return check_url("a shuffler", c->shuffler[index].url, error);
   return faro_fail(
       error, FARO_INVALID,
-      "key of shuffler %zu is not a public signing key; put the one that `faro keys show` prints", index);
+      "key of shuffler %zu is not a public signing key; use the one that `faro keys show` prints", index);
 }
 
 static faro_status check_values(const faro_campaign *c, faro_error *error) {

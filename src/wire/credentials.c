@@ -31,7 +31,7 @@ static faro_status write_new(const char *path, bool secret, const char *bytes, s
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, secret ? 0600 : 0644);
   if (fd < 0 && errno == EEXIST)
     return faro_fail(error, FARO_INVALID, "%s exists already and is not overwritten", faro_path_end(path));
-  if (fd < 0) return failed(path, "made", error);
+  if (fd < 0) return failed(path, "created", error);
   const bool written = faro_write_all(fd, bytes, length) && fsync(fd) == 0;
   const int reason = errno;
   close(fd);

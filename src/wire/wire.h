@@ -32,8 +32,8 @@ enum {
   FARO_SHUFFLERS_MAX = 20,
   FARO_WIRE_DIMENSION_MAX = 256, /* so that a policy fits into a document */
   FARO_DOCUMENT_MAX = 1 << 20,
-  FARO_ENTRY_BITS_MAX = 100000000, /* bits of an entry of a report, in all parts together */
-  FARO_BATCH_MAX = 256 << 20       /* bytes of all bodies in a batch: it is sent in one piece */
+  FARO_ENTRY_BITS_MAX = 100000000, /* bits of an entry of a report, all parts together */
+  FARO_BATCH_MAX = 256 << 20       /* bytes of all bodies in a batch, which is sent in one piece */
 };
 
 /* `faro keys` makes keys. A file holds one line, like "faro-sign-secret-1 <hex>". */
@@ -61,20 +61,20 @@ typedef struct faro_campaign {
   unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different */
   const faro_release_kind *release;
   faro_contribution contribution;     /* moments: x of norm <= norm, y within [low, high] */
-  double centre;                      /* of rewards: y = reward - centre, clipped afterwards */
+  double centre;                      /* y = reward - centre, clipped afterwards */
   faro_release_params params;         /* under calibration tight */
   char learner[FARO_ID_MAX + 1];      /* its name; only the analyzer has to know it */
-  double failure, optimism;           /* the learner's */
-  uint64_t arms;                      /* at most, in a choice */
+  double failure, optimism;           /* parameters of the learner */
+  uint64_t arms;                      /* greatest number of arms per choice */
   faro_claim claim;                   /* as stated by the analyzer */
-  unsigned char seal[FARO_KEY_BYTES]; /* the analyzer's, X25519 */
+  unsigned char seal[FARO_KEY_BYTES]; /* the analyzer's key, X25519 */
   char analyzer[FARO_URL_MAX + 1];
   size_t shufflers; /* number of processes; 0: reports go to the analyzer */
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
   /* What follows from the members above; set by open and write. */
-  unsigned char digest[FARO_DIGEST_BYTES];                     /* of the document */
-  uint64_t batches;                                            /* M; each has params.batch reports */
-  faro_shuffler_task task[FARO_SHUFFLERS_MAX];                 /* size: reports in a batch */
+  unsigned char digest[FARO_DIGEST_BYTES];     /* digest of the document */
+  uint64_t batches;                            /* number of batches, M; each has params.batch reports */
+  faro_shuffler_task task[FARO_SHUFFLERS_MAX]; /* size: reports in a batch */
   int64_t least[FARO_SHUFFLERS_MAX], most[FARO_SHUFFLERS_MAX]; /* range of an entry; DIRECT uses [0] */
 } faro_campaign;
 
@@ -225,7 +225,7 @@ faro_status faro_key_save(const char *path, const char *kind, const unsigned cha
 faro_status faro_key_load(const char *path, const char *kind, unsigned char *bytes, size_t length,
                           faro_error *error) FARO_WARN_UNUSED;
 /* Reads a public signing key from its hexadecimal digits into FARO_KEY_BYTES bytes. False for
- * anything else, and for digits that no key pair has, such as the zeros of an example. */
+ * anything else, and for digits that cannot be a key, such as the zeros of an example. */
 bool faro_public_key_read(const char *text, void *key);
 #define FARO_PUBLIC_KEY_ALLOWED                                                                              \
   "the 64 hexadecimal digits of a public signing key, as `faro keys show` prints it; not a placeholder"

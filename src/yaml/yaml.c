@@ -19,12 +19,12 @@ typedef struct builder {
   yaml_document_t *document;
   struct made {
     const char *text;
-    uint32_t node; /* where it is in the tree, and 1 more; 0: nowhere yet */
-  } * made;        /* by YAML's number, from 1 */
+    uint32_t node; /* its index in the tree plus 1; 0: not added yet */
+  } * made;        /* by libyaml's number, from 1 */
   struct open {
     const yaml_node_t *from;
-    uint32_t node, next; /* its place in the tree; the child that comes next */
-  } open[DEPTH_MAX];     /* lists and mappings that have begun, innermost last */
+    uint32_t node, next; /* its index in the tree; its next child */
+  } open[DEPTH_MAX];     /* open lists and mappings, innermost last */
   size_t depth;
   faro_tree tree;
   faro_error *error;
@@ -45,7 +45,7 @@ static int line_of(const builder *b, const yaml_node_t *node) {
   return b->lines ? (int)node->start_mark.line + 1 : -1;
 }
 
-/* Copies the texts of all scalars. One with a zero byte in it has none. */
+/* Copies the texts of all scalars. A scalar that contains a zero byte has no text. */
 static faro_status copy_texts(builder *b) {
   const yaml_node_t *first = b->document->nodes.start;
   const size_t count = (size_t)(b->document->nodes.top - first);
@@ -74,8 +74,8 @@ static uint32_t count_children(const yaml_node_t *node) {
   return 0;
 }
 
-/* Adds a value, by YAML's number; with a key (else 0) as a member of a mapping. What is inside it
- * comes next, unless it is there already. */
+/* Adds a value, given by libyaml's number; `key` is 0 unless it is a member of a mapping. Its
+ * children are added next, unless they are in the tree already. */
 static faro_status add_value(builder *b, int value, int key) {
   static const faro_node_type types[] = {[YAML_SCALAR_NODE] = FARO_NODE_TEXT,
                                          [YAML_SEQUENCE_NODE] = FARO_NODE_LIST,
@@ -129,7 +129,7 @@ static faro_status build(builder *b) {
   return status;
 }
 
-/* What libyaml says, and what it was reading since which line. */
+/* Reports libyaml's message, with what it was reading and the line where that began. */
 static faro_status not_yaml(const builder *b, const yaml_parser_t *parser) {
   char since[32] = "";
   if (parser->error == YAML_MEMORY_ERROR) return faro_fail(b->error, FARO_MEMORY, "out of memory");
@@ -148,14 +148,14 @@ static faro_status next_document(builder *b, yaml_parser_t *parser, bool first) 
   faro_status status = FARO_OK;
   if (first) status = build(b);
   else if (root)
-    status = fail_at(b, root->start_mark.line + 1, "a second YAML document begins here; one is allowed");
+    status = fail_at(b, root->start_mark.line + 1, "a second YAML document begins here; only one is allowed");
   yaml_document_delete(&document);
   b->document = NULL;
   return status;
 }
 
-/* libyaml takes quadratic time in the depth of brackets: absurd depths are refused before it sees
- * them. */
+/* libyaml takes quadratic time in the depth of brackets, so great depths are refused before it
+ * parses the text. */
 static faro_status check_depth(const builder *b, const char *text, size_t length) {
   long depth = 0;
   size_t line = 1;

@@ -368,7 +368,7 @@ there_and_back() {
   faro 0 account --help
   local words
   for words in "usage: faro account MECHANISM" "number of coordinates" "L2 norm of the difference" \
-    "interval of width 1" "moves the counts by about s G" "in one coordinate of the sum, in original units"; do
+    "interval of width 1" "changes the counts by about s G" "in one coordinate of the sum, in original units"; do
     has "$output" "$words"
   done
   [ -z "$stderr" ]
@@ -459,14 +459,14 @@ there_and_back() {
 	bits --users 9 --dimension 2 --sensitivity 1 --delta 1e-6 --grid 9 --noise-bits 9|bias|1/4|1/2
 	shuffle --users 9 --delta 1e-6|local-epsilon|51|a number from 0.0001 to 50
 	shuffle --users 9 --delta 1e-6 --local-epsilon 1|local-delta|-1|a number from 1e-15 to 0.999, or 0
-	shuffle --users 9 --delta 1e-6 --local-epsilon 1|local-delta|1e-5|a number from 1e-15 to --delta, 1e-6, or 0
+	shuffle --users 9 --delta 1e-6 --local-epsilon 1|local-delta|1e-5|0 or a number from 1e-15 to 1e-6, the value of --delta
 	shuffle --delta 1e-6 --local-epsilon 1|users|1e10|a whole number from 1 to 1000000000
 	tree --epsilon 1 --delta 1e-6|steps|0|a whole number from 1 to 1000000000
 	tree --epsilon 1 --delta 1e-6|steps|1.5|a whole number from 1 to 1000000000
 	factored --epsilon 1 --delta 1e-6|steps|1e10|a whole number from 1 to 10000000
 	tree --epsilon 1 --delta 1e-6 --steps 8|contributions|0|a whole number from 1 to 1000000000
-	tree --epsilon 1 --delta 1e-6 --steps 8|contributions|9|a whole number from 1 to --steps, 8
-	factored --epsilon 1 --delta 1e-6 --steps 8|contributions|9|a whole number from 1 to --steps, 8
+	tree --epsilon 1 --delta 1e-6 --steps 8|contributions|9|a whole number from 1 to 8, the value of --steps
+	factored --epsilon 1 --delta 1e-6 --steps 8|contributions|9|a whole number from 1 to 8, the value of --steps
 	compose x.yaml|delta|0|a number from 1e-15 to 0.999
 	compose x.yaml|epsilon|0|a number from 0.0001 to 1000
 	END
@@ -482,9 +482,9 @@ there_and_back() {
   refused 2 "tree needs --epsilon --delta --steps, or " tree --epsilon 1 --delta 0.1
   refused 2 "compose needs --delta, or --epsilon (got none of them)" compose x.yaml
   refused 2 "compose needs a file" compose --delta 0.1
-  refused 2 "gaussian has no --users (got 5); it takes --sensitivity, --epsilon, --delta, --sigma" \
+  refused 2 "gaussian has no option --users (got 5); it takes --sensitivity, --epsilon, --delta, --sigma" \
     gaussian --epsilon 1 --delta 0.1 --users 5
-  refused 2 "laplace has no --sigma (got 2)" laplace --sigma 2
+  refused 2 "laplace has no option --sigma (got 2)" laplace --sigma 2
   refused 2 "--epsilon is given twice (got 1 and 2)" gaussian --epsilon 1 --epsilon 2 --delta 0.1
 }
 

@@ -47,7 +47,7 @@ teardown() { faro_teardown; }
   faro 3 keys seal --out "$T/b"
   gone "$T/b.secret"
   faro 4 keys seal --out "$T/nowhere/c"
-  has "$stderr" "cannot be made"
+  has "$stderr" "cannot be created"
 }
 
 @test "keys: tokens and their hashes" {
@@ -79,7 +79,7 @@ teardown() { faro_teardown; }
   has "$stderr" "must not be readable by others: chmod 600 (mode is 644)"
   not grep -q "$(cut -c 1-32 "$T/stolen")" <<<"$stderr"
   faro 3 keys show "$T/c.hashes"
-  has "$stderr" "is not a file of a key or of tokens"
+  has "$stderr" "is neither a key file nor a token file"
   chmod 600 "$T/c.tokens" && echo more >>"$T/c.tokens"
   faro 3 keys show "$T/c.tokens"
   has "$stderr" "must have lines of 64 hexadecimal digits"
@@ -96,7 +96,7 @@ teardown() { faro_teardown; }
   has "$stderr" "hexadecimal digits"
   echo hello >"$T/text"
   faro 3 keys show "$T/text"
-  has "$stderr" "is not a file of a key"
+  has "$stderr" "is neither a key file"
   faro 3 keys show "$T/missing"
   has "$stderr" "missing: cannot be read: No such file or directory"
 }

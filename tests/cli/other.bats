@@ -35,10 +35,10 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
 
 @test "an unknown command" {
   faro 2 rnu
-  [ "$stderr" = 'faro: unknown command "rnu" (did you mean run?); `faro --help` lists the commands' ]
+  [ "$stderr" = 'faro: unknown command "rnu" (did you mean run?); run `faro --help` for a list' ]
   [ -z "$output" ]
   faro 2 sleep-well
-  [ "$stderr" = 'faro: unknown command "sleep-well"; `faro --help` lists the commands' ]
+  [ "$stderr" = 'faro: unknown command "sleep-well"; run `faro --help` for a list' ]
   faro 2 ''
   has "$stderr" 'unknown command ""'
 }
@@ -63,7 +63,7 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
     faro 2 $command --nonsense
     has "$stderr" "faro $command: unknown option --nonsense"
     has "$stderr" "usage: faro $command"
-    has "$stderr" "\`faro $command --help\` tells more"
+    has "$stderr" "run \`faro $command --help\` for details"
     [ -z "$output" ]
   done
   for words in "run a b" "account gaussian b" "audit local b" "list releases b" "report a b" "keys sign b" \

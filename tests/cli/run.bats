@@ -208,7 +208,7 @@ interrupt() {
   kill -TERM "$pid"
   finish
   [ "$ended" -eq 130 ]
-  has "$(cat "$T/a.stderr")" "faro: the same command continues it (saved in $T/a)"
+  has "$(cat "$T/a.stderr")" "faro: run the same command again to continue (saved in $T/a)"
   [ -s "$T/a/instances.journal" ]
   gone "$T/a/summary.csv"
 }
@@ -416,14 +416,14 @@ interrupt() {
   faro 2 run 000-fig1 000-fig2
   has "$stderr" "unexpected argument 000-fig2"
   faro 2 run
-  has "$stderr" "EXPERIMENT is required: a name of"
+  has "$stderr" "EXPERIMENT is required: a name from"
 }
 
 @test "an unknown experiment" {
   faro 3 run 000-fg1 --out "$T/x"
   has "$stderr" 'no experiment "000-fg1" (did you mean 000-fig'
   faro 3 run nothing-like-it --out "$T/x"
-  [ "$stderr" = 'faro: no experiment "nothing-like-it"; `faro list experiments` names them, and a path works too' ]
+  [ "$stderr" = 'faro: no experiment "nothing-like-it"; `faro list experiments` lists them, and a path is allowed too' ]
   gone "$T/x"
 }
 
@@ -460,11 +460,11 @@ interrupt() {
 @test "--out that cannot be" {
   : >"$T/file"
   faro 4 run 000-fig1 "${tiny[@]}" --out "$T/file"
-  [ "$stderr" = "faro: $T/file: not a directory that can be written" ]
+  [ "$stderr" = "faro: $T/file: not a directory, or not writable" ]
   faro 4 run 000-fig1 "${tiny[@]}" --out "$T/file/below"
-  [ "$stderr" = "faro: $T/file/below: cannot be made: Not a directory" ]
+  [ "$stderr" = "faro: $T/file/below: cannot be created: Not a directory" ]
   faro 4 run 000-fig1 "${tiny[@]}" --out "$T/file/below/further"
-  [ "$stderr" = "faro: $T/file/below: cannot be made: Not a directory" ]
+  [ "$stderr" = "faro: $T/file/below: cannot be created: Not a directory" ]
   faro 3 run 000-fig1 "${tiny[@]}" --out ""
   [ -z "$output" ]
   [ ! -s "$T/file" ]

@@ -106,7 +106,7 @@ version() {
   has "$output" "honest: the claim counts on the noise of 2 of the 2 reports in a batch"
   has "$output" "noise: standard deviation "
   has "$output" "in each entry of a batch's sum; a report adds at most 1"
-  has "$output" "influence: a client that lies changes an entry by at most "
+  has "$output" "influence: a malicious client changes an entry by at most "
   has "$output" "report: 92 bytes; "
   faro 0 shuffler --check-config --config "$T/shuffler.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
@@ -334,9 +334,9 @@ shuffler_refused() {
   has "$stderr" "line 1: arm 1 must have 2 features (got 1)"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 0; 0 1; 1 0; 0 1"
   [ "$status" -eq 3 ]
-  has "$stderr" "line 1: there must be at most 3 arms in this campaign"
+  has "$stderr" "line 1: this campaign allows at most 3 arms"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"1 x; 0 1"
-  has "$stderr" "not a number"
+  has "$stderr" "a feature must be a number"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" <<<"$(printf '1 0; 0 1\nhigh\n')"
   has "$stderr" "line 2: the reward must be a number"
   cp "$T/clients.tokens" "$T/all.token"
@@ -457,7 +457,7 @@ line() {
   not grep -q "random choice" <<<"$output"
 }
 
-@test "demo: a folder that cannot be made has no files in it" {
+@test "demo: a folder that cannot be created has no files in it" {
   faro 4 demo --clients 60 --rounds 2 --directory "$T/nowhere/files"
   has "$stderr" "cannot create $T/nowhere/files"
   not grep -q "files are in" <<<"$output"
@@ -468,7 +468,7 @@ line() {
   has "$stderr" "bits for an entry"
   [ -z "$output" ]
   faro 2 demo --clients 60 --shufflers 2
-  has "$stderr" "--shufflers is for --release concurrent-bits"
+  has "$stderr" "--shufflers requires --release concurrent-bits"
   faro 2 demo --environment linear-known
   has "$stderr" "must be one of linear-iid, linear-fixed, linear-adversarial, linear-population (got linear-known"
 }

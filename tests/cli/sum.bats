@@ -47,7 +47,7 @@ last() {
   [ "$(data | wc -l)" -eq 10 ]
   [ "$(data | cut -f 1 | paste -sd ' ')" = "100 200 300 400 500 600 700 800 900 1000" ]
   [[ $(data | head -n 1) =~ ^100$'\t'-?[0-9]+\.[0-9]+$'\t'[0-9.]+$ ]]
-  [ "$stderr" = "faro sum: 1000 values read, 0 numbers clipped, 0 lines skipped; the last sum covers 1000, 0 are in none" ]
+  [ "$stderr" = "faro sum: 1000 values read, 0 numbers clipped, 0 lines skipped; the last sum covers 1000, 0 are in no sum" ]
 }
 
 @test "paper's constants, and the other trust models" {
@@ -91,7 +91,7 @@ last() {
 
 @test "a binary stream refuses 2, and takes every way to write 0 and 1" {
   sum 3 '0\n1\n2\n' --binary
-  has "$stderr" 'faro: standard input:3: "2" is no number that --binary allows: 0 or 1'
+  has "$stderr" 'faro: standard input:3: "2" is not 0 or 1, as --binary requires'
   sum 3 'x\n' --binary
   has "$stderr" 'standard input:1: "x"'
   sum 0 '0\n1\n1.0\n1e0\n+1\n-0\n 1 \n1\r\n1\n0' --binary --horizon 10 "${near[@]}"
@@ -115,7 +115,7 @@ last() {
   [ "$(head -n 1 <<<"$output" | jq -c .columns)" = '["column 4","price"]' ]
   # without a header its line is data
   faro 3 sum --column 3 --range 0,5 "$T/in.csv"
-  has "$stderr" "in.csv:1: \"price\" is no number"
+  has "$stderr" "in.csv:1: \"price\" is not a finite decimal number"
   # separators
   tr ';' '\t' <<<$'a;b\n1;2' >"$T/tabs"
   faro 0 sum --column b --separator tab --range 0,5 "$T/tabs"
@@ -129,7 +129,7 @@ last() {
   faro 3 sum --column price --range 0,1 "$T/in.csv"
   has "$stderr" "columns 2 and 3 are both called \"price\""
   faro 3 sum --column id,1 --range 0,1 "$T/in.csv"
-  has "$stderr" "column 1 is asked for twice"
+  has "$stderr" "column 1 is given twice"
   faro 3 sum --column 4 --header --range 0,1 "$T/in.csv"
   has "$stderr" 'in.csv:2: "1,2,3" has fewer fields'
   printf 'a,b\n"1,2\n' >"$T/in.csv"
@@ -137,7 +137,7 @@ last() {
   has "$stderr" 'in.csv:2: ""1,2" has a quoted field that does not end'
   : >"$T/empty"
   faro 3 sum --column b --range 0,1 "$T/empty"
-  has "$stderr" "has no header"
+  has "$stderr" "the header is missing"
 }
 
 @test "a bad line ends the sum with its number; what was released stays" {
@@ -145,7 +145,7 @@ last() {
   for bad in abc nan inf -inf 0x1 1e999 1,2 '1 2' '' '1\0002'; do
     sum 3 "1\n0\n1\n1\n0\n1\n1\n0\n1\n1\n$bad\n1\n" --range 0,1 --horizon 20 "${near[@]}"
     has "$stderr" "faro: standard input:11: \""
-    has "$stderr" "\" is no number; allowed is a finite decimal number"
+    has "$stderr" "\" is not a finite decimal number"
     has "$stderr" "10 values read"
     last 1 10 0
   done
@@ -158,7 +158,7 @@ last() {
   head -c 1048577 /dev/zero | tr '\0' 1 >"$T/long"
   faro 3 sum --range 0,1 "$T/long"
   has "$stderr" "long:1: \"1111"
-  has "$stderr" "is too long: a line may have 1048576 bytes"
+  has "$stderr" "is too long: a line may have at most 1048576 bytes"
 }
 
 @test "--skip-bad leaves bad lines out, and counts them" {
@@ -176,11 +176,17 @@ last() {
   faro 3 sum --binary --horizon 105 "${near[@]}" "$T/in"
   has "$stderr" "in:106: more than the 105 values that --horizon allows"
   has "$stderr" "105 values read"
-  has "$stderr" "the last sum covers 100, 5 are in none"
+  has "$stderr" "the last sum covers 100, 5 are in no sum"
   last 1 100 0
-  # exactly so many are fine
+  # exactly as many as the horizon are fine
   head -n 105 "$T/in" >"$T/exact"
   faro 0 sum --binary --horizon 105 "${near[@]}" "$T/exact"
+}
+
+@test "too few values for a sum: the closing line says how many are needed" {
+  printf '1\n0\n' >"$T/in"
+  faro 0 sum --binary --batch 3 "$T/in"
+  has "$stderr" "2 values read, 0 numbers clipped, 0 lines skipped; no sum was released: the first one needs 3 values"
 }
 
 @test "without a horizon it doubles, and the sums go on" {
@@ -274,9 +280,9 @@ last() {
 
 @test "usage: what is wrong, and what is allowed" {
   faro 2 sum
-  has "$stderr" "--range LOW,HIGH is required"
+  has "$stderr" "--range LOW,HIGH or --binary is required"
   faro 2 sum --range 0,1 --binary
-  has "$stderr" "--range does not go with --binary"
+  has "$stderr" "--range and --binary exclude each other"
   faro 2 sum --range 0,1 --range 0,2
   has "$stderr" "--range must be given once, or once for each of the 1 columns (got 2)"
   local option
@@ -290,7 +296,7 @@ last() {
   faro 2 sum --binary --trust centrl
   has "$stderr" "did you mean central?"
   faro 2 sum --binary --trust local --shufflers 2
-  has "$stderr" "--shufflers goes with --trust shuffle only (got local)"
+  has "$stderr" "--shufflers requires --trust shuffle (got local)"
   # what the library refuses is an option here
   faro 2 sum --binary --horizon 10 --batch 11
   has "$stderr" "faro sum: --batch must be at most the horizon, 10 (got 11)"

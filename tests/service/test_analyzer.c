@@ -1,5 +1,6 @@
-/* analyzer, as a process: batches are applied once and in order whatever is killed when, and what
- * is published is what an in-process release and learner make of the same batches, to the bit. */
+/* analyzer, as a process: batches are applied once and in order, whenever it is killed, and the
+ * published policies equal, to the bit, those of a release and a learner in this process that get
+ * the same batches. */
 #include "support/support.h"
 
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ typedef struct trial {
   int port;
   faro_sender *sender;
   faro_campaign campaign;
-  faro_release *client, *release; /* R, and A */
+  faro_release *client, *release; /* the randomizer, and the analyzer's part */
   faro_updater *learner;
   faro_secure_rng *secure;
   faro_sim_rng sim;
@@ -82,7 +83,7 @@ static void write_config(const trial *t, const char *release, const char *more) 
 
 /* The process. */
 
-/* Its log is a file; the port is in the line that says that it is ready. */
+/* Reads the port from the process's log, from the line that says that it is ready. */
 static void await_ready(trial *t, const char *path) {
   for (int i = 0; i < 3000; i++) {
     char *text = NULL;
@@ -111,7 +112,7 @@ static void start(trial *t) {
   t->pid = fork();
   assert_true(t->pid >= 0);
   if (t->pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing running */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test must leave no process behind */
     if (getppid() != parent) _exit(127);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -130,7 +131,7 @@ static int stop(trial *t, int with) {
   return status;
 }
 
-/* What a start that must fail says. */
+/* Runs a start that must fail and returns its message. */
 static void refused_with(const trial *t, const char *words, int code) {
   char command[TEXT];
   char said[TEXT];
@@ -154,7 +155,7 @@ static faro_sent get(trial *t, const char *path) {
   return sent;
 }
 
-/* 0: nothing came back. */
+/* Returns the status; 0 if there was no answer. */
 static long post(faro_sender *sender, int port, const char *path, const void *bytes, size_t length) {
   char url[256];
   faro_sent sent = {0};
@@ -162,7 +163,7 @@ static long post(faro_sender *sender, int port, const char *path, const void *by
   return faro_send_post(sender, url, bytes, length, &sent, NULL) == FARO_OK ? sent.status : 0;
 }
 
-/* A batch with what is said before it: of the numbers in its head, by the key of its shuffler. */
+/* Posts a batch with its notice, made from the numbers in its head and signed by its shuffler. */
 static faro_status try_batch(const trial *t, faro_sender *sender, const unsigned char *frame, size_t length,
                              faro_sent *sent) {
   char url[128], notice[FARO_NOTICE_DIGITS + 1], header[32 + FARO_NOTICE_DIGITS];
@@ -180,7 +181,7 @@ static long post_batch(const trial *t, const unsigned char *frame, size_t length
   return try_batch(t, t->sender, frame, length, &sent) == FARO_OK ? sent.status : 0;
 }
 
-/* The same here. */
+/* The same computation in this process. */
 
 static void join(trial *t) {
   const faro_sent sent = get(t, "/v1/campaign");
@@ -229,7 +230,7 @@ static void close_trial(trial *t) {
   assert_int_equal(system(command), 0);
 }
 
-/* What a client's randomizer makes of a random context; a reward in [0, 1], centred. */
+/* Randomizes a random context and a reward in [0, 1], centred, as a client does. */
 static void randomize(trial *t, uint64_t *message) {
   double x[DIMENSION];
   for (size_t i = 0; i < DIMENSION; i++) x[i] = faro_sim_uniform(&t->sim) - 0.5;
@@ -237,7 +238,7 @@ static void randomize(trial *t, uint64_t *message) {
   assert_ok(faro_release_randomize(t->client, x, reward - t->campaign.centre, message, error));
 }
 
-/* The policy that comes after `version` must be that of the release and learner here. */
+/* The policy after `version` must be that of the release and learner in this process. */
 static void assert_same_policy(trial *t, uint64_t version) {
   char path[64];
   faro_policy_document document = {0};
@@ -269,7 +270,7 @@ static json_t *get_json(trial *t, const char *path) {
   return json;
 }
 
-/* So many batches are charged, each once. */
+/* Checks that this many batches are charged, each once. */
 static void assert_ledger(trial *t, uint64_t batches) {
   json_t *json = get_json(t, "/v1/ledger");
   json_int_t charged = 0;
@@ -290,7 +291,7 @@ static void assert_ledger(trial *t, uint64_t batches) {
 
 /* Frames of bit sums. */
 
-/* One user's message has a part for each shuffler; `part` of it goes into the totals. */
+/* A user's message has one part per shuffler; adds part `part` to the totals. */
 static void add_up(trial *t, const uint64_t *message, uint64_t *total) {
   const size_t entries = faro_wire_report_entries(&t->campaign);
   for (size_t i = 0; i < entries; i++) total[i] += message[i];
@@ -317,7 +318,7 @@ static size_t make_batch(trial *t, uint64_t number, uint64_t *total, unsigned ch
   return frame_totals(t, 0, number, total, out);
 }
 
-/* A post that goes on while the process is killed. */
+/* Kills the process during a post. */
 typedef struct bold_post {
   const trial *trial;
   const unsigned char *frame;
@@ -358,7 +359,7 @@ static void test_analyzer__killed_at_any_moment_it_publishes_what_the_simulator_
   for (uint64_t b = 0; b < t.campaign.batches; b++) {
     const size_t length = make_batch(&t, b, total, frame);
     if (b % 2 == 1)
-      kill_amid(&t, frame, length, 0.002 * (double)(b % 10)); /* about as long as a post takes */
+      kill_amid(&t, frame, length, 0.002 * (double)(b % 10)); /* up to about the time that a post takes */
     assert_int_equal(post_batch(&t, frame, length), 200);
     if (b % 5 == 3) {
       stop(&t, SIGKILL); /* acknowledged, applied or not */
@@ -399,7 +400,7 @@ static void test_analyzer__several_shufflers_are_waited_for_and_put_together_as_
     learn(&t, reports, due);
     size_t length = frame_totals(&t, 0, b, low, frame);
     assert_int_equal(post_batch(&t, frame, length), 200);
-    if (both) { /* nothing is published before the other one has come */
+    if (both) { /* nothing is published before the other one has arrived */
       json_t *json = get_json(&t, "/v1/status.json");
       assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "policy"), "version")),
                        b + 1);
@@ -441,8 +442,9 @@ static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
   length = frame_totals(&t, 0, 0, total, frame);
   assert_int_equal(post_batch(&t, frame, length), 400);
   const long told = post(t.sender, t.port, "/v1/batches", large, 3 << 20);
-  assert_true(told == 413 || told == 0); /* 0: the server had hung up before all of it was sent */
-  assert_int_equal(post(t.sender, t.port, "/v1/reports", frame, length), 404); /* they go to the shuffler */
+  assert_true(told == 413 || told == 0); /* 0: the server closed the connection before all was sent */
+  assert_int_equal(post(t.sender, t.port, "/v1/reports", frame, length),
+                   404); /* reports go to the shuffler */
   length = make_batch(&t, 0, total, frame);
   assert_int_equal(post_batch(&t, frame, length), 200);
   total[0] ^= 1;
@@ -453,8 +455,7 @@ static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
   close_trial(&t);
 }
 
-/* What one connection hears that sends a batch's headers, with `line` among them, and nothing
- * more. */
+/* Sends the headers of a batch, including `line`, and no body; returns the answer. */
 static void hear_before_body(const trial *t, const char *line, size_t length, char *answer, size_t size) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t->port)};
   const struct timeval most = {5, 0};
@@ -471,7 +472,7 @@ static void hear_before_body(const trial *t, const char *line, size_t length, ch
   close(to);
 }
 
-/* Nobody but a shuffler of the campaign may send what is large: no byte of it is waited for. */
+/* Only shufflers of the campaign may send large bodies: others are refused before the body. */
 static void test_analyzer__strangers_are_refused_before_they_send(void **state) {
   (void)state;
   trial t;
@@ -482,7 +483,7 @@ static void test_analyzer__strangers_are_refused_before_they_send(void **state) 
   hear_before_body(&t, "", length, answer, sizeof answer);
   assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
   assert_non_null(strstr(answer, "the header Faro-Batch is required"));
-  faro_notice_write(&t.campaign, &head, &t.shuffler[1], notice); /* not one of the campaign's */
+  faro_notice_write(&t.campaign, &head, &t.shuffler[1], notice); /* a key that is not in the campaign */
   snprintf(line, sizeof line, "Faro-Batch: %s\r\n", notice);
   hear_before_body(&t, line, length, answer, sizeof answer);
   assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
@@ -490,7 +491,7 @@ static void test_analyzer__strangers_are_refused_before_they_send(void **state) 
   faro_notice_write(&t.campaign, &head, &t.shuffler[0], notice);
   snprintf(line, sizeof line, "Faro-Batch: %s\r\n", notice);
   hear_before_body(&t, line, length, answer, sizeof answer);
-  assert_string_equal(answer, ""); /* it may go on */
+  assert_string_equal(answer, ""); /* no answer yet: the body may follow */
   const faro_sent sent = get(&t, "/metrics");
   assert_non_null(strstr(sent.bytes, "faro_analyzer_batches_total{result=\"bad\"} 2\n"));
   close_trial(&t);
@@ -558,7 +559,7 @@ static void test_analyzer__the_first_campaign_stays(void **state) {
   close_trial(&t);
 }
 
-/* The file, the value and the limit. */
+/* Messages name the file, the value and what is allowed. */
 static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **state) {
   (void)state;
   trial t;
@@ -595,7 +596,7 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
   close_trial(&t);
 }
 
-/* Every key of the campaign, by its name. */
+/* A change of any key of the campaign is refused by its name. */
 static void test_analyzer__a_setting_that_differs_from_the_database_is_named(void **state) {
   (void)state;
   static const struct {
@@ -644,8 +645,8 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
   close_trial(&t);
 }
 
-/* What was spent in the first is not in the ledger of the second: clients must be able to tell them
- * apart. */
+/* The second ledger does not contain what was spent in the first campaign, so clients must be able
+ * to tell the campaigns apart. */
 static void test_analyzer__a_campaign_that_is_founded_again_is_another_one(void **state) {
   (void)state;
   trial t;
@@ -668,15 +669,15 @@ static void test_analyzer__a_campaign_that_is_founded_again_is_another_one(void 
   close_trial(&t);
 }
 
-/* Nothing is signed that could not be served; and who has only tried is told that nothing is
- * lost. */
+/* A campaign that cannot be served is not signed. An operator who has only tried is told that the
+ * database may be deleted. */
 static void test_analyzer__what_cannot_be_served_is_not_signed(void **state) {
   (void)state;
   trial t;
   open_trial(&t, "shuffle-bits", 1, EVENT);
   const int port = t.port;
   char after[128];
-  /* Of another campaign, elsewhere. */
+  /* Another campaign, with another database. */
   write_config(&t, "shuffle-bits", "  level: event\n  epsilon: 3\n  horizon: 1000\n");
   char command[TEXT];
   snprintf(command, sizeof command,
@@ -704,7 +705,7 @@ static void test_analyzer__what_cannot_be_served_is_not_signed(void **state) {
 
 /* Sealed messages. */
 
-/* What the client sends: its body, sealed. */
+/* Makes the sealed body that a client sends. */
 static void seal(trial *t, const uint64_t *message, unsigned char *body) {
   unsigned char report[TEXT];
   const faro_wire_report head = {.version = 1, .sequence = 1};
@@ -712,7 +713,7 @@ static void seal(trial *t, const uint64_t *message, unsigned char *body) {
   memcpy(body, report + FARO_REPORT_HEAD, faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD);
 }
 
-/* A body that opens, and holds a number that no randomizer makes. */
+/* Makes a body that opens but holds a number that no randomizer makes. */
 static void seal_monster(trial *t, unsigned char *body) {
   unsigned char plain[TEXT] = {0};
   const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD - FARO_SEAL_BYTES;
@@ -728,8 +729,8 @@ static uint64_t spoiled(trial *t) {
   return count;
 }
 
-/* Spoils the first bodies and messages, in every way there is; the copy is of message 4, or of one
- * of the last batch. */
+/* Spoils the first bodies and messages in every possible way. The copy is one of message 4, or of a
+ * message of the last batch. */
 static void spoil_some(trial *t, const unsigned char *last, unsigned char *body, uint64_t *message) {
   const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD;
   const size_t entries = faro_wire_report_entries(&t->campaign);
@@ -778,7 +779,7 @@ static void test_analyzer__spoiled_reports_count_as_zero_and_stop_nothing(void *
   close_trial(&t);
 }
 
-/* A batch of good ones: their bodies (free() them), in a frame that is sent. */
+/* Makes and sends a batch of valid messages. Returns their bodies; free() them. */
 static unsigned char *send_sealed(trial *t, uint64_t number) {
   const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD;
   const size_t length = faro_batch_size(&t->campaign, BATCH);
@@ -796,7 +797,7 @@ static unsigned char *send_sealed(trial *t, uint64_t number) {
   return body;
 }
 
-/* What applied reports leave behind. */
+/* Traces of applied reports. */
 
 static off_t log_size(const trial *t) {
   char path[128];
@@ -812,7 +813,7 @@ static bool becomes(trial *t, long health, double seconds) {
   return get(t, "/healthz").status == health;
 }
 
-/* Somebody who reads the database, and so holds its log, until it is closed. */
+/* A reader of the database, which keeps its log from being emptied until it is closed. */
 static sqlite3 *read_database(const trial *t) {
   char path[128];
   sqlite3 *reader = NULL;
@@ -822,8 +823,7 @@ static sqlite3 *read_database(const trial *t) {
   return reader;
 }
 
-/* The batch that somebody's reading keeps in the log is the last one: no other comes after which it
- * would be emptied. */
+/* The batch that a reader keeps in the log is the last one, so no later batch empties the log. */
 static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
   (void)state;
   trial t;
@@ -841,7 +841,7 @@ static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
   free(send_sealed(&t, 1));
   assert_int_equal(get(&t, "/v1/policy?after=2").status, 200);
   stop(&t, SIGKILL);
-  start(&t); /* it serves, but is unwell still */
+  start(&t); /* it serves, but /healthz still reports 503 */
   assert_true(becomes(&t, 503, 120));
   assert_int_equal(get(&t, "/v1/policy?after=2").status, 200);
   assert_true(log_size(&t) > 0);
@@ -852,7 +852,7 @@ static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have heaps of their own */
-/* The key is there, and opens them. */
+/* The key is in memory, and it opens the reports. */
 static void test_analyzer__memory_holds_no_report_that_was_applied(void **state) {
   (void)state;
   trial t;
@@ -867,7 +867,7 @@ static void test_analyzer__memory_holds_no_report_that_was_applied(void **state)
     free(body);
   }
   close_trial(&t);
-  if (found < 0) skip(); /* that needs root */
+  if (found < 0) skip(); /* reading the memory needs root */
   assert_int_equal(found, 0);
 }
 #endif
@@ -876,7 +876,7 @@ static void test_analyzer__memory_holds_no_report_that_was_applied(void **state)
 
 static const char USER[] = "  epsilon: 4\n  horizon: 200\n  level: user\n  contributions: 3\n";
 
-/* Settings need the hashes of the clients' tokens. */
+/* The settings name the file of the clients' token hashes. */
 static unsigned char *open_direct(trial *t, const char *release) {
   char tokens[64];
   char hashes[64];
@@ -896,7 +896,7 @@ static unsigned char *open_direct(trial *t, const char *release) {
   return loaded;
 }
 
-/* One of them is damaged on its way, and counts as one of zeros. */
+/* One report is damaged on the way and counts as a report of zeros. */
 static void report_all(trial *t, uint64_t batch, const unsigned char *tokens, uint64_t *message) {
   unsigned char report[TEXT];
   const size_t entries = faro_wire_report_entries(&t->campaign);
@@ -924,7 +924,7 @@ static void reports_are_collected_and_applied(const char *release) {
   assert_int_equal(post(t.sender, t.port, "/v1/batches", "x", 1), 404);
   for (uint64_t b = 0; b < 3; b++) {
     report_all(&t, b, tokens, message);
-    learn(&t, message, BATCH); /* in another order; sums on a grid do not mind */
+    learn(&t, message, BATCH); /* in another order: sums on a grid do not depend on it */
     assert_same_policy(&t, b + 2);
     assert_ledger(&t, b + 1);
   }
@@ -939,8 +939,8 @@ static void test_analyzer__reports_without_a_shuffler_are_collected_and_applied(
   reports_are_collected_and_applied("local");
 }
 
-/* The noise is the analyzer's own, so nobody else knows the policy; it is drawn once, and stays
- * over a restart. */
+/* The analyzer draws the noise itself, so this process cannot compute the policy. It is drawn once
+ * and survives a restart. */
 static void noise_is_drawn_once(const char *release) {
   trial t;
   uint64_t message[BATCH * 64];
@@ -969,7 +969,7 @@ static void test_analyzer__a_trusted_analyzer_does_not_draw_its_noise_again(void
   noise_is_drawn_once("central-bits");
 }
 
-/* The page and what it asks for. */
+/* The page, and what it fetches. */
 static void test_analyzer__the_page_is_served_with_a_policy_of_its_own(void **state) {
   (void)state;
   trial t;
@@ -983,7 +983,7 @@ static void test_analyzer__the_page_is_served_with_a_policy_of_its_own(void **st
   faro_sent sent = get(&t, "/");
   assert_int_equal(sent.status, 200);
   assert_non_null(strstr(sent.bytes, "/v1/status.json"));
-  assert_null(strstr(sent.bytes, "https://")); /* nothing from elsewhere */
+  assert_null(strstr(sent.bytes, "https://")); /* nothing from other servers */
   json_t *json = get_json(&t, "/v1/status.json");
   double reward = 0;
   double width = 0;

@@ -1,5 +1,5 @@
-/* applier, store, ledger, standing: in one process, with files that cannot grow at the wrong
- * moment. */
+/* applier, store, ledger and status, in one process, also when memory runs out or files cannot
+ * grow. */
 #define _GNU_SOURCE /* memmem */
 #include "support/support.h"
 
@@ -27,7 +27,7 @@ typedef struct scene {
   faro_campaign campaign;
   faro_store *store;
   faro_applier *applier;
-  faro_learning *twin; /* gets the same batches, and fails at nothing */
+  faro_learning *twin; /* gets the same batches, without failures */
   faro_secure_rng *secure;
 } scene;
 
@@ -85,7 +85,7 @@ static void close_scene(scene *s) {
   assert_int_equal(system(command), 0);
 }
 
-/* A batch that is kept, and given to the twin. */
+/* Makes a batch, receives it, and gives it to the twin. */
 static void receive(scene *s, uint64_t number) {
   unsigned char body[8 * ENTRIES];
   unsigned char frame[400];
@@ -129,7 +129,7 @@ static void limit_files(rlim_t bytes) {
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* The debit and the computation happen in memory and in the cache; the commit has to write. */
+/* The debit and the computation need no disk; only the commit writes. */
 static void test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again(void **state) {
   (void)state;
   scene s;
@@ -159,7 +159,7 @@ static void test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again(
   close_scene(&s);
 }
 
-/* Without memory there is not even a way back to what is durable; the next step finds it. */
+/* Without memory even the durable state cannot be restored; the next step restores it. */
 static void test_applier__comes_back_when_going_back_failed(void **state) {
   (void)state;
   scene s;
@@ -184,7 +184,7 @@ static void test_applier__comes_back_when_going_back_failed(void **state) {
   close_scene(&s);
 }
 
-/* Batches that wait are applied by whoever opens the state next; those that were are not. */
+/* Batches that wait are applied when the state is opened again; applied ones are not. */
 static void test_applier__goes_on_where_it_was(void **state) {
   (void)state;
   scene s;
@@ -211,10 +211,10 @@ static void test_applier__goes_on_where_it_was(void **state) {
 typedef struct sealed_batch {
   int64_t message[BATCH * ENTRIES];
   unsigned char body[BATCH * 200];
-  size_t size; /* of a body */
+  size_t size; /* bytes of a body */
 } sealed_batch;
 
-/* Kept, not applied. */
+/* Receives a batch without applying it. */
 static void receive_sealed(scene *s, uint64_t number, sealed_batch *made) {
   const size_t size = faro_wire_report_size(&s->campaign) - FARO_REPORT_HEAD;
   unsigned char frame[sizeof made->body + 256];
@@ -235,7 +235,7 @@ static void receive_sealed(scene *s, uint64_t number, sealed_batch *made) {
   assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
 }
 
-/* A report that was acknowledged counts: want of memory is no fault of its box. */
+/* A report that was acknowledged counts: if memory is out, its box is not spoiled. */
 static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **state) {
   (void)state;
   scene s;
@@ -251,7 +251,7 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
     assert_int_equal(status, applied ? FARO_OK : FARO_MEMORY);
     failures += !applied;
   }
-  assert_true(failures > BATCH); /* one at least was in each box */
+  assert_true(failures > BATCH); /* at least one failure in each box */
   assert_int_equal(faro_applier_snapshot(s.applier).spoiled, 0);
   assert_ok(faro_learning_apply(s.twin, batch.message, BATCH, error));
   assert_twins(&s);
@@ -259,7 +259,7 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
   close_scene(&s);
 }
 
-/* Files as they are, and as a killed process leaves them. */
+/* Copies of files, as a killed process would leave them. */
 
 static size_t read_bytes(const char *path, const char *end, char **bytes) {
   char name[128];
@@ -270,7 +270,7 @@ static size_t read_bytes(const char *path, const char *end, char **bytes) {
   return length;
 }
 
-/* How many of the batch's bodies can be read in the files of a database. */
+/* Counts the bodies of a batch that can be found in the files of a database. */
 static size_t bodies_in(const char *path, const sealed_batch *batch) {
   static const char *const ends[] = {"", "-wal"};
   size_t found = 0;
@@ -290,8 +290,8 @@ static void copy_files(const char *from, const char *to) {
   assert_int_equal(system(command), 0);
 }
 
-/* Killed after the commit and before the log was emptied; and then somebody reads the file when it
- * is opened again. */
+/* The process is killed after the commit and before the log is emptied; then another process reads
+ * the file while it is opened again. */
 static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state) {
   (void)state;
   scene s;
@@ -328,7 +328,7 @@ static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state
   close_scene(&s);
 }
 
-/* Of somebody else, with its log where there is one, as a killed process leaves it. */
+/* A file of another program, with its log if there is one, as a killed process leaves it. */
 static void make_foreign(const char *path, const char *sql, bool log) {
   char there[128];
   char command[300];
@@ -349,7 +349,7 @@ static void assert_no_lock(const char *path) {
   assert_int_equal(access(lock, F_OK), -1);
 }
 
-/* Nor is anything made beside it. */
+/* No file is created next to it either. */
 static void test_store__what_is_no_database_is_left_alone(void **state) {
   (void)state;
   char folder[] = "/tmp/faro-foreign-XXXXXX";
@@ -371,7 +371,7 @@ static void test_store__what_is_no_database_is_left_alone(void **state) {
   assert_int_equal(faro_store_open(&store, folder, FARO_READ_ONLY, &directory), FARO_INVALID);
   assert_non_null(strstr(directory.message, "not a folder"));
   assert_no_lock(folder);
-  snprintf(command, sizeof command, ": >'%s'", path); /* an empty one becomes ours */
+  snprintf(command, sizeof command, ": >'%s'", path); /* an empty file is accepted */
   assert_int_equal(system(command), 0);
   assert_ok(faro_store_open(&store, path, FARO_READ_WRITE, error));
   faro_store_close(store);
@@ -435,8 +435,8 @@ static void test_store__has_one_writer(void **state) {
   close_scene(&s);
 }
 
-/* Of one release with M0 rounds of a client: the bound rises with every round, is the exact one of
- * m / M0 of mu^2, and ends at the claim. */
+/* One release with M0 rounds of a client: the bound rises with every round, is exact for m / M0 of
+ * mu^2, and ends at the claim. */
 static void test_ledger__a_clients_spending_rises_to_the_claim(void **state) {
   (void)state;
   enum { M0 = 4 };
@@ -460,15 +460,16 @@ static void test_ledger__a_clients_spending_rises_to_the_claim(void **state) {
   }
   assert_true(last == s.campaign.claim.epsilon);
   close_scene(&s);
-  open_scene(&s, FARO_LEVEL_EVENT, 1); /* each report by itself: all with the first batch, and no more */
+  open_scene(&s, FARO_LEVEL_EVENT,
+             1); /* each report by itself: the first batch spends all, later ones nothing */
   for (uint64_t b = 0; b < 8; b++)
     assert_true(faro_ledger_debit(&s.campaign, faro_learning_release(s.twin), b).epsilon ==
                 s.campaign.claim.epsilon);
   close_scene(&s);
 }
 
-/* Nobody can be in more batches than there are: the noise of 2 batches is the same for 2 rounds of
- * a client and for 200, and so is every row; the last is the claim. */
+/* A client cannot be in more batches than there are: the noise of 2 batches is the same for 2
+ * rounds of a client and for 200, and so is every row. The last row is the claim. */
 static void test_ledger__ends_at_the_claim_with_more_rounds_than_batches(void **state) {
   (void)state;
   static const char *const kinds[] = {"central-tree", "shuffle-bits"};
@@ -511,7 +512,8 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   assert_int_equal(json_object_set_new(json, "campaign", json_string("a\033[2Jb\xC2\x9B")), 0);
   faro_text_clear(&out);
   out = (faro_text)FARO_TEXT_INIT;
-  assert_ok(faro_ledger_explain_head(json, &out, error)); /* whoever answers says nothing to the terminal */
+  assert_ok(
+      faro_ledger_explain_head(json, &out, error)); /* the answer cannot send control bytes to the terminal */
   assert_non_null(strstr(out.data, "campaign a?[2Jb??: "));
   json_decref(json);
   faro_text_clear(&out);
@@ -530,11 +532,11 @@ static void test_status__rates_are_of_the_last_minute(void **state) {
   for (int i = 0; i < 30; i++) faro_rate_mark(&rate, 200 + i);
   assert_close(faro_rate_per_second(&rate, 230), 0.5, 1e-9); /* 30 in 60 s */
   assert_close(faro_rate_per_second(&rate, 280), 9.0 / 60, 1e-9);
-  for (int i = 0; i < 1000; i++) faro_rate_mark(&rate, 300 + 0.01 * i); /* more than are kept */
+  for (int i = 0; i < 1000; i++) faro_rate_mark(&rate, 300 + 0.01 * i); /* more marks than are kept */
   assert_close(faro_rate_per_second(&rate, 310), 100, 1);
   faro_rate young = {.start = 100};
   for (int i = 0; i < 10; i++) faro_rate_mark(&young, 101 + i);
-  assert_close(faro_rate_per_second(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
+  assert_close(faro_rate_per_second(&young, 120), 0.5, 1e-9); /* 10 in 20 s, the age of the process */
 }
 
 int main(void) {

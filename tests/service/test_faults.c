@@ -32,7 +32,7 @@ typedef struct plan {
   uint64_t shufflers;
   size_t group;
   trouble trouble;
-  int times; /* how often */
+  int times; /* number of times */
 } plan;
 
 typedef struct run {
@@ -67,7 +67,7 @@ static void tell(run *r, const char *what, size_t role) {
            faro_trial_role(&r->trial, role, name), faro_crowd_progress(r->crowd));
 }
 
-/* One thing goes wrong, and is mended again. */
+/* Injects one fault and ends it again. */
 static faro_status strike(run *r, faro_error *error) {
   const size_t role = below(r, r->trial.roles);
   tell(r, words[r->plan.trouble], role);
@@ -80,14 +80,14 @@ static faro_status strike(run *r, faro_error *error) {
       return faro_fail(error, FARO_SYSTEM, "a role did not end well when asked to");
     faro_sleep(1e-3 * (double)below(r, 50));
     return faro_trial_start(&r->trial, role, error);
-  case FULL: /* with some room left, or none at all; now and then the role dies of it */
+  case FULL: /* with some room left or none; sometimes the role ends because of it */
     faro_child_limit(&r->trial.child[role], below(r, 2) ? 0 : 4096 * (1 + below(r, 30)));
     faro_sleep(1e-3 * (double)(20 + below(r, 200)));
     if (below(r, 3) == 0) (void)faro_child_end(&r->trial.child[role], SIGKILL, 5);
     if (!faro_child_running(&r->trial.child[role])) return faro_trial_start(&r->trial, role, error);
     faro_child_limit(&r->trial.child[role], UINT64_MAX);
     return FARO_OK;
-  default: /* all lines are bad for a while */
+  default: /* all connections are cut for a while */
     for (size_t i = 0; i < r->trial.roles; i++)
       faro_relay_trouble(r->trial.relay[i], 30 + (unsigned)below(r, 200));
     faro_sleep(1e-3 * (double)(50 + below(r, 150)));
@@ -96,7 +96,7 @@ static faro_status strike(run *r, faro_error *error) {
   }
 }
 
-/* The newest policy, if the analyzer answers. */
+/* Gets the newest policy, if the analyzer answers. */
 static faro_status look(run *r, faro_error *error) {
   char url[FARO_URL_MAX + 1];
   faro_sent sent;
@@ -114,7 +114,8 @@ static faro_status look(run *r, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "the policy went back to version %" PRIu64, version);
   if (version == r->version) return FARO_OK;
   r->version = version;
-  if (version > r->trial.campaign.batches) return FARO_OK; /* the campaign is over: nobody reports under it */
+  if (version > r->trial.campaign.batches)
+    return FARO_OK; /* the campaign is over: this policy gets no reports */
   return faro_crowd_policy(r->crowd, sent.bytes, sent.length, version, error);
 }
 
@@ -144,7 +145,7 @@ static faro_status play(run *r, faro_error *error) {
   return status;
 }
 
-/* As many as were released, for each that collects. */
+/* Each receiver must have acknowledged as many reports as it released. */
 static void check_counts(run *r) {
   const faro_campaign *c = &r->trial.campaign;
   uint64_t acknowledged = 0, released = 0;

@@ -32,7 +32,7 @@ typedef struct world {
   faro_metrics *metrics;
   pthread_mutex_t mutex;
   int version, asked;
-  double patience; /* of those who wait */
+  double patience; /* seconds that requests wait */
   faro_http_request *parked;
   char url[64];
 } world;
@@ -84,7 +84,7 @@ static void on_length(void *context, faro_http_request *request) {
   faro_http_reply(request, &answer);
 }
 
-/* Who has the word. */
+/* Admits requests with the right word in their headers. */
 static faro_status admit(void *context, const faro_http_request *request, faro_error *error) {
   (void)context;
   const char *word = faro_http_header(request, "Word");
@@ -92,7 +92,7 @@ static faro_status admit(void *context, const faro_http_request *request, faro_e
                                                 : faro_fail(error, FARO_INVALID, "a word must be said");
 }
 
-static size_t room = 64 << 10; /* for bodies */
+static size_t room = 64 << 10; /* bytes for bodies */
 
 static void begin_with(world *w, const faro_http_settings *settings) {
   static const faro_http_route routes[] = {
@@ -165,10 +165,10 @@ static void test_http__those_who_wait_hear_news_at_once(void **state) {
   (void)state;
   world w;
   begin(&w);
-  w.patience = 600; /* far longer than those who ask wait for an answer */
+  w.patience = 600; /* far longer than the clients wait for an answer */
   asking a[30];
   for (size_t i = 0; i < 30; i++) start_asking(&a[i], &w, "/version?after=1", NULL);
-  await_asked(&w, 30); /* all wait, and cost no threads */
+  await_asked(&w, 30); /* all wait, without a thread each */
   pthread_mutex_lock(&w.mutex);
   w.version = 2;
   pthread_mutex_unlock(&w.mutex);
@@ -192,7 +192,7 @@ static void test_http__waiting_ends_in_time_and_with_the_server(void **state) {
   assert_true(a.took > 0.35);
   w.patience = 600;
   start_asking(&a, &w, "/version?after=1", NULL);
-  await_asked(&w, 3); /* the first was asked again when its time was over */
+  await_asked(&w, 3); /* the first handler was called again when its time was up */
   end(&w);
   pthread_join(a.thread, NULL);
   assert_int_equal(a.status, 304);
@@ -225,7 +225,7 @@ static void test_http__another_thread_answers(void **state) {
   end(&w);
 }
 
-/* By hand, on a socket of its own. */
+/* Requests written by hand, on their own sockets. */
 static int connect_to(const world *w) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(faro_http_port(w->http))};
   const struct timeval most = {5, 0};
@@ -240,9 +240,9 @@ static void say(int to, const char *text) {
   assert_int_equal(send(to, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-enum { LONG = 60000 }; /* milliseconds for what must come, however busy the machine is */
+enum { LONG = 60000 }; /* milliseconds to wait for bytes that must arrive, on a busy machine */
 
-/* What came within `milliseconds`; "" if nothing did. */
+/* Returns the bytes that arrive within `milliseconds`; "" if none do. */
 static const char *hear(int from, int milliseconds, char answer[static 1024]) {
   struct pollfd waits = {.fd = from, .events = POLLIN};
   answer[0] = '\0';
@@ -252,8 +252,8 @@ static const char *hear(int from, int milliseconds, char answer[static 1024]) {
   return answer;
 }
 
-/* With half of the connections waiting, later ones are answered at once and let go, and all else
- * works. */
+/* When half of the connections wait, later waits are answered at once and their connections closed;
+ * other requests work. */
 static void test_http__those_who_wait_leave_room_for_others(void **state) {
   (void)state;
   enum { LIMIT = 16, IDLE = 60 };
@@ -288,8 +288,8 @@ static void test_http__those_who_wait_leave_room_for_others(void **state) {
   end(&w);
 }
 
-/* As many at once as the library takes events of, and some more or less: nobody waits for somebody
- * else to come. */
+/* About as many requests at once as the library takes events: none is delayed until another one
+ * arrives. */
 static void test_http__a_crowd_that_asks_at_once_is_answered_at_once(void **state) {
   (void)state;
   enum { MANY = 130 };
@@ -306,7 +306,7 @@ static void test_http__a_crowd_that_asks_at_once_is_answered_at_once(void **stat
   }
   for (size_t count = MANY - 5; count <= MANY; count++) {
     say(to[0], "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
-    usleep(100000); /* meanwhile one thread alone would have no ear for the others */
+    usleep(100000); /* meanwhile a single thread could not answer the others */
     for (size_t i = 1; i < count; i++) say(to[i], ask_length);
     for (size_t i = 0; i < count; i++) assert_memory_equal(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13);
   }
@@ -326,7 +326,8 @@ static void test_http__one_address_cannot_take_all_connections(void **state) {
   char answer[1024];
   for (size_t i = 0; i < 8; i++) {
     to[i] = connect_to(&w);
-    (void)send(to[i], ask_health, sizeof ask_health - 1, MSG_NOSIGNAL); /* refused ones may be closed */
+    (void)send(to[i], ask_health, sizeof ask_health - 1,
+               MSG_NOSIGNAL); /* refused connections may be closed */
     served += strncmp(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13) == 0;
   }
   assert_int_equal(served, 4);
@@ -334,7 +335,7 @@ static void test_http__one_address_cannot_take_all_connections(void **state) {
   end(&w);
 }
 
-/* A post of so many bytes beside others; its answer. */
+/* Posts `length` bytes while other posts are open; returns the status. */
 static void ask_beside(const world *w, size_t length, asking *a) {
   static char bytes[70000];
   memset(bytes, 'x', sizeof bytes - 1);
@@ -342,8 +343,9 @@ static void ask_beside(const world *w, size_t length, asking *a) {
   pthread_join(a->thread, NULL);
 }
 
-/* Sends a body but for its last byte, until it is seen to hold its room. A probe that comes too
- * early may take the room from it: then it is sent again, and the probe waits longer. */
+/* Sends a body without its last byte, until a probe shows that it holds its room. A probe that
+ * comes too early may take the room itself; then the body is sent again, and the probe waits
+ * longer. */
 static int fill_room(const world *w, const char *but_one, size_t length) {
   char head[128];
   snprintf(head, sizeof head, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", length);
@@ -361,8 +363,8 @@ static int fill_room(const world *w, const char *but_one, size_t length) {
   return -1;
 }
 
-/* Bodies share 64 KiB here. Who finds no room is told so; small ones always pass; what was taken
- * comes back. */
+/* Bodies share 64 KiB here. A body that finds no room is refused, small bodies are always accepted,
+ * and room is given back. */
 static void test_http__bodies_share_a_room(void **state) {
   (void)state;
   static char bytes[50000];
@@ -372,7 +374,7 @@ static void test_http__bodies_share_a_room(void **state) {
   const int announces = connect_to(&w);
   say(announces, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n");
   asking a;
-  start_asking(&a, &w, "/length", bytes + 9999); /* 40000: what is only announced takes no room */
+  start_asking(&a, &w, "/length", bytes + 9999); /* 40000: a body that is only announced takes no room */
   pthread_join(a.thread, NULL);
   assert_string_equal(a.answer, "40000");
   close(announces);
@@ -393,7 +395,8 @@ static void test_http__bodies_share_a_room(void **state) {
   end(&w);
 }
 
-/* How large they may be can change while bodies come: what was counted is what is given back. */
+/* The limit for small bodies may change while bodies arrive: as much room is given back as was
+ * counted. */
 static void test_http__small_bodies_take_no_room(void **state) {
   (void)state;
   static char bytes[60000];
@@ -410,7 +413,7 @@ static void test_http__small_bodies_take_no_room(void **state) {
     assert_string_equal(a.answer, "10000");
     ask_beside(&w, 10001, &a);
     assert_int_equal(a.status, 503);
-    faro_http_spare(w.http, 1 << 20); /* as much as there may be, 64 KiB */
+    faro_http_spare(w.http, 1 << 20); /* capped at 64 KiB */
     ask_beside(&w, 65536, &a);
     assert_string_equal(a.answer, "65536");
     ask_beside(&w, 65537, &a);
@@ -424,7 +427,7 @@ static void test_http__small_bodies_take_no_room(void **state) {
   end(&w);
 }
 
-/* Before the body, whatever is announced; nothing of it is taken. */
+/* A request is refused before its body, whatever length it announces; no byte is read. */
 static void test_http__who_may_not_send_hears_it_at_once(void **state) {
   (void)state;
   static const char *const wrong[] = {"", "Word: sesame\r\n"};
@@ -440,7 +443,7 @@ static void test_http__who_may_not_send_hears_it_at_once(void **state) {
     assert_memory_equal(answer, "HTTP/1.1 401 ", 13);
     assert_non_null(strstr(answer, "{\"error\": \"a word must be said\"}"));
     while (recv(to, answer, sizeof answer, 0) > 0) continue;
-    close(to); /* by the server's hand: it waits for no body */
+    close(to); /* the server has closed it without waiting for the body */
   }
   char answer[1024];
   const int to = connect_to(&w);
@@ -450,8 +453,8 @@ static void test_http__who_may_not_send_hears_it_at_once(void **state) {
   end(&w);
 }
 
-/* Pieces of a body of `length` bytes, one every fifth of a second, so that all takes about
- * `seconds`; the status. */
+/* Sends a body of `length` bytes in pieces, one every fifth of a second, within about `seconds`.
+ * Returns the status. */
 static int trickle(const world *w, size_t length, double seconds) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(faro_http_port(w->http))};
   char text[512] = "";
@@ -474,7 +477,7 @@ static int trickle(const world *w, size_t length, double seconds) {
   return got > 12 ? atoi(text + 9) : 0;
 }
 
-/* Cut off after 2 s, or after as much more as a megabyte a second takes. */
+/* A request is cut off after 2 s plus the time that its body takes at a megabyte per second. */
 static void test_http__large_bodies_have_more_time(void **state) {
   (void)state;
   world w;
@@ -487,8 +490,8 @@ static void test_http__large_bodies_have_more_time(void **state) {
   end(&w);
 }
 
-/* A server with a key pair made for these tests alone; nobody else trusts it. A checkout has its
- * own modes, so the key is copied. */
+/* A server with a key pair that was made for these tests only and is trusted nowhere else. The key
+ * is copied, because files in a checkout do not have mode 600. */
 static void begin_with_tls(world *w, faro_http_settings *settings) {
   *settings = (faro_http_settings){.listen = "127.0.0.1:0",
                                    .certificate = "tests/service/tls/certificate.pem",
@@ -509,7 +512,7 @@ static void begin_with_tls(world *w, faro_http_settings *settings) {
   (void)unlink(settings->private_key);
 }
 
-/* Whether who trusts this authority (NULL: those of the system) gets an answer. */
+/* The status of a request by a sender that trusts this authority (NULL: the system's). */
 static faro_status asked_by(const world *w, const char *authority) {
   char url[96];
   faro_sender *sender = NULL;
@@ -521,7 +524,7 @@ static faro_status asked_by(const world *w, const char *authority) {
   const faro_status status = faro_send_get(sender, url, &sent, &refused);
   if (status == FARO_OK) assert_string_equal(sent.bytes, "1");
   else assert_non_null(strstr(refused.message, "set authority)"));
-  assert_false(faro_sender_refused(sender)); /* somebody is there */
+  assert_false(faro_sender_refused(sender)); /* a process listens there */
   faro_sender_destroy(sender);
   return status;
 }
@@ -533,7 +536,8 @@ static void test_http__speaks_tls_to_those_who_trust_its_certificate(void **stat
   begin_with_tls(&w, &settings);
   assert_int_equal(asked_by(&w, settings.certificate), FARO_OK);
   assert_int_equal(asked_by(&w, NULL), FARO_SYSTEM);
-  assert_int_equal(asked_by(&w, "tests/service/tls/other.pem"), FARO_SYSTEM); /* has not signed it */
+  assert_int_equal(asked_by(&w, "tests/service/tls/other.pem"),
+                   FARO_SYSTEM); /* this authority has not signed it */
   end(&w);
 }
 
@@ -568,8 +572,8 @@ static void test_authority__must_hold_a_certificate(void **state) {
   assert_non_null(strstr(refused.message, "No such file"));
 }
 
-/* In a child of one thread: the system trusts the server's certificate, and nothing else; false: we
- * may not do that. */
+/* Makes the system trust the server's certificate and nothing else; call it in a child process with
+ * one thread. False if this is not permitted. */
 static bool set_system(const char *certificate) {
   char *pem = NULL;
   size_t length = 0;
@@ -603,7 +607,7 @@ static void test_http__an_authority_stands_instead_of_the_systems(void **state) 
   assert_int_equal(status, 0);
 }
 
-/* A connection, a request, and all that comes back. */
+/* Connects, sends a request, and returns the whole answer. */
 static void exchange(const world *w, const char *request, char *answer, size_t size) {
   struct sockaddr_in address = {.sin_family = AF_INET,
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -646,7 +650,7 @@ static void test_http__says_what_is_allowed_and_answers_heads(void **state) {
   end(&w);
 }
 
-/* They would take the room of those that are of use. */
+/* Otherwise bodies of GET requests would take the room of useful ones. */
 static void test_http__what_asks_brings_no_body(void **state) {
   (void)state;
   static const char *const methods[] = {"GET", "HEAD"};
@@ -662,12 +666,12 @@ static void test_http__what_asks_brings_no_body(void **state) {
   end(&w);
 }
 
-/* Of no certificate at all. */
+/* A key that belongs to no certificate. */
 static const char OTHER_KEY[] = "-----BEGIN PRIVATE KEY-----\n"
                                 "MC4CAQAwBQYDK2VwBCIEILCDAIbzXOrOq4Yh4cgUCqQ0Feg2AamkRX1aMVlatD+F\n"
                                 "-----END PRIVATE KEY-----\n";
 
-/* Each has a message of its own. */
+/* Each fault has its own message. */
 static void test_http__what_cannot_be_served_is_told_apart(void **state) {
   (void)state;
   world w;
@@ -680,7 +684,7 @@ static void test_http__what_cannot_be_served_is_told_apart(void **state) {
   assert_non_null(strstr(refused.message, "cannot listen on 127.0.0.1:"));
   assert_non_null(strstr(refused.message, "in use"));
   refused = (faro_error){0};
-  assert_int_equal(faro_http_check(&settings, &refused), FARO_OK); /* takes nothing */
+  assert_int_equal(faro_http_check(&settings, &refused), FARO_OK); /* does not take the address */
   end(&w);
   snprintf(settings.certificate, sizeof settings.certificate, "tests/service/tls/certificate.pem");
   snprintf(settings.private_key, sizeof settings.private_key, "/tmp/faro-tls-XXXXXX");
@@ -767,7 +771,7 @@ static void test_metrics__are_as_prometheus_reads_them(void **state) {
   assert_non_null(strstr(text.data, "wait_seconds_bucket{le=\"10\"} 1\nwait_seconds_bucket{le=\"+Inf\"} 2\n"
                                     "wait_seconds_sum 100.002000\nwait_seconds_count 2\n"));
   faro_text_clear(&text);
-  faro_times times = {0}; /* kept by one thread, shown when it says so */
+  faro_times times = {0}; /* kept by one thread until they are merged */
   faro_times_add(&times, 0.002);
   faro_times_add(&times, 0.004);
   faro_metric_merge(seconds, &times);

@@ -1,5 +1,5 @@
-/* A shuffler as a real process, with a stand-in for the analyzer: what it accepts, what it refuses
- * and how it says so, what survives, and what leaves it. */
+/* A shuffler as a real process, with a fake analyzer: what it accepts and refuses, what survives a
+ * restart, and what it sends. */
 #define _GNU_SOURCE /* memmem, prlimit */
 #include <fcntl.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static const stage_plan sealed = {.release = "shuffle-amplified",
                                   .dimension = 2,
                                   .clients = 100};
 
-/* One report; its byte, or the status where it was refused as a whole. */
+/* Sends one report; returns its verdict, or the status if the whole post was refused. */
 static long send_one(stage *s, size_t client, uint64_t version, uint64_t sequence, uint64_t mark) {
   unsigned char frame[4096];
   faro_sent sent;
@@ -71,14 +71,14 @@ static void test_shuffler__every_refusal_has_its_byte_and_status(void **state) {
   stage_report(&s, 0, 0, 1, 5, 1, at), at += s.frame;                           /* 1 known */
   stage_report(&s, 0, 1, 1, 1, 1, at), at[10] ^= 1, at += s.frame;              /* 2 campaign */
   stage_report(&s, 0, 1, 1, 1, 1, at), at[0] = 'X', at += s.frame;              /* 3 malformed: magic */
-  stage_report(&s, 0, 1, 1, 1, 1, at), faro_store32(at + 36, 1), at += s.frame; /* 3: of another shuffler */
+  stage_report(&s, 0, 1, 1, 1, 1, at), faro_store32(at + 36, 1), at += s.frame; /* 3: for another shuffler */
   stage_report(&s, 0, 1, 1, 1, 1, at), faro_store32(at + 72, UINT32_MAX),
       at += s.frame;                                               /* 3: too many ones */
   stage_report(&s, 0, 1, 1, 0, 1, at), at += s.frame;              /* 3: no sequence number */
-  stage_report(&s, 0, 1, 1, UINT64_MAX, 1, at), at += s.frame;     /* 3: beyond what can be kept */
+  stage_report(&s, 0, 1, 1, UINT64_MAX, 1, at), at += s.frame;     /* 3: sequence number too large */
   stage_report(&s, 0, 1, 1, 1, 1, at), at[50] ^= 1, at += s.frame; /* 4 token */
   stage_report(&s, 0, 0, 1, 6, 1, at), at += s.frame;              /* 5 twice */
-  stage_report(&s, 0, 1, 2, 1, 1, at), at += s.frame;              /* 7 stale: of the future */
+  stage_report(&s, 0, 1, 2, 1, 1, at), at += s.frame;              /* 7 stale: a future policy */
   stage_report(&s, 0, 0, 1, 4, 1, at), at += s.frame;              /* 8 replay */
   static const unsigned char expected[] = {0, 1, 2, 3, 3, 3, 3, 3, 4, 5, 7, 8};
   faro_sent sent;
@@ -86,7 +86,7 @@ static void test_shuffler__every_refusal_has_its_byte_and_status(void **state) {
   assert_int_equal(sent.length, sizeof expected);
   assert_memory_equal(sent.bytes, expected, sizeof expected);
   static const long status[] = {200, 200, 409, 400, 400, 400, 400, 400, 401, 409, 409, 409};
-  for (size_t i = 1; i < sizeof expected; i++) { /* alone: a status with the reason */
+  for (size_t i = 1; i < sizeof expected; i++) { /* by itself: a status with the reason */
     assert_int_equal(stage_post(&s, 0, frames + i * s.frame, s.frame, &sent), status[i]);
     if (status[i] != 200) assert_non_null(strstr(sent.bytes, "{\"error\": \""));
   }
@@ -95,7 +95,7 @@ static void test_shuffler__every_refusal_has_its_byte_and_status(void **state) {
   assert_int_equal(stage_get(&s, 0, "/v1/reports", &sent), 405);
   assert_int_equal(stage_get(&s, 0, "/etc/passwd", &sent), 404);
   assert_int_equal(stage_get(&s, 0, "/healthz", &sent), 200);
-  /* when its batch closes */
+  /* Accepted reports are counted when the batch closes. */
   assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"accepted\"}") == 0);
   assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"token\"}") == 2);
   assert_int_equal(stage_stop(&s, 0), 0);
@@ -110,22 +110,23 @@ static void test_shuffler__a_client_is_heard_m0_times_and_never_for_an_old_polic
   for (uint64_t batch = 0; batch < 3; batch++) {
     if (batch > 0)
       assert_int_equal(send_one(&s, 50, batch - 1, 1, 1), batch == 1 ? 400 : 409); /* two policies ago */
-    send_many(&s, 0, B, batch > 0 ? batch : 1, batch + 1); /* the policy before, or its own */
+    send_many(&s, 0, B, batch > 0 ? batch : 1, batch + 1); /* under the policy before, or the current one */
     assert_true(stage_await(&s, batch + 1, 120));
   }
   assert_int_equal(send_one(&s, 0, 4, 4, 1), 409); /* M0 = 3 */
   assert_int_equal(send_one(&s, 0, 4, 3, 1), FARO_VERDICT_KNOWN);
-  assert_int_equal(send_one(&s, 0, 1, 3, 1), FARO_VERDICT_KNOWN); /* whatever has changed since */
+  assert_int_equal(send_one(&s, 0, 1, 3, 1),
+                   FARO_VERDICT_KNOWN); /* still known, whatever has changed since */
   assert_int_equal(send_one(&s, 60, 4, 1, 1), FARO_VERDICT_ACCEPTED);
   assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"spent\"}") == 0);
   send_many(&s, 61, B - 1, 4, 1);
   assert_true(stage_await(&s, 4, 120));
-  assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"spent\"}") == 1); /* the batch is closed */
+  assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"spent\"}") ==
+              1); /* shown because the batch is closed */
   stage_close(&s);
 }
 
-/* Whoever asks for the metrics before and after a post cannot see whether its report came into the
- * open batch. */
+/* The metrics before and after a post do not show whether its report is in the open batch. */
 static void test_shuffler__metrics_tell_of_closed_batches_alone(void **state) {
   (void)state;
   static stage s;
@@ -140,7 +141,8 @@ static void test_shuffler__metrics_tell_of_closed_batches_alone(void **state) {
   const double answers = stage_metric(&s, 0, "faro_http_answers_total{code=\"2xx\"}");
   send_many(&s, 0, B - 1, 1, 1);
   assert_int_equal(send_one(&s, 0, 1, 1, 1000), FARO_VERDICT_KNOWN);
-  assert_true(stage_metric(&s, 0, "faro_http_answers_total{code=\"2xx\"}") == answers + 1); /* this one */
+  assert_true(stage_metric(&s, 0, "faro_http_answers_total{code=\"2xx\"}") ==
+              answers + 1); /* the request for metrics itself */
   for (size_t i = 0; i < 4; i++) assert_true(stage_metric(&s, 0, names[i]) == 0);
   assert_int_equal(send_one(&s, 0, 1, 2, 1), 409); /* twice */
   assert_int_equal(send_one(&s, 50, 2, 1, 1), 409);
@@ -149,13 +151,14 @@ static void test_shuffler__metrics_tell_of_closed_batches_alone(void **state) {
   assert_true(stage_await(&s, 1, 120));
   assert_true(stage_metric(&s, 0, names[0]) == B);
   assert_true(stage_metric(&s, 0, names[1]) == 1);
-  assert_true(stage_metric(&s, 0, names[2]) == 3); /* posts: many, the repeated one, the one that closed it */
+  assert_true(stage_metric(&s, 0, names[2]) ==
+              3); /* posts: send_many, the repeated one, the one that closed the batch */
   assert_true(stage_metric(&s, 0, names[3]) == 1);
   for (size_t i = 0; i < 2; i++) assert_true(stage_metric(&s, 0, quiet[i]) == 1);
   stage_close(&s);
 }
 
-/* Of bit sums: the sum of a batch's marks. */
+/* Bits only: the sum of the marks in a batch. */
 static uint64_t marks_in(const stage *s, size_t batch, size_t entry) {
   return faro_load64(s->batch[batch].body + 8 * entry) -
          s->batch[batch].count * (uint64_t)s->campaign.least[0];
@@ -185,8 +188,8 @@ static void test_shuffler__a_batch_of_b_less_one_never_leaves(void **state) {
   stage_open(&s, &bits);
   stage_start(&s, 0, NULL);
   send_many(&s, 0, B - 1, 1, 1);
-  assert_int_equal(stage_stop(&s, 0), 0); /* not at the end */
-  stage_start(&s, 0, NULL);               /* nor at the beginning */
+  assert_int_equal(stage_stop(&s, 0), 0); /* it sends no open batch when it ends */
+  stage_start(&s, 0, NULL);               /* nor when it starts */
   assert_false(stage_await(&s, 1, 0.5));
   stage_kill(&s, 0);
   stage_start(&s, 0, NULL);
@@ -204,8 +207,8 @@ static void test_shuffler__a_batch_of_b_less_one_never_leaves(void **state) {
   stage_close(&s);
 }
 
-/* Sealed bodies are their marks, so each report is seen for itself at the analyzer; of bits, the
- * sum of marks. */
+/* A sealed body is its mark, so the analyzer can identify each report. For bits it sees the sum of
+ * the marks. */
 static void assert_exactly_once(const stage *s, const bool *accepted, size_t marks) {
   const bool sums = faro_campaign_form(&s->campaign) == FARO_WIRE_BITS;
   unsigned *seen = calloc(marks, sizeof *seen);
@@ -227,8 +230,8 @@ static void assert_exactly_once(const stage *s, const bool *accepted, size_t mar
   free(seen);
 }
 
-/* Posts of 7 while the process is killed again and again; a post without an answer is sent again,
- * as clients do. The analyzer goes away now and then, and answers are lost. */
+/* Sends posts of 7 reports while the process is killed again and again. A post without an answer is
+ * sent again, as clients do. The analyzer is down now and then, and answers are lost. */
 static void survives(stage_plan plan) {
   static stage s;
   static bool accepted[4096];
@@ -281,7 +284,7 @@ static void test_shuffler__nothing_is_lost_or_counted_twice_when_it_is_killed(vo
   survives(bits);
 }
 
-/* The bytes of a file, wherever they stand. */
+/* Whether a file contains these bytes. */
 static bool file_has(const char *path, const void *bytes, size_t length) {
   const int file = open(path, O_RDONLY);
   if (file < 0) return false;
@@ -305,8 +308,8 @@ static bool state_has(const stage *s, const void *bytes, size_t length) {
   return found;
 }
 
-/* Bodies and totals of a released batch are nowhere in the files, tokens never were; while it
- * waits, they are. */
+/* The files contain the bodies and totals of a batch while it waits, but not after it was released.
+ * They never contain tokens. */
 static void forgets(const stage_plan *plan) {
   static stage s;
   stage_open(&s, plan);
@@ -333,7 +336,7 @@ static void forgets(const stage_plan *plan) {
     stage_report(&s, 0, i, 1, 1, base + i, frame);
     faro_token_hash(frame + 40, hash);
     assert_false(state_has(&s, frame + 40, FARO_TOKEN_BYTES));
-    assert_true(state_has(&s, hash, FARO_HASH_BYTES)); /* the search finds what is there */
+    assert_true(state_has(&s, hash, FARO_HASH_BYTES)); /* the search works */
     if (!sums) assert_false(state_has(&s, frame + FARO_REPORT_HEAD, 8));
   }
   assert_false(state_has(&s, total, 8));
@@ -345,7 +348,7 @@ static void test_shuffler__files_hold_nothing_of_a_released_batch(void **state) 
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have heaps of their own */
-/* Soon, that is: connections that are idle close, and their buffers go. */
+/* Within a short time: idle connections are closed first, and their buffers freed. */
 static bool forgets_in_memory(const stage *s, const unsigned char *bytes, size_t length) {
   for (int i = 0; i < 600; i++, usleep(100000))
     if (stage_remembers(s->pid[0], bytes, 1, length) == 0) return true;
@@ -366,8 +369,8 @@ static void test_shuffler__memory_holds_nothing_of_a_released_batch(void **state
   }
   stage_present(&s, false);
   for (uint64_t i = 0; i < B; i++) assert_int_equal(send_one(&s, i, 1, 1, base + i), 0);
-  assert_true(stage_remembers(s.pid[0], frame + FARO_REPORT_HEAD, 1, 8) >
-              0); /* as it must, until it is sent */
+  /* The batch is in memory until it is sent. */
+  assert_true(stage_remembers(s.pid[0], frame + FARO_REPORT_HEAD, 1, 8) > 0);
   stage_present(&s, true);
   assert_true(stage_await(&s, 1, 120));
   for (int i = 0; i < 12000 && stage_metric(&s, 0, "faro_batches_waiting") > 0; i++) usleep(10000);
@@ -380,7 +383,7 @@ static void test_shuffler__memory_holds_nothing_of_a_released_batch(void **state
 }
 #endif
 
-/* Connects by hand. */
+/* Connects without libcurl. */
 static int connect_to(const stage *s) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(s->port[0])};
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
@@ -425,7 +428,7 @@ static void test_shuffler__slow_and_oversized_senders_block_nobody(void **state)
                      i < B ? FARO_VERDICT_ACCEPTED : FARO_VERDICT_KNOWN);
   }
   char byte;
-  for (size_t i = 0; i < 50; i++) { /* none was cut off: the others did not wait for them */
+  for (size_t i = 0; i < 50; i++) { /* none was cut off: they did not delay the others */
     assert_true(recv(slow[i], &byte, 1, MSG_DONTWAIT) < 0);
     close(slow[i]);
   }
@@ -434,7 +437,7 @@ static void test_shuffler__slow_and_oversized_senders_block_nobody(void **state)
   stage_close(&s);
 }
 
-/* A request has twice the timeout in all, however often a byte comes. */
+/* A request must arrive within twice the timeout, even if bytes keep coming. */
 static void test_shuffler__who_trickles_is_cut_off(void **state) {
   (void)state;
   static stage s;
@@ -449,7 +452,7 @@ static void test_shuffler__who_trickles_is_cut_off(void **state) {
   stage_close(&s);
 }
 
-/* A length that is announced costs nothing until the bytes come. */
+/* An announced length costs nothing until the bytes arrive. */
 static void test_shuffler__announced_bodies_take_no_memory(void **state) {
   (void)state;
   static stage s;
@@ -461,15 +464,14 @@ static void test_shuffler__announced_bodies_take_no_memory(void **state) {
   for (size_t i = 0; i < 200; i++)
     say(idle[i], "POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n");
   usleep(300000);
-  assert_int_equal(send_one(&s, 0, 1, 1, 1), 0); /* and others are served */
+  assert_int_equal(send_one(&s, 0, 1, 1, 1), 0); /* others are served */
   const double after = stage_metric(&s, 0, "process_resident_memory_bytes");
   assert_true(after - before < 16e6); /* buffers of connections; bodies would be 200 MB */
   for (size_t i = 0; i < 200; i++) close(idle[i]);
   stage_close(&s);
 }
 
-/* With all of the room taken by posts that do not end, a client with its one report is heard,
- * however large it is. */
+/* When unfinished posts take all the room, a client can still send a single report of any size. */
 static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   (void)state;
   enum { POSTS = 70, LENGTH = 1 << 20 };
@@ -490,16 +492,16 @@ static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   faro_sent sent;
   long status = 0;
   for (size_t i = 0; i < 2; i++) stage_report(&s, 0, i, 1, 1, 1, frames + i * s.frame);
-  for (int i = 0; status != 503 && i < 100; i++, usleep(100000)) /* when all of it has come */
+  for (int i = 0; status != 503 && i < 100; i++, usleep(100000)) /* until all of it has arrived */
     status = stage_post(&s, 0, frames, 2 * s.frame, &sent);
-  assert_int_equal(status, 503); /* there is no room indeed */
+  assert_int_equal(status, 503); /* no room is left */
   assert_int_equal(stage_post(&s, 0, frames, s.frame, &sent), 200);
   for (size_t i = 0; i < POSTS; i++) close(slow[i]);
   free(most);
   stage_close(&s);
 }
 
-/* No file may grow beyond a limit, as if the disk were full; then it may again. */
+/* Files cannot grow for a while, as if the disk were full. */
 static void test_shuffler__a_full_disk_is_told_and_loses_nothing(void **state) {
   (void)state;
   static stage s;
@@ -507,7 +509,7 @@ static void test_shuffler__a_full_disk_is_told_and_loses_nothing(void **state) {
   stage_plan plan = bits;
   plan.clients = 1000;
   plan.batch = 1000;
-  plan.epsilon = 0.1; /* counts that leave room for all marks */
+  plan.epsilon = 0.1; /* counts are large enough for all marks */
   stage_open(&s, &plan);
   stage_start(&s, 0, NULL);
   send_many(&s, 0, 10, 1, 1);
@@ -536,8 +538,8 @@ static void test_shuffler__a_full_disk_is_told_and_loses_nothing(void **state) {
   stage_close(&s);
 }
 
-/* With nothing collected now: one that is refused for good does not hide that the others may come
- * again. */
+/* No reports are collected now. A report that is refused for good does not hide that the others may
+ * be sent again. */
 static void refuses_each_for_its_own_reason(stage *s) {
   unsigned char frames[3 * 512];
   static const unsigned char expected[] = {FARO_VERDICT_MALFORMED, FARO_VERDICT_CLOSED, FARO_VERDICT_CLOSED};
@@ -550,7 +552,7 @@ static void refuses_each_for_its_own_reason(stage *s) {
   assert_memory_equal(sent.bytes, expected, 3);
 }
 
-/* Two closed batches wait at most; then nothing is taken, and that is said. */
+/* At most two closed batches wait; then nothing is accepted, and the answer says so. */
 static void test_shuffler__waits_two_batches_ahead_of_the_analyzer(void **state) {
   (void)state;
   static stage s;
@@ -595,7 +597,7 @@ static void test_shuffler__each_level_waits_for_its_own_crowd(void **state) {
     const uint64_t client = user % 10 + (user / 10 % 2) * 10; /* each comes back in every other batch */
     for (size_t level = 0; level < 2; level++) {
       stage_report(&s, level, client, user / 10 + 1, user + 1, 1, frame);
-      long status = 503; /* a batch or two ahead */
+      long status = 503; /* two closed batches wait */
       for (int i = 0; i < 500 && status == 503; i++, usleep(status == 503 ? 10000 : 0))
         status = stage_post(&s, level, frame, s.frame, &sent);
       if (user / 20 < 4) assert_int_equal(status, 200);
@@ -642,7 +644,7 @@ static void test_shuffler__settings_are_checked_and_a_second_process_is_refused(
   stage_close(&s);
 }
 
-/* It is ready when it listens; what it waits for is in its status. */
+/* It is ready when it listens; its status says what it waits for. */
 static void test_shuffler__tells_systemd_what_it_waits_for(void **state) {
   (void)state;
   static stage s;

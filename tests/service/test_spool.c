@@ -1,5 +1,5 @@
-/* The spool without a process: the order in which reports leave, what a campaign's end does, tokens
- * that come and go. */
+/* The spool without a process: the order of reports in a batch, the end of a campaign, tokens that
+ * are added and removed. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct world {
   faro_spool *spool;
 } world;
 
-/* A campaign of whole messages, by hand: nothing here depends on its noise. */
+/* A campaign of sealed messages, filled in directly: no test here depends on its noise. */
 static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
   *w = (world){0};
   strcpy(w->folder, "/dev/shm/faro-spool-XXXXXX");
@@ -52,7 +52,7 @@ static void end(world *w) {
   assert_int_equal(system(command), 0);
 }
 
-/* Of BITS, where nothing is kept but totals. */
+/* A campaign with BITS, where only totals are kept. */
 static void begin_bits(world *w, size_t clients, uint64_t batch) {
   begin(w, clients, batch, 10);
   w->campaign.release = faro_release_kind_find("shuffle-bits");
@@ -73,7 +73,7 @@ static faro_verdict accept_one(world *w, size_t client, uint64_t version, uint64
   return accept_body(w, client, version, sequence, client);
 }
 
-/* Four clients send in the same order every time; each of the 24 orders of a batch must be as
+/* Four clients send in the same order every time; all 24 orders of a batch must be equally
  * likely. */
 static void test_spool__all_orders_are_equally_likely(void **state) {
   (void)state;
@@ -118,8 +118,7 @@ static faro_verdict accept_counts(world *w, size_t client, const uint64_t ones[s
   return entry.verdict;
 }
 
-/* There is one S: what the spool passes on is what faro_release_mix makes of the same messages,
- * lies included. */
+/* The spool's totals equal those of faro_release_mix for the same messages, also if clients lie. */
 static void test_spool__counts_as_the_release_does(void **state) {
   (void)state;
   enum { B = 6, ENTRIES = 2 };
@@ -140,7 +139,7 @@ static void test_spool__counts_as_the_release_does(void **state) {
     assert_ok(faro_release_randomize(release, &x, 1, message[u], error));
   }
   message[1][0] = UINT32_MAX; /* more ones than there are bits */
-  message[2][1] = 0;          /* and fewer than an honest client ever has */
+  message[2][1] = 0;          /* fewer than an honest client can have */
   open_spool(&w);
   assert_ok(faro_spool_begin(w.spool, error));
   for (size_t u = 0; u < B; u++) assert_int_equal(accept_counts(&w, u, message[u]), FARO_VERDICT_ACCEPTED);
@@ -166,8 +165,8 @@ static int64_t query(const world *w, const char *sql) {
   return value;
 }
 
-/* In the open batch bodies stand under random numbers: of 64 that came in order, half are above
- * their neighbour. */
+/* In the open batch bodies have random numbers: in the order of arrival, about half of the numbers
+ * are above the one before. */
 static void test_spool__the_file_tells_no_order_of_arrival(void **state) {
   (void)state;
   world w;
@@ -225,7 +224,7 @@ static void test_spool__ends_with_its_campaign(void **state) {
   end(&w);
 }
 
-/* Who is taken off the list is refused, and comes back with the numbers of before. */
+/* A client whose token is removed is refused; added again, it keeps its numbers. */
 static void test_spool__tokens_come_and_go(void **state) {
   (void)state;
   world w;
@@ -256,9 +255,8 @@ static void test_spool__tokens_come_and_go(void **state) {
   end(&w);
 }
 
-/* In the open batch a number that comes again is known by its bytes, also after a restart; others
- * under it are not acknowledged. When the batch is closed nothing is left to compare with, and the
- * number alone is known. */
+/* In the open batch a repeated report is recognized by its bytes, also after a restart; other bytes
+ * with the same number are not acknowledged. When the batch is closed, the number alone counts. */
 static void knows_bytes(world *w) {
   open_spool(w);
   assert_ok(faro_spool_begin(w->spool, error));
@@ -273,7 +271,7 @@ static void knows_bytes(world *w) {
   assert_int_equal(accept_body(w, 0, 1, 7, 2), FARO_VERDICT_REPLAY);
   assert_int_equal(accept_body(w, 0, 2, 7, 1), FARO_VERDICT_REPLAY); /* the version is part of a report */
   assert_int_equal(accept_body(w, 1, 1, 1, 3), FARO_VERDICT_ACCEPTED);
-  assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN); /* closed by now */
+  assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN); /* the batch is closed now */
   assert_int_equal(accept_body(w, 0, 1, 6, 1), FARO_VERDICT_REPLAY);
   assert_ok(faro_spool_commit(w->spool, error));
   assert_int_equal(query(w, "SELECT count(*) FROM open"), 0);
@@ -302,7 +300,7 @@ static void read_key(const world *w, unsigned char key[32]) {
   sqlite3_close(handle);
 }
 
-/* A mark is of no use when its batch is over: the key has changed. */
+/* A mark cannot be checked after its batch has closed: the key has changed. */
 static void test_spool__every_batch_has_a_key_of_its_own(void **state) {
   (void)state;
   world w;
@@ -328,7 +326,8 @@ static void change(const world *w, const char *sql) {
   sqlite3_close(handle);
 }
 
-/* Acknowledged reports without their content: better no start than a batch without them. */
+/* The content of acknowledged reports is missing: the spool must not open, because the batch would
+ * lack them. */
 static void test_spool__refuses_a_state_without_its_reports(void **state) {
   (void)state;
   static const struct {
@@ -343,7 +342,7 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     else begin(&w, 5, 4, 10);
     open_spool(&w);
     faro_spool_close(w.spool);
-    if (cases[i].bits) change(&w, cases[i].sql); /* with nothing held it does not matter */
+    if (cases[i].bits) change(&w, cases[i].sql); /* an empty batch needs no content */
     open_spool(&w);
     assert_ok(faro_spool_begin(w.spool, error));
     assert_int_equal(accept_one(&w, 1, 1, 1), FARO_VERDICT_ACCEPTED);
@@ -390,8 +389,8 @@ static void test_spool__refusals_alone_write_nothing(void **state) {
   end(&w);
 }
 
-/* Somebody reads while a batch is forgotten, and at the next start: the log keeps it, that is told,
- * and made good later. */
+/* Another process reads the file while a batch is removed, and at the next start: the log keeps the
+ * batch, the state says so, and a later purge removes it. */
 static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **state) {
   (void)state;
   world w;

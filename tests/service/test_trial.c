@@ -1,5 +1,5 @@
-/* What the demo and the tests of faults look with: a search that finds what is there, requests read
- * from a line, a relay that hands on and cuts, a client's state. A check that cannot fail proves
+/* The tools of the demo and of the fault tests: the search for patterns, the parser of recorded
+ * requests, the relay, a client's state. They are tested because a check that cannot fail proves
  * nothing. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -56,7 +56,7 @@ static void test_capture__needles_that_chance_would_find_are_left_out(void **sta
     faro_patterns_add(patterns, bytes);
     faro_patterns_add(patterns, bytes);
   }
-  assert_int_equal(faro_patterns_count(patterns), 3); /* each once, and no more than there is room for */
+  assert_int_equal(faro_patterns_count(patterns), 3); /* each once, and only as many as there is room for */
   faro_patterns_destroy(patterns);
 }
 
@@ -97,7 +97,7 @@ static void test_capture__whole_requests_are_read_and_cut_ones_are_not(void **st
   assert_false(faro_capture_next((const unsigned char *)line, sizeof line - 1, &place, &request));
 }
 
-/* A server of one connection that sends back what it gets. */
+/* A server for one connection that echoes what it receives. */
 static void *echo(void *context) {
   const int listener = *(const int *)context, fd = accept(listener, NULL, NULL);
   char bytes[4096];
@@ -208,7 +208,7 @@ static void test_client__state_is_kept_whole(void **state) {
   rmdir(folder);
 }
 
-/* Also after a save, which puts another file in its place. */
+/* Also after a save, which replaces the file. */
 static void test_client__state_is_used_by_one_at_a_time(void **state) {
   (void)state;
   char folder[] = "/tmp/faro-state-XXXXXX", path[64], lock_path[80], expected[128];
@@ -229,14 +229,14 @@ static void test_client__state_is_used_by_one_at_a_time(void **state) {
   assert_ok(faro_client_state_lock(path, &second, error));
   close(second);
   unlink(lock_path);
-  assert_int_equal(symlink(path, lock_path), 0); /* not into whatever it leads to */
+  assert_int_equal(symlink(path, lock_path), 0); /* the link must not be followed */
   assert_int_equal(faro_client_state_lock(path, &second, NULL), FARO_SYSTEM);
   unlink(lock_path);
   unlink(path);
   rmdir(folder);
 }
 
-/* A server that answers one connection after another with what it is given, up to NULL. */
+/* A server that answers one connection after another with the given texts, up to NULL. */
 typedef struct answerer {
   int listener;
   const char *answer[4];
@@ -258,7 +258,7 @@ static void *answer_all(void *context) {
   return NULL;
 }
 
-/* Its address; and a sender to ask it with. */
+/* Its address, and a sender for requests to it. */
 static faro_sender *start_answering(answerer *a, char url[static 64]) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
@@ -274,7 +274,7 @@ static faro_sender *start_answering(answerer *a, char url[static 64]) {
 }
 
 static void stop_answering(answerer *a, faro_sender *sender) {
-  shutdown(a->listener, SHUT_RDWR); /* whoever was not asked waits no longer */
+  shutdown(a->listener, SHUT_RDWR); /* ends the wait for connections that did not come */
   pthread_join(a->thread, NULL);
   faro_sender_destroy(sender);
   close(a->listener);
@@ -335,13 +335,13 @@ static void test_client__waits_no_longer_than_half_a_minute_at_once(void **state
   assert_true(faro_sent_later(&(faro_sent){.status = 200, .retry_after = 5}) == 0);
 }
 
-/* A shuffler that is scripted: of the first post it refuses the first report and takes the third,
- * of the next ones nothing for now, then all. */
+/* A scripted shuffler. It refuses the first report of the first post and accepts the third; it
+ * accepts nothing of the next posts for now, and then everything. */
 typedef struct script {
   faro_http *http;
   faro_metrics *metrics;
   size_t frame;
-  size_t reports[8]; /* of each post */
+  size_t reports[8]; /* number of reports in each post */
   size_t posts;
 } script;
 
@@ -359,7 +359,7 @@ static void on_reports(void *context, faro_http_request *request) {
                                         FARO_VERDICT_CLOSED, FARO_VERDICT_CLOSED};
   if (s->posts == 1) memcpy(bytes, mixed, sizeof mixed);
   const faro_http_answer answer = {.status = 200, .bytes = bytes, .length = reports};
-  if (s->posts == 4) faro_http_refuse(request, 409, "no reports are collected now"); /* and never again */
+  if (s->posts == 4) faro_http_refuse(request, 409, "no reports are collected now"); /* for good */
   else faro_http_reply(request, &answer);
 }
 
@@ -396,8 +396,8 @@ static void set_trial(faro_trial *t, script *s) {
   s->frame = faro_wire_report_size(c);
 }
 
-/* Closed for now beside another answer: those reports are sent again, without the others, until it
- * is known for good. */
+/* Some reports of a post get "closed" and others do not: the closed ones are sent again by
+ * themselves, until their answer is final. */
 static void test_crowd__what_was_not_taken_for_now_is_sent_again_by_itself(void **state) {
   (void)state;
   faro_trial t;

@@ -209,7 +209,7 @@ static void *drain(void *context) { /* so that its log never fills the pipe */
 void stage_start(stage *s, size_t index, const char *extra) {
   write_config(s, index, extra);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) give_up("pipe", "cannot be made");
+  if (pipe2(ends, O_CLOEXEC) != 0) give_up("pipe", "cannot be created");
   const char *config = path_of(s, "config", index);
   s->pid[index] = fork();
   if (s->pid[index] == 0) {
@@ -223,7 +223,7 @@ void stage_start(stage *s, size_t index, const char *extra) {
   await_ready(s, index);
   pthread_t thread;
   if (pthread_create(&thread, NULL, drain, (void *)(intptr_t)ends[0]) != 0)
-    give_up("thread", "cannot be made");
+    give_up("thread", "cannot be created");
   pthread_detach(thread);
 }
 

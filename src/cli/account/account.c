@@ -1,5 +1,5 @@
-/* account: faro account MECHANISM. Reads the options, finds the form that they make, and prints its
- * answer. */
+/* account: faro account MECHANISM. Reads the options, finds the form that they match, and prints
+ * its answer. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const account_mechanism *const mechanisms[] = {&account_gaussian,
                                                       &account_compose};
 enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
 
-/* ---- what mechanisms use */
+/* ---- functions for mechanisms */
 
 double account_value(const account *a, account_option option, double fallback) {
   return a->given & (1u << option) ? a->value[option] : fallback;
@@ -55,21 +55,22 @@ double account_divide_up(double a, double b) {
 
 /* ---- the question */
 
-/* The texts of the options: their ranges are those of the mechanism. */
+/* Options are read as text first: their ranges depend on the mechanism. */
 static const faro_field options[] = {
 #define X(id, name, kind, metavar, text_of_help, ...)                                                        \
   {name,         FARO_FIELD_WORD,    FARO_AT(account, text[ACCOUNT_##id]),                                   \
    .once = true, .value = (metavar), .help = (text_of_help)},
     ACCOUNT_OPTION_LIST(X)
 #undef X
-        {"json", FARO_FIELD_FLAG, FARO_AT(account, json), .help = "the numbers as JSON, to the last digit"},
+        {"json", FARO_FIELD_FLAG, FARO_AT(account, json),
+         .help = "print the numbers only, as JSON, at full precision"},
 };
 
 static const char *mechanism_name(size_t index) {
   return index < MECHANISMS ? mechanisms[index]->name : NULL;
 }
 
-/* The mechanism, its file if it takes one, and the options as they were typed. */
+/* Reads the mechanism, its file if it takes one, and the options as text. */
 static int read_question(account *a, int argc, char **argv) {
   int words = 0;
   size_t which = 0;
@@ -95,7 +96,7 @@ static const char *set_text(unsigned set, const char *between, char out[static A
   return out;
 }
 
-/* An option that no form of the mechanism knows. */
+/* Refuses an option that no form of the mechanism has. */
 static int refuse_foreign(const account *a) {
   const account_mechanism *m = a->mechanism;
   unsigned known = 0;
@@ -105,14 +106,14 @@ static int refuse_foreign(const account *a) {
     if (a->given & ~known & (1u << i)) {
       char got[FARO_GOT];
       char text[ACCOUNT_TEXT];
-      return cli_usage(&cli_account, "%s has no --%s (got %s); it takes %s", m->name,
+      return cli_usage(&cli_account, "%s has no option --%s (got %s); it takes %s", m->name,
                        account_option_name((account_option)i), account_shown(a->text[i], got),
                        set_text(known, ", ", text));
     }
   return CLI_GO;
 }
 
-/* Options that together make no question: too few, or too many. */
+/* Refuses options that match no form: too few or too many. */
 static int no_form(const account *a) {
   const account_mechanism *m = a->mechanism;
   char forms[ACCOUNT_FORMS_MAX * ACCOUNT_TEXT] = "";
@@ -147,7 +148,7 @@ static int read_values(account *a) {
 
 /* ---- the answer */
 
-/* A number that is not finite is never printed: the question has no answer. */
+/* A number that is not finite is never printed. */
 static int no_answer(const account *a) {
   char delta[FARO_NUMBER_SIZE];
   if (strcmp(a->bad, "epsilon") == 0 && a->given & ACCOUNT_BIT(DELTA))
@@ -164,7 +165,7 @@ static void print_number(const json_t *value) {
   else printf("%s", faro_number(json_real_value(value), text));
 }
 
-/* The points of a curve, a line each. */
+/* Prints the points of a curve, one per line. */
 static void print_curve(const json_t *curve) {
   size_t i = 0;
   const json_t *point = NULL;
@@ -223,14 +224,14 @@ static int run(int argc, char **argv) {
 const cli_command cli_account = {
     .name = "account",
     .usage = "account MECHANISM [OPTIONS] [--json]",
-    .summary = "from noise to privacy, and from privacy to the least noise",
+    .summary = "compute the privacy of a given noise, or the least noise for a given privacy",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = 2,
     .first = mechanism_name,
     .about =
-        "Neighbours differ in one user's data. What is computed is an upper bound: enough noise, or an\n"
+        "Neighbours differ in one user's data. Results are upper bounds: noise that is enough, or an\n"
         "epsilon and delta that hold.\n"
         "\n"
         "  gaussian, discrete-gaussian\n"
@@ -249,18 +250,20 @@ const cli_command cli_account = {
         "           [--contributions M] [--sensitivity S]\n"
         "  compose  FILE (--delta D | --epsilon E)\n"
         "\n"
-        "What is not given is computed: noise from epsilon and delta, epsilon from noise and delta, delta\n"
+        "What is not given is computed: noise from epsilon and delta, epsilon from noise and delta, or "
+        "delta\n"
         "from noise and epsilon.\n",
     .help =
         "bits: every user sends, for every coordinate, G bits that encode the entry and B noise bits; the\n"
-        "sums of the bits are seen. The sensitivity bounds the L2 norm of the difference of two users'\n"
+        "sums of the bits are published. The sensitivity bounds the L2 norm of the difference of two users'\n"
         "vectors, in original units, with every entry in an interval of width 1. A difference of norm s\n"
-        "moves the counts by about s G plus rounding: a finer grid costs bits, a coarser one rounding.\n"
+        "changes the counts by about s G plus rounding. A finer grid costs bits, a coarser one precision.\n"
         "  noise_sd           standard deviation of the noise in one coordinate of the sum, in original "
         "units\n"
-        "  noise_bits_total   of all users, for one coordinate; bits_per_user: D (G + B)\n"
+        "  noise_bits_total   noise bits of all users, for one coordinate\n"
+        "  bits_per_user      D (G + B)\n"
         "\n"
-        "compose: FILE (- is standard input) is a YAML list; `times` is how often, 1 if not given:\n"
+        "compose: FILE (- is standard input) is a YAML list; `times` repeats a mechanism, 1 by default:\n"
         "  - {mechanism: gaussian, sigma: 2, sensitivity: 1, times: 100}\n"
         "  - {mechanism: laplace, scale: 3, sensitivity: 1}\n"
         "  - {mechanism: response, local-epsilon: 1, times: 5}\n"

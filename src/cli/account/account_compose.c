@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "yaml/yaml.h"
 
-/* What a list may hold. A step has the values of its keys; 0 if not given. */
+/* An element of the list: the values of its keys, 0 if not given. */
 typedef struct step {
   double value[ACCOUNT_OPTIONS];
   size_t kind; /* index in kinds */
@@ -120,7 +120,7 @@ static faro_status read_list(const char *file, const char *text, size_t length, 
 
 static faro_status read_stdin(char **text, size_t *length, faro_error *error) {
   *text = malloc(FILE_MAX + 1);
-  if (!*text) return faro_fail(error, FARO_MEMORY, "cannot hold standard input");
+  if (!*text) return faro_fail(error, FARO_MEMORY, "out of memory");
   *length = fread(*text, 1, FILE_MAX + 1, stdin);
   if (!ferror(stdin) && *length <= FILE_MAX) return FARO_OK;
   free(*text);
@@ -131,7 +131,7 @@ static faro_status read_stdin(char **text, size_t *length, faro_error *error) {
 
 /* ---- answering */
 
-/* A point of the curve, left out where no epsilon is enough. */
+/* Adds a point of the curve, unless no epsilon reaches this delta. */
 static void add_point(account *a, json_t *curve, const faro_pld *pld, double delta) {
   const double epsilon = faro_pld_epsilon(pld, delta);
   if (!isfinite(epsilon)) return;
@@ -160,9 +160,9 @@ static int tell(account *a, const faro_pld *pld) {
   if (json_object_set_new(a->fields, "curve", make_curve(a, pld)) != 0) a->why.failed = true;
   account_say(
       a,
-      "An (epsilon, delta) of all mechanisms of the list on the same data, and the curve of what else they "
-      "are, by composing their privacy-loss distributions (Sommer, Meiser and Mohammadi 2019; Koskela, "
-      "Jalko and Honkela 2020), with all numerical errors counted into delta.");
+      "An (epsilon, delta) of all mechanisms in the list on the same data, and other points of their privacy "
+      "curve, by composing their privacy-loss distributions (Sommer, Meiser and Mohammadi 2019; Koskela, "
+      "Jalko and Honkela 2020), with all numerical errors included in delta.");
   return EXIT_DONE;
 }
 

@@ -1,4 +1,4 @@
-/* account_noise: additive noise and randomized response, each in all directions.
+/* account_noise: additive noise and randomized response: from noise to privacy and back.
  *
  *   E epsilon, D delta, S sensitivity */
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "cli/account/account.h"
 #include "cli/cli.h"
 
-/* Noise on whole numbers. */
+/* Whether the noise is added to whole numbers. */
 #define WHOLE_SENSITIVITY                                                                                    \
   { "sensitivity", FARO_FIELD_WHOLE, .least = 1, .most = 1e6 }
 
@@ -20,7 +20,8 @@ enum {
 
 static double sensitivity(const account *a) { return account_value(a, ACCOUNT_SENSITIVITY, 1); }
 
-/* The two ends of every sentence here. */
+/* These write the answer: noise_found if the noise was computed, privacy_found if epsilon or delta
+ * was. */
 static int noise_found(account *a, const char *field, double value, const char *noise, const char *result) {
   char s[FARO_NUMBER_SIZE];
   char e[FARO_NUMBER_SIZE];
@@ -234,7 +235,7 @@ static int zcdp_epsilon(account *a) {
 
 static int zcdp_rho(account *a) {
   account_put(a, "rho", faro_zcdp_rho(a->value[ACCOUNT_EPSILON], a->value[ACCOUNT_DELTA]));
-  account_say(a, "The largest rho that is enough, by %s.", by_zcdp);
+  account_say(a, "The largest rho that reaches the guarantee, by %s.", by_zcdp);
   return EXIT_DONE;
 }
 

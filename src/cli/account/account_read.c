@@ -3,7 +3,7 @@
 
 #include "cli/account/account.h"
 
-/* Biases are few, and written as fractions. */
+/* Only these biases are allowed. */
 bool account_read_bias(const char *text, void *out) {
   static const struct {
     const char *text;

@@ -25,7 +25,7 @@ static int bits_calibrate(account *a) {
   char got[FARO_GOT];
   if (bits_bias(a) != 0.5)
     return cli_usage(&cli_account,
-                     "--bias must be 1/2 (got %s); 1/4 is possible in one dimension with --noise-bits",
+                     "--bias must be 1/2 (got %s); 1/4 is allowed in one dimension with --noise-bits",
                      account_shown(a->text[ACCOUNT_BIAS], got));
   faro_bits_plan plan = bits_plan(a);
   faro_error error = {0};
@@ -48,11 +48,11 @@ static int bits_calibrate(account *a) {
   return EXIT_DONE;
 }
 
-/* One coordinate is computed exactly, as long as its sum has not too many terms. */
+/* One coordinate is computed exactly if its sum has at most this many terms. */
 static const double EXACT_BITS_MAX = 1e9;
 
-/* The least epsilon of N bits in one dimension; infinite when there is none up to 1000. Entries lie
- * in an interval of width 1, and the difference is rounded up to the grid. */
+/* The least epsilon of N bits in one dimension; infinite if it is above 1000. Entries are in an
+ * interval of width 1, and their difference is rounded up to the grid. */
 static double exact_bits_epsilon(const faro_bits_plan *plan, double p, double D) {
   const uint64_t N = (uint64_t)(floor(plan->users * plan->honest) * plan->bits);
   const uint64_t shift = (uint64_t)ceil(fmin(plan->sensitivity, 1) * plan->grid);
@@ -84,7 +84,7 @@ static int bits_epsilon(account *a) {
   if (bits_bias(a) != 0.5)
     return cli_usage(
         &cli_account,
-        "--bias must be 1/2 (got %s); 1/4 is possible in one dimension with at most %.0f noise bits "
+        "--bias must be 1/2 (got %s); 1/4 is allowed in one dimension with at most %.0f noise bits "
         "of all users",
         account_shown(a->text[ACCOUNT_BIAS], got), EXACT_BITS_MAX);
   double epsilon = 0;
@@ -112,9 +112,9 @@ const account_mechanism account_bits = {
 
 static const char by_clones[] = "the numerical bound on the clones pair (Feldman, McMillan and Talwar 2021)";
 
-/* The closed form at D in all. Its delta is the slack and what the local deltas add, which falls as
- * the slack grows: what is left over goes to the slack, until nothing is. False out of the
- * theorem's range. */
+/* The closed form for a total delta of D. The total is the slack plus a term from the local deltas,
+ * which falls as the slack grows, so what is left of D is added to the slack until nothing is left.
+ * False outside the theorem's range. */
 static bool closed_form(const account *a, double *epsilon) {
   const double D = a->value[ACCOUNT_DELTA];
   const double local = a->value[ACCOUNT_LOCAL_DELTA];
@@ -131,14 +131,14 @@ static bool closed_form(const account *a, double *epsilon) {
   return isfinite(*epsilon);
 }
 
-/* More than delta cannot be covered by any epsilon. */
+/* No epsilon covers a local delta above delta. */
 static bool local_delta_fits(const account *a) {
   if (a->value[ACCOUNT_LOCAL_DELTA] <= a->value[ACCOUNT_DELTA]) return true;
   char got[FARO_GOT];
   char delta[FARO_GOT];
-  (void)cli_usage(&cli_account, "--local-delta must be a number from 1e-15 to --delta, %s, or 0 (got %s)",
-                  account_shown(a->text[ACCOUNT_DELTA], delta),
-                  account_shown(a->text[ACCOUNT_LOCAL_DELTA], got));
+  (void)cli_usage(
+      &cli_account, "--local-delta must be 0 or a number from 1e-15 to %s, the value of --delta (got %s)",
+      account_shown(a->text[ACCOUNT_DELTA], delta), account_shown(a->text[ACCOUNT_LOCAL_DELTA], got));
   return false;
 }
 
@@ -150,8 +150,10 @@ static int shuffle_epsilon(account *a) {
   double closed = 0;
   if (closed_form(a, &closed)) account_put(a, "closed_form", closed);
   else if (json_object_set_new(a->fields, "closed_form", json_null()) != 0) a->why.failed = true;
-  account_say(a, "An epsilon of all messages after shuffling, by %s; beside it what their Theorem 3.8 gives.",
-              by_clones);
+  account_say(
+      a,
+      "An epsilon of all messages after shuffling, by %s; closed_form is the epsilon of their Theorem 3.8.",
+      by_clones);
   return EXIT_DONE;
 }
 
@@ -168,8 +170,9 @@ static int shuffle_local_epsilon(account *a) {
   account_put(a, "local_epsilon",
               faro_shuffle_local_epsilon(a->value[ACCOUNT_EPSILON], a->value[ACCOUNT_DELTA],
                                          a->value[ACCOUNT_USERS], a->value[ACCOUNT_LOCAL_DELTA]));
-  account_say(a, "The largest epsilon of one message for which all, shuffled, keep to the target, by %s.",
-              by_clones);
+  account_say(
+      a, "The largest epsilon of one message for which all shuffled messages reach the guarantee, by %s.",
+      by_clones);
   return EXIT_DONE;
 }
 
@@ -197,14 +200,15 @@ static const char by_factored[] =
 
 static bool is_tree(const account *a) { return a->mechanism == &account_tree; }
 
-/* False, and said so, when a user is in more releases than there are. */
+/* Prints a message and returns false if a user would be in more releases than there are. */
 static bool find_factors(const account *a, faro_continual *factors) {
   const double T = a->value[ACCOUNT_STEPS];
   const double contributions = account_value(a, ACCOUNT_CONTRIBUTIONS, 1);
   char got[FARO_GOT];
   if (contributions > T) {
-    (void)cli_usage(&cli_account, "--contributions must be a whole number from 1 to --steps, %.0f (got %s)",
-                    T, account_shown(a->text[ACCOUNT_CONTRIBUTIONS], got));
+    (void)cli_usage(&cli_account,
+                    "--contributions must be a whole number from 1 to %.0f, the value of --steps (got %s)", T,
+                    account_shown(a->text[ACCOUNT_CONTRIBUTIONS], got));
     return false;
   }
   factors_of *const of = is_tree(a) ? faro_tree_factors : faro_factored_factors;
@@ -223,7 +227,7 @@ static int continual_sigma(account *a) {
     const double once = faro_tree_factors((uint64_t)a->value[ACCOUNT_STEPS], 1).sensitivity;
     account_put_whole(a, "levels", nearbyint(once * once));
   }
-  account_say(a, "The least noise of one %s, and that of the worst prefix sum, by %s.",
+  account_say(a, "The least noise of one %s, and the noise of the worst prefix sum, by %s.",
               is_tree(a) ? "node" : "coordinate before the factor", is_tree(a) ? by_tree : by_factored);
   return EXIT_DONE;
 }

@@ -1,5 +1,5 @@
-/* sum: faro sum. Private running sums of a stream: values in, sums out at each release, noise from
- * a secure stream. */
+/* sum: faro sum. Reads a stream of values and prints their private sum at each release. The noise
+ * is from a secure generator. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 
-/* Who is trusted, and the release that stands for it. All of them draw their noise in integers. */
+/* The trust models and the release for each. All of these draw their noise in integers. */
 enum { TRUST_SHUFFLE, TRUST_CENTRAL, TRUST_LOCAL };
 FARO_WORDS(trusts, "shuffle", "central", "local")
 FARO_WORDS(trust_kinds, "concurrent-bits", "central-bits", "local-bits")
@@ -21,7 +21,7 @@ FARO_WORDS(trust_kinds, "concurrent-bits", "central-bits", "local-bits")
 FARO_WORDS(calibration_words, "tight", "paper")
 static const faro_calibration calibrations[] = {FARO_CALIBRATION_TIGHT, FARO_CALIBRATION_PAPER};
 
-/* A horizon that is not known begins here, and doubles. */
+/* If the horizon is not known, it starts at FIRST_HORIZON and doubles. */
 enum { FIRST_HORIZON = 1024, SHUFFLERS_DEFAULT = 3 };
 static const uint64_t NOT_GIVEN = UINT64_MAX;
 
@@ -45,7 +45,7 @@ typedef struct request {
 
 /* ---- options */
 
-/* So wide that no sum overflows, so narrow that 1 / (high - low) does not. */
+/* The limits ensure that neither a sum nor 1 / (high - low) overflows. */
 static bool add_range(const char *text, void *out) {
   ranges *all = out;
   const char *comma = strchr(text, ',');
@@ -61,20 +61,20 @@ static bool add_range(const char *text, void *out) {
   return true;
 }
 
-/* Whether the text can stand in a line of the output. */
+/* Whether the text can be printed in a line of the output. */
 static bool is_name(const char *text, size_t length) {
   for (size_t i = 0; i < length; i++)
     if ((unsigned char)text[i] < ' ' || text[i] == 127) return false;
   return length > 0 && length < SUM_NAME_SIZE;
 }
 
-/* A name that the header has, or the number of a column. */
+/* Adds a column, given by a name from the header or by its number. */
 static bool add_column(sum_format *f, const char *text, size_t length) {
   sum_column column = {0};
   if (!is_name(text, length) || f->columns == SUM_COLUMNS_MAX) return false;
   memcpy(column.name, text, length);
   if (strspn(column.name, "0123456789") == length) {
-    column.field = strtoull(column.name, NULL, 10) - 1; /* 0 wraps around, and is refused */
+    column.field = strtoull(column.name, NULL, 10) - 1; /* 0 wraps around and is refused below */
     *column.name = '\0';
   }
   if (column.field >= SUM_FIELDS_MAX) return false;
@@ -104,19 +104,22 @@ static bool read_separator(const char *text, void *out) {
 static const faro_field options[] = {
     {.help = "values"},
     {"range", FARO_FIELD_OTHER, FARO_AT(request, ranges), .read = add_range,
-     .allowed = "LOW,HIGH with LOW < HIGH, up to 1e100, at most 1000 times", .value = "LOW,HIGH",
-     .help = "clip values to this interval; for several columns once, or once for each"},
+     .allowed = "LOW,HIGH with LOW < HIGH, both from -1e100 to 1e100, at most 1000 times",
+     .value = "LOW,HIGH",
+     .help = "clip values to this interval; with several columns, give it once for all or once for each"},
     {"binary", FARO_FIELD_FLAG, FARO_AT(request, format.binary), .help = "values are 0 or 1"},
     {"column", FARO_FIELD_OTHER, FARO_AT(request, format), .read = add_columns,
-     .allowed = "names of at most 63 bytes or numbers from 1 to 10000, with commas between, 1000 in all",
-     .value = "C,...", .help = "columns of CSV lines instead, by name or number; several make a vector"},
+     .allowed =
+         "names of at most 63 bytes or numbers from 1 to 10000, separated by commas, at most 1000 in all",
+     .value = "C,...",
+     .help = "read CSV and sum these columns, given by name or number; a line is still one user"},
     {"header", FARO_FIELD_FLAG, FARO_AT(request, format.header),
-     .help = "the first line of a file is a header; so it is when a column is named"},
+     .help = "the first line of a file is a header; implied if a column is given by name"},
     {"separator", FARO_FIELD_OTHER, FARO_AT(request, format.separator), .read = read_separator,
      .allowed = "one character, or tab", .value = "S",
-     .help = "between fields; a comma by default; tab is allowed"},
+     .help = "character between fields, or tab; a comma by default"},
     {"skip-bad", FARO_FIELD_FLAG, FARO_AT(request, skip_bad),
-     .help = "leave out lines that are no values, and count them; else they end the sum"},
+     .help = "skip malformed lines and count them; by default the first one stops the command"},
     {.help = "privacy"},
     {"epsilon", FARO_FIELD_REAL, FARO_AT(request, params.epsilon), .least = 1e-4, .most = 1000, .value = "E",
      .help = "1 by default"},
@@ -125,31 +128,36 @@ static const faro_field options[] = {
     {"trust", FARO_FIELD_CHOICE, FARO_AT(request, trust), .words = trusts, .value = "T",
      .help = "who may see raw values; shuffle by default"},
     {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, params.shufflers), .least = 1, .most = 50, .zero = "log",
-     .value = "K", .help = "that work at once, or log: a binary tree; 3 by default. More make less noise"},
+     .value = "K",
+     .help = "number of shufflers that work at the same time, or log: a binary tree; more of them add less "
+             "noise; 3 by default"},
     {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 0x1p40, .value = "N",
-     .help = "the most values that will come; less noise than without, where the horizon doubles from 1024"},
+     .help =
+         "the greatest number of values; this adds less noise than the default, where the horizon doubles "
+         "from 1024"},
     {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 0x1p40, .value = "B",
      .help = "values between two releases; chosen by default"},
     {"calibration", FARO_FIELD_CHOICE, FARO_AT(request, calibration), .words = calibration_words,
-     .value = "C", .help = "paper takes the constants of the published theorems; tight by default"},
+     .value = "C", .help = "paper uses the constants of the published theorems; tight by default"},
     {.help = "output"},
     {"confidence", FARO_FIELD_REAL, FARO_AT(request, confidence), .least = 0.5, .most = 1 - 1e-9,
-     .value = "P", .help = "that the errors of a line are within their bounds; 0.95 by default"},
+     .value = "P", .help = "probability that all errors in a line are within their bounds; 0.95 by default"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "one object per line, the claim first"},
-    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "no closing line on standard error"},
+    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet),
+     .help = "do not print the closing line on standard error"},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-/* Options that do not go together, and what follows from those that do. */
+/* Refuses options that exclude each other, and fills in what follows from the others. */
 static int complete(request *r) {
   sum_format *f = &r->format;
   ranges *all = &r->ranges;
   if (!f->csv) f->columns = 1;
   if (f->binary && all->count > 0)
-    return cli_usage(&cli_sum, "--range does not go with --binary: values are 0 or 1");
+    return cli_usage(&cli_sum, "--range and --binary exclude each other: with --binary values are 0 or 1");
   if (!f->binary && all->count == 0)
-    return cli_usage(&cli_sum, "--range LOW,HIGH is required: how far one value can move a sum decides the "
-                               "noise (or --binary)");
+    return cli_usage(&cli_sum, "--range LOW,HIGH or --binary is required: the noise depends on how much "
+                               "one value can change a sum");
   if (f->binary) all->high[all->count++] = 1; /* and low is 0 */
   if (all->count != 1 && all->count != f->columns)
     return cli_usage(&cli_sum, "--range must be given once, or once for each of the %zu columns (got %zu)",
@@ -160,7 +168,7 @@ static int complete(request *r) {
   }
   r->shufflers_given = r->params.shufflers != NOT_GIVEN;
   if (r->shufflers_given && r->trust != TRUST_SHUFFLE)
-    return cli_usage(&cli_sum, "--shufflers goes with --trust shuffle only (got %s)", trusts(r->trust));
+    return cli_usage(&cli_sum, "--shufflers requires --trust shuffle (got %s)", trusts(r->trust));
   if (!r->shufflers_given) r->params.shufflers = SHUFFLERS_DEFAULT;
   r->params.calibration = calibrations[r->calibration];
   return CLI_GO;
@@ -180,7 +188,7 @@ typedef struct stream {
   uint64_t read, clipped, skipped;
 } stream;
 
-/* The library names a parameter first; on the command line that is an option. */
+/* Messages of the library begin with a parameter; on the command line it is an option. */
 static int refuse(const faro_error *error) {
   if (error->status != FARO_INVALID) return cli_fail(error);
   const size_t length = strcspn(error->message, " ");
@@ -191,14 +199,14 @@ static int refuse(const faro_error *error) {
   return cli_usage(&cli_sum, "%s%s", option ? "--" : "", error->message);
 }
 
-/* A failure after the start: what was released before it comes out before its message. */
+/* Fails after the start. What was released before is printed before the message. */
 static int fail(const faro_error *error) {
   fflush(stdout);
   return cli_fail(error);
 }
 
-/* The next read may block. Readers of the output should not wait for it: what was released goes out
- * first. */
+/* Flushes the output before reading: the read may block, and readers of the output must not wait
+ * for it. */
 static ssize_t fill(void *context, char *to, size_t room) {
   stream *s = context;
   if (fflush(stdout) != 0) {
@@ -211,8 +219,8 @@ static ssize_t fill(void *context, char *to, size_t room) {
   return got;
 }
 
-/* The release ends with its horizon. If the number of values is not known, another one, for twice
- * as many, goes on from its sums. */
+/* A release ends at its horizon. If the horizon is not known, another release with twice the
+ * horizon continues from its sums. */
 static int renew(stream *s) {
   if (s->request->params.horizon > 0 || !faro_doubling_spent(s->release)) return EXIT_DONE;
   faro_error error = {0};
@@ -223,12 +231,13 @@ static int over(const stream *s) {
   faro_error error = {0};
   (void)faro_fail(
       &error, FARO_INVALID,
-      "%s:%llu: more than the %llu values that --horizon allows; this one and all after it are left out",
+      "%s:%llu: more than the %llu values that --horizon allows; this value and all after it are ignored",
       s->reader.file, (unsigned long long)s->reader.line, (unsigned long long)s->request->params.horizon);
   return fail(&error);
 }
 
-/* One line's values into the release, which clips them; here they are only counted. */
+/* Feeds the values of a line to the release, which clips them. Here clipped values are only
+ * counted. */
 static int absorb(stream *s) {
   const request *r = s->request;
   if (s->read == r->params.horizon && r->params.horizon > 0) return over(s);
@@ -245,9 +254,9 @@ static int absorb(stream *s) {
   return renew(s);
 }
 
-/* Stops at a line, or a file, at fault. */
+/* Stops at a malformed line or an unreadable file. */
 static int stop(const stream *s, sum_result result) {
-  if (s->unwritable) return EXIT_SYSTEM; /* main says so */
+  if (s->unwritable) return EXIT_SYSTEM; /* main prints the message */
   faro_error error = {0};
   (void)sum_explain(&s->reader, result, &error);
   return fail(&error);
@@ -289,18 +298,21 @@ static int sum_files(stream *s) {
   return status;
 }
 
-/* For the person who runs the command: these counts are of the raw values, without noise. */
+/* For the person who runs the command: these counts are about raw values and have no noise. */
 static void close_line(const stream *s) {
   fflush(stdout);
   const uint64_t seen = faro_doubling_statistics(s->release).users;
-  fprintf(stderr,
-          "faro sum: %llu values read, %llu numbers clipped, %llu lines skipped; the last sum covers %llu, "
-          "%llu are in none\n",
-          (unsigned long long)s->read, (unsigned long long)s->clipped, (unsigned long long)s->skipped,
-          (unsigned long long)seen, (unsigned long long)(s->read - seen));
+  fprintf(stderr, "faro sum: %llu values read, %llu numbers clipped, %llu lines skipped; ",
+          (unsigned long long)s->read, (unsigned long long)s->clipped, (unsigned long long)s->skipped);
+  if (seen > 0)
+    fprintf(stderr, "the last sum covers %llu, %llu are in no sum\n", (unsigned long long)seen,
+            (unsigned long long)(s->read - seen));
+  else
+    fprintf(stderr, "no sum was released: the first one needs %llu values (--batch sets this)\n",
+            (unsigned long long)faro_release_batch(faro_doubling_release(s->release)));
 }
 
-/* The release, ready for use, with noise from the operating system. */
+/* Creates the release, with noise from the operating system, and opens the reader. */
 static faro_status open_stream(stream *s, const faro_release_kind *kind, const faro_release_params *params,
                                faro_error *error) {
   const request *r = s->request;
@@ -316,15 +328,15 @@ static faro_status open_stream(stream *s, const faro_release_kind *kind, const f
 
 static const uint64_t HORIZON_MAX = UINT64_C(1) << 40;
 
-/* The largest node of the least tree with k shufflers must fit. */
+/* The smallest horizon for k shufflers: the largest node of their tree must fit into it. */
 static uint64_t least_horizon(const faro_release_params *p) {
   uint64_t least = p->batch > 2 ? p->batch : 2;
   for (uint64_t k = 1; k < p->shufflers && least < HORIZON_MAX; k++) least *= 2;
   return least;
 }
 
-/* What was not given: a first horizon to double from; and fewer shufflers if the default does not
- * fit. */
+/* Fills in what was not given: the horizon to start from, and fewer shufflers if the default number
+ * does not fit. */
 static faro_release_params full_params(const request *r) {
   faro_release_params p = r->params;
   p.anytime = p.horizon == 0;
@@ -377,14 +389,14 @@ const cli_command cli_sum = {
     .about =
         "Reads one value per line from the files, or from standard input (also -), and prints a line at\n"
         "each release: how many values the sum covers, the sum with noise, and a bound on its error.\n"
-        "First come lines that say what is claimed. A sum appears as soon as enough values for it are\n"
-        "in, not at the end of the input.\n",
+        "The first lines state the claim. A sum is printed as soon as enough values have been read, not\n"
+        "at the end of the input.\n",
     .help =
-        "The closing line and messages about bad lines are for the person who runs the command: they tell\n"
-        "of raw values, without noise.\n"
+        "The closing line and the messages about malformed lines are for the person who runs the command:\n"
+        "they are about raw values and have no noise.\n"
         "\n"
-        "Exit status: 0 all was read, 2 usage, 3 a bad line or more values than the horizon, 4 the system\n"
-        "failed.\n"
+        "Exit status: 0 all was read, 2 usage, 3 a malformed line or more values than the horizon,\n"
+        "4 the system failed.\n"
         "\n"
         "examples:\n"
         "  tail -f ratings.txt | faro sum --range 0,5\n"

@@ -1,5 +1,5 @@
-/* sum_read: bytes into lines, lines into fields, fields into numbers. Nothing is allocated after
- * sum_open, and a line is looked at where it lies in the buffer. */
+/* sum_read: splits bytes into lines and fields, and reads numbers. Nothing is allocated after
+ * sum_open; lines are parsed in the buffer, without copies. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 
-/* The mark of UTF-8, which some programs put before the first line. */
+/* The byte order mark of UTF-8, which some programs put before the first line. */
 static const char mark[] = "\xEF\xBB\xBF";
 enum { MARK = sizeof mark - 1 };
 
@@ -20,20 +20,20 @@ faro_status sum_open(sum_reader *r, const sum_format *format, sum_fill *fill, vo
   *r = (sum_reader){.format = format, .fill = fill, .source = source, .longest = longest};
   r->capacity = longest + MARK + 1 + block;
   r->buffer = malloc(r->capacity);
-  return r->buffer ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot hold a block of input");
+  return r->buffer ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
 }
 
 void sum_close(sum_reader *r) { free(r->buffer); }
 
 /* ---- lines */
 
-/* One more block behind what is left of the last one; false at the end of the file. */
+/* Reads one more block, after what is left of the last one; false at the end of the file. */
 static bool refill(sum_reader *r) {
   if (r->ended) return false;
   if (r->at > 0) memmove(r->buffer, r->buffer + r->at, r->filled - r->at);
   r->filled -= r->at;
   r->at = 0;
-  FARO_INVARIANT(r->filled < r->capacity); /* no room would look like the end of the file */
+  FARO_INVARIANT(r->filled < r->capacity); /* a read of 0 bytes would look like the end of the file */
   const ssize_t got = r->fill(r->source, r->buffer + r->filled, r->capacity - r->filled);
   if (got < 0) r->failure = errno;
   if (got <= 0) r->ended = true;
@@ -41,7 +41,8 @@ static bool refill(sum_reader *r) {
   return got > 0;
 }
 
-/* The bytes from `at` on are a line, `end` bytes and a line end. */
+/* Makes the next `length` bytes the current line and skips them and their line end, which has `end`
+ * bytes. */
 static void take_line(sum_reader *r, size_t length, size_t end) {
   r->text = r->buffer + r->at;
   r->length = length;
@@ -53,8 +54,8 @@ static void take_line(sum_reader *r, size_t length, size_t end) {
   }
 }
 
-/* Finds the next line; false at the end of the file. Of a line that is too long only so much is
- * kept that this shows: the rest is dropped as it comes. */
+/* Finds the next line; false at the end of the file. Of a line that is too long, only enough bytes
+ * are kept to see that it is; the rest is dropped as it is read. */
 static bool next_line(sum_reader *r) {
   do {
     char *start = r->buffer + r->at;
@@ -68,7 +69,7 @@ static bool next_line(sum_reader *r) {
     r->searched = r->filled - r->at;
   } while (refill(r));
   if (r->searched == 0 || r->failure) return false;
-  take_line(r, r->searched, 0); /* the last line may lack its end */
+  take_line(r, r->searched, 0); /* the last line may have no line end */
   return true;
 }
 
@@ -85,8 +86,8 @@ static span trim(span s) {
   return s;
 }
 
-/* The quote that closes a field, two quotes in a row being one of its characters; NULL: there is
- * none. */
+/* Finds the quote that closes a field; NULL if it is missing. Two quotes in a row stand for one
+ * character. */
 static const char *closing_quote(const char *at, const char *end) {
   for (; at < end; at++) {
     if (*at != '"') continue;
@@ -96,8 +97,8 @@ static const char *closing_quote(const char *at, const char *end) {
   return NULL;
 }
 
-/* Takes the first field off `rest`, whose text is NULL once no field is left. Of a quoted field the
- * inside is taken, with its quotes still doubled. */
+/* Removes the first field from `rest`; the text of `rest` is NULL when no field is left. A quoted
+ * field is given without its outer quotes; inner quotes are still doubled. */
 static sum_result next_field(span *rest, char separator, span *field) {
   const char *start = rest->text;
   if (!start) return SUM_TOO_FEW;
@@ -119,7 +120,7 @@ static sum_result next_field(span *rest, char separator, span *field) {
 
 /* ---- values */
 
-/* The field as a number; one that is none stays behind in text and length, for the message. */
+/* Reads a field as a number. If it is not a number, sets text and length to it, for the message. */
 static sum_result read_value(sum_reader *r, span field, double *value) {
   const span s = trim(field);
   const bool binary = r->format->binary;
@@ -144,7 +145,7 @@ static sum_result read_fields(sum_reader *r, span rest, double *values) {
   return SUM_GOOD;
 }
 
-/* The line at hand, without the carriage return of some systems. */
+/* The current line without a carriage return at its end. */
 static span line_of(const sum_reader *r) {
   const bool extra = r->length > 0 && r->text[r->length - 1] == '\r';
   return (span){r->text, r->length - extra};
@@ -171,14 +172,14 @@ faro_status sum_explain(const sum_reader *r, sum_result result, faro_error *erro
 
 static faro_status pick(sum_reader *r, size_t column, size_t field, faro_error *error) {
   if (r->pick[field])
-    return faro_fail(error, FARO_INVALID, "%s: column %zu is asked for twice", faro_path_end(r->file),
+    return faro_fail(error, FARO_INVALID, "%s: column %zu is given twice in --column", faro_path_end(r->file),
                      field + 1);
   r->pick[field] = (uint16_t)(column + 1);
   if (r->fields <= field) r->fields = field + 1;
   return FARO_OK;
 }
 
-/* The name in a field of the header, cut to the longest that can be asked for and one more. */
+/* The name in a field of the header, cut to one byte more than the longest name allowed. */
 static void field_name(span field, char name[static SUM_NAME_SIZE + 1]) {
   const span s = trim(field);
   size_t used = 0;
@@ -203,7 +204,7 @@ static faro_status find_column(sum_reader *r, span header, size_t column, faro_e
     const bool same = strcmp(name, wanted) == 0;
     if (same && found < SUM_FIELDS_MAX)
       return faro_fail(error, FARO_INVALID,
-                       "%s:1: columns %zu and %zu are both called \"%s\"; give the number",
+                       "%s:1: columns %zu and %zu are both called \"%s\"; give the number instead",
                        faro_path_end(r->file), found + 1, i + 1, wanted);
     if (same) found = i;
     else if (!*near && faro_nearest(wanted, &candidate, 1)) memcpy(near, name, sizeof near);
@@ -217,9 +218,9 @@ static faro_status find_column(sum_reader *r, span header, size_t column, faro_e
 
 static faro_status read_header(sum_reader *r, faro_error *error) {
   if (!next_line(r))
-    return r->failure
-               ? sum_explain(r, SUM_UNREADABLE, error)
-               : faro_fail(error, FARO_INVALID, "%s: has no header: it is empty", faro_path_end(r->file));
+    return r->failure ? sum_explain(r, SUM_UNREADABLE, error)
+                      : faro_fail(error, FARO_INVALID, "%s: the header is missing: the file is empty",
+                                  faro_path_end(r->file));
   if (r->length > r->longest) return sum_explain(r, SUM_TOO_LONG, error);
   faro_status status = FARO_OK;
   for (size_t i = 0; i < r->format->columns && status == FARO_OK; i++)

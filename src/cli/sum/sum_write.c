@@ -1,4 +1,5 @@
-/* sum_write: what `faro sum` prints: first what the sums will mean, then a line at each release. */
+/* sum_write: the output of `faro sum`: a head that says what the sums mean, then one line per
+ * release. */
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 
 /* ---- the head */
 
-/* What a column is called in the output. */
+/* The name of a column in the output. */
 static const char *label(const sum_format *format, size_t column, char out[static SUM_NAME_SIZE]) {
   const sum_column *c = &format->column[column];
   if (!format->csv) snprintf(out, SUM_NAME_SIZE, "sum");
@@ -24,12 +25,12 @@ static json_t *json_labels(const sum_format *format) {
   json_t *labels = json_array();
   for (size_t i = 0; i < format->columns; i++) {
     json_t *name = json_string(label(format, i, text));
-    json_array_append_new(labels, name ? name : json_null()); /* a name that is no UTF-8 */
+    json_array_append_new(labels, name ? name : json_null()); /* null if the name is not UTF-8 */
   }
   return labels;
 }
 
-/* How many shufflers there are: a number, "log" when it follows the horizon, null without any. */
+/* The number of shufflers; "log" if it depends on the horizon; null if there are no shufflers. */
 static json_t *shufflers(const faro_release_kind *kind, const faro_release_params *params) {
   const faro_trust trust = kind->trust;
   if (trust == FARO_TRUST_SHUFFLE) return json_integer(1);
@@ -85,7 +86,8 @@ static void write_text_head(const sum_writer *w, const faro_release *release, co
           (unsigned long long)faro_release_batch(release),
           horizon_known ? "" : "unknown: ", (unsigned long long)params->horizon,
           horizon_known ? "" : " at first, then doubled");
-  fprintf(w->out, "# errors: with probability %g all sums of a line are off by at most what is beside them\n",
+  fprintf(w->out,
+          "# errors: with probability %g, every sum in a line is within the error printed next to it\n",
           w->confidence);
   write_columns(w);
 }
@@ -103,9 +105,9 @@ typedef struct estimate {
   double sum, error;
 } estimate;
 
-/* Values went in as (v - low) / width - 1/2, so their sum comes back as below. Its noise is
- * sub-Gaussian: all columns together leave their bounds with probability 1 - confidence at most.
- * The last term is what doubles may round. */
+/* Values went in as (v - low) / width - 1/2, so the sum is scaled back here. Its noise is
+ * sub-Gaussian: the probability that any column exceeds its bound is at most 1 - confidence. The
+ * last term bounds the rounding of doubles. */
 static estimate estimate_of(const sum_writer *w, const faro_doubling *release, size_t column) {
   const faro_statistics statistics = faro_doubling_statistics(release);
   const double count = (double)statistics.users;
@@ -117,7 +119,8 @@ static estimate estimate_of(const sum_writer *w, const faro_doubling *release, s
                              4 * DBL_EPSILON * count * (fabs(low) + width)};
 }
 
-/* As many digits as the error leaves sense in; the printed bound covers the rounding too. */
+/* Prints the digits that are meaningful given the error. The printed bound covers the rounding
+ * too. */
 static void write_text(FILE *out, estimate e) {
   const double digits = 2 - floor(log10(e.error));
   if (!(digits <= 15 && e.error < 1e15)) {
@@ -135,7 +138,7 @@ static void write_text_release(const sum_writer *w, const faro_doubling *release
   fputc('\n', w->out);
 }
 
-/* One value, or all in brackets. */
+/* One value as it is; several in brackets. */
 static void write_json_list(const sum_writer *w, const faro_doubling *release, bool errors) {
   const size_t columns = w->format->columns;
   char text[FARO_NUMBER_SIZE];

@@ -73,7 +73,7 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
  * an adversary could do. */
 static faro_grid_basis amplify(faro_budget each, double batch) {
   faro_grid_basis best = {0};
-  for (double share = 0.5; share > 1e-3; share /= 4) { /* of delta, for the messages' own deltas */
+  for (double share = 0.5; share > 1e-3; share /= 4) { /* share of delta for the messages' deltas */
     /* (1 + e^-epsilon0 / 2) < 2 */
     const double delta0 = share * each.delta / (2 * (exp(each.epsilon) + 1) * batch);
     const double epsilon0 = faro_shuffle_local_epsilon(each.epsilon, each.delta, batch, delta0);

@@ -80,8 +80,8 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double batch = (double)r->params.batch;
   const double times = (double)r->repeats;
   const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
-  const double each = /* of a batch, E.5 */
-      epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4));
+  /* The epsilon of a batch: E.5. */
+  const double each = epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4));
   const bool composes = r->repeats == 1 || faro_advanced_epsilon(each, times, delta / 2) <= epsilon;
   const bool inside = epsilon <= 15 && delta < 0.5 && composes;
   const char *const beyond = inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)";

@@ -3,7 +3,7 @@
  *   GET  /v1/campaign           the signed document
  *   GET  /v1/policy?after=V     the newest signed policy; waits up to 30 s for one newer than V,
  *                               then 304. ETag: the version
- *   POST /v1/batches            a signed batch from a shuffler. 200: kept, now or before; 400: of
+ *   POST /v1/batches            a signed batch from a shuffler. 200: kept, now or before; 400: from
  *                               another campaign; 401: not announced (Faro-Batch); 409: not the
  *                               next one; 503: try again later
  *   POST /v1/reports            for releases without a shuffler (local, central-tree)

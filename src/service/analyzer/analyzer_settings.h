@@ -12,7 +12,7 @@ typedef struct faro_analyzer_settings {
   char file[FARO_PATH_SIZE]; /* name of the YAML file, for messages; empty: no file */
   faro_http_settings http;
   char database[FARO_PATH_SIZE], sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
-  double constant;  /* the last feature of every context; NAN: there is none */
+  double constant;  /* the last feature of every context; NAN: not constant */
   double low, high; /* bounds of rewards */
   size_t release;   /* an index in faro_campaign_release */
 

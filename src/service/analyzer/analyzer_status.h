@@ -10,9 +10,9 @@
 /* When batches were applied, for rates over the last minute. */
 enum { FARO_RATE_MARKS = 256 };
 typedef struct faro_rate {
-  double start;               /* of the process, on faro_clock */
+  double start;               /* when the process started, on faro_clock */
   double at[FARO_RATE_MARKS]; /* the last marks, in a ring */
-  uint64_t count;             /* of all marks */
+  uint64_t count;             /* number of all marks */
 } faro_rate;
 
 void faro_rate_mark(faro_rate *rate, double now);
@@ -23,9 +23,9 @@ typedef struct faro_analyzer_status {
   const faro_campaign *campaign;
   const unsigned char *signer; /* the key to pin */
   double constant;             /* NAN: none */
-  uint64_t version;            /* of the published policy */
+  uint64_t version;            /* version of the published policy */
   bool stalled;                /* a batch could not be kept or applied */
-  faro_rate applied;           /* batches */
+  faro_rate applied;           /* when batches were applied */
 } faro_analyzer_status;
 
 faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_status *status, double now,

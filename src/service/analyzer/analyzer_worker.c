@@ -65,9 +65,9 @@ static void tell_applied(faro_analyzer *a, double seconds) {
   if (view.done) faro_log(FARO_LOG_INFO, "budget-used-up", "sI", "batches", (json_int_t)view.batches);
 }
 
-/* Removes applied sealed bodies from the database's log too: at once, or as soon as nobody reads
- * the file. `purge` is faro_store_purge or faro_store_retry_purge. Totals of bits may stay. True if
- * nothing is left to purge. */
+/* Removes applied sealed bodies from the database's log too: at once, or as soon as no process
+ * reads the file. `purge` is faro_store_purge or faro_store_retry_purge. Totals of bits may stay.
+ * True if nothing is left to purge. */
 static bool purge_log(faro_analyzer *a, faro_status (*purge)(faro_store *, faro_error *)) {
   faro_error error = {0};
   if (faro_campaign_form(&a->campaign) == FARO_WIRE_BITS) return true;

@@ -30,7 +30,7 @@ void faro_applier_destroy(faro_applier *applier);
 typedef enum faro_receipt {
   FARO_RECEIPT_TAKEN,   /* kept, durable */
   FARO_RECEIPT_KNOWN,   /* kept before */
-  FARO_RECEIPT_BAD,     /* not of this campaign, or its signature is wrong */
+  FARO_RECEIPT_BAD,     /* from another campaign, or its signature is wrong */
   FARO_RECEIPT_UNASKED, /* valid, but not the next one: the error says which that is */
   FARO_RECEIPT_FULL,    /* too many of this shuffler wait already */
   FARO_RECEIPTS

@@ -59,10 +59,10 @@ faro_status faro_store_waits(faro_store *store, uint64_t *count, faro_error *err
 /* An entry of the ledger: what one batch spent. */
 typedef struct faro_debit {
   uint64_t batch;
-  uint64_t version;      /* of the policy that follows */
-  uint64_t users;        /* in the batch */
-  double epsilon, delta; /* spent by any client until then, at most */
-  uint64_t rounds;       /* of any client until then, at most */
+  uint64_t version;      /* version of the policy after the batch */
+  uint64_t users;        /* reports in the batch */
+  double epsilon, delta; /* upper bound on what any client has spent so far */
+  uint64_t rounds;       /* upper bound on the rounds of any client so far */
   uint64_t charged, allowed;
   char when[24]; /* UTC */
 } faro_debit;

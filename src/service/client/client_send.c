@@ -12,7 +12,7 @@
 
 enum { URL = FARO_URL_MAX + 64, SHOWN = 120 };
 static const double BUSY_PATIENCE = 60; /* seconds, while the analyzer asks to come back later */
-static const double DOWN_PATIENCE = 5;  /* seconds, while nobody listens */
+static const double DOWN_PATIENCE = 5;  /* seconds, while connections are refused */
 
 /* Joins an address and a path, whether or not the address ends with a slash. */
 static const char *join(const char *address, const char *path, char url[static URL]) {
@@ -28,16 +28,16 @@ static faro_status plain(faro_status status, faro_error *error) {
   return status;
 }
 
-/* Asks again as long as the analyzer says so, and for some seconds if nobody listens yet. */
+/* Asks again as long as the analyzer says so, and for some seconds if connections are refused. */
 static faro_status get_patiently(faro_sender *sender, const char *url, faro_sent *sent, faro_error *error) {
   const double start = faro_clock();
   faro_backoff backoff = {0};
   for (;;) {
     faro_error inner = {0};
     const faro_status status = faro_send_get(sender, url, sent, &inner);
-    const bool nobody = status != FARO_OK && faro_sender_refused(sender);
-    const double later = status == FARO_OK ? faro_sent_later(sent) : nobody ? faro_backoff_next(&backoff) : 0;
-    if (later == 0 || faro_clock() + later > start + (nobody ? DOWN_PATIENCE : BUSY_PATIENCE))
+    const bool down = status != FARO_OK && faro_sender_refused(sender);
+    const double later = status == FARO_OK ? faro_sent_later(sent) : down ? faro_backoff_next(&backoff) : 0;
+    if (later == 0 || faro_clock() + later > start + (down ? DOWN_PATIENCE : BUSY_PATIENCE))
       return status == FARO_OK ? status : faro_fail(error, status, "%s", inner.message);
     faro_sleep(later);
   }

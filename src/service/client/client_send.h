@@ -2,7 +2,8 @@
  * of their own.
  *
  * A busy analyzer (503, or 304 if too many clients wait for a policy) says when to ask again.
- * Fetching does so, for a minute in all. If nobody listens, it tries again for five seconds.
+ * Fetching does so, for a minute in all. If the connection is refused, it tries again for five
+ * seconds.
  *
  * Error messages may quote a server. The quotation is cut short and contains printable ASCII
  * only. */

@@ -87,7 +87,7 @@ static void enter(faro_guard *guard, struct MHD_Connection *connection, void **p
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   guarded *c = info ? calloc(1, sizeof *c) : NULL;
-  *place = c; /* out of memory: it is not watched; silence still ends it */
+  *place = c; /* out of memory: it is not watched, but the timeout for silence still applies */
   if (!c) return;
   c->socket = info->connect_fd;
   c->since = faro_clock();
@@ -107,7 +107,7 @@ void faro_guard_connection(void *guard, struct MHD_Connection *connection, void 
   }
   guarded *c = *place;
   if (!c) return;
-  pthread_mutex_lock(&g->mutex); /* the socket is closed later, so nobody else has its number yet */
+  pthread_mutex_lock(&g->mutex); /* the socket is closed later, so its number is not reused yet */
   c->next->previous = c->previous;
   c->previous->next = c->next;
   pthread_mutex_unlock(&g->mutex);

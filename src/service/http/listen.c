@@ -59,9 +59,9 @@ static bool read_address(const char *text, struct sockaddr_storage *address) {
   return true;
 }
 
-static enum MHD_Result answer_nobody(void *context, struct MHD_Connection *connection, const char *url,
-                                     const char *method, const char *version, const char *bytes,
-                                     size_t *length, void **place) {
+static enum MHD_Result refuse_all(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *bytes, size_t *length,
+                                  void **place) {
   (void)context, (void)connection, (void)url, (void)method, (void)version, (void)bytes, (void)length;
   (void)place;
   return MHD_NO;
@@ -95,9 +95,9 @@ static faro_status read_secret(const char *path, char **text, faro_error *error)
 /* Starts a server without a socket, to see whether the library accepts the two. */
 static faro_status check_pair(const faro_listen *listen, const faro_http_settings *s, faro_error *error) {
   struct MHD_Daemon *daemon =
-      MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
-                       answer_nobody, NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate,
-                       MHD_OPTION_HTTPS_MEM_KEY, listen->private_key, MHD_OPTION_END);
+      MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, refuse_all,
+                       NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate, MHD_OPTION_HTTPS_MEM_KEY,
+                       listen->private_key, MHD_OPTION_END);
   if (daemon) {
     MHD_stop_daemon(daemon);
     return FARO_OK;

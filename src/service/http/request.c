@@ -81,7 +81,7 @@ static void drop_body(faro_http_request *r) {
   r->length = r->capacity = 0;
 }
 
-/* Makes room for `length` bytes; false if there is none. */
+/* Makes room for `length` bytes; false if there is no room. */
 static bool grow(faro_http_request *r, size_t length) {
   if (length <= r->capacity) return true;
   size_t capacity = r->capacity ? r->capacity : FIRST_BODY;
@@ -103,8 +103,8 @@ static bool grow(faro_http_request *r, size_t length) {
   return true;
 }
 
-/* An answer by another thread is counted there, and perhaps later (intake.c): the count could tell
- * who is in a batch. */
+/* Answers by other threads are counted there, and perhaps later (intake.c): the count could show
+ * which clients are in a batch. */
 static enum MHD_Result queue(faro_http_request *r) {
   if (!r->response) return MHD_NO;
   drop_body(r); /* before the answer is out, so that its receiver finds the room free */

@@ -18,7 +18,7 @@ struct faro_sender {
   char *bytes;
   size_t length, capacity;
   bool over;    /* the answer is longer than the limit */
-  bool refused; /* nobody listened */
+  bool refused; /* the connection was refused: no process listens there */
   char problem[CURL_ERROR_SIZE];
 };
 
@@ -130,7 +130,7 @@ void faro_sender_destroy(faro_sender *sender) {
   free(sender);
 }
 
-/* Says why there is no answer. */
+/* Reports why there is no answer. */
 static faro_status explain(faro_sender *s, const char *url, CURLcode code, faro_error *error) {
   long reason = 0;
   curl_easy_getinfo(s->curl, CURLINFO_OS_ERRNO, &reason);

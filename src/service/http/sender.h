@@ -41,8 +41,8 @@ faro_status faro_send_post_with(faro_sender *sender, const char *url, const char
  * 30. 0: the answer is final. */
 double faro_sent_later(const faro_sent *sent);
 
-/* Whether the last request failed because nobody listens there. A role that was just started may
- * listen soon. */
+/* Whether the last request failed because the connection was refused. A role that was just started
+ * may listen soon. */
 bool faro_sender_refused(const faro_sender *sender);
 
 /* Whether a file contains certificates in PEM, as a sender needs. */

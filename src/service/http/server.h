@@ -118,7 +118,7 @@ void faro_http_wake(faro_http *http);
 unsigned char *faro_http_body(faro_http_request *request);
 size_t faro_http_length(const faro_http_request *request);
 bool faro_http_expired(const faro_http_request *request); /* has waited long enough, or the server stops */
-/* A parameter after "?", or a header; NULL if there is none. Valid in the handler only. */
+/* A parameter after "?", or a header; NULL if it is missing. Valid in the handler only. */
 const char *faro_http_query(const faro_http_request *request, const char *name);
 const char *faro_http_header(const faro_http_request *request, const char *name);
 

@@ -41,15 +41,15 @@ struct faro_intake {
   faro_spool_state state;
   faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
   /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier,
-   * they would tell step by step who is in the open batch. */
+   * they would show step by step which clients are in the open batch. */
   struct {
     uint64_t verdict[FARO_VERDICT_COUNT];
     faro_times times;
   } hidden;
 };
 
-/* Verdicts on reports with a known token are hidden, refusals too: a count that does not move would
- * tell that a report was accepted. */
+/* Verdicts on reports with a known token are hidden, refusals too: a count that does not change
+ * would show that a report was accepted. */
 static bool is_shown_at_once(faro_verdict verdict) {
   return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
          verdict == FARO_VERDICT_TOKEN;
@@ -250,7 +250,7 @@ static void *write_all(void *context) {
 
 /* Closed batches. */
 
-/* If the log could not be emptied before. Call it under the store's lock. */
+/* Tries again to empty the log, if that failed before. Call it under the store's lock. */
 static void retry_purge(faro_intake *in) {
   if (!faro_spool_snapshot(in->spool).needs_purge) return;
   faro_error error = {0};

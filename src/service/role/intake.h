@@ -25,8 +25,8 @@ void faro_intake_handle(faro_intake *intake, faro_http_request *request);
 bool faro_intake_healthy(faro_intake *intake); /* whether the last group could be written */
 faro_spool_state faro_intake_snapshot(faro_intake *intake);
 
-/* Gives the oldest closed batch, waiting for one for at most `seconds`; count 0: there is none.
- * Give the batch to faro_intake_wipe afterwards. */
+/* Gives the oldest closed batch, waiting for one for at most `seconds`; count 0: no batch is
+ * closed. Give the batch to faro_intake_wipe afterwards. */
 faro_status faro_intake_next(faro_intake *intake, double seconds, faro_batch *batch,
                              faro_error *error) FARO_WARN_UNUSED;
 void faro_intake_wipe(faro_intake *intake, faro_batch *batch);

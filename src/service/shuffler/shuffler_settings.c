@@ -38,7 +38,7 @@ static faro_status set_campaign_file(faro_shuffler_settings *settings, faro_erro
   const size_t room = sizeof settings->campaign;
   if (*settings->campaign != '\0') return FARO_OK;
   if (snprintf(settings->campaign, room, "%s.campaign", settings->state) < (int)room) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "state must be a shorter path");
+  return faro_fail(error, FARO_INVALID, "state is too long a path");
 }
 
 faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const char *path,

@@ -1,5 +1,5 @@
-/* database: SQLite as the roles use it: durable at commit, one writer, nothing left of what was
- * deleted.
+/* database: SQLite as the roles use it: durable at commit, one writer, and deleted data leaves no
+ * traces.
  *
  * It uses WAL, synchronous=FULL (a commit is on the disk when it returns), secure_delete (deleted
  * rows are overwritten) and a lock on FILE.lock (a second process is refused). Use a database from
@@ -14,7 +14,7 @@ typedef struct faro_database faro_database;
 
 /* Whose state it is. The file records this as application_id and user_version. */
 typedef struct {
-  const char *of; /* "an analyzer" */
+  const char *of; /* whose database, for messages: "an analyzer" */
   int id;
   int version;
   const char *schema; /* run on a new file */

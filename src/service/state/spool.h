@@ -85,7 +85,7 @@ faro_status faro_spool_accept(faro_spool *spool, faro_spool_entry *entry, faro_e
 faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 typedef struct faro_spool_state {
-  uint64_t number;  /* of the open batch */
+  uint64_t number;  /* number of the open batch */
   uint64_t held;    /* reports in it */
   uint64_t size;    /* reports in a full batch */
   uint64_t waiting; /* closed batches */
@@ -94,7 +94,8 @@ typedef struct faro_spool_state {
 } faro_spool_state;
 faro_spool_state faro_spool_snapshot(const faro_spool *spool);
 
-/* Gives the oldest closed batch; count 0: there is none. Give it to faro_spool_wipe afterwards. */
+/* Gives the oldest closed batch; count 0: no batch is closed. Give it to faro_spool_wipe
+ * afterwards. */
 faro_status faro_spool_next(faro_spool *spool, faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
 /* The batch was acknowledged: removes it from the files. If the state needs a purge afterwards,

@@ -505,7 +505,7 @@ static void test_yaml__messages_name_line_key_value_and_what_is_allowed(void **s
       {"name: [a]\n", "1: name must be a text of 1 to 7 printable characters (got a list)"},
       {"- a\n", "1: the file must be a mapping of keys to values (got a list)"},
       {"", "1: the file must be a mapping of keys to values (got nothing)"},
-      {"name: a\n--- \nname: b\n", "3: a second YAML document begins here; one is allowed"},
+      {"name: a\n--- \nname: b\n", "3: a second YAML document begins here; only one is allowed"},
       {"name: [a\n",
        "2: not YAML: while parsing a flow sequence (from line 1), did not find expected ',' or ']'"},
   };

@@ -681,7 +681,7 @@ static void test_hashes__any_order_is_taken_and_each_counts_once(void **state) {
   (void)unlink(in_folder("u"));
 }
 
-/* What was left as a placeholder is nobody's key. */
+/* Placeholders are not keys. */
 static void test_keys__public_keys_are_points_of_the_curve(void **state) {
   (void)state;
   static const struct {
