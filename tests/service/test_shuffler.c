@@ -480,7 +480,7 @@ static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   plan.dimension = 31;
   stage_open(&s, &plan);
   assert_true(s.frame > 4096);
-  stage_start(&s, 0, NULL);
+  stage_start(&s, 0, "timeout: 600\n"); /* none of the slow posts is cut off meanwhile */
   char *most = calloc(1, LENGTH);
   int slow[POSTS];
   for (size_t i = 0; i < POSTS; i++) {
@@ -492,7 +492,7 @@ static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   faro_sent sent;
   long status = 0;
   for (size_t i = 0; i < 2; i++) stage_report(&s, 0, i, 1, 1, 1, frames + i * s.frame);
-  for (int i = 0; status != 503 && i < 100; i++, usleep(100000)) /* until all of it has arrived */
+  for (int i = 0; status != 503 && i < 1200; i++, usleep(100000)) /* until all of it has arrived */
     status = stage_post(&s, 0, frames, 2 * s.frame, &sent);
   assert_int_equal(status, 503); /* no room is left */
   assert_int_equal(stage_post(&s, 0, frames, s.frame, &sent), 200);
