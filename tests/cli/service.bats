@@ -92,7 +92,7 @@ round() { run --separate-stderr "$FARO" client --config "$T/$1.yaml" <<<"$(print
 # Waits until the analyzer publishes a version: version V
 version() {
   local i
-  for ((i = 0; i < 1000; i++)); do
+  for ((i = 0; i < 6000; i++)); do
     "$FARO" client --config "$T/3.yaml" --show | grep -q "^policy: *version $1\$" && return 0
     sleep 0.02
   done
@@ -167,13 +167,13 @@ version() {
   local place=$(sed -n 's/^listen: //p' "$T/shuffler.yaml") i
   "$FARO" shuffler --config "$T/shuffler.yaml" >/dev/null 2>"$T/shuffler.log" 3>&- &
   started+=("$!")
-  for ((i = 0; i < 1000; i++)); do
+  for ((i = 0; i < 6000; i++)); do
     get "http://$place" /healthz >"$T/health" 2>/dev/null && [ -s "$T/health" ] && break
     sleep 0.02
   done
   has "$(head -1 "$T/health")" " 503 "
   role analyzer analyzer "$T/analyzer.yaml"
-  for ((i = 0; i < 1500; i++)); do
+  for ((i = 0; i < 6000; i++)); do
     get "http://$place" /healthz >"$T/health" && grep -q ' 200 ' "$T/health" && break
     sleep 0.02
   done
@@ -350,7 +350,7 @@ shuffler_refused() {
 # Waits for a line in a file: line FILE
 line() {
   local i
-  for ((i = 0; i < 1000; i++)); do
+  for ((i = 0; i < 6000; i++)); do
     [ -s "$1" ] && return 0
     sleep 0.01
   done

@@ -229,7 +229,7 @@ last() {
   exec 9>"$T/in"
   yes 1 | head -n 25 >&9
   local i
-  for ((i = 0; i < 500; i++)); do
+  for ((i = 0; i < 3000; i++)); do
     grep -q '^20' "$T/out" && break
     sleep 0.02
   done

@@ -570,7 +570,7 @@ static void test_shuffler__waits_two_batches_ahead_of_the_analyzer(void **state)
   stage_present(&s, true);
   assert_true(stage_await(&s, 2, 120));
   long verdict = 503;
-  for (int i = 0; i < 100 && verdict == 503; i++, usleep(20000)) verdict = send_one(&s, 2 * B, 2, 1, 1);
+  for (int i = 0; i < 6000 && verdict == 503; i++, usleep(20000)) verdict = send_one(&s, 2 * B, 2, 1, 1);
   assert_int_equal(verdict, 0);
   stage_close(&s);
 }
@@ -598,7 +598,7 @@ static void test_shuffler__each_level_waits_for_its_own_crowd(void **state) {
     for (size_t level = 0; level < 2; level++) {
       stage_report(&s, level, client, user / 10 + 1, user + 1, 1, frame);
       long status = 503; /* two closed batches wait */
-      for (int i = 0; i < 500 && status == 503; i++, usleep(status == 503 ? 10000 : 0))
+      for (int i = 0; i < 12000 && status == 503; i++, usleep(status == 503 ? 10000 : 0))
         status = stage_post(&s, level, frame, s.frame, &sent);
       if (user / 20 < 4) assert_int_equal(status, 200);
       else assert_int_equal(status, 409); /* M0 */
