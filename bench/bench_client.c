@@ -36,8 +36,7 @@ static void write_documents(bench *b, const char *kind, size_t shufflers, uint64
                      .release = faro_release_kind_find(kind),
                      .arms = ARMS,
                      .learner = "linucb",
-                     .failure = 0.1,
-                     .optimism = 0.2};
+                     .failure = 0.1};
   double zero[ENTRIES] = {0};
   check(faro_sign_key_make(&b->sign, &error), &error);
   check(faro_seal_key_make(&b->seal, &error), &error);
@@ -105,7 +104,7 @@ WORK(read_report, read_one(b, &error))
 
 static faro_status open_one(bench *b, faro_error *error) {
   int64_t numbers[ENTRIES];
-  return faro_wire_report_unseal(&b->campaign, &b->seal, b->report + FARO_REPORT_HEAD, numbers, error);
+  return faro_wire_report_unseal(&b->campaign, &b->seal, 0, b->report + FARO_REPORT_HEAD, numbers, error);
 }
 WORK(unseal_report, open_one(b, &error))
 

@@ -37,8 +37,12 @@ typedef struct faro_agent_params {
   size_t arms;           /* arms per choice for which scoring is fast; more are allowed. 0: 256 */
   uint64_t horizon;      /* number of people; 0: unknown */
   double epsilon, delta; /* the guarantee to reach */
-  uint64_t batch;        /* people per batch; 0: the release chooses */
-  uint64_t shufflers;    /* concurrent-bits only: their number; 0: log2(horizon) - 1 */
+  /* People before the first release; 0: the release chooses them, and how batches grow. Otherwise
+   * growth and largest are as in release.h. */
+  uint64_t batch;
+  double growth;
+  uint64_t largest;
+  uint64_t shufflers; /* concurrent-bits only: their number; 0: log2(horizon) - 1 */
   faro_level level;
   uint64_t contributions;  /* level user only: the most rounds of one person, at most one per batch; 0: 1 */
   double honest;           /* share of a batch whose noise the claim counts on; 0: 1 */
@@ -47,8 +51,13 @@ typedef struct faro_agent_params {
   double norm;             /* features are scaled back to this norm; 0: 1 */
   double centre;           /* subtracted from rewards first; for features that contain a constant */
   double low, high;        /* the result is clipped to them; both 0: to -centre and 1 - centre */
-  double failure;          /* probability with which confidence regions may fail; 0: 0.1 */
-  const void *settings;    /* the learner's own; NULL: their defaults */
+  /* Rewards whose mean is mu(<x, theta>): in [0, 1], not centred, for learners that know them; the
+   * parameter is within `bound` of 0. */
+  faro_link link;
+  double bound;
+  bool public_arms;     /* features are public, and only rewards are protected; simulation only */
+  double failure;       /* probability with which confidence regions may fail; 0: 0.1 */
+  const void *settings; /* the learner's own; NULL: their defaults */
   /* Simulated (the default) or deployed: as a server that gets messages, or as all parties in one
    * process. Deployed noise is exact and comes from the operating system's generator. */
   faro_use use;
@@ -84,7 +93,7 @@ FARO_API const faro_claim *faro_agent_claim(const faro_agent *agent);
 FARO_API faro_cost faro_agent_cost(const faro_agent *agent);
 FARO_API faro_statistics faro_agent_statistics(const faro_agent *agent);
 FARO_API const faro_release *faro_agent_release(const faro_agent *agent);
-FARO_API uint64_t faro_agent_batch(const faro_agent *agent);   /* people per batch, now */
+FARO_API uint64_t faro_agent_batch(const faro_agent *agent);   /* people before the first release */
 FARO_API uint64_t faro_agent_batches(const faro_agent *agent); /* published so far, over all epochs */
 FARO_API bool faro_agent_done(const faro_agent *agent);        /* nothing more will be published */
 FARO_API faro_diagnostics faro_agent_diagnose(const faro_agent *agent);

@@ -56,7 +56,8 @@ FARO_API faro_status faro_client_campaign(faro_client *client, const void *bytes
 FARO_API faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length,
                                         faro_error *error) FARO_WARN_UNUSED;
 
-/* Chooses the best of `count` arms. The features of arm a start at features[a * dimension]. */
+/* Chooses one of `count` arms by the policy. The features of arm a start at features[a *
+ * dimension]. If the policy samples, the client draws, and the next call may choose another arm. */
 FARO_API faro_status faro_client_choose(const faro_client *client, const double *features, size_t count,
                                         size_t *arm, faro_error *error) FARO_WARN_UNUSED;
 

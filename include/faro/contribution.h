@@ -8,16 +8,17 @@
 #ifndef FARO_CONTRIBUTION_H
 #define FARO_CONTRIBUTION_H
 
-#include <faro/base.h>
+#include <faro/glm.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The parts of z. Only moments use y. */
+/* The parts of z. Only moments and rewards use y. */
 typedef enum faro_form {
   FARO_FORM_MOMENTS, /* ( vech(x x'), x y ) */
   FARO_FORM_GRAM,    /* vech(x x') */
+  FARO_FORM_REWARDS, /* x y, where x is public: only y is protected */
   FARO_FORM_VALUES,  /* x, every entry clipped to [low, high] on its own */
   FARO_FORM_BALL     /* x, scaled back to `norm` */
 } faro_form;
@@ -33,7 +34,14 @@ typedef struct faro_contribution {
   size_t gram;      /* d (d+1) / 2, the entries of vech(x x'); 0 if z is x itself */
   size_t length;    /* entries of z */
   double norm, low, high;
+  faro_link link;   /* moments only: of the rewards, see faro_contribution_linearised */
+  double bound;     /* the point of linearisation is within this distance of 0 */
+  const double *at; /* the point, `dimension` numbers; NULL: 0. A release sets it to its own */
+  /* Factors of the entries of z: on the diagonal of x x', off it, and in x y. Moments and Gram
+   * matrices only; see faro_contribution_weigh. */
+  double on, off, vector;
   double entry;       /* greatest magnitude of an entry of z */
+  double radius;      /* greatest L2 norm of z */
   double sensitivity; /* L2: the most that replacing one user moves z */
   double absolute;    /* L1: the same; exact for plain vectors, else by the Cauchy-Schwarz inequality */
 } faro_contribution;
@@ -41,6 +49,18 @@ typedef struct faro_contribution {
 /* Moments, for ||x|| <= norm and y in [low, high]. */
 FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimension, double norm, double low,
                                             double high, faro_error *error) FARO_WARN_UNUSED;
+/* Moments of rewards in [0, 1] whose mean is mu(<x, theta>), linearised at a point that is public:
+ *
+ *   z = ( vech(w x x') / w_max, x e ),   e = y - mu(<x, at>),   w = mu'(<x, at>) <= w_max
+ *
+ * for logistic and probit rewards. Where the parameter is theta, x e has about the mean w x x'
+ * (theta - at). z is weighed already. */
+FARO_API faro_status faro_contribution_linearised(faro_contribution *c, size_t dimension, double norm,
+                                                  faro_link link, double bound,
+                                                  faro_error *error) FARO_WARN_UNUSED;
+/* x y only, where x is public and not protected, for ||x|| <= norm and y in [low, high]. */
+FARO_API faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, double norm,
+                                               double low, double high, faro_error *error) FARO_WARN_UNUSED;
 /* vech(x x') only, for ||x|| <= norm. */
 FARO_API faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, double norm,
                                             faro_error *error) FARO_WARN_UNUSED;
@@ -52,6 +72,14 @@ FARO_API faro_status faro_contribution_values(faro_contribution *c, size_t count
 /* A plain vector of `count` numbers with ||x|| <= radius. */
 FARO_API faro_status faro_contribution_ball(faro_contribution *c, size_t count, double radius,
                                             faro_error *error) FARO_WARN_UNUSED;
+
+/* The same contribution with weights that waste no noise: entries beside the diagonal count sqrt(2)
+ * times, so that ||z|| is the Frobenius norm of x x', and rewards are measured in units of the
+ * largest one (docs/privacy.md, Lemma 1). Plain vectors stay as they are. Releases do this by
+ * themselves where it is proven for their noise. */
+FARO_API faro_contribution faro_contribution_weigh(const faro_contribution *c);
+/* The weights of all `length` entries of z. */
+FARO_API void faro_contribution_weights(const faro_contribution *c, double *weight);
 
 /* Clips x and y and writes z, `length` numbers. */
 FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);

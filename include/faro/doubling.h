@@ -51,6 +51,8 @@ FARO_API bool faro_doubling_absorb(faro_doubling *doubling, const double *x, dou
 FARO_API faro_status faro_doubling_analyze(faro_doubling *doubling, const void *batch, size_t count,
                                            faro_error *error) FARO_WARN_UNUSED;
 /* True if the current release has published all its batches. */
+/* As faro_release_linearise. A release that has just been doubled is linearised at 0. */
+FARO_API void faro_doubling_linearise(faro_doubling *doubling, const double *point);
 FARO_API bool faro_doubling_spent(const faro_doubling *doubling);
 /* Replaces a spent release by one with twice its horizon. On failure the old one stays.
  * FARO_INVALID if the current one is not spent, if params.anytime was not set, or if a proven claim

@@ -73,8 +73,10 @@ typedef struct faro_env_settings {
   double zeta;      /* above 0: the arms are a net, of this radius, of the unit sphere or ball */
   uint64_t actions; /* linear-known only: actions per context */
   uint64_t samples; /* linear-known only: contexts drawn to find the mean features of each arm */
+  double skew;      /* linear-fixed, linear-iid: standard deviation of the first feature over the last */
   double spread;    /* linear-population only: standard deviation of clients' parameters */
   double norm;      /* generalised linear rewards only: S, length of the parameter */
+  bool fixed;       /* generalised linear rewards only: arms are drawn once per instance */
 } faro_env_settings;
 
 typedef struct faro_env_params {

@@ -44,7 +44,11 @@ typedef struct faro_learner_kind {
   const char *summary; /* one line for `faro list` */
   const char *cite;    /* author and year, see docs/references.md; NULL: no paper */
   faro_protocol protocol;
-  unsigned refuses;             /* calibrations without a rule: bits 1 << calibration */
+  const char *region; /* what its exploration rests on: "proven", "calibrated"; NULL: nothing said */
+  bool steady;        /* updaters only: batches of one size suit it better than growing ones */
+  bool carries;       /* updaters only: it keeps what it learned when the horizon doubles */
+  bool generalised;   /* updaters only: it knows rewards whose mean is mu(<x, theta>) */
+  unsigned refuses;   /* calibrations without a rule: bits 1 << calibration */
   const faro_setting *settings; /* the learner's own, ended by an empty row; may be NULL */
   size_t settings_size;         /* size of the struct that holds them */
 } faro_learner_kind;

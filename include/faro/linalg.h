@@ -42,6 +42,14 @@ FARO_API bool faro_spd_whiten(faro_spd *spd, const double *a, double *w);
 /* The least and greatest eigenvalue of packed A (any symmetric A). The factor is not touched. */
 FARO_API void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest);
 
+/* Eigenvalues, descending, and orthonormal eigenvectors of packed symmetric A. Row i of the d x d
+ * matrix `vector` belongs to value i. A must be finite. Only create allocates memory. */
+typedef struct faro_eigen faro_eigen;
+
+FARO_API faro_status faro_eigen_create(faro_eigen **eigen, size_t d, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_eigen_destroy(faro_eigen *eigen); /* NULL is allowed */
+FARO_API void faro_eigen_find(faro_eigen *eigen, const double *a, double *value, double *vector);
+
 /* K arms as columns: x[i * stride + a] is feature i of arm a. stride is K rounded up to a multiple
  * of FARO_ARM_TILE, and the columns beyond K are zero. x is aligned to FARO_ARM_ALIGNMENT bytes, as
  * faro_score needs. `version` changes whenever x does. */

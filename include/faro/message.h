@@ -24,8 +24,10 @@ extern "C" {
 #endif
 
 FARO_API size_t faro_release_message_size(const faro_release *release);
-/* Converts a message to message_size / 8 doubles. */
-FARO_API void faro_release_numbers(const faro_release *release, const void *message, double *numbers);
+/* Converts a message to numbers as the analyzer reads them, and returns how many there are:
+ * message_size / 8, or the estimate of z where a message is a code. A message of NULL converts
+ * nothing. */
+FARO_API size_t faro_release_numbers(const faro_release *release, const void *message, double *numbers);
 /* The range of an entry, in the part for shuffler `level` (0 if there is none), of a message that R
  * made. S cuts, or A refuses, anything outside. */
 FARO_API void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most);
@@ -33,9 +35,16 @@ FARO_API void faro_release_range(const faro_release *release, size_t level, int6
  * sum away from its value with a message of zero. INFINITY if messages are not bounded. */
 FARO_API double faro_release_influence(const faro_release *release);
 
+/* Clients only: the batch that messages are for from now on; at first it is 0. Where batches grow,
+ * so do the crowds to hide in, and a user's noise falls. */
+FARO_API void faro_release_seek(faro_release *release, uint64_t k);
 /* R. FARO_INVALID for a release without a source. */
 FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y, void *message,
                                             faro_error *error) FARO_WARN_UNUSED;
+/* A message for the open batch that counts as nothing, in place of one that cannot be used: zeros,
+ * or a random answer where a message cannot say zero. For releases that can be deployed, with a
+ * source. */
+FARO_API void faro_release_blank(const faro_release *release, void *message);
 /* S: turns the batch of B messages, stored one after another, into what the analyzer may see.
  * Returns the number of messages left. A message outside its range is cut to it. Does nothing and
  * returns 0 if there are several shufflers, each of which collects separately, or if the release

@@ -38,8 +38,12 @@ extern "C" {
 
 typedef struct faro_release_params {
   double epsilon, delta;
-  uint64_t horizon;   /* T: users in all */
-  uint64_t batch;     /* B: users between two publications; 0 lets the release choose */
+  uint64_t horizon; /* T: users in all */
+  uint64_t batch;   /* users of the first batch; 0 lets the release choose the schedule */
+  /* The next sum is published when the users have grown by this factor. 1: all batches are alike.
+   * 0: 1, or what the release chooses where batch is 0. Above 1 under `tight` only. */
+  double growth;
+  uint64_t largest;   /* the most users of a batch that has grown; 0: no bound, or what the release chooses */
   uint64_t shufflers; /* concurrent-bits only: k; 0: log2(T) - 1 */
   faro_level level;
   uint64_t contributions; /* user level only: M0, the most rounds of a user, one per batch; 0: 1 */
@@ -73,13 +77,16 @@ typedef struct faro_release_kind {
   bool phases;          /* a release may consist of a single batch, as phased learners need */
   bool splits;          /* m of a user's M0 rounds cost at most m / M0 of the budget */
   bool assigns;         /* the shuffler assigns the actions, and the server does not know them */
+  bool weighs;          /* under tight, contributions are weighed (faro_contribution_weigh) */
+  bool blocks;          /* the noise of each batch is independent of that of the others */
   const faro_mechanism *mechanism;
+  const struct faro_release_kind *alternative; /* under tight, made in its place where it has less noise */
   /* Optional. How the batches form a tree; NULL: one level. Bits only. */
   faro_status (*shape)(const faro_release *release, size_t *levels, uint64_t *degree, faro_error *error);
   /* At least one. Sets the noise and the claim; NULL: the calibration is not offered. */
   faro_status (*calibrate[FARO_CALIBRATION_COUNT])(faro_release *release, faro_error *error);
-  /* Optional. The batch where params.batch is 0; NULL: 1. */
-  uint64_t (*choose_batch)(const faro_release *release);
+  /* Optional. Sets batch, growth and largest where params.batch is 0; NULL: batches of 1. */
+  void (*choose_schedule)(const faro_release *release, faro_release_params *params);
 } faro_release_kind;
 
 /* The registry: faro_release_central, faro_release_shuffle_bits and so on, in the order of
@@ -120,6 +127,10 @@ FARO_API void faro_release_destroy(faro_release *release); /* NULL is allowed */
  * sources, and beyond the horizon, it does nothing and returns false. */
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y);
 
+/* Linearised moments only: sets the point for the users from now on, scaled back to the bound. It
+ * must be public: a published policy, or what follows from one. Set it between two batches. */
+FARO_API void faro_release_linearise(faro_release *release, const double *point);
+
 FARO_API faro_statistics faro_release_statistics(const faro_release *release);
 /* True if all batches of the horizon have been published: nothing that is absorbed from now on will
  * be. */
@@ -129,16 +140,23 @@ FARO_API bool faro_release_spent(const faro_release *release);
 FARO_API const faro_claim *faro_release_claim(const faro_release *release);
 FARO_API faro_noise faro_release_noise(const faro_release *release);
 FARO_API faro_cost faro_release_cost(const faro_release *release);
+/* Users of the first batch, and of batch k, from 0; how many batches there are. */
 FARO_API uint64_t faro_release_batch(const faro_release *release);
+FARO_API uint64_t faro_release_batch_size(const faro_release *release, uint64_t k);
+FARO_API uint64_t faro_release_batches(const faro_release *release);
+/* The schedule as it was chosen. */
+/* The kind that it is: the alternative of the one that was asked for, where that has less noise. */
+FARO_API const faro_release_kind *faro_release_kind_of(const faro_release *release);
+FARO_API const faro_release_params *faro_release_params_of(const faro_release *release);
 /* The scale (see faro_noise) of the noise in one entry of the newest sum; at most that of
  * faro_release_noise. */
 FARO_API double faro_release_scale(const faro_release *release, size_t entry);
 /* The Gaussian mechanism (privacy.h) that dominates everything that one user's data does to the
- * whole release, over all rounds of the user, if each round's contribution moves by at most `move`
- * in L2: its mu, and the extra delta that this costs. False if none is known. At `move` = the
- * sensitivity it is what the claim rests on. Different releases on the same users compose better by
+ * whole release, over all rounds of the user, if each round's contribution moves by at most `share`
+ * of the sensitivity: its mu, and the extra delta that this costs. False if none is known. At a
+ * share of 1 it is what the claim rests on. Different releases on the same users compose better by
  * it than by their claims: mu^2 adds, and so do slacks. */
-FARO_API bool faro_release_gaussian(const faro_release *release, double move, double *mu, double *slack);
+FARO_API bool faro_release_gaussian(const faro_release *release, double share, double *mu, double *slack);
 
 /* State: everything that the server must remember to continue after a restart, between two batches.
  * If it is loaded into a release just created from the same contribution and parameters, that

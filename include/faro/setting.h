@@ -18,11 +18,12 @@
 extern "C" {
 #endif
 
-/* The comments name the type of the member that holds the value. */
+/* The comments name the type of the member that holds the value. For numbers words[0], if given,
+ * stands for 0. */
 typedef enum faro_setting_type {
   FARO_SETTING_REAL,      /* double: least .. most */
   FARO_SETTING_REAL_OPEN, /* double: above least and below most */
-  FARO_SETTING_COUNT,     /* uint64_t: least .. most; words[0], if given, stands for 0 */
+  FARO_SETTING_COUNT,     /* uint64_t: least .. most */
   FARO_SETTING_SWITCH,    /* bool */
   FARO_SETTING_CHOICE     /* an enum: the index among the words */
 } faro_setting_type;

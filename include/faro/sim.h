@@ -66,6 +66,7 @@ FARO_API char *faro_settings_table(void);
 typedef struct faro_spread {
   /* error: standard error of the mean; lower, upper: quartiles */
   double mean, sd, error, lower, median, upper, most;
+  double tail; /* share of instances above three times the mean */
 } faro_spread;
 
 typedef struct faro_outcome {

@@ -14,12 +14,6 @@
 extern "C" {
 #endif
 
-/* The newest publication: sums over the first `users` users, packed as in linalg.h. */
-typedef struct faro_statistics {
-  const double *sum; /* vech(x x'), then x y */
-  uint64_t users, releases;
-} faro_statistics;
-
 /* Calibration: where the size of the noise comes from. */
 #define FARO_CALIBRATION_LIST(X)                                                                             \
   X(PAPER, "paper")   /* the constants of the published theorems */                                          \
@@ -35,16 +29,34 @@ typedef enum faro_calibration {
 
 FARO_API const char *faro_calibration_name(faro_calibration calibration);
 
-/* What is public about the noise in the sums, over the whole horizon. */
+/* What is public about the noise in sums. */
 typedef struct faro_noise {
-  /* Per entry: the sub-Gaussian scale of the noise in any published sum; for Laplace noise, its
-   * standard deviation. */
+  /* Per entry: the sub-Gaussian scale of the noise; for Laplace noise, its standard deviation.
+   * NULL: there is no noise. */
   const double *scale;
+  double ratio; /* standard deviation over scale; 0: they are the same */
+  /* Entries of one user's noise depend on each other. In every direction it is sub-Gaussian all the
+   * same. */
+  bool dependent;
   bool gaussian;   /* the noise is Gaussian, not only sub-Gaussian */
   double laplace;  /* Laplace noise only: the scale b of each variable; else 0 */
   double summands; /* the most variables summed in an entry */
   double gamma;    /* the published experiments' bound on the Gram noise; 0 without noise */
 } faro_noise;
+
+/* The newest publication: sums over the first `users` users, packed as in linalg.h. */
+typedef struct faro_statistics {
+  const double *sum; /* vech(x x'), then x y */
+  uint64_t users, releases;
+  faro_noise noise; /* in this sum */
+
+  /* The newest batch by itself, if the noise of batches is independent: it has less noise than a
+   * difference of sums. NULL: the noise of sums is correlated, or there is none. */
+  const double *block;
+  uint64_t block_users;
+  const double *at; /* the point at which the newest batch was linearised; NULL: it was not */
+  faro_noise block_noise;
+} faro_statistics;
 
 /* Returns a t with P(|L_1 + ... + L_n| > t) <= q for independent Laplace variables of scale b, n >=
  * 1: Chernoff's bound at its best, and exact for n = 1. */

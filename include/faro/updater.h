@@ -6,6 +6,7 @@
 #ifndef FARO_UPDATER_H
 #define FARO_UPDATER_H
 
+#include <faro/glm.h>
 #include <faro/learner.h>
 #include <faro/policy.h>
 
@@ -17,7 +18,9 @@ typedef struct faro_updater_params {
   size_t dimension;
   uint64_t horizon;  /* T */
   uint64_t releases; /* M: the most publications of statistics */
-  double norm;       /* L: bound on feature norms; the bound on the parameter is 1 */
+  double norm;       /* L: bound on feature norms */
+  faro_link link;    /* of the rewards; others than linear for learners that are generalised */
+  double bound;      /* S: bound on the parameter; linear rewards: 1, whatever it says */
   double failure;    /* probability with which the confidence region may fail */
   double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
   faro_calibration calibration;
@@ -37,6 +40,11 @@ FARO_API void faro_updater_destroy(faro_updater *updater); /* NULL is allowed */
 FARO_API void faro_updater_update(faro_updater *updater, const faro_statistics *statistics);
 /* The newest policy; before the first update, one without knowledge. The pointer stays valid. */
 FARO_API const faro_policy *faro_updater_policy(const faro_updater *updater);
+/* What the learner remembers besides the newest statistics: the numbers, in place, and how many. A
+ * learner that was just created goes on where another one was when its memory has been replaced by
+ * that one's, and resume has been called with the newest statistics in place of update. */
+FARO_API size_t faro_updater_memory(const faro_updater *updater, double **memory);
+FARO_API void faro_updater_resume(faro_updater *updater, const faro_statistics *statistics);
 FARO_API faro_diagnostics faro_updater_diagnose(const faro_updater *updater);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
  *   features --selector--> arm     reward --release--> statistics --updater--> policy
  *
  * If the horizon is not known there are epochs, each with twice the horizon of the one before: a
- * new release that continues from the last sums, and a new learner that knows its noise. The epochs
- * share the probability of failure: sum 1/(j (j+1)) = 1. */
+ * new release that continues from the last sums, and a new learner that knows its noise, unless the
+ * old one carries over. The epochs share the probability of failure: sum 1/(j (j+1)) = 1. */
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #include <faro/doubling.h>
 #include <faro/message.h>
 
+#include "agent/public.h"
 #include "base/arena.h"
 
 enum { ARMS = 256 };
@@ -22,6 +23,7 @@ struct faro_agent {
   const faro_learner_kind *learner;
   faro_calibration calibration;
   faro_doubling *sums;
+  faro_public arms; /* public arms only: their Gram matrix */
   faro_updater *updater;
   faro_selector *selector;
   faro_sim_rng noise, luck; /* simulation only */
@@ -64,10 +66,13 @@ static faro_status find_learner(const char *name, const faro_learner_kind **kind
 
 static faro_release_params release_params(const faro_agent *a) {
   const faro_agent_params *p = &a->params;
+  const bool steady = a->learner && a->learner->steady;
   faro_release_params params = {.epsilon = p->epsilon,
                                 .delta = p->delta,
                                 .horizon = p->horizon,
                                 .batch = p->batch,
+                                .growth = p->batch == 0 && p->growth == 0 && steady ? 1 : p->growth,
+                                .largest = p->largest,
                                 .shufflers = p->shufflers,
                                 .level = p->level,
                                 .contributions = p->contributions,
@@ -95,6 +100,21 @@ static faro_status make_source(faro_agent *a, faro_source *source, faro_error *e
   return status;
 }
 
+static faro_status make_contribution(const faro_agent_params *p, faro_contribution *contribution,
+                                     faro_error *error) {
+  if (p->public_arms && p->use != FARO_USE_NONE && p->use != FARO_USE_SIMULATED)
+    return faro_fail(error, FARO_INVALID, "protecting rewards only (public_arms) is for simulation");
+  if (p->public_arms && p->link != FARO_LINK_LINEAR)
+    return faro_fail(error, FARO_INVALID,
+                     "protecting rewards only (public_arms) needs linear rewards (got %s)",
+                     faro_link_name(p->link));
+  if (p->public_arms)
+    return faro_contribution_rewards(contribution, p->dimension, p->norm, p->low, p->high, error);
+  if (p->link != FARO_LINK_LINEAR)
+    return faro_contribution_linearised(contribution, p->dimension, p->norm, p->link, p->bound, error);
+  return faro_contribution_init(contribution, p->dimension, p->norm, p->low, p->high, error);
+}
+
 static faro_status make_sums(faro_agent *a, faro_error *error) {
   const faro_agent_params *p = &a->params;
   const faro_release_kind *kind = p->release ? faro_release_kind_find(p->release) : NULL;
@@ -104,10 +124,15 @@ static faro_status make_sums(faro_agent *a, faro_error *error) {
   const faro_release_params params = release_params(a);
   faro_contribution contribution;
   faro_source source;
-  faro_status status = faro_contribution_init(&contribution, p->dimension, p->norm, p->low, p->high, error);
+  faro_status status = make_contribution(p, &contribution, error);
   if (status == FARO_OK) status = make_source(a, &source, error);
   return status == FARO_OK ? faro_doubling_create(&a->sums, kind, &contribution, &params, source, error)
                            : status;
+}
+
+/* The noise of the sums that the learner sees. */
+static faro_noise noise_of(faro_agent *a, faro_noise noise) {
+  return a->params.public_arms ? faro_public_noise(&a->arms, noise, a->arms.scale) : noise;
 }
 
 static faro_status make_updater(faro_agent *a, faro_error *error) {
@@ -117,12 +142,14 @@ static faro_status make_updater(faro_agent *a, faro_error *error) {
   const double share = p->anytime ? 1 / ((double)a->epoch * (double)(a->epoch + 1)) : 1;
   const faro_updater_params params = {.dimension = p->dimension,
                                       .horizon = horizon,
-                                      .releases = horizon / faro_agent_batch(a),
+                                      .releases = faro_release_batches(faro_agent_release(a)),
                                       .norm = p->norm,
                                       .failure = share * p->failure,
+                                      .link = p->link,
+                                      .bound = p->bound,
                                       .reward = tight ? (p->high - p->low) / 2 : 1,
                                       .calibration = a->calibration,
-                                      .noise = faro_doubling_noise(a->sums),
+                                      .noise = noise_of(a, faro_doubling_noise(a->sums)),
                                       .settings = p->settings};
   return faro_updater_create(&a->updater, a->learner, &params, error);
 }
@@ -133,6 +160,8 @@ static faro_status build(faro_agent *a, faro_error *error) {
   faro_status status = find_learner(p->learner, &a->learner, error);
   if (status == FARO_OK) status = find_calibration(p->calibration, &a->calibration, error);
   if (status == FARO_OK) status = make_sums(a, error);
+  if (status == FARO_OK && p->public_arms)
+    status = faro_public_init(&a->arms, p->dimension, p->norm, &a->arena, error);
   if (status == FARO_OK) status = make_updater(a, error);
   if (status == FARO_OK) status = faro_selector_create(&a->selector, p->dimension, p->arms, error);
   return status;
@@ -176,14 +205,17 @@ size_t faro_agent_choose(faro_agent *agent, const double *features, size_t arms)
 /* Learning. */
 
 static void learn(faro_agent *a) {
-  const faro_statistics statistics = faro_doubling_statistics(a->sums);
+  faro_statistics statistics = faro_doubling_statistics(a->sums);
+  if (a->params.public_arms) statistics = faro_public_extend(&a->arms, &statistics);
   faro_updater_update(a->updater, &statistics);
+  if (a->params.link != FARO_LINK_LINEAR)
+    faro_doubling_linearise(a->sums, faro_updater_policy(a->updater)->theta);
 }
 
 /* Starts the next epoch. On failure the old one stays. */
 static faro_status double_horizon(faro_agent *a, faro_error *error) {
   faro_status status = faro_doubling_next(a->sums, error);
-  if (status != FARO_OK) return status;
+  if (status != FARO_OK || a->learner->carries) return status;
   faro_updater *old = a->updater;
   const faro_diagnostics now = faro_updater_diagnose(old);
   a->epoch++;
@@ -203,6 +235,7 @@ static faro_status publish(faro_agent *a, faro_error *error) {
 }
 
 faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward, faro_error *error) {
+  if (agent->params.public_arms && !faro_agent_done(agent)) faro_public_add(&agent->arms, x);
   const bool published = faro_doubling_absorb(agent->sums, x, reward - agent->params.centre);
   return published ? publish(agent, error) : FARO_OK;
 }
@@ -237,17 +270,55 @@ faro_diagnostics faro_agent_diagnose(const faro_agent *agent) {
                             .shifted = agent->past.shifted + now.shifted};
 }
 
-size_t faro_agent_state_size(const faro_agent *agent) { return faro_doubling_state_size(agent->sums); }
+/* State: that of the release, then what the learner remembers, if it remembers anything. */
 
-faro_status faro_agent_save(const faro_agent *agent, void *state, faro_error *error) {
-  return faro_doubling_save(agent->sums, state, error);
+static size_t memory_size(const faro_agent *a) {
+  double *memory;
+  return faro_updater_memory(a->updater, &memory) * sizeof *memory;
 }
 
-/* The policy follows from the sums alone. */
+size_t faro_agent_state_size(const faro_agent *agent) {
+  const size_t size = faro_doubling_state_size(agent->sums);
+  return size > 0 ? size + memory_size(agent) : 0;
+}
+
+faro_status faro_agent_save(const faro_agent *agent, void *state, faro_error *error) {
+  const faro_status status = faro_doubling_save(agent->sums, state, error);
+  if (status != FARO_OK) return status;
+  double *memory;
+  const size_t size = faro_updater_memory(agent->updater, &memory) * sizeof *memory;
+  if (size > 0) memcpy((char *)state + faro_doubling_state_size(agent->sums), memory, size);
+  return FARO_OK;
+}
+
+/* Every number that a learner remembers is finite. */
+static faro_status check_memory(const char *bytes, size_t count, faro_error *error) {
+  for (size_t i = 0; i < count; i++) {
+    double value;
+    memcpy(&value, bytes + i * sizeof value, sizeof value);
+    if (!isfinite(value))
+      return faro_fail(error, FARO_INVALID, "number %zu of the learner's state is not finite", i);
+  }
+  return FARO_OK;
+}
+
+/* Without a memory, the policy follows from the sums alone. */
 faro_status faro_agent_load(faro_agent *agent, const void *state, size_t size, faro_error *error) {
-  const faro_status status = faro_doubling_load(agent->sums, state, size, error);
+  double *memory;
+  const size_t count = faro_updater_memory(agent->updater, &memory);
+  const size_t own = count * sizeof *memory;
+  if (size < own)
+    return faro_fail(error, FARO_INVALID, "the state must have %zu bytes (got %zu)",
+                     faro_agent_state_size(agent), size);
+  const char *bytes = (const char *)state + (size - own);
+  faro_status status = check_memory(bytes, count, error);
+  if (status == FARO_OK) status = faro_doubling_load(agent->sums, state, size - own, error);
   if (status != FARO_OK) return status;
   agent->batches = faro_doubling_statistics(agent->sums).releases;
-  if (agent->batches > 0) learn(agent);
+  if (own > 0) memcpy(memory, bytes, own);
+  const faro_statistics statistics = faro_doubling_statistics(agent->sums);
+  if (agent->batches > 0) faro_updater_resume(agent->updater, &statistics);
+  if (agent->params.link != FARO_LINK_LINEAR)
+    faro_doubling_linearise(agent->sums, faro_updater_policy(agent->updater)->theta);
   return FARO_OK;
 }

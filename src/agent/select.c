@@ -7,6 +7,7 @@
 #include <faro/selector.h>
 
 #include "base/arena.h"
+#include "choice/choice.h"
 
 struct faro_selector {
   faro_arena arena;
@@ -44,23 +45,6 @@ void faro_selector_destroy(faro_selector *selector) {
   if (!selector) return;
   faro_arena arena = selector->arena;
   faro_arena_free(&arena);
-}
-
-/* Whether an arm is drawn uniformly instead of by its index, and which. */
-static bool explores(const faro_policy *policy, size_t count, faro_rng *rng, size_t *arm) {
-  if (!rng || !(policy->explore > 0) || faro_draw_uniform(rng) >= policy->explore) return false;
-  *arm = (size_t)(faro_draw_uniform(rng) * (double)count);
-  return true;
-}
-
-/* direction = beta w' xi */
-static void draw_direction(faro_selector *s, const faro_policy *policy, faro_rng *rng) {
-  const double *row = policy->w;
-  for (size_t i = 0; i < policy->dimension; i++) s->direction[i] = 0;
-  for (size_t i = 0; rng && i < policy->dimension; i++, row += i) {
-    const double xi = policy->beta * faro_draw_normal(rng);
-    for (size_t j = 0; j <= i; j++) s->direction[j] += xi * row[j];
-  }
 }
 
 /* The best of arms that fit. Its index value is in `score`. */
@@ -114,10 +98,10 @@ static bool fits(const faro_selector *s, const faro_arms *arms) {
 
 size_t faro_select(faro_selector *s, const faro_policy *policy, const faro_arms *arms, faro_rng *rng) {
   size_t arm = 0;
-  if (explores(policy, arms->count, rng, &arm)) return arm;
+  if (faro_choice_explore(policy, arms->count, rng, &arm)) return arm;
   const bool draws = policy->rule != FARO_RULE_WIDTH;
   if (!draws && is_same(s, policy, arms)) return s->best;
-  if (draws) draw_direction(s, policy, rng);
+  if (draws) faro_choice_draw(policy, rng, s->direction);
   s->best = fits(s, arms) ? best_of(s, policy, arms)
                           : best_of_blocks(s, policy, arms->x, 1, arms->stride, arms->count);
   s->policy = draws ? NULL : policy;
@@ -131,7 +115,7 @@ size_t faro_select_rows(faro_selector *s, const faro_policy *policy, const doubl
                         faro_rng *rng) {
   size_t arm = 0;
   s->policy = NULL;
-  if (explores(policy, count, rng, &arm)) return arm;
-  if (policy->rule != FARO_RULE_WIDTH) draw_direction(s, policy, rng);
+  if (faro_choice_explore(policy, count, rng, &arm)) return arm;
+  if (policy->rule != FARO_RULE_WIDTH) faro_choice_draw(policy, rng, s->direction);
   return best_of_blocks(s, policy, features, policy->dimension, 1, count);
 }

@@ -30,7 +30,7 @@ typedef struct target {
   faro_arena arena;
   uint64_t batch, releases; /* `releases`: number of batches played */
   uint64_t visits, place;   /* the victim comes as user `place`, then a batch later each time */
-  size_t size;              /* size of a message */
+  size_t size, numbers;     /* size of a message, and how many numbers are seen in it */
   unsigned char *messages;
   double *nobody; /* features of all users but the victim: zero */
 } target;
@@ -40,9 +40,9 @@ static faro_status see_messages(void *context, const double *x, double y, faro_s
   target *t = context;
   faro_status status = FARO_OK;
   t->stream = *sim;
-  for (uint64_t visit = 0; status == FARO_OK && visit < t->visits; visit++, view += t->size / sizeof *view) {
+  for (uint64_t visit = 0; status == FARO_OK && visit < t->visits; visit++) {
     status = faro_release_randomize(t->release, x, y, t->messages, error);
-    faro_release_numbers(t->release, t->messages, view);
+    view += faro_release_numbers(t->release, t->messages, view);
   }
   return status;
 }
@@ -57,8 +57,8 @@ static faro_status see_batch(target *t, const double *x, double y, double **view
   }
   if (status != FARO_OK) return status;
   const size_t count = faro_release_mix(t->release, t->messages);
-  for (size_t i = 0; i < count; i++, *view += t->size / sizeof **view)
-    faro_release_numbers(t->release, t->messages + i * t->size, *view);
+  for (size_t i = 0; i < count; i++)
+    *view += faro_release_numbers(t->release, t->messages + i * t->size, *view);
   return FARO_OK;
 }
 
@@ -175,13 +175,11 @@ static faro_status open_reports(target *t, uint64_t batches, faro_audit_mechanis
 static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
   const bool shuffled = t->kind->trust == FARO_TRUST_SHUFFLE;
   t->size = faro_release_message_size(t->release);
+  t->numbers = faro_release_numbers(t->release, NULL, NULL);
   t->messages = faro_arena_alloc(&t->arena, shuffled ? t->batch : 1, t->size, error);
   if (!t->messages) return FARO_MEMORY;
-  *mechanism = (faro_audit_mechanism){.messages = 1,
-                                      .width = t->size / sizeof(double),
-                                      .batches = t->visits,
-                                      .context = t,
-                                      .run = see_messages};
+  *mechanism = (faro_audit_mechanism){
+      .messages = 1, .width = t->numbers, .batches = t->visits, .context = t, .run = see_messages};
   const double users = shuffled ? (double)t->batch : 1;
   const bool by_bits = faro_release_kind_exact(t->kind) && !faro_release_noise(t->release).gaussian;
   const bool many = by_bits && users * faro_release_cost(t->release).bits > MESSAGE_BITS_MAX;
@@ -194,6 +192,9 @@ static faro_status open_messages(target *t, faro_audit_mechanism *mechanism, far
 }
 
 static faro_status open_target(target *t, faro_audit_mechanism *mechanism, faro_error *error) {
+  if (t->params.growth > 1)
+    return faro_fail(error, FARO_INVALID, "growth must be 1 for an audit (got %g)", t->params.growth);
+  t->params.growth = 1;
   const faro_status status = create(t, &t->stream, &t->release, error);
   if (status != FARO_OK) return status;
   t->batch = faro_release_batch(t->release);

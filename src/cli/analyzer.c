@@ -24,6 +24,8 @@ static const faro_field options[] = {
 
 static unsigned long long whole(uint64_t number) { return (unsigned long long)number; }
 
+static bool grows(const faro_campaign *c) { return c->params.growth > 1; }
+
 static void print_claim(const faro_campaign *c) {
   const faro_claim *claim = &c->claim;
   const bool user = claim->level == FARO_LEVEL_USER;
@@ -35,20 +37,23 @@ static void print_claim(const faro_campaign *c) {
   else
     printf("contributions: any number per client, at most one in each batch; the claim covers each report by "
            "itself\n");
+  const char *which = grows(c) ? "the first" : "a";
   if (claim->trust == FARO_TRUST_SHUFFLE || claim->trust == FARO_TRUST_CONCURRENT)
-    printf("honest: the claim counts on the noise of %llu of the %llu reports in a batch\n",
+    printf("honest: the claim counts on the noise of %llu of the %llu reports in %s batch\n",
            whole((uint64_t)fmax(1, floor(c->params.honest * (double)c->params.batch))),
-           whole(c->params.batch));
+           whole(c->params.batch), which);
 }
 
 /* If every batch adds the same noise to the running sum, print the noise of one batch. In trees the
  * noise is not even. */
 static void print_noise(const faro_campaign *c, const faro_release *release) {
   const faro_trust trust = c->claim.trust;
-  const bool even = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_LOCAL;
-  const double *scale = faro_release_noise(release).scale;
+  const bool alike = !grows(c) || faro_campaign_form(c) == FARO_WIRE_BITS;
+  const bool even = alike && (trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_LOCAL);
+  const faro_noise made = faro_release_noise(release);
   double all = 0;
-  for (size_t i = 0; i < c->contribution.length; i++) all = fmax(all, scale[i]);
+  for (size_t i = 0; i < c->contribution.length; i++) all = fmax(all, made.scale[i]);
+  if (made.ratio > 0) all *= made.ratio;
   const double noise = even ? all / sqrt((double)c->batches) : all;
   const double influence = faro_release_influence(release);
   printf("noise: standard deviation %.4g in each entry of %s; a report adds at most %.4g\n", noise,
@@ -61,9 +66,9 @@ static void print_report(const faro_campaign *c) {
   const size_t parts = faro_campaign_targets(c);
   printf("report: %zu bytes", faro_wire_report_size(c));
   if (parts > 1) printf(" for each of up to %zu shufflers", parts);
-  if (c->task[0].grid > 0)
-    printf("; an entry is a sum of %" PRIu64 " bits and %" PRIu64 " bits of noise", c->task[0].grid,
-           c->task[0].bits);
+  if (c->encoding[0].grid > 0)
+    printf("; an entry is a sum of %" PRIu64 " bits and %" PRIu64 " bits of noise%s", c->encoding[0].grid,
+           c->encoding[0].bits, grows(c) ? " in the first batch" : "");
   printf("\n");
 }
 
@@ -77,9 +82,10 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
   if (status == FARO_OK)
     status = faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_none(), &error);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("%s: campaign %s: %s behind %s, %llu batch%s of %llu reports%s\n", path, c.id, c.learner,
-         c.release->name, whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch),
-         known ? "; it is in the database" : "");
+  printf("%s: campaign %s: %s behind %s, %llu batch%s of %llu", path, c.id, c.learner, c.release->name,
+         whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch));
+  if (grows(&c)) printf(" to %llu", whole(faro_campaign_largest(&c)));
+  printf(" reports%s\n", known ? "; it is in the database" : "");
   print_claim(&c);
   print_noise(&c, release);
   print_report(&c);

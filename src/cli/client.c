@@ -201,8 +201,10 @@ static void close_session(session *s) {
 static void show(const session *s) {
   const faro_campaign *c = &s->campaign;
   char print[FARO_FINGERPRINT_SIZE];
-  printf("campaign:  %s\nlearner:   %s\nrelease:   %s, %" PRIu64 " batches of %" PRIu64 " reports\n", c->id,
-         c->learner, c->release->name, c->batches, c->params.batch);
+  printf("campaign:  %s\nlearner:   %s\nrelease:   %s, %" PRIu64 " batches of %" PRIu64, c->id, c->learner,
+         c->release->name, c->batches, c->params.batch);
+  if (c->encodings > 1 && c->shufflers <= 1) printf(" to %" PRIu64, faro_campaign_largest(c));
+  printf(" reports\n");
   printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64 " reports per client), trust %s, %s\n",
          c->claim.epsilon, c->claim.delta, faro_level_name(c->claim.level), c->claim.contributions,
          faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");

@@ -11,8 +11,8 @@
 #include "trial/demo_run.h"
 
 typedef struct request {
-  faro_demo_params demo; /* trial.shufflers 0, trial.batch 0: not given */
-  size_t release, world; /* indices of their words */
+  faro_demo_params demo;          /* trial.shufflers 0, trial.batch 0: not given */
+  size_t learner, release, world; /* indices of their words */
   faro_level level;
   const char *directory;
   bool keep, hold;
@@ -31,10 +31,18 @@ FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 static const faro_field options[] = {
     {"clients", FARO_FIELD_COUNT, TRIAL(clients), .least = 8, .most = 1000000, .value = "N",
      .help = "number of clients; 5000 by default"},
+    {"learner", FARO_FIELD_CHOICE, FARO_AT(request, learner), .words = faro_learning_kind, .value = "L",
+     .help = "posterior by default"},
     {"release", FARO_FIELD_CHOICE, FARO_AT(request, release), .words = faro_campaign_release, .value = "R",
      .help = "shuffle-bits by default"},
     {"batch", FARO_FIELD_COUNT, TRIAL(batch), .least = 2, .most = 1000000, .value = "B",
-     .help = "reports per batch; half of the clients by default"},
+     .help = "reports in the first batch; by default an eighth of the clients, or half of them if batches "
+             "do not grow"},
+    {"growth", FARO_FIELD_REAL, TRIAL(growth), .least = 1, .most = 1000, .value = "G",
+     .help = "a batch ends when all reports so far have grown by this factor; 1: batches of one size. 2 by "
+             "default; 1 for concurrent-bits, and below 6 rounds"},
+    {"largest", FARO_FIELD_COUNT, TRIAL(largest), .least = 2, .most = 1000000, .value = "B",
+     .help = "reports in the largest batch; half of the clients by default"},
     {"rounds", FARO_FIELD_COUNT, FARO_AT(request, demo.rounds), .least = 2, .most = 100000, .value = "M",
      .help = "batches to release; 12 by default"},
     {"shufflers", FARO_FIELD_COUNT, TRIAL(shufflers), .least = 1, .most = FARO_SHUFFLERS_MAX, .value = "K",
@@ -67,22 +75,36 @@ static const faro_field options[] = {
      .help = "keep the roles running after the last batch, to look at the page, until Enter or Ctrl-C"},
 };
 
+/* A client is at most once in a batch, so batches cannot grow beyond the clients. In a few rounds
+ * of small batches nobody would report twice, and there would be nothing to replay. */
+static void complete_schedule(faro_trial_params *t, uint64_t rounds) {
+  enum { FEW = 6 };
+  const bool one_size = rounds < FEW || faro_release_kind_find(t->release)->trust == FARO_TRUST_CONCURRENT;
+  if (t->growth == 0) t->growth = one_size ? 1 : 2;
+  if (t->largest == 0) t->largest = t->clients / 2;
+  if (t->batch == 0) t->batch = t->growth > 1 ? t->clients / 8 : t->clients / 2;
+  if (t->batch < 2) t->batch = 2;
+  if (t->growth > 1 && t->largest < t->batch) t->largest = t->batch;
+}
+
 /* Fills in what was not given. */
 static int complete(request *r) {
   faro_trial_params *t = &r->demo.trial;
   faro_crowd_params *crowd = &r->demo.crowd;
+  t->learner = faro_learning_kind(r->learner);
   t->release = faro_campaign_release(r->release);
   crowd->world = worlds(r->world);
   if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
     return cli_usage(&cli_demo, "--shufflers requires --release concurrent-bits (got %s)", t->release);
   if (t->shufflers == 0) t->shufflers = 3;
-  if (t->batch == 0) t->batch = t->clients / 2;
-  if (t->batch > t->clients)
-    return cli_usage(&cli_demo,
-                     "--batch must be at most the number of clients, %" PRIu64 " (got %" PRIu64 ")",
-                     t->clients, t->batch);
+  complete_schedule(t, r->demo.rounds);
+  const uint64_t most = t->growth > 1 && t->largest > t->batch ? t->largest : t->batch;
+  if (most > t->clients)
+    return cli_usage(&cli_demo, "--%s must be at most the number of clients, %" PRIu64 " (got %" PRIu64 ")",
+                     most == t->batch ? "batch" : "largest", t->clients, most);
+  t->batches = r->demo.rounds + 1;
   while (crowd->threads > 1 && crowd->threads * crowd->group >= t->clients) crowd->threads /= 2;
-  const uint64_t reports = (r->demo.rounds + 1) * t->batch;
+  const uint64_t reports = faro_trial_horizon(t);
   /* In the local model a client itself refuses to send more than its claim covers, and here clients
    * share one library. */
   if (faro_release_kind_find(t->release)->trust == FARO_TRUST_LOCAL) r->level = FARO_LEVEL_EVENT;
@@ -105,9 +127,11 @@ static void began(void *context, const faro_trial *trial) {
   (void)context;
   const faro_campaign *c = &trial->campaign;
   char url[FARO_URL_MAX + 1];
-  printf("%" PRIu64 " clients, %s, batches of %" PRIu64 "; %zu process%s; files in %s\n",
-         trial->params.clients, c->release->name, c->params.batch, trial->roles,
-         trial->roles == 1 ? "" : "es", trial->params.directory);
+  printf("%" PRIu64 " clients, %s behind %s, batches of %" PRIu64, trial->params.clients, c->learner,
+         c->release->name, c->params.batch);
+  if (c->params.growth > 1) printf(" to %" PRIu64, faro_campaign_largest(c));
+  printf("; %zu process%s; files in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
+         trial->params.directory);
   printf("claim: (%g, %g) at %s level%s, trust %s, %s\n", c->claim.epsilon, c->claim.delta,
          faro_level_name(c->claim.level),
          c->claim.level == FARO_LEVEL_USER ? " for all reports of a client" : "",
@@ -191,7 +215,6 @@ static int run(int argc, char **argv) {
                                   .epsilon = 1,
                                   .delta = 1e-6,
                                   .honest = 1,
-                                  .optimism = 0.2,
                                   .norm = 1,
                                   .high = 1,
                                   .keep = (size_t)1 << 30},
@@ -200,6 +223,7 @@ static int run(int argc, char **argv) {
                         .stopping = stopping},
                .level = FARO_LEVEL_USER};
   int words = 0;
+  (void)faro_words_find(faro_learning_kind, "posterior", &r.learner);
   (void)faro_words_find(faro_campaign_release, faro_release_shuffle_bits.name, &r.release);
   int status = cli_read(&cli_demo, &r, argc, argv, &words);
   if (status == CLI_GO) status = complete(&r);

@@ -13,6 +13,7 @@
 #include <faro/client.h>
 
 #include "base/finite.h"
+#include "choice/choice.h"
 #include "wire/wire.h"
 
 #define REPORTS "/v1/reports"
@@ -236,15 +237,12 @@ faro_status faro_client_choose(const faro_client *client, const double *features
     return faro_fail(error, FARO_INVALID, "the number of arms must be from 1 to %llu (got %zu)",
                      (unsigned long long)client->campaign.arms, count);
   if (!faro_all_finite(features, count * d)) return faro_fail(error, FARO_INVALID, "features must be finite");
-  size_t best = 0;
-  double most = -INFINITY;
-  for (size_t a = 0; a < count; a++) {
-    const double here = faro_policy_score(&client->document.policy, features + a * d);
-    if (!(here > most)) continue;
-    most = here;
-    best = a;
-  }
-  *arm = best;
+  const faro_policy *policy = &client->document.policy;
+  faro_rng *rng = faro_secure_face(client->secure);
+  double direction[FARO_WIRE_DIMENSION_MAX];
+  if (faro_choice_explore(policy, count, rng, arm)) return FARO_OK;
+  faro_choice_draw(policy, rng, direction);
+  *arm = faro_choice_best(policy, direction, features, count);
   return FARO_OK;
 }
 
@@ -296,9 +294,11 @@ static faro_status write_parts(faro_client *client, unsigned char *out, size_t *
 faro_status faro_client_report(faro_client *client, const double *features, double reward, unsigned char *out,
                                size_t *parts, faro_error *error) {
   faro_status status = check_report(client, features, reward, error);
-  if (status == FARO_OK)
+  if (status == FARO_OK) {
+    faro_release_seek(client->release, client->document.policy.version - 1);
     status = faro_release_randomize(client->release, features, reward - client->campaign.centre,
                                     client->numbers, error);
+  }
   if (status == FARO_OK) status = write_parts(client, out, parts, error);
   if (client->release) sodium_memzero(client->numbers, faro_release_message_size(client->release));
   if (status == FARO_OK) client->sequence++;

@@ -14,6 +14,8 @@
 static const faro_setting settings[] = {
     {"norm", FARO_SETTING_REAL, offsetof(faro_env_settings, norm), 0.1, 40, 2, NULL,
      "generalised linear rewards only: S, length of the parameter, and the bound on it that learners know"},
+    {"fixed", FARO_SETTING_SWITCH, offsetof(faro_env_settings, fixed), 0, 1, 0, NULL,
+     "generalised linear rewards only: one set of arms for an instance, not fresh arms for every user"},
     {0}};
 
 static double norm_of(const faro_env_params *p) { return ((const faro_env_settings *)p->settings)->norm; }
@@ -61,14 +63,18 @@ static void draw_arms(faro_env *env) {
     for (size_t a = 0; a < env->arms.count; a++) x[i * stride + a] *= square[a];
 }
 
-static void next(faro_env *env) {
+static void draw(faro_env *env) {
   draw_arms(env);
   faro_linear_settle(env);
 }
 
+static void next(faro_env *env) {
+  if (!((const faro_env_settings *)env->params.settings)->fixed) draw(env);
+}
+
 static void begin(faro_env *env) {
   draw_parameter(env);
-  next(env);
+  draw(env);
 }
 
 const faro_env_rules faro_env_glm_logistic = {

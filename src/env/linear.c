@@ -7,7 +7,11 @@
 
 #include "env/kind.h"
 
-const faro_setting faro_linear_settings[] = {FARO_LINEAR_ZETA, {0}};
+const faro_setting faro_linear_settings[] = {
+    FARO_LINEAR_ZETA,
+    {"skew", FARO_SETTING_REAL, offsetof(faro_env_settings, skew), 1, 1000, 1, NULL,
+     "linear-fixed, linear-iid: how much more the first feature varies than the last; 1: all alike"},
+    {0}};
 
 static double zeta_of(const faro_env_params *p) { return ((const faro_env_settings *)p->settings)->zeta; }
 
@@ -73,12 +77,27 @@ static void put_axes(faro_env *env) {
     for (size_t i = 0; i + 1 < d; i++) env->arms.x[i * env->arms.stride + a] = i == a ? 1 : 0;
 }
 
+/* A direction of n features whose standard deviations fall from 1 to 1 / skew in equal ratios
+ * before it is brought to length 1. */
+static void draw_direction(const faro_env *env, faro_sim_rng *sim, size_t n, double *u) {
+  const double skew = ((const faro_env_settings *)env->params.settings)->skew;
+  const size_t stride = env->arms.stride;
+  faro_linear_unit(sim, n, u, stride);
+  if (!(skew > 1)) return;
+  double square = 0;
+  for (size_t i = 0; i < n; i++) {
+    u[i * stride] *= pow(skew, -(double)i / (double)(n > 1 ? n - 1 : 1));
+    square += u[i * stride] * u[i * stride];
+  }
+  for (size_t i = 0; i < n; i++) u[i * stride] /= sqrt(square);
+}
+
 /* On the sphere, or at a distance U^(1/d) from the centre, which is uniform in the ball. */
 static void draw_plain(faro_env *env, faro_sim_rng *sim) {
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   for (size_t a = 0; a < env->arms.count; a++) {
-    faro_linear_unit(sim, d, env->arms.x + a, stride);
+    draw_direction(env, sim, d, env->arms.x + a);
     const bool ball = env->params.draw == FARO_DRAW_BALL;
     const double length = ball ? pow(faro_sim_uniform(sim), 1 / (double)d) : 1;
     for (size_t i = 0; i < d; i++) env->arms.x[i * stride + a] *= length;
@@ -91,7 +110,7 @@ static void draw_appended(faro_env *env, faro_sim_rng *sim) {
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   const bool published = env->params.draw == FARO_DRAW_PUBLISHED;
-  for (size_t a = 0; a < env->arms.count; a++) faro_linear_unit(sim, d - 1, env->arms.x + a, stride);
+  for (size_t a = 0; a < env->arms.count; a++) draw_direction(env, sim, d - 1, env->arms.x + a);
   if (published) put_axes(env);
   const double scale = published ? 1 : sqrt(0.5);
   for (size_t a = 0; a < env->arms.count; a++) {

@@ -65,7 +65,6 @@ faro_field faro_setting_field(const faro_setting *s) {
             [FARO_SETTING_SWITCH] = {FARO_FIELD_FLAG, sizeof(bool)},
             [FARO_SETTING_CHOICE] = {FARO_FIELD_CHOICE, sizeof(int)}};
   const bool open = s->type == FARO_SETTING_REAL_OPEN;
-  const bool count = s->type == FARO_SETTING_COUNT;
   return (faro_field){.name = s->name,
                       .type = as[s->type].type,
                       .offset = s->offset,
@@ -74,7 +73,7 @@ faro_field faro_setting_field(const faro_setting *s) {
                       .most = s->most,
                       .above = open,
                       .below = open,
-                      .zero = count && s->words ? s->words[0] : NULL,
+                      .zero = s->type != FARO_SETTING_CHOICE && s->words ? s->words[0] : NULL,
                       .list = s->words};
 }
 

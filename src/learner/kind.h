@@ -30,6 +30,11 @@ typedef struct faro_updater_kind {
                       faro_error *error);
   /* Required. Computes the policy from the newest statistics. Allocates nothing. */
   void (*update)(void *state, const faro_statistics *statistics, faro_policy *policy);
+  /* Optional, both or neither: what it remembers besides the newest statistics, in one vector whose
+   * length is returned, and the policy that follows when the vector has been replaced. Without
+   * them, the policy follows from the newest statistics alone. */
+  size_t (*memory)(void *state, double **values);
+  void (*resume)(void *state, const faro_statistics *statistics, faro_policy *policy);
   /* Optional. Frees what init made outside the arena. */
   void (*destroy)(void *state);
 } faro_updater_kind;

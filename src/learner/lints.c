@@ -11,6 +11,7 @@
 
 #include "base/abort.h"
 #include "learner/kind.h"
+#include "learner/noise.h"
 #include "learner/ridge.h"
 
 typedef struct lints_settings {
@@ -30,10 +31,12 @@ typedef struct lints {
   double lambda, R2, s2;
 } lints;
 
-static double greatest(const double *value, size_t count) {
-  double most = 0;
-  for (size_t i = 0; value && i < count; i++) most = fmax(most, value[i]);
-  return most;
+/* lambda: the prior's precision, or the edge of the noise's spectrum (Wigner's semicircle) if that
+ * is larger. Below it G carries no information. */
+static void set_noise(lints *l, const faro_noise *noise) {
+  const faro_deviation s = faro_noise_deviation(noise, l->dimension);
+  l->s2 = s.vector * s.vector + s.on * s.on;
+  l->lambda = fmax(l->R2, s.on * sqrt(2 * (double)l->dimension));
 }
 
 /* P = C^-1 = V M^-1 V with M = R^2 V + s^2 I. With B = L^-1 V, M = L L', it is B' B. */
@@ -68,24 +71,19 @@ static void set_policy(lints *l, const double *gram, const double *u, faro_polic
 
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
   lints *l = state;
+  set_noise(l, &statistics->noise);
   set_policy(l, statistics->sum, statistics->sum + faro_packed(l->dimension), policy);
 }
 
-/* lambda: the prior's precision, or the edge of the noise's spectrum (Wigner's semicircle) if that
- * is larger. Below it G carries no information. */
 static faro_status init(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
                         faro_error *error) {
   lints *l = state;
   const size_t d = params->dimension;
   const size_t packed = faro_packed(d);
-  const double *scale = params->noise.scale;
-  const double gram = greatest(scale, packed);
-  const double vector = greatest(scale ? scale + packed : NULL, d);
   l->dimension = d;
   l->host = host;
   l->R2 = params->reward * params->reward;
-  l->s2 = vector * vector + gram * gram;
-  l->lambda = fmax(l->R2, 2 * gram * sqrt((double)d));
+  set_noise(l, &params->noise);
   faro_status status = faro_host_vectors(host, error, &l->V, packed, &l->W, packed, &l->M, packed, &l->P,
                                          packed, &l->B, d * d, (double **)NULL);
   if (status == FARO_OK) status = faro_spd_create(&l->spd, d, error);
@@ -103,6 +101,7 @@ const faro_updater_kind faro_updater_lints = {
               .summary = "linear Thompson sampling, from (private) sums of x x' and x y",
               .cite = "Agrawal & Goyal 2013",
               .protocol = FARO_PROTOCOL_UPDATER,
+              .carries = true,
               .refuses = 1U << FARO_CALIBRATION_FIGURE,
               .settings = settings,
               .settings_size = sizeof(lints_settings)},

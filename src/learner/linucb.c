@@ -1,44 +1,127 @@
-/* linucb: optimism over a confidence ellipsoid around the ridge estimate, from private sums.
- * Chowdhury & Zhou 2022, Alg. 1; Abbasi-Yadkori et al. 2011 without privacy.
+/* linucb: optimism over a confidence region around a least-squares estimate, from private sums.
  *
- *   V       lambda I + noisy sum of x x'         packed, d x d    Alg. 1 l. 16
- *   u       noisy sum of x y                     d
- *   theta   V^-1 u                               d                Alg. 1 l. 17
- *   W       L^-1 with V = L L'                   packed
- *   Sigma_N bound on the operator norm of the Gram noise, Sigma_n on the length of the vector
- *   noise;
- *           both hold for all releases together with probability 1 - failure/2
- *   lambda_min, lambda_max   bounds on the eigenvalues of lambda I + Gram noise
- *   beta    radius                                                Lemma A.2
+ * Under `tight` the region is that of docs/regret.md, Theorem 1: eigenvalues of the released Gram
+ * matrix are clipped from below, and the region knows in which directions noise matters.
  *
- * Noise can make V indefinite. It is then shifted up to lambda_min, the region is widened by as
- * much, and the update is counted. */
+ *   G, u     released sums of x x' and x y, with noise N and eta
+ *   Q, g     eigenvectors and eigenvalues of G
+ *   E, SN    bounds on ||eta - N theta|| and ||N||; both hold at all releases with probability
+ *            1 - failure/2
+ *   f        = max(1, E): eigenvalues below it are clipped up to it
+ *   l, D     l_i = max(g_i, f),   D_i = l_i - g_i
+ *   theta    = Q diag(1/l) Q' u
+ *   beta^2   = R^2 (2 ln(2/failure) + min(sum ln(l_i + SN + 1), d ln(1 + n L^2 / d)))
+ *   A, B, C  what rewards, noise and clipping add to the squared error, in direction i
+ *   Sigma    = Q diag(A/a + B/b + C/c) Q', with weights a + b + c = 1
+ *            |x'(theta_hat - theta)| <= ||w x||, w' w = Sigma
+ *
+ * Under `paper` and `figure` the region is published: Chowdhury & Zhou 2022, Alg. 1 and Lemma A.2
+ * (Abbasi-Yadkori et al. 2011 without privacy):
+ *
+ *   V       lambda I + G, shifted up where noise has made it indefinite     Alg. 1 l. 16
+ *   theta   V^-1 u                                                         Alg. 1 l. 17
+ *   lambda_min, lambda_max   bounds on the eigenvalues of lambda I + N
+ *   beta    radius                                                          Lemma A.2 */
 #include <math.h>
 
 #include "learner/kind.h"
 #include "learner/noise.h"
-#include "learner/optimism.h"
 #include "learner/ridge.h"
 
 typedef struct linucb {
   faro_updater_params params;
   faro_host *host;
   faro_spd *spd;
-  double *V;
-  double lambda, lambda_min, lambda_max, nu;
+  faro_eigen *eigen;
+  double *V, *P;
+  double *g, *Q;                             /* d, d x d */
+  double *sigma;                             /* d: eigenvalues of Sigma */
+  double lambda, lambda_min, lambda_max, nu; /* published regions */
 } linucb;
 
-/* lambda = 2 Sigma_N, at least 1 (Lemma A.4). `optimism` shrinks both bounds, which hold for all
- * releases at once and in the worst case. Privacy does not depend on them. */
+static double failure_of_one(const faro_updater_params *p) {
+  return p->failure / (4 * (double)(p->releases > 0 ? p->releases : 1));
+}
+
+/* The clipped region. */
+
+typedef struct parts {
+  double rewards, noise, clip; /* roots of the sums of A, B and C, then weights that add up to 1 */
+} parts;
+
+static parts weights_of(const linucb *l, double f, double beta2, double E, double SN) {
+  parts w = {0};
+  for (size_t i = 0; i < l->params.dimension; i++) {
+    const double e = fmax(l->g[i], f);
+    const double clipped = e - l->g[i];
+    w.rewards += beta2 * (e + SN + 1) / (e * e);
+    w.noise += E * E / (e * e);
+    w.clip += clipped * clipped / (e * e);
+  }
+  const double a = sqrt(w.rewards);
+  const double b = sqrt(w.noise);
+  const double c = sqrt(w.clip);
+  return (parts){.rewards = a / (a + b + c), .noise = b / (a + b + c), .clip = c / (a + b + c)};
+}
+
+static double beta_squared(const linucb *l, double f, double SN, double users) {
+  const faro_updater_params *p = &l->params;
+  const double d = (double)p->dimension;
+  double log_det = 0;
+  for (size_t i = 0; i < p->dimension; i++) log_det += log(fmax(l->g[i], f) + SN + 1);
+  return p->reward * p->reward *
+         (2 * log(2 / p->failure) + fmin(log_det, d * log1p(users * p->norm * p->norm / d)));
+}
+
+/* theta = sum_i <q_i, u> q_i / l_i, and P = Sigma^-1. */
+static void set_from_eigen(linucb *l, double f, const double *u, faro_policy *policy) {
+  const size_t d = l->params.dimension;
+  for (size_t i = 0; i < d; i++) policy->theta[i] = 0;
+  for (size_t i = 0; i < faro_packed(d); i++) l->P[i] = 0;
+  for (size_t k = 0; k < d; k++) {
+    const double *q = l->Q + k * d;
+    const double along = u ? faro_dot(d, q, u) / fmax(l->g[k], f) : 0;
+    for (size_t i = 0; i < d; i++) {
+      policy->theta[i] += along * q[i];
+      for (size_t j = 0; j <= i; j++) l->P[faro_packed(i) + j] += q[i] * q[j] / l->sigma[k];
+    }
+  }
+  (void)faro_ridge_whiten(l->spd, d, l->P, policy->w, 0);
+}
+
+static void set_clipped(linucb *l, const double *gram, const double *u, double users, const faro_noise *noise,
+                        faro_policy *policy) {
+  const size_t d = l->params.dimension;
+  const double q = failure_of_one(&l->params);
+  const double E = faro_error_bound(noise, d, q);
+  const double SN = faro_gram_bound(noise, d, q);
+  const double f = fmax(1, E);
+  faro_eigen_find(l->eigen, gram, l->g, l->Q);
+  if (l->g[d - 1] < f) l->host->diagnostics.shifted++;
+  const double beta2 = beta_squared(l, f, SN, users);
+  const parts w = weights_of(l, f, beta2, E, SN);
+  for (size_t i = 0; i < d; i++) {
+    const double e = fmax(l->g[i], f);
+    const double clipped = e - l->g[i];
+    l->sigma[i] = beta2 * (e + SN + 1) / (e * e) / w.rewards;
+    if (w.noise > 0) l->sigma[i] += E * E / (e * e) / w.noise;
+    if (w.clip > 0) l->sigma[i] += clipped * clipped / (e * e) / w.clip;
+  }
+  set_from_eigen(l, f, u, policy);
+  policy->beta = 1;
+}
+
+/* Published regions. */
+
+/* lambda = 2 Sigma_N, at least 1 (Lemma A.4). */
 static void theorem_region(linucb *l) {
   const faro_updater_params *p = &l->params;
-  const double optimism = faro_optimism_of(p->settings, p->calibration);
-  const double q = p->failure / (4 * (double)(p->releases > 0 ? p->releases : 1));
-  const double Sigma_N = optimism * faro_gram_bound(&p->noise, p->dimension, q);
+  const double q = failure_of_one(p);
+  const double Sigma_N = faro_gram_bound(&p->noise, p->dimension, q);
   l->lambda = fmax(1, 2 * Sigma_N);
   l->lambda_min = l->lambda - Sigma_N;
   l->lambda_max = l->lambda + Sigma_N;
-  l->nu = optimism * faro_vector_bound(&p->noise, p->dimension, q) / sqrt(l->lambda_min);
+  l->nu = faro_vector_bound(&p->noise, p->dimension, q) / sqrt(l->lambda_min);
 }
 
 /* The published experiments: lambda = 2 Gamma; without noise 1e-4, and Gamma = 1 in the width. */
@@ -64,7 +147,7 @@ static double radius(const linucb *l, double users, double shift) {
          sqrt(l->lambda_max + shift) + l->nu;
 }
 
-static void set_policy(linucb *l, const double *gram, const double *u, double users, faro_policy *policy) {
+static void set_published(linucb *l, const double *gram, const double *u, double users, faro_policy *policy) {
   const size_t d = l->params.dimension;
   faro_ridge_matrix(d, l->lambda, gram, l->V); /* V = lambda I + sum   l. 16 */
   const double shift = faro_ridge_whiten(l->spd, d, l->V, policy->w, l->lambda_min);
@@ -73,37 +156,54 @@ static void set_policy(linucb *l, const double *gram, const double *u, double us
   policy->beta = radius(l, users, shift);
 }
 
+/* Either. */
+
+static bool is_tight(const linucb *l) { return l->params.calibration == FARO_CALIBRATION_TIGHT; }
+
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
   linucb *l = state;
-  const size_t gram = faro_packed(l->params.dimension);
-  set_policy(l, statistics->sum, statistics->sum + gram, (double)statistics->users, policy);
+  const double *u = statistics->sum + faro_packed(l->params.dimension);
+  if (is_tight(l)) set_clipped(l, statistics->sum, u, (double)statistics->users, &statistics->noise, policy);
+  else set_published(l, statistics->sum, u, (double)statistics->users, policy);
+}
+
+static faro_status allocate(linucb *l, faro_error *error) {
+  const size_t d = l->params.dimension;
+  const size_t packed = faro_packed(d);
+  faro_status status = faro_host_vectors(l->host, error, &l->V, packed, &l->P, packed, &l->g, d, &l->Q, d * d,
+                                         &l->sigma, d, (double **)NULL);
+  if (status == FARO_OK) status = faro_spd_create(&l->spd, d, error);
+  return status == FARO_OK ? faro_eigen_create(&l->eigen, d, error) : status;
 }
 
 static faro_status init(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
                         faro_error *error) {
   linucb *l = state;
-  const size_t d = params->dimension;
   l->params = *params;
   l->host = host;
-  faro_status status = faro_host_vectors(host, error, &l->V, faro_packed(d), (double **)NULL);
-  if (status == FARO_OK) status = faro_spd_create(&l->spd, d, error);
+  const faro_status status = allocate(l, error);
   if (status != FARO_OK) return status;
   if (params->calibration == FARO_CALIBRATION_FIGURE) figure_region(l);
   else theorem_region(l);
-  l->params.noise.scale = NULL; /* not valid after init */
-  set_policy(l, NULL, NULL, 0, policy);
+  l->params.noise.scale = NULL;                                             /* it may go away now */
+  if (is_tight(l)) set_clipped(l, l->V, NULL, 0, &(faro_noise){0}, policy); /* V is zero */
+  else set_published(l, NULL, NULL, 0, policy);
+  host->diagnostics.shifted = 0;
   return FARO_OK;
 }
 
-static void destroy(void *state) { faro_spd_destroy(((linucb *)state)->spd); }
+static void destroy(void *state) {
+  faro_spd_destroy(((linucb *)state)->spd);
+  faro_eigen_destroy(((linucb *)state)->eigen);
+}
 
 const faro_updater_kind faro_updater_linucb = {
     .about = {.name = "linucb",
-              .summary = "optimism over a confidence ellipsoid, from (private) sums of x x' and x y",
+              .summary = "optimism over a proven confidence region, from (private) sums of x x' and x y",
               .cite = "Chowdhury & Zhou 2022",
               .protocol = FARO_PROTOCOL_UPDATER,
-              .settings = faro_optimism_settings,
-              .settings_size = sizeof(faro_optimism)},
+              .region = "proven",
+              .steady = true}, /* it plays one arm until the next release */
     .size = sizeof(linucb),
     .init = init,
     .update = update,

@@ -15,6 +15,9 @@ static const faro_updater_kind *kind_of(const faro_learner_kind *kind) {
 static faro_status check(const faro_learner_kind *kind, const faro_updater_params *p, faro_error *error) {
   faro_status status = faro_learner_check(kind, FARO_PROTOCOL_UPDATER, p->calibration, error);
   if (status == FARO_OK) status = faro_learner_check_dimension(p->dimension, error);
+  if (status == FARO_OK && p->link != FARO_LINK_LINEAR && !(kind->generalised && p->bound > 0))
+    status = faro_fail(error, FARO_INVALID, "learner %s needs linear rewards (got %s, bound %g)", kind->name,
+                       faro_link_name(p->link), p->bound);
   return status == FARO_OK ? faro_learner_check_failure(p->failure, error) : status;
 }
 
@@ -54,6 +57,19 @@ void faro_updater_update(faro_updater *updater, const faro_statistics *statistic
   updater->kind->update(updater->state, statistics, &updater->policy);
   updater->policy.version++;
   updater->host.diagnostics.updates++;
+}
+
+size_t faro_updater_memory(const faro_updater *updater, double **memory) {
+  return updater->kind->memory ? updater->kind->memory(updater->state, memory) : 0;
+}
+
+void faro_updater_resume(faro_updater *updater, const faro_statistics *statistics) {
+  if (!updater->kind->resume) {
+    faro_updater_update(updater, statistics);
+    return;
+  }
+  updater->kind->resume(updater->state, statistics, &updater->policy);
+  updater->policy.version = statistics->releases + 1;
 }
 
 const faro_policy *faro_updater_policy(const faro_updater *updater) { return &updater->policy; }

@@ -5,14 +5,18 @@
 
 #include <faro/linalg.h>
 
-/* Our own loops are faster up to these dimensions (make bench). */
-enum { FARO_SMALL_FACTOR = 8, FARO_SMALL_WHITEN = 100, FARO_SMALL_SCORE = 64 };
+/* Up to these dimensions our own loops win (make bench). */
+enum { FARO_SMALL_FACTOR = 8, FARO_SMALL_WHITEN = 100, FARO_SMALL_SCORE = 64, FARO_SMALL_EIGEN = 12 };
 
 /* All matrices are packed. Scratch: `full` d x d numbers, `rest` a packed triangle, `column` d. */
 bool faro_small_factor(size_t d, const double *a, double *l);
 bool faro_large_factor(size_t d, const double *a, double *l, double *full);
 bool faro_small_whiten(size_t d, const double *a, double *w, double *rest, double *column);
 bool faro_large_whiten(size_t d, const double *a, double *w, double *full);
+
+/* Jacobi's method on a full matrix, which is destroyed; rows of `vector` are in the order of
+ * `value`. */
+void faro_small_eigen(size_t d, double *a, double *value, double *vector);
 
 void faro_plain_score(const faro_arms *arms, const double *theta, const double *w, double beta,
                       double *score);

@@ -15,9 +15,9 @@ faro_continual faro_tree_factors(uint64_t steps, uint64_t contributions) {
   double square = 0;
   double nodes = 1;
   const double m = (double)contributions;
-  for (double size = 1;; size *= 2) {
+  for (double size = 1;; size *= 2) { /* as long as a node fits */
     square += m * fmin(size, m);
-    if (size >= (double)steps) break;
+    if (2 * size > (double)steps) break;
     nodes++;
   }
   /* The most ones among the binary digits of a number up to `steps`. */

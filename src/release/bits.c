@@ -69,13 +69,19 @@ static size_t count_ends(const faro_release *r, uint64_t batch) {
   return level;
 }
 
+/* The noise of the node of a level that batch k is in. */
+static const faro_bits_noise *noise_at(const faro_release *r, size_t level, uint64_t k) {
+  const size_t c = faro_bits_classes(r) > 1 ? faro_schedule_class(&r->schedule, k) : 0;
+  return &faro_bits_in(r)->level[level].noise[c];
+}
+
 static size_t expected(const faro_release *r) { return count_ends(r, r->ledger.charged); }
 
 static bool task(const faro_release *r, size_t level, faro_shuffler_task *out) {
   const faro_bits *s = faro_bits_in(r);
   if (faro_release_spent(r) || !begins(r, level, r->ledger.charged)) return false;
-  *out =
-      (faro_shuffler_task){.size = faro_bits_users(r, level), .grid = s->grid, .bits = s->level[level].bits};
+  *out = (faro_shuffler_task){
+      .size = s->level[level].unit * r->size, .grid = s->grid, .bits = noise_at(r, level, r->open)->bits};
   return true;
 }
 
@@ -86,7 +92,8 @@ static faro_status init_level(faro_release *r, faro_bits_level *level, faro_erro
   level->node = faro_arena_alloc(&r->arena, length, sizeof *level->node, error);
   level->base = faro_arena_alloc(&r->arena, length, sizeof *level->base, error);
   level->total = faro_arena_alloc(&r->arena, length, sizeof *level->total, error);
-  return level->node && level->base && level->total ? FARO_OK : FARO_MEMORY;
+  level->noise = faro_arena_alloc(&r->arena, faro_bits_classes(r), sizeof *level->noise, error);
+  return level->node && level->base && level->total && level->noise ? FARO_OK : FARO_MEMORY;
 }
 
 /* The tree: nodes of `batch` users, then of `degree` nodes each, on `levels` levels. The root is
@@ -104,7 +111,9 @@ static faro_status init(faro_release *r, faro_error *error) {
   s->entry = r->contribution.entry;
   s->count = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *s->count, error);
   s->level = faro_arena_alloc(&r->arena, s->levels, sizeof *s->level, error);
-  r->range = faro_arena_alloc(&r->arena, parts, sizeof *r->range, error);
+  r->ranges = faro_bits_classes(r);
+  r->range = faro_arena_alloc(&r->arena, parts * r->ranges, sizeof *r->range, error);
+  for (size_t i = 0; i < r->contribution.length; i++) r->unit[i] = 1;
   if (!s->count || !s->level || !r->range) return FARO_MEMORY;
   uint64_t unit = 1;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++, unit *= degree) {
@@ -115,17 +124,18 @@ static faro_status init(faro_release *r, faro_error *error) {
   return status;
 }
 
-faro_status faro_bits_set_noise(faro_release *r, size_t level, double bits, faro_error *error) {
+faro_status faro_bits_set_noise(faro_release *r, size_t level, size_t class_index, double bits,
+                                faro_error *error) {
   const bool server = faro_server_adds_noise(r);
-  const double users = server ? 1 : (double)faro_bits_users(r, level);
+  const double users = server ? 1 : (double)faro_bits_users(r, level, class_index);
   if (!(bits <= BITS_MAX && bits * users <= TOTAL_MAX))
     return faro_fail(error, FARO_INVALID,
                      "%s would need %.3g noise bits per user and entry (at most %.3g, and %.3g in a batch): "
                      "raise epsilon or delta, or change batch",
                      r->kind->name, bits, BITS_MAX, TOTAL_MAX);
-  faro_bits_level *l = &faro_bits_of(r)->level[level];
-  l->bits = server ? 0 : (uint64_t)bits;
-  l->noise = server ? (uint64_t)bits : l->bits * faro_bits_users(r, level);
+  faro_bits_noise *n = &faro_bits_of(r)->level[level].noise[class_index];
+  n->bits = server ? 0 : (uint64_t)bits;
+  n->noise = server ? (uint64_t)bits : n->bits * faro_bits_users(r, level, class_index);
   return FARO_OK;
 }
 
@@ -135,11 +145,13 @@ static void set_variances(faro_release *r) {
   const double proxy = (s->fair ? 0.25 : QUARTER_PROXY) * s->step * s->step;
   for (size_t i = 0; i < s->levels; i++) {
     faro_bits_level *l = &s->level[i];
-    l->raw = l->fused = proxy * (double)l->noise;
+    for (size_t c = 0; c < faro_bits_classes(r); c++) l->noise[c].raw = proxy * (double)l->noise[c].noise;
+    const double raw = l->noise[0].raw;
+    l->fused = raw;
     if (!s->fuse || i == 0) continue;
     const uint64_t children = l->unit / s->level[i - 1].unit;
     const double below = (double)children * s->level[i - 1].fused;
-    l->fused = l->raw * below / (l->raw + below);
+    l->fused = raw * below / (raw + below);
   }
 }
 
@@ -167,7 +179,7 @@ static double worst_variance(const faro_bits *s, uint64_t batches) {
 /* A user's noise is within sqrt(b L / 2) of its mean except with probability 2 e^-L (Hoeffding). L
  * is chosen so that cutting it there, over all draws of all users, costs a billionth of delta
  * (docs/privacy.md, Where counts end). So nobody can lie by more than that. */
-static void set_cut(const faro_release *r, faro_bits_level *l, bool fair) {
+static void set_cut(const faro_release *r, faro_bits_noise *l, bool fair) {
   const double draws = (double)r->params.horizon * (double)(r->contribution.length * faro_bits_in(r)->levels);
   const double often = log(2 * draws) + r->params.epsilon + log(2e9 / r->params.delta);
   const uint64_t reach = (uint64_t)ceil(sqrt((double)l->bits * often / 2));
@@ -176,18 +188,34 @@ static void set_cut(const faro_release *r, faro_bits_level *l, bool fair) {
   l->high = fair && reach < half ? l->bits - l->low : l->bits;
 }
 
-/* The cost of a message. */
+/* The mean cost of a message over all users. */
 static faro_status set_cost(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
-  for (size_t i = 0; i < s->levels; i++) {
-    r->cost.bits += (double)r->contribution.length * (double)(s->grid + s->level[i].bits);
-    if ((double)faro_bits_users(r, i) * (double)(s->grid + s->level[i].bits) > 0x1p62)
-      return faro_fail(error, FARO_INVALID,
-                       "%s would count beyond 2^62 ones in a node of %llu users: change batch or shufflers",
-                       r->kind->name, (unsigned long long)faro_bits_users(r, i));
-  }
+  const double all = (double)faro_schedule_users(&r->schedule, r->batches);
+  for (size_t i = 0; i < s->levels; i++)
+    for (size_t c = 0; c < faro_bits_classes(r); c++) {
+      const double bits = (double)(s->grid + s->level[i].noise[c].bits);
+      const double users = (double)faro_bits_users(r, i, c);
+      const double members = (double)faro_schedule_members(&r->schedule, c);
+      const double share = faro_bits_classes(r) == 1 ? 1 : members * (double)r->schedule.size[c] / all;
+      r->cost.bits += share * (double)r->contribution.length * bits;
+      if (users * bits > 0x1p62)
+        return faro_fail(error, FARO_INVALID,
+                         "%s would count beyond 2^62 ones in a node of %.0f users: change batch or shufflers",
+                         r->kind->name, users);
+    }
   r->cost.messages = r->shufflers > 0 ? r->cost.bits : 0;
   return FARO_OK;
+}
+
+/* The greatest variance of a sum, without rounding. */
+static double greatest_variance(const faro_release *r) {
+  const faro_bits *s = faro_bits_in(r);
+  double total = 0;
+  if (faro_bits_classes(r) == 1) return worst_variance(s, r->batches);
+  for (size_t c = 0; c < faro_bits_classes(r); c++)
+    total += (double)faro_schedule_members(&r->schedule, c) * s->level[0].noise[c].raw;
+  return total;
 }
 
 faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error) {
@@ -199,17 +227,18 @@ faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error) 
   s->step = step;
   s->grid = (uint64_t)grid;
   s->rounding = r->contribution.binary ? 0 : step * step / 4;
-  for (size_t i = 0; i < s->levels; i++) {
-    set_cut(r, &s->level[i], s->fair);
-    faro_binomial_plan(&s->level[i].plan, s->level[i].noise, bias_of(s));
-    const faro_status status =
-        faro_coins_init(&s->level[i].coins, &r->arena, s->fair ? s->level[i].bits : 0, error);
-    if (status != FARO_OK) return status;
-  }
+  for (size_t i = 0; i < s->levels; i++)
+    for (size_t c = 0; c < faro_bits_classes(r); c++) {
+      faro_bits_noise *n = &s->level[i].noise[c];
+      set_cut(r, n, s->fair);
+      faro_binomial_plan(&n->plan, n->noise, bias_of(s));
+      const faro_status status = faro_coins_init(&n->coins, &r->arena, s->fair ? n->bits : 0, error);
+      if (status != FARO_OK) return status;
+    }
   const faro_status status = set_cost(r, error);
   if (status != FARO_OK) return status;
   set_variances(r);
-  s->worst = worst_variance(s, r->batches) + s->rounding * (double)(r->batches * r->params.batch);
+  s->worst = greatest_variance(r) + s->rounding * (double)faro_schedule_users(&r->schedule, r->batches);
   for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = sqrt(s->worst);
   return FARO_OK;
 }
@@ -220,45 +249,54 @@ static uint64_t shift_of(const faro_release *r, size_t level) {
   return faro_bits_in(r)->grid * (unit < r->repeats ? unit : r->repeats);
 }
 
-/* Levels share a table if they have equally many noise bits and users are equally often in a
- * node. */
+/* The table of a lower level with equally many noise bits, in whose nodes users are equally
+ * often; NULL if there is none. */
+static faro_table *find_table(const faro_release *r, size_t level, uint64_t noise) {
+  const faro_bits *s = faro_bits_in(r);
+  for (size_t i = 0; i < level; i++)
+    if (s->level[i].noise[0].noise == noise && shift_of(r, i) == shift_of(r, level))
+      return s->level[i].noise[0].table;
+  return NULL;
+}
+
+static faro_status make_table(faro_release *r, size_t level, faro_bits_noise *n, faro_error *error) {
+  n->table = find_table(r, level, n->noise);
+  if (n->table) return FARO_OK;
+  n->table = faro_arena_alloc(&r->arena, 1, sizeof *n->table, error);
+  if (!n->table) return FARO_MEMORY;
+  return faro_table_init(n->table, &r->arena, n->noise, bias_of(faro_bits_in(r)), shift_of(r, level), error);
+}
+
 static faro_status make_tables(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
-  for (size_t i = 0; i < s->levels; i++) {
-    for (size_t j = 0; j < i && !s->level[i].table; j++)
-      if (s->level[j].noise == s->level[i].noise && shift_of(r, j) == shift_of(r, i))
-        s->level[i].table = s->level[j].table;
-    if (s->level[i].table) continue;
-    s->level[i].table = faro_arena_alloc(&r->arena, 1, sizeof *s->level[i].table, error);
-    if (!s->level[i].table) return FARO_MEMORY;
-    const faro_status status =
-        faro_table_init(s->level[i].table, &r->arena, s->level[i].noise, bias_of(s), shift_of(r, i), error);
-    if (status != FARO_OK) return status;
-  }
-  return FARO_OK;
+  faro_status status = FARO_OK;
+  for (size_t i = 0; i < s->levels; i++)
+    for (size_t c = 0; status == FARO_OK && c < faro_bits_classes(r); c++)
+      status = make_table(r, i, &s->level[i].noise[c], error);
+  return status;
 }
 
 /* A part of a message counts as its ones less the expected noise and the shift. Estimates are
- * weighted averages of the levels' parts. */
-static double influence_of(const faro_bits *s) {
-  double most = 0;
-  for (size_t i = 0; i < s->levels; i++) {
-    const faro_bits_level *l = &s->level[i];
-    const double mean = bias_of(s) * (double)l->bits;
-    const double up = ((double)(s->grid + l->high) - mean) * s->step - s->entry;
-    most = fmax(most, fmax(up, s->entry + (mean - (double)l->low) * s->step));
-  }
-  return most;
+ * weighted means of the parts of the levels. */
+static double influence_of(const faro_bits *s, const faro_bits_noise *n) {
+  const double mean = bias_of(s) * (double)n->bits;
+  const double up = ((double)(s->grid + n->high) - mean) * s->step - s->entry;
+  return fmax(up, s->entry + (mean - (double)n->low) * s->step);
 }
 
 static faro_status settle(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   const size_t parts = r->shufflers > 0 ? r->shufflers : 1;
-  for (size_t i = 0; i < parts; i++)
-    r->range[i] = (faro_range){.least = (int64_t)s->level[i].low,
-                               .most = (int64_t)(s->grid + s->level[i].high),
-                               .users = r->shufflers > 0 ? faro_bits_users(r, i) : 1};
-  r->influence = influence_of(s);
+  r->influence = 0;
+  for (size_t c = 0; c < faro_bits_classes(r); c++)
+    for (size_t i = 0; i < s->levels; i++) {
+      const faro_bits_noise *n = &s->level[i].noise[c];
+      r->influence = fmax(r->influence, influence_of(s, n));
+      if (i >= parts) continue;
+      r->range[c * parts + i] = (faro_range){.least = (int64_t)n->low,
+                                             .most = (int64_t)(s->grid + n->high),
+                                             .users = r->shufflers > 0 ? faro_bits_users(r, i, c) : 1};
+    }
   const bool draws_nodes = r->source.use == FARO_USE_ALL_PARTIES ||
                            (r->source.use == FARO_USE_SERVER && faro_server_adds_noise(r));
   return draws_nodes ? make_tables(r, error) : FARO_OK;
@@ -276,7 +314,7 @@ static inline uint64_t fixed_point(double z, double entry, double scale, double 
 /* Random rounding: up with exactly the probability of the fraction. */
 static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
 
-static inline uint64_t cut(const faro_bits_level *l, uint64_t noise) {
+static inline uint64_t cut(const faro_bits_noise *l, uint64_t noise) {
   return noise < l->low ? l->low : noise > l->high ? l->high : noise;
 }
 
@@ -310,12 +348,12 @@ static void encode(const faro_release *r, const double *z, void *message) {
   round_all(r, z, ones, false);
   for (size_t level = parts;
        level-- > 0;) { /* the lowest part last: until then it holds the rounded numbers */
-    const faro_bits_level *l = &s->level[level];
+    const faro_bits_noise *l = noise_at(r, level, r->open);
     for (size_t i = 0; i < length; i++) {
       const uint64_t noise =
           s->fair ? faro_coins_draw(&l->coins, r->rng) : faro_exact_binomial_quarter(r->rng, l->bits);
       ones[level * length + i] =
-          faro_release_spent(r) || active(r, level, r->ledger.charged) ? ones[i] + cut(l, noise) : 0;
+          faro_release_spent(r) || active(r, level, r->open) ? ones[i] + cut(l, noise) : 0;
     }
   }
 }
@@ -325,11 +363,12 @@ static void encode(const faro_release *r, const double *z, void *message) {
 /* Only the totals leave, in place of the first message; the users' messages are wiped. */
 static void mix(const faro_release *r, void *batch) {
   const size_t length = r->contribution.length;
-  const uint64_t least = (uint64_t)r->range[0].least;
-  const uint64_t most = (uint64_t)r->range[0].most;
+  const faro_bits_noise *n = noise_at(r, 0, r->open);
+  const uint64_t least = n->low;
+  const uint64_t most = faro_bits_in(r)->grid + n->high;
   uint64_t *total = batch;
   for (size_t i = 0; i < length; i++) total[i] = faro_shuffler_count(0, total[i], least, most);
-  for (uint64_t user = 1; user < r->params.batch; user++) {
+  for (uint64_t user = 1; user < r->size; user++) {
     uint64_t *ones = total + user * length;
     for (size_t i = 0; i < length; i++) total[i] = faro_shuffler_count(total[i], ones[i], least, most);
     memset(ones, 0, length * sizeof *ones);
@@ -337,10 +376,10 @@ static void mix(const faro_release *r, void *batch) {
 }
 
 /* Noise of a whole node: the bits of all its users, or the server's, are one binomial per entry. */
-static void draw_node(const faro_release *r, const faro_bits_level *l) {
+static void draw_node(const faro_release *r, const faro_bits_level *l, const faro_bits_noise *n) {
   for (size_t i = 0; i < r->contribution.length; i++)
     l->node[i] +=
-        r->deployed ? faro_table_draw(l->table, r->rng) : faro_sim_binomial(&l->plan, r->source.sim);
+        r->deployed ? faro_table_draw(n->table, r->rng) : faro_sim_binomial(&n->plan, r->source.sim);
 }
 
 /* For whole batches: passes the open batch to the shuffler of every active level. A complete node
@@ -349,7 +388,7 @@ static void add_noise(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   const size_t size = r->contribution.length * sizeof *s->count;
   const uint64_t batch = r->ledger.charged - 1;
-  const uint64_t most = r->params.batch * s->grid;
+  const uint64_t most = r->size * s->grid;
   for (size_t level = 0; level < s->levels && active(r, level, batch); level++) {
     const faro_bits_level *l = &s->level[level];
     for (size_t i = 0; i < r->contribution.length; i++)
@@ -357,7 +396,7 @@ static void add_noise(faro_release *r) {
     if (!ends(r, level, batch)) continue;
     memcpy(l->node, l->total, size);
     memset(l->total, 0, size);
-    draw_node(r, l);
+    draw_node(r, l, noise_at(r, level, batch));
     s->full = level + 1;
   }
   memset(s->count, 0, size);
@@ -388,9 +427,13 @@ static void estimate(faro_release *r, size_t level) {
   const faro_bits *s = faro_bits_in(r);
   const faro_bits_level *l = &s->level[level];
   const faro_bits_level *below = level > 0 ? l - 1 : NULL;
-  const double noise = bias_of(s) * (double)l->noise;
-  const double shift = (double)faro_bits_users(r, level) * s->entry;
-  const double weight = s->fuse && below ? l->fused / l->raw : 1;
+  const uint64_t ended = r->ledger.charged;
+  const faro_bits_noise *n = noise_at(r, level, ended - 1);
+  const uint64_t users =
+      faro_schedule_users(&r->schedule, ended) - faro_schedule_users(&r->schedule, ended - l->unit);
+  const double noise = bias_of(s) * (double)n->noise;
+  const double shift = (double)users * s->entry;
+  const double weight = s->fuse && below ? l->fused / n->raw : 1;
   for (size_t i = 0; i < r->contribution.length; i++) {
     const double own = ((double)l->node[i] - noise) * s->step - shift;
     l->base[i] += below ? weight * own + (1 - weight) * below->base[i] : own;
@@ -400,6 +443,16 @@ static void estimate(faro_release *r, size_t level) {
 static void forget(faro_release *r, faro_bits_level *level) {
   memset(level->base, 0, r->contribution.length * sizeof *level->base);
   level->nodes = 0;
+}
+
+static void measure(faro_release *r) {
+  const faro_bits *s = faro_bits_in(r);
+  const uint64_t ended = r->ledger.charged;
+  const double users = (double)faro_schedule_users(&r->schedule, ended);
+  const double newest = (double)faro_schedule_size(&r->schedule, ended - 1);
+  r->fresh = noise_at(r, 0, ended - 1)->raw + s->rounding * newest;
+  r->variance =
+      faro_bits_classes(r) > 1 ? r->variance + r->fresh : variance_at(s, ended) + s->rounding * users;
 }
 
 static void publish(faro_release *r) {
@@ -416,12 +469,6 @@ static void publish(faro_release *r) {
     for (size_t j = 0; j < r->contribution.length; j++) r->sum[j] += s->level[i].base[j];
 }
 
-static double share(const faro_release *r) {
-  const faro_bits *s = faro_bits_in(r);
-  const uint64_t users = r->ledger.charged * r->params.batch;
-  return sqrt(fmin(1, (variance_at(s, r->ledger.charged) + s->rounding * (double)users) / s->worst));
-}
-
 /* State: each level's last report, its estimates, and the counts of its shuffler, which are zero if
  * users send to separate shufflers. */
 
@@ -429,8 +476,13 @@ static bool state(const faro_release *r, size_t index, faro_state_vector *vector
   const faro_bits *s = faro_bits_in(r);
   if (index >= 3 * s->levels) return false;
   const faro_bits_level *l = &s->level[index / 3];
-  const uint64_t users = faro_bits_users(r, index / 3);
-  *vector = (faro_state_vector){.count = r->contribution.length, .most = users * s->grid + l->noise};
+  uint64_t most = 0; /* ones of a node */
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const uint64_t noise = l->noise[faro_bits_classes(r) > 1 ? c : 0].noise;
+    const uint64_t ones = faro_bits_users(r, index / 3, c) * s->grid + noise;
+    if (ones > most) most = ones;
+  }
+  *vector = (faro_state_vector){.count = r->contribution.length, .most = most};
   if (index % 3 == 0) vector->ones = l->node;
   else if (index % 3 == 1) vector->real = l->base;
   else vector->ones = l->total;
@@ -450,7 +502,7 @@ static void resume(faro_release *r) {
 }
 
 static const faro_counting counting = {
-    .task = task, .expected = expected, .report = report, .share = share, .gaussian = faro_bits_gaussian};
+    .task = task, .expected = expected, .report = report, .gaussian = faro_bits_gaussian};
 
 const faro_mechanism faro_mechanism_bits = {
     .size = sizeof(faro_bits),
@@ -463,6 +515,7 @@ const faro_mechanism faro_mechanism_bits = {
     .absorb = absorb,
     .add_noise = add_noise,
     .publish = publish,
+    .measure = measure,
     .state = state,
     .resume = resume,
     .counting = &counting,

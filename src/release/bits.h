@@ -7,21 +7,26 @@
 #include "random/table.h"
 #include "release/release.h"
 
-/* One level, and its shuffler if it has one. */
-typedef struct faro_bits_level {
-  uint64_t unit;      /* batches per node; users per node: unit * batch */
+/* The noise of a node. */
+typedef struct faro_bits_noise {
   uint64_t bits;      /* noise bits per user and entry */
   uint64_t noise;     /* noise bits per node and entry: of all its users, or of the server */
   uint64_t low, high; /* range of ones among a user's noise bits: others are cut to it */
   faro_coins coins;   /* draws a user's noise, if fair */
   faro_binomial plan; /* draws a node's noise in simulations */
   faro_table *table;  /* draws a node's noise exactly; NULL if not needed */
-  uint64_t *total;    /* ones that the shuffler has counted for the current node, without noise */
-  uint64_t *node;     /* ones of its last node */
-  double *base;       /* sum of the estimates of complete nodes whose parent is not complete */
-  uint64_t nodes;     /* number of these nodes */
-  double raw;         /* variance (proxy) of a node's noise, in original units */
-  double fused;       /* variance of its estimate */
+  double raw;         /* variance (proxy), in units of z */
+} faro_bits_noise;
+
+/* One level, and its shuffler if it has one. */
+typedef struct faro_bits_level {
+  uint64_t unit;          /* batches per node */
+  faro_bits_noise *noise; /* one per class of batches, see faro_bits_classes */
+  uint64_t *total;        /* ones that the shuffler has counted for the current node, without noise */
+  uint64_t *node;         /* ones of its last node */
+  double *base;           /* sum of the estimates of complete nodes whose parent is not complete */
+  uint64_t nodes;         /* number of these nodes */
+  double fused;           /* variance of a node's estimate */
 } faro_bits_level;
 
 typedef struct faro_bits {
@@ -45,14 +50,21 @@ static inline const faro_bits *faro_bits_in(const faro_release *r) {
   return (const faro_bits *)(const void *)r;
 }
 
-/* Users per node. */
-static inline uint64_t faro_bits_users(const faro_release *r, size_t level) {
-  return faro_bits_in(r)->level[level].unit * r->params.batch;
+/* How many kinds of noise a level has: one per class of batches if batches are the only nodes and
+ * their users add the noise; else 1. */
+static inline size_t faro_bits_classes(const faro_release *r) {
+  return faro_bits_in(r)->levels == 1 && !faro_server_adds_noise(r) ? r->schedule.classes : 1;
+}
+
+/* Users per node of a level and class. */
+static inline uint64_t faro_bits_users(const faro_release *r, size_t level, size_t class_index) {
+  return faro_bits_in(r)->level[level].unit * r->schedule.size[class_index];
 }
 
 /* For calibrations. Sets a level's noise bits per user and entry (for a trusted server, per node
  * and entry). */
-faro_status faro_bits_set_noise(faro_release *r, size_t level, double bits, faro_error *error);
+faro_status faro_bits_set_noise(faro_release *r, size_t level, size_t class_index, double bits,
+                                faro_error *error);
 /* Then, once: sets the step, and everything that follows from step and bits. */
 faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error);
 
@@ -60,12 +72,6 @@ faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error);
  * delta) together. */
 faro_status faro_bits_tight(faro_release *r, faro_error *error);
 /* See faro_release_gaussian. */
-bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack);
-
-/* The predicted cost of a tree under `tight`: the greatest error of a sum, or a learner's regret.
- * INFINITY if the tree does not fit the horizon. */
-double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree);
-/* The batch, 2 or more, for which `cost` is least. */
-uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch));
+bool faro_bits_gaussian(const faro_release *r, double share, double *mu, double *slack);
 
 #endif

@@ -18,14 +18,15 @@ static double load_at(uint64_t unit, uint64_t repeats) {
   return (double)repeats * (double)(unit < repeats ? unit : repeats);
 }
 
-static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) {
+static faro_bits_plan plan_of(const faro_release *r, size_t level, size_t class_index, double grid) {
   const faro_bits *s = faro_bits_in(r);
   const double levels = (double)s->levels;
   const bool one = faro_server_adds_noise(r) || alone(r);
   const uint64_t unit = s->level[level].unit;
-  const double users = one ? 1 : (double)faro_bits_users(r, level);
+  const double batch = (double)r->schedule.size[class_index];
+  const double users = one ? 1 : (double)faro_bits_users(r, level, class_index);
   return (faro_bits_plan){.users = users,
-                          .honest = one ? 1 : faro_honest(r, unit, (double)r->params.batch) / users,
+                          .honest = one ? 1 : faro_honest(r, unit, batch) / users,
                           .dimension = (double)r->contribution.length,
                           .sensitivity = r->contribution.sensitivity / (2 * s->entry),
                           .grid = grid,
@@ -34,37 +35,58 @@ static faro_bits_plan plan_of(const faro_release *r, size_t level, double grid) 
                           .touched = levels * (double)r->repeats};
 }
 
-/* One grid for all levels: fine enough for the level with the most users per node, and so fine that
- * rounding adds at most one per cent to the variance of the last sum. */
+/* The class of the largest batches. */
+static size_t largest_class(const faro_release *r) {
+  size_t most = 0;
+  for (size_t c = 1; c < faro_bits_classes(r); c++)
+    if (r->schedule.size[c] > r->schedule.size[most]) most = c;
+  return most;
+}
+
+/* One grid for all levels and batches: fine enough for the node with the most users, and so fine
+ * that rounding adds at most one per cent to the variance of the last sum. */
 static faro_status choose_grid(const faro_release *r, double *grid, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   *grid = (double)r->params.grid;
   if (*grid > 0) return FARO_OK;
-  faro_bits_plan top = plan_of(r, s->levels - 1, 0);
+  faro_bits_plan top = plan_of(r, s->levels - 1, largest_class(r), 0);
   const faro_status status = faro_bits_calibrate(&top, r->params.epsilon, r->params.delta, error);
   if (status != FARO_OK) return status;
-  const uint64_t count = r->batches / s->level[s->levels - 1].unit;
-  const double nodes = (double)count;
-  const double users = (double)(r->batches * r->params.batch);
-  const double noise = nodes * top.noise_sd * top.noise_sd * (alone(r) ? (double)r->params.batch : 1);
+  const uint64_t nodes = r->batches / s->level[s->levels - 1].unit;
+  const double users = (double)faro_schedule_users(&r->schedule, r->batches);
+  const double noise = top.noise_sd * top.noise_sd * (alone(r) ? users : (double)nodes);
   const double needed = r->contribution.binary ? 1 : sqrt(users / (0.04 * noise));
   *grid = fmin(fmax(top.grid, ceil(needed)), 1e6);
+  return FARO_OK;
+}
+
+/* Adds a level. A user's nodes there may be of any classes: the worst of them bounds all. */
+static faro_status calibrate_level(faro_release *r, size_t level, double grid, double *square, double *slack,
+                                   faro_error *error) {
+  const faro_bits *s = faro_bits_in(r);
+  double mu = 0;
+  double most = 0;
+  for (size_t c = 0; c < faro_bits_classes(r); c++) {
+    faro_bits_plan plan = plan_of(r, level, c, grid);
+    faro_status status = faro_bits_calibrate(&plan, r->params.epsilon, r->params.delta, error);
+    if (status == FARO_OK) status = faro_bits_set_noise(r, level, c, plan.bits, error);
+    if (status != FARO_OK) return status;
+    mu = fmax(mu, plan.mu * plan.mu * plan.load / (double)s->levels);
+    most = fmax(most, plan.slack * (double)r->repeats);
+  }
+  *square += mu;
+  *slack += most;
   return FARO_OK;
 }
 
 faro_status faro_bits_tight(faro_release *r, faro_error *error) {
   faro_bits *s = faro_bits_of(r);
   double grid = 0;
-  faro_status status = choose_grid(r, &grid, error);
   double square = 0; /* mu^2 of all levels together */
   double slack = 0;
-  for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
-    faro_bits_plan plan = plan_of(r, i, grid);
-    status = faro_bits_calibrate(&plan, r->params.epsilon, r->params.delta, error);
-    if (status == FARO_OK) status = faro_bits_set_noise(r, i, plan.bits, error);
-    square += plan.mu * plan.mu * plan.load / (double)s->levels;
-    slack += plan.slack * (double)r->repeats;
-  }
+  faro_status status = choose_grid(r, &grid, error);
+  for (size_t i = 0; status == FARO_OK && i < s->levels; i++)
+    status = calibrate_level(r, i, grid, &square, &slack, error);
   if (status != FARO_OK) return status;
   FARO_INVARIANT(faro_gaussian_delta(sqrt(square), r->params.epsilon) + slack <= r->params.delta);
   s->fair = s->fuse = true;
@@ -76,53 +98,28 @@ faro_status faro_bits_tight(faro_release *r, faro_error *error) {
 }
 
 /* The Gaussian mechanism for a user who moves less: the accountant again, from grid and bits. */
-bool faro_bits_gaussian(const faro_release *r, double move, double *mu, double *slack) {
+bool faro_bits_gaussian(const faro_release *r, double share, double *mu, double *slack) {
   const faro_bits *s = faro_bits_in(r);
   double square = 0;
   double total = 0;
-  for (size_t i = 0; s->fuse && move > 0 && i < s->levels; i++) {
-    faro_bits_plan plan = plan_of(r, i, (double)s->grid);
-    plan.sensitivity = move / (2 * s->entry);
-    plan.bits = (double)(faro_server_adds_noise(r) ? s->level[i].noise : s->level[i].bits);
-    double epsilon = INFINITY;
-    if (faro_bits_account(&plan, r->params.delta, &epsilon, NULL) != FARO_OK || !isfinite(epsilon))
-      return false;
-    square += plan.mu * plan.mu * plan.load / (double)s->levels;
-    total += plan.slack * (double)r->repeats;
+  for (size_t i = 0; s->fuse && share > 0 && i < s->levels; i++) {
+    double level = 0;
+    double most = 0;
+    for (size_t c = 0; c < faro_bits_classes(r); c++) {
+      faro_bits_plan plan = plan_of(r, i, c, (double)s->grid);
+      plan.sensitivity *= share;
+      const faro_bits_noise *n = &s->level[i].noise[c];
+      plan.bits = (double)(faro_server_adds_noise(r) ? n->noise : n->bits);
+      double epsilon = INFINITY;
+      if (faro_bits_account(&plan, r->params.delta, &epsilon, NULL) != FARO_OK || !isfinite(epsilon))
+        return false;
+      level = fmax(level, plan.mu * plan.mu * plan.load / (double)s->levels);
+      most = fmax(most, plan.slack * (double)r->repeats);
+    }
+    square += level;
+    total += most;
   }
   *mu = sqrt(square);
   *slack = total;
   return s->fuse; /* fair bits under `tight` */
-}
-
-/* Predicts noise by the accountant, and the effect of users whom the server does not see yet. The
- * sum of the highest level's nodes is a random walk, which usually stays within twice its last
- * standard deviation. The levels below start again under each parent, so their worst case is a
- * maximum over many. Sums: half of the users not seen, and the noise at its worst. Moments: the
- * regret of linucb grows with the square root of the noise (Chowdhury & Zhou 2022, Lemma A.4); the
- * two factors were fitted at d = 5, T = 10^6 (docs/experiments.md). */
-double faro_bits_predict(const faro_release *r, size_t levels, double batch, double degree) {
-  const double n = (double)r->params.horizon;
-  const double d = (double)r->contribution.dimension;
-  const double top = batch * pow(degree, (double)levels - 1);
-  if (top > n) return INFINITY;
-  const double sigma = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta) *
-                       sqrt((double)levels);
-  const double walk = sigma * sqrt(n / top);
-  const double below = sigma * sqrt(((double)levels - 1) * (degree - 1));
-  if (r->contribution.gram == 0)
-    return (batch - 1) / 2 + hypot(2 * walk, below * sqrt(2 * log(2 * n / batch)));
-  return 0.3 * d * batch + 0.66 * pow(d, 0.75) * sqrt(n * hypot(walk, below));
-}
-
-uint64_t faro_bits_least(const faro_release *r, double (*cost)(const faro_release *, double batch)) {
-  double best = 2;
-  double least = INFINITY;
-  for (double batch = 2; batch <= (double)r->params.horizon; batch = ceil(batch * 1.05)) {
-    const double here = cost(r, batch);
-    if (here >= least) continue;
-    least = here;
-    best = batch;
-  }
-  return (uint64_t)best;
 }

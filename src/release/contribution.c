@@ -1,6 +1,5 @@
 /* contribution: clips x and y, then makes z = ( vech(x x'), x y ), or one of the two, or x. */
 #include <faro/contribution.h>
-#include <faro/linalg.h>
 
 #include <math.h>
 
@@ -48,9 +47,68 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
                            .norm = norm,
                            .low = low,
                            .high = high,
+                           .on = 1,
+                           .off = 1,
+                           .vector = 1,
                            .entry = fmax(norm * norm, norm * reward),
+                           .radius = norm * hypot(norm, reward),
                            .sensitivity = sensitivity_of(norm, low, high)};
   c->absolute = sqrt((double)c->length) * c->sensitivity;
+  return FARO_OK;
+}
+
+/* docs/privacy.md, Lemma 1b. With W = w / w_max, ||z||^2 <= W^2 + e^2. Two users with <x, v> = c
+ * differ by W^2 + e^2 + W'^2 + e'^2 - 2 W W' c^2 - 2 e e' c, which is at most 4: near p = 0 or 1,
+ * where e may be 1, W is near 0. For the norm of z the greatest value of W^2 + max(p, 1 - p)^2 over
+ * all points is 1.28616 (logistic) and 1.29788 (probit). */
+static double squared_radius(faro_link link) { return link == FARO_LINK_LOGISTIC ? 1.2862 : 1.2979; }
+
+faro_status faro_contribution_linearised(faro_contribution *c, size_t dimension, double norm, faro_link link,
+                                         double bound, faro_error *error) {
+  const faro_status status = check_features(dimension, norm, error);
+  if (status != FARO_OK) return status;
+  if (link != FARO_LINK_LOGISTIC && link != FARO_LINK_PROBIT)
+    return faro_fail(error, FARO_INVALID, "link must be logistic or probit (got %s)", faro_link_name(link));
+  if (!(bound > 0 && bound < INFINITY))
+    return faro_fail(error, FARO_INVALID, "bound on the parameter must be above 0 (got %g)", bound);
+  const double steepest = faro_link_slope(link, 0);
+  *c = (faro_contribution){.form = FARO_FORM_MOMENTS,
+                           .dimension = dimension,
+                           .gram = faro_packed(dimension),
+                           .length = faro_packed(dimension) + dimension,
+                           .norm = norm,
+                           .low = 0,
+                           .high = 1,
+                           .link = link,
+                           .bound = bound,
+                           .on = 1 / (steepest * norm * norm),
+                           .off = sqrt(2) / (steepest * norm * norm),
+                           .vector = 1 / norm,
+                           .entry = 1,
+                           .radius = sqrt(squared_radius(link)),
+                           .sensitivity = 2 * (1 + 1e-12)};
+  c->absolute = sqrt((double)c->length) * c->sensitivity;
+  return FARO_OK;
+}
+
+/* z = x y / (L h), h the largest reward. x stays, so z moves by (high - low) / h at most. */
+faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, double norm, double low,
+                                      double high, faro_error *error) {
+  faro_contribution moments;
+  const faro_status status = faro_contribution_init(&moments, dimension, norm, low, high, error);
+  if (status != FARO_OK) return status;
+  const double h = fmax(fabs(low), fabs(high));
+  *c = (faro_contribution){.form = FARO_FORM_REWARDS,
+                           .dimension = dimension,
+                           .length = dimension,
+                           .norm = norm,
+                           .low = low,
+                           .high = high,
+                           .vector = 1 / (norm * h),
+                           .entry = 1,
+                           .radius = 1,
+                           .sensitivity = (high - low) / h * (1 + 1e-12)};
+  c->absolute = sqrt((double)dimension) * c->sensitivity;
   return FARO_OK;
 }
 
@@ -64,7 +122,11 @@ faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, doubl
                            .gram = faro_packed(dimension),
                            .length = faro_packed(dimension),
                            .norm = norm,
+                           .on = 1,
+                           .off = 1,
+                           .vector = 1,
                            .entry = square,
+                           .radius = square,
                            .sensitivity = sqrt(2) * square * (1 + 1e-12)};
   c->absolute = sqrt((double)c->length) * c->sensitivity;
   return FARO_OK;
@@ -80,6 +142,7 @@ faro_status faro_contribution_ball(faro_contribution *c, size_t count, double ra
                            .length = count,
                            .norm = radius,
                            .entry = radius,
+                           .radius = radius,
                            .sensitivity = 2 * radius * (1 + 1e-12)};
   c->absolute = sqrt((double)count) * c->sensitivity;
   return FARO_OK;
@@ -97,9 +160,34 @@ faro_status faro_contribution_values(faro_contribution *c, size_t count, bool bi
                            .low = -0.5,
                            .high = 0.5,
                            .entry = 0.5,
+                           .radius = root / 2,
                            .sensitivity = root,
                            .absolute = (double)count};
   return FARO_OK;
+}
+
+/* With u = x / L and v = y / h, h the largest reward: z = ( u_i^2, sqrt(2) u_i u_j, u_i v ). Its
+ * norm is the Frobenius norm of the bound in sensitivity_of, which is therefore attained, not only
+ * approached. */
+faro_contribution faro_contribution_weigh(const faro_contribution *c) {
+  faro_contribution w = *c;
+  if (c->gram == 0 || c->link != FARO_LINK_LINEAR) return w;
+  const double h = fmax(fabs(c->low), fabs(c->high));
+  w.on = 1 / (c->norm * c->norm);
+  w.off = sqrt(2) * w.on;
+  w.vector = c->form == FARO_FORM_MOMENTS ? 1 / (c->norm * h) : 1;
+  w.entry = 1;
+  w.radius = c->form == FARO_FORM_MOMENTS ? sqrt(2) : 1;
+  w.sensitivity =
+      c->form == FARO_FORM_MOMENTS ? sensitivity_of(1, c->low / h, c->high / h) : sqrt(2) * (1 + 1e-12);
+  w.absolute = sqrt((double)w.length) * w.sensitivity;
+  return w;
+}
+
+void faro_contribution_weights(const faro_contribution *c, double *weight) {
+  for (size_t i = 0; i < c->gram; i++) weight[i] = c->off;
+  for (size_t i = 0; c->gram > 0 && i < c->dimension; i++) weight[faro_diagonal(i)] = c->on;
+  for (size_t i = c->gram; i < c->length; i++) weight[i] = c->vector > 0 ? c->vector : 1;
 }
 
 /* The factor that scales x back to the norm; 0 if x is not finite. */
@@ -123,25 +211,49 @@ static void make_ball(const faro_contribution *c, const double *x, double *z) {
   for (size_t i = 0; i < c->dimension; i++) z[i] = factor > 0 ? factor * x[i] : 0;
 }
 
+/* w x x', packed and weighed. */
+static void put_gram(const faro_contribution *c, double w, const double *x, double *z) {
+  const double off = w * c->off;
+  const double on = w * c->on;
+  for (size_t i = 0; i < c->dimension; i++) {
+    const double weighed = off * x[i];
+    for (size_t j = 0; j < i; j++) *z++ = weighed * x[j];
+    *z++ = on * x[i] * x[i];
+  }
+}
+
 static void make_gram(const faro_contribution *c, const double *x, double *z) {
-  const double factor = shrink(c, x);
-  for (size_t i = 0; i < c->dimension; i++)
-    for (size_t j = 0; j <= i; j++) *z++ = factor > 0 ? factor * x[i] * (factor * x[j]) : 0;
+  double clipped[FARO_DIMENSION_MAX];
+  make_ball(c, x, clipped);
+  put_gram(c, 1, clipped, z);
+}
+
+static void make_rewards(const faro_contribution *c, const double *x, double y, double *z) {
+  const double reward = c->vector * clip(c, y);
+  make_ball(c, x, z);
+  for (size_t i = 0; i < c->dimension; i++) z[i] *= reward;
 }
 
 static void make_moments(const faro_contribution *c, const double *x, double y, double *z) {
-  const double reward = clip(c, y);
+  double reward = clip(c, y);
+  double slope = 1;
   double *moment = z + c->gram;
   make_ball(c, x, moment);
-  for (size_t i = 0; i < c->dimension; i++)
-    for (size_t j = 0; j <= i; j++) *z++ = moment[i] * moment[j];
-  for (size_t i = 0; i < c->dimension; i++) moment[i] *= reward;
+  if (c->link != FARO_LINK_LINEAR) {
+    double score = 0;
+    for (size_t i = 0; c->at && i < c->dimension; i++) score += moment[i] * c->at[i];
+    reward -= faro_link_mean(c->link, score);
+    slope = fmin(faro_link_slope(c->link, score), faro_link_slope(c->link, 0));
+  }
+  put_gram(c, slope, moment, z);
+  for (size_t i = 0; i < c->dimension; i++) moment[i] *= c->vector * reward;
 }
 
 void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {
   switch (c->form) {
   case FARO_FORM_MOMENTS: make_moments(c, x, y, z); break;
   case FARO_FORM_GRAM: make_gram(c, x, z); break;
+  case FARO_FORM_REWARDS: make_rewards(c, x, y, z); break;
   case FARO_FORM_VALUES: make_values(c, x, z); break;
   case FARO_FORM_BALL: make_ball(c, x, z); break;
   }

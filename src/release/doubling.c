@@ -10,7 +10,8 @@
 /* The final sums and noise of earlier releases. */
 typedef struct past {
   double *sum, *scale;
-  double laplace, summands;
+  double laplace, summands, ratio;
+  bool gaussian, dependent;
   uint64_t users;
 } past;
 
@@ -23,7 +24,7 @@ struct faro_doubling {
   faro_release *now;
   bool doubled;
   past past;
-  double *sum, *scale; /* past and current together */
+  double *sum, *scale, *now_scale; /* past and current together */
 };
 
 uint64_t faro_doubling_first(const faro_release_params *params) {
@@ -42,7 +43,7 @@ static faro_status create_release(const faro_doubling *d, uint64_t horizon, faro
 
 /* A release that cannot double needs no memory for its past. */
 static faro_status make_room(faro_doubling *d, faro_error *error) {
-  double **const vector[] = {&d->past.sum, &d->past.scale, &d->sum, &d->scale};
+  double **const vector[] = {&d->past.sum, &d->past.scale, &d->sum, &d->scale, &d->now_scale};
   for (size_t i = 0; d->params.anytime && i < sizeof vector / sizeof *vector; i++)
     if (!(*vector[i] = faro_arena_alloc(&d->arena, d->contribution.length, sizeof **vector[i], error)))
       return FARO_MEMORY;
@@ -75,10 +76,17 @@ const faro_release *faro_doubling_release(const faro_doubling *doubling) { retur
 uint64_t faro_doubling_horizon(const faro_doubling *doubling) { return doubling->params.horizon; }
 bool faro_doubling_spent(const faro_doubling *doubling) { return faro_release_spent(doubling->now); }
 
+void faro_doubling_linearise(faro_doubling *doubling, const double *point) {
+  faro_release_linearise(doubling->now, point);
+}
+
 static void add_past(faro_doubling *d) {
   if (!d->doubled) return;
   const double *sum = faro_release_statistics(d->now).sum;
-  for (size_t i = 0; i < d->contribution.length; i++) d->sum[i] = d->past.sum[i] + sum[i];
+  for (size_t i = 0; i < d->contribution.length; i++) {
+    d->sum[i] = d->past.sum[i] + sum[i];
+    d->now_scale[i] = hypot(d->past.scale[i], faro_release_scale(d->now, i));
+  }
 }
 
 bool faro_doubling_absorb(faro_doubling *doubling, const double *x, double y) {
@@ -96,19 +104,17 @@ faro_status faro_doubling_analyze(faro_doubling *doubling, const void *batch, si
 
 /* Makes the current release part of the past. */
 static void keep(faro_doubling *d) {
-  const faro_statistics statistics = faro_doubling_statistics(d);
-  const faro_noise noise = faro_doubling_noise(d);
-  const past kept = {.sum = d->past.sum,
-                     .scale = d->past.scale,
-                     .laplace = noise.laplace,
-                     .summands = noise.summands,
-                     .users = statistics.users};
+  const faro_statistics s = faro_doubling_statistics(d);
   for (size_t i = 0; i < d->contribution.length; i++) {
-    const double scale = faro_doubling_scale(d, i);
-    d->past.sum[i] = statistics.sum[i];
-    d->past.scale[i] = scale;
+    d->past.sum[i] = s.sum[i];
+    d->past.scale[i] = s.noise.scale ? s.noise.scale[i] : 0;
   }
-  d->past = kept;
+  d->past.laplace = s.noise.laplace;
+  d->past.summands = s.noise.summands;
+  d->past.ratio = s.noise.ratio;
+  d->past.gaussian = s.noise.gaussian;
+  d->past.dependent = s.noise.dependent;
+  d->past.users = s.users;
 }
 
 /* The larger scale of Laplace noise bounds the tails of all; see faro_doubling_noise. */
@@ -119,7 +125,8 @@ static void replace(faro_doubling *d, faro_release *next) {
   d->doubled = true;
   d->params.horizon *= 2;
   const double *scale = faro_release_noise(next).scale;
-  for (size_t i = 0; i < d->contribution.length; i++) d->scale[i] = hypot(d->past.scale[i], scale[i]);
+  for (size_t i = 0; i < d->contribution.length; i++)
+    d->scale[i] = hypot(d->past.scale[i], scale ? scale[i] : 0);
   add_past(d);
 }
 
@@ -147,19 +154,32 @@ faro_status faro_doubling_next(faro_doubling *doubling, faro_error *error) {
   return FARO_OK;
 }
 
+/* The noise of a sum that includes the past, which may be another kind's (faro_release_kind_of).
+ * The larger ratio of standard deviation and scale bounds both. */
+static faro_noise add_noise(const faro_doubling *d, faro_noise noise, const double *scale) {
+  const double before = d->past.ratio > 0 ? d->past.ratio : 1;
+  const double now = noise.ratio > 0 ? noise.ratio : 1;
+  noise.laplace = fmax(d->past.laplace, noise.laplace);
+  noise.summands += d->past.summands;
+  noise.ratio = fmax(before, now);
+  noise.gaussian = noise.gaussian && d->past.gaussian;
+  noise.dependent = noise.dependent || d->past.dependent;
+  if (noise.scale) noise.scale = scale;
+  return noise;
+}
+
 faro_statistics faro_doubling_statistics(const faro_doubling *doubling) {
   faro_statistics statistics = faro_release_statistics(doubling->now);
   statistics.users += doubling->past.users;
-  if (doubling->doubled) statistics.sum = doubling->sum;
+  if (!doubling->doubled) return statistics;
+  statistics.sum = doubling->sum;
+  statistics.noise = add_noise(doubling, statistics.noise, doubling->now_scale);
   return statistics;
 }
 
 faro_noise faro_doubling_noise(const faro_doubling *doubling) {
-  faro_noise noise = faro_release_noise(doubling->now);
-  noise.laplace = fmax(doubling->past.laplace, noise.laplace);
-  noise.summands += doubling->past.summands;
-  if (doubling->doubled) noise.scale = doubling->scale;
-  return noise;
+  const faro_noise noise = faro_release_noise(doubling->now);
+  return doubling->doubled ? add_noise(doubling, noise, doubling->scale) : noise;
 }
 
 double faro_doubling_scale(const faro_doubling *doubling, size_t entry) {

@@ -14,6 +14,7 @@ typedef struct factored {
   double *noise; /* noise of the open release */
   double *state; /* terms x length */
   double weight[FARO_FACTORED_TERMS], base[FARO_FACTORED_TERMS];
+  double power[FARO_FACTORED_TERMS]; /* base^t at release t, from 0 */
 } factored;
 
 static factored *factored_of(faro_release *r) { return (factored *)(void *)r; }
@@ -37,7 +38,7 @@ static void add_noise(faro_release *r) {
   const factored *f = factored_of(r);
   const size_t length = r->contribution.length;
   for (size_t i = 0; i < length; i++) {
-    const double fresh = f->real.sd[i] * faro_sim_normal(r->source.sim);
+    const double fresh = r->unit[i] * faro_sim_normal(r->source.sim);
     double noise = fresh;
     for (size_t j = 0; j < FARO_FACTORED_TERMS; j++) {
       double *state = f->state + j * length + i;
@@ -54,6 +55,16 @@ static void publish(faro_release *r) {
   for (size_t i = 0; i < r->contribution.length; i++) r->sum[i] = f->real.open[i] + f->noise[i];
 }
 
+static void measure(faro_release *r) {
+  factored *f = factored_of(r);
+  double coefficient = 0; /* of the oldest draw in this noise */
+  for (size_t j = 0; j < FARO_FACTORED_TERMS; j++) {
+    f->power[j] = r->ledger.charged == 1 ? 1 : f->power[j] * f->base[j];
+    coefficient += f->weight[j] * f->power[j];
+  }
+  r->variance += r->ledger.charged == 1 ? 1 : coefficient * coefficient;
+}
+
 const faro_mechanism faro_mechanism_factored = {
     .size = sizeof(factored),
     .init = init,
@@ -62,4 +73,5 @@ const faro_mechanism faro_mechanism_factored = {
     .absorb = faro_real_absorb,
     .add_noise = add_noise,
     .publish = publish,
+    .measure = measure,
 };

@@ -26,45 +26,56 @@ static const double COARSE = 1.01; /* the most that rounding may add to the nois
 static const double TOTAL_MAX = 0x1p61;
 enum { STEPS = 26, REACH = 12 };
 
+/* Classes of batches with noise of their own. */
+static size_t classes_of(const faro_release *r) { return r->factor ? r->schedule.classes : 1; }
+
 faro_status faro_grid_init(faro_release *r, faro_error *error) {
   faro_grid *g = faro_grid_of(r);
+  const size_t classes = r->schedule.classes;
   const faro_status status = faro_real_init(r, error);
   if (status != FARO_OK) return status;
-  g->variance = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *g->variance, error);
+  g->variance = faro_arena_alloc(&r->arena, classes * r->contribution.length, sizeof *g->variance, error);
+  g->basis = faro_arena_alloc(&r->arena, classes, sizeof *g->basis, error);
   g->whole = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *g->whole, error);
   r->range = faro_arena_alloc(&r->arena, 1, sizeof *r->range, error);
-  return g->variance && g->whole && r->range ? FARO_OK : FARO_MEMORY;
+  return g->variance && g->basis && g->whole && r->range ? FARO_OK : FARO_MEMORY;
 }
 
-static double greatest_sd(const faro_release *r) {
+static double greatest_unit(const faro_release *r) {
   double most = 0;
-  for (size_t i = 0; i < r->contribution.length; i++) most = fmax(most, faro_grid_in(r)->real.sd[i]);
+  for (size_t i = 0; i < r->contribution.length; i++) most = fmax(most, r->unit[i]);
   return most;
 }
 
 /* Users whose messages are added up: the totals of a trusted server are over all batches. */
 static uint64_t users_of(const faro_release *r) {
-  return faro_server_adds_noise(r) ? r->params.horizon : r->params.batch;
+  uint64_t most = 0;
+  for (size_t c = 0; c < r->schedule.classes; c++)
+    if (r->schedule.size[c] > most) most = r->schedule.size[c];
+  return faro_server_adds_noise(r) ? r->params.horizon : most;
 }
 
 static double choose_unit(const faro_release *r, double sd) {
   const double total = (double)users_of(r) * (r->contribution.entry + REACH * sd);
-  const double fine = ldexp(1, ilogb(sd) - STEPS);
+  double least = 1;
+  for (size_t c = 0; c < classes_of(r); c++) least = fmin(least, r->factor ? r->factor[c] : 1);
+  const double fine = ldexp(1, ilogb(least * sd) - STEPS);
   return fmax(fine, ldexp(1, ilogb(total / TOTAL_MAX) + 1));
 }
 
-/* Chooses the grid from sd. */
+/* Chooses the grid from the noise. */
 static void choose_grid(faro_release *r) {
   faro_grid *g = faro_grid_of(r);
   const faro_contribution *c = &r->contribution;
-  const double sd = greatest_sd(r);
+  const double sd = greatest_unit(r);
   g->unit = choose_unit(r, sd);
   g->spread = 1 + g->unit * sqrt((double)c->length) / c->sensitivity;
   const double more = fmin(g->spread, COARSE) * (1 + MARGIN);
-  for (size_t i = 0; i < c->length; i++) {
-    const double steps = g->real.sd[i] / g->unit * more;
-    g->variance[i] = (uint64_t)fmax(1, ceil(steps * steps));
-  }
+  for (size_t k = 0; k < classes_of(r); k++)
+    for (size_t i = 0; i < c->length; i++) {
+      const double steps = (r->factor ? r->factor[k] : 1) * r->unit[i] / g->unit * more;
+      g->variance[k * c->length + i] = (uint64_t)fmax(1, ceil(steps * steps));
+    }
   const double noise = faro_server_adds_noise(r) ? 0 : REACH * sd * more;
   g->most = (uint64_t)ceil((c->entry + noise) / g->unit);
 }
@@ -73,11 +84,12 @@ static void choose_grid(faro_release *r) {
  *
  *   delta(epsilon) <= e^a (delta_Gauss(epsilon - a - b; mu') + tail)
  *   a = draws / (23 s^2),  b = a (REACH + mu')^2,  tail = draws 4e-33 > draws 2 Phi(-REACH) */
-static bool carries_over(const faro_release *r) {
+static bool carries_over(const faro_release *r, size_t k) {
   const faro_grid *g = faro_grid_in(r);
-  const faro_grid_basis *basis = &g->basis;
-  const double square = (double)g->variance[0];
-  const double mu = basis->mu * g->spread * g->real.sd[0] / (g->unit * sqrt(square));
+  const faro_grid_basis *basis = &g->basis[k];
+  const double square = (double)g->variance[k * r->contribution.length];
+  const double sigma = (r->factor ? r->factor[k] : 1) * r->unit[0];
+  const double mu = basis->mu * g->spread * sigma / (g->unit * sqrt(square));
   const double a = basis->draws / (23 * square);
   const double b = a * (REACH + mu) * (REACH + mu);
   const double tail = basis->draws * 4e-33;
@@ -93,7 +105,9 @@ static faro_status prove_exact(const faro_release *r, faro_error *error) {
         "calibration must be tight for %s to be deployed (got %s): the proofs of the others are for "
         "noise in real numbers",
         r->kind->name, faro_calibration_name(calibration));
-  if (faro_grid_in(r)->spread > COARSE || !carries_over(r))
+  bool carries = faro_grid_in(r)->spread <= COARSE;
+  for (size_t k = 0; k < classes_of(r); k++) carries = carries && carries_over(r, k);
+  if (!carries)
     return faro_fail(
         error, FARO_INVALID,
         "%s cannot be deployed with epsilon %g, delta %g and %llu users: whole numbers of 62 bits "
@@ -124,11 +138,18 @@ void faro_grid_round(const faro_release *r, const double *z, void *message) {
   for (size_t i = 0; i < r->contribution.length; i++) steps[i] = cut(g, round_entry(g, z[i]));
 }
 
+/* Variances of the noise in batch k. */
+static const uint64_t *variance_of(const faro_release *r, uint64_t k) {
+  const size_t index = r->factor ? faro_schedule_class(&r->schedule, k) : 0;
+  return faro_grid_in(r)->variance + index * r->contribution.length;
+}
+
 static void encode(const faro_release *r, const double *z, void *message) {
   const faro_grid *g = faro_grid_in(r);
+  const uint64_t *variance = variance_of(r, r->open);
   int64_t *steps = message;
   for (size_t i = 0; i < r->contribution.length; i++)
-    steps[i] = cut(g, round_entry(g, z[i]) + faro_exact_discrete_gaussian(r->rng, g->variance[i], 1));
+    steps[i] = cut(g, round_entry(g, z[i]) + faro_exact_discrete_gaussian(r->rng, variance[i], 1));
 }
 
 /* users * most < 2^62: no overflow. */
@@ -157,9 +178,10 @@ static void add_noise(faro_release *r) {
     faro_real_add_noise(r);
     return;
   }
-  for (uint64_t user = 0; user < r->params.batch; user++)
+  const uint64_t *variance = variance_of(r, r->ledger.charged - 1);
+  for (uint64_t user = 0; user < r->size; user++)
     for (size_t i = 0; i < r->contribution.length; i++)
-      g->whole[i] += faro_exact_discrete_gaussian(r->rng, g->variance[i], 1);
+      g->whole[i] += faro_exact_discrete_gaussian(r->rng, variance[i], 1);
 }
 
 static void publish(faro_release *r) {
@@ -183,4 +205,5 @@ const faro_mechanism faro_mechanism_grid = {
     .absorb = faro_grid_absorb,
     .add_noise = add_noise,
     .publish = publish,
+    .measure = faro_real_measure,
 };

@@ -12,14 +12,14 @@ typedef struct faro_grid_basis {
 } faro_grid_basis;
 
 typedef struct faro_grid {
-  faro_real real;        /* for simulations of whole batches */
-  faro_grid_basis basis; /* set by calibration tight */
-  double unit;           /* u, a power of two: one step in original units */
-  double spread;         /* (S + u sqrt(length)) / S: the growth of the sensitivity by rounding */
-  uint64_t *variance;    /* variance of the discrete Gaussian, per entry, in steps */
-  uint64_t most;         /* no entry of a message exceeds this in magnitude */
-  int64_t *whole;        /* sum of the messages of the open batch; tree: of all batches */
-  bool counted;          /* `whole` is not all zero */
+  faro_real real;         /* for simulations of whole batches */
+  faro_grid_basis *basis; /* per class of batches with noise of its own; set by calibration tight */
+  double unit;            /* u, a power of two: one step in original units */
+  double spread;          /* (S + u sqrt(length)) / S: the growth of the sensitivity by rounding */
+  uint64_t *variance;     /* variance of the discrete Gaussian, per entry, in steps */
+  uint64_t most;          /* no entry of a message exceeds this in magnitude */
+  int64_t *whole;         /* sum of the messages of the open batch; tree: of all batches */
+  bool counted;           /* `whole` is not all zero */
 } faro_grid;
 
 static inline faro_grid *faro_grid_of(faro_release *r) { return (faro_grid *)(void *)r; }

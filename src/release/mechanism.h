@@ -1,4 +1,5 @@
-/* mechanism: what happens to a contribution. There are five: real, grid, bits, tree, factored. A
+/* mechanism: what happens to a contribution. There are six: real, grid, bits, tree, factored,
+ * response. A
  * release kind is a row of data that names one.
  *
  *   whole batches   absorb (each user), add_noise (once, for all users of the batch), publish
@@ -26,10 +27,8 @@ typedef struct faro_counting {
   bool (*task)(const faro_release *, size_t level, faro_shuffler_task *);
   size_t (*expected)(const faro_release *);
   const uint64_t *(*report)(const faro_release *, size_t level);
-  /* The share of `scale` that the newest sum has. */
-  double (*share)(const faro_release *);
   /* See faro_release_gaussian. */
-  bool (*gaussian)(const faro_release *, double move, double *mu, double *slack);
+  bool (*gaussian)(const faro_release *, double share, double *mu, double *slack);
 } faro_counting;
 
 struct faro_mechanism {
@@ -45,8 +44,12 @@ struct faro_mechanism {
 
   /* Required. R: encodes z and adds one user's noise; no noise if the server is trusted. */
   void (*encode)(const faro_release *, const double *z, void *message);
+  /* Optional. A message that counts as nothing; NULL: the middle of the range of every entry. */
+  void (*blank)(const faro_release *, void *message);
   /* Optional. S: what the shuffler does to a batch of messages. */
   void (*mix)(const faro_release *, void *batch);
+  /* Optional. A: the estimate of z in a message that is a code; NULL: messages are numbers. */
+  void (*decode)(const faro_release *, const void *message, double *numbers);
   /* Required. A: adds message or report `index`, which is valid, to the open batch. */
   void (*collect)(faro_release *, size_t index, const void *message);
 
@@ -56,6 +59,9 @@ struct faro_mechanism {
   void (*add_noise)(faro_release *);
   /* Required. Turns the open batch into new statistics. Draws nothing. */
   void (*publish)(faro_release *);
+  /* Required. Sets the variances of the newest sum and of its batch, once for each batch, in order:
+   * after publish, and for all batches before when a state is loaded. */
+  void (*measure)(faro_release *);
 
   /* Optional. Vector `index` of the state between two batches, besides the sum; false if there are
    * no more. */
@@ -67,6 +73,6 @@ struct faro_mechanism {
 };
 
 extern const faro_mechanism faro_mechanism_real, faro_mechanism_grid, faro_mechanism_bits,
-    faro_mechanism_tree, faro_mechanism_factored;
+    faro_mechanism_tree, faro_mechanism_factored, faro_mechanism_response;
 
 #endif

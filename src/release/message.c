@@ -11,17 +11,23 @@ static const faro_range unbounded = {.least = -(INT64_C(1) << 22), .most = INT64
 
 size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
 
-void faro_release_numbers(const faro_release *release, const void *message, double *numbers) {
-  const size_t count = release->message_size / sizeof *numbers;
+size_t faro_release_numbers(const faro_release *release, const void *message, double *numbers) {
+  const faro_mechanism *mechanism = release->kind->mechanism;
+  const size_t count =
+      mechanism->decode ? release->contribution.length : release->message_size / sizeof *numbers;
   const int64_t *whole = message;
-  if (!release->kind->mechanism->exact) memcpy(numbers, message, release->message_size);
+  if (!message) return count;
+  if (mechanism->decode) mechanism->decode(release, message, numbers);
+  else if (!mechanism->exact) memcpy(numbers, message, release->message_size);
   else
     for (size_t i = 0; i < count; i++) numbers[i] = (double)whole[i];
+  return count;
 }
 
 static const faro_range *range_of(const faro_release *r, size_t level) {
   const size_t parts = r->shufflers > 0 ? r->shufflers : 1;
-  return r->range && level < parts ? &r->range[level] : &unbounded;
+  const size_t first = r->ranges > 1 ? parts * faro_schedule_class(&r->schedule, r->open) : 0;
+  return r->range && level < parts ? &r->range[first + level] : &unbounded;
 }
 
 void faro_release_range(const faro_release *release, size_t level, int64_t *least, int64_t *most) {
@@ -54,7 +60,7 @@ const uint64_t *faro_release_report(const faro_release *release, size_t level) {
 size_t faro_release_expected(const faro_release *release) {
   const faro_counting *counting = counting_of(release);
   if (faro_release_spent(release)) return 0;
-  return counting ? counting->expected(release) : release->params.batch;
+  return counting ? counting->expected(release) : release->size;
 }
 
 /* R, S and A. */
@@ -75,10 +81,30 @@ faro_status faro_release_randomize(faro_release *release, const double *x, doubl
   return FARO_OK;
 }
 
+/* Zero is the middle of the range of an entry, for counts too. */
+void faro_release_blank(const faro_release *release, void *message) {
+  const faro_mechanism *mechanism = release->kind->mechanism;
+  int64_t *whole = message;
+  if (mechanism->blank) {
+    mechanism->blank(release, message);
+    return;
+  }
+  const size_t parts = release->shufflers > 0 ? release->shufflers : 1;
+  const size_t entries = release->message_size / sizeof *whole / parts;
+  for (size_t i = 0; i < parts * entries; i++) {
+    const faro_range *range = range_of(release, i / entries);
+    whole[i] = range->least + (range->most - range->least) / 2;
+  }
+}
+
+void faro_release_seek(faro_release *release, uint64_t k) {
+  if (release->source.use == FARO_USE_CLIENT) faro_release_open(release, k);
+}
+
 size_t faro_release_mix(const faro_release *release, void *batch) {
   if (!release->rng || release->shufflers > 1) return 0;
   if (release->shufflers == 1) release->kind->mechanism->mix(release, batch);
-  return counting_of(release) ? 1 : release->params.batch;
+  return counting_of(release) ? 1 : release->size;
 }
 
 /* Whether R and S could have made this message or report. */
@@ -88,7 +114,7 @@ static bool is_valid(const faro_release *r, size_t index, const void *message) {
   const double *real = message;
   const int64_t *whole = message;
   const bool exact = r->kind->mechanism->exact;
-  for (size_t i = 0; i < r->contribution.length; i++)
+  for (size_t i = 0; i < r->report_size / sizeof *whole; i++)
     if (exact ? whole[i] < users * range->least || whole[i] > users * range->most : !isfinite(real[i]))
       return false;
   return true;
@@ -121,7 +147,7 @@ faro_status faro_release_analyze(faro_release *release, const void *batch, size_
   if (status != FARO_OK) return status;
   for (size_t i = 0; i < count; i++)
     mechanism->collect(release, i, (const unsigned char *)batch + i * release->report_size);
-  release->waiting = release->params.batch;
+  release->waiting = release->size;
   if (faro_server_adds_noise(release)) mechanism->add_noise(release);
   faro_release_publish(release);
   return FARO_OK;

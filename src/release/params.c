@@ -46,6 +46,24 @@ static faro_status validate_batch(const faro_release_kind *kind, const faro_rele
   return FARO_OK;
 }
 
+/* Trees over batches need all of them alike where users add the noise, because it is that of a
+ * node. */
+static faro_status validate_growth(const faro_release_kind *kind, const faro_release_params *params,
+                                   faro_error *error) {
+  if (!(params->growth == 0 || (params->growth >= 1 && params->growth <= 1000)))
+    return faro_fail(error, FARO_INVALID, "growth must be 1 .. 1000 (got %g)", params->growth);
+  if (params->growth <= 1) return FARO_OK;
+  if (params->calibration != FARO_CALIBRATION_TIGHT)
+    return faro_fail(
+        error, FARO_INVALID,
+        "growth must be 1 under calibration %s (got %g): its theorems are for batches of one size",
+        faro_calibration_name(params->calibration), params->growth);
+  if (kind->trust == FARO_TRUST_CONCURRENT)
+    return faro_fail(error, FARO_INVALID, "growth must be 1 for %s (got %g): its nodes are of one size",
+                     kind->name, params->growth);
+  return FARO_OK;
+}
+
 /* Users who return. */
 static faro_status validate_level(const faro_release_kind *kind, const faro_release_params *params,
                                   faro_error *error) {
@@ -82,6 +100,7 @@ faro_status faro_release_validate(const faro_release_kind *kind, const faro_rele
     return faro_fail(error, FARO_INVALID, "horizon must be 1 .. 2^40 (got %llu)",
                      (unsigned long long)params->horizon);
   faro_status status = validate_batch(kind, params, error);
+  if (status == FARO_OK) status = validate_growth(kind, params, error);
   if (status == FARO_OK) status = validate_level(kind, params, error);
   if (status == FARO_OK) status = validate_honest(kind, params, error);
   if (status == FARO_OK) status = validate_budget(kind, params, error);

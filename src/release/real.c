@@ -14,33 +14,31 @@
 faro_status faro_real_init(faro_release *r, faro_error *error) {
   faro_real *real = faro_real_of(r);
   real->open = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *real->open, error);
-  real->sd = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *real->sd, error);
   r->message_size = r->contribution.length * sizeof(double);
   r->cost.bits = 8.0 * (double)r->message_size;
   r->cost.messages = r->shufflers > 0 ? 1 : 0;
-  return real->open && real->sd ? FARO_OK : FARO_MEMORY;
+  return real->open ? FARO_OK : FARO_MEMORY;
 }
 
-/* The noise of `users` users, Laplace or Gaussian as calibrated. */
-static void draw(const faro_release *r, double users, double *to) {
-  const double *sd = faro_real_in(r)->sd;
-  const double root = sqrt(users);
-  const double b = r->laplace;
+/* The noise of `users` users of batch k, Laplace or Gaussian as calibrated. */
+static void draw(const faro_release *r, uint64_t k, double users, double *to) {
+  const double root = faro_noise_factor(r, k) * sqrt(users);
+  const double b = faro_noise_factor(r, k) * r->laplace;
   const size_t length = r->contribution.length;
   faro_sim_rng *sim = r->source.sim;
   if (r->gaussian)
-    for (size_t i = 0; i < length; i++) to[i] += root * sd[i] * faro_sim_normal(sim);
+    for (size_t i = 0; i < length; i++) to[i] += root * r->unit[i] * faro_sim_normal(sim);
   else if (b > 0)
     for (size_t i = 0; i < length; i++) to[i] += b * faro_sim_laplace_sum(sim, users);
 }
 
 void faro_real_encode(const faro_release *r, const double *z, void *message) {
   memcpy(message, z, r->contribution.length * sizeof *z);
-  if (!faro_server_adds_noise(r)) draw(r, 1, message);
+  if (!faro_server_adds_noise(r)) draw(r, r->open, 1, message);
 }
 
 void faro_real_mix(const faro_release *r, void *batch) {
-  faro_shuffler_permute(r->rng, batch, r->params.batch, r->message_size);
+  faro_shuffler_permute(r->rng, batch, r->size, r->message_size);
 }
 
 void faro_real_collect(faro_release *r, size_t index, const void *message) {
@@ -53,12 +51,15 @@ void faro_real_absorb(faro_release *r, const double *z) {
   for (size_t i = 0; i < r->contribution.length; i++) open[i] += z[i];
 }
 
-/* How many users' noise a batch gets. */
-static double noises(const faro_release *r) {
-  return faro_server_adds_noise(r) ? 1 : (double)r->params.batch;
+/* How many users' noise batch k gets. */
+static double noises(const faro_release *r, uint64_t k) {
+  return faro_server_adds_noise(r) ? 1 : (double)faro_schedule_size(&r->schedule, k);
 }
 
-void faro_real_add_noise(faro_release *r) { draw(r, noises(r), faro_real_of(r)->open); }
+void faro_real_add_noise(faro_release *r) {
+  const uint64_t k = r->ledger.charged - 1;
+  draw(r, k, noises(r, k), faro_real_of(r)->open);
+}
 
 void faro_real_publish(faro_release *r) {
   double *open = faro_real_of(r)->open;
@@ -68,22 +69,66 @@ void faro_real_publish(faro_release *r) {
   }
 }
 
+void faro_real_measure(faro_release *r) {
+  const uint64_t k = r->ledger.charged - 1;
+  r->fresh = noises(r, k) * pow(faro_noise_factor(r, k), 2);
+  r->variance += r->fresh;
+}
+
+double faro_total_noises(const faro_release *r) {
+  double total = 0;
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const double members = (double)faro_schedule_members(&r->schedule, c);
+    const double users = faro_server_adds_noise(r) ? 1 : (double)r->schedule.size[c];
+    total += members * users * (r->factor ? r->factor[c] * r->factor[c] : 1);
+  }
+  return total;
+}
+
+faro_status faro_set_factors(faro_release *r, double (*noise)(const faro_release *, uint64_t users),
+                             double *most, faro_error *error) {
+  r->factor = faro_arena_alloc(&r->arena, r->schedule.classes, sizeof *r->factor, error);
+  if (!r->factor) return FARO_MEMORY;
+  *most = 0;
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    r->factor[c] = noise(r, r->schedule.size[c]);
+    *most = fmax(*most, r->factor[c]);
+  }
+  for (size_t c = 0; c < r->schedule.classes; c++) r->factor[c] /= *most;
+  return FARO_OK;
+}
+
+static double total_variance(const faro_release *r, double (*noise)(const faro_release *, uint64_t users)) {
+  double total = 0;
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const double users = (double)r->schedule.size[c];
+    total += (double)faro_schedule_members(&r->schedule, c) * users * pow(noise(r, r->schedule.size[c]), 2);
+  }
+  return total;
+}
+
+bool faro_noise_is_less(const faro_release *r, double (*one)(const faro_release *, uint64_t users),
+                        double (*other)(const faro_release *, uint64_t users)) {
+  return total_variance(r, one) < total_variance(r, other);
+}
+
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {
-  double *sd = faro_real_of(r)->sd;
+  double *unit = r->unit;
   for (size_t i = 0; r->contribution.gram > 0 && i < r->contribution.dimension; i++)
-    for (size_t j = 0; j <= i; j++) *sd++ = sigma * (i == j ? on : off);
-  for (size_t i = r->contribution.gram; i < r->contribution.length; i++) *sd++ = sigma;
+    for (size_t j = 0; j <= i; j++) *unit++ = sigma * (i == j ? on : off);
+  for (size_t i = r->contribution.gram; i < r->contribution.length; i++) *unit++ = sigma;
   r->gaussian = true;
 }
 
 void faro_set_scale(faro_release *r, double factor) {
-  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = factor * faro_real_in(r)->sd[i];
+  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = factor * r->unit[i];
 }
 
 void faro_set_laplace(faro_release *r, double b) {
   r->laplace = b;
-  r->summands = (double)r->batches * noises(r);
-  for (size_t i = 0; i < r->contribution.length; i++) r->scale[i] = b * sqrt(2 * r->summands);
+  r->summands = faro_total_noises(r);
+  for (size_t i = 0; i < r->contribution.length; i++) r->unit[i] = sqrt(2) * b;
+  faro_set_scale(r, sqrt(r->summands));
 }
 
 /* With D = x x' - v v' and norms <= L:  ||D||_F^2 = |x|^4 + |v|^4 - 2 <x,v>^2 <= 2 L^4, and
@@ -107,4 +152,5 @@ const faro_mechanism faro_mechanism_real = {
     .absorb = faro_real_absorb,
     .add_noise = faro_real_add_noise,
     .publish = faro_real_publish,
+    .measure = faro_real_measure,
 };

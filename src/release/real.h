@@ -8,7 +8,6 @@
 typedef struct faro_real {
   faro_release release;
   double *open; /* sum of the open batch; tree and factored: of all users so far */
-  double *sd;   /* Gaussian noise per entry: of a user, of a batch (central) or of a node (tree) */
 } faro_real;
 
 static inline faro_real *faro_real_of(faro_release *r) { return (faro_real *)(void *)r; }
@@ -23,12 +22,24 @@ void faro_real_collect(faro_release *r, size_t index, const void *message);
 void faro_real_absorb(faro_release *r, const double *z);
 void faro_real_add_noise(faro_release *r);
 void faro_real_publish(faro_release *r);
+void faro_real_measure(faro_release *r);
 
 /* Sets the Gaussian noise of a user, batch or node: sigma for every entry of x y; for the Gram
  * matrix, sigma times `on` on its diagonal and times `off` elsewhere. */
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off);
-/* scale = sd times `factor`, for every entry. */
+/* scale = unit times `factor`, for every entry. */
 void faro_set_scale(faro_release *r, double factor);
+/* Where each user's noise depends on the size of the batch: noise(r, users) for every class. The
+ * largest is `most`; the factors are relative to it. */
+faro_status faro_set_factors(faro_release *r, double (*noise)(const faro_release *, uint64_t users),
+                             double *most, faro_error *error);
+/* A user's batches compose by one rule or by another, never by both. Whether `one` gives less noise
+ * over all batches than `other`, both as in faro_set_factors. */
+bool faro_noise_is_less(const faro_release *r, double (*one)(const faro_release *, uint64_t users),
+                        double (*other)(const faro_release *, uint64_t users));
+/* Noises in the last sum, in units of the largest: users, or batches where the server adds the
+ * noise. */
+double faro_total_noises(const faro_release *r);
 /* Sets Laplace noise of scale b for every entry, per user or, for a trusted server, per batch; and
  * the scale. */
 void faro_set_laplace(faro_release *r, double b);

@@ -3,6 +3,7 @@
 #include "release/release.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/abort.h"
@@ -54,48 +55,121 @@ static faro_status bind_source(faro_release *r, faro_source source, faro_error *
   return FARO_OK;
 }
 
-static uint64_t choose_batch(const faro_release *r) {
-  uint64_t batch = r->kind->choose_batch ? r->kind->choose_batch(r) : 1;
-  if (batch < r->kind->least_batch) batch = r->kind->least_batch;
-  return batch < r->params.horizon ? batch : r->params.horizon;
+/* The schedule of the kind, except for what was given. */
+static void choose_schedule(faro_release *r) {
+  faro_release_params *p = &r->params;
+  const double growth = p->growth;
+  const uint64_t largest = p->largest;
+  p->batch = 1;
+  if (r->kind->choose_schedule) r->kind->choose_schedule(r, p);
+  if (p->batch < r->kind->least_batch) p->batch = r->kind->least_batch;
+  if (p->batch > p->horizon) p->batch = p->horizon;
+  if (growth > 0) p->growth = growth;
+  if (largest > 0) p->largest = largest;
 }
 
 /* Replaces zeros in the parameters by what they stand for. */
-static void resolve(faro_release *r) {
-  if (r->params.honest == 0) r->params.honest = 1;
-  if (r->params.batch == 0) r->params.batch = choose_batch(r);
-  r->batches = r->params.horizon / r->params.batch;
+static faro_status resolve(faro_release *r, faro_error *error) {
+  faro_release_params *p = &r->params;
+  if (p->honest == 0) p->honest = 1;
+  r->repeats = p->contributions > 0 ? p->contributions : 1;
+  if (p->batch == 0) choose_schedule(r);
+  if (p->growth == 0) p->growth = 1;
+  const faro_schedule_rule rule = {.horizon = p->horizon,
+                                   .batch = p->batch,
+                                   .largest = p->largest,
+                                   .least = r->kind->least_batch,
+                                   .growth = p->growth};
+  const faro_status status = faro_schedule_init(&r->schedule, &rule, &r->arena, error);
+  if (status != FARO_OK) return status;
+  r->batches = r->schedule.count;
+  r->size = p->batch;
   r->ledger = (faro_ledger){.allowed = r->batches};
-  r->repeats = r->params.contributions > 0 ? r->params.contributions : 1;
-  if (!r->params.anytime && r->repeats > r->batches) r->repeats = r->batches;
+  if (!p->anytime && r->repeats > r->batches) r->repeats = r->batches;
   r->shufflers = r->kind->trust == FARO_TRUST_SHUFFLE ? 1 : 0;
   r->influence = INFINITY;
+  return FARO_OK;
+}
+
+static faro_status make_room(faro_release *r, faro_error *error) {
+  double **const vector[] = {&r->z,     &r->sum,       &r->scale, &r->unit, &r->unweight,
+                             &r->block, &r->published, &r->now,   &r->alone};
+  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+    if (!(*vector[i] = faro_arena_alloc(&r->arena, r->contribution.length, sizeof **vector[i], error)))
+      return FARO_MEMORY;
+  if (r->contribution.link == FARO_LINK_LINEAR) return FARO_OK;
+  r->at = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->at, error);
+  r->contribution.at = r->at;
+  return r->at ? FARO_OK : FARO_MEMORY;
+}
+
+void faro_release_linearise(faro_release *release, const double *point) {
+  double square = 0;
+  if (!release->at || release->waiting > 0) return;
+  for (size_t i = 0; i < release->contribution.dimension; i++) square += point[i] * point[i];
+  const double bound = release->contribution.bound;
+  const double factor = square > bound * bound ? bound / sqrt(square) : 1;
+  for (size_t i = 0; i < release->contribution.dimension; i++) release->at[i] = factor * point[i];
+}
+
+/* Brings scale and influence back to original units. */
+static void unweigh(faro_release *r) {
+  bool weighed = false;
+  double most = 0;
+  faro_contribution_weights(&r->contribution, r->unweight);
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    r->unweight[i] = 1 / r->unweight[i];
+    r->scale[i] *= r->unweight[i];
+    weighed |= r->unweight[i] != 1;
+    most = fmax(most, r->unweight[i]);
+  }
+  r->influence *= most;
+  r->widest = most;
+  if (!weighed) r->published = r->sum;
+}
+
+static bool has_noise(const faro_release *r) { return r->kind->trust != FARO_TRUST_NONE; }
+
+static void say_rewards_only(faro_claim *claim) {
+  const size_t used = strlen(claim->by);
+  snprintf(claim->by + used, sizeof claim->by - used, "; rewards only: arms are public");
 }
 
 static faro_status build(faro_release *r, faro_error *error) {
   const faro_mechanism *mechanism = r->kind->mechanism;
-  const size_t length = r->contribution.length;
-  r->z = faro_arena_alloc(&r->arena, length, sizeof *r->z, error);
-  r->sum = faro_arena_alloc(&r->arena, length, sizeof *r->sum, error);
-  r->scale = faro_arena_alloc(&r->arena, length, sizeof *r->scale, error);
-  if (!r->z || !r->sum || !r->scale) return FARO_MEMORY;
-  resolve(r);
-  faro_status status = mechanism->init(r, error);
+  if (r->kind->weighs && r->params.calibration == FARO_CALIBRATION_TIGHT)
+    r->contribution = faro_contribution_weigh(&r->contribution);
+  faro_status status = make_room(r, error);
+  if (status == FARO_OK) status = resolve(r, error);
+  if (status == FARO_OK) status = mechanism->init(r, error);
   if (r->report_size == 0) r->report_size = r->message_size;
   if (status == FARO_OK) status = r->kind->calibrate[r->params.calibration](r, error);
   if (status == FARO_OK && mechanism->settle) status = mechanism->settle(r, error);
+  if (status != FARO_OK) return status;
+  unweigh(r);
+  if (r->contribution.form == FARO_FORM_REWARDS && has_noise(r)) say_rewards_only(&r->claim);
   r->claim.level = r->params.level;
   r->claim.contributions = r->params.contributions > 0 ? r->params.contributions : 1;
-  return status;
+  return FARO_OK;
 }
 
-faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
-                                const faro_contribution *contribution, const faro_release_params *params,
-                                faro_source source, faro_error *error) {
+/* The published calibrations have no constants for these. */
+static bool must_be_tight(const faro_contribution *c) {
+  return c->form == FARO_FORM_REWARDS || c->link != FARO_LINK_LINEAR;
+}
+
+static faro_status create(faro_release **release, const faro_release_kind *kind,
+                          const faro_contribution *contribution, const faro_release_params *params,
+                          faro_source source, faro_error *error) {
   faro_status status = faro_release_validate(kind, params, error);
   if (status != FARO_OK) return status;
   if (contribution->length == 0)
     return faro_fail(error, FARO_INVALID, "contribution must have one entry or more (got none)");
+  if (params->calibration != FARO_CALIBRATION_TIGHT && must_be_tight(contribution))
+    return faro_fail(
+        error, FARO_INVALID,
+        "calibration must be tight for generalised linear rewards and for rewards alone (got %s)",
+        faro_calibration_name(params->calibration));
   faro_arena arena = {0};
   faro_release *r = faro_arena_alloc(&arena, 1, kind->mechanism->size, error);
   if (!r) return FARO_MEMORY;
@@ -105,6 +179,37 @@ faro_status faro_release_create(faro_release **release, const faro_release_kind 
   if (status == FARO_OK) *release = r;
   else faro_release_destroy(r);
   return status;
+}
+
+/* The standard deviation of the last sum, over all entries. */
+static double last_deviation(const faro_release *r) {
+  double square = 0;
+  for (size_t i = 0; i < r->contribution.length; i++) square += r->scale[i] * r->scale[i];
+  return sqrt(square) * (r->ratio > 0 ? r->ratio : 1);
+}
+
+/* Replaces a kind by its alternative if that has less noise under these parameters. If only one of
+ * them is possible, the kind stays. */
+static faro_status choose_kind(const faro_release_kind **kind, const faro_contribution *contribution,
+                               const faro_release_params *params, faro_error *error) {
+  if (!*kind || !(*kind)->alternative || params->calibration != FARO_CALIBRATION_TIGHT) return FARO_OK;
+  faro_release *one = NULL;
+  faro_release *two = NULL;
+  faro_error refusal = {0}; /* of one of them, which is no error */
+  faro_status status = create(&one, *kind, contribution, params, faro_source_none(), &refusal);
+  if (status == FARO_OK)
+    status = create(&two, (*kind)->alternative, contribution, params, faro_source_none(), &refusal);
+  if (one && two && last_deviation(two) < last_deviation(one)) *kind = (*kind)->alternative;
+  faro_release_destroy(one);
+  faro_release_destroy(two);
+  return status == FARO_MEMORY ? faro_fail(error, FARO_MEMORY, "%s", refusal.message) : FARO_OK;
+}
+
+faro_status faro_release_create(faro_release **release, const faro_release_kind *kind,
+                                const faro_contribution *contribution, const faro_release_params *params,
+                                faro_source source, faro_error *error) {
+  const faro_status status = choose_kind(&kind, contribution, params, error);
+  return status == FARO_OK ? create(release, kind, contribution, params, source, error) : status;
 }
 
 void faro_release_destroy(faro_release *release) {
@@ -124,23 +229,72 @@ bool faro_release_absorb(faro_release *release, const double *x, double y) {
   if (!plays_all_parties(release) || faro_release_spent(release)) return false;
   faro_contribution_make(&release->contribution, x, y, release->z);
   mechanism->absorb(release, release->z);
-  if (++release->waiting < release->params.batch) return false;
+  if (++release->waiting < release->size) return false;
   FARO_MUST(faro_ledger_charge(&release->ledger, NULL));
   mechanism->add_noise(release);
   faro_release_publish(release);
   return true;
 }
 
-/* Never called for fewer than B users. */
+void faro_release_open(faro_release *r, uint64_t k) {
+  if (k >= r->batches) return;
+  r->open = k;
+  r->size = faro_schedule_size(&r->schedule, k);
+}
+
+void faro_release_show(faro_release *r) {
+  const size_t length = r->contribution.length;
+  const double sum = sqrt(r->variance);
+  for (size_t i = 0; r->published != r->sum && i < length; i++) r->published[i] = r->unweight[i] * r->sum[i];
+  for (size_t i = 0; has_noise(r) && i < length; i++) r->now[i] = sum * r->unweight[i] * r->unit[i];
+}
+
+/* The newest batch by itself. `block` holds the sum before. */
+static void show_block(faro_release *r) {
+  const double batch = sqrt(r->fresh);
+  r->has_block = r->kind->blocks;
+  for (size_t i = 0; r->has_block && i < r->contribution.length; i++) {
+    r->block[i] = r->unweight[i] * (r->sum[i] - r->block[i]);
+    r->alone[i] = batch * r->unweight[i] * r->unit[i];
+  }
+}
+
+/* Never called for fewer users than the batch has. */
 void faro_release_publish(faro_release *r) {
-  FARO_INVARIANT(r->waiting == r->params.batch);
+  FARO_INVARIANT(r->waiting == r->size);
+  if (r->kind->blocks) memcpy(r->block, r->sum, r->contribution.length * sizeof *r->block);
   r->kind->mechanism->publish(r);
+  r->kind->mechanism->measure(r);
   r->users += r->waiting;
   r->waiting = 0;
+  faro_release_open(r, r->ledger.charged);
+  faro_release_show(r);
+  show_block(r);
+}
+
+/* The noise of a sum with these scales. */
+static faro_noise noise_of(const faro_release *r, const double *scale, double ratio, double summands) {
+  return (faro_noise){.scale = has_noise(r) ? scale : NULL,
+                      .ratio = ratio,
+                      .dependent = r->dependent,
+                      .gaussian = r->gaussian,
+                      .laplace = r->laplace * r->widest,
+                      .summands = summands,
+                      .gamma = r->gamma};
 }
 
 faro_statistics faro_release_statistics(const faro_release *release) {
-  return (faro_statistics){.sum = release->sum, .users = release->users, .releases = release->ledger.charged};
+  const faro_release *r = release;
+  const bool block = r->has_block;
+  const uint64_t last = block ? faro_schedule_size(&r->schedule, r->ledger.charged - 1) : 0;
+  return (faro_statistics){.sum = r->published,
+                           .users = r->users,
+                           .releases = r->ledger.charged,
+                           .noise = noise_of(r, r->now, r->ratio, r->variance),
+                           .block = block ? r->block : NULL,
+                           .block_users = last,
+                           .at = r->at,
+                           .block_noise = noise_of(r, r->alone, r->fresh_ratio, r->fresh)};
 }
 
 bool faro_release_spent(const faro_release *release) { return release->ledger.charged == release->batches; }
@@ -150,25 +304,27 @@ bool faro_release_spent(const faro_release *release) { return release->ledger.ch
 const faro_claim *faro_release_claim(const faro_release *release) { return &release->claim; }
 faro_cost faro_release_cost(const faro_release *release) { return release->cost; }
 uint64_t faro_release_batch(const faro_release *release) { return release->params.batch; }
+uint64_t faro_release_batches(const faro_release *release) { return release->batches; }
+const faro_release_kind *faro_release_kind_of(const faro_release *release) { return release->kind; }
+const faro_release_params *faro_release_params_of(const faro_release *release) { return &release->params; }
+
+uint64_t faro_release_batch_size(const faro_release *release, uint64_t k) {
+  return k < release->batches ? faro_schedule_size(&release->schedule, k) : 0;
+}
 
 faro_noise faro_release_noise(const faro_release *release) {
-  return (faro_noise){.scale = release->scale,
-                      .gaussian = release->gaussian,
-                      .laplace = release->laplace,
-                      .summands = release->summands,
-                      .gamma = release->gamma};
+  return noise_of(release, release->scale, release->ratio, release->summands);
 }
 
 double faro_release_scale(const faro_release *release, size_t entry) {
-  const faro_counting *counting = release->kind->mechanism->counting;
-  return (counting ? counting->share(release) : 1) * release->scale[entry];
+  return has_noise(release) ? release->now[entry] : 0;
 }
 
-bool faro_release_gaussian(const faro_release *release, double move, double *mu, double *slack) {
+bool faro_release_gaussian(const faro_release *release, double share, double *mu, double *slack) {
   const faro_counting *counting = release->kind->mechanism->counting;
-  if (counting) return counting->gaussian(release, move, mu, slack);
+  if (counting) return counting->gaussian(release, share, mu, slack);
   if (!(release->mu > 0)) return false;
-  *mu = release->mu * move / release->contribution.sensitivity;
+  *mu = release->mu * share;
   *slack = 0;
   return true;
 }

@@ -85,11 +85,11 @@ faro_status faro_refuse_returning(const faro_release *r, const char *where, cons
                    r->kind->name, where, paper);
 }
 
-void faro_calibration_key(const faro_release *r, double key[static FARO_MEMO_KEYS]) {
+void faro_calibration_key(const faro_release *r, uint64_t users, double key[static FARO_MEMO_KEYS]) {
   key[0] = r->params.epsilon;
   key[1] = r->params.delta;
   key[2] = r->params.honest;
-  key[3] = (double)r->params.batch;
+  key[3] = (double)users;
   key[4] = (double)r->params.crowd;
   key[5] = (double)r->repeats;
 }

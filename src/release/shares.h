@@ -36,6 +36,6 @@ faro_status faro_refuse_returning(const faro_release *r, const char *where, cons
                                   faro_error *error);
 
 /* The numbers that a calibration may depend on, as a key for a memo. */
-void faro_calibration_key(const faro_release *r, double key[static FARO_MEMO_KEYS]);
+void faro_calibration_key(const faro_release *r, uint64_t users, double key[static FARO_MEMO_KEYS]);
 
 #endif

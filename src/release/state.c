@@ -16,7 +16,7 @@
 
 static const char MAGIC[8] = {'f', 'a', 'r', 'o', 's', 't', 'a', 't'};
 
-enum { VERSION = 1, WORD = 8 };
+enum { VERSION = 2, WORD = 8 };
 
 typedef struct head {
   char magic[8];
@@ -25,7 +25,8 @@ typedef struct head {
   double epsilon, delta;
   uint64_t horizon, batch, shufflers, level, contributions, crowd, anytime, calibration;
   uint64_t form, binary, dimension;
-  double norm, low, high, honest;
+  double norm, low, high, honest, growth;
+  uint64_t largest;
 } head;
 
 _Static_assert(sizeof(head) % WORD == 0, "the head has no padding");
@@ -65,7 +66,9 @@ static head head_of(const faro_release *r) {
             .norm = c->norm,
             .low = c->low,
             .high = c->high,
-            .honest = p->honest};
+            .honest = p->honest,
+            .growth = p->growth,
+            .largest = p->largest};
   memcpy(h.magic, MAGIC, sizeof h.magic);
   for (size_t i = 0; i + 1 < sizeof h.kind && r->kind->name[i]; i++) h.kind[i] = r->kind->name[i];
   return h;
@@ -154,6 +157,14 @@ static faro_status check(const faro_release *r, const unsigned char *state, size
   return FARO_OK;
 }
 
+static void measure_again(faro_release *r) {
+  const uint64_t charged = r->ledger.charged;
+  for (uint64_t k = 1; k <= charged; k++) {
+    r->ledger.charged = k;
+    r->kind->mechanism->measure(r);
+  }
+}
+
 faro_status faro_release_load(faro_release *release, const void *state, size_t size, faro_error *error) {
   faro_status status = ready(release, error);
   if (status == FARO_OK && release->ledger.charged > 0)
@@ -163,11 +174,14 @@ faro_status faro_release_load(faro_release *release, const void *state, size_t s
   if (status != FARO_OK) return status;
   const unsigned char *at = (const unsigned char *)state + sizeof(head);
   memcpy(&release->ledger.charged, at, WORD);
-  release->users = release->ledger.charged * release->params.batch;
+  release->users = faro_schedule_users(&release->schedule, release->ledger.charged);
+  faro_release_open(release, release->ledger.charged);
   at += WORD;
   faro_state_vector vector;
   for (size_t i = 0; vector_at(release, i, &vector); i++, at += vector.count * WORD)
     memcpy(data_of(&vector), at, vector.count * WORD);
   if (release->kind->mechanism->resume) release->kind->mechanism->resume(release);
+  measure_again(release);
+  faro_release_show(release);
   return FARO_OK;
 }

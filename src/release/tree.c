@@ -1,32 +1,51 @@
 /* tree: the server sees raw contributions and adds Gaussian noise at the nodes of a binary tree
- * over the releases. Shariff & Sheffet 2018; over batches, Chowdhury & Zhou 2022, App. F. See
- * docs/privacy.md, The Gaussian mechanism.
+ * over the releases. Shariff and Sheffet 2018; over batches, Chowdhury & Zhou 2022, App. F. The
+ * proof of privacy is in docs/privacy.md, The Gaussian mechanism.
  *
- * The prefix up to release t is the sum of the nodes that the ones in t's binary digits stand for,
- * and its noise is the sum of those nodes' noises. noise[c] holds the noise of the prefix made of
- * the c highest ones. At release t, the lowest one is a new node; everything above it was complete
- * when t had a zero there:
+ * A node of level l covers 2^l batches, and the sum over the first t batches is that of the nodes
+ * named by the ones in t's binary digits:
  *
- *   t = 6 = 110b     noise[1] = node(100b)     noise[2] = noise[1] + node(10b)     c = ones(t) = 2
+ *   t = 6 = 110b     sum = node(batches 1-4) + node(batches 5-6)
  *
- * So one new node is drawn per release, no node is used again for another prefix of the same depth,
- * and log2(M) + 1 vectors are stored. */
+ *   total   raw sum of the node under way, on each level; it never leaves
+ *   base    estimate of the complete node that a prefix uses, on each level
+ *
+ * Under `tight` every node has noise of its own, and the estimate of a node is the best linear
+ * combination of its own noisy sum and its children's estimates (Honaker 2015): variances 1, 2/3,
+ * 4/7, ... of one node's instead of 1. The published trees draw noise for the nodes of prefixes
+ * only, and combine nothing. */
 #include "release/tree.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "random/noise.h"
 
+typedef struct level {
+  double *total;  /* simulation */
+  int64_t *whole; /* deployment, in steps of the grid */
+  double *base;
+  double fused; /* variance of a node's estimate, in units of one node's noise */
+} level;
+
 typedef struct tree {
   faro_grid grid;
-  /* (levels + 1) x length: noise of the prefix made of the c highest ones, c = 0, 1, ... */
-  double *noise;
-  int64_t *exact; /* the same in deployment, in steps of the grid; one of the two is zero */
+  size_t levels;
+  level *level;
+  bool fuse;
 } tree;
 
 static tree *tree_of(faro_release *r) { return (tree *)(void *)r; }
+static const tree *tree_in(const faro_release *r) { return (const tree *)(const void *)r; }
 
+/* Nodes of 1, 2, 4, ... batches, as long as one fits. */
 uint64_t faro_tree_levels(const faro_release *r) {
+  uint64_t levels = 1;
+  while (r->batches >> levels) levels++;
+  return levels;
+}
+
+uint64_t faro_tree_published_levels(const faro_release *r) {
   uint64_t levels = 1;
   while ((UINT64_C(1) << (levels - 1)) < r->batches) levels++;
   return levels;
@@ -34,58 +53,126 @@ uint64_t faro_tree_levels(const faro_release *r) {
 
 static faro_status init(faro_release *r, faro_error *error) {
   tree *t = tree_of(r);
-  const faro_status status = faro_grid_init(r, error);
+  const size_t length = r->contribution.length;
+  faro_status status = faro_grid_init(r, error);
   if (status != FARO_OK) return status;
-  const size_t count = (faro_tree_levels(r) + 1) * r->contribution.length;
-  t->noise = faro_arena_alloc(&r->arena, count, sizeof *t->noise, error);
-  t->exact = faro_arena_alloc(&r->arena, count, sizeof *t->exact, error);
-  return t->noise && t->exact ? FARO_OK : FARO_MEMORY;
+  t->levels = (size_t)faro_tree_levels(r);
+  t->level = faro_arena_alloc(&r->arena, t->levels, sizeof *t->level, error);
+  for (size_t i = 0; t->level && i < t->levels; i++) {
+    level *l = &t->level[i];
+    l->total = faro_arena_alloc(&r->arena, length, sizeof *l->total, error);
+    l->whole = faro_arena_alloc(&r->arena, length, sizeof *l->whole, error);
+    l->base = faro_arena_alloc(&r->arena, length, sizeof *l->base, error);
+    if (!l->total || !l->whole || !l->base) return FARO_MEMORY;
+    l->fused = 1;
+  }
+  return t->level ? FARO_OK : FARO_MEMORY;
 }
 
-static size_t prefix_of(const faro_release *r) {
-  return (size_t)__builtin_popcountll(r->ledger.charged) * r->contribution.length;
+double faro_tree_fuse(faro_release *r) {
+  tree *t = tree_of(r);
+  double worst = 1;
+  t->fuse = true;
+  for (size_t i = 1; i < t->levels; i++) {
+    const double below = 2 * t->level[i - 1].fused;
+    t->level[i].fused = below / (1 + below);
+  }
+  for (uint64_t top = 0; top < t->levels; top++) { /* M itself, or M with one digit less and all below */
+    const uint64_t cleared =
+        r->batches >> top > 0 ? ((r->batches >> top) - 1) << top | ((UINT64_C(1) << top) - 1) : 0;
+    double variance = 0;
+    double least = 0;
+    for (size_t i = 0; i < t->levels; i++) {
+      if (r->batches >> i & 1) variance += t->level[i].fused;
+      if (cleared >> i & 1) least += t->level[i].fused;
+    }
+    worst = fmax(worst, fmax(variance, least));
+  }
+  return sqrt(worst);
 }
 
-/* Adds the new node to the prefix above it. */
+/* The batch joins the node under way on every level. */
+static void join(faro_release *r) {
+  const tree *t = tree_in(r);
+  const size_t length = r->contribution.length;
+  double *open = t->grid.real.open;
+  for (size_t l = 0; l < t->levels; l++)
+    for (size_t i = 0; i < length; i++) {
+      t->level[l].total[i] += open[i];
+      t->level[l].whole[i] += t->grid.whole[i];
+    }
+  memset(open, 0, length * sizeof *open);
+  memset(t->grid.whole, 0, length * sizeof *t->grid.whole);
+}
+
+/* A node's own noisy sum, in place of the raw one. */
+static void draw(faro_release *r, size_t l, double *own) {
+  const tree *t = tree_in(r);
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    if (r->deployed) t->level[l].whole[i] += faro_exact_discrete_gaussian(r->rng, t->grid.variance[i], 1);
+    else t->level[l].total[i] += r->unit[i] * faro_sim_normal(r->source.sim);
+    own[i] = t->level[l].total[i] + t->grid.unit * (double)t->level[l].whole[i];
+  }
+}
+
+/* The estimate of node l, which has just ended; its children's are used up. z is scratch. */
+static void estimate(faro_release *r, size_t l) {
+  const tree *t = tree_in(r);
+  const size_t length = r->contribution.length;
+  const double weight = t->fuse ? t->level[l].fused : 1; /* of its own sum */
+  const double *below = l > 0 ? t->level[l - 1].base : NULL;
+  draw(r, l, r->z);
+  for (size_t i = 0; i < length; i++)
+    t->level[l].base[i] += below && t->fuse ? weight * r->z[i] + (1 - weight) * below[i] : r->z[i];
+}
+
+/* Levels whose node ends with batch k, from 0: the lowest ones. */
+static size_t count_ends(const faro_release *r, uint64_t k) {
+  size_t ended = 1;
+  while (ended < tree_in(r)->levels && (k + 1) % (UINT64_C(1) << ended) == 0) ended++;
+  return ended;
+}
+
 static void add_noise(faro_release *r) {
-  const tree *t = tree_of(r);
-  const size_t length = r->contribution.length;
-  double *noise = t->noise + prefix_of(r);
-  int64_t *exact = t->exact + prefix_of(r);
-  memcpy(noise, noise - length, length * sizeof *noise);
-  memcpy(exact, exact - length, length * sizeof *exact);
-  if (r->deployed)
-    for (size_t i = 0; i < length; i++)
-      exact[i] += faro_exact_discrete_gaussian(r->rng, t->grid.variance[i], 1);
-  else
-    for (size_t i = 0; i < length; i++) noise[i] += t->grid.real.sd[i] * faro_sim_normal(r->source.sim);
+  const tree *t = tree_in(r);
+  const size_t bytes = r->contribution.length * sizeof(double);
+  const size_t ended = count_ends(r, r->ledger.charged - 1);
+  join(r);
+  for (size_t l = t->fuse ? 0 : ended - 1; l < ended; l++) {
+    estimate(r, l);
+    for (size_t below = 0; below < l; below++) memset(t->level[below].base, 0, bytes);
+  }
+  for (size_t l = 0; l < ended; l++) {
+    memset(t->level[l].total, 0, bytes);
+    memset(t->level[l].whole, 0, bytes);
+  }
 }
 
-/* sum = raw + noise(prefix). The raw sum of everything stays in `open` and `whole` and is never
- * published. */
 static void publish(faro_release *r) {
-  const tree *t = tree_of(r);
-  const size_t length = r->contribution.length;
-  const double *noise = t->noise + prefix_of(r);
-  const int64_t *exact = t->exact + prefix_of(r);
-  for (size_t i = 0; i < length; i++) r->sum[i] = t->grid.real.open[i] + noise[i];
-  for (size_t i = 0; t->grid.counted && i < length; i++)
-    r->sum[i] += t->grid.unit * (double)(t->grid.whole[i] + exact[i]);
+  const tree *t = tree_in(r);
+  memset(r->sum, 0, r->contribution.length * sizeof *r->sum);
+  for (size_t l = 0; l < t->levels; l++)
+    for (size_t i = 0; i < r->contribution.length; i++) r->sum[i] += t->level[l].base[i];
+}
+
+static void measure(faro_release *r) {
+  const tree *t = tree_in(r);
+  r->variance = 0;
+  for (size_t l = 0; l < t->levels; l++)
+    if (r->ledger.charged >> l & 1) r->variance += t->level[l].fused;
 }
 
 static bool state(const faro_release *r, size_t index, faro_state_vector *vector) {
-  const tree *t = (const tree *)(const void *)r;
+  const tree *t = tree_in(r);
   const size_t length = r->contribution.length;
-  const size_t prefixes = (faro_tree_levels(r) + 1) * length;
-  const uint64_t most = UINT64_C(1) << 61;
-  if (index == 0) *vector = (faro_state_vector){.real = t->grid.real.open, .count = length};
-  if (index == 1) *vector = (faro_state_vector){.real = t->noise, .count = prefixes};
-  if (index == 2) *vector = (faro_state_vector){.whole = t->grid.whole, .count = length, .most = most};
-  if (index == 3) *vector = (faro_state_vector){.whole = t->exact, .count = prefixes, .most = most};
-  return index < 4;
+  if (index >= 3 * t->levels) return false;
+  const level *l = &t->level[index / 3];
+  *vector = (faro_state_vector){.count = length, .most = UINT64_C(1) << 62};
+  if (index % 3 == 0) vector->real = l->total;
+  else if (index % 3 == 1) vector->whole = l->whole;
+  else vector->real = l->base;
+  return true;
 }
-
-static void resume(faro_release *r) { tree_of(r)->grid.counted = true; }
 
 const faro_mechanism faro_mechanism_tree = {
     .size = sizeof(tree),
@@ -97,6 +184,6 @@ const faro_mechanism faro_mechanism_tree = {
     .absorb = faro_grid_absorb,
     .add_noise = add_noise,
     .publish = publish,
+    .measure = measure,
     .state = state,
-    .resume = resume,
 };

@@ -4,7 +4,13 @@
 
 #include "release/grid.h"
 
-/* m = 1 + ceil(log2 M): the nodes that one user is in, and the most that a prefix adds up. */
+/* 1 + floor(log2 M): the levels of the tree, and the most nodes that one user is in. */
 uint64_t faro_tree_levels(const faro_release *r);
+/* m = 1 + ceil(log2 M), as published. */
+uint64_t faro_tree_published_levels(const faro_release *r);
+
+/* For calibration tight: estimates of nodes use those of their children. Returns the worst standard
+ * deviation of a sum, in units of one node's noise. */
+double faro_tree_fuse(faro_release *r);
 
 #endif

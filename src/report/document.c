@@ -34,9 +34,9 @@ json_t *faro_claim_json(const faro_claim *claim) {
 }
 
 static json_t *make_spread(const faro_spread *s) {
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd), "se",
-                   number(s->error), "q25", number(s->lower), "median", number(s->median), "q75",
-                   number(s->upper), "max", number(s->most));
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd),
+                   "se", number(s->error), "q25", number(s->lower), "median", number(s->median), "q75",
+                   number(s->upper), "max", number(s->most), "tail", number(s->tail));
 }
 
 static json_t *make_curve(const faro_outcome *outcome) {
@@ -109,6 +109,8 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
   json_object_set_new(result, "rounds", whole((double)settings->horizon));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
+  if (cell->learner->region && settings->calibration != FARO_CALIBRATION_FIGURE)
+    json_object_set_new(result, "region", json_string(cell->learner->region));
   add_outcomes(result, cell, outcome);
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   json_object_set_new(result, "settings", make_settings(cell));

@@ -38,11 +38,14 @@ static void add_row(const faro_report *report, const faro_view_row *row, faro_te
   add_cell(out, row->label);
   add_cell(out, row->release);
   add_cell(out, row->trust);
-  const double numbers[] = {row->regret.mean, row->regret.sd, row->regret.median, row->updates, row->bits};
+  const double numbers[] = {row->regret.mean, row->regret.error, row->regret.median, row->updates, row->bits};
   char text[32];
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     faro_text_add(out, "<td>%s</td>", faro_brief(numbers[i], text));
+    if (i == 2) faro_text_add(out, "<td>%.2g%%</td>", 100 * row->regret.tail);
+  }
   faro_text_add(out, "<td>%.3g%%</td>", 100 * row->shifted);
+  add_cell(out, row->region ? row->region : "-");
   add_standing(out, row);
   faro_text_add(out, "</tr>\n");
 }
@@ -80,15 +83,21 @@ static void add_slopes(const faro_report *report, faro_text *out) {
 static void add_results(const faro_report *report, faro_text *out) {
   faro_text_add(out, "<h2>Results</h2>\n<div class=\"wide\"><table><thead><tr>");
   for (size_t s = 0; s < report->sweeps; s++) add_head(out, report->sweep[s]);
-  faro_text_add(out,
-                "<th class=\"t\">algorithm</th><th class=\"t\">release</th><th class=\"t\">trust</th>"
-                "<th>%s</th><th>sd</th><th>median</th><th>policy updates</th><th>bits per user</th>"
-                "<th>V shifted</th><th class=\"t\">claim (&epsilon;, &delta;)</th></tr></thead><tbody>\n",
-                report->measure->end);
+  faro_text_add(
+      out,
+      "<th class=\"t\">algorithm</th><th class=\"t\">release</th><th class=\"t\">trust</th>"
+      "<th>%s</th><th>se</th><th>median</th><th>tail</th><th>policy updates</th><th>bits per user</th>"
+      "<th>V shifted</th><th class=\"t\">region</th><th class=\"t\">claim (&epsilon;, "
+      "&delta;)</th></tr></thead><tbody>\n",
+      report->measure->end);
   for (size_t i = 0; i < report->count; i++) add_row(report, &report->row[i], out);
   faro_text_add(
-      out, "</tbody></table></div>\n<p>V shifted: the share of policy updates in which noise had made the "
-           "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
+      out, "</tbody></table></div>\n<p>se: standard error of the mean. tail: the share of instances above "
+           "three times the mean. region: what the learner's exploration rests on; proven: a theorem, "
+           "calibrated: a posterior that was checked against the truth by simulation.</p>\n");
+  faro_text_add(out,
+                "<p>V shifted: the share of policy updates in which noise had made the "
+                "design matrix indefinite, so that it was shifted and the confidence region widened.</p>\n");
   faro_view_add_left_out(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
   faro_view_add_phases(report, "<p>", ".</p>\n", out);

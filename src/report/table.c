@@ -49,9 +49,11 @@ static bool is_swept(const faro_report *report, const char *key) {
 }
 
 static void fill_head(const faro_report *report, grid *g) {
-  const char *const fixed[] = {"algorithm", "trust",   report->measure->name, "sd",      "median", "batch",
-                               "updates",   "shifted", "bits/user",           "seconds", "claim"};
-  static const bool left[] = {true, true, false, false, false, false, false, false, false, false, true};
+  const char *const fixed[] = {
+      "algorithm", "trust",   report->measure->name, "se",      "median", "tail", "batch",
+      "updates",   "shifted", "bits/user",           "seconds", "region", "claim"};
+  static const bool left[] = {true,  true,  false, false, false, false, false,
+                              false, false, false, false, true,  true};
   for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     if (is_swept(report, fixed[i])) continue; /* batch */
@@ -69,15 +71,23 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, row->label);
   put(g, r, column++, row->trust);
   put(g, r, column++, faro_brief(row->regret.mean, text));
-  put(g, r, column++, report->instances > 1 ? faro_brief(row->regret.sd, text) : "-");
+  put(g, r, column++, report->instances > 1 ? faro_brief(row->regret.error, text) : "-");
   put(g, r, column++, faro_brief(row->regret.median, text));
-  if (!is_swept(report, "batch")) put(g, r, column++, row->batch > 0 ? faro_brief(row->batch, text) : "auto");
+  snprintf(text, sizeof text, "%.2g%%", 100 * row->regret.tail);
+  put(g, r, column++, text);
+  if (!is_swept(report, "batch")) {
+    char batch[48];
+    snprintf(batch, sizeof batch, "%s%s", row->batch > 0 ? faro_brief(row->batch, text) : "auto",
+             row->growth > 1 ? ".." : "");
+    put(g, r, column++, batch);
+  }
   put(g, r, column++, faro_brief(row->updates, text));
   snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
   put(g, r, column++, text);
   put(g, r, column++, faro_brief(row->bits, text));
   snprintf(text, sizeof text, "%.2f", row->seconds);
   put(g, r, column++, text);
+  put(g, r, column++, row->region ? row->region : "-");
   faro_text claim = FARO_TEXT_INIT;
   if (isfinite(row->epsilon)) faro_text_add(&claim, "(%g, %g) ", row->epsilon, row->delta);
   faro_text_add(&claim, "%s", row->standing);
@@ -195,7 +205,7 @@ static void add_measure_head(const faro_report *report, const char *const *parts
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");
-  static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", "max", NULL};
+  static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", "max", "tail", NULL};
   const bool level = !is_swept(report, "level");
   add_identity_head(report, &out);
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
@@ -216,7 +226,8 @@ char *faro_report_summary_csv(const faro_report *report) {
     const double values[] = {row->batch,        row->rounds,        (double)report->instances,
                              row->regret.mean,  row->regret.sd,     row->regret.error,
                              row->regret.lower, row->regret.median, row->regret.upper,
-                             row->regret.most,  row->bits,          row->messages};
+                             row->regret.most,  row->regret.tail,   row->bits,
+                             row->messages};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
   if (csv) add_number(&out, row->member, ',');

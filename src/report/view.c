@@ -57,7 +57,8 @@ static bool read_spread(const json_t *object, faro_spread *out) {
                        .lower = real(json_object_get(object, "q25")),
                        .median = real(json_object_get(object, "median")),
                        .upper = real(json_object_get(object, "q75")),
-                       .most = real(json_object_get(object, "max"))}; /* missing in older runs */
+                       .most = real(json_object_get(object, "max")), /* missing in older runs */
+                       .tail = real_or(object, "tail", 0)};
   return isfinite(out->mean) && isfinite(out->sd) && isfinite(out->error) && isfinite(out->lower) &&
          isfinite(out->median) && isfinite(out->upper);
 }
@@ -100,9 +101,11 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .level = text(claim, "level"),
                          .by = text(claim, "by"),
                          .standing = text(claim, "standing"),
+                         .region = text(result, "region"),
                          .epsilon = real(json_object_get(claim, "epsilon")),
                          .delta = real(json_object_get(claim, "delta")),
                          .batch = read_batch(json_object_get(settings, "batch")),
+                         .growth = read_batch(json_object_get(settings, "growth")),
                          .rounds = real(json_object_get(result, "rounds")),
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),

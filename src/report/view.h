@@ -23,8 +23,10 @@ typedef struct faro_view_row {
   const char *at[FARO_SWEEPS_MAX]; /* value of each sweep, as text */
   double place[FARO_SWEEPS_MAX];   /* the same as a number, if it is one */
   double epsilon, delta, rounds;
-  double batch;                             /* 0: it changes during the run */
+  double batch;                             /* users of the first batch; 0: it changes during the run */
+  double growth;                            /* above 1: later batches are larger */
   double contributions;                     /* rounds of a user that a user-level claim covers; else 1 */
+  const char *region;                       /* of the learner: "proven", "calibrated"; NULL: nothing said */
   faro_spread regret;                       /* or the error, see faro_measure */
   double bits, messages;                    /* sent by a user */
 #define OUTCOME(member, ...) double member; /* 0 if the document does not have it */

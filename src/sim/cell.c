@@ -51,12 +51,19 @@ faro_env_facts faro_cell_facts(const faro_cell *cell) {
   return faro_env_describe(cell->env, &env);
 }
 
+/* The link that the learner knows of. */
+static faro_link link_of(const faro_cell *cell) {
+  return cell->settings.surrogate ? FARO_LINK_LINEAR : cell->env->link;
+}
+
 /* The constant that is subtracted from rewards. If rewards are in [0, 1], features end in a
  * constant, so subtracting a constant from rewards only changes the parameter. But rewards in
  * [-1/2, 1/2] have less sensitivity than rewards in [0, 1]. The published calibrations do not do
  * this. */
 static double centre_of(const faro_cell *cell, double low) {
-  return cell->settings.calibration == FARO_CALIBRATION_TIGHT && low == 0 ? 0.5 : 0;
+  return link_of(cell) == FARO_LINK_LINEAR && cell->settings.calibration == FARO_CALIBRATION_TIGHT && low == 0
+             ? 0.5
+             : 0;
 }
 
 faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance) {
@@ -71,6 +78,8 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
                              .epsilon = s->epsilon,
                              .delta = s->delta,
                              .batch = s->batch,
+                             .growth = s->growth,
+                             .largest = s->largest,
                              .shufflers = s->shufflers,
                              .level = s->level,
                              .contributions = s->contributions,
@@ -80,6 +89,9 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
                              .centre = centre,
                              .low = facts.low - centre,
                              .high = 1 - centre,
+                             .link = link_of(cell),
+                             .bound = facts.bound,
+                             .public_arms = s->protect == 1,
                              .failure = s->failure,
                              .settings = cell->learner_own,
                              .seed = s->seed,
@@ -92,6 +104,8 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                 .delta = s->delta,
                                 .horizon = s->horizon,
                                 .batch = s->batch,
+                                .growth = s->growth,
+                                .largest = s->largest,
                                 .shufflers = s->shufflers,
                                 .level = s->level,
                                 .contributions = s->contributions,
@@ -99,6 +113,16 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                 .calibration = s->calibration};
   if (s->anytime) params.horizon = faro_doubling_first(&params);
   return params;
+}
+
+/* Keeps the schedule that a release has chosen. Where the horizon doubles, each release chooses
+ * again. */
+void faro_cell_keep_schedule(faro_cell *cell, const faro_release *release) {
+  if (cell->settings.anytime) return;
+  const faro_release_params *chosen = faro_release_params_of(release);
+  cell->settings.batch = chosen->batch;
+  cell->settings.growth = chosen->growth;
+  cell->settings.largest = chosen->largest;
 }
 
 faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms) {

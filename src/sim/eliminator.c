@@ -71,7 +71,7 @@ static faro_heard hear(const table *s, const faro_release *release, size_t i, do
   const double sum = faro_release_statistics(release).sum[i];
   return (faro_heard){.sum = wide * (sum + count / 2) + s->low * count,
                       .count = count,
-                      .scale = noise.laplace > 0 ? 0 : wide * noise.scale[i],
+                      .scale = noise.laplace > 0 ? 0 : wide * faro_release_scale(release, i),
                       .laplace = wide * noise.laplace,
                       .summands = noise.summands};
 }

@@ -63,6 +63,7 @@ faro_env_params faro_cell_env(const faro_cell *cell);
 faro_env_facts faro_cell_facts(const faro_cell *cell);
 faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance);
 faro_release_params faro_cell_release(const faro_cell *cell);
+void faro_cell_keep_schedule(faro_cell *cell, const faro_release *release);
 faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms);
 faro_asker_params faro_cell_asker(const faro_cell *cell);
 

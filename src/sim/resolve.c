@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abort.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "sim/draft.h"
@@ -122,6 +123,7 @@ static size_t find_twin(const faro_experiment *experiment, size_t index) {
 }
 
 static faro_status resolve_cell(faro_draft *draft, faro_experiment *experiment, size_t index) {
+  FARO_INVARIANT(draft->algorithms > 0);
   const size_t a = index % draft->algorithms;
   const faro_draft_algorithm *algorithm = &draft->algorithm[a];
   faro_cell *cell = &experiment->cell[index];

@@ -154,7 +154,11 @@ static faro_spread spread(double *value, size_t n) {
   double mean = 0;
   double square = 0;
   for (size_t i = 0; i < n; i++) mean += value[i] / (double)n;
-  for (size_t i = 0; i < n; i++) square += (value[i] - mean) * (value[i] - mean);
+  double beyond = 0;
+  for (size_t i = 0; i < n; i++) {
+    square += (value[i] - mean) * (value[i] - mean);
+    beyond += value[i] > 3 * mean;
+  }
   const double sd = n > 1 ? sqrt(square / (double)(n - 1)) : 0;
   qsort(value, n, sizeof *value, ascending);
   return (faro_spread){.mean = mean,
@@ -163,7 +167,8 @@ static faro_spread spread(double *value, size_t n) {
                        .lower = quantile(value, n, 0.25),
                        .median = quantile(value, n, 0.5),
                        .upper = quantile(value, n, 0.75),
-                       .most = value[n - 1]};
+                       .most = value[n - 1],
+                       .tail = beyond / (double)n};
 }
 
 /* How the values of the instances become the value of the cell (outcomes.def). */

@@ -89,19 +89,18 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   if (status != FARO_OK) return status;
   cell->claim = *faro_agent_claim(agent);
   cell->cost = faro_agent_cost(agent);
-  if (!cell->settings.anytime) cell->settings.batch = faro_agent_batch(agent);
+  faro_cell_keep_schedule(cell, faro_agent_release(agent));
   faro_agent_destroy(agent);
   return FARO_OK;
 }
 
 static const char *needs(const faro_learner_kind *learner) {
-  (void)learner;
-  return "arms and linear rewards";
+  return learner->generalised ? "arms" : "arms and linear rewards";
 }
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
-  (void)learner;
-  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION)) && env->link == FARO_LINK_LINEAR;
+  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION)) &&
+         (env->link == FARO_LINK_LINEAR || learner->generalised);
 }
 
 const faro_loop faro_loop_updater = {

@@ -172,9 +172,9 @@ bool faro_budget_keeps(const faro_release *release, const faro_contribution *con
   double moves = 0;
   double slack = 0;
   double moved_slack = 0;
-  return faro_release_gaussian(release, contribution->sensitivity, &stays, &slack) && stays <= mu &&
-         faro_release_gaussian(release, move, &moves, &moved_slack) && moves <= most * mu &&
-         fmax(slack, moved_slack) <= BITS_SLACK * faro_release_claim(release)->delta;
+  return faro_release_gaussian(release, 1, &stays, &slack) && stays <= mu &&
+         faro_release_gaussian(release, move / contribution->sensitivity, &moves, &moved_slack) &&
+         moves <= most * mu && fmax(slack, moved_slack) <= BITS_SLACK * faro_release_claim(release)->delta;
 }
 
 bool faro_budget_takes(faro_spend spend) {

@@ -188,7 +188,8 @@ static double walk(faro_study *s, const faro_question *ask, const course *c, far
 
 /* The noise in one step's sum, per entry. */
 static double noise_of(const faro_release *release, const course *c) {
-  return faro_release_noise(release).scale[0] / sqrt((double)c->steps);
+  const double *scale = faro_release_noise(release).scale;
+  return scale ? *scale / sqrt((double)c->steps) : 0;
 }
 
 static double certify(faro_study *s, const faro_question *ask, const faro_extent *extent, const course *c,

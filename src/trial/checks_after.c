@@ -32,7 +32,7 @@ static void clear(const sums *s) {
  * them. */
 static uint64_t wrong_batches(const faro_trial *trial, const faro_record *record, const faro_crowd *crowd,
                               size_t shuffler, const sums *s) {
-  const uint64_t unit = trial->campaign.task[shuffler].size / trial->campaign.task[0].size;
+  const uint64_t unit = faro_campaign_unit(&trial->campaign, shuffler);
   uint64_t wrong = 0;
   for (uint64_t n = 0; n < faro_record_batches(record, shuffler); n++) {
     clear(s);
@@ -78,7 +78,7 @@ static void hash_of(const unsigned char *bytes, size_t length, unsigned char *ha
 static void check_bodies(faro_checks *list, const faro_trial *trial, const faro_record *record,
                          const faro_crowd *crowd, uint64_t released) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
-  const size_t count = (size_t)(faro_record_batches(record, 0) * trial->campaign.params.batch);
+  const size_t count = (size_t)faro_campaign_reports(&trial->campaign, faro_record_batches(record, 0));
   unsigned char *hashes = malloc(2 * (count + 1) * FARO_DIGEST_BYTES), *sent = hashes;
   unsigned char *heard = hashes ? hashes + (count + 1) * FARO_DIGEST_BYTES : NULL;
   size_t acknowledged = 0, found = 0;
@@ -88,7 +88,7 @@ static void check_bodies(faro_checks *list, const faro_trial *trial, const faro_
     if (version <= released && acknowledged++ < count)
       hash_of(body, size, sent + (acknowledged - 1) * FARO_DIGEST_BYTES);
   for (uint64_t n = 0; hashes && n < faro_record_batches(record, 0); n++)
-    for (uint64_t i = 0; i < trial->campaign.params.batch; i++)
+    for (uint64_t i = 0; i < faro_record_batch(record, 0, n)->count; i++)
       hash_of(faro_record_batch(record, 0, n)->body + i * size, size, heard + found++ * FARO_DIGEST_BYTES);
   bool passed = hashes && acknowledged == count && found == count;
   if (passed) {
@@ -117,6 +117,16 @@ static void check_order(faro_checks *list, const faro_trial *trial, const faro_r
                   "%zu of %" PRIu64 " in their place (1 on average)", same, batch ? batch->count : 0);
 }
 
+/* The least size that one of the released batches may have. */
+static uint64_t least_size(const faro_campaign *c, uint64_t released) {
+  uint64_t least = UINT64_MAX;
+  for (uint64_t n = 0; n < released; n++) {
+    const uint64_t size = faro_campaign_size(c, 0, n);
+    if (size < least) least = size;
+  }
+  return least;
+}
+
 void faro_check_record(faro_checks *list, const faro_trial *trial, const faro_record *record,
                        const faro_crowd *crowd, uint64_t released, bool steps) {
   const faro_wire_form form = faro_campaign_form(&trial->campaign);
@@ -125,10 +135,11 @@ void faro_check_record(faro_checks *list, const faro_trial *trial, const faro_re
   if (form == FARO_WIRE_SEALED) check_order(list, trial, record, crowd);
   if (form == FARO_WIRE_DIRECT) return;
   const uint64_t least = faro_record_smallest(record);
-  faro_checks_add(list, 'b', "no batch smaller than B left a shuffler, not even when it stopped",
-                  least >= trial->campaign.params.batch && faro_record_batches(record, 0) == released,
+  const uint64_t smallest = least_size(&trial->campaign, released);
+  faro_checks_add(list, 'b', "no batch below its size left a shuffler, not even when it stopped",
+                  least >= smallest && faro_record_batches(record, 0) == released,
                   "%" PRIu64 " batches of the lowest shuffler; the smallest had %" PRIu64 " of %" PRIu64,
-                  faro_record_batches(record, 0), least, trial->campaign.params.batch);
+                  faro_record_batches(record, 0), least, smallest);
 }
 
 /* Replay. */
@@ -260,13 +271,16 @@ static size_t find_bodies(const faro_trial *trial, const faro_record *record, si
                           faro_error *error) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
   faro_patterns *patterns = NULL;
-  const uint64_t batches = faro_record_batches(record, 0), count = trial->campaign.params.batch;
-  if (faro_patterns_create(&patterns, (size_t)(2 * batches * count), error) != FARO_OK) return SIZE_MAX;
-  for (uint64_t n = 0; n < batches; n++)
-    for (uint64_t i = 0; i < count; i++) {
-      faro_patterns_add(patterns, faro_record_batch(record, 0, n)->body + i * size);
-      faro_patterns_add(patterns, faro_record_batch(record, 0, n)->body + i * size + size - 8);
+  const uint64_t batches = faro_record_batches(record, 0);
+  const uint64_t reports = faro_campaign_reports(&trial->campaign, batches);
+  if (faro_patterns_create(&patterns, (size_t)(2 * reports), error) != FARO_OK) return SIZE_MAX;
+  for (uint64_t n = 0; n < batches; n++) {
+    const faro_batch *batch = faro_record_batch(record, 0, n);
+    for (uint64_t i = 0; i < batch->count; i++) {
+      faro_patterns_add(patterns, batch->body + i * size);
+      faro_patterns_add(patterns, batch->body + i * size + size - 8);
     }
+  }
   const size_t found = find_in_files(trial, role, patterns, 0, error);
   faro_patterns_destroy(patterns);
   return found;

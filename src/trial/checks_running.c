@@ -78,9 +78,9 @@ static faro_status ask_file(const faro_trial *trial, size_t role, counts *t, far
 /* Compares what one receiver of reports counted with what its clients were told. It counts a report
  * when its batch closes. */
 static bool adds_up(const faro_trial *trial, uint64_t counted, size_t shuffler, const counts *t) {
-  const uint64_t asked = trial->campaign.task[shuffler].size;
-  const uint64_t size = asked ? asked : trial->campaign.params.batch;
-  return same(t->accepted, (uint64_t)t->closed * size) && same(t->accepted + t->held, counted);
+  const uint64_t batches = (uint64_t)t->closed * faro_campaign_unit(&trial->campaign, shuffler);
+  return same(t->accepted, faro_campaign_reports(&trial->campaign, batches)) &&
+         same(t->accepted + t->held, counted);
 }
 
 static faro_status ask_receivers(faro_sender *sender, const faro_trial *trial, const faro_crowd *crowd,
@@ -125,8 +125,8 @@ void faro_check_counters(faro_checks *list, const faro_trial *trial, const faro_
       good, "%" PRIu64 " acknowledged, %.0f in closed batches, %.0f batch%s closed, %.0f report%s open",
       counted, all.accepted, all.closed, all.closed == 1 ? "" : "es", all.held, all.held == 1 ? "" : "s");
   if (again) return;
-  const bool applied =
-      same(analyzer.reports, released * trial->campaign.params.batch) && same(analyzer.applied, released);
+  const bool applied = same(analyzer.reports, faro_campaign_reports(&trial->campaign, released)) &&
+                       same(analyzer.applied, released);
   faro_checks_add(list, 'a', "the analyzer counted what was released", applied && analyzer.spoiled == 0,
                   "%.0f reports in %.0f batches, %.0f spoiled", analyzer.reports, analyzer.applied,
                   analyzer.spoiled);

@@ -356,7 +356,7 @@ static faro_status open_world(faro_crowd *crowd, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->params.world);
   const faro_env_params params = {.dimension = p->dimension,
                                   .arms = p->arms,
-                                  .horizon = p->batch * p->batches,
+                                  .horizon = crowd->trial->campaign.params.horizon,
                                   .reward = FARO_REWARD_UNIFORM,
                                   .draw = FARO_DRAW_APPENDED};
   const faro_status status = faro_env_create(&crowd->world, kind, &params, error);

@@ -58,7 +58,7 @@ static faro_status report(demo *d, uint64_t reports, faro_error *error) {
 
 static faro_status play_batch(demo *d, uint64_t version, faro_error *error) {
   const double start = faro_clock();
-  faro_status status = report(d, d->params->trial.batch, error);
+  faro_status status = report(d, faro_campaign_size(&d->trial.campaign, 0, version - 1), error);
   if (status == FARO_OK) status = next_policy(d, version + 1, error);
   if (status != FARO_OK) return status;
   const faro_tally t = faro_crowd_tally(d->crowd, version);
@@ -80,7 +80,8 @@ static faro_status play(demo *d, faro_error *error) {
   for (uint64_t v = 1; v <= d->params->rounds && status == FARO_OK; v++)
     status = stopped(d) ? faro_fail(error, FARO_INTERRUPTED, "interrupted") : play_batch(d, v, error);
   /* One report less than a batch: these must not leave the shuffler. */
-  if (status == FARO_OK) status = report(d, d->params->trial.batch - 1, error);
+  const uint64_t last = faro_campaign_size(&d->trial.campaign, 0, d->params->rounds);
+  if (status == FARO_OK) status = report(d, last - 1, error);
   return status;
 }
 

@@ -31,7 +31,7 @@ static faro_status note(faro_record *record, const faro_request *request, faro_e
   const faro_status status = faro_batch_read(campaign, request->body, request->length, &batch, error);
   if (status != FARO_OK) return status;
   heard *h = slot(record, batch.shuffler, batch.number);
-  if (!h || batch.count != campaign->task[batch.shuffler].size)
+  if (!h || batch.count != faro_campaign_size(campaign, batch.shuffler, batch.number))
     return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %u has the wrong size (%llu reports)",
                      (unsigned long long)batch.number, batch.shuffler, (unsigned long long)batch.count);
   if (h->frame && (h->length != request->length || memcmp(h->frame, request->body, h->length) != 0))
@@ -131,7 +131,7 @@ static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
   const faro_campaign *campaign = &p->record->trial->campaign;
   const size_t due = faro_release_expected(faro_learning_release(p->learning));
   for (size_t s = 0; s < due; s++) {
-    const uint64_t unit = campaign->task[s].size / campaign->task[0].size;
+    const uint64_t unit = faro_campaign_unit(campaign, s);
     const faro_batch *b = faro_record_batch(p->record, s, batch / unit);
     if (!b)
       return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %zu is missing",
@@ -154,12 +154,12 @@ static faro_status apply_bodies(player *p, uint64_t number, faro_error *error) {
   if (!direct && !batch)
     return faro_fail(error, FARO_INVALID, "batch %llu is missing", (unsigned long long)number);
   const size_t size = faro_wire_report_size(campaign) - FARO_REPORT_HEAD,
-               count = (size_t)campaign->params.batch;
+               count = (size_t)faro_campaign_size(campaign, 0, number);
   for (size_t i = 0; i < count; i++) {
     const unsigned char *body = next_body(p, batch, i, size);
     if (!body) return faro_fail(error, FARO_INVALID, "fewer reports were acknowledged than were released");
     const faro_status status = faro_wire_report_unseal(
-        campaign, &trial->seal, body, (int64_t *)(void *)(p->messages + i * p->entries), error);
+        campaign, &trial->seal, number, body, (int64_t *)(void *)(p->messages + i * p->entries), error);
     if (status != FARO_OK) return status;
   }
   return faro_learning_apply(p->learning, p->messages, count, error);
@@ -170,7 +170,8 @@ faro_status faro_record_replay(const faro_record *record, const faro_crowd *crow
   const faro_campaign *campaign = &record->trial->campaign;
   const bool bits = faro_campaign_form(campaign) == FARO_WIRE_BITS;
   player p = {.record = record, .crowd = crowd, .entries = faro_wire_report_entries(campaign)};
-  p.messages = calloc((bits ? campaign->shufflers : campaign->params.batch) * p.entries, sizeof *p.messages);
+  p.messages =
+      calloc((bits ? campaign->shufflers : faro_campaign_largest(campaign)) * p.entries, sizeof *p.messages);
   faro_status status = p.messages ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
   if (status == FARO_OK) status = faro_learning_create(&p.learning, campaign, NULL, 0, error);
   for (uint64_t b = 0; b < batches && status == FARO_OK; b++)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "release/schedule.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/http/sender.h"
 #include "trial/trial_settings.h"
@@ -100,6 +101,15 @@ static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
   if (status == FARO_OK) status = faro_campaign_check(settings, &campaign, &known, error);
   free(settings);
   return status;
+}
+
+uint64_t faro_trial_horizon(const faro_trial_params *params) {
+  const faro_release_kind *kind = faro_release_kind_find(params->release);
+  const faro_schedule_rule rule = {.batch = params->batch,
+                                   .largest = params->largest,
+                                   .least = kind ? kind->least_batch : 1,
+                                   .growth = params->growth};
+  return faro_schedule_span(&rule, params->batches);
 }
 
 static size_t roles_of(const faro_trial_params *params) {

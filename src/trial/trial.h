@@ -15,12 +15,15 @@
 typedef struct faro_trial_params {
   const char *command;   /* path of the faro to start */
   const char *directory; /* is created, or must be empty */
+  const char *learner;   /* NULL: that of the analyzer's settings */
   const char *release;
   size_t dimension, arms;
-  uint64_t clients, batch, batches;
-  uint64_t shufflers;     /* concurrent-bits only */
-  uint64_t contributions; /* M0, for a claim at user level; 0: at event level */
-  double epsilon, delta, honest, optimism;
+  uint64_t clients, batch, batches; /* batch: the first one */
+  double growth;                    /* of batches; 0: 1 */
+  uint64_t largest;                 /* batch, if they grow; 0: no bound */
+  uint64_t shufflers;               /* concurrent-bits only */
+  uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
+  double epsilon, delta, honest;
   double norm, low, high;
   size_t keep; /* bytes that each relay records */
 } faro_trial_params;
@@ -42,6 +45,8 @@ typedef struct faro_trial {
   size_t document_length;
 } faro_trial;
 
+/* Reports in all batches. */
+uint64_t faro_trial_horizon(const faro_trial_params *params);
 /* Creates the folder, keys, tokens, settings and relays. */
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params,
                               faro_error *error) FARO_WARN_UNUSED;

@@ -1,14 +1,15 @@
 /* campaign: what a client must know to take part, as a signed document, and what follows from it.
  *
  *   {"id": "...", "nonce": "<hex>",
- *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p, "optimism": f},
+ *    "learner":  {"kind": "...", "dimension": d, "arms": K, "failure": p},
+ *    "settings": [{"name": "...", "value": v}, ...],                the learner's own
  *    "bounds":   {"norm": L, "centre": c, "low": a, "high": b},    y = reward - c, within [a, b]
- *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B,
- *                 "shufflers": k, "level": "user", "contributions": M0, "honest": h},
+ *    "release":  {"kind": "...", "epsilon": e, "delta": q, "horizon": T, "batch": B, "growth": g,
+ *                 "largest": m, "shufflers": k, "level": "user", "contributions": M0, "honest": h},
  *    "claim":    {"epsilon": e, "delta": q, "trust": "...", "level": "...", "contributions": M0,
  *                 "by": "..."},
- *    "encoding": [{"size": B, "grid": G, "bits": b, "most": m}, ...],     one per shuffler, or one
- *                                                                         for the analyzer
+ *    "encoding": [{"from": k, "size": B, "grid": G, "bits": b, "most": m}, ...],
+ *                                            one per shuffler, or one for each change of the size
  *    "analyzer": {"url": "...", "seal": "<hex>"},
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...]}
  *
@@ -20,9 +21,10 @@
 #include <string.h>
 
 #include "field/reader.h"
+#include "release/schedule.h"
 #include "wire/document.h"
 
-static const char word[] = "faro-campaign-1";
+static const char word[] = "faro-campaign-2";
 
 enum { ARMS_MAX = 1000000 };
 #define BOUND_MAX 1e6 /* for norms and rewards */
@@ -42,8 +44,49 @@ const char *faro_campaign_release(size_t index) {
   return index < faro_release_deployable(names) ? names[index] : NULL;
 }
 
+/* Several shufflers have batches of one size each. Else rows are in the order of batches. */
+const faro_encoding *faro_campaign_encoding(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
+  if (campaign->shufflers > 1) return &campaign->encoding[shuffler];
+  size_t row = 0;
+  for (size_t above = campaign->encodings; above - row > 1;) {
+    const size_t middle = row + (above - row) / 2;
+    if (campaign->encoding[middle].from <= batch) row = middle;
+    else above = middle;
+  }
+  return &campaign->encoding[row];
+}
+
+uint64_t faro_campaign_unit(const faro_campaign *campaign, size_t shuffler) {
+  return campaign->shufflers > 1 ? campaign->encoding[shuffler].size / campaign->params.batch : 1;
+}
+
+uint64_t faro_campaign_size(const faro_campaign *campaign, size_t shuffler, uint64_t number) {
+  return faro_campaign_encoding(campaign, shuffler, number)->size;
+}
+
+uint64_t faro_campaign_reports(const faro_campaign *campaign, uint64_t batches) {
+  const faro_encoding *e = faro_campaign_encoding(campaign, 0, batches);
+  return e->before + (batches - e->from) * e->size;
+}
+
+uint64_t faro_campaign_largest(const faro_campaign *campaign) {
+  uint64_t largest = campaign->encoding[0].size;
+  for (size_t i = 1; campaign->shufflers <= 1 && i < campaign->encodings; i++)
+    if (campaign->encoding[i].size > largest) largest = campaign->encoding[i].size;
+  return largest;
+}
+
+/* Without a shuffler a report has the same noise in every batch, or none. */
+bool faro_campaign_overlaps(const faro_campaign *campaign, uint64_t batch) {
+  if (batch == 0) return false;
+  const faro_encoding *now = faro_campaign_encoding(campaign, 0, batch);
+  const faro_encoding *before = faro_campaign_encoding(campaign, 0, batch - 1);
+  return now == before || (faro_campaign_form(campaign) == FARO_WIRE_DIRECT && now->least == before->least &&
+                           now->most == before->most);
+}
+
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
-  const uint64_t unit = campaign->task[shuffler].size / campaign->params.batch;
+  const uint64_t unit = faro_campaign_unit(campaign, shuffler);
   return batch < campaign->batches && batch - batch % unit + unit <= campaign->batches;
 }
 
@@ -124,6 +167,17 @@ static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_err
       "key of shuffler %zu is not a public signing key; use the one that `faro keys show` prints", index);
 }
 
+/* Only the analyzer knows which settings the learner has. */
+static faro_status check_settings(const faro_campaign *c, faro_error *error) {
+  if (c->settings > FARO_LEARNER_SETTINGS_MAX)
+    return faro_fail(error, FARO_INVALID, "settings must be at most %d (got %zu)", FARO_LEARNER_SETTINGS_MAX,
+                     c->settings);
+  faro_status status = FARO_OK;
+  for (size_t i = 0; status == FARO_OK && i < c->settings; i++)
+    status = check_name("name of a setting", c->setting[i].name, error);
+  return status;
+}
+
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
   faro_status status = check_name("id", c->id, error);
   if (status == FARO_OK) status = check_name("learner.kind", c->learner, error);
@@ -140,8 +194,8 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
                      (unsigned long long)c->arms);
   if (!(c->failure > 0 && c->failure < 1))
     return faro_fail(error, FARO_INVALID, "learner.failure must be above 0 and below 1 (got %g)", c->failure);
-  if (!(c->optimism >= 0 && c->optimism <= 1000))
-    return faro_fail(error, FARO_INVALID, "learner.optimism must be 0 .. 1000 (got %g)", c->optimism);
+  status = check_settings(c, error);
+  if (status != FARO_OK) return status;
   if (c->params.calibration != FARO_CALIBRATION_TIGHT || c->params.anytime || c->params.crowd != 0)
     return faro_fail(error, FARO_INVALID,
                      "a campaign needs calibration tight, a fixed horizon and a single release");
@@ -152,38 +206,97 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
   return FARO_OK;
 }
 
+static faro_status refuse_sizes(const faro_campaign *c, faro_error *error) {
+  return faro_fail(error, FARO_INVALID,
+                   "batches must have at most %d different sizes (growth %g from a batch of %llu on): raise "
+                   "batch or growth, or lower largest",
+                   FARO_ENCODINGS_MAX, c->params.growth, (unsigned long long)c->params.batch);
+}
+
+/* Each size of batches takes the accountant some time, so this is checked first. A schedule that
+ * the release is to choose is checked afterwards. */
+static faro_status check_schedule(const faro_campaign *c, faro_error *error) {
+  const faro_schedule_rule rule = {.horizon = c->params.horizon,
+                                   .batch = c->params.batch,
+                                   .largest = c->params.largest,
+                                   .least = c->release->least_batch,
+                                   .growth = c->params.growth};
+  const bool given = c->params.batch > 0 && c->params.growth > 1;
+  if (!given || faro_schedule_changes(&rule, FARO_ENCODINGS_MAX) <= FARO_ENCODINGS_MAX) return FARO_OK;
+  return refuse_sizes(c, error);
+}
+
 /* What follows from a campaign. */
 
-static faro_status derive_shuffler(faro_campaign *c, const faro_release *release, size_t level,
-                                   faro_error *error) {
-  faro_shuffler_task *task = &c->task[level];
-  if (!faro_release_task(release, level, task)) *task = (faro_shuffler_task){.size = c->params.batch};
-  faro_release_range(release, level, &c->least[level], &c->most[level]);
-  if (c->most[level] > (int64_t)FARO_JSON_COUNT_MAX)
+/* Room for a report's numbers. */
+static faro_status check_range(const faro_campaign *c, const faro_encoding *e, faro_error *error) {
+  if (e->most > (int64_t)FARO_JSON_COUNT_MAX)
     return faro_fail(error, FARO_INVALID, "%s would need numbers beyond 2^53: change batch or bounds",
                      c->release->name);
-  if (faro_campaign_form(c) == FARO_WIRE_BITS && c->most[level] > (int64_t)UINT32_MAX)
+  if (faro_campaign_form(c) == FARO_WIRE_BITS && e->most > (int64_t)UINT32_MAX)
     return faro_fail(error, FARO_INVALID,
                      "%s would need %lld bits for an entry, but a report has room for 2^32 - 1: raise "
                      "epsilon, delta or batch",
-                     c->release->name, (long long)c->most[level]);
+                     c->release->name, (long long)e->most);
   return FARO_OK;
+}
+
+/* Adds how reports are made for the batch that the release is at. */
+static faro_status add_row(faro_campaign *c, const faro_release *release, size_t level, uint64_t batch,
+                           uint64_t before, faro_error *error) {
+  faro_encoding *e = &c->encoding[c->encodings++];
+  faro_shuffler_task task = {.size = faro_release_batch_size(release, batch)};
+  (void)faro_release_task(release, level, &task);
+  *e = (faro_encoding){
+      .from = batch, .before = before, .size = task.size, .grid = task.grid, .bits = task.bits};
+  faro_release_range(release, level, &e->least, &e->most);
+  return check_range(c, e, error);
+}
+
+/* One row for each shuffler, or for each change of the size of batches. */
+static faro_status derive_encoding(faro_campaign *c, faro_release *release, faro_error *error) {
+  faro_status status = FARO_OK;
+  uint64_t before = 0;
+  uint64_t last = 0;
+  c->encodings = 0;
+  for (size_t i = 0; c->shufflers > 1 && status == FARO_OK && i < c->shufflers; i++)
+    status = add_row(c, release, i, 0, 0, error);
+  if (c->shufflers > 1) return status;
+  const uint64_t different = c->params.growth > 1 ? c->batches : 1;
+  for (uint64_t k = 0; status == FARO_OK && k < different; k++) {
+    const uint64_t size = faro_release_batch_size(release, k);
+    faro_release_seek(release, k);
+    if (size != last && c->encodings == FARO_ENCODINGS_MAX) return refuse_sizes(c, error);
+    if (size != last) status = add_row(c, release, 0, k, before, error);
+    before += size;
+    last = size;
+  }
+  return status;
 }
 
 /* A batch of sealed reports goes through memory, disk and network in one piece. */
 static faro_status check_size(const faro_campaign *c, faro_error *error) {
   const uint64_t body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
-  if (faro_campaign_form(c) == FARO_WIRE_BITS || c->params.batch <= FARO_BATCH_MAX / body) return FARO_OK;
+  const uint64_t largest = faro_campaign_largest(c);
+  if (faro_campaign_form(c) == FARO_WIRE_BITS || largest <= FARO_BATCH_MAX / body) return FARO_OK;
   return faro_fail(
       error, FARO_INVALID,
-      "batch must be at most %llu for %s in %zu dimensions, where a report has %llu bytes (got %llu)",
-      (unsigned long long)(FARO_BATCH_MAX / body), c->release->name, c->contribution.dimension,
-      (unsigned long long)body, (unsigned long long)c->params.batch);
+      "%s must be at most %llu for %s in %zu dimensions, where a report has %llu bytes (got %llu)",
+      c->params.growth > 1 ? "largest" : "batch", (unsigned long long)(FARO_BATCH_MAX / body),
+      c->release->name, c->contribution.dimension, (unsigned long long)body, (unsigned long long)largest);
+}
+
+/* Bits of an entry of a report, in all parts together. */
+static double bits_of(const faro_campaign *c, const faro_release *release) {
+  double most = faro_release_cost(release).bits / (double)c->contribution.length;
+  for (size_t i = 0; c->shufflers == 1 && i < c->encodings; i++)
+    most = fmax(most, (double)c->encoding[i].grid + (double)c->encoding[i].bits);
+  return most;
 }
 
 /* More bits could not be drawn fast enough (random/coins.c). */
 static faro_status check_bits(const faro_campaign *c, const faro_release *release, faro_error *error) {
-  const double bits = faro_release_cost(release).bits / (double)c->contribution.length;
+  const double bits = bits_of(c, release);
   if (bits <= FARO_ENTRY_BITS_MAX) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
                    "%s would need %.3g bits for an entry of a report, but at most %.3g are allowed: raise "
@@ -191,33 +304,38 @@ static faro_status check_bits(const faro_campaign *c, const faro_release *releas
                    c->release->name, bits, (double)FARO_ENTRY_BITS_MAX);
 }
 
-static faro_status derive(faro_campaign *c, const faro_release *release, faro_error *error) {
+static faro_status derive(faro_campaign *c, faro_release *release, faro_error *error) {
   const size_t wanted = faro_campaign_form(c) == FARO_WIRE_DIRECT ? 0 : faro_release_shufflers(release);
   if (c->shufflers != wanted)
     return faro_fail(error, FARO_INVALID, "shufflers must be %zu for %s (got %zu)", wanted, c->release->name,
                      c->shufflers);
-  c->params.batch = faro_release_batch(release);
-  c->batches = c->params.horizon / c->params.batch;
-  faro_status status = check_size(c, error);
-  if (status == FARO_OK) status = derive_shuffler(c, release, 0, error);
-  for (size_t i = 1; status == FARO_OK && i < c->shufflers; i++)
-    status = derive_shuffler(c, release, i, error);
+  c->batches = faro_release_batches(release);
+  c->entries = faro_release_message_size(release) / sizeof(uint64_t) / faro_campaign_targets(c);
+  faro_status status = derive_encoding(c, release, error);
+  if (status == FARO_OK) status = check_size(c, error);
   return status == FARO_OK ? check_bits(c, release, error) : status;
 }
 
-/* Makes the release as a client would, to compute what follows and the claim. */
+/* Makes the release as a client would, to compute what follows and the claim. The schedule is that
+ * of the release, and so is the kind: the caller compares. */
 static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error) {
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
   if (c->params.contributions == 0) c->params.contributions = 1;
   if (c->params.honest == 0) c->params.honest = 1;
   faro_status status = check_values(c, error);
+  if (status == FARO_OK) status = check_schedule(c, error);
   if (status == FARO_OK) status = faro_secure_open(&secure, error);
   if (status == FARO_OK)
     status = faro_release_create(&release, c->release, &c->contribution, &c->params,
                                  faro_source_client(secure), error);
   if (status == FARO_OK) {
+    const faro_release_params *made = faro_release_params_of(release);
     *own = *faro_release_claim(release);
+    c->release = faro_release_kind_of(release);
+    c->params.batch = made->batch;
+    c->params.growth = made->growth;
+    c->params.largest = made->growth > 1 ? made->largest : 0;
     status = derive(c, release, error);
   }
   faro_release_destroy(release);
@@ -243,6 +361,8 @@ static void add_release(faro_text *json, const faro_campaign *c) {
   faro_document_add(json, ",\"delta\":", p->delta);
   add_count(json, ",\"horizon\":", p->horizon);
   add_count(json, ",\"batch\":", p->batch);
+  faro_document_add(json, ",\"growth\":", p->growth);
+  add_count(json, ",\"largest\":", p->largest);
   add_count(json, ",\"shufflers\":", p->shufflers);
   add_word(json, ",\"level\":", faro_level_name(p->level));
   add_count(json, ",\"contributions\":", p->contributions);
@@ -260,11 +380,27 @@ static void add_claim(faro_text *json, const faro_claim *claim) {
 
 static void add_encoding(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "},\n\"encoding\":[");
-  for (size_t i = 0; i < faro_campaign_targets(c); i++) {
-    add_count(json, i ? ",{\"size\":" : "{\"size\":", c->task[i].size);
-    add_count(json, ",\"grid\":", c->task[i].grid);
-    add_count(json, ",\"bits\":", c->task[i].bits);
-    add_count(json, ",\"most\":", (uint64_t)c->most[i]);
+  for (size_t i = 0; i < c->encodings; i++) {
+    const faro_encoding *e = &c->encoding[i];
+    add_count(json, i ? ",\n{\"from\":" : "{\"from\":", e->from);
+    add_count(json, ",\"size\":", e->size);
+    add_count(json, ",\"grid\":", e->grid);
+    add_count(json, ",\"bits\":", e->bits);
+    add_count(json, ",\"most\":", (uint64_t)e->most);
+    faro_text_add(json, "}");
+  }
+  faro_text_add(json, "]");
+}
+
+static void add_learner(faro_text *json, const faro_campaign *c) {
+  add_word(json, ",\n\"learner\":{\"kind\":", c->learner);
+  add_count(json, ",\"dimension\":", c->contribution.dimension);
+  add_count(json, ",\"arms\":", c->arms);
+  faro_document_add(json, ",\"failure\":", c->failure);
+  faro_text_add(json, "},\n\"settings\":[");
+  for (size_t i = 0; i < c->settings; i++) {
+    add_word(json, i ? ",{\"name\":" : "{\"name\":", c->setting[i].name);
+    faro_document_add(json, ",\"value\":", c->setting[i].value);
     faro_text_add(json, "}");
   }
   faro_text_add(json, "]");
@@ -287,6 +423,8 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
                                 size_t *length, faro_error *error) {
   faro_campaign made = *campaign;
   faro_status status = account(&made, &made.claim, error);
+  /* With its schedule fixed, the alternative of the release may be the better one. */
+  if (status == FARO_OK) status = account(&made, &made.claim, error);
   if (status != FARO_OK) return status;
   if (!made.claim.proven)
     return faro_fail(error, FARO_INVALID, "the claim of the release is not proven: %s", made.claim.by);
@@ -294,12 +432,8 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_word(&json, "{\"id\":", made.id);
   char nonce[2 * FARO_NONCE_BYTES + 1];
   add_word(&json, ",\"nonce\":", faro_hex_write(made.nonce, FARO_NONCE_BYTES, nonce));
-  add_word(&json, ",\n\"learner\":{\"kind\":", made.learner);
-  add_count(&json, ",\"dimension\":", made.contribution.dimension);
-  add_count(&json, ",\"arms\":", made.arms);
-  faro_document_add(&json, ",\"failure\":", made.failure);
-  faro_document_add(&json, ",\"optimism\":", made.optimism);
-  faro_document_add(&json, "},\n\"bounds\":{\"norm\":", made.contribution.norm);
+  add_learner(&json, &made);
+  faro_document_add(&json, ",\n\"bounds\":{\"norm\":", made.contribution.norm);
   faro_document_add(&json, ",\"centre\":", made.centre);
   faro_document_add(&json, ",\"low\":", made.contribution.low);
   faro_document_add(&json, ",\"high\":", made.contribution.high);
@@ -319,7 +453,6 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 typedef struct statement {
   faro_campaign c;
   size_t release; /* index in faro_campaign_release */
-  size_t encoders;
 } statement;
 
 #define X(name, text, ...) text,
@@ -338,7 +471,9 @@ static const faro_field fields[] = {
      .most = FARO_WIRE_DIMENSION_MAX},
     {"learner.arms", FARO_FIELD_COUNT, AT(arms), .least = 1, .most = ARMS_MAX},
     {"learner.failure", FARO_FIELD_REAL, AT(failure), .most = 1},
-    {"learner.optimism", FARO_FIELD_REAL, AT(optimism), .most = 1000},
+    {"settings", FARO_FIELD_LIST, AT(settings), .most = FARO_LEARNER_SETTINGS_MAX},
+    {"settings[].name", FARO_FIELD_TEXT, EACH(setting[0].name, setting)},
+    {"settings[].value", FARO_FIELD_REAL, EACH(setting[0].value, setting)},
     {"bounds.norm", FARO_FIELD_REAL, AT(contribution.norm), .least = 1 / BOUND_MAX, .most = BOUND_MAX},
     {"bounds.centre", FARO_FIELD_REAL, AT(centre), .least = -BOUND_MAX, .most = BOUND_MAX},
     {"bounds.low", FARO_FIELD_REAL, AT(contribution.low), .least = -BOUND_MAX, .most = BOUND_MAX},
@@ -348,6 +483,8 @@ static const faro_field fields[] = {
     {"release.delta", FARO_FIELD_REAL, AT(params.delta), .least = 1e-15, .most = 0.999},
     {"release.horizon", FARO_FIELD_COUNT, AT(params.horizon), .least = 1, .most = 0x1p40},
     {"release.batch", FARO_FIELD_COUNT, AT(params.batch), .least = 1, .most = 0x1p40},
+    {"release.growth", FARO_FIELD_REAL, AT(params.growth), .least = 1, .most = 1000},
+    {"release.largest", FARO_FIELD_COUNT, AT(params.largest), .most = 0x1p40},
     {"release.shufflers", FARO_FIELD_COUNT, AT(params.shufflers), .most = FARO_SHUFFLERS_MAX},
     {"release.level", FARO_FIELD_CHOICE, AT(params.level), .words = levels},
     {"release.contributions", FARO_FIELD_COUNT, AT(params.contributions), .least = 1, .most = 0x1p40},
@@ -358,11 +495,12 @@ static const faro_field fields[] = {
     {"claim.level", FARO_FIELD_CHOICE, AT(claim.level), .words = levels},
     {"claim.contributions", FARO_FIELD_COUNT, AT(claim.contributions), .least = 1, .most = 0x1p40},
     {"claim.by", FARO_FIELD_TEXT, AT(claim.by)},
-    {"encoding", FARO_FIELD_LIST, FARO_AT(statement, encoders), .most = FARO_SHUFFLERS_MAX},
-    {"encoding[].size", FARO_FIELD_COUNT, EACH(task[0].size, task), .least = 1, .most = 0x1p40},
-    {"encoding[].grid", FARO_FIELD_COUNT, EACH(task[0].grid, task), .most = 0x1p30},
-    {"encoding[].bits", FARO_FIELD_COUNT, EACH(task[0].bits, task), .most = 0x1p53},
-    {"encoding[].most", FARO_FIELD_COUNT, EACH(most[0], most), .least = 1, .most = 0x1p53},
+    {"encoding", FARO_FIELD_LIST, AT(encodings), .least = 1, .most = FARO_ENCODINGS_MAX},
+    {"encoding[].from", FARO_FIELD_COUNT, EACH(encoding[0].from, encoding), .most = 0x1p40},
+    {"encoding[].size", FARO_FIELD_COUNT, EACH(encoding[0].size, encoding), .least = 1, .most = 0x1p40},
+    {"encoding[].grid", FARO_FIELD_COUNT, EACH(encoding[0].grid, encoding), .most = 0x1p30},
+    {"encoding[].bits", FARO_FIELD_COUNT, EACH(encoding[0].bits, encoding), .most = 0x1p53},
+    {"encoding[].most", FARO_FIELD_COUNT, EACH(encoding[0].most, encoding), .least = 1, .most = 0x1p53},
     {"analyzer.url", FARO_FIELD_TEXT, AT(analyzer)},
     {"analyzer.seal", FARO_FIELD_HEX, AT(seal)},
     {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
@@ -375,9 +513,6 @@ static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign,
   faro_reader r = {.tree = tree, .all = true, .error = error};
   faro_read_fields(&r, 0, NULL, fields, sizeof fields / sizeof *fields, &s);
   if (faro_reader_end(&r) != FARO_OK) return r.status;
-  if (s.encoders != faro_campaign_targets(&s.c))
-    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %zu)",
-                     faro_campaign_targets(&s.c), s.encoders);
   const faro_contribution bound = s.c.contribution;
   s.c.release = faro_release_kind_find(faro_campaign_release(s.release));
   s.c.params.calibration = FARO_CALIBRATION_TIGHT;
@@ -386,18 +521,40 @@ static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign,
                                 error);
 }
 
+/* The kind and the schedule must be those that are in use, not those that were asked for. */
+static faro_status compare_release(const faro_campaign *own, const faro_campaign *stated, faro_error *error) {
+  if (own->release != stated->release)
+    return faro_fail(error, FARO_INVALID,
+                     "release.kind must be %s, which has less noise under these parameters (got %s)",
+                     own->release->name, stated->release->name);
+  if (own->params.largest != stated->params.largest)
+    return faro_fail(error, FARO_INVALID, "release.largest must be %llu if batches do not grow (got %llu)",
+                     (unsigned long long)own->params.largest, (unsigned long long)stated->params.largest);
+  return FARO_OK;
+}
+
+static bool is_same(const faro_encoding *a, const faro_encoding *b) {
+  return a->from == b->from && a->size == b->size && a->grid == b->grid && a->bits == b->bits &&
+         a->most == b->most;
+}
+
 static faro_status compare_encoding(const faro_campaign *own, const faro_campaign *stated,
                                     faro_error *error) {
-  for (size_t i = 0; i < faro_campaign_targets(own); i++)
-    if (own->task[i].size != stated->task[i].size || own->task[i].grid != stated->task[i].grid ||
-        own->task[i].bits != stated->task[i].bits || own->most[i] != stated->most[i])
+  if (own->encodings != stated->encodings)
+    return faro_fail(error, FARO_INVALID, "encoding must have %zu entries (got %zu)", own->encodings,
+                     stated->encodings);
+  for (size_t i = 0; i < own->encodings; i++) {
+    const faro_encoding *a = &own->encoding[i];
+    const faro_encoding *b = &stated->encoding[i];
+    if (!is_same(a, b))
       return faro_fail(error, FARO_INVALID,
-                       "encoding %zu is not what the parameters give here: size, grid, bits and most must be "
-                       "%llu, %llu, %llu and %lld (got %llu, %llu, %llu and %lld)",
-                       i, (unsigned long long)own->task[i].size, (unsigned long long)own->task[i].grid,
-                       (unsigned long long)own->task[i].bits, (long long)own->most[i],
-                       (unsigned long long)stated->task[i].size, (unsigned long long)stated->task[i].grid,
-                       (unsigned long long)stated->task[i].bits, (long long)stated->most[i]);
+                       "encoding %zu is not what the parameters give here: from, size, grid, bits and most "
+                       "must be %llu, %llu, %llu, %llu and %lld (got %llu, %llu, %llu, %llu and %lld)",
+                       i, (unsigned long long)a->from, (unsigned long long)a->size,
+                       (unsigned long long)a->grid, (unsigned long long)a->bits, (long long)a->most,
+                       (unsigned long long)b->from, (unsigned long long)b->size, (unsigned long long)b->grid,
+                       (unsigned long long)b->bits, (long long)b->most);
+  }
   return FARO_OK;
 }
 
@@ -426,6 +583,7 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
   faro_tree_clear(&tree);
   const faro_campaign stated = made;
   if (status == FARO_OK) status = account(&made, &own, error);
+  if (status == FARO_OK) status = compare_release(&made, &stated, error);
   if (status == FARO_OK) status = compare_claims(&own, &made.claim, error);
   if (status == FARO_OK) status = compare_encoding(&made, &stated, error);
   if (status != FARO_OK) return status;

@@ -69,6 +69,12 @@ static faro_status read_line(const char *word, const char *text, size_t length, 
   if (length > FARO_DOCUMENT_MAX)
     return faro_fail(error, FARO_INVALID, "the document is too large: at most %d bytes are allowed (got %zu)",
                      FARO_DOCUMENT_MAX, length);
+  const size_t stem = head - 1; /* the word without its version */
+  if (length > head && memcmp(text, word, stem) == 0 && text[stem] != word[stem] && text[head] == ' ' &&
+      text[stem] >= '0' && text[stem] <= '9')
+    return faro_fail(error, FARO_INVALID,
+                     "the document is of version %c of the protocol; this faro reads version %c only",
+                     text[stem], word[stem]);
   if (length < head + 1 || memcmp(text, word, head) != 0 || text[head] != ' ')
     return faro_fail(error, FARO_INVALID, "the document must begin with \"%s \"", word);
   *begin = head + 1 + SIGNATURE_DIGITS + 1;

@@ -11,11 +11,11 @@ enum { MAGIC = 4, TAG = 16, TAG_AT = FARO_REPORT_CAMPAIGN_AT };
 /* Offsets in the head of a report, and in that of a batch. */
 enum { VERSION_AT = 20, SEQUENCE_AT = 28, SHUFFLER_AT = 36, TOKEN_AT = 40 };
 enum { BATCH_SHUFFLER_AT = 20, BATCH_NUMBER_AT = 24, BATCH_COUNT_AT = 32 };
-static const char report_magic[MAGIC] = {'F', 'R', 'R', '1'};
-static const char batch_magic[MAGIC] = {'F', 'R', 'B', '1'};
-static const char notice_magic[MAGIC] = {'F', 'R', 'H', '1'}; /* signed before a batch, never sent */
+static const char report_magic[MAGIC] = {'F', 'R', 'R', '2'};
+static const char batch_magic[MAGIC] = {'F', 'R', 'B', '2'};
+static const char notice_magic[MAGIC] = {'F', 'R', 'H', '2'}; /* signed before a batch, never sent */
 
-static size_t entry_count(const faro_campaign *c) { return c->contribution.length; }
+static size_t entry_count(const faro_campaign *c) { return c->entries; }
 static size_t sealed_size(const faro_campaign *c) { return FARO_DIGEST_BYTES + 8 * entry_count(c); }
 static bool counts(const faro_campaign *c) { return faro_campaign_form(c) == FARO_WIRE_BITS; }
 
@@ -26,13 +26,18 @@ static size_t body_size(const faro_campaign *c) {
 size_t faro_wire_report_entries(const faro_campaign *campaign) { return entry_count(campaign); }
 size_t faro_wire_report_size(const faro_campaign *campaign) { return FARO_REPORT_HEAD + body_size(campaign); }
 
-static bool allowed(const faro_campaign *c, size_t shuffler, int64_t number) {
-  return number >= c->least[shuffler] && number <= c->most[shuffler];
+static bool allowed(const faro_encoding *e, int64_t number) {
+  return number >= e->least && number <= e->most;
 }
 
-static bool in_range(const faro_campaign *c, size_t shuffler, const uint64_t *numbers) {
+/* How a report is made: for the batch that its policy is for. */
+static const faro_encoding *encoding_of(const faro_campaign *c, const faro_wire_report *report) {
+  return faro_campaign_encoding(c, report->shuffler, report->version - 1);
+}
+
+static bool in_range(const faro_campaign *c, const faro_wire_report *report, const uint64_t *numbers) {
   for (size_t i = 0; i < entry_count(c); i++)
-    if (!allowed(c, shuffler, (int64_t)numbers[i])) return false;
+    if (!allowed(encoding_of(c, report), (int64_t)numbers[i])) return false;
   return true;
 }
 
@@ -77,7 +82,7 @@ bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char 
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out, faro_error *error) {
   FARO_INVARIANT(report->shuffler < faro_campaign_targets(campaign));
-  FARO_INVARIANT(in_range(campaign, report->shuffler, numbers));
+  FARO_INVARIANT(in_range(campaign, report, numbers));
   memcpy(out, report_magic, MAGIC);
   memcpy(out + TAG_AT, campaign->digest, TAG);
   faro_wire_report_restamp(out, report->version, report->sequence, report->token);
@@ -109,32 +114,34 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
   if (read.shuffler >= faro_campaign_targets(campaign))
     return faro_fail(error, FARO_INVALID, "shuffler of a report must be below %zu (got %lu)",
                      faro_campaign_targets(campaign), (unsigned long)read.shuffler);
+  const faro_encoding *e = encoding_of(campaign, &read);
   if (counts(campaign))
     for (size_t i = 0; i < entry_count(campaign); i++)
-      if (!allowed(campaign, read.shuffler, faro_load32(read.body + 4 * i)))
+      if (!allowed(e, faro_load32(read.body + 4 * i)))
         return faro_fail(error, FARO_INVALID, "entry %zu of a report must be %lld .. %lld (got %lu)", i,
-                         (long long)campaign->least[read.shuffler], (long long)campaign->most[read.shuffler],
+                         (long long)e->least, (long long)e->most,
                          (unsigned long)faro_load32(read.body + 4 * i));
   *report = read;
   return FARO_OK;
 }
 
-static faro_status read_sealed(const faro_campaign *c, const unsigned char *plain, int64_t *numbers,
-                               faro_error *error) {
+static faro_status read_sealed(const faro_campaign *c, uint64_t batch, const unsigned char *plain,
+                               int64_t *numbers, faro_error *error) {
+  const faro_encoding *e = faro_campaign_encoding(c, 0, batch);
   if (memcmp(plain, c->digest, FARO_DIGEST_BYTES) != 0)
     return faro_fail(error, FARO_INVALID, "a sealed report is of another campaign");
   const unsigned char *entry = plain + FARO_DIGEST_BYTES;
   for (size_t i = 0; i < entry_count(c); i++) {
     const int64_t number = (int64_t)faro_load64(entry + 8 * i);
-    if (!allowed(c, 0, number))
+    if (!allowed(e, number))
       return faro_fail(error, FARO_INVALID, "entry %zu of a sealed report must be %lld .. %lld", i,
-                       (long long)c->least[0], (long long)c->most[0]); /* the value itself is private */
+                       (long long)e->least, (long long)e->most); /* the value itself is private */
   }
   for (size_t i = 0; i < entry_count(c); i++) numbers[i] = (int64_t)faro_load64(entry + 8 * i);
   return FARO_OK;
 }
 
-faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key,
+faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key, uint64_t batch,
                                     const unsigned char *body, int64_t *numbers, faro_error *error) {
   const size_t size = sealed_size(campaign);
   unsigned char *plain = malloc(size);
@@ -143,7 +150,7 @@ faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_se
   if (crypto_box_seal_open(plain, body, size + FARO_SEAL_BYTES, key->public_key, key->secret) != 0)
     status =
         faro_fail(error, FARO_INVALID, "a sealed report cannot be opened: damaged, or sealed to another key");
-  else status = read_sealed(campaign, plain, numbers, error);
+  else status = read_sealed(campaign, batch, plain, numbers, error);
   sodium_memzero(plain, size);
   free(plain);
   return status;
@@ -180,23 +187,23 @@ static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, 
   if (batch->shuffler >= c->shufflers)
     return faro_fail(error, FARO_INVALID, "shuffler of a batch must be below %zu (got %lu)", c->shufflers,
                      (unsigned long)batch->shuffler);
-  const faro_shuffler_task *task = &c->task[batch->shuffler];
-  if (batch->count != task->size)
-    return faro_fail(error, FARO_INVALID, "a batch of shuffler %lu must have %llu reports (got %llu)",
-                     (unsigned long)batch->shuffler, (unsigned long long)task->size,
-                     (unsigned long long)batch->count);
-  const uint64_t batches = c->batches / (task->size / c->params.batch);
+  const uint64_t batches = c->batches / faro_campaign_unit(c, batch->shuffler);
   if (batch->number >= batches)
     return faro_fail(error, FARO_INVALID, "batches of shuffler %lu must be below %llu (got %llu)",
                      (unsigned long)batch->shuffler, (unsigned long long)batches,
                      (unsigned long long)batch->number);
+  const uint64_t size = faro_campaign_size(c, batch->shuffler, batch->number);
+  if (batch->count != size)
+    return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %lu must have %llu reports (got %llu)",
+                     (unsigned long long)batch->number, (unsigned long)batch->shuffler,
+                     (unsigned long long)size, (unsigned long long)batch->count);
   return FARO_OK;
 }
 
 static faro_status check_totals(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
-  const uint64_t least = batch->count * (uint64_t)c->least[batch->shuffler];
-  const uint64_t most =
-      batch->count * (uint64_t)c->most[batch->shuffler]; /* below 2^62, as the release ensures */
+  const faro_encoding *e = faro_campaign_encoding(c, batch->shuffler, batch->number);
+  const uint64_t least = batch->count * (uint64_t)e->least;
+  const uint64_t most = batch->count * (uint64_t)e->most; /* below 2^62, as the release ensures */
   for (size_t i = 0; i < entry_count(c); i++)
     if (faro_load64(batch->body + 8 * i) < least || faro_load64(batch->body + 8 * i) > most)
       return faro_fail(error, FARO_INVALID, "total %zu of a batch must be %llu .. %llu", i,

@@ -5,7 +5,24 @@
 #include "field/reader.h"
 #include "wire/document.h"
 
-static const char word[] = "faro-policy-1";
+static const char word[] = "faro-policy-2";
+
+#define X(name, text) text,
+FARO_WORDS(rules, FARO_RULE_LIST(X))
+#undef X
+
+static faro_status check_numbers(const faro_policy *policy, faro_error *error) {
+  const size_t d = policy->dimension;
+  if (d < 1 || d > FARO_WIRE_DIMENSION_MAX)
+    return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_WIRE_DIMENSION_MAX, d);
+  if (!faro_all_finite(policy->theta, d) || !faro_all_finite(policy->w, faro_policy_w_length(d)) ||
+      !(policy->beta >= 0 && isfinite(policy->beta)))
+    return faro_fail(error, FARO_INVALID, "theta, w and beta must be finite, and beta must not be negative");
+  if (!rules(policy->rule) || !(policy->explore >= 0 && policy->explore <= 1))
+    return faro_fail(error, FARO_INVALID, "explore must be 0 .. 1 (got %g), and the rule one of policy.h",
+                     policy->explore);
+  return FARO_OK;
+}
 
 static void add_array(faro_text *json, const char *key, const double *value, size_t count) {
   faro_text_add(json, "\"%s\":[", key);
@@ -19,15 +36,14 @@ faro_status faro_policy_document_write(const faro_policy *policy,
                                        faro_error *error) {
   char digits[2 * FARO_DIGEST_BYTES + 1];
   const size_t d = policy->dimension;
-  if (d < 1 || d > FARO_WIRE_DIMENSION_MAX)
-    return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_WIRE_DIMENSION_MAX, d);
-  if (!faro_all_finite(policy->theta, d) || !faro_all_finite(policy->w, faro_policy_w_length(d)) ||
-      !(policy->beta >= 0 && isfinite(policy->beta)))
-    return faro_fail(error, FARO_INVALID, "theta, w and beta must be finite, and beta must not be negative");
+  const faro_status status = check_numbers(policy, error);
+  if (status != FARO_OK) return status;
   faro_text json = FARO_TEXT_INIT;
-  faro_text_add(&json, "{\"campaign\":\"%s\",\"version\":%llu,\"dimension\":%zu",
-                faro_hex_write(campaign, FARO_DIGEST_BYTES, digits), (unsigned long long)policy->version, d);
+  faro_text_add(&json, "{\"campaign\":\"%s\",\"version\":%llu,\"dimension\":%zu,\"rule\":\"%s\"",
+                faro_hex_write(campaign, FARO_DIGEST_BYTES, digits), (unsigned long long)policy->version, d,
+                rules(policy->rule));
   faro_document_add(&json, ",\"beta\":", policy->beta);
+  faro_document_add(&json, ",\"explore\":", policy->explore);
   faro_text_add(&json, ",");
   add_array(&json, "theta", policy->theta, d);
   faro_text_add(&json, ",");
@@ -47,7 +63,9 @@ static const faro_field fields[] = {
     {"version", FARO_FIELD_COUNT, FARO_AT(head, document.policy.version), .least = 1, .most = 0x1p53},
     {"dimension", FARO_FIELD_COUNT, FARO_AT(head, document.policy.dimension), .least = 1,
      .most = FARO_WIRE_DIMENSION_MAX},
+    {"rule", FARO_FIELD_CHOICE, FARO_AT(head, document.policy.rule), .words = rules},
     {"beta", FARO_FIELD_REAL, FARO_AT(head, document.policy.beta), .most = 1e300},
+    {"explore", FARO_FIELD_REAL, FARO_AT(head, document.policy.explore), .most = 1},
     {"theta", FARO_FIELD_NODE, FARO_AT(head, theta), .allowed = "an array of numbers"},
     {"w", FARO_FIELD_NODE, FARO_AT(head, w), .allowed = "an array of numbers"},
 };

@@ -3,7 +3,7 @@
  *
  * Documents (campaign, policy) are text: one line with the kind and a signature, then JSON.
  *
- *   faro-campaign-1 <128 hexadecimal digits: Ed25519>\n{...}
+ *   faro-campaign-2 <128 hexadecimal digits: Ed25519>\n{...}
  *
  * The signature covers the first word, "\n" and the JSON, byte by byte. What is signed is what is
  * sent, so no canonical form is needed. The digest of a document is BLAKE2b-256 of the same bytes.
@@ -30,6 +30,8 @@ enum {
   FARO_ID_MAX = 63,
   FARO_NONCE_BYTES = 16,
   FARO_SHUFFLERS_MAX = 20,
+  FARO_ENCODINGS_MAX = 256, /* sizes of batches in a campaign, or shufflers */
+  FARO_LEARNER_SETTINGS_MAX = 8,
   FARO_WIRE_DIMENSION_MAX = 256, /* so that a policy fits into a document */
   FARO_DOCUMENT_MAX = 1 << 20,
   FARO_ENTRY_BITS_MAX = 100000000, /* bits of an entry of a report, all parts together */
@@ -47,24 +49,42 @@ typedef struct faro_seal_key {
 /* How the reports of a campaign are made, mixed and read. */
 typedef enum faro_wire_form {
   FARO_WIRE_BITS,   /* counts of ones, which the shuffler adds up: shuffle-bits, concurrent-bits */
-  FARO_WIRE_SEALED, /* messages sealed to the analyzer; the shuffler permutes: shuffle-amplified */
+  FARO_WIRE_SEALED, /* messages sealed to the analyzer; the shuffler permutes: shuffle-response */
   FARO_WIRE_DIRECT  /* messages sent to the analyzer itself: the local and central releases */
 } faro_wire_form;
+
+/* How reports for one size of batches are made. Each size has its own noise, so a report for
+ * batches of one size is not valid in a batch of another. */
+typedef struct faro_encoding {
+  uint64_t from;       /* the campaign's batches from this one on, counted from 0 */
+  uint64_t before;     /* reports in all batches before it */
+  uint64_t size;       /* reports in a batch of the shuffler, or of the analyzer */
+  uint64_t grid, bits; /* counts only: see faro_shuffler_task; else 0 */
+  int64_t least, most; /* range of an entry of a report */
+} faro_encoding;
 
 typedef struct faro_campaign_shuffler {
   char url[FARO_URL_MAX + 1];
   unsigned char key[FARO_KEY_BYTES]; /* Ed25519 */
 } faro_campaign_shuffler;
 
+/* A setting of the learner's own. */
+typedef struct faro_campaign_setting {
+  char name[FARO_ID_MAX + 1];
+  double value;
+} faro_campaign_setting;
+
 typedef struct faro_campaign {
   char id[FARO_ID_MAX + 1];
   unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different */
   const faro_release_kind *release;
-  faro_contribution contribution;     /* moments: x of norm <= norm, y within [low, high] */
-  double centre;                      /* y = reward - centre, clipped afterwards */
-  faro_release_params params;         /* under calibration tight */
-  char learner[FARO_ID_MAX + 1];      /* its name; only the analyzer has to know it */
-  double failure, optimism;           /* parameters of the learner */
+  faro_contribution contribution; /* moments: x of norm <= norm, y within [low, high] */
+  double centre;                  /* y = reward - centre, clipped afterwards */
+  faro_release_params params;     /* under calibration tight */
+  char learner[FARO_ID_MAX + 1];  /* its name; only the analyzer has to know it */
+  double failure;                 /* parameter of the learner */
+  size_t settings;                /* number of the learner's own settings */
+  faro_campaign_setting setting[FARO_LEARNER_SETTINGS_MAX];
   uint64_t arms;                      /* greatest number of arms per choice */
   faro_claim claim;                   /* as stated by the analyzer */
   unsigned char seal[FARO_KEY_BYTES]; /* the analyzer's key, X25519 */
@@ -72,14 +92,18 @@ typedef struct faro_campaign {
   size_t shufflers; /* number of processes; 0: reports go to the analyzer */
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
   /* What follows from the members above; set by open and write. */
-  unsigned char digest[FARO_DIGEST_BYTES];     /* digest of the document */
-  uint64_t batches;                            /* number of batches, M; each has params.batch reports */
-  faro_shuffler_task task[FARO_SHUFFLERS_MAX]; /* size: reports in a batch */
-  int64_t least[FARO_SHUFFLERS_MAX], most[FARO_SHUFFLERS_MAX]; /* range of an entry; DIRECT uses [0] */
+  unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document */
+  uint64_t batches;                        /* M */
+  size_t entries;                          /* numbers in a report */
+  size_t encodings;
+  /* One for each shuffler if there are several, else one for each change of size, in order. Ask by
+   * faro_campaign_encoding. */
+  faro_encoding encoding[FARO_ENCODINGS_MAX];
 } faro_campaign;
 
-/* Writes a campaign as a signed document; free() it. Chooses the batch size if it is 0, computes
- * the claim, and sets what follows. */
+/* Writes a campaign as a signed document; free() it. Chooses the schedule if params.batch is 0,
+ * replaces the release by its alternative if that has less noise, computes the claim, and sets what
+ * follows. */
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) FARO_WARN_UNUSED;
 /* Verifies the signature and reads the document strictly: unknown, missing and repeated keys, wrong
@@ -93,6 +117,19 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 size_t faro_campaign_targets(const faro_campaign *campaign);
 /* The releases that a campaign can have, by index; NULL past the last one. */
 const char *faro_campaign_release(size_t index);
+/* How reports are made while batch `batch` (from 0) of the campaign is open. Past the last batch:
+ * as for the last one. */
+const faro_encoding *faro_campaign_encoding(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
+/* Batches of the campaign in one batch of the shuffler: 1, except for concurrent-bits. */
+uint64_t faro_campaign_unit(const faro_campaign *campaign, size_t shuffler);
+/* Reports in batch `number` of the shuffler, or of the analyzer. */
+uint64_t faro_campaign_size(const faro_campaign *campaign, size_t shuffler, uint64_t number);
+/* Reports in the first `batches` batches of the campaign, and in the largest one. */
+uint64_t faro_campaign_reports(const faro_campaign *campaign, uint64_t batches);
+uint64_t faro_campaign_largest(const faro_campaign *campaign);
+/* Whether reports made for the batch before may still come while batch `batch` is open: not if
+ * their noise is that of another size. */
+bool faro_campaign_overlaps(const faro_campaign *campaign, uint64_t batch);
 /* Whether a shuffler collects reports while batch `batch` (from 0) of the campaign is open: not
  * after the horizon, nor if it could not fill its batch within the horizon. */
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
@@ -123,7 +160,7 @@ void faro_policy_document_clear(faro_policy_document *document);
 
 /* A report, as one shuffler or the analyzer receives it:
  *
- *    0  4  "FRR1"
+ *    0  4  "FRR2"
  *    4 16  first bytes of the campaign's digest
  *   20  8  version of the policy that chose the action
  *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
@@ -154,8 +191,8 @@ size_t faro_wire_report_entries(const faro_campaign *campaign);
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out,
                                    faro_error *error) FARO_WARN_UNUSED;
-/* Checks magic, campaign and shuffler, and for BITS the range of every entry. report->body points
- * into `bytes`. */
+/* Checks magic, campaign and shuffler, and for BITS the range of every entry, as it is for the
+ * report's version. report->body points into `bytes`. */
 faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                   faro_wire_report *report, faro_error *error) FARO_WARN_UNUSED;
 /* Whether the head names this campaign; checks nothing else. `report` must have FARO_REPORT_HEAD
@@ -167,14 +204,15 @@ faro_wire_report faro_wire_report_head(const unsigned char *report);
  * change. */
 void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
                               const unsigned char token[static FARO_TOKEN_BYTES]);
-/* Opens a SEALED or DIRECT body, as the analyzer does, and checks digest and range. */
-faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key,
+/* Opens a SEALED or DIRECT body of batch `batch`, as the analyzer does, and checks digest and
+ * range. */
+faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_seal_key *key, uint64_t batch,
                                     const unsigned char *body, int64_t *numbers,
                                     faro_error *error) FARO_WARN_UNUSED;
 
 /* A batch, as the analyzer receives it from a shuffler:
  *
- *    0  4  "FRB1"
+ *    0  4  "FRB2"
  *    4 16  first bytes of the campaign's digest
  *   20  4  shuffler
  *   24  8  number of the batch of this shuffler, from 0
@@ -199,9 +237,9 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
  * batches of its shufflers only. It is the hexadecimal digits of
  *
  *    0 40  the head of the batch
- *   40 64  Ed25519 signature of the shuffler, over "FRH1" and bytes 4 .. 39 of the head
+ *   40 64  Ed25519 signature of the shuffler, over "FRH2" and bytes 4 .. 39 of the head
  *
- * No batch begins with FRH1, so a notice's signature is never valid for a batch, nor a batch's for
+ * No batch begins with FRH2, so a notice's signature is never valid for a batch, nor a batch's for
  * a notice. */
 enum { FARO_NOTICE_DIGITS = 2 * (FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES) };
 

@@ -56,5 +56,5 @@ needs_cxx() {
   g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$T/embed" "$T/embed.cc" -L"$BUILD" -lfaro_client -Wl,-rpath,"$BUILD"
   run "$T/embed"
   [ "$status" -eq 0 ]
-  has "$output" 'the document must begin with "faro-campaign-1 "'
+  has "$output" 'the document must begin with "faro-campaign-2 "'
 }

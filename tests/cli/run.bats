@@ -340,11 +340,11 @@ interrupt() {
 
 @test "--set calibration leaves out the algorithms that do not offer it, and says so everywhere" {
   faro 0 run trust-models --quick --quiet --set calibration=figure --out "$T/a"
-  has "$output" "left out, because they do not offer this calibration: trusted server (factored)"
-  has "$(cat "$T/a/report.html")" "do not offer this calibration: trusted server (factored)."
-  [ "$(jq -r '.left_out, (.results | length)' "$T/a/run.json" | paste -sd' ')" = "trusted server (factored) 5" ]
+  has "$output" "left out, because they do not offer this calibration: no privacy, trusted server, "
+  has "$(cat "$T/a/report.html")" "do not offer this calibration: no privacy, trusted server, "
+  [ "$(jq '(.left_out | contains("trusted server (LinUCB)")), (.results | length)' "$T/a/run.json" | paste -sd' ')" = "true 2" ]
   faro 0 run trust-models --quick --quiet --out "$T/b"
-  [ "$(jq '[has("left_out"), (.results | length)] == [false, 6]' "$T/b/run.json")" = true ]
+  [ "$(jq '[has("left_out"), (.results | length)] == [false, 9]' "$T/b/run.json")" = true ]
   faro 3 run 002-fig2a --quick --quiet --set calibration=figure --out "$T/c"
   has "$stderr" "calibration must be one that an algorithm of this experiment offers"
   gone "$T/c"
@@ -555,4 +555,32 @@ sums() {
   has "$output" "in up to 100 % of instances the population ran out of clients"
   faro 0 run "$T/few.yaml" --out "$T/y" --quiet --json
   [ "$(jq -c '.results[0] | [.exhausted, .rounds]' <<<"$output")" = '[1,1000]' ]
+}
+
+@test "posterior: generalised linear rewards, linear surrogates, and rewards alone" {
+  cat >"$T/glm.yaml" <<-'YAML'
+	environment: {name: glm-logistic, dimension: 3, arms: 5, fixed: true}
+	horizon: 2000
+	instances: 2
+	algorithms:
+	  - {label: a, learner: posterior, release: shuffle-bits}
+	  - {label: b, learner: posterior, release: shuffle-bits, surrogate: true}
+	  - {label: c, learner: posterior, release: none}
+	YAML
+  faro 0 run "$T/glm.yaml" --quiet --json --out "$T/glm"
+  jq -e '[.results[].region] == ["calibrated", "calibrated", "calibrated"]' <<<"$output"
+  jq -e '.results | .[0].regret.mean != .[1].regret.mean and all(.regret.tail >= 0)' <<<"$output"
+  cat >"$T/open.yaml" <<-'YAML'
+	environment: {name: linear-fixed, skew: 3}
+	horizon: 2000
+	instances: 2
+	algorithms:
+	  - {label: a, learner: linucb, release: local, protect: rewards}
+	  - {label: b, learner: linucb, release: local}
+	YAML
+  faro 0 run "$T/open.yaml" --quiet --json --out "$T/open"
+  jq -e '[.results[].claim.by | contains("rewards only")] == [true, false]' <<<"$output"
+  jq -e '[.results[].region] == ["proven", "proven"]' <<<"$output"
+  faro 3 run "$T/glm.yaml" --quiet --set protect=rewards --out "$T/none"
+  has "$stderr" "protecting rewards only (public_arms) needs linear rewards (got logistic)"
 }

@@ -501,10 +501,35 @@ line() {
 }
 
 @test "demo: every release without a shuffler can be deployed" {
-  for release in local local-bits central-tree central-bits; do
+  for release in local-gaussian local-response local-bits central-tree central-bits; do
     faro 0 demo --clients 60 --rounds 2 --threads 4 --release "$release"
-    has "$output" "60 clients, $release, batches of 30; 1 process;"
+    has "$output" "60 clients, posterior behind $release, batches of 30; 1 process;"
     not grep -q FAILED <<<"$output"
+  done
+  faro 0 demo --clients 60 --rounds 2 --threads 4 --release local # the better of the two
+  has "$output" "posterior behind local-"
+}
+
+@test "demo: batches grow, whatever the learner and the release" {
+  local pair
+  for pair in "posterior shuffle-bits" "posterior shuffle-response" "posterior local-response" "posterior central-tree" \
+    "linucb shuffle-bits" "lints shuffle-gaussian"; do
+    faro 0 demo --clients 80 --rounds 6 --threads 4 --epsilon 4 --learner "${pair% *}" --release "${pair#* }"
+    has "$output" "80 clients, ${pair/ / behind }, batches of 10 to 40;"
+    not grep -q FAILED <<<"$output"
+  done
+  faro 2 demo --clients 80 --growth 2 --largest 81
+  has "$stderr" "--largest must be at most the number of clients, 80 (got 81)"
+  faro 2 demo --learner pe
+  has "$stderr" "must be one of linucb, posterior, lints (got pe"
+}
+
+@test "demo: its help lists every release that can be deployed" {
+  faro 0 demo --help
+  local help=$(tr -s ' \n' ' ' <<<"$output") release
+  for release in central-tree central-bits shuffle-bits concurrent-bits shuffle-amplified shuffle-gaussian \
+    shuffle-response local local-gaussian local-response local-bits; do
+    has "$help" "$release"
   done
 }
 

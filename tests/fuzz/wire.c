@@ -22,7 +22,7 @@ static void must(bool condition) {
 
 static void start(void) {
   static bool started;
-  static const char *const kind[2] = {"shuffle-bits", "local"};
+  static const char *const kind[2] = {"shuffle-bits", "local-gaussian"};
   if (started) return;
   started = true;
   unsigned char seed[32] = "the same seed for every fuzzing!";
@@ -36,7 +36,6 @@ static void start(void) {
                          .arms = 2,
                          .learner = "linucb",
                          .failure = 0.1,
-                         .optimism = 0.2,
                          .analyzer = "http://a",
                          .shuffler = {{.url = "http://s"}},
                          .shufflers = i == 0};
@@ -81,7 +80,7 @@ int fuzz_campaign(const uint8_t *data, size_t size) {
   faro_campaign again = {0};
   size_t length = 0;
   must(faro_campaign_open(&c, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
-  char *text = sign("faro-campaign-1", data, size, &length);
+  char *text = sign("faro-campaign-2", data, size, &length);
   const faro_status status = faro_campaign_open(&c, text, length, signer.public_key, &error);
   free(text);
   if (status != FARO_OK) {
@@ -103,7 +102,7 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   faro_policy_document again = {0};
   size_t length = 0;
   must(faro_policy_document_open(&document, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
-  char *text = sign("faro-policy-1", data, size, &length);
+  char *text = sign("faro-policy-2", data, size, &length);
   const faro_status status = faro_policy_document_open(&document, text, length, signer.public_key, &error);
   free(text);
   if (status != FARO_OK) {
@@ -138,7 +137,7 @@ int fuzz_report(const uint8_t *data, size_t size) {
   start();
   if (size < 1) return 0;
   const faro_campaign *c = &campaigns[data[0] & 1];
-  unsigned char *bytes = frame(c, "FRR1", data, size);
+  unsigned char *bytes = frame(c, "FRR2", data, size);
   unsigned char out[512];
   uint64_t numbers[5];
   int64_t opened[5];
@@ -149,7 +148,7 @@ int fuzz_report(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < 5; i++) numbers[i] = faro_load32(report.body + 4 * i);
     must(faro_wire_report_write(c, &report, numbers, out, NULL) == FARO_OK);
     must(memcmp(out, bytes, size - 1) == 0);
-  } else must(faro_wire_report_unseal(c, &box, report.body, opened, NULL) != FARO_OK);
+  } else must(faro_wire_report_unseal(c, &box, report.version - 1, report.body, opened, NULL) != FARO_OK);
   free(bytes);
   return 0;
 }
@@ -166,7 +165,7 @@ static void read_notices(const faro_campaign *c, const uint8_t *data, const unsi
   must(faro_notice_read(c, (const char *)bytes, length, &batch, NULL) != FARO_OK || length == 2 * SIZE);
   memcpy(notice, bytes, length < SIZE ? length : SIZE);
   memcpy(part, notice, sizeof part);
-  memcpy(part, "FRH1", 4);
+  memcpy(part, "FRH2", 4);
   if (data[0] & 8) crypto_sign_detached(notice + FARO_BATCH_HEAD, NULL, part, sizeof part, signer.secret);
   faro_hex_write(notice, SIZE, text);
   if (faro_notice_read(c, text, 2 * SIZE, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
@@ -181,7 +180,7 @@ int fuzz_batch(const uint8_t *data, size_t size) {
   start();
   if (size < 1) return 0;
   const faro_campaign *c = &campaigns[0];
-  unsigned char *bytes = frame(c, "FRB1", data, size);
+  unsigned char *bytes = frame(c, "FRB2", data, size);
   unsigned char out[512];
   faro_error error = {0};
   faro_batch batch = {0};
@@ -213,13 +212,13 @@ int fuzz_unseal(const uint8_t *data, size_t size) {
   memcpy(plain, data + 1, PLAIN);
   if (data[0] & 1) memcpy(plain, c->digest, FARO_DIGEST_BYTES);
   must(crypto_box_seal(sealed, plain, PLAIN, c->seal) == 0);
-  if (faro_wire_report_unseal(c, &box, sealed, numbers, &error) != FARO_OK) {
+  if (faro_wire_report_unseal(c, &box, 0, sealed, numbers, &error) != FARO_OK) {
     must(error.message[0] != '\0');
     return 0;
   }
   must(memcmp(plain, c->digest, FARO_DIGEST_BYTES) == 0);
   for (size_t i = 0; i < 5; i++) {
-    must(numbers[i] >= c->least[0] && numbers[i] <= c->most[0]);
+    must(numbers[i] >= c->encoding[0].least && numbers[i] <= c->encoding[0].most);
     must((uint64_t)numbers[i] == faro_load64(plain + FARO_DIGEST_BYTES + 8 * i));
   }
   return 0;

@@ -194,13 +194,13 @@ static void join(trial *t) {
                                 faro_source_server(t->secure), error));
   const faro_updater_params params = {.dimension = DIMENSION,
                                       .horizon = c->params.horizon,
-                                      .releases = c->params.horizon / BATCH,
+                                      .releases = c->batches,
                                       .norm = 1,
                                       .failure = 0.1,
                                       .reward = 0.5, /* rewards in [0, 1] */
                                       .calibration = FARO_CALIBRATION_TIGHT,
                                       .noise = faro_release_noise(t->release)};
-  assert_ok(faro_updater_create(&t->learner, faro_learner_find("linucb"), &params, error));
+  assert_ok(faro_updater_create(&t->learner, faro_learner_find(c->learner), &params, error));
 }
 
 static void open_trial(trial *t, const char *release, size_t shufflers, const char *more) {
@@ -250,6 +250,7 @@ static void assert_same_policy(trial *t, uint64_t version) {
   assert_int_equal(got.version, version);
   assert_memory_equal(document.campaign, t->campaign.digest, FARO_DIGEST_BYTES);
   assert_int_equal(got.dimension, DIMENSION);
+  assert_int_equal(got.rule, want->rule);
   assert_memory_equal(&got.beta, &want->beta, sizeof got.beta);
   assert_memory_equal(got.theta, want->theta, DIMENSION * sizeof *got.theta);
   assert_memory_equal(got.w, want->w, DIMENSION * (DIMENSION + 1) / 2 * sizeof *got.w);
@@ -303,7 +304,7 @@ static size_t frame_totals(const trial *t, uint32_t shuffler, uint64_t number, c
   const size_t entries = faro_wire_report_entries(&t->campaign);
   for (size_t i = 0; i < entries; i++) faro_store64(body + 8 * i, total[i]);
   const faro_batch batch = {
-      .shuffler = shuffler, .number = number, .count = t->campaign.task[shuffler].size, .body = body};
+      .shuffler = shuffler, .number = number, .count = t->campaign.encoding[shuffler].size, .body = body};
   faro_batch_write(&t->campaign, &batch, &t->shuffler[shuffler], out);
   return faro_batch_size(&t->campaign, batch.count);
 }
@@ -383,7 +384,7 @@ static void test_analyzer__several_shufflers_are_waited_for_and_put_together_as_
   uint64_t message[128], low[64], high[64] = {0}, reports[128];
   open_trial(&t, "concurrent-bits", 2, EVENT);
   const size_t entries = faro_wire_report_entries(&t.campaign);
-  const uint64_t unit = t.campaign.task[1].size / BATCH;
+  const uint64_t unit = t.campaign.encoding[1].size / BATCH;
   assert_true(unit >= 2);
   for (uint64_t b = 0; b < t.campaign.batches; b++) {
     memset(low, 0, sizeof low);
@@ -438,7 +439,7 @@ static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
   assert_int_equal(try_batch(&t, t.sender, frame, length, &sent), FARO_OK);
   assert_int_equal(sent.status, 409);
   assert_non_null(strstr(sent.bytes, "an old copy of the analyzer's database was restored"));
-  total[0] = (uint64_t)t.campaign.most[0] * BATCH + 1;
+  total[0] = (uint64_t)t.campaign.encoding[0].most * BATCH + 1;
   length = frame_totals(&t, 0, 0, total, frame);
   assert_int_equal(post_batch(&t, frame, length), 400);
   const long told = post(t.sender, t.port, "/v1/batches", large, 3 << 20);
@@ -476,7 +477,7 @@ static void hear_before_body(const trial *t, const char *line, size_t length, ch
 static void test_analyzer__strangers_are_refused_before_they_send(void **state) {
   (void)state;
   trial t;
-  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  open_trial(&t, "shuffle-gaussian", 1, EVENT);
   const size_t length = faro_batch_size(&t.campaign, BATCH);
   faro_batch head = {.count = BATCH};
   char notice[FARO_NOTICE_DIGITS + 1], line[64 + FARO_NOTICE_DIGITS], answer[1024];
@@ -575,13 +576,23 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
       {"shuffle-bits", "  level: event\n  low: 2\n  epsilon: 2\n  horizon: 1000\n",
        "analyzer.yaml: campaign.low must be below campaign.high (got 2 and 1)"},
       {"local", "  level: event\n  epsilon: 2\n  horizon: 1000\n",
-       "analyzer.yaml: shufflers must be 0 for local (got 1)"},
+       "analyzer.yaml: shufflers must be 0 for local-response (got 1)"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\nconstant: -1\n",
        "analyzer.yaml: constant must not be 0 and must be smaller than campaign.norm, which is 1 (got -1)"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: rs-glm\n",
        "analyzer.yaml: campaign.learner must be one of linucb"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: lin ucb\n",
-       "analyzer.yaml: learner.kind must be 1 .. 63 letters, digits, or any of -_. (got lin ucb)"},
+       "analyzer.yaml: campaign.learner must be one of linucb, posterior, lints (got lin ucb"},
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\nsettings: [{name: scale, value: 2}]\n",
+       "analyzer.yaml: settings: posterior has no setting scale"},
+      {"shuffle-bits",
+       "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: lints\nsettings: [{name: scale, value: "
+       "-2}]\n",
+       "analyzer.yaml: settings: scale must be a number from 0.001 to"},
+      {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  growth: 0.5\n",
+       "campaign.growth must be a number from 1 to 1000 (got 0.5)"},
+      {"concurrent-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  growth: 2\n",
+       "analyzer.yaml: growth must be 1 for concurrent-bits (got 2)"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\ntokens: some.hashes\n",
        "analyzer.yaml: tokens must not be set for shuffle-bits: reports come to shufflers, which have them "
        "(got some.hashes)"},
@@ -592,7 +603,7 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
   }
   t.shufflers = 0;
   write_config(&t, "local", EVENT);
-  refused(&t, "analyzer.yaml: tokens is required for local: reports come to the analyzer itself");
+  refused(&t, "analyzer.yaml: tokens is required for local-response: reports come to the analyzer itself");
   close_trial(&t);
 }
 
@@ -611,7 +622,7 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
       {"arms: 4", "arms: 4\n  high: 2", "campaign.high"},
       {"arms: 4", "arms: 4\n  honest: 0.5", "campaign.honest"},
       {"arms: 4", "arms: 4\n  failure: 0.2", "campaign.failure"},
-      {"arms: 4", "arms: 4\n  optimism: 0.3", "campaign.optimism"},
+      {"arms: 4", "arms: 4\n  growth: 1.5", "campaign.growth"},
       {"epsilon: 2", "epsilon: 3", "campaign.epsilon"},
       {"delta: 1e-6", "delta: 1e-5", "campaign.delta"},
       {"horizon: 1000", "horizon: 1050", "campaign.horizon"},
@@ -619,6 +630,7 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
       {"level: user", "level: event", "campaign.level"},
       {"level: user", "level: user\n  contributions: 2", "campaign.contributions"},
       {"release: shuffle-bits", "release: shuffle-amplified", "campaign.release"},
+      {"release: shuffle-bits", "release: shuffle-bits\n  learner: linucb", "campaign.learner"},
       {":9001", ":9002", "shufflers"},
   };
   static const char more[] = "  level: user\n  epsilon: 2\n  horizon: 1000\n";
@@ -718,7 +730,7 @@ static void seal_monster(trial *t, unsigned char *body) {
   unsigned char plain[TEXT] = {0};
   const size_t size = faro_wire_report_size(&t->campaign) - FARO_REPORT_HEAD - FARO_SEAL_BYTES;
   memcpy(plain, t->campaign.digest, FARO_DIGEST_BYTES);
-  faro_store64(plain + FARO_DIGEST_BYTES, (uint64_t)t->campaign.most[0] + 1);
+  faro_store64(plain + FARO_DIGEST_BYTES, (uint64_t)t->campaign.encoding[0].most + 1);
   assert_int_equal(crypto_box_seal(body, plain, size, t->keys.seal.public_key), 0);
 }
 
@@ -746,7 +758,7 @@ static void spoil_some(trial *t, const unsigned char *last, unsigned char *body,
 static void test_analyzer__spoiled_reports_count_as_zero_and_stop_nothing(void **state) {
   (void)state;
   trial t;
-  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  open_trial(&t, "shuffle-gaussian", 1, EVENT);
   const size_t size = faro_wire_report_size(&t.campaign) - FARO_REPORT_HEAD;
   const size_t entries = faro_wire_report_entries(&t.campaign);
   unsigned char *body = calloc(BATCH, size);
@@ -827,7 +839,7 @@ static sqlite3 *read_database(const trial *t) {
 static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
   (void)state;
   trial t;
-  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  open_trial(&t, "shuffle-gaussian", 1, EVENT);
   assert_int_equal(get(&t, "/healthz").status, 200);
   sqlite3 *reader = read_database(&t);
   free(send_sealed(&t, 0));
@@ -856,7 +868,7 @@ static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
 static void test_analyzer__memory_holds_no_report_that_was_applied(void **state) {
   (void)state;
   trial t;
-  open_trial(&t, "shuffle-amplified", 1, EVENT);
+  open_trial(&t, "shuffle-gaussian", 1, EVENT);
   int found = 0;
   for (uint64_t b = 0; b < 3 && found == 0; b++) {
     char path[64];
@@ -901,7 +913,7 @@ static void report_all(trial *t, uint64_t batch, const unsigned char *tokens, ui
   unsigned char report[TEXT];
   const size_t entries = faro_wire_report_entries(&t->campaign);
   const size_t size = faro_wire_report_size(&t->campaign);
-  const int64_t zero = (t->campaign.least[0] + t->campaign.most[0]) / 2;
+  const int64_t zero = (t->campaign.encoding[0].least + t->campaign.encoding[0].most) / 2;
   for (size_t i = 0; i < BATCH; i++) {
     faro_wire_report head = {.version = batch + 1, .sequence = batch + 1};
     memcpy(head.token, tokens + i * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
@@ -936,7 +948,7 @@ static void reports_are_collected_and_applied(const char *release) {
 static void test_analyzer__reports_without_a_shuffler_are_collected_and_applied(void **state) {
   (void)state;
   reports_are_collected_and_applied("local-bits");
-  reports_are_collected_and_applied("local");
+  reports_are_collected_and_applied("local-gaussian");
 }
 
 /* The analyzer draws the noise itself, so this process cannot compute the policy. It is drawn once
@@ -992,7 +1004,7 @@ static void test_analyzer__the_page_is_served_with_a_policy_of_its_own(void **st
   assert_int_equal(json_unpack(json, "{s{s[[IFF]]} s{ss}}", "curve", "points", &users, &reward, &width,
                                "campaign", "learner", &learner),
                    0);
-  assert_string_equal(learner, "linucb");
+  assert_string_equal(learner, "posterior");
   assert_int_equal(users, BATCH);
   assert_true(width > 0);
   json_decref(json);

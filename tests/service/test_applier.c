@@ -31,6 +31,9 @@ typedef struct scene {
   faro_secure_rng *secure;
 } scene;
 
+static double growth = 1; /* of the batches of the next scene */
+static const char *learner = "linucb";
+
 static void open_kind(scene *s, const char *kind, uint64_t batches, faro_level level,
                       uint64_t contributions) {
   char *text = NULL;
@@ -49,17 +52,17 @@ static void open_kind(scene *s, const char *kind, uint64_t batches, faro_level l
                                   .delta = 1e-6,
                                   .horizon = batches * BATCH,
                                   .batch = BATCH,
+                                  .growth = growth,
                                   .level = level,
                                   .contributions = contributions,
                                   .calibration = FARO_CALIBRATION_TIGHT},
                        .centre = 0.5,
                        .arms = 3,
-                       .learner = "linucb",
                        .failure = 0.1,
-                       .optimism = 1,
                        .analyzer = "http://127.0.0.1:1",
                        .shufflers = strncmp(kind, "shuffle", 7) == 0,
                        .shuffler = {{.url = "http://127.0.0.1:2"}}};
+  snprintf(c->learner, sizeof c->learner, "%s", learner);
   memcpy(c->seal, s->keys.seal.public_key, sizeof c->seal);
   memcpy(c->shuffler[0].key, s->shuffler.public_key, FARO_KEY_BYTES);
   assert_ok(faro_contribution_init(&c->contribution, DIMENSION, 1, -0.5, 0.5, error));
@@ -91,7 +94,7 @@ static void receive(scene *s, uint64_t number) {
   unsigned char frame[400];
   uint64_t total[ENTRIES];
   faro_receipt receipt = FARO_RECEIPT_BAD;
-  const uint64_t mean = (uint64_t)(s->campaign.least[0] + s->campaign.most[0]) / 2;
+  const uint64_t mean = (uint64_t)(s->campaign.encoding[0].least + s->campaign.encoding[0].most) / 2;
   for (size_t i = 0; i < ENTRIES; i++) {
     total[i] = mean * BATCH + (number * 7 + i * 3) % 11;
     faro_store64(body + 8 * i, total[i]);
@@ -224,7 +227,7 @@ static void receive_sealed(scene *s, uint64_t number, sealed_batch *made) {
   for (size_t i = 0; i < BATCH; i++) {
     int64_t *message = made->message + i * ENTRIES;
     for (size_t j = 0; j < ENTRIES; j++)
-      message[j] = s->campaign.least[0] + (int64_t)((number * 7 + i * 3 + j) % 11);
+      message[j] = s->campaign.encoding[0].least + (int64_t)((number * 7 + i * 3 + j) % 11);
     const faro_wire_report head = {.version = number + 1, .sequence = number + 1};
     assert_ok(faro_wire_report_write(&s->campaign, &head, (const uint64_t *)message, frame, error));
     memcpy(made->body + i * size, frame + FARO_REPORT_HEAD, size);
@@ -242,7 +245,7 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
   sealed_batch batch;
   bool applied = false;
   size_t failures = 0;
-  open_kind(&s, "shuffle-amplified", 2, FARO_LEVEL_EVENT, 1);
+  open_kind(&s, "shuffle-gaussian", 2, FARO_LEVEL_EVENT, 1);
   receive_sealed(&s, 0, &batch);
   while (!applied) {
     alloc_fail_at(failures + 1);
@@ -259,7 +262,102 @@ static void test_applier__without_memory_no_report_is_taken_for_spoiled(void **s
   close_scene(&s);
 }
 
-/* Copies of files, as a killed process would leave them. */
+/* Batches of 20, 20, 40, 80 and 160 reports. */
+
+static void reopen(scene *s) {
+  faro_applier_destroy(s->applier);
+  faro_store_close(s->store);
+  assert_ok(faro_store_open(&s->store, s->path, FARO_READ_WRITE, error));
+  assert_ok(faro_applier_create(&s->applier, s->store, &s->campaign, &s->keys, error));
+}
+
+/* A batch of reports that clients make. One sealed body, if any is to be spoiled, is damaged. */
+static void receive_made(scene *s, faro_release *client, uint64_t number, bool spoil) {
+  const faro_campaign *c = &s->campaign;
+  const size_t users = faro_campaign_size(c, 0, number), entries = c->entries;
+  const size_t size = faro_wire_report_size(c) - FARO_REPORT_HEAD;
+  const bool bits = faro_campaign_form(c) == FARO_WIRE_BITS;
+  uint64_t *messages = calloc(users * entries, sizeof *messages), total[ENTRIES] = {0};
+  unsigned char *bodies = calloc(users, size), report[1024], body[8 * ENTRIES];
+  unsigned char *frame = malloc(faro_batch_size(c, users));
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  faro_release_seek(client, number);
+  for (size_t u = 0; u < users; u++) {
+    const double x[DIMENSION] = {0.6, u % 2 ? 0.8 : -0.8};
+    const faro_wire_report head = {.version = number + 1, .sequence = 1};
+    assert_ok(faro_release_randomize(client, x, u % 3 ? 0.5 : -0.5, messages + u * entries, error));
+    assert_ok(faro_wire_report_write(c, &head, messages + u * entries, report, error));
+    memcpy(bodies + u * size, report + FARO_REPORT_HEAD, size);
+    for (size_t i = 0; bits && i < entries; i++) total[i] += messages[u * entries + i];
+  }
+  for (size_t i = 0; bits && i < entries; i++) faro_store64(body + 8 * i, total[i]);
+  if (spoil) bodies[7 * size + size - 1] ^= 1;
+  const faro_batch batch = {.number = number, .count = users, .body = bits ? body : bodies};
+  faro_batch_write(c, &batch, &s->shuffler, frame);
+  assert_ok(faro_applier_receive(s->applier, frame, faro_batch_size(c, users), &receipt, error));
+  assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
+  assert_ok(faro_learning_apply(s->twin, bits ? total : messages, bits ? 1 : users, error));
+  free(messages);
+  free(bodies);
+  free(frame);
+}
+
+static void test_applier__batches_of_different_sizes_over_restarts(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"shuffle-bits", "shuffle-response", "shuffle-gaussian"};
+  growth = 2;
+  learner = "posterior";
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    scene s;
+    faro_release *client = NULL;
+    open_kind(&s, kinds[k], 16, FARO_LEVEL_EVENT, 1);
+    assert_int_equal(s.campaign.batches, 5);
+    assert_ok(faro_release_create(&client, s.campaign.release, &s.campaign.contribution, &s.campaign.params,
+                                  faro_source_client(s.secure), error));
+    for (uint64_t b = 0; b < 5; b++) {
+      bool applied = false;
+      receive_made(&s, client, b, false);
+      if (b % 2) reopen(&s);
+      assert_ok(faro_applier_step(s.applier, &applied, error));
+      assert_true(applied);
+      assert_int_equal(faro_applier_snapshot(s.applier).spoiled, 0);
+      reopen(&s);
+      assert_twins(&s);
+      assert_int_equal(charged(&s), b + 1);
+    }
+    assert_true(faro_applier_snapshot(s.applier).done);
+    faro_release_destroy(client);
+    close_scene(&s);
+  }
+  growth = 1;
+  learner = "linucb";
+}
+
+/* A response cannot say zero: one that is spoiled becomes a random answer, and the others count as
+ * they would. */
+static void test_applier__a_spoiled_response_is_a_random_answer(void **state) {
+  (void)state;
+  scene s;
+  faro_release *client = NULL;
+  bool applied = false;
+  open_kind(&s, "shuffle-response", 2, FARO_LEVEL_EVENT, 1);
+  assert_ok(faro_release_create(&client, s.campaign.release, &s.campaign.contribution, &s.campaign.params,
+                                faro_source_client(s.secure), error));
+  receive_made(&s, client, 0, true);
+  assert_ok(faro_applier_step(s.applier, &applied, error));
+  assert_true(applied);
+  assert_int_equal(faro_applier_snapshot(s.applier).spoiled, 1);
+  const faro_release *release = faro_learning_release(faro_applier_learning(s.applier));
+  const faro_statistics p = faro_release_statistics(release);
+  const faro_statistics q = faro_release_statistics(faro_learning_release(s.twin));
+  double apart = 0;
+  for (size_t i = 0; i < ENTRIES; i++) apart = fmax(apart, fabs(p.sum[i] - q.sum[i]));
+  assert_true(apart > 0 && apart <= 2 * faro_release_influence(release));
+  faro_release_destroy(client);
+  close_scene(&s);
+}
+
+/* Files as they are, and as a killed process leaves them. */
 
 static size_t read_bytes(const char *path, const char *end, char **bytes) {
   char name[128];
@@ -300,7 +398,7 @@ static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state
   char copy[128];
   faro_store *second = NULL;
   sqlite3 *reader = NULL;
-  open_kind(&s, "shuffle-amplified", 2, FARO_LEVEL_EVENT, 1);
+  open_kind(&s, "shuffle-gaussian", 2, FARO_LEVEL_EVENT, 1);
   receive_sealed(&s, 0, &batch);
   assert_ok(faro_applier_step(s.applier, &applied, error));
   assert_true(applied);
@@ -446,7 +544,7 @@ static void test_ledger__a_clients_spending_rises_to_the_claim(void **state) {
   double mu = 0;
   double slack = 0;
   double last = 0;
-  assert_true(faro_release_gaussian(release, s.campaign.contribution.sensitivity, &mu, &slack));
+  assert_true(faro_release_gaussian(release, 1, &mu, &slack));
   for (uint64_t b = 0; b < 8; b++) {
     const faro_debit debit = faro_ledger_debit(&s.campaign, release, b);
     const double m = b + 1 < M0 ? (double)b + 1 : M0;
@@ -525,18 +623,25 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   close_scene(&s);
 }
 
+/* Marks per second. */
+static double rate_of(const faro_rate *rate, double now) {
+  double seconds = 0;
+  const double marks = faro_rate_recent(rate, now, &seconds);
+  return marks / seconds;
+}
+
 static void test_status__rates_are_of_the_last_minute(void **state) {
   (void)state;
   faro_rate rate = {.start = 100};
-  assert_true(faro_rate_per_second(&rate, 200) == 0);
+  assert_true(rate_of(&rate, 200) == 0);
   for (int i = 0; i < 30; i++) faro_rate_mark(&rate, 200 + i);
-  assert_close(faro_rate_per_second(&rate, 230), 0.5, 1e-9); /* 30 in 60 s */
-  assert_close(faro_rate_per_second(&rate, 280), 9.0 / 60, 1e-9);
-  for (int i = 0; i < 1000; i++) faro_rate_mark(&rate, 300 + 0.01 * i); /* more marks than are kept */
-  assert_close(faro_rate_per_second(&rate, 310), 100, 1);
+  assert_close(rate_of(&rate, 230), 0.5, 1e-9); /* 30 in 60 s */
+  assert_close(rate_of(&rate, 280), 9.0 / 60, 1e-9);
+  for (int i = 0; i < 1000; i++) faro_rate_mark(&rate, 300 + 0.01 * i); /* more than are kept */
+  assert_close(rate_of(&rate, 310), 100, 1);
   faro_rate young = {.start = 100};
   for (int i = 0; i < 10; i++) faro_rate_mark(&young, 101 + i);
-  assert_close(faro_rate_per_second(&young, 120), 0.5, 1e-9); /* 10 in 20 s, the age of the process */
+  assert_close(rate_of(&young, 120), 0.5, 1e-9); /* 10 in the 20 s that there are */
 }
 
 int main(void) {
@@ -545,6 +650,8 @@ int main(void) {
       cmocka_unit_test(test_applier__comes_back_when_going_back_failed),
       cmocka_unit_test(test_applier__goes_on_where_it_was),
       cmocka_unit_test(test_applier__without_memory_no_report_is_taken_for_spoiled),
+      cmocka_unit_test(test_applier__batches_of_different_sizes_over_restarts),
+      cmocka_unit_test(test_applier__a_spoiled_response_is_a_random_answer),
       cmocka_unit_test(test_store__a_log_that_was_left_is_emptied_at_the_start),
       cmocka_unit_test(test_store__a_file_that_is_refused_stays_as_it_is),
       cmocka_unit_test(test_store__what_is_no_database_is_left_alone),

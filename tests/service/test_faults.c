@@ -28,8 +28,9 @@ static const char *const words[TROUBLES] = {"kill", "stop", "cut", "full"};
 
 typedef struct plan {
   uint64_t number;
-  const char *release;
+  const char *learner, *release;
   uint64_t shufflers;
+  bool grows; /* batches of different sizes */
   size_t group;
   trouble trouble;
   int times; /* number of times */
@@ -50,10 +51,16 @@ typedef struct run {
 static uint64_t below(run *r, uint64_t n) { return (uint64_t)(faro_sim_uniform(&r->luck) * (double)n); }
 
 static plan plan_of(uint64_t number) {
-  static const char *const releases[] = {"shuffle-bits", "concurrent-bits", "shuffle-amplified", "local",
-                                         "central-tree", "shuffle-bits",    "concurrent-bits"};
+  static const char *const releases[] = {"shuffle-bits",    "concurrent-bits", "shuffle-response",
+                                         "local-gaussian",  "central-tree",    "shuffle-bits",
+                                         "shuffle-gaussian"};
+  const size_t k = number % 7;
+  /* At an analyzer that collects reports itself, nobody else knows which batch a report was in: a
+   * replay gives the same sum, but other batches. So the learner there is one without a memory. */
   return (plan){.number = number,
-                .release = releases[number % 7],
+                .learner = k == 3 ? "linucb" : "posterior",
+                .release = releases[k],
+                .grows = k != 1 && number % 4 < 3,
                 .shufflers = 2 + number % 2,
                 .group = number % 3 == 0 ? 4 : 1,
                 .trouble = number % 2 ? KILL : (trouble)(1 + number / 2 % 3),
@@ -151,9 +158,9 @@ static void check_counts(run *r) {
   uint64_t acknowledged = 0, released = 0;
   bool passed = true;
   for (size_t i = 0; i < (c->shufflers ? c->shufflers : 1); i++) {
-    const uint64_t size = c->shufflers ? c->task[i].size : c->params.batch;
+    const uint64_t unit = faro_campaign_unit(c, i);
     const uint64_t here = faro_crowd_counted(r->crowd, i, 0, NULL),
-                   due = c->batches * c->params.batch / size * size;
+                   due = faro_campaign_reports(c, c->batches / unit * unit);
     acknowledged += here;
     released += due;
     passed = passed && here == due;
@@ -222,17 +229,19 @@ static bool go(const char *command, uint64_t number, faro_tally *all) {
   if (!mkdtemp(directory)) return false;
   const faro_trial_params params = {.command = command,
                                     .directory = directory,
+                                    .learner = r.plan.learner,
                                     .release = r.plan.release,
                                     .dimension = DIMENSION,
                                     .arms = ARMS,
                                     .clients = CLIENTS,
-                                    .batch = BATCH,
+                                    .batch = r.plan.grows ? BATCH / 4 : BATCH,
                                     .batches = BATCHES,
+                                    .growth = r.plan.grows ? 2 : 1,
+                                    .largest = BATCH,
                                     .shufflers = r.plan.shufflers,
                                     .epsilon = 8,
                                     .delta = 1e-3,
                                     .honest = 1,
-                                    .optimism = 0.2,
                                     .norm = 1,
                                     .high = 1,
                                     .keep = (size_t)1 << 26};

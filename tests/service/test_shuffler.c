@@ -29,7 +29,7 @@ static const stage_plan bits = {.release = "shuffle-bits",
                                 .contributions = 3,
                                 .dimension = 2,
                                 .clients = 100};
-static const stage_plan sealed = {.release = "shuffle-amplified",
+static const stage_plan sealed = {.release = "shuffle-gaussian",
                                   .epsilon = 1,
                                   .batch = B,
                                   .horizon = 2000,
@@ -50,7 +50,7 @@ static long send_one(stage *s, size_t client, uint64_t version, uint64_t sequenc
 
 /* Reports of clients first .. first + count - 1 in one post; all must be accepted. */
 static void send_many(stage *s, size_t first, size_t count, uint64_t version, uint64_t sequence) {
-  unsigned char *frames = malloc(count * s->frame);
+  unsigned char *frames = calloc(count, s->frame);
   faro_sent sent;
   for (size_t i = 0; i < count; i++)
     stage_report(s, 0, first + i, version, sequence, sequence * 1000 + first + i, frames + i * s->frame);
@@ -161,7 +161,7 @@ static void test_shuffler__metrics_tell_of_closed_batches_alone(void **state) {
 /* Bits only: the sum of the marks in a batch. */
 static uint64_t marks_in(const stage *s, size_t batch, size_t entry) {
   return faro_load64(s->batch[batch].body + 8 * entry) -
-         s->batch[batch].count * (uint64_t)s->campaign.least[0];
+         s->batch[batch].count * (uint64_t)s->campaign.encoding[0].least;
 }
 
 static void test_shuffler__totals_are_the_sums_of_what_was_accepted(void **state) {
@@ -319,7 +319,7 @@ static void forgets(const stage_plan *plan) {
   unsigned char total[8];
   const bool sums = faro_campaign_form(&s.campaign) == FARO_WIRE_BITS;
   const uint64_t base = sums ? 0xABC : 0xABCDE;
-  uint64_t sum = sums ? B * (uint64_t)s.campaign.least[0] : 0;
+  uint64_t sum = sums ? B * (uint64_t)s.campaign.encoding[0].least : 0;
   for (uint64_t i = 0; i < B; i++) {
     assert_int_equal(send_one(&s, i, 1, 1, base + i), 0);
     sum += base + i;
@@ -587,7 +587,7 @@ static void test_shuffler__each_level_waits_for_its_own_crowd(void **state) {
                            .dimension = 2,
                            .clients = 400};
   stage_open(&s, &plan);
-  const uint64_t unit = s.campaign.task[1].size / 10;
+  const uint64_t unit = s.campaign.encoding[1].size / 10;
   assert_true(unit >= 2);
   stage_start(&s, 0, NULL);
   stage_start(&s, 1, NULL);
@@ -615,6 +615,45 @@ static void test_shuffler__each_level_waits_for_its_own_crowd(void **state) {
     assert_int_equal(upper, 1);
   }
   stage_close(&s);
+}
+
+/* Batches of 20, 20, 40 and 80 reports. The process is killed in the middle of each, and after
+ * each. */
+static void grows(const char *release) {
+  static stage s;
+  const stage_plan plan = {.release = release,
+                           .epsilon = 1,
+                           .batch = B,
+                           .growth = 2,
+                           .horizon = 8 * B,
+                           .contributions = 4,
+                           .dimension = 2,
+                           .clients = 100};
+  stage_open(&s, &plan);
+  assert_int_equal(s.campaign.batches, 4);
+  for (uint64_t b = 0; b < 4; b++) {
+    const size_t size = faro_campaign_size(&s.campaign, 0, b);
+    stage_start(&s, 0, NULL);
+    if (b >= 2) /* under the policy before, with the noise of a smaller batch */
+      assert_int_equal(send_one(&s, 99, b, 1, 1), 409);
+    send_many(&s, 0, size / 2, b + 1, b + 1);
+    stage_kill(&s, 0);
+    stage_start(&s, 0, NULL);
+    send_many(&s, size / 2, size - size / 2, b + 1, b + 1);
+    assert_true(stage_await(&s, b + 1, 30));
+    assert_int_equal(s.batch[b].count, size);
+    assert_int_equal(s.batch[b].number, b);
+    stage_kill(&s, 0);
+  }
+  stage_start(&s, 0, NULL);
+  assert_int_equal(send_one(&s, 99, 4, 1, 1), 409); /* it is over */
+  stage_close(&s);
+}
+
+static void test_shuffler__batches_of_different_sizes_over_restarts(void **state) {
+  (void)state;
+  grows("shuffle-bits");
+  grows("shuffle-response");
 }
 
 static int shell(const char *format, const char *a, const char *b) {
@@ -687,6 +726,7 @@ int main(void) {
     cmocka_unit_test(test_shuffler__a_full_disk_is_told_and_loses_nothing),
     cmocka_unit_test(test_shuffler__waits_two_batches_ahead_of_the_analyzer),
     cmocka_unit_test(test_shuffler__each_level_waits_for_its_own_crowd),
+    cmocka_unit_test(test_shuffler__batches_of_different_sizes_over_restarts),
     cmocka_unit_test(test_shuffler__tells_systemd_what_it_waits_for),
     cmocka_unit_test(test_shuffler__settings_are_checked_and_a_second_process_is_refused),
   };

@@ -31,12 +31,14 @@ static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
   assert_ok(faro_tokens_make(path, w->hashes, clients, error));
   assert_ok(faro_tokens_load(path, &w->tokens, &count, error));
   faro_campaign *c = &w->campaign;
-  c->release = faro_release_kind_find("shuffle-amplified");
+  c->release = faro_release_kind_find("shuffle-gaussian");
   assert_ok(faro_contribution_init(&c->contribution, 1, 1, 0, 1, error));
   c->params.batch = batch;
   c->batches = batches;
   c->shufflers = 1;
-  c->task[0].size = batch;
+  c->entries = c->contribution.length;
+  c->encodings = 1;
+  c->encoding[0].size = batch;
 }
 
 static void open_spool(world *w) {
@@ -56,7 +58,7 @@ static void end(world *w) {
 static void begin_bits(world *w, size_t clients, uint64_t batch) {
   begin(w, clients, batch, 10);
   w->campaign.release = faro_release_kind_find("shuffle-bits");
-  w->campaign.most[0] = UINT32_MAX;
+  w->campaign.encoding[0].most = UINT32_MAX;
 }
 
 static faro_verdict accept_body(world *w, size_t client, uint64_t version, uint64_t sequence, uint64_t mark) {
@@ -132,8 +134,8 @@ static void test_spool__counts_as_the_release_does(void **state) {
   faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
   assert_ok(faro_release_create(&release, &faro_release_shuffle_bits, &w.campaign.contribution, &params,
                                 faro_source_simulated(&sim), error));
-  faro_release_range(release, 0, &w.campaign.least[0], &w.campaign.most[0]);
-  assert_true(w.campaign.least[0] > 0 && w.campaign.most[0] < UINT32_MAX);
+  faro_release_range(release, 0, &w.campaign.encoding[0].least, &w.campaign.encoding[0].most);
+  assert_true(w.campaign.encoding[0].least > 0 && w.campaign.encoding[0].most < UINT32_MAX);
   for (size_t u = 0; u < B; u++) {
     const double x = 0.3;
     assert_ok(faro_release_randomize(release, &x, 1, message[u], error));
@@ -224,7 +226,40 @@ static void test_spool__ends_with_its_campaign(void **state) {
   end(&w);
 }
 
-/* A client whose token is removed is refused; added again, it keeps its numbers. */
+/* Batches of 2, 2, 3 and 3 reports, and a restart before each report. Where the size changes, a
+ * report under the policy before has the wrong noise, and comes too late. */
+static void test_spool__closes_every_batch_at_its_own_size(void **state) {
+  (void)state;
+  static const uint64_t size[] = {2, 2, 3, 3};
+  world w;
+  begin(&w, 10, 2, 4);
+  w.campaign.encodings = 2;
+  w.campaign.encoding[1] = (faro_encoding){.from = 2, .before = 4, .size = 3};
+  open_spool(&w);
+  for (uint64_t b = 0; b < 4; b++)
+    for (uint64_t i = 0; i < size[b]; i++) {
+      faro_spool_close(w.spool);
+      open_spool(&w);
+      const faro_spool_state seen = faro_spool_snapshot(w.spool);
+      assert_true(seen.number == b && seen.held == i && seen.size == size[b]);
+      const uint64_t version = i == 1 && b % 2 == 1 ? b : b + 1; /* the policy before */
+      assert_ok(faro_spool_begin(w.spool, error));
+      if (b == 2) assert_int_equal(accept_one(&w, 9, b, 1), FARO_VERDICT_STALE);
+      assert_int_equal(accept_one(&w, 9, b + 2, 1), FARO_VERDICT_STALE);
+      assert_int_equal(accept_one(&w, i, version, b + 1), FARO_VERDICT_ACCEPTED);
+      assert_ok(faro_spool_commit(w.spool, error));
+      if (i + 1 < size[b]) continue;
+      faro_batch batch;
+      assert_ok(faro_spool_next(w.spool, &batch, error));
+      assert_true(batch.number == b && batch.count == size[b]);
+      faro_spool_wipe(w.spool, &batch);
+      assert_ok(faro_spool_forget(w.spool, b, error));
+    }
+  assert_true(faro_spool_snapshot(w.spool).over);
+  end(&w);
+}
+
+/* Who is taken off the list is refused, and comes back with the numbers of before. */
 static void test_spool__tokens_come_and_go(void **state) {
   (void)state;
   world w;
@@ -447,6 +482,7 @@ int main(void) {
       cmocka_unit_test(test_spool__the_file_tells_no_order_of_arrival),
       cmocka_unit_test(test_spool__a_group_that_fails_leaves_nothing),
       cmocka_unit_test(test_spool__ends_with_its_campaign),
+      cmocka_unit_test(test_spool__closes_every_batch_at_its_own_size),
       cmocka_unit_test(test_spool__tokens_come_and_go),
       cmocka_unit_test(test_spool__the_same_number_needs_the_same_bytes),
       cmocka_unit_test(test_spool__every_batch_has_a_key_of_its_own),

@@ -383,7 +383,6 @@ static void set_trial(faro_trial *t, script *s) {
                        .centre = 0.5,
                        .learner = "linucb",
                        .failure = 0.1,
-                       .optimism = 0.2,
                        .analyzer = "http://127.0.0.1:1",
                        .shufflers = 1};
   c->params = (faro_release_params){

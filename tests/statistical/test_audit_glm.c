@@ -16,6 +16,7 @@
 #include "release/bits.h"
 #include "release/real.h"
 #include "study/state.h"
+#include "support/matrix.h"
 #include "support/watch.h"
 
 static const double EPSILON = 2;
@@ -80,13 +81,12 @@ static void plant(const watched *w) {
   if (factor == 0) return;
   if (w->kind->trust == FARO_TRUST_SHUFFLE) {
     faro_bits *b = (faro_bits *)(void *)w->release;
-    const double bits = factor * factor * (double)b->level[0].bits;
-    assert_ok(faro_bits_set_noise(w->release, 0, floor(bits), error));
+    const double bits = factor * factor * (double)b->level[0].noise->bits;
+    assert_ok(faro_bits_set_noise(w->release, 0, 0, floor(bits), error));
     assert_ok(faro_bits_set_step(w->release, b->step, error));
     return;
   }
-  faro_real *real = (faro_real *)(void *)w->release;
-  for (size_t i = 0; i < w->contribution.length; i++) real->sd[i] *= factor;
+  for (size_t i = 0; i < w->contribution.length; i++) w->release->unit[i] *= factor;
 }
 
 static int set_up(void **state) {
@@ -263,8 +263,8 @@ static void test_bug__gradients_for_one_clip_are_caught(void **state) {
   const char *const kind[] = {"central-tree", "shuffle-bits"};
   planted.gradients = 0.5;
   for (int k = 0; k < 2; k++) {
-    const survey v = {.kind = kind[k], .victim = IN_0, .fits = 1};
-    assert_false(audit_survey("noise for clip", v, EPSILON).consistent);
+    const survey v = {.kind = kind[k], .victim = IN_0, .fits = 1, .sums_unseen = true};
+    assert_false(audit_survey("noise for clip", v, epsilon_of(2.0 / 3)).consistent);
   }
 }
 
@@ -363,22 +363,66 @@ static void weigh(double a, double noise, double sd) {
   trial.square += a * a / (sd * sd);
 }
 
-/* Node t of the tree covers the rounds (t - lowest digit of t, t] and is the difference of two
- * sums. */
-static void weigh_node(const watched *w, unsigned part, const double *prefix) {
-  const uint64_t t = w->batches;
-  const uint64_t before = t - (t & -t);
-  const uint64_t leaf = trial.story->victim + 1;
-  memcpy(trial.error[part][t], prefix, sizeof trial.error[part][t]);
-  if (!trial.met || leaf <= before || leaf > t) return;
+/* What the published sums say about the leaves: the covariance of their noise, in units of one
+ * node's, and the weights by which the likelihood ratio of a leaf adds them up. */
+typedef struct view_of_tree {
+  double weight[ROUNDS][ROUNDS]; /* of the sum of t + 1 rounds, for leaf l */
+  double square[ROUNDS];         /* what a change of 1 in leaf l costs: at most one per level */
+} view_of_tree;
+
+enum { NODES = 2 * ROUNDS };
+
+/* Coefficients of all nodes' noise in the estimate of a node of 2^level rounds, from `start`. Node
+ * numbers: those of level 0, then of level 1, and so on. */
+static void add_estimate(int level, int start, double factor, double *coefficient) {
+  int number = start >> level;
+  for (int below = 0; below < level; below++) number += ROUNDS >> below;
+  const double fused = pow(2, level) / (pow(2, level + 1) - 1);
+  coefficient[number] += factor * (level == 0 ? 1 : fused);
+  for (int child = 0; level > 0 && child < 2; child++)
+    add_estimate(level - 1, start + child * (1 << (level - 1)), factor * (1 - fused), coefficient);
+}
+
+static const view_of_tree *view_tree(void) {
+  static view_of_tree view;
+  static bool made;
+  if (made) return &view;
+  static double prefix[ROUNDS][NODES];
+  static double covariance[ROUNDS * ROUNDS];
+  static double inverse[ROUNDS * ROUNDS];
+  for (int t = 1; t <= ROUNDS; t++)
+    for (int level = 0, start = t; level <= 4; level++)
+      if (t >> level & 1) add_estimate(level, start -= 1 << level, 1, prefix[t - 1]);
+  for (int s = 0; s < ROUNDS; s++)
+    for (int t = 0; t < ROUNDS; t++)
+      for (int n = 0; n < NODES; n++) covariance[s * ROUNDS + t] += prefix[s][n] * prefix[t][n];
+  matrix_invert(ROUNDS, covariance, inverse);
+  for (int leaf = 0; leaf < ROUNDS; leaf++)
+    for (int t = 0; t < ROUNDS; t++) {
+      for (int s = leaf; s < ROUNDS; s++) view.weight[leaf][t] += inverse[t * ROUNDS + s];
+      if (t >= leaf) view.square[leaf] += view.weight[leaf][t];
+    }
+  made = true;
+  return &view;
+}
+
+/* When the last sum has been published: the best that can be made of all of them. */
+static void weigh_sums(const watched *w, unsigned part, const double *prefix) {
+  memcpy(trial.error[part][w->batches], prefix, sizeof trial.error[part][w->batches]);
+  if (!trial.met || w->batches < ROUNDS) return;
+  const view_of_tree *view = view_tree();
+  const uint64_t leaf = trial.story->victim;
   size_t at = 0;
   for (int i = 0; i < D; i++)
     for (int j = 0; j <= i; j++, at++) {
       double z[2] = {0, 0};
       for (int k = 0; k < 2; k++)
         if (trial.deed[k].part == part) z[k] = trial.deed[k].weight * trial.deed[k].x[i] * trial.deed[k].x[j];
-      weigh(z[0] - z[1], prefix[at] - trial.error[part][before][at],
-            ((const faro_real *)(const void *)w->release)->sd[at]);
+      const double sd = w->release->unit[at] * w->release->unweight[at] / sqrt(view->square[leaf]);
+      double noise = 0; /* of the sum that weighs most */
+      for (int t = 0; t < ROUNDS; t++)
+        noise += view->weight[leaf][t] * trial.error[part][t + 1][at] / view->square[leaf];
+      weigh(z[0] - z[1], noise, sd);
     }
 }
 
@@ -391,12 +435,11 @@ static void weigh_gradient(const watched *w, const double *noise) {
     if (d->part == trial.fitted) residual[k] = 1 / (1 + exp(-at)) - d->y;
   }
   for (int i = 0; i < D; i++)
-    weigh(residual[0] * trial.deed[0].x[i] - residual[1] * trial.deed[1].x[i], noise[i],
-          ((const faro_real *)(const void *)w->release)->sd[i]);
+    weigh(residual[0] * trial.deed[0].x[i] - residual[1] * trial.deed[1].x[i], noise[i], w->release->unit[i]);
 }
 
 static void weigh_all(const watched *w, const double *prefix, const double *batch) {
-  if (w->contribution.form == FARO_FORM_GRAM) weigh_node(w, w == &watch[0] ? 0 : 1, prefix);
+  if (w->contribution.form == FARO_FORM_GRAM) weigh_sums(w, w == &watch[0] ? 0 : 1, prefix);
   else if (trial.met) weigh_gradient(w, batch);
 }
 

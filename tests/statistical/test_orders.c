@@ -2,6 +2,7 @@
  * at full size where that takes seconds. These are statements about the seeds used; adjacent values
  * in an order are many standard errors apart. */
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "sim/experiment.h"
@@ -100,7 +101,10 @@ static void test_tenenbaum_2023__regret_falls_with_the_shufflers(void **state) {
   figure f = run("001-linucb-shufflers", shorter, 2);
   assert_true(regret(&f, "1 shuffler", 1) > regret(&f, "2 shufflers", 1));
   assert_true(regret(&f, "2 shufflers", 1) > regret(&f, "3 shufflers", 1));
-  assert_true(regret(&f, "log n shufflers", 1) > regret(&f, "3 shufflers", 1)); /* no further gain */
+  const double three = regret(&f, "3 shufflers", 1);
+  /* no further gain: one more level adds about as much noise as it saves */
+  assert_true(fabs(regret(&f, "8 shufflers", 1) / three - 1) < 0.15);
+  assert_true(fabs(regret(&f, "log n shufflers", 1) / three - 1) < 0.15);
   clear(&f);
 }
 

@@ -8,6 +8,7 @@
 #include "privacy/continual.h"
 #include "release/bits.h"
 #include "release/real.h"
+#include "release/response.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
 #include "support/support.h"
@@ -100,11 +101,11 @@ static void message_batch(faro_release *r) {
     concurrent_batch(r);
     return;
   }
-  unsigned char batch[BATCH * LENGTH * 8];
-  assert_true(faro_release_message_size(r) == sizeof batch / BATCH);
-  for (int u = 0; u < BATCH; u++)
-    assert_ok(
-        faro_release_randomize(r, feature[u], reward[u], batch + (size_t)u * sizeof batch / BATCH, error));
+  uint64_t batch[BATCH * LENGTH];
+  const size_t size = faro_release_message_size(r) / sizeof *batch;
+  assert_true(size == LENGTH || r->kind->mechanism == &faro_mechanism_response);
+  for (size_t u = 0; u < BATCH; u++)
+    assert_ok(faro_release_randomize(r, feature[u], reward[u], batch + u * size, error));
   const size_t count = faro_release_mix(r, batch);
   assert_ok(faro_release_analyze(r, batch, count, error));
 }
@@ -130,18 +131,20 @@ static double tree_variance(const faro_bits *s, int m, bool fuse) {
   double node[8];
   double variance = 0;
   for (size_t i = 0; i < s->levels; i++) {
-    const double raw = (double)s->level[i].noise * (s->fair ? 0.25 : 3.0 / 16);
+    const double raw = (double)s->level[i].noise->noise * (s->fair ? 0.25 : 3.0 / 16);
     node[i] = fuse && i > 0 ? 1 / (1 / raw + 1 / (2 * node[i - 1])) : raw;
   }
   for (size_t i = s->levels; i-- > 0; m %= 1 << i) variance += (m >> i) * node[i];
   return variance;
 }
 
-/* Rounding of the users' entries, in steps. */
+/* Rounding of the users' entries, weighed if the release weighs them, in steps. */
 static double rounding_variance(const faro_bits *s, int m, int i) {
   double variance = 0;
   for (int u = 0; u < BATCH; u++) {
-    const double fraction = fmod((users[u][i] + shape.entry) / s->step, 1);
+    double z[LENGTH];
+    faro_contribution_make(&s->release.contribution, feature[u], reward[u], z);
+    const double fraction = fmod((z[i] + shape.entry) / s->step, 1);
     variance += m * fraction * (1 - fraction);
   }
   return variance;
@@ -170,18 +173,52 @@ static double laplace_variance(const char *name, double epsilon, const faro_rele
   return laplace_count(name, m) * 2 * b * b;
 }
 
-/* Under `tight`. Gaussian noise is not amplified in a batch of six. */
-static double tight_variance(const char *name, double epsilon, const faro_release *r, int m, int i) {
+/* Responses. With u = z / radius, the estimate of a user is C g for any code, and for the true one
+ * C T along u, T = max |N_i|. So its covariance is C^2 (I + gamma (E T^2 - 1) u u') - z z'. */
+static bool responds(const faro_release *r) { return r->kind->mechanism == &faro_mechanism_response; }
+
+static double greatest_square(size_t k) { /* E T^2, by the trapezoid rule over 2 t P(T > t) */
+  double sum = 0;
+  for (double t = 0; t < 12; t += 1e-3) sum += 2 * t * (1 - pow(erf(t / sqrt(2)), (double)k)) * 1e-3;
+  return sum;
+}
+
+static double response_covariance(const faro_release *r, double epsilon, int m, int i, int j) {
+  const double radius = values ? sqrt(LENGTH) / 2 : sqrt(2);
+  const faro_budget each = faro_composed_share(r);
+  double epsilon0 = fmax(each.epsilon, epsilon / (double)repeats);
+  if (r->kind == &faro_release_shuffle_response)
+    epsilon0 = fmax(each.epsilon, faro_shuffle_local_epsilon(each.epsilon, each.delta, BATCH, 0));
+  const faro_response_rule rule = faro_response_choose(epsilon0, radius);
+  const double k = (double)rule.directions;
+  const double gamma = expm1(epsilon0) / (exp(epsilon0) + 2 * k - 1);
+  const double C = radius / (rule.c * gamma);
+  double sum = 0;
+  for (int u = 0; u < BATCH; u++) {
+    double z[LENGTH];
+    faro_contribution_make(&r->contribution, feature[u], reward[u], z);
+    const double along = gamma * (greatest_square(rule.directions) - 1) * C * C / (radius * radius);
+    sum += m * ((i == j ? C * C : 0) + (along - 1) * z[i] * z[j]);
+  }
+  return sum;
+}
+
+/* Nodes of 1, 2 and 4 batches: their estimates, combined with those of their children, have
+ * variances of 1, 2/3 and 4/7 of a node's noise. */
+static double fused_tree(int m) { return (m & 1) + (m >> 1 & 1) * 2 / 3.0 + (m >> 2 & 1) * 4 / 7.0; }
+
+/* Under `tight`, in weighed units. Gaussian noise is not amplified in a batch of six. */
+static double tight_variance(double epsilon, const faro_release *r, int m, int i) {
+  const faro_release_kind *kind = r->kind;
   const double sigma = sensitivity() / naive_mu(epsilon, 0.1);
   const double n = m * BATCH;
   const double m0 = (double)repeats;
-  if (is(name, "central")) return m * sigma * sigma * m0;
-  if (strcmp(name, "local") == 0 || strcmp(name, "shuffle-amplified") == 0) return n * sigma * sigma * m0;
-  if (strcmp(name, "central-tree") == 0) { /* nodes of 1, 2, 4 and 8 batches */
-    const double square = m0 * (1 + fmin(2, m0) + fmin(4, m0) + fmin(8, m0));
-    return __builtin_popcount((unsigned)m) * square * sigma * sigma;
-  }
-  if (strcmp(name, "central-factored") == 0) {
+  if (responds(r)) return response_covariance(r, epsilon, m, i, i);
+  if (kind == &faro_release_central) return m * sigma * sigma * m0;
+  if (kind->mechanism == &faro_mechanism_grid) return n * sigma * sigma * m0;
+  if (kind == &faro_release_central_tree)
+    return fused_tree(m) * m0 * (1 + fmin(2, m0) + fmin(4, m0)) * sigma * sigma;
+  if (kind == &faro_release_central_factored) {
     double weight[FARO_FACTORED_TERMS];
     double base[FARO_FACTORED_TERMS];
     faro_factored_terms(BATCHES, weight, base);
@@ -195,14 +232,19 @@ static double tight_variance(const char *name, double epsilon, const faro_releas
   }
   const faro_bits *s = faro_bits_in(r);
   /* users who each add the noise that a node needs */
-  const double whole = strcmp(name, "local-bits") == 0 ? BATCH : 1;
+  const double whole = kind == &faro_release_local_bits ? BATCH : 1;
   for (size_t k = 0; k < s->levels;
        k++) { /* all levels together: mu^2 adds; a user is in a node of 2^k batches this often */
-    const double node = (double)s->level[k].noise / 4 * s->step * s->step / whole;
+    const double node = (double)s->level[k].noise->noise / 4 * s->step * s->step / whole;
     const double needed = (double)s->levels * sigma * sigma * m0 * fmin(m0, 1 << k);
     assert_true(node >= needed && node < 1.1 * needed);
   }
   return (tree_variance(s, m, true) + rounding_variance(s, m, i)) * s->step * s->step;
+}
+
+/* Entries off the diagonal count sqrt(2) times, those on it and rewards in [0, 1] once. */
+static double weight_of(const faro_release *r, int i) {
+  return r->kind->weighs && !values && i == 1 ? sqrt(2) : 1;
 }
 
 /* The expected variance of a released sum of `m` batches in entry i, written down from the papers'
@@ -221,13 +263,13 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double n = m * BATCH;
   const double half = figure && i == 1 ? 0.5 : 1; /* symmetrised */
   if (strcmp(name, "none") == 0) return 0;
-  if (tight) return tight_variance(name, epsilon, r, m, i);
+  if (tight) return tight_variance(epsilon, r, m, i) / pow(weight_of(r, i), 2);
   const double classical = pow(sensitivity() / epsilon, 2) * 2 * log(1.25 / delta);
   if (is(name, "central")) return m * classical;
-  if (is(name, "local") && values) return n * classical;
-  if (strcmp(name, "local") == 0)
-    return n * half * (figure ? log(2.5 / delta) : 32 * log(2.5 / delta)) / (epsilon * epsilon);
-  if (strcmp(name, "shuffle-amplified") == 0)
+  const bool local = is(name, "local") || is(name, "local-gaussian");
+  if (local && values) return n * classical;
+  if (local) return n * half * (figure ? log(2.5 / delta) : 32 * log(2.5 / delta)) / (epsilon * epsilon);
+  if (is(name, "shuffle-amplified") || is(name, "shuffle-gaussian"))
     return n * half * (figure ? log(2.5 * BATCH / delta) : 32 * log(2.5 * BATCH / delta) * log(2 / delta)) /
            (epsilon * epsilon * BATCH);
   if (strcmp(name, "central-tree") == 0) {
@@ -246,13 +288,13 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
     const double root = (values ? sqrt(LENGTH) : 1) * g * log(4 * (d * d + 1) * 2 / delta) / (epsilon / 2);
     assert_true(s->levels == 2 && s->step == 2 * shape.entry / g);
     for (int k = 0; k < 2; k++)
-      assert_true((double)s->level[k].bits == ceil(24e4 * root * root / (BATCH << k)));
+      assert_true((double)s->level[k].noise->bits == ceil(24e4 * root * root / (BATCH << k)));
     return (tree_variance(s, m, false) + rounding_variance(s, m, i)) * s->step * s->step;
   }
   if (values) { /* Li, Zhou & Ji 2022, Alg. 2: g = 10 for a batch of six; 5 steps make that 5 sqrt(5) */
     const double hat = epsilon / (18 * sqrt(log(2 / delta)));
     const double b = ceil(180 * 125 * log(4 * LENGTH / delta) / (hat * hat * BATCH));
-    assert_true((double)s->level[0].bits == b && s->step == 0.2 && s->fair);
+    assert_true((double)s->level[0].noise->bits == b && s->step == 0.2 && s->fair);
     return (n * b / 4 + rounding_variance(s, m, i)) * s->step * s->step;
   }
   const double g = figure ? fmax(2 * sqrt(BATCH), 4) : ceil(fmax(2 * sqrt(BATCH), 4));
@@ -261,49 +303,70 @@ static double expected_variance(const char *name, double epsilon, faro_calibrati
   const double factor = repeats > 1 ? 1e7 / 8 : 24e4; /* Theorem E.5 rounds 8 x 24e4 up to 10^7 */
   const double b =
       figure ? round((epsilon < 0.5 ? 1 : 10) * root * root / BATCH) : ceil(factor * root * root / BATCH);
-  assert_true((double)s->level[0].bits == b && s->step == step);
+  assert_true((double)s->level[0].noise->bits == b && s->step == step);
   return (n * b * 3 / 16 + rounding_variance(s, m, i)) * step * step;
+}
+
+/* Sums over all runs, for every release and entry. */
+typedef struct tally {
+  double sum[BATCHES][LENGTH], square[BATCHES][LENGTH], block[BATCHES][LENGTH];
+  double told[BATCHES][LENGTH]; /* the variance that statistics state */
+  double cross;                 /* between entries 1 and 3 of the last sum */
+} tally;
+
+static double square_of(double x) { return x * x; }
+
+static void add_release(tally *t, const faro_release *r, int m) {
+  const faro_statistics s = faro_release_statistics(r);
+  double noise[LENGTH];
+  for (int i = 0; i < LENGTH; i++) {
+    double exact = 0; /* one batch */
+    for (int u = 0; u < BATCH; u++) exact += users[u][i];
+    noise[i] = s.sum[i] - (m + 1) * exact;
+    t->sum[m][i] += noise[i];
+    t->square[m][i] += noise[i] * noise[i];
+    if (s.block) t->block[m][i] += square_of(s.block[i] - exact);
+    if (s.noise.scale) t->told[m][i] = square_of((s.noise.ratio > 0 ? s.noise.ratio : 1) * s.noise.scale[i]);
+  }
+  if (m == BATCHES - 1) t->cross += noise[1] * noise[3];
 }
 
 static void check_moments(const char *name, double epsilon, faro_calibration calibration,
                           void (*batch)(faro_release *), uint64_t seed) {
   enum { RUNS = 10000 };
-  double sum[BATCHES][LENGTH] = {{0}};
-  double square[BATCHES][LENGTH] = {{0}};
-  double cross = 0; /* between adjacent entries: noise is independent */
+  tally t = {0};
   faro_release *probe = make(name, epsilon, calibration);
   for (uint64_t run = 0; run < RUNS; run++) {
     faro_release *r = make(name, epsilon, calibration);
     faro_sim_open(&stream, seed, run, FARO_ROLE_USER);
     for (int m = 0; m < BATCHES; m++) {
       batch(r);
-      double noise[LENGTH];
-      for (int i = 0; i < LENGTH; i++) {
-        double exact = 0;
-        for (int u = 0; u < BATCH; u++) exact += (m + 1) * users[u][i];
-        noise[i] = faro_release_statistics(r).sum[i] - exact;
-        sum[m][i] += noise[i];
-        square[m][i] += noise[i] * noise[i];
-      }
-      if (m == BATCHES - 1) cross += noise[1] * noise[3];
+      add_release(&t, r, m);
     }
     faro_release_destroy(r);
   }
   for (int m = 0; m < BATCHES; m++)
     for (int i = 0; i < LENGTH; i++) {
       const double variance = expected_variance(name, epsilon, calibration, probe, m + 1, i);
-      if (variance == 0) assert_true(square[m][i] < 1e-20);
-      else {
-        assert_mean(sum[m][i] / RUNS, 0, sqrt(variance), RUNS);
-        const double laplaces = laplace_count(name, m + 1);
-        assert_variance(square[m][i] / RUNS, variance, laplaces > 0 ? 3 + 3 / laplaces : 3, RUNS);
-        assert_true(variance <=
-                    faro_release_noise(probe).scale[i] * faro_release_noise(probe).scale[i] * (1 + 1e-9));
-      }
+      if (variance == 0) assert_true(t.square[m][i] < 1e-20);
+      if (variance == 0) continue;
+      const double one = expected_variance(name, epsilon, calibration, probe, 1, i);
+      const double laplaces = laplace_count(name, m + 1);
+      assert_mean(t.sum[m][i] / RUNS, 0, sqrt(variance), RUNS);
+      assert_variance(t.square[m][i] / RUNS, variance, laplaces > 0 ? 3 + 3 / laplaces : 3, RUNS);
+      if (probe->kind->blocks) /* each batch has noise of its own */
+        assert_variance(t.block[m][i] / RUNS, one, laplaces > 0 ? 3 + 3 / laplace_count(name, 1) : 3, RUNS);
+      const double most = square_of(faro_release_noise(probe).scale[i]);
+      assert_true(variance <= most * (1 + 1e-9));
+      assert_true(t.told[m][i] <= most * (1 + 1e-9));
+      if (responds(probe)) assert_close(t.told[m][i] / variance, 1, 0.3); /* without what z takes away */
+      else assert_true(t.told[m][i] >= variance * (1 - 1e-9) && t.told[m][i] < 1.4 * variance);
     }
   const double scale = sqrt(expected_variance(name, epsilon, calibration, probe, BATCHES, 1) *
                             expected_variance(name, epsilon, calibration, probe, BATCHES, 3));
-  if (scale > 0) assert_mean(cross / RUNS, 0, scale, RUNS);
+  const double covariance =
+      responds(probe) ? response_covariance(probe, epsilon, BATCHES, 1, 3) / weight_of(probe, 1) : 0;
+  if (scale > 0) assert_mean(t.cross / RUNS, covariance, sqrt(scale * scale + covariance * covariance), RUNS);
   faro_release_destroy(probe);
 }
 
@@ -358,7 +421,7 @@ static void test_all__returning_users_have_the_stated_variance(void **state) {
 static double unit_normal_of(faro_release *r, int i) {
   double exact = 0;
   for (int u = 0; u < BATCH; u++) exact += users[u][i];
-  return (faro_release_statistics(r).sum[i] - exact) / (faro_real_in(r)->sd[i] * sqrt(BATCH));
+  return (faro_release_statistics(r).sum[i] - exact) / (r->unit[i] * sqrt(BATCH));
 }
 
 /* The sum of the users' Gaussians has the same distribution as one draw: both standardise to N(0,
@@ -384,7 +447,7 @@ static void test_gaussian__batch_noise_is_the_sum_of_users_noise(void **state) {
 static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
   const faro_bits *s = faro_bits_in(r);
   unsigned char bit[BATCH * 64];
-  const size_t each = s->grid + s->level[0].bits;
+  const size_t each = s->grid + s->level[0].noise->bits;
   assert_true(each <= 64);
   for (int u = 0; u < BATCH; u++) {
     const double steps = (users[u][i] + s->entry) / s->step;
@@ -392,7 +455,7 @@ static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
     const size_t ones = (size_t)whole + faro_sim_bernoulli(sim, steps - whole);
     unsigned char *mine = bit + (size_t)u * each;
     for (size_t k = 0; k < s->grid; k++) mine[k] = k < ones;
-    for (size_t k = 0; k < s->level[0].bits; k++)
+    for (size_t k = 0; k < s->level[0].noise->bits; k++)
       mine[s->grid + k] = faro_sim_uniform(sim) < (s->fair ? 0.5 : 0.25);
   }
   faro_exact_shuffle(&sim->rng, bit, BATCH * each, 1);
@@ -403,7 +466,7 @@ static uint64_t bit_by_bit(const faro_release *r, int i, faro_sim_rng *sim) {
 
 static uint64_t ones_of(const faro_release *r, int i) { /* undoes the analyzer's de-biasing */
   const faro_bits *s = faro_bits_in(r);
-  const double noise = 0.25 * BATCH * (double)s->level[0].bits;
+  const double noise = 0.25 * BATCH * (double)s->level[0].noise->bits;
   return (uint64_t)llround((r->sum[i] + BATCH * s->entry) / s->step + noise);
 }
 
@@ -432,7 +495,7 @@ static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) 
   enum { RUNS = 40000 };
   double cross[BATCHES][BATCHES] = {{0}};
   faro_release *probe = make("central-tree", 1, FARO_CALIBRATION_FIGURE);
-  const double sd0 = faro_real_in(probe)->sd[0];
+  const double sd0 = probe->unit[0];
   const double node = sd0 * sd0;
   faro_release_destroy(probe);
   for (uint64_t run = 0; run < RUNS; run++) {

@@ -76,10 +76,16 @@ static void note_gradient(const watched *w, const double *prefix, const double *
   for (int i = 0; w->batches > steps / 4 && i < D; i++) noise.total[i] += batch[i];
 }
 
-/* The first 2^k people of a tree are one node. */
+/* The first 2^k people of a tree are one node, whose estimate, combined with those of its children,
+ * has 2^k / (2^(k+1) - 1) of a node's variance; off the diagonal half of that. */
 static void note_node(const watched *w, const double *prefix, const double *batch) {
   (void)batch;
-  if (w == &watch[1] && (w->batches & (w->batches - 1)) == 0) note(prefix, GRAM, noise.unit);
+  if (w != &watch[1] || (w->batches & (w->batches - 1)) != 0) return;
+  const double size = (double)w->batches;
+  const double share = sqrt(size / (2 * size - 1));
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j <= i; j++)
+      note(prefix + faro_packed(i) + j, 1, noise.unit * share * (i == j ? 1 : sqrt(0.5)));
 }
 
 static void clear(double unit) {

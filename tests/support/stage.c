@@ -130,6 +130,7 @@ void stage_open(stage *s, const stage_plan *plan) {
                                     .delta = 1e-5,
                                     .horizon = plan->horizon,
                                     .batch = plan->batch,
+                                    .growth = plan->growth,
                                     .shufflers = plan->shufflers,
                                     .level = plan->contributions ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                                     .contributions = plan->contributions,
@@ -137,7 +138,6 @@ void stage_open(stage *s, const stage_plan *plan) {
   c->arms = 10;
   snprintf(c->learner, sizeof c->learner, "linucb");
   c->failure = 0.1;
-  c->optimism = 1;
   c->shufflers = plan->shufflers ? (size_t)plan->shufflers : 1;
   faro_seal_key seal;
   MUST(faro_seal_key_make(&seal, &error));
@@ -249,9 +249,9 @@ void stage_present(stage *s, bool present) {
 void stage_report(const stage *s, size_t index, size_t client, uint64_t version, uint64_t sequence,
                   uint64_t mark, unsigned char *out) {
   const bool bits = faro_campaign_form(&s->campaign) == FARO_WIRE_BITS;
-  const uint64_t least = (uint64_t)s->campaign.least[index];
-  const uint64_t most = (uint64_t)s->campaign.most[index] - least;
-  memcpy(out, "FRR1", 4);
+  const uint64_t least = (uint64_t)faro_campaign_encoding(&s->campaign, index, version - 1)->least;
+  const uint64_t most = (uint64_t)faro_campaign_encoding(&s->campaign, index, version - 1)->most - least;
+  memcpy(out, "FRR2", 4);
   memcpy(out + 4, s->campaign.digest, 16);
   faro_store64(out + 20, version);
   faro_store64(out + 28, sequence);

@@ -42,9 +42,10 @@ typedef struct stage {
 } stage;
 
 typedef struct stage_plan {
-  const char *release; /* shuffle-bits, shuffle-amplified, concurrent-bits */
+  const char *release; /* shuffle-bits, shuffle-gaussian, shuffle-response, concurrent-bits */
   double epsilon;
   uint64_t batch, horizon, shufflers, contributions; /* contributions 0: event level */
+  double growth;                                     /* of batches; 0: 1 */
   size_t dimension, clients;
   const char *memory; /* parent of the folder; NULL: /dev/shm */
 } stage_plan;

@@ -74,6 +74,11 @@ static void walk_updater(const faro_learner_kind *kind, faro_calibration calibra
   faro_updater_update(updater, &nobody);
   assert_true(isfinite(faro_updater_policy(updater)->beta));
   assert_int_equal(faro_updater_diagnose(updater).updates, 1);
+  double *memory = NULL;
+  const size_t count = faro_updater_memory(updater, &memory);
+  for (size_t i = 0; i < count; i++) assert_true(memory[i] == 0);
+  faro_updater_resume(updater, &nobody);
+  assert_true(isfinite(faro_updater_policy(updater)->beta));
   faro_updater_destroy(updater);
 }
 
@@ -293,20 +298,25 @@ static bool can_be(const faro_release_kind *kind, faro_calibration calibration, 
 }
 
 /* What any release answers, whatever it is for. */
-static void walk_questions(const faro_release *release) {
+static void walk_questions(faro_release *release) {
   double mu = 0;
   double slack = 0;
   int64_t least = 0;
   int64_t most = 0;
   faro_shuffler_task task;
   assert_non_null(faro_release_claim(release));
-  assert_non_null(faro_release_noise(release).scale);
+  const faro_release_kind *kind = faro_release_kind_of(release);
+  assert_int_equal(faro_release_noise(release).scale != NULL, kind->trust != FARO_TRUST_NONE);
+  assert_int_equal(faro_release_params_of(release)->batch, 2);
+  assert_int_equal(faro_release_batch_size(release, faro_release_batches(release)), 0);
+  faro_release_seek(release, UINT64_MAX); /* there is no such batch */
   assert_true(faro_release_cost(release).bits >= 0);
   assert_int_equal(faro_release_batch(release), 2);
   assert_true(faro_release_scale(release, 0) >= 0);
   (void)faro_release_gaussian(release, 1, &mu, &slack);
   assert_non_null(faro_release_statistics(release).sum);
   assert_true(faro_release_influence(release) > 0);
+  faro_release_linearise(release, NULL); /* only linearised moments have a point */
   for (size_t level = 0; level <= 64; level++) {
     faro_release_range(release, level, &least, &most);
     assert_true(least <= most);
@@ -320,7 +330,7 @@ static void walk_questions(const faro_release *release) {
 /* R, S, A and whole batches, each as far as the source allows. */
 static void walk_steps(faro_release *release, faro_use use) {
   const size_t size = faro_release_message_size(release);
-  const size_t count = size / sizeof(double);
+  const size_t count = faro_release_numbers(release, NULL, NULL);
   const bool one = faro_release_shufflers(release) <= 1;
   unsigned char *batch = calloc(2, size);
   double *numbers = calloc(count, sizeof *numbers);
@@ -328,7 +338,9 @@ static void walk_steps(faro_release *release, faro_use use) {
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(faro_release_randomize(release, x, 1, batch + i * size, NULL) == FARO_OK,
                      use != FARO_USE_NONE);
-  faro_release_numbers(release, batch, numbers);
+  if (use != FARO_USE_NONE && faro_release_kind_exact(faro_release_kind_of(release)))
+    faro_release_blank(release, batch);
+  assert_int_equal(faro_release_numbers(release, batch, numbers), count);
   for (size_t i = 0; i < count; i++) assert_true(isfinite(numbers[i]));
   const size_t mixed = faro_release_mix(release, batch);
   assert_int_equal(mixed > 0, use != FARO_USE_NONE && one);
@@ -384,9 +396,10 @@ static void walk_doubling(const faro_release_kind *kind, bool anytime, faro_sour
   assert_non_null(faro_doubling_release(doubling));
   assert_int_equal(faro_doubling_horizon(doubling), 8);
   assert_non_null(faro_doubling_statistics(doubling).sum);
-  assert_non_null(faro_doubling_noise(doubling).scale);
+  assert_int_equal(faro_doubling_noise(doubling).scale != NULL, kind->trust != FARO_TRUST_NONE);
   assert_true(faro_doubling_scale(doubling, 0) >= 0);
   const bool absorbs = source.use == FARO_USE_SIMULATED || source.use == FARO_USE_ALL_PARTIES;
+  faro_doubling_linearise(doubling, NULL);
   for (int i = 0; i < 8; i++) (void)faro_doubling_absorb(doubling, x, 1);
   assert_int_equal(faro_doubling_spent(doubling), absorbs);
   assert_int_equal(faro_doubling_next(doubling, NULL) == FARO_OK, absorbs && anytime);
@@ -491,7 +504,7 @@ static void walk_study(const faro_release_kind *kind, faro_calibration calibrati
     const bool there = part < FARO_PARTS;
     assert_int_equal(faro_study_left(study, part), 0);
     assert_int_equal(faro_study_sum(study, part).sum != NULL, there);
-    assert_int_equal(faro_study_noise(study, part).scale != NULL, there);
+    assert_int_equal(faro_study_noise(study, part).scale != NULL, there && kind->trust != FARO_TRUST_NONE);
   }
   assert_non_null(faro_study_claim(study));
   assert_true(faro_study_cost(study).bits >= 0);

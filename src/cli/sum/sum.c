@@ -353,8 +353,9 @@ static int execute(stream *s) {
   const faro_release_params params = full_params(r);
   faro_error error = {0};
   if (open_stream(s, kind, &params, &error) != FARO_OK) return refuse(&error);
+  const faro_release_kind *made = faro_release_kind_of(faro_doubling_release(s->release));
   s->writer = (sum_writer){stdout, r->json, &r->format, r->ranges.low, r->ranges.high, r->confidence};
-  if (sum_write_head(&s->writer, faro_doubling_release(s->release), kind, &params, known, &error) != FARO_OK)
+  if (sum_write_head(&s->writer, faro_doubling_release(s->release), made, &params, known, &error) != FARO_OK)
     return cli_fail(&error);
   const int status = sum_files(s);
   if (!r->quiet && !s->unwritable) close_line(s);

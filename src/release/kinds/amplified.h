@@ -4,8 +4,8 @@
 
 #include "release/release.h"
 
-/* The batch that balances the noise of amplified messages and the users not seen yet
+/* Batches that balance the noise of amplified messages and the users not seen yet
  * (shuffle_amplified.c). */
-uint64_t faro_amplified_batch(const faro_release *r);
+void faro_amplified_choose(const faro_release *r, faro_release_params *params);
 
 #endif

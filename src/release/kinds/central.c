@@ -4,12 +4,13 @@
  * that need the sum of each batch separately: Li, Zhou & Ji 2022, Alg. 1, central model. */
 #include <math.h>
 
+#include "release/choose.h"
 #include "release/real.h"
 #include "release/shares.h"
 
 static void set(faro_release *r, double sigma) {
   faro_set_gaussian(r, sigma, 1, 1);
-  faro_set_scale(r, sqrt((double)r->batches));
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
 }
 
 /* Li, Zhou & Ji 2022, section 4.1 and App. C: sigma_nc. DEVIATION: they have no theorem for
@@ -41,6 +42,13 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+static void choose(const faro_release *r, faro_release_params *params) {
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
+  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  if (!faro_choose_blocks(r, sigma, false, 0.5, params) && faro_learns(r))
+    params->batch = faro_choose_uniform(r);
+}
+
 const faro_release_kind faro_release_central = {
     .name = "central",
     .summary = "Gaussian noise on the sum of each batch; the server is trusted",
@@ -49,6 +57,9 @@ const faro_release_kind faro_release_central = {
     .least_batch = 1,
     .phases = true,
     .splits = true,
+    .weighs = true,
+    .blocks = true,
     .mechanism = &faro_mechanism_real,
     .calibrate = {calibrate_paper, NULL, calibrate_tight},
+    .choose_schedule = choose,
 };

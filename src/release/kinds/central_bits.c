@@ -2,6 +2,7 @@
  * releases: central-tree with binomial noise. See bits.c, and docs/privacy.md, Trees of bit sums
  * (Lemma 5). */
 #include "release/bits.h"
+#include "release/choose.h"
 
 /* Nodes of 1, 2, 4, ... batches, while one fits. */
 static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree, faro_error *error) {
@@ -18,7 +19,9 @@ const faro_release_kind faro_release_central_bits = {
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
     .splits = true,
+    .weighs = true,
     .mechanism = &faro_mechanism_bits,
     .shape = shape,
     .calibrate = {NULL, NULL, faro_bits_tight},
+    .choose_schedule = faro_choose_continual,
 };

@@ -1,5 +1,6 @@
 /* central-factored: a trusted server adds correlated Gaussian noise to the prefix sums. See
  * factored.c. */
+#include "release/choose.h"
 #include "release/real.h"
 
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
@@ -22,6 +23,8 @@ const faro_release_kind faro_release_central_factored = {
     .cite = "Dvijotham et al. 2024",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
+    .weighs = true,
     .mechanism = &faro_mechanism_factored,
     .calibrate = {NULL, NULL, calibrate_tight},
+    .choose_schedule = faro_choose_continual,
 };

@@ -10,6 +10,7 @@ const faro_release_kind faro_release_central_laplace = {
     .least_batch = 1,
     .phases = true,
     .splits = true,
+    .blocks = true,
     .mechanism = &faro_mechanism_real,
     .calibrate = {faro_laplace_calibrate, NULL, faro_laplace_calibrate},
 };

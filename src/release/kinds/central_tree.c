@@ -2,6 +2,7 @@
  * releases. See tree.c. */
 #include <math.h>
 
+#include "release/choose.h"
 #include "release/shares.h"
 #include "release/tree.h"
 
@@ -13,7 +14,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const faro_contribution *c = &r->contribution;
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
-  const double m = (double)faro_tree_levels(r);
+  const double m = (double)faro_tree_published_levels(r);
   const double reward = fmax(fabs(c->low), fabs(c->high));
   const double square = c->norm * c->norm + reward * reward;
   const double sigma = 4 * sqrt(m) * square * log(4 / delta) / epsilon * (double)r->repeats;
@@ -34,7 +35,7 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   const double log_t = log((double)r->params.horizon);
   const double sigma = sqrt(log_t) * log(2.5 / r->params.delta) / r->params.epsilon;
   faro_set_gaussian(r, sigma, 1, sqrt(0.5)); /* (N + N')/2 of independent entries */
-  faro_set_scale(r, sqrt((double)faro_tree_levels(r)));
+  faro_set_scale(r, sqrt((double)faro_tree_published_levels(r)));
   r->gamma = sigma * sqrt(log_t * (double)r->contribution.dimension);
   r->claim = faro_figure_claim(r);
   return FARO_OK;
@@ -51,8 +52,8 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   const double nodes = (double)faro_tree_levels(r) * (double)r->repeats;
   r->mu = faro_gaussian_mu(epsilon, delta);
   faro_set_gaussian(r, shift / r->mu, 1, 1);
-  faro_set_scale(r, factors.prefix);
-  faro_grid_of(r)->basis = (faro_grid_basis){
+  faro_set_scale(r, faro_tree_fuse(r));
+  *faro_grid_of(r)->basis = (faro_grid_basis){
       .mu = r->mu, .epsilon = epsilon, .delta = delta, .draws = nodes * (double)r->contribution.length};
   r->claim =
       faro_claim_make(epsilon, delta, FARO_TRUST_JOINT, true,
@@ -69,6 +70,8 @@ const faro_release_kind faro_release_central_tree = {
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
     .splits = true,
+    .weighs = true,
     .mechanism = &faro_mechanism_tree,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
+    .choose_schedule = faro_choose_continual,
 };

@@ -8,17 +8,17 @@
 #include <math.h>
 
 #include "release/bits.h"
+#include "release/choose.h"
 #include "release/shares.h"
 
 static double count_of(const faro_release *r) { return (double)r->params.horizon; }
 
 /* Tenenbaum et al. 2023, Alg. 2: the binary tree without root and leaves. The largest nodes are at
  * most half of everything. */
-static size_t levels_of(const faro_release *r) {
+static size_t levels_over(const faro_release *r, double low) {
   if (r->params.shufflers > 0) return r->params.shufflers;
-  const uint64_t low = r->params.batch > 0 ? r->params.batch : 2;
   size_t levels = 1;
-  while (low << levels <= r->params.horizon / 2) levels++;
+  while (ldexp(low, (int)levels) <= count_of(r) / 2) levels++;
   return levels;
 }
 
@@ -27,35 +27,34 @@ static bool binary_tree(const faro_release *r) { return r->params.shufflers == 0
 /* Tenenbaum et al. 2023, Theorem 3.4: d_low = n^(1/(2k+1)), d = n^(2/(2k+1)). */
 static double theorem_low(const faro_release *r) {
   if (binary_tree(r)) return 2;
-  return fmax(2, round(pow(count_of(r), 1 / (2 * (double)levels_of(r) + 1))));
+  return fmax(2, round(pow(count_of(r), 1 / (2 * (double)r->params.shufflers + 1))));
 }
 static double theorem_degree(const faro_release *r) {
   if (binary_tree(r)) return 2;
-  return fmax(2, round(pow(count_of(r), 2 / (2 * (double)levels_of(r) + 1))));
+  return fmax(2, round(pow(count_of(r), 2 / (2 * (double)r->params.shufflers + 1))));
 }
 
 /* The degree that fills the horizon from lowest nodes of `low` users, rounded up or down. */
 static double tight_degree(const faro_release *r, double low) {
-  const size_t k = levels_of(r);
+  if (binary_tree(r)) return 2;
+  const size_t k = r->params.shufflers;
   const double even = fmax(2, floor(pow(count_of(r) / low, 1 / (double)k)));
-  return faro_bits_predict(r, k, low, even + 1) < faro_bits_predict(r, k, low, even) ? even + 1 : even;
+  return faro_predict_cost(r, k, low, even + 1) < faro_predict_cost(r, k, low, even) ? even + 1 : even;
 }
 
 static double tight_cost(const faro_release *r, double low) {
-  return faro_bits_predict(r, levels_of(r), low, tight_degree(r, low));
+  return faro_predict_cost(r, levels_over(r, low), low, tight_degree(r, low));
 }
 
-static bool by_theorem(const faro_release *r) {
-  return binary_tree(r) || r->params.calibration == FARO_CALIBRATION_PAPER;
-}
+static bool by_theorem(const faro_release *r) { return r->params.calibration == FARO_CALIBRATION_PAPER; }
 
-static uint64_t choose_batch(const faro_release *r) {
-  return by_theorem(r) ? (uint64_t)theorem_low(r) : faro_bits_least(r, tight_cost);
+static void choose(const faro_release *r, faro_release_params *params) {
+  params->batch = by_theorem(r) ? (uint64_t)theorem_low(r) : faro_least_batch(r, tight_cost);
 }
 
 static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree, faro_error *error) {
-  const size_t k = levels_of(r);
   const double low = (double)r->params.batch;
+  const size_t k = levels_over(r, low);
   const double d = by_theorem(r) ? theorem_degree(r) : tight_degree(r, low);
   if (low * pow(d, (double)k - 1) > count_of(r))
     return faro_fail(error, FARO_INVALID,
@@ -81,8 +80,8 @@ static faro_status calibrate_binary(faro_release *r, double epsilon, double delt
   faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++) {
     const double users = (double)r->params.batch * (double)s->level[i].unit;
-    status = faro_bits_set_noise(r, i, ceil(unit * grid * grid / users), error);
-    proven = proven && faro_bits_delta(s->level[i].noise, 0.5, (uint64_t)grid, epsilon) <= delta;
+    status = faro_bits_set_noise(r, i, 0, ceil(unit * grid * grid / users), error);
+    proven = proven && faro_bits_delta(s->level[i].noise->noise, 0.5, (uint64_t)grid, epsilon) <= delta;
   }
   if (status != FARO_OK) return status;
   s->fair = true;
@@ -110,7 +109,8 @@ static faro_status calibrate_vectors(faro_release *r, double epsilon, double del
   const bool inside = epsilon <= 15 && delta < 0.5;
   faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < s->levels; i++)
-    status = faro_bits_set_noise(r, i, ceil(24e4 * root * root / (users * (double)s->level[i].unit)), error);
+    status =
+        faro_bits_set_noise(r, i, 0, ceil(24e4 * root * root / (users * (double)s->level[i].unit)), error);
   if (status != FARO_OK) return status;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_CONCURRENT, inside,
@@ -136,8 +136,9 @@ const faro_release_kind faro_release_concurrent_bits = {
     .trust = FARO_TRUST_CONCURRENT,
     .least_batch = 2,
     .splits = true,
+    .weighs = true,
     .mechanism = &faro_mechanism_bits,
     .shape = shape,
     .calibrate = {calibrate_paper, NULL, faro_bits_tight},
-    .choose_batch = choose_batch,
+    .choose_schedule = choose,
 };

@@ -2,6 +2,7 @@
  * 1), and Chowdhury & Zhou 2022, App. F, Batched-Local-LinUCB (B > 1). */
 #include <math.h>
 
+#include "release/choose.h"
 #include "release/grid.h"
 #include "release/shares.h"
 
@@ -17,7 +18,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double sigma =
       values ? faro_classical_sigma(r, each) : 4 * sqrt(2 * log(2.5 / each.delta)) / each.epsilon;
   faro_set_gaussian(r, sigma, 1, 1);
-  faro_set_scale(r, sqrt((double)r->params.horizon));
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
   const double shift = sqrt((double)r->repeats) * faro_gaussian_shift(r, sigma, 1, 1);
   const double proven = faro_gaussian_epsilon(shift, r->params.delta);
   r->claim = faro_claim_make(
@@ -36,7 +37,7 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   const double d = (double)r->contribution.dimension;
   const double sigma = sqrt(log(2.5 / r->params.delta)) / r->params.epsilon;
   faro_set_gaussian(r, sigma, 1, sqrt(0.5)); /* (N + N')/2 of independent entries */
-  faro_set_scale(r, sqrt((double)r->params.horizon));
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
   r->gamma = sigma * sqrt((double)r->params.horizon * d);
   r->claim = faro_figure_claim(r);
   return FARO_OK;
@@ -51,24 +52,49 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   const double mu = faro_gaussian_mu(epsilon, delta);
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
   faro_set_gaussian(r, shift / mu, 1, 1);
-  faro_set_scale(r, sqrt((double)r->params.horizon));
-  faro_grid_of(r)->basis = (faro_grid_basis){.mu = mu,
-                                             .epsilon = epsilon,
-                                             .delta = delta,
-                                             .draws = (double)r->repeats * (double)r->contribution.length};
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
+  *faro_grid_of(r)->basis = (faro_grid_basis){.mu = mu,
+                                              .epsilon = epsilon,
+                                              .delta = delta,
+                                              .draws = (double)r->repeats * (double)r->contribution.length};
   r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_LOCAL, true,
                              "exact Gaussian mechanism (Balle & Wang 2018), sensitivity %.4g", shift);
   return FARO_OK;
 }
 
+static void choose(const faro_release *r, faro_release_params *params) {
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
+  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
+}
+
 const faro_release_kind faro_release_local = {
     .name = "local",
+    .summary = "noise at every user, Gaussian or local-response, whichever is less; nobody is trusted",
+    .cite = "Zheng et al. 2020",
+    .trust = FARO_TRUST_LOCAL,
+    .least_batch = 1,
+    .phases = true,
+    .splits = true,
+    .weighs = true,
+    .blocks = true,
+    .mechanism = &faro_mechanism_grid,
+    .alternative = &faro_release_local_response,
+    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
+    .choose_schedule = choose,
+};
+
+const faro_release_kind faro_release_local_gaussian = {
+    .name = "local-gaussian",
     .summary = "Gaussian noise at every user; nobody is trusted",
     .cite = "Zheng et al. 2020",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,
     .phases = true,
     .splits = true,
+    .weighs = true,
+    .blocks = true,
     .mechanism = &faro_mechanism_grid,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
+    .choose_schedule = choose,
 };

@@ -3,6 +3,7 @@
  * 2-4; docs/privacy.md, Amplification by shuffling. */
 #include <math.h>
 
+#include "release/choose.h"
 #include "release/grid.h"
 #include "release/kinds/amplified.h"
 #include "release/shares.h"
@@ -51,7 +52,7 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double sigma =
       4 * sqrt(2 * log(2.5 * batch / each.delta) * log(2 / each.delta)) / (each.epsilon * sqrt(batch));
   faro_set_gaussian(r, sigma, 1, 1);
-  faro_set_scale(r, sqrt((double)r->params.horizon));
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
   claim_paper(r, faro_gaussian_epsilon(faro_gaussian_shift(r, sigma, 1, 1), each.delta / batch), each);
   return FARO_OK;
 }
@@ -62,7 +63,7 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
   const double batch = (double)r->params.batch;
   const double sigma = sqrt(log(2.5 * batch / r->params.delta)) / (r->params.epsilon * sqrt(batch));
   faro_set_gaussian(r, sigma, 1, sqrt(0.5)); /* (N + N')/2 of independent entries */
-  faro_set_scale(r, sqrt((double)r->params.horizon));
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
   r->gamma = sigma * sqrt((double)r->params.horizon * d);
   r->claim = faro_figure_claim(r);
   return FARO_OK;
@@ -83,15 +84,15 @@ static faro_grid_basis amplify(faro_budget each, double batch) {
   return best;
 }
 
-/* One message, which is (epsilon0, delta0)-private by itself. */
-static faro_grid_basis amplified(const faro_release *r) {
+/* One message of a batch of `users`, which is (epsilon0, delta0)-private by itself. */
+static faro_grid_basis amplified(const faro_release *r, uint64_t users) {
   static _Thread_local faro_memo memo;
   double key[FARO_MEMO_KEYS];
-  faro_calibration_key(r, key);
+  faro_calibration_key(r, users, key);
   const double *kept = faro_memo_find(&memo, key);
   const double length = (double)r->contribution.length;
   if (kept) return (faro_grid_basis){.mu = kept[0], .epsilon = kept[1], .delta = kept[2], .draws = length};
-  faro_grid_basis made = amplify(faro_composed_share(r), faro_honest(r, 1, (double)r->params.batch));
+  faro_grid_basis made = amplify(faro_composed_share(r), faro_honest(r, 1, (double)users));
   double *keep = faro_memo_add(&memo, key);
   keep[0] = made.mu;
   keep[1] = made.epsilon;
@@ -100,48 +101,99 @@ static faro_grid_basis amplified(const faro_release *r) {
   return made;
 }
 
-/* The least noise with amplification, or without it if that is less: a local randomizer is private
- * whatever the shuffler does, and M0 messages of one user are a Gaussian mechanism with mu^2 M0. */
+/* What each of a user's M0 messages is without amplification: together they are a Gaussian
+ * mechanism with mu^2 M0. */
+static faro_grid_basis plain(const faro_release *r) {
+  const double whole = faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  return (faro_grid_basis){.mu = whole,
+                           .epsilon = r->params.epsilon,
+                           .delta = r->params.delta,
+                           .draws = (double)r->repeats * (double)r->contribution.length};
+}
+
+static double plain_mu(const faro_release *r) { return plain(r).mu / sqrt((double)r->repeats); }
+
+static double amplified_noise(const faro_release *r, uint64_t users) {
+  return r->contribution.sensitivity / amplified(r, users).mu;
+}
+
+static double plain_noise(const faro_release *r, uint64_t users) {
+  (void)users;
+  return r->contribution.sensitivity / plain_mu(r);
+}
+
+/* For users who come once: the lesser of the two in every batch. A local randomizer is private
+ * whatever the shuffler does. */
+static double lesser_noise(const faro_release *r, uint64_t users) {
+  return fmin(amplified_noise(r, users), plain_noise(r, users));
+}
+
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
-  (void)error;
-  const double epsilon = r->params.epsilon;
-  const double delta = r->params.delta;
-  const double repeats = (double)r->repeats;
-  const double whole = faro_gaussian_mu(epsilon, delta);
-  const double plain = whole / sqrt(repeats);
-  const faro_grid_basis shuffled = amplified(r);
-  faro_set_gaussian(r, r->contribution.sensitivity / fmax(plain, shuffled.mu), 1, 1);
-  faro_set_scale(r, sqrt((double)r->params.horizon));
-  faro_grid_of(r)->basis = shuffled.mu > plain ? shuffled
-                                               : (faro_grid_basis){whole, epsilon, delta,
-                                                                   repeats * (double)r->contribution.length};
+  double sigma = 0;
+  const bool less = faro_noise_is_less(r, amplified_noise, plain_noise);
+  const faro_status status = faro_set_factors(r,
+                                              r->repeats == 1 ? lesser_noise
+                                              : less          ? amplified_noise
+                                                              : plain_noise,
+                                              &sigma, error);
+  if (status != FARO_OK) return status;
+  faro_set_gaussian(r, sigma, 1, 1);
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
+  bool amplifies = false;
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const faro_grid_basis shuffled = amplified(r, r->schedule.size[c]);
+    const bool here = r->repeats == 1 ? shuffled.mu > plain_mu(r) : less;
+    faro_grid_of(r)->basis[c] = here ? shuffled : plain(r);
+    amplifies |= here;
+  }
   r->claim = faro_claim_make(
-      epsilon, delta, FARO_TRUST_SHUFFLE, true, "%s%s",
-      shuffled.mu > plain
+      r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true, "%s%s",
+      amplifies
           ? "exact Gaussian mechanism, amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)"
           : "exact Gaussian mechanism (Balle & Wang 2018); this batch amplifies nothing",
-      r->repeats == 1       ? ""
-      : shuffled.mu > plain ? "; the batches of a user composed by privacy-loss distributions"
-                            : "; mu^2 adds over the batches of a user");
+      r->repeats == 1 ? ""
+      : amplifies     ? "; the batches of a user composed by privacy-loss distributions"
+                      : "; mu^2 adds over the batches of a user");
   return FARO_OK;
 }
 
 /* Chowdhury & Zhou 2022, Cor. B.2, without its unknown constant. */
-uint64_t faro_amplified_batch(const faro_release *r) {
+void faro_amplified_choose(const faro_release *r, faro_release_params *params) {
   const double t = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
   const double logs = log(t / r->params.delta) * log(2 / r->params.delta);
-  return (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / logs, -0.2) * pow(t, 0.6));
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
+  params->batch = (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / logs, -0.2) * pow(t, 0.6));
+  (void)faro_choose_blocks(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), true, 0.25,
+                           params);
 }
 
 const faro_release_kind faro_release_shuffle_amplified = {
     .name = "shuffle-amplified",
+    .summary =
+        "noise at every user, amplified by a shuffler; Gaussian or shuffle-response, whichever is less",
+    .cite = "Chowdhury & Zhou 2022",
+    .trust = FARO_TRUST_SHUFFLE,
+    .least_batch = 2,
+    .phases = true,
+    .weighs = true,
+    .blocks = true,
+    .mechanism = &faro_mechanism_grid,
+    .alternative = &faro_release_shuffle_response,
+    .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
+    .choose_schedule = faro_amplified_choose,
+};
+
+const faro_release_kind faro_release_shuffle_gaussian = {
+    .name = "shuffle-gaussian",
     .summary = "Gaussian noise at every user, amplified by a shuffler over each batch",
     .cite = "Chowdhury & Zhou 2022",
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
     .phases = true,
+    .weighs = true,
+    .blocks = true,
     .mechanism = &faro_mechanism_grid,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
-    .choose_batch = faro_amplified_batch,
+    .choose_schedule = faro_amplified_choose,
 };

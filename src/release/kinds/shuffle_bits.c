@@ -3,10 +3,11 @@
 #include <math.h>
 
 #include "release/bits.h"
+#include "release/choose.h"
 #include "release/shares.h"
 
 static faro_status set(faro_release *r, double step, double bits, faro_error *error) {
-  const faro_status status = faro_bits_set_noise(r, 0, bits, error);
+  const faro_status status = faro_bits_set_noise(r, 0, 0, bits, error);
   return status == FARO_OK ? faro_bits_set_step(r, step, error) : status;
 }
 
@@ -108,15 +109,20 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
              error);
 }
 
-static double tight_cost(const faro_release *r, double batch) { return faro_bits_predict(r, 1, batch, 1); }
-
 /* Chowdhury & Zhou 2022, Cor. C.2, without its unknown constant. */
-static uint64_t choose_batch(const faro_release *r) {
-  if (r->params.calibration == FARO_CALIBRATION_TIGHT) return faro_bits_least(r, tight_cost);
+static double theorem_batch(const faro_release *r) {
   const double t = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
   const double logs = log(d * d / r->params.delta);
-  return (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
+  return ceil(pow(d * r->params.epsilon * r->params.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
+}
+
+/* Bits of a batch have about the noise of a Gaussian. */
+static void choose(const faro_release *r, faro_release_params *params) {
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
+  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  if (r->params.calibration != FARO_CALIBRATION_TIGHT) params->batch = (uint64_t)theorem_batch(r);
+  else if (!faro_choose_blocks(r, sigma, false, 0.5, params)) params->batch = faro_choose_uniform(r);
 }
 
 const faro_release_kind faro_release_shuffle_bits = {
@@ -127,7 +133,9 @@ const faro_release_kind faro_release_shuffle_bits = {
     .least_batch = 2,
     .phases = true,
     .splits = true,
+    .weighs = true,
+    .blocks = true,
     .mechanism = &faro_mechanism_bits,
     .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tight},
-    .choose_batch = choose_batch,
+    .choose_schedule = choose,
 };

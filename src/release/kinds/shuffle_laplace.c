@@ -11,8 +11,8 @@
 
 /* Users who are mixed with each other: the batch, or all users of a phase if one shuffler serves
  * several releases. */
-static double crowd_of(const faro_release *r) {
-  return faro_honest(r, 1, (double)(r->params.crowd > 0 ? r->params.crowd : r->params.batch));
+static double crowd_of(const faro_release *r, uint64_t users) {
+  return faro_honest(r, 1, (double)(r->params.crowd > 0 ? r->params.crowd : users));
 }
 
 /* Whether the closed form accepts epsilon0. */
@@ -20,7 +20,8 @@ static bool passes(double epsilon0, const void *context) {
   const faro_release *r = context;
   double epsilon = 0;
   double delta = 0;
-  return faro_shuffle_closed_form(epsilon0, 0, crowd_of(r), r->params.delta, &epsilon, &delta) &&
+  return faro_shuffle_closed_form(epsilon0, 0, crowd_of(r, r->params.batch), r->params.delta, &epsilon,
+                                  &delta) &&
          epsilon <= r->params.epsilon;
 }
 
@@ -31,7 +32,7 @@ static bool near(double low, double high) { return !(high - low > 1e-9 * high); 
  * epsilon0 <= ln(n / (16 ln(2/delta))). */
 static double paper_epsilon0(const faro_release *r) {
   const double low = r->params.epsilon;
-  const double high = log(crowd_of(r) / (16 * log(2 / r->params.delta)));
+  const double high = log(crowd_of(r, r->params.batch) / (16 * log(2 / r->params.delta)));
   if (!(high > low) || !passes(low, r)) return low;
   if (passes(high, r)) return high;
   return faro_bisect(&(faro_bisection){.holds = passes, .context = r, .near = near}, low, high);
@@ -52,25 +53,47 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-static double amplified_epsilon0(const faro_release *r) {
+static double amplified_epsilon0(const faro_release *r, uint64_t users) {
   static _Thread_local faro_memo memo;
   double key[FARO_MEMO_KEYS];
-  faro_calibration_key(r, key);
+  faro_calibration_key(r, users, key);
   const double *kept = faro_memo_find(&memo, key);
   if (kept) return *kept;
   const faro_budget each = faro_composed_share(r);
-  const double made = faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd_of(r), 0);
+  const double made = faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd_of(r, users), 0);
   return *faro_memo_add(&memo, key) = made;
 }
 
-/* The least noise with amplification, with a user's batches composed by the accountant; or without,
- * with epsilon as a plain sum. */
+static double plain_epsilon0(const faro_release *r) { return r->params.epsilon / (double)r->repeats; }
+
+static double amplified_noise(const faro_release *r, uint64_t users) {
+  return r->contribution.absolute / amplified_epsilon0(r, users);
+}
+
+static double plain_noise(const faro_release *r, uint64_t users) {
+  (void)users;
+  return r->contribution.absolute / plain_epsilon0(r);
+}
+
+/* For users who come once: the lesser of the two in every batch. */
+static double lesser_noise(const faro_release *r, uint64_t users) {
+  return fmin(amplified_noise(r, users), plain_noise(r, users));
+}
+
+/* The least noise with amplification, a user's batches composed by the accountant; or without,
+ * epsilon a plain sum. */
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
-  (void)error;
-  const double plain = r->params.epsilon / (double)r->repeats;
-  set(r, fmax(plain, amplified_epsilon0(r)), plain,
-      "amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)");
-  return FARO_OK;
+  double b = 0;
+  const bool less = faro_noise_is_less(r, amplified_noise, plain_noise);
+  const faro_status status = faro_set_factors(r,
+                                              r->repeats == 1 ? lesser_noise
+                                              : less          ? amplified_noise
+                                                              : plain_noise,
+                                              &b, error);
+  if (status == FARO_OK)
+    set(r, r->contribution.absolute / b, plain_epsilon0(r),
+        "amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)");
+  return status;
 }
 
 const faro_release_kind faro_release_shuffle_laplace = {
@@ -81,7 +104,8 @@ const faro_release_kind faro_release_shuffle_laplace = {
     .least_batch = 2,
     .phases = true,
     .assigns = true,
+    .blocks = true,
     .mechanism = &faro_mechanism_real,
     .calibrate = {calibrate_paper, NULL, calibrate_tight},
-    .choose_batch = faro_amplified_batch,
+    .choose_schedule = faro_amplified_choose,
 };

@@ -17,6 +17,7 @@ FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 
 #define AT(member) FARO_AT(faro_analyzer_settings, member)
 #define CAMPAIGN(member) AT(campaign.member)
+#define SETTING(member) FARO_EACH(faro_analyzer_settings, campaign.setting[0].member, campaign.setting)
 #define EACH(member) FARO_EACH(faro_analyzer_settings, campaign.shuffler[0].member, campaign.shuffler)
 
 static const faro_field fields[] = {
@@ -44,13 +45,18 @@ static const faro_field fields[] = {
     {"campaign.horizon", FARO_FIELD_COUNT, CAMPAIGN(params.horizon), .required = true, .least = 1,
      .most = 0x1p40},
     {"campaign.batch", FARO_FIELD_COUNT, CAMPAIGN(params.batch), .least = 1, .most = 0x1p40},
+    {"campaign.growth", FARO_FIELD_REAL, CAMPAIGN(params.growth), .least = 1, .most = 1000},
+    {"campaign.largest", FARO_FIELD_COUNT, CAMPAIGN(params.largest), .least = 1, .most = 0x1p40},
     /* No default: the weaker guarantee must not be signed for good by oversight. */
     {"campaign.level", FARO_FIELD_CHOICE, CAMPAIGN(params.level), .required = true, .words = levels,
      .help = "user (all reports of a client together) or event (each report by itself)"},
     {"campaign.contributions", FARO_FIELD_COUNT, CAMPAIGN(params.contributions), .least = 1, .most = 0x1p40},
     {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
     {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
-    {"campaign.optimism", FARO_FIELD_REAL, CAMPAIGN(optimism), .least = 0.001, .most = 10},
+    {"settings", FARO_FIELD_LIST, CAMPAIGN(settings), .most = FARO_LEARNER_SETTINGS_MAX},
+    {"settings[].name", FARO_FIELD_TEXT, SETTING(name), .required = true,
+     .help = "a setting of the learner, as `faro list learners` shows it"},
+    {"settings[].value", FARO_FIELD_REAL, SETTING(value), .required = true},
     {"shufflers", FARO_FIELD_LIST, CAMPAIGN(shufflers), .most = FARO_SHUFFLERS_MAX},
     {"shufflers[].url", FARO_FIELD_TEXT, EACH(url), .required = true,
      .help = "the address at which clients find it"},
@@ -62,9 +68,8 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 static const faro_analyzer_settings defaults = {.constant = NAN,
                                                 .low = 0,
                                                 .high = 1,
-                                                .campaign = {.learner = "linucb",
+                                                .campaign = {.learner = "posterior",
                                                              .failure = 0.1,
-                                                             .optimism = 0.2,
                                                              .contribution.norm = 1,
                                                              .params = {.contributions = 1, .honest = 1}}};
 
@@ -115,6 +120,9 @@ const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_cam
     if (strcmp(a->shuffler[i].url, b->shuffler[i].url) != 0 ||
         memcmp(a->shuffler[i].key, b->shuffler[i].key, FARO_KEY_BYTES) != 0)
       return "shufflers";
+  for (size_t i = 0; i < a->settings; i++)
+    if (strcmp(a->setting[i].name, b->setting[i].name) != 0 || a->setting[i].value != b->setting[i].value)
+      return "settings";
   if (a->centre + a->contribution.low != b->centre + b->contribution.low) return "campaign.low";
   if (a->centre + a->contribution.high != b->centre + b->contribution.high) return "campaign.high";
   if (a->release != b->release) return "campaign.release";

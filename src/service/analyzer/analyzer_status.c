@@ -12,7 +12,7 @@ static const double WINDOW = 60;
 
 void faro_rate_mark(faro_rate *rate, double now) { rate->at[rate->count++ % FARO_RATE_MARKS] = now; }
 
-double faro_rate_per_second(const faro_rate *rate, double now) {
+double faro_rate_recent(const faro_rate *rate, double now, double *seconds) {
   const uint64_t kept = rate->count < FARO_RATE_MARKS ? rate->count : FARO_RATE_MARKS;
   double since = fmax(rate->start, now - WINDOW);
   double marks = 0;
@@ -21,7 +21,8 @@ double faro_rate_per_second(const faro_rate *rate, double now) {
     since = rate->at[rate->count % FARO_RATE_MARKS];
     marks = FARO_RATE_MARKS - 1;
   }
-  return marks / fmax(1, now - since);
+  *seconds = fmax(1, now - since);
+  return marks;
 }
 
 static const char *state_of(const faro_analyzer_status *s, double now) {
@@ -75,9 +76,11 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
 }
 
 static json_t *campaign_json(const faro_campaign *c) {
-  return json_pack("{ss ss ss sI sI sI sI}", "id", c->id, "learner", c->learner, "release", c->release->name,
-                   "dimension", (json_int_t)c->contribution.dimension, "arms", (json_int_t)c->arms, "batch",
-                   (json_int_t)c->params.batch, "horizon", (json_int_t)c->params.horizon);
+  return json_pack(
+      "{ss ss ss sI sI sI sI sI sI}", "id", c->id, "learner", c->learner, "release", c->release->name,
+      "dimension", (json_int_t)c->contribution.dimension, "arms", (json_int_t)c->arms, "batch",
+      (json_int_t)c->params.batch, "largest", (json_int_t)faro_campaign_largest(c), "reports",
+      (json_int_t)faro_campaign_reports(c, c->batches), "horizon", (json_int_t)c->params.horizon);
 }
 
 static json_t *policy_json(const faro_analyzer_status *s, double now) {
@@ -92,16 +95,17 @@ static faro_status add_numbers(faro_store *store, const faro_analyzer_status *s,
   uint64_t waiting = 0;
   uint64_t spoiled = 0;
   const uint64_t batches = s->version - 1;
-  const double rate = faro_rate_per_second(&s->applied, now);
+  double seconds = 1;
+  const double recent = fmin((double)batches, faro_rate_recent(&s->applied, now, &seconds));
   faro_status status = faro_store_waits(store, &waiting, error);
   if (status == FARO_OK) status = faro_store_spoiled(store, &spoiled, error);
   if (status != FARO_OK) return status;
-  const double users = (double)s->campaign->params.batch;
-  const json_int_t all = (json_int_t)batches * (json_int_t)s->campaign->params.batch;
-  json_t *numbers =
-      json_pack("{s{sI sI sI} sI sI s{sf sf}}", "batches", "applied", (json_int_t)batches, "allowed",
-                (json_int_t)s->campaign->batches, "waiting", (json_int_t)waiting, "users", all, "spoiled",
-                (json_int_t)spoiled, "rates", "reports", rate * users, "batches", rate);
+  const uint64_t all = faro_campaign_reports(s->campaign, batches);
+  const double users = (double)(all - faro_campaign_reports(s->campaign, batches - (uint64_t)recent));
+  json_t *numbers = json_pack("{s{sI sI sI} sI sI s{sf sf}}", "batches", "applied", (json_int_t)batches,
+                              "allowed", (json_int_t)s->campaign->batches, "waiting", (json_int_t)waiting,
+                              "users", (json_int_t)all, "spoiled", (json_int_t)spoiled, "rates", "reports",
+                              users / seconds, "batches", recent / seconds);
   const bool done = numbers && json_object_update(json, numbers) == 0;
   json_decref(numbers);
   return done ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot allocate the status");

@@ -16,8 +16,8 @@ typedef struct faro_rate {
 } faro_rate;
 
 void faro_rate_mark(faro_rate *rate, double now);
-/* Marks per second over the last minute, or since the start if that is less. */
-double faro_rate_per_second(const faro_rate *rate, double now);
+/* Marks over the last minute, or since the start if that is less; *seconds: how long that is. */
+double faro_rate_recent(const faro_rate *rate, double now, double *seconds);
 
 typedef struct faro_analyzer_status {
   const faro_campaign *campaign;

@@ -56,7 +56,7 @@ static void set_stalled(faro_analyzer *a, bool stalled, const char *event, const
 static void tell_applied(faro_analyzer *a, double seconds) {
   const faro_applier_view view = faro_applier_snapshot(a->worker.applier);
   faro_metric_add(a->metrics.applied, 1);
-  faro_metric_add(a->metrics.reports, a->campaign.params.batch);
+  faro_metric_add(a->metrics.reports, faro_campaign_size(&a->campaign, 0, view.batches - 1));
   faro_metric_add(a->metrics.spoiled, view.spoiled);
   faro_metric_observe(a->metrics.seconds, seconds);
   faro_log(FARO_LOG_INFO, "batch-applied", "sI sI sI sI", "batch", (json_int_t)view.batches - 1, "version",

@@ -34,18 +34,18 @@ struct faro_applier {
 };
 
 static bool sealed(const faro_campaign *c) { return faro_campaign_form(c) != FARO_WIRE_BITS; }
-/* Campaign batches in one batch of the shuffler. */
-static uint64_t unit_of(const faro_campaign *c, size_t shuffler) {
-  return c->task[shuffler].size / c->params.batch;
+/* Reports in the next batch. */
+static size_t next_size(const faro_applier *a) {
+  return (size_t)faro_campaign_size(a->campaign, 0, a->state.batches);
 }
 
 size_t faro_applier_frame(const faro_campaign *campaign) {
-  return faro_batch_size(campaign, sealed(campaign) ? campaign->params.batch : 1);
+  return faro_batch_size(campaign, sealed(campaign) ? faro_campaign_largest(campaign) : 1);
 }
 
 static faro_status allocate(faro_applier *a, faro_error *error) {
   const faro_campaign *c = a->campaign;
-  const size_t rows = sealed(c) ? c->params.batch : faro_campaign_targets(c);
+  const size_t rows = sealed(c) ? (size_t)faro_campaign_largest(c) : faro_campaign_targets(c);
   a->entries = faro_wire_report_entries(c);
   a->body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
   a->messages = calloc(rows * a->entries, sizeof *a->messages);
@@ -127,7 +127,7 @@ void faro_applier_destroy(faro_applier *applier) {
 
 /* How many batches of the shuffler are in the first `batches` of the campaign. */
 static uint64_t taken_of(const faro_applier *a, size_t shuffler, uint64_t batches) {
-  return batches / unit_of(a->campaign, shuffler);
+  return batches / faro_campaign_unit(a->campaign, shuffler);
 }
 
 static faro_status place(faro_applier *a, const faro_batch *batch, faro_receipt *receipt, faro_error *error) {
@@ -163,7 +163,7 @@ static faro_status place(faro_applier *a, const faro_batch *batch, faro_receipt 
 faro_status faro_applier_take(faro_applier *applier, const faro_batch *batch, faro_receipt *receipt,
                               faro_error *error) {
   FARO_INVARIANT(batch->shuffler < faro_campaign_targets(applier->campaign) &&
-                 batch->count == applier->campaign->task[0].size);
+                 batch->count == faro_campaign_size(applier->campaign, 0, batch->number));
   return place(applier, batch, receipt, error);
 }
 
@@ -187,11 +187,9 @@ static int by_hash(const void *a, const void *b) {
 
 static int hash_only(const void *a, const void *b) { return memcmp(a, b, PRINT); }
 
-/* Replaces a message by zeros: zero is the middle of the range of an entry, for counts too. */
+/* Replaces a message by one that counts as nothing. */
 static void spoil(faro_applier *a, size_t index) {
-  const int64_t least = a->campaign->least[0];
-  const int64_t zero = least + (a->campaign->most[0] - least) / 2;
-  for (size_t i = 0; i < a->entries; i++) a->messages[index * a->entries + i] = zero;
+  faro_release_blank(faro_learning_release(a->learning), a->messages + index * a->entries);
   a->spoiled++;
 }
 
@@ -200,7 +198,8 @@ static void spoil(faro_applier *a, size_t index) {
 static faro_status unseal(faro_applier *a, size_t index, const unsigned char *body, faro_error *error) {
   int64_t *numbers = a->messages + index * a->entries;
   faro_error why = {0};
-  const faro_status status = faro_wire_report_unseal(a->campaign, &a->keys->seal, body, numbers, &why);
+  const faro_status status =
+      faro_wire_report_unseal(a->campaign, &a->keys->seal, a->state.batches, body, numbers, &why);
   if (status == FARO_INVALID) spoil(a, index);
   else if (status != FARO_OK) return faro_fail(error, status, "%s", why.message);
   return FARO_OK;
@@ -211,7 +210,7 @@ static faro_status unseal(faro_applier *a, size_t index, const unsigned char *bo
  * cannot be told apart. A client's own repetitions are refused by their sequence numbers, when
  * reports are accepted. */
 static faro_status unseal_all(faro_applier *a, const unsigned char *bodies, faro_error *error) {
-  const size_t count = a->campaign->params.batch;
+  const size_t count = next_size(a);
   for (size_t i = 0; i < count; i++) {
     a->prints[i].index = i;
     crypto_generichash(a->prints[i].hash, PRINT, bodies + i * a->body, a->body, NULL, 0);
@@ -247,7 +246,7 @@ static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *
     status =
         faro_store_waiting(a->store, (uint32_t)i, taken_of(a, i, a->state.batches + 1) - 1, &body, error);
     *whole = body.bytes != NULL;
-    const size_t length = sealed(a->campaign) ? a->campaign->params.batch * a->body : 8 * a->entries;
+    const size_t length = sealed(a->campaign) ? next_size(a) * a->body : 8 * a->entries;
     if (status == FARO_OK && *whole && body.length != length)
       status = faro_fail(error, FARO_INVALID, "the state is damaged: a batch has %zu bytes instead of %zu",
                          body.length, length);
@@ -265,7 +264,7 @@ static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *
 /* Keeps the sorted hashes of this batch's bodies, to find copies in the next one. */
 static faro_status keep_prints(const faro_applier *a, faro_blob *seen, faro_error *error) {
   if (!a->prints) return FARO_OK;
-  const size_t count = a->campaign->params.batch;
+  const size_t count = next_size(a);
   seen->bytes = malloc(count * PRINT);
   if (!seen->bytes) return faro_fail(error, FARO_MEMORY, "cannot allocate the hashes of a batch");
   seen->length = count * PRINT;
@@ -307,7 +306,7 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
   }
   if (faro_learning_done(a->learning)) return FARO_OK;
   const size_t due = sealed(a->campaign) ? 1 : faro_release_expected(faro_learning_release(a->learning));
-  const size_t rows = sealed(a->campaign) ? a->campaign->params.batch : due;
+  const size_t rows = sealed(a->campaign) ? next_size(a) : due;
   bool whole = false;
   faro_store_state next = {0};
   faro_status status = gather(a, due, &whole, error);

@@ -4,10 +4,10 @@
  *   receive (durable) -> complete? -> debit -> unseal -> release, learner -> sign -> commit
  *   -> the policy may be shown
  *
- * A malicious client can only waste its own place in a batch. A sealed body counts as a message of
- * zeros if it does not open, is for another campaign, is out of range, or is a copy of another one
- * in this batch or the last. Zeros are within range, so the batch stays complete and the other
- * clients lose nothing. */
+ * A malicious client can only waste its own place in a batch. A sealed body counts as nothing
+ * (faro_release_blank) if it does not open, is for another campaign, is out of range, or is a copy
+ * of another one in this batch or the last. The batch stays complete, and the other clients lose
+ * nothing. */
 #ifndef FARO_SERVICE_ANALYZER_APPLIER_H
 #define FARO_SERVICE_ANALYZER_APPLIER_H
 

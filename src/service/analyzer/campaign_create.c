@@ -46,7 +46,7 @@ static faro_status try_out(const faro_campaign *campaign, faro_error *error) {
 /* Only a role that collects reports needs tokens; shufflers have their own. */
 static faro_status check_tokens(const faro_analyzer_settings *s, const faro_campaign *c, faro_error *error) {
   const bool direct = faro_campaign_form(c) == FARO_WIRE_DIRECT;
-  const char *name = faro_campaign_release(s->release);
+  const char *name = c->release->name;
   if (direct == (s->tokens[0] != '\0')) return FARO_OK;
   if (direct)
     return faro_fail(error, FARO_INVALID, "tokens is required for %s: reports come to the analyzer itself",
@@ -64,6 +64,7 @@ static faro_status draft(const faro_analyzer_settings *s, const faro_applier_key
   memcpy(c.seal, keys->seal.public_key, sizeof c.seal);
   set_release(s, &c);
   faro_status status = set_bounds(s, &c, error);
+  if (status == FARO_OK) status = faro_learning_complete(&c, error);
   if (status == FARO_OK) status = faro_campaign_write(&c, &keys->sign, &text, length, error);
   if (status == FARO_OK) status = check_tokens(s, &c, error);
   if (status == FARO_OK) status = try_out(&c, error);

@@ -21,8 +21,7 @@ static double epsilon_of(const faro_campaign *c, const faro_release *release, ui
   double slack = 0;
   const faro_claim *claim = &c->claim;
   const uint64_t all = rounds_of(claim, c->batches);
-  if (rounds >= all || !faro_release_gaussian(release, c->contribution.sensitivity, &mu, &slack) ||
-      !(slack < claim->delta))
+  if (rounds >= all || !faro_release_gaussian(release, 1, &mu, &slack) || !(slack < claim->delta))
     return claim->epsilon;
   const double share = mu * sqrt((double)rounds / (double)all);
   return fmin(claim->epsilon, faro_gaussian_epsilon(share, claim->delta - slack));
@@ -32,7 +31,7 @@ faro_debit faro_ledger_debit(const faro_campaign *campaign, const faro_release *
   const uint64_t rounds = rounds_of(&campaign->claim, batch + 1);
   faro_debit debit = {.batch = batch,
                       .version = batch + 2,
-                      .users = campaign->params.batch,
+                      .users = faro_campaign_size(campaign, 0, batch),
                       .epsilon = epsilon_of(campaign, release, rounds),
                       .delta = campaign->claim.delta,
                       .rounds = rounds,
@@ -87,11 +86,12 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
   faro_status status = last_debit(store, &last, error);
   if (status == FARO_OK) status = faro_store_debits(store, from, debits, &count, error);
   if (status == FARO_OK) {
-    *json = json_pack("{ss ss so s{sI sI} s{sf sf sI} sI so}", "campaign", campaign->id, "release",
+    *json = json_pack("{ss ss so s{sI sI} s{sf sf sI} sI sI so}", "campaign", campaign->id, "release",
                       campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
                       "charged", (json_int_t)last.charged, "allowed", (json_int_t)campaign->batches, "spent",
                       "epsilon", last.epsilon, "delta", last.delta, "rounds", (json_int_t)last.rounds,
-                      "batch", (json_int_t)campaign->params.batch, "rows", rows_json(debits, count));
+                      "batch", (json_int_t)campaign->params.batch, "largest",
+                      (json_int_t)faro_campaign_largest(campaign), "rows", rows_json(debits, count));
     if (!*json) status = faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
   }
   free(debits);
@@ -105,7 +105,7 @@ typedef struct words {
   char campaign[FARO_SHOWN], release[FARO_SHOWN], trust[FARO_SHOWN], view[FARO_SHOWN], level[FARO_SHOWN],
       by[FARO_SHOWN];
   double epsilon, delta, spent_epsilon, spent_delta;
-  json_int_t contributions, charged, allowed, batch, rounds;
+  json_int_t contributions, charged, allowed, batch, largest, rounds;
   int proven;
 } words;
 
@@ -116,11 +116,11 @@ static faro_status unpack(json_t *json, words *w, faro_error *error) {
   const char *text[TEXTS] = {NULL};
   *w = (words){0};
   const int result = json_unpack_ex(
-      json, &where, 0, "{ss ss s{sF sF ss ss ss sI sb ss} s{sI sI} s{sF sF sI} sI}", "campaign", &text[0],
+      json, &where, 0, "{ss ss s{sF sF ss ss ss sI sb ss} s{sI sI} s{sF sF sI} sI sI}", "campaign", &text[0],
       "release", &text[1], "claim", "epsilon", &w->epsilon, "delta", &w->delta, "trust", &text[2], "view",
       &text[3], "level", &text[4], "contributions", &w->contributions, "proven", &w->proven, "by", &text[5],
       "batches", "charged", &w->charged, "allowed", &w->allowed, "spent", "epsilon", &w->spent_epsilon,
-      "delta", &w->spent_delta, "rounds", &w->rounds, "batch", &w->batch);
+      "delta", &w->spent_delta, "rounds", &w->rounds, "batch", &w->batch, "largest", &w->largest);
   if (result != 0)
     return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: %s",
                      faro_printable(where.text, reason, sizeof reason));
@@ -134,8 +134,9 @@ faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *e
   const faro_status status = unpack(json, &w, error);
   if (status != FARO_OK) return status;
   const bool users = strcmp(w.level, "user") == 0;
-  faro_text_add(out, "campaign %s: %s, batches of %" JSON_INTEGER_FORMAT " reports\n", w.campaign, w.release,
-                w.batch);
+  faro_text_add(out, "campaign %s: %s, batches of %" JSON_INTEGER_FORMAT, w.campaign, w.release, w.batch);
+  if (w.largest != w.batch) faro_text_add(out, " to %" JSON_INTEGER_FORMAT, w.largest);
+  faro_text_add(out, " reports\n");
   faro_text_add(out, "guarantee: (%g, %g), %s: %s\n", w.epsilon, w.delta, w.proven ? "proven" : "not proven",
                 w.by);
   faro_text_add(out, "  trust %s: this bounds what an observer of %s can learn about any client\n", w.trust,

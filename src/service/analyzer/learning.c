@@ -2,6 +2,7 @@
 #include "service/analyzer/learning.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,8 @@ struct faro_learning {
 
 enum { OWN_MAX = 256 }; /* bytes of a learner's own settings */
 
-/* Learners that turn released sums of moments into a policy, by index. */
-static const char *deployable(size_t index) {
+/* Those that turn released sums of moments into a policy. */
+const char *faro_learning_kind(size_t index) {
   for (size_t i = 0; i < faro_learner_count(); i++) {
     const faro_learner_kind *kind = faro_learner_at(i);
     if (kind->protocol == FARO_PROTOCOL_UPDATER && index-- == 0) return kind->name;
@@ -27,8 +28,10 @@ static const char *deployable(size_t index) {
 }
 
 static faro_status find_learner(const char *name, const faro_learner_kind **kind, faro_error *error) {
-  static const faro_field field = {
-      .name = "campaign.learner", .type = FARO_FIELD_CHOICE, .size = sizeof(size_t), .words = deployable};
+  static const faro_field field = {.name = "campaign.learner",
+                                   .type = FARO_FIELD_CHOICE,
+                                   .size = sizeof(size_t),
+                                   .words = faro_learning_kind};
   const faro_node node = {.type = FARO_NODE_TEXT, .text = name};
   size_t index = 0;
   *kind = faro_learner_find(name);
@@ -36,20 +39,45 @@ static faro_status find_learner(const char *name, const faro_learner_kind **kind
   return faro_field_refuse(&field, "", field.name, &node, error);
 }
 
-/* Policies of protocol 1 have no rule that draws. */
-static faro_status check_policy(const faro_learning *l, faro_error *error) {
-  const faro_policy *policy = faro_agent_policy(l->agent);
-  if (policy->rule == FARO_RULE_WIDTH && policy->explore == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "campaign.learner must be one whose policy draws nothing, for now (got %.80s)",
-                   l->campaign->learner);
+static const faro_setting *find_setting(const faro_learner_kind *kind, const char *name) {
+  for (const faro_setting *s = kind->settings; s && s->name; s++)
+    if (strcmp(s->name, name) == 0) return s;
+  return NULL;
 }
 
-/* The learner's own settings: those that the campaign states, and defaults. */
-static void set_own(const faro_learner_kind *kind, const faro_campaign *campaign, void *own) {
+/* Reads the campaign's settings into those of the learner. */
+static faro_status set_own(const faro_learner_kind *kind, const faro_campaign *c, void *own,
+                           faro_error *error) {
+  FARO_INVARIANT(kind->settings_size <= OWN_MAX);
   faro_settings_preset(kind->settings, own);
-  for (const faro_setting *s = kind->settings; s && s->name; s++)
-    if (strcmp(s->name, "optimism") == 0) faro_setting_put(s, own, campaign->optimism);
+  for (size_t i = 0; i < c->settings; i++) {
+    const faro_campaign_setting *given = &c->setting[i];
+    const faro_setting *setting = find_setting(kind, given->name);
+    if (!setting)
+      return faro_fail(error, FARO_INVALID, "settings: %s has no setting %.64s", kind->name, given->name);
+    const faro_field field = faro_setting_field(setting);
+    const faro_node node = {.type = FARO_NODE_NUMBER, .number = given->value};
+    if (!faro_field_read(&field, &node, (char *)own + setting->offset))
+      return faro_field_refuse(&field, "settings: ", setting->name, &node, error);
+  }
+  return FARO_OK;
+}
+
+faro_status faro_learning_complete(faro_campaign *c, faro_error *error) {
+  const faro_learner_kind *kind = NULL;
+  _Alignas(8) unsigned char own[OWN_MAX];
+  faro_status status = find_learner(c->learner, &kind, error);
+  if (status == FARO_OK) status = set_own(kind, c, own, error);
+  if (status != FARO_OK) return status;
+  c->settings = 0;
+  for (const faro_setting *s = kind->settings; s && s->name; s++) {
+    FARO_INVARIANT(c->settings < FARO_LEARNER_SETTINGS_MAX);
+    faro_campaign_setting *stated = &c->setting[c->settings++];
+    *stated = (faro_campaign_setting){.value = faro_setting_get(s, own)};
+    snprintf(stated->name, sizeof stated->name, "%s", s->name);
+  }
+  if (c->params.batch == 0 && c->params.growth == 0 && kind->steady) c->params.growth = 1;
+  return FARO_OK;
 }
 
 static faro_status build(faro_learning *l, const void *state, size_t length, faro_error *error) {
@@ -58,8 +86,8 @@ static faro_status build(faro_learning *l, const void *state, size_t length, far
   _Alignas(8) unsigned char own[OWN_MAX];
   faro_status status = find_learner(c->learner, &kind, error);
   if (status != FARO_OK) return status;
-  FARO_INVARIANT(kind->settings_size <= sizeof own);
-  set_own(kind, c, own);
+  status = set_own(kind, c, own, error);
+  if (status != FARO_OK) return status;
   const faro_agent_params params = {.learner = kind->name,
                                     .release = c->release->name,
                                     .dimension = c->contribution.dimension,
@@ -68,6 +96,8 @@ static faro_status build(faro_learning *l, const void *state, size_t length, far
                                     .epsilon = c->params.epsilon,
                                     .delta = c->params.delta,
                                     .batch = c->params.batch,
+                                    .growth = c->params.growth,
+                                    .largest = c->params.largest,
                                     .shufflers = c->params.shufflers,
                                     .level = c->params.level,
                                     .contributions = c->params.contributions,
@@ -80,7 +110,6 @@ static faro_status build(faro_learning *l, const void *state, size_t length, far
                                     .settings = own,
                                     .use = FARO_USE_SERVER};
   status = faro_agent_create(&l->agent, &params, error);
-  if (status == FARO_OK) status = check_policy(l, error);
   return status == FARO_OK && state ? faro_agent_load(l->agent, state, length, error) : status;
 }
 

@@ -12,6 +12,14 @@
 
 typedef struct faro_learning faro_learning;
 
+/* The learners that can be deployed, by index; NULL past the last one. */
+const char *faro_learning_kind(size_t index);
+
+/* Completes a campaign before it is signed: the learner's own settings that it does not state get
+ * their defaults, and batches do not grow if the learner does better without, unless growth is
+ * given. FARO_INVALID if the learner cannot be deployed, or a setting is not one of it. */
+faro_status faro_learning_complete(faro_campaign *campaign, faro_error *error) FARO_WARN_UNUSED;
+
 /* Starts from nothing (state NULL), or from what save gave. The campaign must outlive it.
  * FARO_INVALID if the learner that the campaign names cannot be deployed; the message lists those
  * that can. */
@@ -42,8 +50,8 @@ typedef struct faro_learning_view {
   double last;
   /* Root mean square of <theta, x> over the users so far. It includes noise and is cut at 0. */
   double predicted;
-  /* Root mean square of the width beta ||w x|| over all directions of an x of the greatest
-   * length. */
+  /* Root mean square over all directions of an x of the greatest length: of the width beta ||w x||,
+   * or, where the policy draws, of what it adds. */
   double width;
 } faro_learning_view;
 faro_learning_view faro_learning_snapshot(const faro_learning *learning);

@@ -203,17 +203,25 @@ static void show_hidden(faro_intake *in) {
   memset(&in->hidden, 0, sizeof in->hidden);
 }
 
+/* Reports in the batches from .. to - 1. */
+static uint64_t reports_in(const faro_intake *in, uint64_t from, uint64_t to) {
+  uint64_t reports = 0;
+  for (uint64_t n = from; n < to; n++) reports += faro_campaign_size(in->campaign, in->shuffler, n);
+  return reports;
+}
+
 /* Publishes the state of the spool. Call it under the store's lock. Only the writer closes
  * batches. */
 static void tell(faro_intake *in, bool well) {
   const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
   if (state.number > in->state.number) {
+    const uint64_t reports = reports_in(in, in->state.number, state.number);
     faro_metric_add(in->batches, state.number - in->state.number);
-    in->hidden.verdict[FARO_VERDICT_ACCEPTED] += (state.number - in->state.number) * state.size;
+    in->hidden.verdict[FARO_VERDICT_ACCEPTED] += reports;
     show_hidden(in);
     faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
-             (json_int_t)state.size);
+             (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state.number - 1));
   }
   in->state = state;
   in->well = well && !state.needs_purge;

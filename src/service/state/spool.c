@@ -13,10 +13,15 @@ static bool over(const faro_spool *s) {
   return s->campaign->shufflers > 0 && !faro_campaign_active(s->campaign, s->shuffler, first);
 }
 
+/* Reports in the open batch when it is full. */
+static uint64_t size_of(const faro_spool *s) {
+  return faro_campaign_size(s->campaign, s->shuffler, s->now.number);
+}
+
 faro_spool_state faro_spool_snapshot(const faro_spool *s) {
   return (faro_spool_state){.number = s->now.number,
                             .held = s->now.held,
-                            .size = s->size,
+                            .size = size_of(s),
                             .waiting = s->now.waiting,
                             .needs_purge = faro_database_needs_purge(s->database),
                             .over = over(s)};
@@ -103,6 +108,13 @@ static faro_status find(faro_spool *s, spool_sql which, const faro_spool_entry *
   return FARO_OK;
 }
 
+/* Whether the policy of a report is one of the open batch: those of its campaign batches, and the
+ * one before the first, whose reports may be on their way, unless they have other noise. */
+static bool is_current(const faro_spool *s, uint64_t version) {
+  const uint64_t first = s->now.number * s->u;
+  return version >= first + !faro_campaign_overlaps(s->campaign, first) && version <= first + s->u;
+}
+
 /* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed
  * since. */
 static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
@@ -111,14 +123,12 @@ static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) 
   faro_status status = find(s, FIND_CLIENT, e, &all, error);
   if (status == FARO_OK && all.row) status = find(s, FIND_OPEN, e, &here, error);
   const uint64_t last = here.row ? here.sequence : all.sequence;
-  const uint64_t first = s->now.number * s->u;
   if (!all.row) e->verdict = FARO_VERDICT_TOKEN;
   else if (e->sequence == 0 || e->sequence > INT64_MAX) e->verdict = FARO_VERDICT_MALFORMED;
   else if (e->sequence < last || here.other) e->verdict = FARO_VERDICT_REPLAY;
   else if (e->sequence == last) e->verdict = FARO_VERDICT_KNOWN;
   else if (over(s) || s->now.waiting >= FARO_SPOOL_AHEAD) e->verdict = FARO_VERDICT_CLOSED;
-  else if (e->version == 0 || e->version < first || e->version > first + s->u)
-    e->verdict = FARO_VERDICT_STALE;
+  else if (!is_current(s, e->version)) e->verdict = FARO_VERDICT_STALE;
   else if (here.used >= s->u) e->verdict = FARO_VERDICT_TWICE;
   else if (all.used + here.used >= s->most) e->verdict = FARO_VERDICT_SPENT;
   else e->verdict = FARO_VERDICT_ACCEPTED;
@@ -133,11 +143,11 @@ static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *er
       faro_database_do(s->database, s->sql[ENTER_OPEN], error, "bib", (const void *)e->hash,
                        (size_t)FARO_HASH_BYTES, (int64_t)e->sequence, (const void *)mark, sizeof mark);
   if (status != FARO_OK) return status;
-  const uint64_t least = (uint64_t)s->campaign->least[s->shuffler];
-  const uint64_t most = (uint64_t)s->campaign->most[s->shuffler];
+  const faro_encoding *range = faro_campaign_encoding(s->campaign, s->shuffler, s->now.number);
   for (size_t i = 0; i < s->entries; i++)
-    faro_store64(s->ones + 8 * i, faro_shuffler_count(faro_load64(s->ones + 8 * i),
-                                                      faro_load32(e->body + 4 * i), least, most));
+    faro_store64(s->ones + 8 * i,
+                 faro_shuffler_count(faro_load64(s->ones + 8 * i), faro_load32(e->body + 4 * i),
+                                     (uint64_t)range->least, (uint64_t)range->most));
   s->now.held++;
   if (s->entries > 0) return FARO_OK;
   const uint64_t place = faro_rng_next(faro_secure_face(s->secure)) >> 1;
@@ -147,32 +157,34 @@ static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *er
 
 /* Copies all bodies, in a random order. */
 static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) {
+  const uint64_t size = size_of(s);
   bool row = false;
   uint64_t count = 0;
   faro_status status = faro_database_step(s->database, s->sql[ALL_BODIES], &row, error, "");
   for (; status == FARO_OK && row; count++) {
     const void *body = sqlite3_column_blob(s->sql[ALL_BODIES], 0);
-    if (count == s->size || (size_t)sqlite3_column_bytes(s->sql[ALL_BODIES], 0) != s->body || !body) break;
+    if (count == size || (size_t)sqlite3_column_bytes(s->sql[ALL_BODIES], 0) != s->body || !body) break;
     memcpy(out + count * s->body, body, s->body);
     status = faro_database_next(s->database, s->sql[ALL_BODIES], &row, error);
   }
   faro_database_reset(s->sql[ALL_BODIES]);
-  if (status == FARO_OK && (row || count != s->size)) /* only if the file was tampered with */
+  if (status == FARO_OK && (row || count != size)) /* only if the file was tampered with */
     status = faro_fail(error, FARO_SYSTEM, "the state holds %llu bodies, not %llu", (unsigned long long)count,
-                       (unsigned long long)s->size);
-  if (status == FARO_OK) faro_shuffler_permute(faro_secure_face(s->secure), out, s->size, s->body);
+                       (unsigned long long)size);
+  if (status == FARO_OK) faro_shuffler_permute(faro_secure_face(s->secure), out, size, s->body);
   return status;
 }
 
 /* Moves the batch to the outbox and removes it everywhere else. */
 static faro_status close_batch(faro_spool *s, faro_error *error) {
-  const size_t length = s->entries > 0 ? s->entries * 8 : s->size * s->body;
+  const uint64_t size = size_of(s);
+  const size_t length = s->entries > 0 ? s->entries * 8 : size * s->body;
   unsigned char *payload = s->entries > 0 ? s->ones : malloc(length);
   if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
   faro_status status = s->entries > 0 ? FARO_OK : gather(s, payload, error);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[ENTER_OUTBOX], error, "iib", (int64_t)s->now.number,
-                              (int64_t)s->size, (const void *)payload, length);
+                              (int64_t)size, (const void *)payload, length);
   if (status == FARO_OK)
     status = faro_database_run(
         s->database,
@@ -193,7 +205,7 @@ static faro_status close_batch(faro_spool *s, faro_error *error) {
 faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error *error) {
   faro_status status = judge(s, entry, error);
   if (status == FARO_OK && entry->verdict == FARO_VERDICT_ACCEPTED) status = keep(s, entry, error);
-  if (status == FARO_OK && s->now.held == s->size) status = close_batch(s, error);
+  if (status == FARO_OK && s->now.held == size_of(s)) status = close_batch(s, error);
   if (status != FARO_OK) give_up(s);
   return status;
 }

@@ -34,7 +34,6 @@ struct faro_spool {
   const faro_campaign *campaign;
   size_t shuffler;
   faro_secure_rng *secure;
-  uint64_t size;                     /* reports in a batch */
   uint64_t u;                        /* campaign batches in one batch */
   uint64_t most;                     /* M0: reports of a client in all */
   size_t entries;                    /* BITS only: number of totals */

@@ -36,8 +36,7 @@ static const char *const text_of[SQLS] = {
 static void measure(faro_spool *s) {
   const faro_campaign *c = s->campaign;
   const bool bits = faro_campaign_form(c) == FARO_WIRE_BITS;
-  s->size = c->shufflers > 0 ? c->task[s->shuffler].size : c->params.batch;
-  s->u = s->size / c->params.batch;
+  s->u = faro_campaign_unit(c, s->shuffler);
   s->entries = bits ? faro_wire_report_entries(c) : 0;
   s->body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
   s->most = UINT64_MAX; /* at event level each report is protected by itself */

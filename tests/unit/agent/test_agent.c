@@ -353,11 +353,11 @@ static void test_lints__samples_from_the_covariance_of_rewards_and_noise(void **
         for (size_t j = 0; j <= i; j++) *z++ += x[i] * x[j];
       for (size_t i = 0; i < D; i++) *z++ += x[i] * faro_sim_uniform(&sim);
     }
-    const faro_statistics statistics = {.sum = sum, .users = 60, .releases = 1};
+    const faro_statistics statistics = {.sum = sum, .users = 60, .releases = 1, .noise = params.noise};
     faro_updater_update(updater, &statistics);
     const faro_policy *p = faro_updater_policy(updater);
     assert_int_equal(p->rule, FARO_RULE_SAMPLE);
-    const double lambda = noisy ? 2 * 3 * sqrt((double)D) : 0.25;
+    const double lambda = noisy ? 3 * sqrt(2 * (double)D) : 0.25;
     const double s2 = noisy ? 4 + 9 : 0;
     double V[D][D];
     double inverse[D][D];

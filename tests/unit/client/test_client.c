@@ -10,6 +10,7 @@
 #include <faro/client.h>
 
 #include "support/support.h"
+#include "choice/choice.h"
 #include "wire/wire.h"
 
 static faro_sign_key analyzer, shuffler;
@@ -29,7 +30,9 @@ typedef struct document {
   size_t length;
 } document;
 
-static uint64_t horizon = 2000; /* of the next campaigns: batches of 100 */
+/* Of the next campaigns. */
+static uint64_t horizon = 2000, first_batch = 100;
+static double growth = 1;
 
 static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shufflers, document *out) {
   faro_campaign c = {.id = "test",
@@ -37,14 +40,14 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
                      .arms = 40,
                      .centre = 0.25,
                      .learner = "linucb",
-                     .failure = 0.1,
-                     .optimism = 0.2};
+                     .failure = 0.1};
   assert_non_null(c.release);
   assert_ok(faro_contribution_init(&c.contribution, dimension, 1, -1, 1, error));
   c.params = (faro_release_params){.epsilon = 2,
                                    .delta = 1e-6,
                                    .horizon = horizon,
-                                   .batch = 100,
+                                   .batch = first_batch,
+                                   .growth = growth,
                                    .shufflers = shufflers > 1 ? shufflers : 0,
                                    .level = FARO_LEVEL_USER,
                                    .contributions = 3,
@@ -348,6 +351,69 @@ static void test_client__chooses_as_the_selector_does(void **state) {
   free(campaign.text);
 }
 
+/* What a device does, against the simulator's selector with the same random numbers. */
+static void test_client__draws_as_the_selector_does(void **state) {
+  (void)state;
+  enum { D = 4, K = 9, W = D * (D + 1) / 2 };
+  faro_selector *selector = NULL;
+  faro_sim_rng sim;
+  size_t differ = 0;
+  assert_ok(faro_selector_create(&selector, D, K, error));
+  faro_sim_open(&sim, 2, 0, FARO_ROLE_CONTEXT);
+  for (uint64_t v = 1; v <= 300; v++) {
+    double numbers[D + W + K * D];
+    for (size_t i = 0; i < D + W + K * D; i++) numbers[i] = faro_sim_normal(&sim);
+    const double *rows = numbers + D + W;
+    const faro_policy policy = {.rule = v % 2 ? FARO_RULE_OPTIMIST : FARO_RULE_SAMPLE,
+                                .dimension = D,
+                                .theta = numbers,
+                                .w = numbers + D,
+                                .beta = 0.5,
+                                .explore = v % 3 == 0 ? 0.3 : 0,
+                                .version = v};
+    faro_sim_rng here, there;
+    double direction[D];
+    size_t arm = K;
+    faro_sim_open(&here, v, 0, FARO_ROLE_LUCK);
+    faro_sim_open(&there, v, 0, FARO_ROLE_LUCK);
+    if (!faro_choice_explore(&policy, K, &here.rng, &arm)) {
+      faro_choice_draw(&policy, &here.rng, direction);
+      arm = faro_choice_best(&policy, direction, rows, K);
+    }
+    assert_int_equal(arm, faro_select_rows(selector, &policy, rows, K, &there.rng));
+    differ += arm != faro_select_rows(selector, &policy, rows, K, NULL);
+  }
+  assert_true(differ > 50); /* draws matter */
+  faro_selector_destroy(selector);
+}
+
+/* A client without knowledge plays both of two opposite arms, by its own generator. */
+static void test_client__draws_a_new_direction_for_every_choice(void **state) {
+  (void)state;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  for (int rule = FARO_RULE_SAMPLE; rule <= FARO_RULE_OPTIMIST; rule++) {
+    double theta[2] = {0}, w[3] = {1, 0, 1};
+    const faro_policy policy = {
+        .rule = (faro_rule)rule, .version = 1, .dimension = 2, .beta = 1, .theta = theta, .w = w};
+    document text = {0};
+    faro_client *client = joined(&campaign);
+    assert_ok(faro_policy_document_write(&policy, c.digest, &analyzer, &text.text, &text.length, error));
+    assert_ok(faro_client_policy(client, text.text, text.length, error));
+    const double arms[4] = {0.6, 0.8, -0.6, -0.8};
+    size_t second = 0;
+    for (int i = 0; i < 1000; i++) {
+      size_t arm = 0;
+      assert_ok(faro_client_choose(client, arms, 2, &arm, error));
+      second += arm;
+    }
+    assert_true(second > 350 && second < 650); /* 9 standard deviations */
+    faro_client_close(client);
+    free(text.text);
+  }
+  free(campaign.text);
+}
+
 /* A whole batch of a campaign through the wire, in every form: what the analyzer publishes is near
  * the truth, as far as the noise allows. */
 static void sum_up(const faro_campaign *c, const unsigned char *bytes, size_t parts, size_t size,
@@ -358,60 +424,89 @@ static void sum_up(const faro_campaign *c, const unsigned char *bytes, size_t pa
     assert_ok(faro_wire_report_read(c, bytes + p * size, size, &report, error));
     assert_memory_equal(report.token, token, sizeof token);
     if (faro_campaign_form(c) != FARO_WIRE_BITS)
-      assert_ok(faro_wire_report_unseal(c, &seal, report.body, (int64_t *)batch + user * entries, error));
+      assert_ok(faro_wire_report_unseal(c, &seal, report.version - 1, report.body,
+                                        (int64_t *)batch + user * entries, error));
     else if (report.shuffler == 0)
       for (size_t i = 0; i < entries; i++) total[i] += faro_load32(report.body + 4 * i);
   }
 }
 
-static void check_learning(const char *kind, size_t shufflers) {
-  enum { D = 2, ENTRIES = 5 };
-  document campaign = {0};
-  const faro_campaign c = campaign_of(kind, D, shufflers, &campaign);
-  const size_t size = faro_wire_report_size(&c);
-  unsigned char *bytes = malloc(size * (shufflers + 1));
-  uint64_t total[ENTRIES] = {0};
-  int64_t *batch = calloc(c.params.batch * ENTRIES, sizeof *batch);
-  const double x[D] = {0.6, -0.8};
-  for (size_t user = 0; user < c.params.batch; user++) {
-    faro_client *client = joined(&campaign);
-    give_policy(client, &c, 1);
+/* One batch, of clients that have the policy for it. */
+static void report_batch(const document *campaign, const faro_campaign *c, uint64_t k, uint64_t *total,
+                         int64_t *batch) {
+  const size_t size = faro_wire_report_size(c);
+  unsigned char *bytes = malloc(size * (c->shufflers + 1));
+  const double x[2] = {0.6, -0.8};
+  for (size_t user = 0; user < faro_campaign_size(c, 0, k); user++) {
+    faro_client *client = joined(campaign);
+    give_policy(client, c, k + 1);
     size_t parts = 0;
     assert_ok(faro_client_report(client, x, 0.75, bytes, &parts, error));
     assert_int_equal(faro_client_sequence(client), 1);
-    assert_int_equal(parts, shufflers ? shufflers : 1);
+    assert_int_equal(parts, c->shufflers ? c->shufflers : 1);
     assert_int_equal(faro_client_part_size(client), size);
-    sum_up(&c, bytes, parts, size, total, batch, user);
+    sum_up(c, bytes, parts, size, total, batch, user);
     faro_client_close(client);
   }
+  free(bytes);
+}
+
+static void check_learning(const char *kind, size_t shufflers, uint64_t batches) {
+  enum { D = 2, ENTRIES = 5 };
+  document campaign = {0};
+  const faro_campaign c = campaign_of(kind, D, shufflers, &campaign);
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
   assert_ok(faro_secure_open(&secure, error));
   assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_server(secure),
                                 error));
   const bool counts = faro_campaign_form(&c) == FARO_WIRE_BITS;
-  assert_ok(faro_release_analyze(release, counts ? (void *)total : (void *)batch, counts ? 1 : c.params.batch,
-                                 error));
+  for (uint64_t k = 0; k < batches; k++) {
+    uint64_t total[ENTRIES] = {0};
+    const size_t users = faro_campaign_size(&c, 0, k);
+    int64_t *batch = calloc(users * ENTRIES, sizeof *batch);
+    report_batch(&campaign, &c, k, total, batch);
+    assert_ok(
+        faro_release_analyze(release, counts ? (void *)total : (void *)batch, counts ? 1 : users, error));
+    free(batch);
+  }
   const faro_statistics statistics = faro_release_statistics(release);
   const double truth[ENTRIES] = {0.36, -0.48, 0.64, 0.3, -0.4};
+  assert_int_equal(statistics.users, faro_campaign_reports(&c, batches));
   for (size_t i = 0; i < ENTRIES; i++) /* P(|Z| > 6) = 2e-9 for sub-Gaussian noise */
-    assert_close(statistics.sum[i], 100 * truth[i], 6 * faro_release_scale(release, i));
+    assert_close(statistics.sum[i], (double)statistics.users * truth[i], 6 * faro_release_scale(release, i));
   faro_release_destroy(release);
   faro_secure_close(secure);
-  free(batch);
-  free(bytes);
   free(campaign.text);
 }
 
 static void test_client__reports_what_the_release_expects(void **state) {
   (void)state;
-  check_learning("shuffle-bits", 1);
-  check_learning("concurrent-bits", 2);
-  check_learning("local-bits", 0);
-  check_learning("central-bits", 0);
-  check_learning("shuffle-amplified", 1);
-  check_learning("local", 0);
-  check_learning("central-tree", 0);
+  check_learning("shuffle-bits", 1, 1);
+  check_learning("concurrent-bits", 2, 1);
+  check_learning("local-bits", 0, 1);
+  check_learning("central-bits", 0, 1);
+  check_learning("shuffle-gaussian", 1, 1);
+  check_learning("local-gaussian", 0, 1);
+  check_learning("central-tree", 0, 1);
+  check_learning("shuffle-response", 1, 1);
+  check_learning("local-response", 0, 1);
+}
+
+/* Batches of 20, 20 and 40: a client adds the noise of the batch that its policy is for. */
+static void test_client__reports_for_the_batch_of_its_policy(void **state) {
+  (void)state;
+  growth = 2;
+  first_batch = 20;
+  document campaign = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  assert_true(c.encodings > 2 && c.encoding[1].from == 2 && c.encoding[1].bits < c.encoding[0].bits);
+  free(campaign.text);
+  check_learning("shuffle-bits", 1, 3);
+  check_learning("shuffle-response", 1, 3);
+  check_learning("local-response", 0, 3);
+  growth = 1;
+  first_batch = 100;
 }
 
 /* The complete address to post to. */
@@ -578,7 +673,10 @@ int main(void) {
       cmocka_unit_test(test_client__checks_its_settings),
       cmocka_unit_test(test_client__never_goes_back_to_an_older_policy),
       cmocka_unit_test(test_client__chooses_as_the_selector_does),
+      cmocka_unit_test(test_client__draws_as_the_selector_does),
+      cmocka_unit_test(test_client__draws_a_new_direction_for_every_choice),
       cmocka_unit_test(test_client__reports_what_the_release_expects),
+      cmocka_unit_test(test_client__reports_for_the_batch_of_its_policy),
       cmocka_unit_test(test_client__reports_to_shufflers_that_can_still_fill),
       cmocka_unit_test(test_client__keeps_to_its_own_bound_where_nobody_is_trusted),
       cmocka_unit_test(test_client__sends_no_more_reports_than_there_are_batches),

@@ -76,14 +76,21 @@ typedef struct expected {
 
 static double logs(const faro_asker_params *p) { return log((double)p->horizon / p->failure); }
 
-/* s: scale of the noise in every entry. */
-static expected expect_paper(const faro_asker_params *p, double s) {
+/* Bound on the norm of the noise, with scales `on` on the diagonal and `off` beside it: the lesser
+ * of Tropp's and Slepian's (noise.c). */
+static double naive_bound(const faro_asker_params *p, double on, double off) {
+  const double d = (double)p->dimension;
+  const double q = p->failure / (4 * (double)p->horizon);
+  const double tropp = sqrt(2 * (on * on + (d - 1) * off * off) * log(2 * d / q));
+  const double s = fmax(off, on / sqrt(2));
+  return fmin(tropp, 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
+}
+
+static expected expect_paper(const faro_asker_params *p, double N_op) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = glm_steepest(p->link);
   const double S = p->bound;
-  const double q = p->failure / (4 * t); /* the lesser of Tropp's bound and Slepian's */
-  const double N_op = fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
   const double lambda = d * logs(p) + 8 * N_op;
   const double least = lambda - N_op;
   const double most = lambda + N_op;
@@ -116,12 +123,9 @@ static expected expect_figure(const faro_asker_params *p, double gram, bool exac
                fmax(1, floor(3 * log2((lambda + 1.5 * gram) / least + t / (star * star * least * d))))}};
 }
 
-static expected expect_tight(const faro_asker_params *p, double s) {
+static expected expect_tight(const faro_asker_params *p, double bound) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
-  const double q = p->failure / (4 * t);
-  /* noise.c */
-  const double bound = fmin(s * sqrt(2 * d * log(2 * d / q)), 2 * s * sqrt(d) + 2 * s * sqrt(log(2 / q)));
   const double lambda = fmax(1, 2 * optimism_of(p) * bound);
   const double width = sqrt(d * logs(p));
   expected e = {.lambda = {lambda, lambda},
@@ -136,10 +140,11 @@ static expected expect_tight(const faro_asker_params *p, double s) {
   return e;
 }
 
-static expected expect(const faro_asker_params *p, bool exact, double s) {
-  expected e = is_figure(p)  ? expect_figure(p, s, exact)
-               : is_paper(p) ? expect_paper(p, s)
-                             : expect_tight(p, s);
+/* `bound`: on the norm of the noise; under figure, the published one. */
+static expected expect(const faro_asker_params *p, bool exact, double bound) {
+  expected e = is_figure(p)  ? expect_figure(p, bound, exact)
+               : is_paper(p) ? expect_paper(p, bound)
+                             : expect_tight(p, bound);
   if (exact) e.fits[0] = e.fits[1] = INFINITY;
   return e;
 }
@@ -182,10 +187,17 @@ static faro_rarely_constants settle_table(double S, double kappa, double epsilon
   p.calibration = calibration;
   faro_study *study = table_study(S, epsilon, calibration);
   const faro_noise noise[2] = {faro_study_noise(study, 0), faro_study_noise(study, 1)};
-  *scale = 0;
-  for (size_t i = 0; i < PACKED; i++) *scale = fmax(*scale, fmax(noise[0].scale[i], noise[1].scale[i]));
+  double on = 0;
+  double off = 0;
+  for (int part = 0; part < 2; part++)
+    for (size_t i = 0; i < D; i++)
+      for (size_t j = 0; j <= i; j++) {
+        double *most = i == j ? &on : &off;
+        *most = fmax(*most, noise[part].scale[faro_packed(i) + j]);
+      }
+  *scale = fmax(on, off);
   const faro_rarely_constants c = faro_rarely_settle(&p, false, noise);
-  const expected e = expect(&p, false, is_figure(&p) ? noise[0].gamma : *scale);
+  const expected e = expect(&p, false, is_figure(&p) ? noise[0].gamma : naive_bound(&p, on, off));
   assert_constants(&c, &e, false);
   faro_study_destroy(study);
   return c;
@@ -259,8 +271,8 @@ typedef struct naive {
   size_t explored, dropped, questions[2], shifted; /* what was tested */
 } naive;
 
-static void naive_open(naive *n, const faro_asker_params *p, bool exact, double s) {
-  *n = (naive){.p = p, .exact = exact, .c = expect(p, exact, s)};
+static void naive_open(naive *n, const faro_asker_params *p, bool exact, double bound) {
+  *n = (naive){.p = p, .exact = exact, .c = expect(p, exact, bound)};
   const double zero[PACKED] = {0};
   glm_unpack(zero, n->c.lambda[0], n->V);
   glm_unpack(zero, n->c.lambda[0], n->V_o);
@@ -428,7 +440,7 @@ static void estimate(glm_world *w, const faro_asker_params *p, unsigned part, do
 static naive side_by_side(const char *name, const faro_asker_params *p, double s, double gram, size_t batch) {
   const bool exact = strcmp(name, "rs-glm") == 0;
   naive n;
-  naive_open(&n, p, exact, is_figure(p) ? gram : s);
+  naive_open(&n, p, exact, is_figure(p) ? gram : naive_bound(p, s, s));
   glm_world w;
   open_world(&w, p->bound, 11);
   faro_asker *l = make(name, p);

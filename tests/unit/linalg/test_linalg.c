@@ -313,6 +313,58 @@ static void test_create__refuses_absurd_dimensions_and_survives_exhaustion(void 
   faro_spd_destroy(NULL);
 }
 
+/* A q = value q for every pair, orthonormal vectors, descending values: both ways, for matrices
+ * that are indefinite, of low rank, diagonal or zero. */
+static void check_eigen(size_t d, const double *a) {
+  faro_eigen *eigen = NULL;
+  assert_ok(faro_eigen_create(&eigen, d, error));
+  double *value = vector(d);
+  double *q = vector(d * d);
+  double size = 0;
+  for (size_t i = 0; i < faro_packed(d); i++) size = fmax(size, fabs(a[i]));
+  alloc_reset();
+  faro_eigen_find(eigen, a, value, q);
+  assert_int_equal(alloc_count(), 0);
+  for (size_t k = 0; k < d; k++) {
+    if (k > 0) assert_true(value[k] <= value[k - 1]);
+    for (size_t i = 0; i < d; i++) {
+      double image = 0;
+      double dot = 0;
+      for (size_t j = 0; j < d; j++) {
+        image += entry(a, i, j) * q[k * d + j];
+        dot += q[k * d + j] * q[i * d + j];
+      }
+      assert_close(image, value[k] * q[k * d + i], 1e-12 * (double)d * size);
+      assert_close(dot, i == k, 1e-12 * (double)d);
+    }
+  }
+  free(value);
+  free(q);
+  faro_eigen_destroy(eigen);
+}
+
+static void test_eigen__finds_values_and_vectors(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 3, 5, 8, 15, 31, 32, 33, 63, 64, 65, 120};
+  for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
+    const size_t d = dimension[n];
+    double *a = random_spd(d, -5);
+    check_eigen(d, a);
+    memset(a, 0, faro_packed(d) * sizeof *a);
+    check_eigen(d, a);
+    for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] = i % 3 == 0 ? 1e6 : -1;
+    check_eigen(d, a);
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j <= i; j++) a[faro_packed(i) + j] = 1; /* rank one */
+    check_eigen(d, a);
+    free(a);
+  }
+  faro_eigen *eigen = NULL;
+  assert_survives_exhaustion(faro_eigen_create(&eigen, 4, error));
+  faro_eigen_destroy(eigen);
+  faro_eigen_destroy(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_factor__both_ways_give_A_back),
@@ -321,6 +373,7 @@ int main(void) {
       cmocka_unit_test(test_solve__residual_is_small_up_to_d_1000),
       cmocka_unit_test(test_update__solves_with_the_grown_matrix),
       cmocka_unit_test(test_extremes__find_the_chosen_eigenvalues),
+      cmocka_unit_test(test_eigen__finds_values_and_vectors),
       cmocka_unit_test(test_score__all_ways_equal_the_definition),
       cmocka_unit_test(test_resize__works_as_an_object_of_that_dimension),
       cmocka_unit_test(test_create__refuses_absurd_dimensions_and_survives_exhaustion),

@@ -125,18 +125,17 @@ static void test_factored__no_user_moves_it_by_more(void **state) {
   }
 }
 
-/* ||R v||^2 for the tree over `steps` releases, every level's last node included, and v the sum of
- * the releases in `set`. */
+/* ||R v|| for the tree over `steps` releases, whose nodes all fit, and v the sum of the releases in
+ * `set`. */
 static double tree_norm(int steps, unsigned set) {
   double square = 0;
-  for (int size = 1;; size *= 2) {
-    for (int start = 0; start < steps; start += size) {
+  for (int size = 1; size <= steps; size *= 2)
+    for (int start = 0; start + size <= steps; start += size) {
       const unsigned node = ((1u << size) - 1) << start;
       const double count = __builtin_popcount(set & node);
       square += count * count;
     }
-    if (size >= steps) return sqrt(square);
-  }
+  return sqrt(square);
 }
 
 static double factored_norm(int steps, double R[T][T], unsigned set) {

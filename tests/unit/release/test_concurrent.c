@@ -53,8 +53,8 @@ static void test_values__are_clipped_entry_by_entry(void **state) {
 static void silence(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   for (size_t i = 0; i < s->levels; i++) {
-    s->level[i].noise = 0;
-    faro_binomial_plan(&s->level[i].plan, 0, 0.5);
+    s->level[i].noise->noise = 0;
+    faro_binomial_plan(&s->level[i].noise->plan, 0, 0.5);
   }
 }
 
@@ -135,6 +135,7 @@ static void test_tree__activates_only_what_can_fill_up(void **state) {
   uint64_t until[3] = {0};
   for (uint64_t batch = 0; batch < r->batches; batch++) {
     r->ledger.charged = batch;
+    faro_release_open(r, batch);
     for (size_t i = 0; i < 3; i++) {
       faro_shuffler_task task;
       const uint64_t unit = s->level[i].unit;
@@ -142,7 +143,7 @@ static void test_tree__activates_only_what_can_fill_up(void **state) {
       assert_int_equal(faro_release_task(r, i, &task), expected);
       if (!expected) continue;
       assert_int_equal(task.size, unit * 4);
-      assert_int_equal(task.bits, s->level[i].bits);
+      assert_int_equal(task.bits, s->level[i].noise->bits);
       until[i] = batch + unit;
     }
   }
@@ -257,7 +258,7 @@ static void test_levels__compose_as_their_loss_distributions_do(void **state) {
     const faro_bits *s = faro_bits_in(r);
     faro_pld *all = NULL;
     for (size_t i = 0; i < s->levels; i++) {
-      const double mu = (double)s->grid / (sqrt((double)s->level[i].noise) / 2);
+      const double mu = (double)s->grid / (sqrt((double)s->level[i].noise->noise) / 2);
       faro_pld *one = NULL;
       assert_ok(faro_pld_gaussian(&one, mu, error));
       if (!all) all = one;
@@ -281,7 +282,7 @@ static void test_levels__one_level_less_noise_is_not_private(void **state) {
   faro_release *r = make("concurrent-bits", 1, true, &p);
   const faro_bits *s = faro_bits_in(r);
   double square = 0;
-  for (size_t i = 0; i < 3; i++) square += 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise;
+  for (size_t i = 0; i < 3; i++) square += 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise->noise;
   assert_true(faro_gaussian_delta(sqrt(square), 1) <= 1e-6);
   assert_true(faro_gaussian_delta(sqrt(square * 4 / 3), 1) > 1e-6);
   faro_release_destroy(r);
@@ -305,7 +306,7 @@ static void test_levels__load_covers_every_placement_of_a_user(void **state) {
       for (size_t i = 0; i < s->levels; i++)
         for (unsigned at = 0; at + s->level[i].unit <= BATCHES; at += (unsigned)s->level[i].unit) {
           const double in = __builtin_popcount(set >> at & ((1u << s->level[i].unit) - 1));
-          square += in * in * 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise;
+          square += in * in * 4 * (double)(s->grid * s->grid) / (double)s->level[i].noise->noise;
         }
       worst = fmax(worst, square);
     }
@@ -325,7 +326,7 @@ static void test_paper__vectors_of_bits_need_more_noise(void **state) {
   for (size_t columns = 1; columns <= 100; columns *= 10) {
     faro_release *r = make("concurrent-bits", columns, true, &p);
     const faro_bits *s = faro_bits_in(r);
-    const double sigma = sqrt((double)s->level[0].noise * (s->fair ? 0.25 : 3.0 / 16)) * s->step;
+    const double sigma = sqrt((double)s->level[0].noise->noise * (s->fair ? 0.25 : 3.0 / 16)) * s->step;
     assert_true(faro_release_claim(r)->proven);
     assert_true(faro_gaussian_epsilon(sqrt((double)columns) / sigma, 1e-6) <= 1.001); /* nearly Gaussian */
     faro_release_destroy(r);
@@ -405,7 +406,7 @@ static void test_secure__tables_are_made_where_they_are_drawn_from(void **state)
                                   faro_source_all_parties(secure), faro_source_simulated(&stream)};
     for (int i = 0; i < 4; i++) {
       faro_release *r = make_from(kind, 1, true, &p, source[i]);
-      assert_int_equal(faro_bits_in(r)->level[0].table != NULL, i == 2 || (i == 1 && joint));
+      assert_int_equal(faro_bits_in(r)->level[0].noise->table != NULL, i == 2 || (i == 1 && joint));
       faro_release_destroy(r);
     }
   }

@@ -8,6 +8,7 @@
 
 #include "release/bits.h"
 #include "release/real.h"
+#include "release/response.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
 #include "support/support.h"
@@ -40,10 +41,17 @@ static double draw_user(faro_sim_rng *sim, double x[static D]) {
   return faro_sim_uniform(sim);
 }
 
-/* Laplace noise that needs no delta. */
-static bool is_pure(size_t kind) {
-  const char *name = faro_release_kind_at(kind)->name;
-  return strcmp(name, "central-laplace") == 0 || strcmp(name, "local-laplace") == 0;
+/* Noise that needs no delta for users who come once. */
+static bool is_pure(const faro_release *r) {
+  const faro_release_kind *kind = faro_release_kind_of(r);
+  return kind == &faro_release_central_laplace || kind == &faro_release_local_laplace ||
+         kind == &faro_release_local_response;
+}
+
+/* Scale of the first entry of the last sum; 0 without noise. */
+static double scale_of(const faro_release *r) {
+  const double *scale = faro_release_noise(r).scale;
+  return scale ? *scale : 0;
 }
 
 /* Runs `body` on every release under every calibration it offers. */
@@ -194,7 +202,7 @@ static void read_claim(size_t kind, faro_calibration calibration) {
     assert_false(claim->proven);
     assert_string_equal(faro_claim_standing(claim), "no privacy");
   } else {
-    assert_true(claim->epsilon == p.epsilon && claim->delta == (is_pure(kind) ? 0 : p.delta));
+    assert_true(claim->epsilon == p.epsilon && claim->delta == (is_pure(r) ? 0 : p.delta));
     if (calibration == FARO_CALIBRATION_TIGHT) assert_string_equal(faro_claim_standing(claim), "proven");
     if (calibration == FARO_CALIBRATION_FIGURE) assert_string_equal(faro_claim_standing(claim), "not proven");
   }
@@ -217,7 +225,7 @@ static double scale_at(size_t kind, faro_calibration calibration, uint64_t contr
   assert_int_equal(claim->level, FARO_LEVEL_USER);
   assert_int_equal(claim->contributions, contributions ? contributions : 1);
   if (claim->trust != FARO_TRUST_NONE && calibration == FARO_CALIBRATION_TIGHT) assert_true(claim->proven);
-  const double scale = faro_release_noise(r).scale[0];
+  const double scale = scale_of(r);
   faro_release_destroy(r);
   return scale;
 }
@@ -247,7 +255,7 @@ static void check_users(size_t kind, faro_calibration calibration) {
   if (no_theorem(kind, calibration)) return;
   const faro_release_params p = params(calibration);
   faro_release *event = make(kind, &p);
-  const double once = faro_release_noise(event).scale[0];
+  const double once = scale_of(event);
   const bool none = faro_release_claim(event)->trust == FARO_TRUST_NONE;
   faro_release_destroy(event);
   assert_true(scale_at(kind, calibration, 0) == once && scale_at(kind, calibration, 1) == once);
@@ -298,7 +306,7 @@ static void test_gaussian__is_what_the_claim_rests_on(void **state) {
         assert_ok(faro_release_create(&r, kind, &form[f], &p, simulated(), error));
         double mu = 0;
         double slack = 0;
-        const bool known = faro_release_gaussian(r, form[f].sensitivity, &mu, &slack);
+        const bool known = faro_release_gaussian(r, 1, &mu, &slack);
         assert_int_equal(known, strncmp(kind->name, "central", 7) == 0
                                     ? strcmp(kind->name, "central-laplace") != 0
                                     : strstr(kind->name, "bits") != NULL);
@@ -307,7 +315,7 @@ static void test_gaussian__is_what_the_claim_rests_on(void **state) {
           assert_true(delta <= p.delta * (1 + 1e-9));
           assert_true(delta > 0.9 * p.delta);
           double half = 0;
-          assert_true(faro_release_gaussian(r, form[f].sensitivity / 2, &half, &slack));
+          assert_true(faro_release_gaussian(r, 0.5, &half, &slack));
           assert_true(half >= mu / 2 * (1 - 1e-9) && half < 0.55 * mu);
         }
         faro_release_destroy(r);
@@ -345,10 +353,10 @@ static void test_amplified__returning_users_are_amplified_too(void **state) {
                                  .level = FARO_LEVEL_USER,
                                  .contributions = 4,
                                  .calibration = FARO_CALIBRATION_TIGHT};
-  faro_release *r = make_named("shuffle-amplified", &p);
-  faro_release *local = make_named("local", &p);
-  assert_true(faro_release_noise(r).scale[0] < 0.7 * faro_release_noise(local).scale[0]);
-  const double mu = r->contribution.sensitivity / faro_real_in(r)->sd[0];
+  faro_release *r = make_named("shuffle-gaussian", &p);
+  faro_release *local = make_named("local-gaussian", &p);
+  assert_true(scale_of(r) < 0.7 * scale_of(local));
+  const double mu = r->contribution.sensitivity / r->unit[0];
   const faro_budget each = faro_composed_share(r);
   double best = INFINITY;
   for (double delta0 = each.delta / 5000; delta0 > each.delta / 1e8; delta0 /= 2) {
@@ -465,8 +473,12 @@ static void test_kinds__rows_are_complete(void **state) {
 /* ---- sources */
 
 static bool is_exact(const char *name) {
-  return strstr(name, "-bits") || strcmp(name, "local") == 0 || strcmp(name, "central-tree") == 0 ||
-         strcmp(name, "shuffle-amplified") == 0;
+  const char *const other[] = {
+      "central-tree",     "local",           "local-gaussian", "local-response", "shuffle-amplified",
+      "shuffle-gaussian", "shuffle-response"};
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    if (strcmp(name, other[i]) == 0) return true;
+  return strstr(name, "-bits") != NULL;
 }
 
 static void test_source__deployment_takes_exact_noise_only(void **state) {
@@ -500,7 +512,7 @@ static void test_source__deployable_names_are_those_of_exact_kinds(void **state)
   (void)state;
   const char *names[FARO_RELEASES_MAX];
   const size_t count = faro_release_deployable(names);
-  assert_int_equal(count, 7);
+  assert_int_equal(count, 11);
   for (size_t i = 0; i < count; i++) assert_true(is_exact(names[i]));
 }
 
@@ -631,7 +643,7 @@ static void test_bits__a_message_never_exceeds_its_bits(void **state) {
     uint64_t ones[LENGTH];
     for (int i = 0; i < D; i++) x[i] = wild[(round + 3 * i) % 8];
     assert_ok(faro_release_randomize(r, x, wild[round / 8 % 8], ones, error));
-    for (int i = 0; i < LENGTH; i++) assert_true(ones[i] <= s->grid + s->level[0].bits);
+    for (int i = 0; i < LENGTH; i++) assert_true(ones[i] <= s->grid + s->level[0].noise->bits);
   }
   faro_release_destroy(r);
 }
@@ -641,7 +653,7 @@ static void test_bits__the_shuffler_passes_on_totals_and_wipes_messages(void **s
   const faro_release_params p = params(FARO_CALIBRATION_FIGURE);
   faro_release *r = make_named("shuffle-bits", &p);
   const faro_bits *s = faro_bits_in(r);
-  const uint64_t most = s->grid + s->level[0].bits;
+  const uint64_t most = s->grid + s->level[0].noise->bits;
   uint64_t batch[10][LENGTH];
   uint64_t total[LENGTH] = {0};
   faro_sim_open(&noise, 10, 0, FARO_ROLE_USER);
@@ -741,26 +753,89 @@ static void test_bits__impossible_noise_is_refused(void **state) {
   assert_non_null(strstr(error.message, "noise bits"));
 }
 
-static void test_batch__auto_is_one_or_what_the_theorem_says(void **state) {
+static faro_release_params automatic(uint64_t horizon, double growth, faro_calibration calibration) {
+  return (faro_release_params){
+      .epsilon = 1, .delta = 0.1, .horizon = horizon, .growth = growth, .calibration = calibration};
+}
+
+/* The least n after which n users say as much about a direction as the prior does, by counting up;
+ * docs/regret.md. Noise of `sigma` in every entry of the weighed z, in the sum or of each user. */
+static uint64_t users_to_learn(double sigma, bool each) {
+  const double c0 = sigma * sigma * (1 + (1 + 1.0 / D) / 2);
+  uint64_t n = 1;
+  for (;; n++) {
+    const double a = (double)n / D;
+    if (a * a / (c0 * (each ? (double)n : 1) + a) >= D) return n;
+  }
+}
+
+/* The first batch of a release whose batches have noise of their own; 0: another kind. */
+static uint64_t first_block(const faro_release *r) {
+  const faro_release_kind *kind = faro_release_kind_of(r);
+  const faro_release_params *p = faro_release_params_of(r);
+  const double sigma = r->contribution.sensitivity / faro_gaussian_mu(p->epsilon, p->delta);
+  const double answer = faro_response_choose(p->epsilon, sqrt(2)).length;
+  if (kind == &faro_release_central || kind == &faro_release_shuffle_bits)
+    return users_to_learn(sigma, false) / 2;
+  if (kind == &faro_release_local_response) return users_to_learn(answer, true) / 2;
+  if (kind->trust == FARO_TRUST_LOCAL && kind->weighs) return users_to_learn(sigma, true) / 2;
+  if (kind->trust == FARO_TRUST_SHUFFLE) return users_to_learn(sigma, true) / 4;
+  return 0;
+}
+
+/* Batches that double where each has noise of its own, sums that grow by a fifth where the noise is
+ * that of the running sum. */
+static void test_schedule__auto_is_that_of_the_noise(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
-    faro_release_params p = {
-        .epsilon = 1, .delta = 0.1, .horizon = 20000, .batch = 0, .calibration = FARO_CALIBRATION_TIGHT};
+    const faro_release_params p = automatic(20000, 0, FARO_CALIBRATION_TIGHT);
     faro_release *r = make(k, &p);
-    const faro_trust trust = faro_release_kind_at(k)->trust;
-    if (trust == FARO_TRUST_SHUFFLE)
-      assert_true(faro_release_batch(r) > 100 && faro_release_batch(r) < 5000);          /* T^(3/5) = 380 */
-    else if (trust == FARO_TRUST_CONCURRENT) assert_int_equal(faro_release_batch(r), 2); /* log T shufflers */
-    else assert_int_equal(faro_release_batch(r), 1);
+    const faro_release_params *made = faro_release_params_of(r);
+    const faro_release_kind *kind = faro_release_kind_of(r);
+    const uint64_t first = first_block(r);
+    if (first > 0) {
+      if (kind->weighs)
+        assert_true(llabs((long long)made->batch - (long long)(first < 1000 ? first : 1000)) <= 1);
+      assert_true(made->growth == 2 && made->largest == 1001);
+    } else if (kind->trust == FARO_TRUST_CONCURRENT) assert_true(made->batch < 1000 && made->growth == 1);
+    else if (kind->trust == FARO_TRUST_NONE) assert_true(made->batch == 1 && made->growth == 1.005);
+    else if (kind->weighs) assert_true(made->batch == 50 && made->growth == 1.2 && made->largest == 401);
+    else assert_true(made->batch == 1 && made->growth == 1);
     faro_release_destroy(r);
   }
-  faro_release_params tiny = {
-      .epsilon = 1, .delta = 0.1, .horizon = 2, .batch = 0, .calibration = FARO_CALIBRATION_TIGHT};
-  for (size_t k = 0; k < faro_release_kinds(); k++) {
-    faro_release *r = make(k, &tiny);
-    assert_true(faro_release_batch(r) <= 2);
-    faro_release_destroy(r);
-  }
+}
+
+static void check_uniform_schedule(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = automatic(20000, 1, calibration);
+  faro_release *r = make(kind, &p);
+  const uint64_t batch = faro_release_batch(r);
+  const faro_trust trust = faro_release_kind_of(r)->trust;
+  assert_true(faro_release_params_of(r)->growth == 1);
+  assert_int_equal(faro_release_batches(r), 20000 / batch);
+  if (trust == FARO_TRUST_SHUFFLE) assert_true(batch > 100 && batch < 5000); /* T^(3/5) = 380 */
+  else if (trust == FARO_TRUST_CONCURRENT && calibration == FARO_CALIBRATION_PAPER)
+    assert_int_equal(batch, 2); /* log T shufflers */
+  else if (calibration != FARO_CALIBRATION_TIGHT) assert_int_equal(batch, 1);
+  else assert_true(batch <= 500);
+  faro_release_destroy(r);
+}
+
+/* What was given is kept: batches of one size, and what the theorems say under `paper`. */
+static void test_schedule__auto_is_one_size_or_what_the_theorem_says(void **state) {
+  (void)state;
+  for_all(check_uniform_schedule);
+}
+
+static void check_tiny_schedule(size_t kind, faro_calibration calibration) {
+  const faro_release_params p = automatic(2, 0, calibration);
+  faro_release *r = make(kind, &p);
+  assert_true(faro_release_batch(r) <= 2 && faro_release_batches(r) >= 1);
+  faro_release_destroy(r);
+}
+
+static void test_schedule__auto_fits_the_shortest_horizon(void **state) {
+  (void)state;
+  for_all(check_tiny_schedule);
 }
 
 static void test_trust__every_model_has_a_name_and_a_view(void **state) {
@@ -881,20 +956,20 @@ static void check_published_bits(size_t s, double n, double epsilon, double delt
   const double hat = s == 1 ? epsilon / 2 : epsilon / (18 * sqrt(log(2 / delta)));
   const double l = s == 1 ? log(2 / delta) : log(4 * (double)s / delta);
   const double g = s == 1 ? fmax(sqrt(n), 10) : fmax(hat * sqrt(n) / (6 * sqrt(5 * l)), fmax(root, 10));
-  const double variance = (double)b->level[0].noise / 4 * b->step * b->step;
+  const double variance = (double)b->level[0].noise->noise / 4 * b->step * b->step;
   const double printed = 180.0 / 4 * (double)s * l / (hat * hat); /* b n / 4 in units of (2 Delta_2 / g)^2 */
   assert_true(b->fair && b->step <= root / g * (1 + 1e-12));
   assert_true(variance >= printed * (1 - 1e-12));
   assert_true(variance <= printed + n / 4 * b->step * b->step * (1 + 1e-12)); /* rounding b up */
   assert_true(faro_release_claim(r)->proven);
-  if (s == 1) assert_true(faro_bits_delta(b->level[0].noise, 0.5, b->grid, epsilon) <= delta);
+  if (s == 1) assert_true(faro_bits_delta(b->level[0].noise->noise, 0.5, b->grid, epsilon) <= delta);
   else {
     faro_bits_plan plan = {.users = n,
                            .honest = 1,
                            .dimension = (double)s,
                            .sensitivity = root,
                            .grid = (double)b->grid,
-                           .bits = (double)b->level[0].bits};
+                           .bits = (double)b->level[0].noise->bits};
     double proven = 0;
     assert_ok(faro_bits_account(&plan, delta, &proven, error));
     assert_true(proven <= epsilon);
@@ -956,7 +1031,7 @@ static double noise_of(const char *name, uint64_t batch, double honest) {
                                  .calibration = FARO_CALIBRATION_TIGHT};
   faro_release *r = make_named(name, &p);
   assert_true(faro_release_claim(r)->proven);
-  const double scale = faro_release_noise(r).scale[0];
+  const double scale = scale_of(r);
   faro_release_destroy(r);
   return scale * scale;
 }
@@ -972,14 +1047,17 @@ static void test_honest__noise_rises_where_users_hide_among_each_other(void **st
     assert_close(noise_of(bits[i], 1000, 0.8) / all, 1 / 0.8, 0.02);
     assert_close(noise_of(bits[i], 1000, 0.1) / all, 10, 0.5);
   }
-  const double whole = noise_of("shuffle-amplified", 20000, 0) / 20000; /* of a user */
-  const double half = noise_of("shuffle-amplified", 20000, 0.5) / 20000;
-  assert_close(noise_of("shuffle-amplified", 10000, 0) / 10000, half, 1e-12 * half);
-  assert_true(half > 1.1 * whole);
+  const char *const amplified[] = {"shuffle-gaussian", "shuffle-response"};
+  for (int i = 0; i < 2; i++) {
+    const double whole = noise_of(amplified[i], 20000, 0) / 20000; /* of a user */
+    const double half = noise_of(amplified[i], 20000, 0.5) / 20000;
+    assert_close(noise_of(amplified[i], 10000, 0) / 10000, half, 1e-12 * half);
+    assert_true(half > 1.1 * whole);
+  }
   assert_true(noise_of("shuffle-laplace", 20000, 0.5) > 1.05 * noise_of("shuffle-laplace", 20000, 1));
-  const char *const alone[] = {"local",   "local-bits",   "local-laplace",
-                               "central", "central-tree", "central-bits"};
-  for (int i = 0; i < 6; i++) assert_true(noise_of(alone[i], 100, 0.3) == noise_of(alone[i], 100, 0));
+  const char *const alone[] = {"local",   "local-bits",   "local-laplace", "local-response",
+                               "central", "central-tree", "central-bits",  "local-gaussian"};
+  for (int i = 0; i < 8; i++) assert_true(noise_of(alone[i], 100, 0.3) == noise_of(alone[i], 100, 0));
 }
 
 /* The bits of the honest users alone prove the claim: the accountant is asked again with them
@@ -1006,7 +1084,7 @@ static void test_honest__the_rest_alone_keeps_the_claim(void **state) {
                                .sensitivity = r->contribution.sensitivity / (2 * r->contribution.entry),
                                .grid = (double)s->grid,
                                .touched = (double)s->levels,
-                               .bits = (double)s->level[i].bits};
+                               .bits = (double)s->level[i].noise->bits};
         double epsilon = 0;
         assert_ok(faro_bits_account(&plan, p.delta, &epsilon, error));
         square += plan.mu * plan.mu;
@@ -1016,7 +1094,7 @@ static void test_honest__the_rest_alone_keeps_the_claim(void **state) {
       assert_true(delta <= p.delta && delta > 0.5 * p.delta);
       double mu = 0;
       double cost = 0;
-      assert_true(faro_release_gaussian(r, r->contribution.sensitivity, &mu, &cost));
+      assert_true(faro_release_gaussian(r, 1, &mu, &cost));
       assert_close(mu, sqrt(square), 1e-3 * mu); /* at most one user fewer in a node */
       faro_release_destroy(r);
     }
@@ -1074,7 +1152,9 @@ int main(void) {
       cmocka_unit_test(test_all__clip_whatever_they_are_given),
       cmocka_unit_test(test_all__refuse_batches_that_are_not_whole_or_not_possible),
       cmocka_unit_test(test_bits__impossible_noise_is_refused),
-      cmocka_unit_test(test_batch__auto_is_one_or_what_the_theorem_says),
+      cmocka_unit_test(test_schedule__auto_is_that_of_the_noise),
+      cmocka_unit_test(test_schedule__auto_is_one_size_or_what_the_theorem_says),
+      cmocka_unit_test(test_schedule__auto_fits_the_shortest_horizon),
       cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),
       cmocka_unit_test(test_values__gaussian_noise_covers_every_entry),
       cmocka_unit_test(test_laplace__noise_follows_the_width),

@@ -32,8 +32,9 @@ static faro_release *make_from(const char *kind, faro_sim_rng *sim) {
 static faro_sim_rng stream; /* for users and noise */
 static faro_release *make(const char *kind) { return make_from(kind, &stream); }
 
-static const char *const savable[] = {"central-tree",    "central-bits",      "shuffle-bits",
-                                      "concurrent-bits", "shuffle-amplified", "local"};
+static const char *const savable[] = {
+    "central-tree",     "central-bits",     "shuffle-bits", "concurrent-bits", "shuffle-amplified",
+    "shuffle-gaussian", "shuffle-response", "local",        "local-gaussian",  "local-response"};
 enum { SAVABLE = sizeof savable / sizeof *savable, BATCHES = 11, B = 10 };
 
 static double draw_user(faro_sim_rng *sim, double x[static D]) {
@@ -60,12 +61,13 @@ static void analyze_batch(faro_release *r, faro_sim_rng *sim) {
       const faro_bits_level *l = &faro_bits_in(r)->level[level];
       const uint64_t users = B * l->unit;
       for (size_t i = 0; i < LENGTH; i++)
-        batch[level * LENGTH + i] = users * l->low + (uint64_t)(100 * faro_sim_uniform(sim));
+        batch[level * LENGTH + i] = users * l->noise->low + (uint64_t)(100 * faro_sim_uniform(sim));
     }
   else {
-    for (int u = 0; u < B; u++) {
+    const size_t size = faro_release_message_size(r) / sizeof *batch;
+    for (size_t u = 0; u < B; u++) {
       const double y = draw_user(sim, x);
-      assert_ok(faro_release_randomize(r, x, y, batch + (ptrdiff_t)u * LENGTH, error));
+      assert_ok(faro_release_randomize(r, x, y, batch + u * size, error));
     }
     count = faro_release_mix(r, batch);
   }
@@ -77,7 +79,8 @@ static void assert_alike(const faro_release *a, const faro_release *b) {
   const faro_statistics two = faro_release_statistics(b);
   assert_memory_equal(one.sum, two.sum, LENGTH * sizeof *one.sum);
   assert_true(one.users == two.users && one.releases == two.releases);
-  assert_true(faro_release_scale(a, 0) == faro_release_scale(b, 0));
+  for (size_t i = 0; i < LENGTH; i++) assert_true(faro_release_scale(a, i) == faro_release_scale(b, i));
+  assert_true(one.noise.ratio == two.noise.ratio && one.noise.summands == two.noise.summands);
   assert_int_equal(faro_release_expected(a), faro_release_expected(b));
   for (size_t level = 0; level < faro_release_shufflers(a); level++) {
     faro_shuffler_task first = {0};
@@ -227,23 +230,24 @@ static void test_state__corrupt_bytes_never_break_a_release(void **state) {
 
 static void test_state__of_another_release_is_refused(void **state) {
   (void)state;
-  faro_release *r = make("local");
+  faro_release *r = make("local-gaussian");
   void *own = saved(r);
   const size_t size = faro_release_state_size(r);
-  faro_release *other = make("shuffle-amplified");
+  faro_release *other = make("shuffle-gaussian");
   assert_int_equal(faro_release_state_size(other), size);
-  refused(other, own, size, "another release, not of shuffle-amplified");
+  refused(other, own, size, "another release, not of shuffle-gaussian");
   faro_release_destroy(other);
-  for (int what = 0; what < 5; what++) {
-    faro_release_params p = params("local");
+  for (int what = 0; what < 7; what++) {
+    faro_release_params p = params("local-gaussian");
     faro_contribution c;
     assert_ok(faro_contribution_init(&c, D, 1, what == 3 ? -1 : 0, 1, error));
     if (what == 0) p.epsilon = 2.5;
     if (what == 1) p.horizon = 114;
     if (what == 2) p.contributions = 3;
     if (what == 4) p.delta = 2e-3;
-    assert_ok(
-        faro_release_create(&other, faro_release_kind_find("local"), &c, &p, faro_source_none(), error));
+    if (what == 5) p.growth = 1.5;
+    if (what == 6) p.largest = 20;
+    assert_ok(faro_release_create(&other, &faro_release_local_gaussian, &c, &p, faro_source_none(), error));
     refused(other, own, size, "other parameters");
     faro_release_destroy(other);
   }

@@ -131,7 +131,7 @@ static void test_digest__changes_with_what_decides_results(void **state) {
   assert_memory_equal(a->digest, b->digest, sizeof a->digest);
   faro_experiment_destroy(b);
   const char *const changes[][2] = {{"seed", "2"}, {"instances", "11"}, {"delta", "0.02"},
-                                    {"arms", "8"}, {"horizon", "301"},  {"optimism", "0.3"}};
+                                    {"arms", "8"}, {"horizon", "301"},  {"batch", "7"}};
   for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
     b = parse(FILE_TEXT, changes[i][0], changes[i][1], false);
     assert_memory_not_equal(a->digest, b->digest, sizeof a->digest);
@@ -142,6 +142,9 @@ static void test_digest__changes_with_what_decides_results(void **state) {
                             "algorithms: [{learner: gloc, release: none}]\n";
   a = parse(glm, NULL, NULL, false);
   b = parse(glm, "norm", "3", false); /* the environment's own setting */
+  assert_memory_not_equal(a->digest, b->digest, sizeof a->digest);
+  faro_experiment_destroy(b);
+  b = parse(glm, "optimism", "0.3", false); /* the learner's own setting */
   assert_memory_not_equal(a->digest, b->digest, sizeof a->digest);
   faro_experiment_destroy(a);
   faro_experiment_destroy(b);

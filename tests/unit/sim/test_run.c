@@ -94,8 +94,8 @@ static void test_run__cells_without_the_swept_setting_are_played_once(void **sta
   (void)state;
   faro_experiment *e =
       parse_experiment("environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 60\ninstances: 3\n"
-                       "sweep: {optimism: [0.1, 1]}\n"
-                       "algorithms: [{learner: linucb, release: local}, {learner: pe, release: local}]\n");
+                       "sweep: {scale: [0.1, 1]}\n"
+                       "algorithms: [{learner: lints, release: local}, {learner: pe, release: local}]\n");
   size_t total = 0;
   faro_results *all = run(e, &(faro_run_options){.jobs = 2, .progress = note, .context = &total});
   assert_int_equal(total, 3 * (2 + 1));

@@ -62,7 +62,7 @@ static uint64_t probe_term(void *state) {
 static void probe_begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]) {
   probe_state *s = state;
   probe.begun++;
-  probe.noisy = noise[0].scale[0] > 0 && noise[1].scale[0] > 0;
+  probe.noisy = noise[0].scale && noise[1].scale && noise[0].scale[0] > 0 && noise[1].scale[0] > 0;
   for (unsigned p = 0; p < FARO_PARTS; p++) {
     fits[p] = probe.fits[p];
     s->left[p] = probe.asks[p];

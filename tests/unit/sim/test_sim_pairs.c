@@ -11,7 +11,7 @@ static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env
   if (env->traits & FARO_ENV_STREAM) return learner->protocol == FARO_PROTOCOL_ESTIMATOR;
   if (env->traits & FARO_ENV_POPULATION) return strcmp(learner->name, "dpe") == 0;
   switch (learner->protocol) {
-  case FARO_PROTOCOL_UPDATER: return env->link == FARO_LINK_LINEAR;
+  case FARO_PROTOCOL_UPDATER: return env->link == FARO_LINK_LINEAR || strcmp(learner->name, "posterior") == 0;
   case FARO_PROTOCOL_ESTIMATOR: return false;
   case FARO_PROTOCOL_ELIMINATOR: return stays && strcmp(learner->name, "dpe") != 0;
   case FARO_PROTOCOL_ASKER:

@@ -141,7 +141,7 @@ static void test_sums__are_of_clipped_people_of_the_part(void **state) {
   for (unsigned part = 0; part < FARO_PARTS; part++) {
     assert_int_equal(faro_study_sum(s, part).users, 6);
     for (int i = 0; i < GRAM; i++) assert_close(faro_study_sum(s, part).sum[i], expected[part][i], 1e-14);
-    assert_true(faro_study_noise(s, part).scale[0] == 0);
+    assert_null(faro_study_noise(s, part).scale);
   }
   assert_int_equal(faro_study_batch(s), 1);
   faro_study_destroy(s);
@@ -333,15 +333,27 @@ static double nodes_of(uint64_t leaves) {
   return most;
 }
 
+/* The noise of one vector, in original units. */
 static double sd_of(const watched *w, size_t entry) {
-  return ((const faro_real *)(const void *)w->release)->sd[entry];
+  return w->release->unit[entry] * w->release->unweight[entry];
 }
 
-/* The squared mu of a person whose z moves by `move` in L2, over everything that the release
- * publishes. Central kinds only. */
+/* A Gram matrix has sqrt(1/2) of the diagonal's noise beside it, so that a change of Frobenius norm
+ * 1 costs 1 / sd^2 in every direction; other vectors have the same noise in every entry. */
+static double least_sd(const watched *w) {
+  const double sd = sd_of(w, 0);
+  for (size_t i = 0; i < w->contribution.dimension; i++)
+    for (size_t j = 0; w->contribution.gram > 0 && j <= i; j++)
+      assert_close(sd_of(w, faro_packed(i) + j), i == j ? sd : sd / sqrt(2), 1e-12 * sd);
+  for (size_t i = 0; w->contribution.gram == 0 && i < w->contribution.length; i++)
+    assert_true(sd_of(w, i) == sd);
+  return sd;
+}
+
+/* The squared mu of a person whose z moves by `move` (Gram matrices: in Frobenius norm), over
+ * everything that the release publishes. Central kinds only. */
 static double cost_of(const watched *w, double move) {
-  double least = INFINITY;
-  for (size_t i = 0; i < w->contribution.length; i++) least = fmin(least, sd_of(w, i));
+  const double least = least_sd(w);
   const uint64_t batches = w->params.horizon / w->params.batch;
   const bool tree = !strcmp(w->kind->name, "central-tree");
   /* number of vectors that the person is in */
@@ -431,9 +443,9 @@ static void check_bits(unsigned part, uint64_t allowed) {
   double mu = 0;
   double slacks = 0;
   double slack = 0;
-  assert_true(faro_release_gaussian(watch[part].release, sqrt(2) * most, &mu, &slacks));
+  assert_true(faro_release_gaussian(watch[part].release, 1, &mu, &slacks));
   double stays = mu * mu;
-  assert_true(faro_release_gaussian(watch[part].release, most, &mu, &slack));
+  assert_true(faro_release_gaussian(watch[part].release, sqrt(0.5), &mu, &slack));
   double moves = mu * mu;
   /* except for rounding, a Gaussian of the noise's own size */
   assert_true(fabs(mu * faro_study_noise(s, part).scale[0] / most - 1) < 0.05);
@@ -452,7 +464,7 @@ static void check_bits(unsigned part, uint64_t allowed) {
     assert_int_equal(w->params.grid, 35); /* 20 sqrt(3) = 34.6 */
     faro_release *again = NULL;
     assert_ok(faro_release_create(&again, w->kind, &w->contribution, &w->params, faro_source_none(), error));
-    assert_true(faro_release_gaussian(again, 2 * w->contribution.norm, &mu, &slack));
+    assert_true(faro_release_gaussian(again, 1, &mu, &slack));
     const double sd = answer.noise * sqrt((double)(answer.steps - answer.steps / 4));
     assert_close(sd, faro_release_noise(again).scale[0] / sqrt((double)answer.steps), 1e-9);
     /* the share of this fit, and its noise: what that needs, and 5 % for the grid */
@@ -462,7 +474,7 @@ static void check_bits(unsigned part, uint64_t allowed) {
     assert_in_range((uint64_t)(1000 * sd / needed), 1000, 1070);
     stays += mu * mu;
     slacks += slack;
-    assert_true(faro_release_gaussian(again, w->contribution.norm, &mu, &slack));
+    assert_true(faro_release_gaussian(again, 0.5, &mu, &slack));
     moves += mu * mu;
     bits += (double)answer.steps * faro_release_cost(again).bits;
     faro_release_destroy(again);

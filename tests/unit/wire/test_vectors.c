@@ -18,7 +18,7 @@
 #include "wire/wire.h"
 
 #define FOLDER "tests/service/vectors/"
-enum { D = 2, ENTRIES = 5, LIMIT = 1 << 21 };
+enum { D = 2, ENTRIES = 5, LIMIT = 1 << 21, DIRECTION = 100 };
 
 static faro_sign_key analyzer, shuffler, stranger;
 static faro_seal_key box, other_box;
@@ -77,22 +77,23 @@ static void describe_policy(faro_text *out, const loaded *l) {
   if (faro_policy_document_open(&document, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
     return faro_text_add(out, "refused: %s", e.message);
   const faro_policy p = document.policy;
-  faro_text_add(out, "ok: version %llu, beta %.17g, theta", (unsigned long long)p.version, p.beta);
+  faro_text_add(out, "ok: version %llu, rule %d, beta %.17g, explore %.17g, theta",
+                (unsigned long long)p.version, (int)p.rule, p.beta, p.explore);
   for (size_t i = 0; i < p.dimension; i++) faro_text_add(out, " %.17g", p.theta[i]);
   faro_text_add(out, ", w");
   for (size_t i = 0; i < p.dimension * (p.dimension + 1) / 2; i++) faro_text_add(out, " %.17g", p.w[i]);
   faro_policy_document_clear(&document);
 }
 
-static void describe_body(faro_text *out, const faro_campaign *c, const unsigned char *body) {
+static void describe_body(faro_text *out, const faro_campaign *c, uint64_t batch, const unsigned char *body) {
   int64_t numbers[ENTRIES] = {0};
   faro_error e = {0};
   if (faro_campaign_form(c) == FARO_WIRE_BITS)
-    for (size_t i = 0; i < ENTRIES; i++) numbers[i] = faro_load32(body + 4 * i);
-  else if (faro_wire_report_unseal(c, &box, body, numbers, &e) != FARO_OK)
+    for (size_t i = 0; i < c->entries; i++) numbers[i] = faro_load32(body + 4 * i);
+  else if (faro_wire_report_unseal(c, &box, batch, body, numbers, &e) != FARO_OK)
     return faro_text_add(out, ", refused when opened: %s", e.message);
   faro_text_add(out, ", numbers");
-  for (size_t i = 0; i < ENTRIES; i++) faro_text_add(out, " %lld", (long long)numbers[i]);
+  for (size_t i = 0; i < c->entries; i++) faro_text_add(out, " %lld", (long long)numbers[i]);
 }
 
 static void describe_report(faro_text *out, const faro_campaign *c, const loaded *l) {
@@ -103,7 +104,7 @@ static void describe_report(faro_text *out, const faro_campaign *c, const loaded
     return faro_text_add(out, "refused: %s", e.message);
   faro_text_add(out, "ok: version %llu, sequence %llu, shuffler %u, token %s", (unsigned long long)r.version,
                 (unsigned long long)r.sequence, r.shuffler, faro_hex_write(r.token, FARO_TOKEN_BYTES, token));
-  describe_body(out, c, r.body);
+  describe_body(out, c, r.version - 1, r.body);
 }
 
 static void describe_batch(faro_text *out, const faro_campaign *c, const loaded *l) {
@@ -113,7 +114,7 @@ static void describe_batch(faro_text *out, const faro_campaign *c, const loaded 
     return faro_text_add(out, "refused: %s", e.message);
   faro_text_add(out, "ok: shuffler %u, batch %llu, reports %llu", b.shuffler, (unsigned long long)b.number,
                 (unsigned long long)b.count);
-  if (faro_campaign_form(c) != FARO_WIRE_BITS) return describe_body(out, c, b.body);
+  if (faro_campaign_form(c) != FARO_WIRE_BITS) return describe_body(out, c, b.number, b.body);
   faro_text_add(out, ", totals");
   for (size_t i = 0; i < ENTRIES; i++)
     faro_text_add(out, " %llu", (unsigned long long)faro_load64(b.body + 8 * i));
@@ -126,6 +127,23 @@ static void describe_notice(faro_text *out, const faro_campaign *c, const loaded
     return faro_text_add(out, "refused: %s", e.message);
   faro_text_add(out, "ok: shuffler %u, batch %llu, reports %llu", b.shuffler, (unsigned long long)b.number,
                 (unsigned long long)b.count);
+}
+
+/* A direction of responses: the seed, the index, and its first numbers, as the stream gives them.
+ */
+static void describe_direction(faro_text *out, const loaded *l) {
+  unsigned long long seed = 0, index = 0;
+  int at = 0;
+  size_t count = 0;
+  faro_sim_rng sim;
+  assert_int_equal(sscanf(l->bytes, "%llu %llu%n", &seed, &index, &at), 2);
+  faro_sim_open(&sim, seed, index, FARO_ROLE_DIRECTION);
+  for (char *text = l->bytes + at, *end; count < DIRECTION; text = end, count++) {
+    const double stated = strtod(text, &end);
+    assert_true(end > text);
+    assert_close(stated, faro_sim_normal(&sim), 1e-12);
+  }
+  faro_text_add(out, "ok: %zu numbers", count);
 }
 
 /* A checkout sets its own file modes, so a key is read from a file of its own. Its name must not be
@@ -172,6 +190,7 @@ static void describe(faro_text *out, const char *file, const char *check, const 
   else if (strcmp(check, "report") == 0) describe_report(out, &c, &l);
   else if (strcmp(check, "batch") == 0) describe_batch(out, &c, &l);
   else if (strcmp(check, "notice") == 0) describe_notice(out, &c, &l);
+  else if (strcmp(check, "direction") == 0) describe_direction(out, &l);
   else describe_key(out, check, &l);
   free(l.bytes);
   assert_false(out->failed);
@@ -179,7 +198,7 @@ static void describe(faro_text *out, const char *file, const char *check, const 
    * machines. */
   char *limit = strstr(out->data, " must be ");
   const bool theirs =
-      strstr(out->data, "entry ") || strstr(out->data, "total ") || strstr(out->data, "encoding 0");
+      strstr(out->data, "entry ") || strstr(out->data, "total ") || strstr(out->data, "encoding ");
   if (limit && theirs) strcpy(limit + 9, "...");
 }
 
@@ -206,8 +225,7 @@ static faro_campaign campaign_of(const char *kind, size_t shufflers) {
                      .arms = 10,
                      .centre = 0.5,
                      .learner = "linucb",
-                     .failure = 0.1,
-                     .optimism = 0.2};
+                     .failure = 0.1};
   snprintf(c.id, sizeof c.id, "vector-%s", kind);
   assert_ok(faro_contribution_init(&c.contribution, D, 1, -1, 1, error));
   c.params = (faro_release_params){.epsilon = 1,
@@ -282,7 +300,7 @@ static void emit_damage(const char *word, const char *check, const char *json) {
   emit(NAME("empty"), check, "-", "nothing at all", "", 0);
   emit(NAME("cut"), check, "-", "the last byte is missing", l.bytes, l.length - 1);
   emit(NAME("longer"), check, "-", "a byte more than was signed", l.bytes, l.length + 1);
-  char *text = edited(l.bytes, "-1 ", "-2 ");
+  char *text = edited(l.bytes, "-2 ", "-1 ");
   emit(NAME("word"), check, "-", "another version of the protocol", text, strlen(text));
   free(text);
   text = edited(l.bytes, "\n", " ");
@@ -338,7 +356,7 @@ static void emit_campaigns(const char *json) {
   static const edit edits[] = {
       {"unknown", "a key that is not known", "\"learner\":", "\"extra\":1,\"learner\":"},
       {"slip", "a key with a slip of the keyboard", "\"norm\":", "\"nrom\":"},
-      {"missing", "a key that is missing", "\"failure\":0.1,", ""},
+      {"missing", "a key that is missing", ",\"failure\":0.1", ""},
       {"type", "a string for a number", "\"horizon\":1000", "\"horizon\":\"1000\""},
       {"fraction", "a fraction for a whole number", "\"horizon\":1000", "\"horizon\":1000.5"},
       {"negative", "epsilon below 0", "\"epsilon\":1,", "\"epsilon\":-1,"},
@@ -346,6 +364,11 @@ static void emit_campaigns(const char *json) {
       {"dimension", "more dimensions than there may be", "\"dimension\":2", "\"dimension\":257"},
       {"arms", "no arms", "\"arms\":10", "\"arms\":0"},
       {"learner", "another learner: readers need not know it", "\"linucb\"", "\"rs-glm\""},
+      {"optimism", "a setting of version 1", "\"failure\":0.1", "\"failure\":0.1,\"optimism\":0.2"},
+      {"settings", "a setting of the learner's own", "\"settings\":[",
+       "\"settings\":[{\"name\":\"scale\",\"value\":2}"},
+      {"settings-name", "a setting without a name", "\"settings\":[",
+       "\"settings\":[{\"name\":\"\",\"value\":2}"},
       {"failure", "a region that always fails", "\"failure\":0.1", "\"failure\":1"},
       {"bounds", "an interval that is none", "\"low\":-1", "\"low\":1"},
       {"centre", "rewards from far away", "\"centre\":0.5", "\"centre\":1e7"},
@@ -356,6 +379,11 @@ static void emit_campaigns(const char *json) {
       {"batch", "a batch of one", "\"batch\":50", "\"batch\":1"},
       {"batch-zero", "a batch that is left open", "\"batch\":50", "\"batch\":0"},
       {"batch-large", "a batch above the horizon", "\"batch\":50", "\"batch\":1001"},
+      {"growth", "batches that shrink", "\"growth\":1", "\"growth\":0.5"},
+      {"growth-encoding", "batches that grow, encoded as if they did not", "\"growth\":1", "\"growth\":2"},
+      {"largest", "a bound on batches that do not grow", "\"largest\":0", "\"largest\":100"},
+      {"kind-amplified", "a kind that has a better alternative", "\"kind\":\"shuffle-bits\"",
+       "\"kind\":\"shuffle-amplified\""},
       {"honest", "nobody is honest", "\"honest\":0.9", "\"honest\":0"},
       {"honest-more", "more than all are honest", "\"honest\":0.9", "\"honest\":1.1"},
       {"level", "a level that does not exist", "\"level\":\"user\"", "\"level\":\"household\""},
@@ -378,6 +406,7 @@ static void emit_campaigns(const char *json) {
        "\"claim\":{\"epsilon\":2"},
       {"encoding", "another encoder than the parameters give", "\"most\":", "\"most\":1"},
       {"encoding-bits", "fewer bits of noise than the parameters give", "\"bits\":", "\"bits\":1"},
+      {"encoding-from", "an encoder that begins late", "\"from\":0", "\"from\":1"},
       {"encoding-size", "batches of another size", "\"size\":50", "\"size\":49"},
       {"encoding-more", "an encoder too many", "\"encoding\":[{", "\"encoding\":[{},{"},
       {"url", "an address that is none", "\"https://analyzer.example\"", "\"ftp://analyzer.example\""},
@@ -388,8 +417,8 @@ static void emit_campaigns(const char *json) {
        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""},
       {"blanks", "blanks between, where JSON allows them", "{\"id\":", " {\n\t\"id\" : "},
       {"escapes", "letters as escapes", "\"vector-shuffle-bits\"", "\"\\u0076ector-shuffle-bits\""}};
-  emit_damage("faro-campaign-1", "campaign", json);
-  emit_edits("faro-campaign-1", "campaign", json, edits, sizeof edits / sizeof *edits);
+  emit_damage("faro-campaign-2", "campaign", json);
+  emit_edits("faro-campaign-2", "campaign", json, edits, sizeof edits / sizeof *edits);
   char zero[2 * FARO_KEY_BYTES + 1];
   char good[2 * FARO_KEY_BYTES + 1];
   char party[FARO_URL_MAX + 2 * FARO_KEY_BYTES];
@@ -403,7 +432,7 @@ static void emit_campaigns(const char *json) {
                        {"key-short", "a key that is too short", good, "00"},
                        {"shufflers-none", "no shuffler", party, ""},
                        {"shufflers-type", "a number for a shuffler", party, "1"}};
-  emit_edits("faro-campaign-1", "campaign", json, keys, sizeof keys / sizeof *keys);
+  emit_edits("faro-campaign-2", "campaign", json, keys, sizeof keys / sizeof *keys);
 }
 
 static void emit_policies(const faro_campaign *c) {
@@ -423,19 +452,23 @@ static void emit_policies(const faro_campaign *c) {
       {"version-fraction", "a version and a half", "\"version\":3", "\"version\":3.5"},
       {"dimension", "more dimensions than numbers", "\"dimension\":2", "\"dimension\":3"},
       {"dimension-huge", "too many dimensions", "\"dimension\":2", "\"dimension\":100000"},
+      {"rule", "a rule that does not exist", "\"width\"", "\"depth\""},
+      {"rule-sample", "a rule that draws", "\"width\"", "\"sample\""},
+      {"rule-optimist", "the other one", "\"width\"", "\"optimist\""},
+      {"explore", "an arm drawn more often than always", "\"explore\":0", "\"explore\":1.5"},
       {"beta", "a radius below 0", "\"beta\":1.5", "\"beta\":-1.5"},
       {"theta-string", "a string for a number", "\"theta\":[0.1,", "\"theta\":[\"0.1\","},
       {"theta-null", "null for a number", "\"theta\":[0.1,", "\"theta\":[null,"},
       {"w-short", "a number too few", "\"w\":[1,", "\"w\":["},
       {"w-long", "a number too many", "\"w\":[1,", "\"w\":[1,1,"},
       {"w-nested", "an array within the array", "\"w\":[1,", "\"w\":[[1],"}};
-  emit_damage("faro-policy-1", "policy", json);
-  emit_edits("faro-policy-1", "policy", json, edits, sizeof edits / sizeof *edits);
+  emit_damage("faro-policy-2", "policy", json);
+  emit_edits("faro-policy-2", "policy", json, edits, sizeof edits / sizeof *edits);
   char digest[2 * FARO_DIGEST_BYTES + 1];
   const edit cut = {"campaign-short", "a digest that is too short",
                     faro_hex_write(c->digest, FARO_DIGEST_BYTES, digest), "00"};
-  emit_edits("faro-policy-1", "policy", json, &cut, 1);
-  const loaded l = sign("faro-campaign-1", json, strlen(json), &analyzer);
+  emit_edits("faro-policy-2", "policy", json, &cut, 1);
+  const loaded l = sign("faro-campaign-2", json, strlen(json), &analyzer);
   emit("policy-as-campaign", "policy", "-", "signed as a campaign", l.bytes, l.length);
   free(l.bytes);
   free(text);
@@ -473,7 +506,7 @@ static const int64_t values[ENTRIES] = {0, 1, 2, 3, 5}; /* counts: this many abo
 static void put_sealed(bytes *b, const faro_campaign *c, const int64_t *numbers, const unsigned char *to) {
   bytes plain = {.length = 0};
   put(&plain, c->digest, FARO_DIGEST_BYTES);
-  for (size_t i = 0; i < ENTRIES; i++) put64(&plain, (uint64_t)numbers[i]);
+  for (size_t i = 0; i < c->entries; i++) put64(&plain, (uint64_t)numbers[i]);
   seal(plain.data, plain.length, to, b->data + b->length);
   b->length += plain.length + FARO_SEAL_BYTES;
 }
@@ -481,7 +514,7 @@ static void put_sealed(bytes *b, const faro_campaign *c, const int64_t *numbers,
 static bytes report_of(const faro_campaign *c, uint64_t version, uint64_t sequence, uint32_t to,
                        const int64_t *numbers) {
   bytes b = {.length = 0};
-  put(&b, "FRR1", 4);
+  put(&b, "FRR2", 4);
   put(&b, c->digest, 16);
   put64(&b, version);
   put64(&b, sequence);
@@ -489,7 +522,8 @@ static bytes report_of(const faro_campaign *c, uint64_t version, uint64_t sequen
   for (int i = 0; i < FARO_TOKEN_BYTES; i++) b.data[b.length++] = (unsigned char)(0xA0 + i);
   if (faro_campaign_form(c) != FARO_WIRE_BITS) put_sealed(&b, c, numbers, box.public_key);
   else
-    for (size_t i = 0; i < ENTRIES; i++) put32(&b, (uint32_t)(c->least[0] + numbers[i]));
+    for (size_t i = 0; i < ENTRIES; i++)
+      put32(&b, (uint32_t)(faro_campaign_encoding(c, to, version - 1)->least + numbers[i]));
   return b;
 }
 
@@ -512,7 +546,7 @@ static void emit_heads(const char *kind, const faro_campaign *c) {
   b.length = 0;
   emit_report(kind, "empty", "nothing", &b);
   b = report_of(c, 1, 1, 0, values);
-  b.data[3] = '2';
+  b.data[3] = '1';
   emit_report(kind, "magic", "another version of the protocol", &b);
   b = report_of(c, 1, 1, 0, values);
   b.data[4] ^= 1;
@@ -531,7 +565,7 @@ static void emit_heads(const char *kind, const faro_campaign *c) {
 }
 
 static void emit_counts(const char *kind, const faro_campaign *c) {
-  const int64_t range = c->most[0] - c->least[0];
+  const int64_t range = c->encoding[0].most - c->encoding[0].least;
   const int64_t all[ENTRIES] = {0, 0, 0, 0, range};
   const int64_t more[ENTRIES] = {0, 0, 0, 0, range + 1};
   const int64_t less[ENTRIES] = {0, 0, 0, 0, -1};
@@ -556,7 +590,8 @@ static void emit_boxes(const char *kind, const faro_campaign *c) {
   b.length = FARO_REPORT_HEAD;
   put_sealed(&b, &other, values, box.public_key);
   emit_report(kind, "box-campaign", "a box of another campaign, in a head of this one", &b);
-  const int64_t large[ENTRIES] = {0, 0, 0, 0, INT64_MAX};
+  int64_t large[ENTRIES] = {0};
+  large[c->entries - 1] = INT64_MAX;
   b = report_of(c, 1, 1, 0, large);
   emit_report(kind, "more", "a number that is too great", &b);
   const int64_t small[ENTRIES] = {INT64_MIN};
@@ -567,13 +602,14 @@ static void emit_boxes(const char *kind, const faro_campaign *c) {
 static bytes batch_of(const faro_campaign *c, uint32_t from, uint64_t number, uint64_t count,
                       const faro_sign_key *key, uint64_t total) {
   bytes b = {.length = 0};
-  put(&b, "FRB1", 4);
+  put(&b, "FRB2", 4);
   put(&b, c->digest, 16);
   put32(&b, from);
   put64(&b, number);
   put64(&b, count);
   if (faro_campaign_form(c) == FARO_WIRE_BITS)
-    for (size_t i = 0; i < ENTRIES; i++) put64(&b, count * (uint64_t)c->least[0] + (i == 0 ? total : i));
+    for (size_t i = 0; i < ENTRIES; i++)
+      put64(&b, count * (uint64_t)faro_campaign_encoding(c, 0, number)->least + (i == 0 ? total : i));
   else
     for (uint64_t i = 0; i < count; i++) put_sealed(&b, c, values, box.public_key);
   crypto_sign_detached(b.data + b.length, NULL, b.data, b.length, key->secret);
@@ -589,7 +625,7 @@ static void emit_batch(const char *kind, const char *end, const char *what, cons
 }
 
 static void emit_batches(const char *kind, const faro_campaign *c) {
-  const uint64_t size = c->task[0].size;
+  const uint64_t size = c->encoding[0].size;
   bytes b = batch_of(c, 0, 0, size, &shuffler, 7);
   emit_batch(kind, "good", "as a shuffler makes it", &b);
   b.length--;
@@ -620,7 +656,7 @@ static void emit_batches(const char *kind, const faro_campaign *c) {
   b = batch_of(c, 0, c->batches, size, &shuffler, 7);
   emit_batch(kind, "beyond", "a batch beyond the horizon", &b);
   if (faro_campaign_form(c) != FARO_WIRE_BITS) return;
-  b = batch_of(c, 0, 0, size, &shuffler, size * (uint64_t)(c->most[0] - c->least[0]) + 1);
+  b = batch_of(c, 0, 0, size, &shuffler, size * (uint64_t)(c->encoding[0].most - c->encoding[0].least) + 1);
   emit_batch(kind, "excess", "more ones than so many reports can have", &b);
   b = batch_of(c, 0, 0, size, &shuffler, UINT64_MAX); /* -1 */
   emit_batch(kind, "lack", "fewer ones than so many reports can have", &b);
@@ -643,16 +679,16 @@ static void emit_notice(const faro_campaign *c, const char *end, const char *wha
 }
 
 static void emit_notices(const faro_campaign *c) {
-  const uint64_t size = c->task[0].size;
+  const uint64_t size = c->encoding[0].size;
   bytes b = batch_of(c, 0, 0, size, &shuffler, 7);
-  emit_notice(c, "good", "as a shuffler says it", &b, "FRH1", &shuffler);
-  emit_notice(c, "cut", "the last digit is missing", &b, "FRH1", &shuffler);
-  emit_notice(c, "stranger", "signed by another key", &b, "FRH1", &stranger);
-  emit_notice(c, "batch", "signed as a batch is", &b, "FRB1", &shuffler);
+  emit_notice(c, "good", "as a shuffler says it", &b, "FRH2", &shuffler);
+  emit_notice(c, "cut", "the last digit is missing", &b, "FRH2", &shuffler);
+  emit_notice(c, "stranger", "signed by another key", &b, "FRH2", &stranger);
+  emit_notice(c, "batch", "signed as a batch is", &b, "FRB2", &shuffler);
   b.data[0] = 'G';
-  emit_notice(c, "magic", "the head of no batch", &b, "FRH1", &shuffler);
+  emit_notice(c, "magic", "the head of no batch", &b, "FRH2", &shuffler);
   b = batch_of(c, 0, c->batches, size, &shuffler, 7);
-  emit_notice(c, "beyond", "a batch beyond the horizon", &b, "FRH1", &shuffler);
+  emit_notice(c, "beyond", "a batch beyond the horizon", &b, "FRH2", &shuffler);
 }
 
 static void emit_key(const char *file, const char *kind, const char *what, const char *text) {
@@ -700,8 +736,64 @@ static void emit_keys(void) {
 static const struct {
   const char *kind;
   size_t shufflers;
-} kinds[] = {
-    {"shuffle-bits", 1}, {"concurrent-bits", 2}, {"shuffle-amplified", 1}, {"local", 0}, {"central-tree", 0}};
+} kinds[] = {{"shuffle-bits", 1},   {"concurrent-bits", 2}, {"shuffle-gaussian", 1}, {"shuffle-response", 1},
+             {"local-gaussian", 0}, {"local-response", 0},  {"central-tree", 0}};
+
+/* Batches of 50, 50, 100, 200, 200, 200 and 200: each size has its own noise. */
+static void emit_growing(void) {
+  static const char name[] = "growing";
+  faro_campaign c = campaign_of("shuffle-bits", 1);
+  char *text = NULL;
+  size_t length = 0;
+  c.params.growth = 2;
+  c.params.largest = 200;
+  snprintf(c.id, sizeof c.id, "vector-growing");
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  emit("campaign-growing", "campaign", "-", "batches that grow", text, length);
+  free(text);
+  const faro_encoding *first = &c.encoding[0], *second = &c.encoding[1];
+  assert_true(second->from == 2 && second->most < first->most && second->least < first->least);
+  bytes b = report_of(&c, 3, 1, 0, values);
+  emit_report(name, "second", "for a batch of the second size", &b);
+  const int64_t as_first[ENTRIES] = {0, 0, 0, 0, first->most - second->least};
+  b = report_of(&c, 3, 1, 0, as_first);
+  emit_report(name, "noise", "as many ones as a smaller batch would allow", &b);
+  b = batch_of(&c, 0, 2, 100, &shuffler, 7);
+  emit_batch(name, "second", "of the second size", &b);
+  b = batch_of(&c, 0, 2, 50, &shuffler, 7);
+  emit_batch(name, "small", "of the first size, too late", &b);
+  b = batch_of(&c, 0, 1, 100, &shuffler, 7);
+  emit_batch(name, "early", "of the second size, too early", &b);
+}
+
+static void emit_directions(void) {
+  static const struct {
+    uint64_t seed, index;
+  } cases[] = {{0, 0}, {1, 0}, {1, 1}, {(UINT64_C(1) << 45) - 1, 127}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    faro_text text = FARO_TEXT_INIT;
+    faro_sim_rng sim;
+    char file[32];
+    faro_sim_open(&sim, cases[i].seed, cases[i].index, FARO_ROLE_DIRECTION);
+    faro_text_add(&text, "%llu %llu\n", (unsigned long long)cases[i].seed,
+                  (unsigned long long)cases[i].index);
+    for (size_t k = 0; k < DIRECTION; k++) faro_text_add(&text, "%.17g\n", faro_sim_normal(&sim));
+    snprintf(file, sizeof file, "direction-%zu", i);
+    emit(file, "direction", "-", "seed and index, then numbers of the direction, not yet cut", text.data,
+         text.length);
+    faro_text_clear(&text);
+  }
+}
+
+/* Kept as version 1 wrote them. */
+static void emit_version_1(void) {
+  const loaded campaign = load("version-1-campaign"), policy = load("version-1-policy");
+  emit("version-1-campaign", "campaign", "-", "of version 1 of the protocol", campaign.bytes,
+       campaign.length);
+  emit("version-1-policy", "policy", "-", "of version 1 of the protocol", policy.bytes, policy.length);
+  free(campaign.bytes);
+  free(policy.bytes);
+}
 
 static void bless(void) {
   manifest = fopen(FOLDER "manifest", "w");
@@ -724,6 +816,9 @@ static void bless(void) {
     if (c.shufflers > 0) emit_batches(kinds[k].kind, &c);
     if (c.shufflers > 0) emit_notices(&c);
   }
+  emit_growing();
+  emit_directions();
+  emit_version_1();
   assert_int_equal(fclose(manifest), 0);
 }
 

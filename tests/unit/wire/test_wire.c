@@ -31,8 +31,7 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
                      .arms = 10,
                      .centre = 0.5,
                      .learner = "linucb",
-                     .failure = 0.1,
-                     .optimism = 0.2};
+                     .failure = 0.1};
   assert_non_null(c.release);
   assert_ok(faro_contribution_init(&c.contribution, dimension, 1, -1, 1, error));
   c.params = (faro_release_params){.epsilon = 1,
@@ -58,10 +57,11 @@ static const struct {
   const char *kind;
   size_t shufflers;
   faro_wire_form form;
-} forms[] = {{"shuffle-bits", 1, FARO_WIRE_BITS},        {"concurrent-bits", 3, FARO_WIRE_BITS},
-             {"local-bits", 0, FARO_WIRE_DIRECT},        {"central-bits", 0, FARO_WIRE_DIRECT},
-             {"shuffle-amplified", 1, FARO_WIRE_SEALED}, {"local", 0, FARO_WIRE_DIRECT},
-             {"central-tree", 0, FARO_WIRE_DIRECT}};
+} forms[] = {{"shuffle-bits", 1, FARO_WIRE_BITS},       {"concurrent-bits", 3, FARO_WIRE_BITS},
+             {"local-bits", 0, FARO_WIRE_DIRECT},       {"central-bits", 0, FARO_WIRE_DIRECT},
+             {"shuffle-gaussian", 1, FARO_WIRE_SEALED}, {"local-gaussian", 0, FARO_WIRE_DIRECT},
+             {"central-tree", 0, FARO_WIRE_DIRECT},     {"shuffle-response", 1, FARO_WIRE_SEALED},
+             {"local-response", 0, FARO_WIRE_DIRECT}};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 static faro_campaign written(size_t form, size_t dimension, char **text, size_t *length) {
@@ -130,8 +130,9 @@ static void test_campaign__shufflers_are_active_when_the_release_says_so(void **
     for (size_t level = 0; level < 3; level++) {
       assert_int_equal(faro_campaign_active(&c, level, b), message[2 * level] + message[2 * level + 1] > 0);
       some = some || !faro_campaign_active(&c, level, b);
-      assert_true((int64_t)message[2 * level] <= c.most[level]);
-      assert_true((int64_t)message[2 * level] >= (faro_campaign_active(&c, level, b) ? c.least[level] : 0));
+      assert_true((int64_t)message[2 * level] <= c.encoding[level].most);
+      assert_true((int64_t)message[2 * level] >=
+                  (faro_campaign_active(&c, level, b) ? c.encoding[level].least : 0));
     }
     for (uint64_t u = 0; u < c.params.batch; u++) (void)faro_release_absorb(release, &x, 1);
   }
@@ -174,8 +175,8 @@ static void test_campaign__weaker_claims_are_not_stated(void **state) {
 /* A campaign whose batches nobody could send is refused when it is written and when it is read. */
 static void test_campaign__batches_must_fit(void **state) {
   (void)state;
-  const char *named = "batch must be at most 1011 for local in 256 dimensions";
-  faro_campaign c = campaign_of("local", 256, 0);
+  const char *named = "batch must be at most 1011 for local-gaussian in 256 dimensions";
+  faro_campaign c = campaign_of("local-gaussian", 256, 0);
   c.params.horizon = 100000;
   char *text = NULL;
   size_t length = 0;
@@ -191,11 +192,63 @@ static void test_campaign__batches_must_fit(void **state) {
   at[11] = '2'; /* 1012 */
   faro_text_add(&json, "%.*s", (int)(text + length - strchr(text, '\n') - 1), strchr(text, '\n') + 1);
   free(text);
-  assert_ok(faro_document_sign("faro-campaign-1", &json, &analyzer, c.digest, &text, &length, error));
+  assert_ok(faro_document_sign("faro-campaign-2", &json, &analyzer, c.digest, &text, &length, error));
   e = (faro_error){0};
   assert_int_equal(faro_campaign_open(&c, text, length, analyzer.public_key, &e), FARO_INVALID);
   assert_non_null(strstr(e.message, named));
   free(text);
+}
+
+/* The schedule and the kind of release are those in use. */
+static void test_campaign__states_what_the_release_chose(void **state) {
+  (void)state;
+  faro_campaign c = campaign_of("shuffle-amplified", 3, 1), back = {0};
+  char *text = NULL;
+  size_t length = 0;
+  c.params.batch = 0;
+  c.params.honest = 1;
+  c.params.horizon = 100000;
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  assert_string_equal(c.release->name, "shuffle-response");
+  assert_true(c.params.batch > 2 && c.params.growth == 2 && c.params.largest == 5001);
+  assert_ok(faro_campaign_open(&back, text, length, analyzer.public_key, error));
+  assert_memory_equal(&c, &back, sizeof c);
+  uint64_t reports = 0;
+  for (uint64_t k = 0; k < c.batches; k++) {
+    assert_int_equal(faro_campaign_reports(&c, k), reports);
+    const uint64_t size = faro_campaign_size(&c, 0, k);
+    assert_int_equal(faro_campaign_overlaps(&c, k), k > 0 && size == faro_campaign_size(&c, 0, k - 1));
+    reports += size;
+  }
+  assert_int_equal(faro_campaign_reports(&c, c.batches), reports);
+  assert_int_equal(faro_campaign_largest(&c), 5001);
+  assert_true(reports <= 100000 && c.encodings > 2);
+  free(text);
+}
+
+/* Each size takes the accountant some time: a campaign with too many is refused before. */
+static void test_campaign__sizes_of_batches_are_few(void **state) {
+  (void)state;
+  faro_campaign c = campaign_of("shuffle-bits", 2, 1);
+  faro_error e = {0};
+  char *text = NULL;
+  size_t length = 0;
+  c.params.growth = 1.002;
+  c.params.horizon = UINT64_C(1) << 40;
+  assert_int_equal(faro_campaign_write(&c, &analyzer, &text, &length, &e), FARO_INVALID);
+  assert_non_null(strstr(e.message, "batches must have at most 256 different sizes"));
+  static const char *const kinds[] = {"central-tree", "central-bits", "local-gaussian", "local-response"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) { /* those that a release chooses are fewer */
+    c = campaign_of(kinds[i], 2, 0);
+    c.params.batch = 0;
+    c.params.epsilon = 0.1;
+    c.params.horizon = UINT64_C(20000000);
+    assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+    assert_true(c.encodings > 1 && c.encodings < 128);
+    for (uint64_t k = 1; k < c.batches; k++) /* without a shuffler the noise of a report is always the same */
+      assert_true(faro_campaign_overlaps(&c, k));
+    free(text);
+  }
 }
 
 /* Errors of a document name the key's whole path. */
@@ -210,9 +263,10 @@ static void test_campaign__an_encoder_for_each_target(void **state) {
   const char *end = strchr(encoder, ']');
   static const struct {
     const char *more, *message;
-  } cases[] = {{"", "encoding must have 1 entries (got 2)"},
-               {",", "encoding[1] must be an object (got null)"},
-               {",\"extra\":1}", "unknown key \"extra\" in encoding[1]; allowed: size, grid, bits, most"}};
+  } cases[] = {
+      {"", "encoding must have 1 entries (got 2)"},
+      {",", "encoding[1] must be an object (got null)"},
+      {",\"extra\":1}", "unknown key \"extra\" in encoding[1]; allowed: from, size, grid, bits, most"}};
   for (size_t i = 0; i < 3; i++) {
     faro_text changed = FARO_TEXT_INIT;
     faro_error e = {0};
@@ -222,7 +276,7 @@ static void test_campaign__an_encoder_for_each_target(void **state) {
     if (i == 1) faro_text_add(&changed, "null");
     else faro_text_add(&changed, "%.*s%s", (int)(end - encoder) - (i == 2), encoder, cases[i].more);
     faro_text_add(&changed, "%.*s", (int)(text + length - end), end);
-    assert_ok(faro_document_sign("faro-campaign-1", &changed, &analyzer, NULL, &document, &size, error));
+    assert_ok(faro_document_sign("faro-campaign-2", &changed, &analyzer, NULL, &document, &size, error));
     assert_int_equal(faro_campaign_open(&c, document, size, analyzer.public_key, &e), FARO_INVALID);
     assert_string_equal(e.message, cases[i].message);
     free(document);
@@ -256,7 +310,7 @@ static void test_campaign__reports_must_be_possible_to_make(void **state) {
   } cases[] = {{"shuffle-bits", 5000, true},
                {"shuffle-bits", 4, false},
                {"local-bits", 50, false},
-               {"local", 50, true}};
+               {"local-gaussian", 50, true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     faro_campaign c = campaign_of(cases[i].release, 20, strcmp(cases[i].release, "shuffle-bits") == 0);
     faro_error e = {0};
@@ -294,7 +348,13 @@ static void test_policy__comes_back_bit_by_bit(void **state) {
   (void)state;
   double theta[3] = {1.0 / 3, -0.0, 5e-324};
   double w[6] = {1e300, -1e-300, 0.1, 2, 3, 123456789.123456789};
-  const faro_policy policy = {.version = 7, .dimension = 3, .beta = 0.1 + 0.2, .theta = theta, .w = w};
+  const faro_policy policy = {.rule = FARO_RULE_OPTIMIST,
+                              .version = 7,
+                              .dimension = 3,
+                              .beta = 0.1 + 0.2,
+                              .explore = 1.0 / 7,
+                              .theta = theta,
+                              .w = w};
   char *text = NULL;
   size_t length = 0;
   assert_ok(faro_policy_document_write(&policy, digest, &analyzer, &text, &length, error));
@@ -302,6 +362,8 @@ static void test_policy__comes_back_bit_by_bit(void **state) {
   assert_ok(faro_policy_document_open(&back, text, length, analyzer.public_key, error));
   assert_memory_equal(back.campaign, digest, FARO_DIGEST_BYTES);
   assert_int_equal(back.policy.version, 7);
+  assert_int_equal(back.policy.rule, FARO_RULE_OPTIMIST);
+  assert_true(back.policy.explore == policy.explore);
   assert_memory_equal(&back.policy.beta, &policy.beta, sizeof policy.beta);
   assert_memory_equal(back.policy.theta, theta, sizeof theta);
   assert_memory_equal(back.policy.w, w, sizeof w);
@@ -363,11 +425,11 @@ static void check_round_trip(const faro_campaign *c, const uint64_t *numbers, si
     for (size_t i = 0; i < entries; i++) assert_int_equal(faro_load32(back.body + 4 * i), numbers[i]);
   else {
     int64_t *read = malloc(entries * sizeof *read);
-    assert_ok(faro_wire_report_unseal(c, &seal, back.body, read, error));
+    assert_ok(faro_wire_report_unseal(c, &seal, 2, back.body, read, error));
     assert_memory_equal(read, numbers, entries * sizeof *read);
     for (size_t i = FARO_REPORT_HEAD; i < size; i += 7) { /* no byte of a box may change */
       bytes[i] ^= 1;
-      assert_int_equal(faro_wire_report_unseal(c, &seal, back.body, read, NULL), FARO_INVALID);
+      assert_int_equal(faro_wire_report_unseal(c, &seal, 2, back.body, read, NULL), FARO_INVALID);
       bytes[i] ^= 1;
     }
     free(read);
@@ -382,7 +444,7 @@ static void test_report__comes_back_in_every_form(void **state) {
     uint64_t numbers[3 * 9] = {0};
     randomized(&c, numbers);
     for (size_t part = 0; part < (c.shufflers ? c.shufflers : 1); part++)
-      check_round_trip(&c, numbers + 9 * part, part);
+      check_round_trip(&c, numbers + c.entries * part, part);
   }
 }
 
@@ -390,7 +452,7 @@ static void test_report__of_one_client_cannot_be_told_from_another_by_its_size(v
   (void)state;
   for (size_t i = 0; i < FORMS; i++) {
     const faro_campaign c = opened(i, 3);
-    const size_t body = forms[i].form == FARO_WIRE_BITS ? 4 * 9 : 48 + 32 + 8 * 9;
+    const size_t body = forms[i].form == FARO_WIRE_BITS ? 4 * 9 : 48 + 32 + 8 * c.entries;
     assert_int_equal(faro_wire_report_size(&c), 72 + body);
   }
 }
@@ -403,7 +465,7 @@ static void test_report__boxes_of_two_policies_cannot_be_told_apart(void **state
     if (forms[i].form == FARO_WIRE_BITS) continue;
     const faro_campaign c = opened(i, 3);
     const size_t size = faro_wire_report_size(&c);
-    unsigned char plain[2][32 + 8 * 9];
+    unsigned char plain[2][32 + 8 * 9] = {{0}};
     unsigned char bytes[512];
     uint64_t numbers[9] = {0};
     randomized(&c, numbers);
@@ -423,24 +485,24 @@ static void test_report__boxes_of_two_policies_cannot_be_told_apart(void **state
 static void forge(const faro_campaign *c, const int64_t *numbers, unsigned char *body) {
   unsigned char plain[32 + 8 * 9];
   memcpy(plain, c->digest, 32);
-  for (size_t i = 0; i < 9; i++) faro_store64(plain + 32 + 8 * i, (uint64_t)numbers[i]);
-  assert_int_equal(crypto_box_seal(body, plain, sizeof plain, c->seal), 0);
+  for (size_t i = 0; i < c->entries; i++) faro_store64(plain + 32 + 8 * i, (uint64_t)numbers[i]);
+  assert_int_equal(crypto_box_seal(body, plain, 32 + 8 * c->entries, c->seal), 0);
 }
 
 static void check_limits(const faro_campaign *c, size_t part, int64_t value, bool good) {
   unsigned char bytes[512];
   int64_t numbers[9];
-  for (size_t i = 0; i < 9; i++) numbers[i] = c->most[part];
+  for (size_t i = 0; i < c->entries; i++) numbers[i] = c->encoding[part].most;
   faro_wire_report report = {.version = 1, .sequence = 1, .shuffler = (uint32_t)part};
   assert_ok(faro_wire_report_write(c, &report, (uint64_t *)numbers, bytes, error));
-  numbers[8] = value;
+  numbers[c->entries - 1] = value;
   faro_status status = FARO_OK;
   if (faro_campaign_form(c) == FARO_WIRE_BITS) {
     faro_store32(bytes + FARO_REPORT_HEAD + 4 * 8, (uint32_t)value);
     status = faro_wire_report_read(c, bytes, faro_wire_report_size(c), &report, NULL);
   } else {
     forge(c, numbers, bytes + FARO_REPORT_HEAD);
-    status = faro_wire_report_unseal(c, &seal, bytes + FARO_REPORT_HEAD, numbers, NULL);
+    status = faro_wire_report_unseal(c, &seal, 0, bytes + FARO_REPORT_HEAD, numbers, NULL);
   }
   assert_int_equal(status, good ? FARO_OK : FARO_INVALID);
 }
@@ -450,10 +512,10 @@ static void test_report__entries_end_where_the_release_ends(void **state) {
   for (size_t i = 0; i < FORMS; i++) {
     const faro_campaign c = opened(i, 3);
     for (size_t part = 0; part < (c.shufflers ? c.shufflers : 1); part++) {
-      check_limits(&c, part, c.most[part], true);
-      check_limits(&c, part, c.most[part] + 1, false);
-      check_limits(&c, part, c.least[part], true);
-      check_limits(&c, part, c.least[part] - 1, false);
+      check_limits(&c, part, c.encoding[part].most, true);
+      check_limits(&c, part, c.encoding[part].most + 1, false);
+      check_limits(&c, part, c.encoding[part].least, true);
+      check_limits(&c, part, c.encoding[part].least - 1, false);
       if (faro_campaign_form(&c) != FARO_WIRE_BITS) check_limits(&c, part, INT64_MIN, false);
     }
   }
@@ -473,8 +535,9 @@ static void test_report__what_is_within_limits_is_valid(void **state) {
       assert_ok(faro_secure_open(&secure, error));
       assert_ok(faro_release_create(&release, c.release, &c.contribution, &c.params,
                                     faro_source_server(secure), error));
-      int64_t *batch = malloc(c.params.batch * 9 * sizeof *batch);
-      for (size_t k = 0; k < c.params.batch * 9; k++) batch[k] = side ? c.most[0] : c.least[0];
+      int64_t *batch = malloc(c.params.batch * c.entries * sizeof *batch);
+      for (size_t k = 0; k < c.params.batch * c.entries; k++)
+        batch[k] = side ? c.encoding[0].most : c.encoding[0].least;
       assert_ok(faro_release_analyze(release, batch, c.params.batch, error));
       free(batch);
       faro_secure_close(secure);
@@ -487,9 +550,9 @@ static void test_batch__comes_back_and_only_whole(void **state) {
   (void)state;
   const faro_campaign c = opened(1, 3);
   unsigned char body[8 * 9];
-  const uint64_t least = c.task[1].size * (uint64_t)c.least[1];
+  const uint64_t least = c.encoding[1].size * (uint64_t)c.encoding[1].least;
   for (size_t i = 0; i < 9; i++) faro_store64(body + 8 * i, least + 1000 + i);
-  faro_batch batch = {.shuffler = 1, .number = 2, .count = c.task[1].size, .body = body};
+  faro_batch batch = {.shuffler = 1, .number = 2, .count = c.encoding[1].size, .body = body};
   const size_t size = faro_batch_size(&c, batch.count);
   assert_int_equal(size, 40 + sizeof body + 64);
   unsigned char bytes[40 + sizeof body + 64];
@@ -510,10 +573,10 @@ static void test_batch__comes_back_and_only_whole(void **state) {
   assert_int_equal(faro_batch_read(&c, bytes, size, &back, &e), FARO_INVALID);
   assert_non_null(strstr(e.message, "reports (got"));
   batch.count++;
-  faro_store64(body, batch.count * (uint64_t)c.most[1]);
+  faro_store64(body, batch.count * (uint64_t)c.encoding[1].most);
   faro_batch_write(&c, &batch, &shuffler, bytes);
   assert_ok(faro_batch_read(&c, bytes, size, &back, error));
-  faro_store64(body, batch.count * (uint64_t)c.most[1] + 1);
+  faro_store64(body, batch.count * (uint64_t)c.encoding[1].most + 1);
   faro_batch_write(&c, &batch, &shuffler, bytes);
   e = (faro_error){0};
   assert_int_equal(faro_batch_read(&c, bytes, size, &back, &e), FARO_INVALID);
@@ -529,7 +592,7 @@ static void test_batch__comes_back_and_only_whole(void **state) {
 static void test_notice__is_of_one_head_and_one_key(void **state) {
   (void)state;
   const faro_campaign c = opened(1, 3);
-  const faro_batch batch = {.shuffler = 1, .number = 2, .count = c.task[1].size};
+  const faro_batch batch = {.shuffler = 1, .number = 2, .count = c.encoding[1].size};
   char text[FARO_NOTICE_DIGITS + 1], bad[FARO_NOTICE_DIGITS + 1];
   faro_notice_write(&c, &batch, &shuffler, text);
   assert_int_equal(strlen(text), 208);
@@ -551,24 +614,24 @@ static void test_notice__is_of_one_head_and_one_key(void **state) {
   assert_non_null(strstr(e.message, "is not that of shuffler 1"));
 }
 
-/* A batch's signature is over bytes that begin with FRB1: a notice cannot have the signature of a
+/* A batch's signature is over bytes that begin with FRB2: a notice cannot have the signature of a
  * batch's head. */
 static void test_notice__cannot_be_made_from_what_is_signed_as_a_batch(void **state) {
   (void)state;
   const faro_campaign c = opened(1, 3);
-  const faro_batch batch = {.count = c.task[0].size};
+  const faro_batch batch = {.count = c.encoding[0].size};
   unsigned char bytes[FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES];
   char text[FARO_NOTICE_DIGITS + 1];
   faro_batch back = {0};
   faro_notice_write(&c, &batch, &shuffler, text);
   assert_true(faro_hex_read(text, FARO_NOTICE_DIGITS, bytes, sizeof bytes));
-  assert_memory_equal(bytes, "FRB1", 4);
+  assert_memory_equal(bytes, "FRB2", 4);
   crypto_sign_detached(bytes + FARO_BATCH_HEAD, NULL, bytes, FARO_BATCH_HEAD, shuffler.secret);
   faro_hex_write(bytes, sizeof bytes, text);
   assert_int_equal(faro_notice_read(&c, text, FARO_NOTICE_DIGITS, &back, NULL), FARO_INVALID);
-  memcpy(bytes, "FRH1", 4);
+  memcpy(bytes, "FRH2", 4);
   crypto_sign_detached(bytes + FARO_BATCH_HEAD, NULL, bytes, FARO_BATCH_HEAD, shuffler.secret);
-  memcpy(bytes, "FRB1", 4);
+  memcpy(bytes, "FRB2", 4);
   faro_hex_write(bytes, sizeof bytes, text); /* as docs/protocol.md says, without the library's own writer */
   assert_ok(faro_notice_read(&c, text, FARO_NOTICE_DIGITS, &back, error));
 }
@@ -750,6 +813,8 @@ int main(void) {
       cmocka_unit_test(test_campaign__shufflers_are_active_when_the_release_says_so),
       cmocka_unit_test(test_campaign__weaker_claims_are_not_stated),
       cmocka_unit_test(test_campaign__batches_must_fit),
+      cmocka_unit_test(test_campaign__states_what_the_release_chose),
+      cmocka_unit_test(test_campaign__sizes_of_batches_are_few),
       cmocka_unit_test(test_campaign__an_encoder_for_each_target),
       cmocka_unit_test(test_campaign__placeholders_are_no_keys),
       cmocka_unit_test(test_campaign__reports_must_be_possible_to_make),

@@ -1,0 +1,45 @@
+/* shuffle-response: answers of local-response, amplified by a shuffler over each batch. See
+ * response.c and docs/privacy.md, Responses. */
+#include <math.h>
+
+#include "release/kinds/amplified.h"
+#include "release/response.h"
+#include "release/shares.h"
+
+/* The larger of what amplification allows and of what is private without. Either way a batch spends
+ * what the accountant counts for it. */
+static double epsilon0_of(const faro_release *r, uint64_t users) {
+  static _Thread_local faro_memo memo;
+  double key[FARO_MEMO_KEYS];
+  faro_calibration_key(r, users, key);
+  const double *kept = faro_memo_find(&memo, key);
+  if (kept) return *kept;
+  const faro_budget each = faro_composed_share(r);
+  const double crowd = faro_honest(r, 1, fmax((double)users, (double)r->params.crowd));
+  const double made = fmax(each.epsilon, faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd, 0));
+  return *faro_memo_add(&memo, key) = made;
+}
+
+static faro_status calibrate_tight(faro_release *r, faro_error *error) {
+  const faro_status status = faro_response_set(r, epsilon0_of, error);
+  if (status != FARO_OK) return status;
+  r->claim = faro_claim_make(
+      r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
+      "randomized response, amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)%s",
+      r->repeats == 1 ? "" : "; the batches of a user composed by privacy-loss distributions");
+  return FARO_OK;
+}
+
+const faro_release_kind faro_release_shuffle_response = {
+    .name = "shuffle-response",
+    .summary = "answers of local-response, amplified by a shuffler over each batch",
+    .cite = "Duchi, Jordan & Wainwright 2018",
+    .trust = FARO_TRUST_SHUFFLE,
+    .least_batch = 2,
+    .phases = true,
+    .weighs = true,
+    .blocks = true,
+    .mechanism = &faro_mechanism_response,
+    .calibrate = {NULL, NULL, calibrate_tight},
+    .choose_schedule = faro_amplified_choose,
+};

@@ -1,0 +1,316 @@
+/* response: every user answers which of a few random directions is nearest to z, by randomized
+ * response. After Duchi, Jordan & Wainwright 2018 (one direction); docs/privacy.md, Responses.
+ *
+ *   z --add an entry--> z+, of length r exactly;  u = z+ / r
+ *   seed, fresh and public --> directions g_1 .. g_k, standard normal
+ *   i = argmax |<g_i, u>|,   code = (i, sign)
+ *   code --randomized response, e^epsilon0--> message (seed, code)
+ *   server: z^ = C sign g_i,   C = r / (c_k gamma),   c_k = E max_i |N_i|,
+ *   gamma = (e^epsilon0 - 1) / (e^epsilon0 + 2k - 1)
+ *
+ * gamma is the probability that the code is the true one on purpose; else it is any of the 2k, all
+ * alike. <g_i, u> are independent standard normal variables, so the mean of sign g_i is c_k u for
+ * the true code, and 0 for any: E z^ = z.
+ *
+ * Whatever a computer makes of the directions, the message is a function of z and the seed,
+ * followed by randomized response in whole numbers: epsilon0-private exactly. k is a power of two,
+ * so that a code takes whole bits.
+ *
+ * A message is one number, seed 2k + code, with a seed of SEED_BITS. Directions are cut at MOST,
+ * which no seed is likely to reach, so that a dishonest user cannot choose one without bound.
+ *
+ * In simulation the directions are not made: with D + 1 fresh normal variables g, the answer has
+ * the same distribution as g (any code), or g + (t - <g, u>) u with t = max of k |N_i| (the true
+ * code). The noise of all users with any code is one draw for the whole batch. */
+#include "release/response.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "release/real.h"
+#include "release/shuffler.h"
+
+/* With 2^8 codes at most, a message is below 2^53: exact as a double, and in JSON. */
+enum { SEED_BITS = 45, DIRECTIONS_MAX = 128 };
+static const double MOST = 9;
+/* Messages are summed in whole numbers, so that their order does not matter. 2^40 directions
+ * fit. */
+enum { STEP_BITS = 18 };
+
+typedef struct response {
+  faro_real real;           /* `open`: sum of the open batch */
+  faro_response_rule *rule; /* per class of batches */
+  size_t plus;              /* entries of z+ */
+  double *u, *g;            /* scratch: z+ / r, a direction */
+  uint64_t any;             /* simulation only: users of the open batch whose code is any */
+  double real_sum;          /* variance of the newest sum, not its proxy */
+  int64_t *whole;           /* messages only: sum of the open batch's directions, in steps of 2^-STEP_BITS */
+} response;
+
+static response *response_of(faro_release *r) { return (response *)(void *)r; }
+static const response *response_in(const faro_release *r) { return (const response *)(const void *)r; }
+
+static const faro_response_rule *rule_at(const faro_release *r, uint64_t k) {
+  return &response_in(r)->rule[faro_schedule_class(&r->schedule, k)];
+}
+
+/* Choosing the rule. */
+
+/* E max |N_i| = integral of 1 - erf(x / sqrt(2))^k, by Simpson's rule; the integrand is smooth, and
+ * below 1e-20 beyond the end. */
+static double mean_greatest(size_t k) {
+  enum { STEPS = 2000 };
+  const double end = 11;
+  double sum = 0;
+  for (int i = 0; i <= STEPS; i++) {
+    const double weight = i == 0 || i == STEPS ? 1 : i % 2 == 1 ? 4 : 2;
+    sum += weight * (1 - pow(erf(end * i / STEPS / sqrt(2)), (double)k));
+  }
+  return sum * end / STEPS / 3;
+}
+
+/* gamma, for codes = 2k. */
+static double honesty(double epsilon0, double codes) { return expm1(epsilon0) / (exp(epsilon0) + codes - 1); }
+
+/* The true code has probability t + (1 - t) / 2k, any other (1 - t) / 2k, with t = threshold /
+ * 2^64: their ratio is 1 + 2k t / (1 - t), which is e^epsilon0 at t = gamma. A little less than
+ * gamma leaves room for rounding. */
+faro_response_rule faro_response_choose(double epsilon0, double radius) {
+  faro_response_rule best = {.epsilon0 = epsilon0};
+  double most = 0;
+  for (size_t k = 1; k <= DIRECTIONS_MAX; k *= 2) {
+    const double c = mean_greatest(k);
+    const double gamma = fmin(honesty(epsilon0, 2 * (double)k), 1 - 0x1p-50) * (1 - 1e-12);
+    if (c * gamma <= most) continue;
+    most = c * gamma;
+    best.directions = k;
+    best.c = c;
+    best.threshold = (uint64_t)ldexp(gamma, 64);
+  }
+  const double gamma = ldexp((double)best.threshold, -64);
+  best.length = radius / (best.c * gamma);
+  best.proxy = best.length * sqrt(1 + best.c * best.c / 4);
+  return best;
+}
+
+static double log2_codes(const faro_response_rule *rule) { return log2(2 * (double)rule->directions); }
+
+/* The mean cost of a message over all users. */
+static void set_cost(faro_release *r) {
+  const double all = (double)faro_schedule_users(&r->schedule, r->batches);
+  r->cost = (faro_cost){.bits = SEED_BITS, .messages = r->shufflers > 0 ? 1 : 0};
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const double users = (double)faro_schedule_members(&r->schedule, c) * (double)r->schedule.size[c];
+    r->cost.bits += users / all * log2_codes(&response_in(r)->rule[c]);
+  }
+}
+
+faro_status faro_response_set(faro_release *r, double (*epsilon0)(const faro_release *, uint64_t users),
+                              faro_error *error) {
+  response *s = response_of(r);
+  double most = 0;
+  double real_sum = 0; /* variance of the last sum */
+  r->factor = faro_arena_alloc(&r->arena, r->schedule.classes, sizeof *r->factor, error);
+  if (!r->factor) return FARO_MEMORY;
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    s->rule[c] = faro_response_choose(epsilon0(r, r->schedule.size[c]), r->contribution.radius);
+    most = fmax(most, s->rule[c].proxy);
+    const double users = (double)faro_schedule_members(&r->schedule, c) * (double)r->schedule.size[c];
+    real_sum += users * s->rule[c].length * s->rule[c].length;
+  }
+  for (size_t c = 0; c < r->schedule.classes; c++) r->factor[c] = s->rule[c].proxy / most;
+  for (size_t i = 0; i < r->contribution.length; i++) r->unit[i] = most;
+  r->dependent = true;
+  r->ratio = sqrt(real_sum / faro_total_noises(r)) / most;
+  set_cost(r);
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
+  return FARO_OK;
+}
+
+static faro_status init(faro_release *r, faro_error *error) {
+  response *s = response_of(r);
+  const faro_status status = faro_real_init(r, error);
+  if (status != FARO_OK) return status;
+  r->message_size = sizeof(uint64_t);
+  s->plus = r->contribution.length + 1;
+  s->rule = faro_arena_alloc(&r->arena, r->schedule.classes, sizeof *s->rule, error);
+  s->u = faro_arena_alloc(&r->arena, s->plus, sizeof *s->u, error);
+  s->g = faro_arena_alloc(&r->arena, s->plus, sizeof *s->g, error);
+  s->whole = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *s->whole, error);
+  r->ranges = r->schedule.classes;
+  r->range = faro_arena_alloc(&r->arena, r->ranges, sizeof *r->range, error);
+  return s->rule && s->u && s->g && s->whole && r->range ? FARO_OK : FARO_MEMORY;
+}
+
+static faro_status settle(faro_release *r, faro_error *error) {
+  const response *s = response_in(r);
+  (void)error;
+  r->influence = 0;
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const int64_t codes = 2 * (int64_t)s->rule[c].directions;
+    r->range[c] = (faro_range){.least = 0, .most = (codes << SEED_BITS) - 1, .users = 1};
+    r->influence = fmax(r->influence, MOST * s->rule[c].length);
+  }
+  return FARO_OK;
+}
+
+/* Directions. */
+
+static double cut(double g) { return g > MOST ? MOST : g < -MOST ? -MOST : g; }
+
+/* Direction `index` of a seed. */
+static void make_direction(const response *s, uint64_t seed, size_t index, double *g) {
+  faro_sim_rng public;
+  faro_sim_open(&public, seed, index, FARO_ROLE_DIRECTION);
+  for (size_t i = 0; i < s->plus; i++) g[i] = cut(faro_sim_normal(&public));
+}
+
+static double dot(const response *s, const double *a, const double *b) {
+  double sum = 0;
+  for (size_t i = 0; i < s->plus; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/* u = z+ / r. */
+static void extend(const faro_release *r, const double *z) {
+  const response *s = response_in(r);
+  double rest = 1;
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    s->u[i] = z[i] / r->contribution.radius;
+    rest -= s->u[i] * s->u[i];
+  }
+  s->u[s->plus - 1] = sqrt(fmax(0, rest));
+}
+
+/* Of k directions of a seed, the one that is nearest to u or to -u. */
+static uint64_t true_code(const response *s, uint64_t seed, size_t k) {
+  uint64_t code = 0;
+  double most = -1;
+  for (size_t i = 0; i < k; i++) {
+    make_direction(s, seed, i, s->g);
+    const double along = dot(s, s->g, s->u);
+    if (fabs(along) <= most) continue;
+    most = fabs(along);
+    code = 2 * i + (along < 0);
+  }
+  return code;
+}
+
+/* Messages. */
+
+static void encode(const faro_release *r, const double *z, void *message) {
+  const response *s = response_in(r);
+  const faro_response_rule *rule = rule_at(r, r->open);
+  const uint64_t codes = 2 * (uint64_t)rule->directions;
+  const uint64_t seed = faro_rng_next(r->rng) >> (64 - SEED_BITS);
+  extend(r, z);
+  const uint64_t truth = true_code(s, seed, rule->directions);
+  const uint64_t any = faro_rng_next(r->rng) & (codes - 1);
+  const bool honest = faro_rng_next(r->rng) < rule->threshold;
+  *(uint64_t *)message = seed * codes + (honest ? truth : any);
+  memset(s->u, 0, s->plus * sizeof *s->u); /* wipes the user's data */
+  memset(s->g, 0, s->plus * sizeof *s->g);
+}
+
+/* Any message, all alike: its mean is zero. */
+static void blank(const faro_release *r, void *message) {
+  const int64_t most = r->range[faro_schedule_class(&r->schedule, r->open)].most; /* 2^n - 1 */
+  *(uint64_t *)message = faro_rng_next(r->rng) & (uint64_t)most;
+}
+
+/* The direction that a message names, in scratch, and its sign. */
+static double direction_of(const faro_release *r, const void *message) {
+  const response *s = response_in(r);
+  const uint64_t codes = 2 * (uint64_t)rule_at(r, r->open)->directions;
+  const uint64_t word = *(const uint64_t *)message;
+  const uint64_t code = word % codes;
+  make_direction(s, word / codes, code / 2, s->g);
+  return code % 2 ? -1 : 1;
+}
+
+static void decode(const faro_release *r, const void *message, double *z) {
+  const double length = direction_of(r, message) * rule_at(r, r->open)->length;
+  for (size_t i = 0; i < r->contribution.length; i++) z[i] = length * response_in(r)->g[i];
+}
+
+static void collect(faro_release *r, size_t index, const void *message) {
+  response *s = response_of(r);
+  (void)index;
+  const double sign = direction_of(r, message);
+  for (size_t i = 0; i < r->contribution.length; i++)
+    s->whole[i] += llround(ldexp(sign * s->g[i], STEP_BITS));
+}
+
+/* Whole batches. */
+
+static double greatest(faro_sim_rng *sim, size_t k) {
+  double most = 0;
+  for (size_t i = 0; i < k; i++) most = fmax(most, fabs(faro_sim_normal(sim)));
+  return most;
+}
+
+static void absorb(faro_release *r, const double *z) {
+  response *s = response_of(r);
+  if (r->deployed) {
+    uint64_t message;
+    encode(r, z, &message);
+    collect(r, 0, &message);
+    return;
+  }
+  faro_sim_rng *sim = r->source.sim;
+  const faro_response_rule *rule = rule_at(r, r->open);
+  if (faro_rng_next(r->rng) >= rule->threshold) {
+    s->any++;
+    return;
+  }
+  extend(r, z);
+  for (size_t i = 0; i < s->plus; i++) s->g[i] = faro_sim_normal(sim);
+  const double along = greatest(sim, rule->directions) - dot(s, s->g, s->u);
+  for (size_t i = 0; i < r->contribution.length; i++)
+    s->real.open[i] += rule->length * (s->g[i] + along * s->u[i]);
+}
+
+static void add_noise(faro_release *r) {
+  response *s = response_of(r);
+  const double sd = rule_at(r, r->ledger.charged - 1)->length * sqrt((double)s->any);
+  for (size_t i = 0; s->any > 0 && i < r->contribution.length; i++)
+    s->real.open[i] += sd * faro_sim_normal(r->source.sim);
+  s->any = 0;
+}
+
+static void publish(faro_release *r) {
+  response *s = response_of(r);
+  const double step = ldexp(rule_at(r, r->open)->length, -STEP_BITS);
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    s->real.open[i] += step * (double)s->whole[i];
+    s->whole[i] = 0;
+  }
+  faro_real_publish(r);
+}
+
+/* The standard deviation is that of C g, beside the scale C sqrt(1 + c^2 / 4). */
+static void measure(faro_release *r) {
+  response *s = response_of(r);
+  const uint64_t k = r->ledger.charged - 1;
+  const faro_response_rule *rule = rule_at(r, k);
+  faro_real_measure(r);
+  s->real_sum += (double)faro_schedule_size(&r->schedule, k) * rule->length * rule->length;
+  r->fresh_ratio = rule->length / rule->proxy;
+  r->ratio = sqrt(s->real_sum / r->variance) / r->unit[0];
+}
+
+const faro_mechanism faro_mechanism_response = {
+    .size = sizeof(response),
+    .exact = true,
+    .init = init,
+    .settle = settle,
+    .encode = encode,
+    .blank = blank,
+    .mix = faro_real_mix,
+    .decode = decode,
+    .collect = collect,
+    .absorb = absorb,
+    .add_noise = add_noise,
+    .publish = publish,
+    .measure = measure,
+};

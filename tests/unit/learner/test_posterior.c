@@ -1,0 +1,370 @@
+/* posterior: against a naive second implementation of docs/regret.md, `posterior`, written with
+ * plain matrices; what it remembers; and what it refuses. */
+#include <math.h>
+#include <string.h>
+
+#include "support/matrix.h"
+#include "support/support.h"
+
+enum { D_MAX = 8, LENGTH_MAX = D_MAX * (D_MAX + 3) / 2 };
+
+static const double R = 0.5;
+
+static faro_updater *make(size_t d) {
+  const faro_updater_params p = {.dimension = d,
+                                 .horizon = 1000,
+                                 .releases = 10,
+                                 .norm = 1,
+                                 .failure = 0.1,
+                                 .reward = R,
+                                 .calibration = FARO_CALIBRATION_TIGHT};
+  faro_updater *l = NULL;
+  assert_ok(faro_updater_create(&l, faro_learner_find("posterior"), &p, error));
+  return l;
+}
+
+/* ---- the naive posterior */
+
+typedef struct naive {
+  size_t d;
+  double Lambda[D_MAX * D_MAX], r[D_MAX];
+} naive;
+
+static naive prior(size_t d) {
+  naive n = {.d = d};
+  for (size_t i = 0; i < d; i++) n.Lambda[i * d + i] = (double)d;
+  return n;
+}
+
+/* Shrinks the lowest eigenvalues that noise alone explains. Returns kappa. */
+static double naive_shrink(size_t d, double *g, double s_G) {
+  size_t k = d;
+  double m = 0;
+  for (;;) {
+    m = 0;
+    for (size_t i = d - k; i < d; i++) m += g[i];
+    m /= (double)k;
+    if (k > 1 && g[d - k] - m > s_G * sqrt(2.0 * (double)k)) k--; /* beyond the semicircle: signal */
+    else break;
+  }
+  double scatter = 0;
+  for (size_t i = d - k; i < d; i++) scatter += pow(g[i] - m, 2);
+  double rho = 0;
+  if (k > 1) rho = fmin(1, s_G * s_G * (double)((k - 1) * (k + 2)) / 2 / scatter);
+  for (size_t i = d - k; i < d; i++) g[i] = fmax(0, m + (1 - rho) * (g[i] - m));
+  for (size_t i = 0; i < d - k; i++) g[i] = fmax(0, g[i]);
+  return k == d ? 1 - rho : 1;
+}
+
+static void naive_add(naive *n, const double *sum, double s_G, double s_u) {
+  const size_t d = n->d;
+  double G[D_MAX * D_MAX];
+  double g[D_MAX];
+  double Q[D_MAX * D_MAX];
+  matrix_unpack(d, sum, G);
+  matrix_eigen(d, G, g, Q);
+  const double kappa = naive_shrink(d, g, s_G);
+  const double c0 = s_u * s_u + kappa * s_G * s_G / 2 * (1 + 1 / (double)d);
+  double precision[D_MAX];
+  double weight[D_MAX];
+  for (size_t i = 0; i < d; i++) {
+    const double c = c0 + R * R * g[i];
+    precision[i] = g[i] * g[i] / c;
+    weight[i] = g[i] / c;
+  }
+  double more[D_MAX * D_MAX];
+  double map[D_MAX * D_MAX];
+  matrix_compose(d, precision, Q, more);
+  matrix_compose(d, weight, Q, map);
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j < d; j++) {
+      n->Lambda[i * d + j] += more[i * d + j];
+      n->r[i] += map[i * d + j] * sum[faro_packed(d) + j];
+    }
+}
+
+/* The scale of the sample, from the whole Gram matrix and its noise. Without statistics: 1. */
+static double naive_beta(size_t d, const double *sum, double s_G) {
+  double G[D_MAX * D_MAX];
+  double g[D_MAX];
+  double Q[D_MAX * D_MAX];
+  double trace = 0;
+  if (!sum) return 1;
+  matrix_unpack(d, sum, G);
+  matrix_eigen(d, G, g, Q);
+  for (size_t i = 0; i < d; i++) trace += G[i * d + i];
+  const double least = g[d - 1] - s_G * sqrt(2 * (double)d);
+  return least < 0 ? 1 : 1 - least / (trace / (double)d);
+}
+
+static void assert_posterior(const faro_policy *policy, const naive *n, const double *sum, double s_G) {
+  const size_t d = n->d;
+  double covariance[D_MAX * D_MAX];
+  double square[D_MAX * D_MAX];
+  matrix_invert(d, n->Lambda, covariance);
+  matrix_square(d, policy->w, square);
+  for (size_t i = 0; i < d; i++) {
+    double theta = 0;
+    for (size_t j = 0; j < d; j++) {
+      theta += covariance[i * d + j] * n->r[j];
+      assert_close(square[i * d + j], covariance[i * d + j], 1e-9);
+    }
+    assert_close(policy->theta[i], theta, 1e-8);
+  }
+  assert_int_equal(policy->rule, FARO_RULE_OPTIMIST);
+  assert_close(policy->beta, naive_beta(d, sum, s_G), 1e-9);
+}
+
+/* ---- what releases publish */
+
+static void add_person(size_t d, faro_sim_rng *sim, double *sum) {
+  double x[D_MAX];
+  double square = 0;
+  for (size_t i = 0; i < d; i++) {
+    x[i] = faro_sim_normal(sim) / (1 + (double)i); /* some directions are hardly explored */
+    square += x[i] * x[i];
+  }
+  for (size_t i = 0; i < d; i++) x[i] /= sqrt(square);
+  const double y = (x[0] > 0 ? 0.3 : -0.2) + 0.4 * (faro_sim_uniform(sim) - 0.5);
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++) *sum++ += x[i] * x[j];
+  for (size_t i = 0; i < d; i++) *sum++ += x[i] * y;
+}
+
+/* Noise like that of weighed contributions: s_G on the diagonal, s_G / sqrt(2) beside it, s_u in x
+ * y. */
+typedef struct sums {
+  double sum[LENGTH_MAX], scale[LENGTH_MAX];
+} sums;
+
+static void fill(sums *s, size_t d, int people, double s_G, double s_u, faro_sim_rng *sim) {
+  *s = (sums){{0}, {0}};
+  for (int k = 0; k < people; k++) add_person(d, sim, s->sum);
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++) s->scale[faro_packed(i) + j] = i == j ? s_G : s_G / sqrt(2);
+  for (size_t i = 0; i < d; i++) s->scale[faro_packed(d) + i] = s_u;
+  for (size_t i = 0; i < faro_packed(d) + d; i++) s->sum[i] += s->scale[i] * faro_sim_normal(sim);
+}
+
+/* Batches with noise of their own add up. Broken once: kappa 1 everywhere; (k - 1)(k + 2) without
+ * its half; the mean of all eigenvalues in place of the bulk's. */
+static void test_posterior__blocks_equal_the_naive_one(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 31, 0, FARO_ROLE_CONTEXT);
+  for (size_t d = 1; d <= D_MAX; d++)
+    for (double s_G = 0.5; s_G < 200; s_G *= 4) {
+      faro_updater *l = make(d);
+      naive n = prior(d);
+      assert_posterior(faro_updater_policy(l), &n, NULL, 0);
+      sums total = {{0}, {0}};
+      for (int block = 1; block <= 6; block++) {
+        sums s;
+        const double s_u = 0.7 * s_G;
+        fill(&s, d, 40 * block, s_G, s_u, &sim);
+        for (size_t i = 0; i < LENGTH_MAX; i++) {
+          total.sum[i] += s.sum[i];
+          total.scale[i] = hypot(total.scale[i], s.scale[i]);
+        }
+        const faro_statistics published = {.sum = total.sum,
+                                           .noise = {.scale = total.scale},
+                                           .block = s.sum,
+                                           .block_users = 40 * (uint64_t)block,
+                                           .block_noise = {.scale = s.scale}};
+        faro_updater_update(l, &published);
+        naive_add(&n, s.sum, s_G, s_u);
+        assert_posterior(faro_updater_policy(l), &n, total.sum, total.scale[0]);
+      }
+      faro_updater_destroy(l);
+    }
+}
+
+/* Batches of one size in a row are one block: their sums and variances are added first. Broken
+ * once: each batch a block of its own; a block that starts again without having been counted. */
+static void test_posterior__batches_of_one_size_are_one_block(void **state) {
+  (void)state;
+  const int people[] = {50, 50, 100, 200, 200, 200, 50, 50, 500, 500};
+  enum { BATCHES = sizeof people / sizeof *people };
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 37, 0, FARO_ROLE_CONTEXT);
+  for (size_t d = 1; d <= D_MAX; d++) {
+    faro_updater *l = make(d);
+    sums block = {{0}, {0}};
+    naive closed = prior(d);
+    int in_block = 0;
+    for (int t = 0; t < BATCHES; t++) {
+      sums s;
+      fill(&s, d, people[t], 4, 3, &sim);
+      if (t > 0 && people[t] != people[t - 1]) {
+        naive_add(&closed, block.sum, 4 * sqrt(in_block), 3 * sqrt(in_block));
+        block = (sums){{0}, {0}};
+        in_block = 0;
+      }
+      for (size_t i = 0; i < LENGTH_MAX; i++) block.sum[i] += s.sum[i];
+      in_block++;
+      const faro_statistics published = {.sum = s.sum,
+                                         .noise = {.scale = s.scale},
+                                         .block = s.sum,
+                                         .block_users = (uint64_t)people[t],
+                                         .block_noise = {.scale = s.scale}};
+      faro_updater_update(l, &published);
+      naive n = closed;
+      naive_add(&n, block.sum, 4 * sqrt(in_block), 3 * sqrt(in_block));
+      assert_posterior(faro_updater_policy(l), &n, s.sum, 4);
+    }
+    faro_updater_destroy(l);
+  }
+}
+
+/* Where the noise of sums is correlated, the newest sum replaces the ones before. A ratio turns
+ * scales into standard deviations. */
+static void test_posterior__running_sums_equal_the_naive_one(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 32, 0, FARO_ROLE_CONTEXT);
+  for (size_t d = 1; d <= D_MAX; d++) {
+    faro_updater *l = make(d);
+    for (int t = 1; t <= 8; t++) {
+      sums s;
+      fill(&s, d, 60 * t, 3 + t, 2, &sim);
+      const faro_statistics published = {
+          .sum = s.sum, .users = 60 * (uint64_t)t, .noise = {.scale = s.scale, .ratio = 0.8}};
+      faro_updater_update(l, &published);
+      naive n = prior(d);
+      naive_add(&n, s.sum, 0.8 * (3 + t), 0.8 * 2);
+      assert_posterior(faro_updater_policy(l), &n, s.sum, 0.8 * (3 + t));
+    }
+    faro_updater_destroy(l);
+  }
+}
+
+/* Without noise it is Bayesian regression: precision d I + G / R^2, mean from u / R^2. */
+static void test_posterior__without_noise_is_bayesian_regression(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 33, 0, FARO_ROLE_CONTEXT);
+  for (size_t d = 1; d <= D_MAX; d++) {
+    faro_updater *l = make(d);
+    double sum[LENGTH_MAX] = {0};
+    for (int t = 1; t <= 30; t++) {
+      add_person(d, &sim, sum);
+      faro_updater_update(l, &(faro_statistics){.sum = sum});
+      naive n = prior(d);
+      double G[D_MAX * D_MAX];
+      matrix_unpack(d, sum, G);
+      for (size_t i = 0; i < d * d; i++) n.Lambda[i] += G[i] / (R * R);
+      for (size_t i = 0; i < d; i++) n.r[i] = sum[faro_packed(d) + i] / (R * R);
+      assert_posterior(faro_updater_policy(l), &n, sum, 0);
+    }
+    faro_updater_destroy(l);
+  }
+}
+
+/* A Gram matrix of noise alone adds next to nothing: its eigenvalues, positive and negative, are
+ * shrunk to their mean. */
+static void test_posterior__noise_alone_teaches_nothing(void **state) {
+  (void)state;
+  enum { D = 8, TRIALS = 200 };
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 34, 0, FARO_ROLE_CONTEXT);
+  double moved = 0;
+  for (int t = 0; t < TRIALS; t++) {
+    faro_updater *l = make(D);
+    sums s;
+    fill(&s, D, 0, 100, 100, &sim);
+    const faro_statistics published = {.sum = s.sum, .users = 100, .noise = {.scale = s.scale}};
+    faro_updater_update(l, &published);
+    double square = 0;
+    for (size_t i = 0; i < D; i++) square += pow(faro_updater_policy(l)->theta[i], 2);
+    moved = fmax(moved, sqrt(square));
+    faro_updater_destroy(l);
+  }
+  assert_true(moved < 0.5); /* the prior's length is 1 */
+}
+
+/* Its memory is all that another one needs to go on, bit by bit. */
+static void test_posterior__memory_is_all_that_it_knows(void **state) {
+  (void)state;
+  enum { D = 4 };
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 35, 0, FARO_ROLE_CONTEXT);
+  faro_updater *one = make(D);
+  faro_updater *two = make(D);
+  sums s;
+  faro_statistics published = {
+      .sum = s.sum, .noise = {.scale = s.scale}, .block = s.sum, .block_noise = {.scale = s.scale}};
+  for (int t = 0; t < 5; t++) {
+    fill(&s, D, 100, 2, 1, &sim);
+    published.block_users = t < 2 ? 50 : 100;
+    faro_updater_update(one, &published);
+  }
+  double *from;
+  double *to;
+  const size_t count = faro_updater_memory(one, &from);
+  assert_int_equal(count, D * (D + 3) + 5);
+  assert_int_equal(faro_updater_memory(two, &to), count);
+  memcpy(to, from, count * sizeof *to);
+  published.block = NULL; /* a release that was loaded knows no last batch */
+  faro_updater_resume(two, &published);
+  for (int t = 0; t < 3; t++) {
+    const faro_policy *a = faro_updater_policy(one);
+    const faro_policy *b = faro_updater_policy(two);
+    assert_memory_equal(a->theta, b->theta, D * sizeof *a->theta);
+    assert_memory_equal(a->w, b->w, D * (D + 1) / 2 * sizeof *a->w);
+    assert_true(a->beta == b->beta);
+    fill(&s, D, 100, 2, 1, &sim);
+    published.block = s.sum;
+    faro_updater_update(one, &published);
+    faro_updater_update(two, &published);
+  }
+  faro_updater_destroy(one);
+  faro_updater_destroy(two);
+}
+
+static void test_posterior__updates_allocate_nothing(void **state) {
+  (void)state;
+  enum { D = 6 };
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 36, 0, FARO_ROLE_CONTEXT);
+  faro_updater *l = make(D);
+  sums s;
+  fill(&s, D, 10, 5, 5, &sim);
+  alloc_reset();
+  faro_updater_update(l, &(faro_statistics){.sum = s.sum, .users = 10, .noise = {.scale = s.scale}});
+  assert_int_equal(alloc_count(), 0);
+  faro_updater_destroy(l);
+}
+
+static void test_create__refuses_figure_and_survives_exhaustion(void **state) {
+  (void)state;
+  const faro_learner_kind *kind = faro_learner_find("posterior");
+  faro_updater_params p = {.dimension = 3,
+                           .horizon = 10,
+                           .releases = 10,
+                           .norm = 1,
+                           .failure = 0.1,
+                           .reward = 1,
+                           .calibration = FARO_CALIBRATION_FIGURE};
+  faro_updater *l = NULL;
+  faro_error refusal = {0};
+  assert_int_equal(faro_updater_create(&l, kind, &p, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "figure"));
+  assert_null(l);
+  p.calibration = FARO_CALIBRATION_TIGHT;
+  assert_survives_exhaustion(faro_updater_create(&l, kind, &p, error));
+  faro_updater_destroy(l);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_posterior__blocks_equal_the_naive_one),
+      cmocka_unit_test(test_posterior__batches_of_one_size_are_one_block),
+      cmocka_unit_test(test_posterior__running_sums_equal_the_naive_one),
+      cmocka_unit_test(test_posterior__without_noise_is_bayesian_regression),
+      cmocka_unit_test(test_posterior__noise_alone_teaches_nothing),
+      cmocka_unit_test(test_posterior__memory_is_all_that_it_knows),
+      cmocka_unit_test(test_posterior__updates_allocate_nothing),
+      cmocka_unit_test(test_create__refuses_figure_and_survives_exhaustion),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
