@@ -31,7 +31,7 @@ run: all
 test: bootstrap-test
 	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
 	cmake --build build -j $(JOBS)
-	$(CTEST) --test-dir build -LE slow
+	$(CTEST) --test-dir build -LE 'slow|fuzz'
 
 # After `make test`: the slow tests and cases, more faults, and the tests again under the sanitizers.
 check-all: bootstrap-test

@@ -15,6 +15,7 @@ teardown() { faro_teardown; }
 }
 
 @test "a release that leaks more than it claims is violated: status 1" {
+  slow_test
   faro 1 audit shuffle-amplified --calibration figure
   [[ $output =~ \(1,\ 0.1\)\ +not\ proven\ +[0-9.]+\ +violated ]]
   [ -z "$stderr" ]

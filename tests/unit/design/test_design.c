@@ -267,6 +267,7 @@ static void test_design__has_a_certificate_even_if_the_rank_is_ambiguous(void **
 
 static void test_design__large_sets_have_certificates(void **state) {
   (void)state;
+  slow_test();
   const size_t dimension[] = {20, 100};
   for (size_t n = 0; n < 2; n++) {
     faro_arms arms = new_arms(dimension[n], 100000);

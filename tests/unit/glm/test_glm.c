@@ -46,6 +46,7 @@ static double ours(faro_link link, int k, double z) {
 
 static void test_link__agrees_with_quadruple_precision_to_40(void **state) {
   (void)state;
+  slow_test();
   for (faro_link link = 0; link < FARO_LINK_COUNT; link++)
     for (int k = 0; k < 4; k++)
       for (int step = -8000; step <= 8000; step++) {

@@ -144,6 +144,7 @@ static double sampled_delta(unsigned n, const unsigned *s, size_t d, double epsi
 
 static void test_vector__a_random_search_finds_no_worse_shift(void **state) {
   (void)state;
+  slow_test();
   faro_sim_rng sim;
   faro_sim_open(&sim, 51, 0, FARO_ROLE_USER);
   const double delta = 0.02; /* large enough to be seen in 4000 draws */

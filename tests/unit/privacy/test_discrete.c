@@ -220,6 +220,7 @@ static void test_discrete_gaussian__edge_cases_are_exact(void **state) {
  * sigma. The sigma for a delta in between must be beyond the maximum. */
 static void test_discrete_gaussian__sigma_is_beyond_all_maxima(void **state) {
   (void)state;
+  slow_test();
   assert_true(faro_discrete_gaussian_delta(0.58, 1, 2) > 1.2 * faro_discrete_gaussian_delta(0.5, 1, 2));
   assert_true(faro_discrete_gaussian_sigma(1, 2, 0.12) > 0.6);
   for (int i = 0; i < 400; i++) {
@@ -259,6 +260,7 @@ static void test_response__delta_and_inverse_are_exact(void **state) {
 
 static void test_inverses__are_the_least_that_holds(void **state) {
   (void)state;
+  slow_test();
   for (int i = 0; i < 2000; i++) {
     const double noise = between(1e-3, 1e7);
     const uint64_t shift = shift_between(1, 1e6);

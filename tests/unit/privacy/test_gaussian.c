@@ -55,6 +55,7 @@ static void test_inverse__inverts_forward_to_1e_9_over_the_whole_range(void **st
 
 static void test_gaussian__is_monotone(void **state) {
   (void)state;
+  slow_test();
   faro_sim_rng sim;
   faro_sim_open(&sim, 43, 0, FARO_ROLE_USER);
   for (int i = 0; i < 10000; i++) {

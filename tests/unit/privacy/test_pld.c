@@ -182,6 +182,7 @@ static void test_pld__responses_agree_with_binomial_sums(void **state) {
 
 static void test_pld__one_and_two_laplace_agree_with_integration(void **state) {
   (void)state;
+  slow_test();
   for (int i = 0; i < 200; i++) {
     const double r = between(1e-3, 20);
     const double epsilon = r * uniform() * 0.999;
@@ -333,6 +334,7 @@ static void test_pld__is_monotone_and_epsilon_inverts_delta(void **state) {
 
 static void test_pld__order_and_grouping_do_not_matter(void **state) {
   (void)state;
+  slow_test();
   faro_pld *a = make('l', 0.5, 6);
   add(a, make('g', 0.3, 6));
   add(a, make('r', 0.2, 12));

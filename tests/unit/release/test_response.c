@@ -100,6 +100,7 @@ static uint64_t message_of(faro_release *r, const double *x, double y, uint64_t 
  * Broken once: <= in place of < (a step too high). */
 static void test_message__is_the_truth_below_the_threshold_and_anything_above(void **state) {
   (void)state;
+  slow_test();
   for (double epsilon = 0.5; epsilon < 20; epsilon *= 3) {
     const faro_release_params p = tight(epsilon, 1e-6, 100, 10);
     faro_release *r = make("local-response", &p);
