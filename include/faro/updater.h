@@ -19,10 +19,10 @@ typedef struct faro_updater_params {
   uint64_t horizon;  /* T */
   uint64_t releases; /* M: the most publications of statistics */
   double norm;       /* L: bound on feature norms */
-  faro_link link;    /* of the rewards; others than linear for learners that are generalised */
-  double bound;      /* S: bound on the parameter; linear rewards: 1, whatever it says */
-  double failure;    /* probability with which the confidence region may fail */
-  double reward;     /* R: sub-Gaussian scale of the rewards' own noise */
+  faro_link link; /* how rewards follow from scores; only generalised learners take links other than linear */
+  double bound;   /* S: bound on the parameter; linear rewards: 1, whatever it says */
+  double failure; /* probability with which the confidence region may fail */
+  double reward;  /* R: sub-Gaussian scale of the rewards' own noise */
   faro_calibration calibration;
   faro_noise noise;     /* read by create only; scale NULL: no noise */
   const void *settings; /* the kind's own; NULL: their defaults */

@@ -53,12 +53,12 @@ typedef struct posterior {
   bool linear;
   faro_spd *spd;
   faro_eigen *eigen;
-  knowledge past; /* of the blocks before the open one */
+  knowledge past; /* from the blocks before the open one */
   double *sum;    /* G and u of the open block */
   double *open;   /* OPEN_*: about it */
   double *before; /* not linear, running sums only: the last one */
   double *last;   /* its theta_0 */
-  knowledge now;  /* of all blocks */
+  knowledge now;  /* from all blocks */
   double *precision;
   double *g, *Q;
 } posterior;

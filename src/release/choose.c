@@ -68,6 +68,12 @@ bool faro_choose_blocks(const faro_release *r, double sigma, bool per_user, doub
   return true;
 }
 
+void faro_choose_local(const faro_release *r, faro_release_params *params) {
+  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
+  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
+  if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
+}
+
 /* Predicts noise by the accountant, and the effect of users whom the server does not see yet. The
  * sum of the highest level's nodes is a random walk, which usually stays within twice its last
  * standard deviation. The levels below start again under each parent, so their worst case is a

@@ -20,6 +20,8 @@ void faro_choose_often(const faro_release *r, faro_release_params *params);
  * where nobody learns from them or batches must be of one size. */
 bool faro_choose_blocks(const faro_release *r, double sigma, bool per_user, double share,
                         faro_release_params *params);
+/* Blocks for Gaussian noise, or noise like it, at every user. */
+void faro_choose_local(const faro_release *r, faro_release_params *params);
 
 /* Batches of one size, with noise of their own, for a learner or for sums. */
 uint64_t faro_choose_uniform(const faro_release *r);

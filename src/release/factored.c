@@ -57,7 +57,7 @@ static void publish(faro_release *r) {
 
 static void measure(faro_release *r) {
   factored *f = factored_of(r);
-  double coefficient = 0; /* of the oldest draw in this noise */
+  double coefficient = 0; /* weight of the oldest draw in this noise */
   for (size_t j = 0; j < FARO_FACTORED_TERMS; j++) {
     f->power[j] = r->ledger.charged == 1 ? 1 : f->power[j] * f->base[j];
     coefficient += f->weight[j] * f->power[j];

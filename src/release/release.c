@@ -195,7 +195,7 @@ static faro_status choose_kind(const faro_release_kind **kind, const faro_contri
   if (!*kind || !(*kind)->alternative || params->calibration != FARO_CALIBRATION_TIGHT) return FARO_OK;
   faro_release *one = NULL;
   faro_release *two = NULL;
-  faro_error refusal = {0}; /* of one of them, which is no error */
+  faro_error refusal = {0}; /* if one of them is refused, the other is used: no error */
   faro_status status = create(&one, *kind, contribution, params, faro_source_none(), &refusal);
   if (status == FARO_OK)
     status = create(&two, (*kind)->alternative, contribution, params, faro_source_none(), &refusal);

@@ -182,7 +182,7 @@ static void extend(const faro_release *r, const double *z) {
   s->u[s->plus - 1] = sqrt(fmax(0, rest));
 }
 
-/* Of k directions of a seed, the one that is nearest to u or to -u. */
+/* Finds which of the k directions of a seed is nearest to u or to -u. */
 static uint64_t true_code(const response *s, uint64_t seed, size_t k) {
   uint64_t code = 0;
   double most = -1;

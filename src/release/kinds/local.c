@@ -62,12 +62,6 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-static void choose(const faro_release *r, faro_release_params *params) {
-  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
-  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
-  if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
-}
-
 const faro_release_kind faro_release_local = {
     .name = "local",
     .summary = "noise at every user, Gaussian or local-response, whichever is less; nobody is trusted",
@@ -81,7 +75,7 @@ const faro_release_kind faro_release_local = {
     .mechanism = &faro_mechanism_grid,
     .alternative = &faro_release_local_response,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
-    .choose_schedule = choose,
+    .choose_schedule = faro_choose_local,
 };
 
 const faro_release_kind faro_release_local_gaussian = {
@@ -96,5 +90,5 @@ const faro_release_kind faro_release_local_gaussian = {
     .blocks = true,
     .mechanism = &faro_mechanism_grid,
     .calibrate = {calibrate_paper, calibrate_figure, calibrate_tight},
-    .choose_schedule = choose,
+    .choose_schedule = faro_choose_local,
 };
