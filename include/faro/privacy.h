@@ -145,6 +145,10 @@ FARO_API double faro_shuffle_epsilon(double epsilon0, double delta0, double n, d
 /* The largest epsilon0 for which n messages together are (epsilon, delta)-private; at least epsilon
  * itself. */
 FARO_API double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0);
+/* The same for messages that are one of many codes, of which a share, at most 1/2, is the truth:
+ * each true code is e^epsilon0 times as likely as each of the others. */
+FARO_API double faro_shuffle_response_delta(double epsilon0, double share, double n, double epsilon);
+FARO_API double faro_shuffle_response_local_epsilon(double epsilon, double delta, double n, double share);
 
 /* Privacy-loss distributions: composition of different mechanisms, with all errors of
  * discretisation and truncation included in delta. Created from one mechanism, composed in place.

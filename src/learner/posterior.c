@@ -5,19 +5,29 @@
  * linucb has that.
  *
  *   theta     prior N(0, I / d): its length is about 1, the bound that is declared
- *   block     a sum with noise of its own: if the noise of batches is independent, all batches in a
- *             row that have the same size; else the running sum
- *   G, u      released Gram matrix and vector of a block
- *   s_G, s_u  standard deviations of their noise, s_G on the diagonal
- *   Q, g      eigenvectors and eigenvalues of G
+ *   block     a sum with noise of its own: a batch, if the noise of batches is independent; else
+ * the
+ *             running sum, which is the only block
+ *   G, b      released Gram matrix of a block, and its vector less G theta_0
+ *   theta_0   the estimate before the block; 0 for running sums
+ *   W         G of a batch, drawn to what the people before would have made of it as far as noise
+ *             and chance explain the difference; else G. u = b + W theta_0, so that what W says
+ *             differently from G acts on theta - theta_0 only
+ *   s_G, s_u  standard deviations of the noise in G, on its diagonal, and in u; s_W what is left of
+ *             s_G in W
+ *   Q, g      eigenvectors and eigenvalues of W
  *   k, m      number and mean of the eigenvalues that noise alone explains: those within the
- *             semicircle s_G sqrt(2 k)
+ *             semicircle s_W sqrt(2 k)
  *   rho       share of noise in their scatter (Ledoit & Wolf 2004, with the noise known): they are
- *             shrunk towards m by it
- *   c_i       = s_u^2 + kappa s_G^2 (1 + 1/d) / 2 + R^2 g_i: variance of <q_i, u - G theta> for
+ *             shrunk towards m by it, those below m only if the scatter is not above its likeliest
+ *             value under noise alone: else there may be directions that nobody plays
+ *   c_i       = s_u^2 + kappa s_G^2 (1 + 1/d) / 2 + R^2 g_i: variance of <q_i, u - W theta> for
  *             theta from the prior
- *   Lambda    = d I + sum over blocks and i of g_i^2 / c_i q_i q_i'
- *   r         = sum over blocks and i of g_i / c_i <q_i, u> q_i
+ *   J, r      = sum over blocks and i of g_i^2 / c_i q_i q_i',  of g_i / c_i <q_i, u> q_i
+ *   excess    what noise adds to J, by tilting the d - k directions that stand out: the sum over
+ * them
+ *             and over blocks of s_W^2 / (2 c_i)
+ *   Lambda    = d I + J less the excess, in no direction below d
  *   policy    argmax <Lambda^-1 r, x> + beta max(0, <w' xi, x>), w' w = Lambda^-1, xi standard
  *             normal, drawn on the user's device
  *   beta      1 less the least eigenvalue of the whole G over their mean, from below: if contexts
@@ -25,8 +35,7 @@
  *             (Bastani, Bayati & Khosravi 2021)
  *
  * Generalised linear rewards, mean mu(<x, theta>): a batch was linearised at a point theta_0, so
- *   G = sum w x x',   b = sum x (y - mu(<x, theta_0>)),   u = b + G theta_0,
- *   R = 1,   prior N(0, S^2 I / d).
+ *   G = sum w x x',   b = sum x (y - mu(<x, theta_0>)),   R = 1,   prior N(0, S^2 I / d).
  * The noise N of G acts on theta - theta_0 only: (1 + 1/d) tr(Lambda^-1) s_G^2 / 2 in c_i, with the
  * Lambda before the batch. Running sums: u adds up b_k + G_k theta_0k over differences of sums, so
  * that summing by parts leaves N (theta - theta_0) and the noises of earlier sums times the steps
@@ -41,21 +50,21 @@
 #include "learner/noise.h"
 #include "learner/ridge.h"
 
-/* What is known, without the prior's precision: packed, d, one after the other. */
+/* What is known, without the prior's precision: packed, d, one number, one after the other. */
 typedef struct knowledge {
-  double *Lambda, *r;
+  double *J, *r, *excess;
 } knowledge;
 
 typedef struct posterior {
-  size_t dimension, length; /* length: of a sum */
+  size_t dimension, length; /* length: of a sum; what is known has one number more */
   double R2;
   double prior; /* precision */
   bool linear;
   faro_spd *spd;
   faro_eigen *eigen;
-  knowledge past; /* from the blocks before the open one */
-  double *sum;    /* G and u of the open block */
-  double *open;   /* OPEN_*: about it */
+  knowledge past; /* from the blocks before the newest */
+  double *sum;    /* W and u of the newest block */
+  double *block;  /* BLOCK_*: about it */
   double *before; /* not linear, running sums only: the last one */
   double *last;   /* its theta_0 */
   knowledge now;  /* from all blocks */
@@ -63,69 +72,89 @@ typedef struct posterior {
   double *g, *Q;
 } posterior;
 
-/* Users of each of its batches (0: there is no open block); variances of the noise: on the diagonal
- * of G, of what that does to u - G theta (times 2 / (1 + 1/d)), and in u; and the drift. Memory is
- * `past`, `sum`, `open`, `before` and `last`, one after the other. */
-enum { OPEN_USERS, OPEN_GRAM, OPEN_ERROR, OPEN_VECTOR, OPEN_DRIFT, OPEN_COUNT };
+/* 1 or, if there is no block, 0; variances of the noise: on the diagonal of W, of what that of G
+ * does to u - W theta (times 2 / (1 + 1/d)), and in u; and the drift. Memory is `past`, `sum`,
+ * `block`, `before` and `last`, one after the other. */
+enum { BLOCK_IS, BLOCK_GRAM, BLOCK_ERROR, BLOCK_VECTOR, BLOCK_DRIFT, BLOCK_COUNT };
 
-/* Number of eigenvalues, the lowest ones, that noise of standard deviation s_G explains, and their
+/* Number of eigenvalues, the lowest ones, that noise of standard deviation s explains, and their
  * mean. */
-static size_t find_bulk(const posterior *p, double s_G, double *mean) {
+static size_t find_bulk(const posterior *p, double s, double *mean) {
   const size_t d = p->dimension;
   for (size_t k = d;; k--) {
     *mean = 0;
     for (size_t i = d - k; i < d; i++) *mean += p->g[i] / (double)k;
-    if (k == 1 || p->g[d - k] - *mean <= s_G * sqrt(2 * (double)k)) return k;
+    if (k == 1 || p->g[d - k] - *mean <= s * sqrt(2 * (double)k)) return k;
   }
 }
 
 /* Shrinks the bulk and cuts eigenvalues at 0. Returns kappa, the share of the Gram noise that is
- * left. */
-static double shrink(posterior *p, double s_G) {
+ * left, and how many stand out. */
+static double shrink(posterior *p, double s, size_t *out) {
   const size_t d = p->dimension;
   double m = 0;
-  const size_t k = find_bulk(p, s_G, &m);
+  const size_t k = find_bulk(p, s, &m);
   double scatter = 0;
   for (size_t i = d - k; i < d; i++) scatter += (p->g[i] - m) * (p->g[i] - m);
-  const double noise = s_G * s_G * ((double)k - 1) * ((double)k + 2) / 2;
+  const double degrees = ((double)k - 1) * ((double)k + 2) / 2;
+  const double noise = s * s * degrees;
   const double rho = noise > 0 ? fmin(1, noise / scatter) : 0;
-  for (size_t i = d - k; i < d; i++) p->g[i] = m + (1 - rho) * (p->g[i] - m);
+  const bool alike = scatter <= s * s * (degrees - 2); /* where chi squared is likeliest */
+  for (size_t i = d - k; i < d; i++) {
+    const double shrunk = m + (1 - rho) * (p->g[i] - m);
+    p->g[i] = alike ? shrunk : fmin(p->g[i], shrunk);
+  }
   for (size_t i = 0; i < d; i++) p->g[i] = fmax(0, p->g[i]);
+  *out = d - k;
   return k == d ? 1 - rho : 1;
 }
 
-/* Adds what the open block says to `now`. */
-static void add_open(posterior *p) {
+/* A += weight q q', packed. */
+static void add_outer(size_t d, double weight, const double *q, double *A) {
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++) A[faro_packed(i) + j] += weight * q[i] * q[j];
+}
+
+/* Adds what the newest block says to `now`. */
+static void add_block(posterior *p) {
   const size_t d = p->dimension;
   const double *u = p->sum + faro_packed(d);
-  if (p->open[OPEN_USERS] == 0) return;
+  if (p->block[BLOCK_IS] == 0) return;
   faro_eigen_find(p->eigen, p->sum, p->g, p->Q);
-  const double kappa = shrink(p, sqrt(p->open[OPEN_GRAM]));
-  const double c0 = p->open[OPEN_VECTOR] + kappa * p->open[OPEN_ERROR] * (1 + 1 / (double)d) / 2;
+  size_t out = 0;
+  const double kappa = shrink(p, sqrt(p->block[BLOCK_GRAM]), &out);
+  const double c0 = p->block[BLOCK_VECTOR] + kappa * p->block[BLOCK_ERROR] * (1 + 1 / (double)d) / 2;
   for (size_t k = 0; k < d && p->g[k] > 0; k++) {
     const double *q = p->Q + k * d;
-    const double weight = p->g[k] / (c0 + p->R2 * p->g[k]);
-    const double along = weight * faro_dot(d, q, u);
-    for (size_t i = 0; i < d; i++) {
-      p->now.r[i] += along * q[i];
-      for (size_t j = 0; j <= i; j++) p->now.Lambda[faro_packed(i) + j] += weight * p->g[k] * q[i] * q[j];
-    }
+    const double c = c0 + p->R2 * p->g[k];
+    const double along = p->g[k] / c * faro_dot(d, q, u);
+    for (size_t i = 0; i < d; i++) p->now.r[i] += along * q[i];
+    add_outer(d, p->g[k] * p->g[k] / c, q, p->now.J);
+    if (k < out) *p->now.excess += p->block[BLOCK_GRAM] / (2 * c);
   }
 }
 
-static void set_policy(posterior *p, faro_policy *policy) {
+static void set_precision(posterior *p) {
   const size_t d = p->dimension;
-  memcpy(p->now.Lambda, p->past.Lambda, p->length * sizeof *p->now.Lambda);
-  add_open(p);
-  faro_ridge_matrix(d, p->prior, p->now.Lambda, p->precision);
-  (void)faro_ridge_whiten(p->spd, d, p->precision, policy->w, 1);
-  faro_ridge_solve(d, policy->w, p->now.r, policy->theta);
+  faro_eigen_find(p->eigen, p->now.J, p->g, p->Q);
+  memset(p->precision, 0, faro_packed(d) * sizeof *p->precision);
+  for (size_t k = 0; k < d; k++)
+    add_outer(d, p->prior + fmax(0, p->g[k] - *p->now.excess), p->Q + k * d, p->precision);
 }
 
-/* y += A x, A packed. */
-static void multiply_add(size_t d, const double *A, const double *x, double *y) {
+static void set_policy(posterior *p, faro_policy *policy) {
+  memcpy(p->now.J, p->past.J, (p->length + 1) * sizeof *p->now.J);
+  add_block(p);
+  set_precision(p);
+  (void)faro_ridge_whiten(p->spd, p->dimension, p->precision, policy->w, 1);
+  faro_ridge_solve(p->dimension, policy->w, p->now.r, policy->theta);
+}
+
+/* y += scale A x, A packed. */
+static void multiply_add(size_t d, double scale, const double *A, const double *x, double *y) {
   for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j < d; j++) y[i] += (i >= j ? A[faro_packed(i) + j] : A[faro_packed(j) + i]) * x[j];
+    for (size_t j = 0; j < d; j++)
+      y[i] += scale * (i >= j ? A[faro_packed(i) + j] : A[faro_packed(j) + i]) * x[j];
 }
 
 /* The expected squared length of what the noise of G acts on: theta from the prior, or theta -
@@ -137,23 +166,57 @@ static double spread_of(const posterior *p, const faro_policy *policy) {
   return trace;
 }
 
-/* Batches of one size are summed before their noise is judged: many small blocks, each with the
- * same bias, would be too sure of themselves. */
+/* What a batch of its size would have added to the Gram matrix before. */
+static double like(const faro_statistics *statistics, size_t entry) {
+  const double before = (double)(statistics->users - statistics->block_users);
+  return (double)statistics->block_users / before * (statistics->sum[entry] - statistics->block[entry]);
+}
+
+/* Squared Frobenius distance of the batch from that, per entry, beyond what noise of these
+ * variances and chance explain: of noise, a standard deviation more than its mean; of chance, the
+ * trace, which is at least the sum of ||x||^4. */
+static double change(size_t d, const faro_statistics *statistics, double noise) {
+  const double entries = (double)d * ((double)d + 1) / 2;
+  double distance = 0;
+  double trace = 0;
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++) {
+      const size_t entry = faro_packed(i) + j;
+      const double e = statistics->block[entry] - like(statistics, entry);
+      distance += (i == j ? 1 : 2) * e * e;
+      if (i == j) trace += fmax(0, like(statistics, entry) + statistics->block[entry]);
+    }
+  return fmax(0, (distance - trace) / entries - noise * (1 + sqrt(2 / entries)));
+}
+
+/* Makes W, and returns s_W^2. */
+static double draw_together(posterior *p, const faro_statistics *statistics, double own) {
+  const size_t d = p->dimension;
+  memcpy(p->sum, statistics->block, p->length * sizeof *p->sum);
+  if (statistics->users == statistics->block_users) return own;
+  const double s = faro_noise_deviation(&statistics->noise, d).on;
+  const double scale =
+      (double)statistics->block_users / (double)(statistics->users - statistics->block_users);
+  const double before = fmax(0, s * s - own) * scale * scale;
+  const double other = before + change(d, statistics, own + before);
+  const double weight = other / (own + other);
+  for (size_t i = 0; i < faro_packed(d); i++)
+    p->sum[i] = weight * p->sum[i] + (1 - weight) * like(statistics, i);
+  return own * weight;
+}
+
 static void add_batch(posterior *p, const faro_statistics *statistics, const faro_policy *policy) {
   const size_t d = p->dimension;
-  const double users = (double)statistics->block_users;
   const faro_deviation s = faro_noise_deviation(&statistics->block_noise, d);
-  if (p->open[OPEN_USERS] != users) {
-    memcpy(p->past.Lambda, p->now.Lambda, p->length * sizeof *p->now.Lambda);
-    memset(p->sum, 0, p->length * sizeof *p->sum);
-    memset(p->open, 0, OPEN_COUNT * sizeof *p->open);
-    p->open[OPEN_USERS] = users;
-  }
-  for (size_t i = 0; i < p->length; i++) p->sum[i] += statistics->block[i];
-  if (!p->linear) multiply_add(d, statistics->block, statistics->at, p->sum + faro_packed(d));
-  p->open[OPEN_GRAM] += s.on * s.on;
-  p->open[OPEN_ERROR] += s.on * s.on * spread_of(p, policy);
-  p->open[OPEN_VECTOR] += s.vector * s.vector;
+  const double *at = p->linear ? policy->theta : statistics->at;
+  double *u = p->sum + faro_packed(d);
+  memcpy(p->past.J, p->now.J, (p->length + 1) * sizeof *p->now.J);
+  p->block[BLOCK_IS] = 1;
+  p->block[BLOCK_GRAM] = draw_together(p, statistics, s.on * s.on);
+  p->block[BLOCK_ERROR] = s.on * s.on * spread_of(p, policy);
+  p->block[BLOCK_VECTOR] = s.vector * s.vector;
+  if (p->linear) multiply_add(d, -1, statistics->block, at, u);
+  multiply_add(d, 1, p->sum, at, u);
 }
 
 /* u of all batches, from the difference of two running sums. */
@@ -167,8 +230,8 @@ static void follow(posterior *p, const faro_statistics *statistics, double s_G) 
     u[i] += p->before[faro_packed(d) + i];
     step += (at[i] - p->last[i]) * (at[i] - p->last[i]);
   }
-  multiply_add(d, p->before, at, u);
-  if (statistics->releases > 1) p->open[OPEN_DRIFT] += s_G * s_G * step;
+  multiply_add(d, 1, p->before, at, u);
+  if (statistics->releases > 1) p->block[BLOCK_DRIFT] += s_G * s_G * step;
   memcpy(p->before, statistics->sum, p->length * sizeof *p->before);
   memcpy(p->last, at, d * sizeof *p->last);
   memcpy(p->sum, statistics->sum, faro_packed(d) * sizeof *p->sum);
@@ -180,11 +243,11 @@ static void take_sum(posterior *p, const faro_statistics *statistics, const faro
   const bool noise = statistics->noise.scale;
   if (p->linear) memcpy(p->sum, statistics->sum, p->length * sizeof *p->sum);
   else follow(p, statistics, s.on);
-  for (size_t i = 0; i < p->length; i++) p->past.Lambda[i] = noise ? 0 : p->sum[i] / p->R2;
-  p->open[OPEN_USERS] = noise ? (double)statistics->users : 0;
-  p->open[OPEN_GRAM] = s.on * s.on;
-  p->open[OPEN_ERROR] = s.on * s.on * spread_of(p, policy) + p->open[OPEN_DRIFT];
-  p->open[OPEN_VECTOR] = s.vector * s.vector;
+  for (size_t i = 0; i < p->length; i++) p->past.J[i] = noise ? 0 : p->sum[i] / p->R2;
+  p->block[BLOCK_IS] = noise ? 1 : 0;
+  p->block[BLOCK_GRAM] = s.on * s.on;
+  p->block[BLOCK_ERROR] = s.on * s.on * spread_of(p, policy) + p->block[BLOCK_DRIFT];
+  p->block[BLOCK_VECTOR] = s.vector * s.vector;
 }
 
 /* Noise moves no eigenvalue beyond the semicircle's edge by much, so the edge is taken off the
@@ -208,7 +271,12 @@ static void update(void *state, const faro_statistics *statistics, faro_policy *
 }
 
 static size_t memory_length(const posterior *p) {
-  return 2 * p->length + OPEN_COUNT + (p->linear ? 0 : p->length + p->dimension);
+  return 2 * p->length + 1 + BLOCK_COUNT + (p->linear ? 0 : p->length + p->dimension);
+}
+
+static void link_knowledge(const posterior *p, knowledge *k) {
+  k->r = k->J + faro_packed(p->dimension);
+  k->excess = k->J + p->length;
 }
 
 static faro_status init(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
@@ -221,17 +289,17 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   p->R2 = p->linear ? params->reward * params->reward : 1;
   p->prior = p->linear ? (double)d : (double)d / (params->bound * params->bound);
   faro_status status =
-      faro_host_vectors(host, error, &p->past.Lambda, memory_length(p), &p->now.Lambda, p->length,
-                        &p->precision, faro_packed(d), &p->g, d, &p->Q, d * d, (double **)NULL);
+      faro_host_vectors(host, error, &p->past.J, memory_length(p), &p->now.J, p->length + 1, &p->precision,
+                        faro_packed(d), &p->g, d, &p->Q, d * d, (double **)NULL);
   if (status == FARO_OK) status = faro_spd_create(&p->spd, d, error);
   if (status == FARO_OK) status = faro_eigen_create(&p->eigen, d, error);
   if (status != FARO_OK) return status;
-  p->past.r = p->past.Lambda + faro_packed(d);
-  p->sum = p->past.Lambda + p->length;
-  p->open = p->sum + p->length;
-  p->before = p->open + OPEN_COUNT;
+  link_knowledge(p, &p->past);
+  link_knowledge(p, &p->now);
+  p->sum = p->past.excess + 1;
+  p->block = p->sum + p->length;
+  p->before = p->block + BLOCK_COUNT;
   p->last = p->before + p->length;
-  p->now.r = p->now.Lambda + faro_packed(d);
   policy->rule = FARO_RULE_OPTIMIST;
   policy->beta = 1;
   set_policy(p, policy);
@@ -240,7 +308,7 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
 
 static size_t memory(void *state, double **values) {
   const posterior *p = state;
-  *values = p->past.Lambda;
+  *values = p->past.J;
   return memory_length(p);
 }
 

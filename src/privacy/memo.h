@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum {
-  FARO_MEMO_KEYS = 6,
+  FARO_MEMO_KEYS = 7,
   FARO_MEMO_VALUES = 3,
   FARO_MEMO_SLOTS = 256 /* a release has up to 50 levels, and asks a few times per level */
 };

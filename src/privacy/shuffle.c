@@ -31,7 +31,15 @@
  * What remains is rounding, which ROUND covers: 6e5 steps of the recurrence for P(C = c), 3e-10;
  * the sums, which are sum_k (drop of delta before block k) (probability of the blocks before k),
  * all terms positive; and the difference in (2), which cancels by at most the square of t's
- * distance from the mean in standard deviations, under 2000 while b(t-1) is above 1e-300. */
+ * distance from the mean in standard deviations, under 2000 while b(t-1) is above 1e-300.
+ *
+ * Responses. A message is one of K codes, all alike, with probability 1 - gamma, and else one of
+ * the w K true codes, w <= 1/2: their odds are e^epsilon0, and 1 - gamma = 1 / (1 + w (e^epsilon0 -
+ * 1)). With z and z' of a victim whose true codes are disjoint, tell the adversary who drew among
+ * all codes, what those said that did not, and whether the victim's code is true for z or z', which
+ * has the same probability v = w (e^epsilon0 + 1) (1 - gamma) for both. If it is, what is left is
+ * the pair above with Bin(n-1, 2 w (1 - gamma)) clones, else nothing: delta = v times that of the
+ * pair. Fewer true codes that differ: the same with each of these messages erased by chance. */
 #include <math.h>
 
 #include <faro/privacy.h>
@@ -49,7 +57,7 @@ enum { BLOCKS = 4096, COARSE = 64 };
  * (k+1) width - 1. */
 typedef struct window {
   double epsilon0, others;   /* others = n - 1 */
-  double odds;               /* p / (1-p) = 1 / (e^epsilon0 - 1) */
+  double odds;               /* p / (1-p), p = e^-epsilon0, or that of responses */
   double first, last;        /* the least and the largest c */
   double width;              /* width of one block */
   int count;                 /* number of blocks */
@@ -67,7 +75,7 @@ static double ratio_down(const window *w, double c) { return c / ((w->others - c
  * Beyond, they decrease faster than geometrically with the ratio r at the end, so they sum to at
  * most weight r / (1 - r). Returns the weight of `first`. */
 static double find_ends(window *w) {
-  const double mode = fmin(w->others, floor((w->others + 1) * exp(-w->epsilon0)));
+  const double mode = fmin(w->others, floor((w->others + 1) * w->odds / (1 + w->odds)));
   double weight = 1;
   double c = mode;
   while (c < w->others && weight > NEGLIGIBLE) {
@@ -89,10 +97,10 @@ static double find_ends(window *w) {
   return weight;
 }
 
-static void open_window(window *w, double epsilon0, double n) {
+static void open_window(window *w, double epsilon0, double odds, double n) {
   w->epsilon0 = epsilon0;
   w->others = fmax(0, floor(n) - 1); /* fewer clones never hide better */
-  w->odds = 1 / expm1(epsilon0);
+  w->odds = odds;
   double weight = find_ends(w);
   w->width = ceil((w->last - w->first + 1) / BLOCKS);
   w->count = (int)ceil((w->last - w->first + 1) / w->width);
@@ -254,7 +262,7 @@ double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsil
   const double local = local_delta(epsilon0, delta0, epsilon);
   if (!(epsilon >= 0 && epsilon < epsilon0) || 2 * n * delta0 >= local) return local;
   window w;
-  open_window(&w, epsilon0, n);
+  open_window(&w, epsilon0, 1 / expm1(epsilon0), n);
   return fmin(local, total_delta(&w, delta0, best_epsilon(&w, delta0, epsilon)));
 }
 
@@ -262,6 +270,7 @@ double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsil
 typedef struct target {
   const window *window;
   double epsilon, delta, delta0, n;
+  double share; /* of true codes; 0: any randomizer */
 } target;
 
 static bool epsilon_holds(double epsilon, const void *context) {
@@ -275,7 +284,7 @@ double faro_shuffle_epsilon(double epsilon0, double delta0, double n, double del
   const double local = local_epsilon(epsilon0, delta0, delta);
   if (!(local > 0 && local <= epsilon0) || 2 * n * delta0 >= delta) return local;
   window w;
-  open_window(&w, epsilon0, n);
+  open_window(&w, epsilon0, 1 / expm1(epsilon0), n);
   const target t = {.window = &w, .delta = delta, .delta0 = delta0};
   if (total_delta(&w, delta0, 0) <= delta) return 0;
   const double high = best_epsilon(&w, delta0, local);
@@ -285,17 +294,40 @@ double faro_shuffle_epsilon(double epsilon0, double delta0, double n, double del
 
 static bool local_holds(double epsilon0, const void *context) {
   const target *t = context;
-  return faro_shuffle_delta(epsilon0, t->delta0, t->n, t->epsilon) <= t->delta;
+  const double delta = t->share > 0 ? faro_shuffle_response_delta(epsilon0, t->share, t->n, t->epsilon)
+                                    : faro_shuffle_delta(epsilon0, t->delta0, t->n, t->epsilon);
+  return delta <= t->delta;
 }
 
 static bool local_near(double low, double high) { return !(high - low > 1e-7 * low); }
 
+static double find_local(const target *t) {
+  double low = t->epsilon;
+  double high = t->epsilon + 1;
+  for (; high < 1000 && local_holds(high, t); high += high - t->epsilon) low = high;
+  return faro_bisect(&(faro_bisection){.holds = local_holds, .context = t, .near = local_near}, low, high);
+}
+
 /* (1) is monotone in epsilon0. Returns 0 if delta0 > delta, where no epsilon0 is enough. */
 double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0) {
   if (delta0 > delta) return 0;
-  const target t = {.epsilon = epsilon, .delta = delta, .delta0 = delta0, .n = n};
-  double low = epsilon;
-  double high = epsilon + 1;
-  for (; high < 1000 && local_holds(high, &t); high += high - epsilon) low = high;
-  return faro_bisect(&(faro_bisection){.holds = local_holds, .context = &t, .near = local_near}, low, high);
+  return find_local(&(target){.epsilon = epsilon, .delta = delta, .delta0 = delta0, .n = n});
+}
+
+double faro_shuffle_response_delta(double epsilon0, double share, double n, double epsilon) {
+  const double among = 1 / (1 + share * expm1(epsilon0)); /* 1 - gamma */
+  const double v = share * (exp(epsilon0) + 1) * among;
+  if (!(epsilon < epsilon0)) return 0;
+  const double local = v * level_at(epsilon0, epsilon).spread * ROUND;
+  const double clones = 2 * share * among;
+  if (!(clones < 1)) return fmin(1, local);
+  window w;
+  open_window(&w, epsilon0, clones / (1 - clones), n);
+  return fmin(local, v * pair_delta(&w, epsilon));
+}
+
+/* What epsilon0 allows, less allows too: codes drawn again among all, by chance, after shuffling.
+ * */
+double faro_shuffle_response_local_epsilon(double epsilon, double delta, double n, double share) {
+  return find_local(&(target){.epsilon = epsilon, .delta = delta, .n = n, .share = share});
 }

@@ -1,16 +1,16 @@
-/* response: every user answers which of a few random directions is nearest to z, by randomized
- * response. After Duchi, Jordan & Wainwright 2018 (one direction); docs/privacy.md, Responses.
+/* response: every user answers with one of a few random directions, preferably one of those
+ * nearest to z. One direction: Duchi, Jordan & Wainwright 2018; the nearest m of many come close to
+ * the best local randomizer, PrivUnit (Asi, Feldman & Talwar 2022). docs/privacy.md, Responses.
  *
  *   z --add an entry--> z+, of length r exactly;  u = z+ / r
  *   seed, fresh and public --> directions g_1 .. g_k, standard normal
- *   i = argmax |<g_i, u>|,   code = (i, sign)
- *   code --randomized response, e^epsilon0--> message (seed, code)
- *   server: z^ = C sign g_i,   C = r / (c_k gamma),   c_k = E max_i |N_i|,
- *   gamma = (e^epsilon0 - 1) / (e^epsilon0 + 2k - 1)
+ *   code (i, sign): sign g_i; the m true codes have the greatest <sign g_i, u>
+ *   message (seed, code): a true code with probability gamma, else any of the 2k, all alike
+ *   gamma = m (e^epsilon0 - 1) / (m (e^epsilon0 - 1) + 2k)
+ *   server: z^ = C sign g_i,   C = r / (c gamma),   c = mean of the m greatest of k |N_i|
  *
- * gamma is the probability that the code is the true one on purpose; else it is any of the 2k, all
- * alike. <g_i, u> are independent standard normal variables, so the mean of sign g_i is c_k u for
- * the true code, and 0 for any: E z^ = z.
+ * <g_i, u> are independent standard normal variables, so the mean of sign g_i is c u for a true
+ * code, and 0 for any: E z^ = z.
  *
  * Whatever a computer makes of the directions, the message is a function of z and the seed,
  * followed by randomized response in whole numbers: epsilon0-private exactly. k is a power of two,
@@ -20,8 +20,8 @@
  * which no seed is likely to reach, so that a dishonest user cannot choose one without bound.
  *
  * In simulation the directions are not made: with D + 1 fresh normal variables g, the answer has
- * the same distribution as g (any code), or g + (t - <g, u>) u with t = max of k |N_i| (the true
- * code). The noise of all users with any code is one draw for the whole batch. */
+ * the same distribution as g (any code), or g + (t - <g, u>) u with t one of the m greatest of k
+ * |N_i| (a true code). The noise of all users with any code is one draw for the whole batch. */
 #include "release/response.h"
 
 #include <math.h>
@@ -56,41 +56,81 @@ static const faro_response_rule *rule_at(const faro_release *r, uint64_t k) {
 
 /* Choosing the rule. */
 
-/* E max |N_i| = integral of 1 - erf(x / sqrt(2))^k, by Simpson's rule; the integrand is smooth, and
- * below 1e-20 beyond the end. */
-static double mean_greatest(size_t k) {
-  enum { STEPS = 2000 };
+/* c[m - 1] = mean of the m greatest of k |N_i| = 1 / m sum over j <= m of the integral of P(at
+ * least j of them are above x), by Simpson's rule; the integrand is smooth, and below 1e-20 beyond
+ * the end. */
+static void mean_greatest(size_t k, double *c) {
+  enum { STEPS = 400 };
   const double end = 11;
-  double sum = 0;
+  memset(c, 0, k * sizeof *c);
   for (int i = 0; i <= STEPS; i++) {
-    const double weight = i == 0 || i == STEPS ? 1 : i % 2 == 1 ? 4 : 2;
-    sum += weight * (1 - pow(erf(end * i / STEPS / sqrt(2)), (double)k));
+    const double weight = (i == 0 || i == STEPS ? 1 : i % 2 == 1 ? 4 : 2) * end / STEPS / 3;
+    const double above = erfc(end * i / STEPS / sqrt(2));
+    double exactly = pow(1 - above, (double)k); /* P(j are above x), from j = 0 */
+    double fewer = exactly;
+    for (size_t j = 1; j <= k; j++) {
+      c[j - 1] += weight * (1 - fewer);
+      if (above < 1) exactly *= (double)(k - j + 1) / (double)j * above / (1 - above);
+      fewer += exactly;
+    }
   }
-  return sum * end / STEPS / 3;
+  for (size_t j = 1; j < k; j++) c[j] += c[j - 1];
+  for (size_t j = 0; j < k; j++) c[j] /= (double)j + 1;
 }
 
-/* gamma, for codes = 2k. */
-static double honesty(double epsilon0, double codes) { return expm1(epsilon0) / (exp(epsilon0) + codes - 1); }
+/* A true code has probability t / m + (1 - t) / 2k, any other (1 - t) / 2k, with t = threshold /
+ * 2^64: their ratio is 1 + 2k / m t / (1 - t), which is e^epsilon0 at t = gamma. A little less than
+ * gamma leaves room for rounding. A multiple of m: a word below the threshold, modulo m, is then
+ * any of the m, all alike. */
+static uint64_t threshold_of(double epsilon0, size_t k, size_t m) {
+  const double odds = (double)m * expm1(epsilon0);
+  const double gamma = isinf(odds) ? 1 : odds / (odds + 2 * (double)k);
+  const uint64_t threshold = (uint64_t)ldexp(fmin(gamma, 1 - 0x1p-50) * (1 - 1e-12), 64);
+  return threshold - threshold % m;
+}
 
-/* The true code has probability t + (1 - t) / 2k, any other (1 - t) / 2k, with t = threshold /
- * 2^64: their ratio is 1 + 2k t / (1 - t), which is e^epsilon0 at t = gamma. A little less than
- * gamma leaves room for rounding. */
-faro_response_rule faro_response_choose(double epsilon0, double radius) {
-  faro_response_rule best = {.epsilon0 = epsilon0};
-  double most = 0;
-  for (size_t k = 1; k <= DIRECTIONS_MAX; k *= 2) {
-    const double c = mean_greatest(k);
-    const double gamma = fmin(honesty(epsilon0, 2 * (double)k), 1 - 0x1p-50) * (1 - 1e-12);
-    if (c * gamma <= most) continue;
-    most = c * gamma;
-    best.directions = k;
-    best.c = c;
-    best.threshold = (uint64_t)ldexp(gamma, 64);
+static faro_response_rule make_rule(double epsilon0, double radius, size_t k, size_t m, double c) {
+  faro_response_rule rule = {.epsilon0 = epsilon0, .directions = k, .nearest = m, .c = c};
+  rule.threshold = threshold_of(epsilon0, k, m);
+  rule.length = radius / (c * ldexp((double)rule.threshold, -64));
+  rule.proxy = rule.length * sqrt(1 + c * c / 4);
+  return rule;
+}
+
+static faro_response_rule best_of(double epsilon0, double radius, size_t k) {
+  double c[DIRECTIONS_MAX];
+  mean_greatest(k, c);
+  faro_response_rule best = make_rule(epsilon0, radius, k, 1, c[0]);
+  for (size_t m = 2; m <= k; m++) {
+    const faro_response_rule rule = make_rule(epsilon0, radius, k, m, c[m - 1]);
+    if (rule.length < best.length) best = rule;
   }
-  const double gamma = ldexp((double)best.threshold, -64);
-  best.length = radius / (best.c * gamma);
-  best.proxy = best.length * sqrt(1 + best.c * best.c / 4);
   return best;
+}
+
+/* More directions cost time, and are taken only if they are worth it. */
+faro_response_rule faro_response_choose(double epsilon0, double radius) {
+  static const double WORTH = 1.02;
+  const double least = best_of(epsilon0, radius, DIRECTIONS_MAX).length;
+  for (size_t k = 1;; k *= 2) {
+    const faro_response_rule rule = best_of(epsilon0, radius, k);
+    if (rule.length <= WORTH * least) return rule;
+  }
+}
+
+double faro_response_share(const faro_response_rule *rule) {
+  return (double)rule->nearest / (2 * (double)rule->directions);
+}
+
+/* epsilon0 may depend on the share of true codes, which depends on epsilon0; so this goes to and
+ * fro, and ends with the epsilon0 of its share. */
+static faro_response_rule settle_rule(const faro_release *r, faro_message_epsilon *epsilon0, uint64_t users) {
+  const double radius = r->contribution.radius;
+  faro_response_rule rule = faro_response_choose(epsilon0(r, users, 0.5), radius);
+  for (int i = 0; i < 2; i++)
+    rule = faro_response_choose(epsilon0(r, users, faro_response_share(&rule)), radius);
+  return make_rule(epsilon0(r, users, faro_response_share(&rule)), radius, rule.directions, rule.nearest,
+                   rule.c);
 }
 
 static double log2_codes(const faro_response_rule *rule) { return log2(2 * (double)rule->directions); }
@@ -105,15 +145,14 @@ static void set_cost(faro_release *r) {
   }
 }
 
-faro_status faro_response_set(faro_release *r, double (*epsilon0)(const faro_release *, uint64_t users),
-                              faro_error *error) {
+faro_status faro_response_set(faro_release *r, faro_message_epsilon *epsilon0, faro_error *error) {
   response *s = response_of(r);
   double most = 0;
   double real_sum = 0; /* variance of the last sum */
   r->factor = faro_arena_alloc(&r->arena, r->schedule.classes, sizeof *r->factor, error);
   if (!r->factor) return FARO_MEMORY;
   for (size_t c = 0; c < r->schedule.classes; c++) {
-    s->rule[c] = faro_response_choose(epsilon0(r, r->schedule.size[c]), r->contribution.radius);
+    s->rule[c] = settle_rule(r, epsilon0, r->schedule.size[c]);
     most = fmax(most, s->rule[c].proxy);
     const double users = (double)faro_schedule_members(&r->schedule, c) * (double)r->schedule.size[c];
     real_sum += users * s->rule[c].length * s->rule[c].length;
@@ -182,18 +221,29 @@ static void extend(const faro_release *r, const double *z) {
   s->u[s->plus - 1] = sqrt(fmax(0, rest));
 }
 
-/* Finds which of the k directions of a seed is nearest to u or to -u. */
-static uint64_t true_code(const response *s, uint64_t seed, size_t k) {
-  uint64_t code = 0;
-  double most = -1;
+/* The index of the greatest of k values but `rank` greater ones, which are overwritten. */
+static size_t find_rank(size_t k, double *value, size_t rank) {
+  for (;; rank--) {
+    size_t best = 0;
+    for (size_t i = 1; i < k; i++)
+      if (value[i] > value[best]) best = i;
+    if (rank == 0) return best;
+    value[best] = -1;
+  }
+}
+
+/* The code with the greatest <sign g_i, u> but `rank` others. */
+static uint64_t true_code(const response *s, uint64_t seed, size_t k, size_t rank) {
+  double along[DIRECTIONS_MAX];
+  uint64_t side[DIRECTIONS_MAX];
   for (size_t i = 0; i < k; i++) {
     make_direction(s, seed, i, s->g);
-    const double along = dot(s, s->g, s->u);
-    if (fabs(along) <= most) continue;
-    most = fabs(along);
-    code = 2 * i + (along < 0);
+    along[i] = dot(s, s->g, s->u);
+    side[i] = along[i] < 0;
+    along[i] = fabs(along[i]);
   }
-  return code;
+  const size_t nearest = find_rank(k, along, rank);
+  return 2 * nearest + side[nearest];
 }
 
 /* Messages. */
@@ -203,11 +253,11 @@ static void encode(const faro_release *r, const double *z, void *message) {
   const faro_response_rule *rule = rule_at(r, r->open);
   const uint64_t codes = 2 * (uint64_t)rule->directions;
   const uint64_t seed = faro_rng_next(r->rng) >> (64 - SEED_BITS);
-  extend(r, z);
-  const uint64_t truth = true_code(s, seed, rule->directions);
   const uint64_t any = faro_rng_next(r->rng) & (codes - 1);
-  const bool honest = faro_rng_next(r->rng) < rule->threshold;
-  *(uint64_t *)message = seed * codes + (honest ? truth : any);
+  const uint64_t word = faro_rng_next(r->rng);
+  extend(r, z);
+  const uint64_t truth = true_code(s, seed, rule->directions, word % rule->nearest);
+  *(uint64_t *)message = seed * codes + (word < rule->threshold ? truth : any);
   memset(s->u, 0, s->plus * sizeof *s->u); /* wipes the user's data */
   memset(s->g, 0, s->plus * sizeof *s->g);
 }
@@ -243,10 +293,11 @@ static void collect(faro_release *r, size_t index, const void *message) {
 
 /* Whole batches. */
 
-static double greatest(faro_sim_rng *sim, size_t k) {
-  double most = 0;
-  for (size_t i = 0; i < k; i++) most = fmax(most, fabs(faro_sim_normal(sim)));
-  return most;
+/* <sign g_i, u> of a true code. */
+static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, size_t rank) {
+  double along[DIRECTIONS_MAX];
+  for (size_t i = 0; i < rule->directions; i++) along[i] = fabs(faro_sim_normal(sim));
+  return along[find_rank(rule->directions, along, rank)];
 }
 
 static void absorb(faro_release *r, const double *z) {
@@ -259,13 +310,14 @@ static void absorb(faro_release *r, const double *z) {
   }
   faro_sim_rng *sim = r->source.sim;
   const faro_response_rule *rule = rule_at(r, r->open);
-  if (faro_rng_next(r->rng) >= rule->threshold) {
+  const uint64_t word = faro_rng_next(r->rng);
+  if (word >= rule->threshold) {
     s->any++;
     return;
   }
   extend(r, z);
   for (size_t i = 0; i < s->plus; i++) s->g[i] = faro_sim_normal(sim);
-  const double along = greatest(sim, rule->directions) - dot(s, s->g, s->u);
+  const double along = draw_nearest(sim, rule, word % rule->nearest) - dot(s, s->g, s->u);
   for (size_t i = 0; i < r->contribution.length; i++)
     s->real.open[i] += rule->length * (s->g[i] + along * s->u[i]);
 }

@@ -92,4 +92,5 @@ void faro_calibration_key(const faro_release *r, uint64_t users, double key[stat
   key[3] = (double)users;
   key[4] = (double)r->params.crowd;
   key[5] = (double)r->repeats;
+  key[6] = 0; /* for the caller */
 }

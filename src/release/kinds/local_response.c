@@ -7,8 +7,9 @@
 #include "release/shares.h"
 
 /* What each of a user's M0 messages may spend: the exact accountant, or a plain sum. */
-static double epsilon0_of(const faro_release *r, uint64_t users) {
+static double epsilon0_of(const faro_release *r, uint64_t users, double share) {
   (void)users;
+  (void)share;
   return fmax(faro_composed_share(r).epsilon, r->params.epsilon / (double)r->repeats);
 }
 
@@ -23,13 +24,14 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
 }
 
 static void choose(const faro_release *r, faro_release_params *params) {
-  const double sigma = faro_response_choose(epsilon0_of(r, 1), r->contribution.radius).length;
+  const double sigma = faro_response_choose(epsilon0_of(r, 1, 0.5), r->contribution.radius).length;
   if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
 }
 
 const faro_release_kind faro_release_local_response = {
     .name = "local-response",
-    .summary = "every user answers which of a few random directions is nearest; delta 0; nobody is trusted",
+    .summary =
+        "every user answers with one of a few random directions near the data; delta 0; nobody is trusted",
     .cite = "Duchi, Jordan & Wainwright 2018",
     .trust = FARO_TRUST_LOCAL,
     .least_batch = 1,

@@ -6,17 +6,17 @@
 #include "release/response.h"
 #include "release/shares.h"
 
-/* The larger of what amplification allows and of what is private without. Either way a batch spends
- * what the accountant counts for it. */
-static double epsilon0_of(const faro_release *r, uint64_t users) {
+/* At least what is private without amplification. */
+static double epsilon0_of(const faro_release *r, uint64_t users, double share) {
   static _Thread_local faro_memo memo;
   double key[FARO_MEMO_KEYS];
   faro_calibration_key(r, users, key);
+  key[FARO_MEMO_KEYS - 1] = share;
   const double *kept = faro_memo_find(&memo, key);
   if (kept) return *kept;
   const faro_budget each = faro_composed_share(r);
   const double crowd = faro_honest(r, 1, fmax((double)users, (double)r->params.crowd));
-  const double made = fmax(each.epsilon, faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd, 0));
+  const double made = faro_shuffle_response_local_epsilon(each.epsilon, each.delta, crowd, share);
   return *faro_memo_add(&memo, key) = made;
 }
 
@@ -25,7 +25,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   if (status != FARO_OK) return status;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
-      "randomized response, amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)%s",
+      "randomized response, amplified by shuffling (clones of a response, numerically)%s",
       r->repeats == 1 ? "" : "; the batches of a user composed by privacy-loss distributions");
   return FARO_OK;
 }

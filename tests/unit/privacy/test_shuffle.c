@@ -89,6 +89,49 @@ static void test_delta__is_that_of_the_pair_written_out(void **state) {
       }
 }
 
+/* Responses: numbers of messages in A, in A' and elsewhere, where the others' true codes are all
+ * elsewhere, so that clones alone hide the victim. Sums over all of them; no party is told
+ * anything. Never above ours, and, without an elsewhere for the victim (share 1/2), equal. */
+static long double naive_responses(int n, double epsilon0, double share, double epsilon) {
+  const long double e0 = expl((long double)epsilon0);
+  const long double lo = share / (1 + share * (e0 - 1)); /* of all codes in A', together */
+  const long double hi = lo * e0;
+  const long double clone = 2 * lo;
+  long double sum = 0;
+  for (int a = 0; a <= n; a++)
+    for (int b = 0; a + b <= n; b++) {
+      long double P = 0;
+      long double Q = 0;
+      for (int victim = 0; victim < 3; victim++) { /* in A, in A', elsewhere */
+        const int x = a - (victim == 0);
+        const int y = b - (victim == 1);
+        if (x < 0 || y < 0 || x + y > n - 1) continue;
+        const long double others =
+            (clone < 1 ? binomial(n - 1, x + y, clone) : x + y == n - 1) * binomial(x + y, x, 0.5L);
+        P += others * (victim == 0 ? hi : victim == 1 ? lo : 1 - hi - lo);
+        Q += others * (victim == 0 ? lo : victim == 1 ? hi : 1 - hi - lo);
+      }
+      sum += fmaxl(0, P - expl((long double)epsilon) * Q);
+    }
+  return sum;
+}
+
+/* Broken once: clones with probability 4 w (1 - gamma); v left out finds nothing but the last line.
+ * */
+static void test_response_delta__is_never_below_that_of_the_counts(void **state) {
+  (void)state;
+  for (int n = 1; n <= 40; n += n < 4 ? 1 : 12)
+    for (double epsilon0 = 0.01; epsilon0 < 20; epsilon0 *= 2.3)
+      for (double share = 0.5; share > 0.003; share /= 2.2)
+        for (int i = 0; i < 6; i++) {
+          const double epsilon = epsilon0 * i / 6;
+          const double exact = (double)naive_responses(n, epsilon0, share, epsilon);
+          const double ours = faro_shuffle_response_delta(epsilon0, share, n, epsilon);
+          if (!(ours >= exact * (1 - 1e-12) - NOISE)) fail_msg("n %d epsilon0 %g share %g", n, epsilon0, share);
+          if (share == 0.5 || n == 1) assert_true(ours <= exact * (1 + SLACK) + NOISE);
+        }
+}
+
 static void test_delta__given_the_clones_does_not_grow_with_them(void **state) {
   (void)state;
   for (double epsilon0 = 1e-3; epsilon0 < 50; epsilon0 *= 3)
@@ -330,6 +373,7 @@ static void test_epsilon__nothing_overflows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_delta__is_that_of_the_pair_written_out),
+      cmocka_unit_test(test_response_delta__is_never_below_that_of_the_counts),
       cmocka_unit_test(test_delta__given_the_clones_does_not_grow_with_them),
       cmocka_unit_test(test_delta__blocks_cost_little),
       cmocka_unit_test(test_epsilon__matches_the_reference_point),
