@@ -42,11 +42,23 @@ typedef enum faro_clients {
 #undef X
 } faro_clients;
 
+/* Who knows which user plays which action: anybody, or nobody but the shuffler. */
+#define FARO_ASSIGNMENT_LIST(X)                                                                              \
+  X(OPEN, "open")                                                                                            \
+  X(SECRET, "secret")
+
+typedef enum faro_assignment {
+#define X(name, text) FARO_ASSIGNMENT_##name,
+  FARO_ASSIGNMENT_LIST(X)
+#undef X
+} faro_assignment;
+
 /* Settings of eliminators; pe and hanna read `core` only. */
 typedef struct faro_eliminator_settings {
-  bool core;            /* play a small core set; false: all active arms equally */
-  double alpha;         /* clients grow as 2^(alpha l) */
-  faro_clients clients; /* read by the simulator, which chooses the number if it is fixed */
+  bool core;                  /* play a small core set; false: all active arms equally */
+  double alpha;               /* clients grow as 2^(alpha l) */
+  faro_clients clients;       /* read by the simulator, which chooses the number if it is fixed */
+  faro_assignment assignment; /* pe and hanna; read by the simulator, which makes the releases */
 } faro_eliminator_settings;
 
 typedef struct faro_eliminator_params {

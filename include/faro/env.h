@@ -52,7 +52,8 @@ typedef enum faro_draw {
 enum {
   FARO_ENV_STAYS = 1,      /* one set of arms per instance */
   FARO_ENV_POPULATION = 2, /* clients with parameters of their own report averages, see faro_env_client */
-  FARO_ENV_STREAM = 4      /* a stream of numbers: there are no arms, see faro_env_value */
+  FARO_ENV_STREAM = 4,     /* a stream of numbers: there are no arms, see faro_env_value */
+  FARO_ENV_CONTEXTS = 8    /* arms stay, but what a user does with one depends on the user's own context */
 };
 
 typedef struct faro_env_kind {

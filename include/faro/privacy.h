@@ -49,6 +49,17 @@ typedef enum faro_level {
 
 FARO_API const char *faro_level_name(faro_level level);
 
+/* What an adversary may see of the actions, besides what the trust model says: none of those of
+ * other users; all but the protected user's own; all of them. The more it may see, the more is
+ * claimed. A claim with a trusted server that allows all of them is printed as trust `central`. */
+typedef enum faro_actions {
+  FARO_ACTIONS_HIDDEN = -1,
+  FARO_ACTIONS_OTHERS = 0, /* unless something else is said */
+  FARO_ACTIONS_ALL = 1
+} faro_actions;
+
+FARO_API const char *faro_actions_name(faro_actions actions); /* "hidden", "others" or "all" */
+
 /* Without privacy epsilon and delta are NaN. If a claim is not proven, `by` says what is
  * missing. */
 typedef struct faro_claim {
@@ -57,6 +68,10 @@ typedef struct faro_claim {
   faro_level level;
   uint64_t contributions; /* user level: the most rounds of one user; event level: 1 */
   bool proven;
+  faro_actions actions;
+  /* Shufflers only: what a user's own messages give, all rounds that the claim covers, even if
+   * shufflers and server work together. Always proven; 0 if nothing is known. */
+  double local_epsilon, local_delta;
   char by[200];
 } faro_claim;
 
@@ -66,6 +81,10 @@ FARO_API faro_claim faro_claim_make(double epsilon, double delta, faro_trust tru
                                     const char *by, ...) FARO_PRINTF(5, 6);
 /* "proven", "not proven" or "no privacy". */
 FARO_API const char *faro_claim_standing(const faro_claim *claim);
+/* The name of the trust model, and what an adversary sees, with what the claim says of actions. */
+FARO_API const char *faro_claim_trust(const faro_claim *claim);
+enum { FARO_VIEW_SIZE = 160 };
+FARO_API const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]);
 
 /* Claims compose, so that applications can combine faro's releases with each other or with their
  * own mechanisms. The result is proven if all its parts are. Anything computed from a release alone
@@ -177,7 +196,7 @@ FARO_API double faro_bits_delta(uint64_t bits, double bias, uint64_t shift, doub
  * steps, and two users' vectors differ by at most `sensitivity` in L2. */
 typedef struct faro_bits_plan {
   double users;       /* users per batch */
-  double honest;      /* share of users who add their noise */
+  double honest;      /* users who are certain to add their noise, a whole number; 0: all of them */
   double dimension;   /* entries */
   double sensitivity; /* in original units */
   double grid;        /* steps per unit; 0: choose */

@@ -48,7 +48,10 @@ typedef struct faro_release_params {
   faro_level level;
   uint64_t contributions; /* user level only: M0, the most rounds of a user, one per batch; 0: 1 */
   uint64_t crowd;         /* users of all releases that one shuffler serves at once, as in a phase; 0: B */
-  uint64_t grid;          /* bits under tight only: steps per entry; fewer bits, more noise; 0: many */
+  /* Kinds that assign only: nobody ever learns who plays what, so users hide in the crowd and not
+   * only among those with the same action. The claim then says that actions must stay hidden. */
+  bool secret;
+  uint64_t grid; /* bits under tight only: steps per entry; fewer bits, more noise; 0: many */
   /* Share of a batch's users who are certain to add their noise; 0: 1. If users hide among each
    * other, the claim counts on this many users per batch, rounded down. Below 1 under `tight`
    * only. */
@@ -76,7 +79,7 @@ typedef struct faro_release_kind {
   uint64_t least_batch; /* 2 if users hide among each other */
   bool phases;          /* a release may consist of a single batch, as phased learners need */
   bool splits;          /* m of a user's M0 rounds cost at most m / M0 of the budget */
-  bool assigns;         /* the shuffler assigns the actions, and the server does not know them */
+  bool assigns;         /* the shuffler may assign the actions, so that the server does not know them */
   bool weighs;          /* under tight, contributions are weighed (faro_contribution_weigh) */
   bool blocks;          /* the noise of each batch is independent of that of the others */
   const faro_mechanism *mechanism;

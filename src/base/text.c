@@ -1,6 +1,7 @@
 /* text: see the header. */
 #include "base/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,24 @@ const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
     snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
     if (strtod(out, NULL) == value) break;
   }
+  return out;
+}
+
+const char *faro_above(double value, int digits, char out[static FARO_NUMBER_SIZE]) {
+  snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
+  if (!isfinite(value) || strtod(out, NULL) >= value) return out;
+  snprintf(out, FARO_NUMBER_SIZE, "%.*e", digits - 1,
+           value); /* below the value: one more in the last place */
+  const double below = strtod(out, NULL);
+  const double unit = pow(10, (double)(strtol(strchr(out, 'e') + 1, NULL, 10) - digits + 1));
+  snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, below + unit);
+  return out;
+}
+
+const char *faro_pair_above(double epsilon, double delta, char out[static FARO_PAIR_SIZE]) {
+  char e[FARO_NUMBER_SIZE];
+  char d[FARO_NUMBER_SIZE];
+  snprintf(out, FARO_PAIR_SIZE, "(%s, %s)", faro_above(epsilon, 6, e), faro_above(delta, 6, d));
   return out;
 }
 

@@ -1,4 +1,4 @@
-/* text: numbers that read back exactly, growing strings, and "did you mean". */
+/* text: numbers that read back exactly or are rounded up, growing strings, and "did you mean". */
 #ifndef FARO_BASE_TEXT_H
 #define FARO_BASE_TEXT_H
 
@@ -9,6 +9,13 @@ enum { FARO_NUMBER_SIZE = 32 };
 
 /* The shortest of %.15g, %.16g, %.17g that strtod reads back to the same double. */
 const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]);
+
+/* For claims: at most `digits` significant digits, rounded up, so that the text never promises more
+ * than `value`. */
+const char *faro_above(double value, int digits, char out[static FARO_NUMBER_SIZE]);
+/* "(epsilon, delta)" of at most six digits each, rounded up. */
+enum { FARO_PAIR_SIZE = 72 };
+const char *faro_pair_above(double epsilon, double delta, char out[static FARO_PAIR_SIZE]);
 
 /* The name nearest to `word` if it is near enough to be a typing error, else NULL. */
 const char *faro_nearest(const char *word, const char *const *names, size_t count);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "service/analyzer/analyzer_role.h"
 #include "service/analyzer/campaign_create.h"
@@ -29,8 +30,12 @@ static bool grows(const faro_campaign *c) { return c->params.growth > 1; }
 static void print_claim(const faro_campaign *c) {
   const faro_claim *claim = &c->claim;
   const bool user = claim->level == FARO_LEVEL_USER;
-  printf("claim: (%g, %g), trust %s, level %s, proven: %s\n", claim->epsilon, claim->delta,
+  char pair[FARO_PAIR_SIZE];
+  printf("claim: %s, trust %s, level %s, proven: %s\n", faro_pair_above(claim->epsilon, claim->delta, pair),
          faro_trust_name(claim->trust), faro_level_name(claim->level), claim->by);
+  if (claim->local_epsilon > 0)
+    printf("alone: the reports of a client are %s even if shufflers and analyzer work together\n",
+           faro_pair_above(claim->local_epsilon, claim->local_delta, pair));
   if (user)
     printf("contributions: at most %llu report%s per client, at most one in each batch\n",
            whole(claim->contributions), claim->contributions == 1 ? "" : "s");

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "service/client/client_send.h"
 #include "service/client/client_settings.h"
@@ -201,13 +202,20 @@ static void close_session(session *s) {
 static void show(const session *s) {
   const faro_campaign *c = &s->campaign;
   char print[FARO_FINGERPRINT_SIZE];
+  char pair[FARO_PAIR_SIZE];
+  char epsilon[FARO_NUMBER_SIZE];
+  char delta[FARO_NUMBER_SIZE];
   printf("campaign:  %s\nlearner:   %s\nrelease:   %s, %" PRIu64 " batches of %" PRIu64, c->id, c->learner,
          c->release->name, c->batches, c->params.batch);
   if (c->encodings > 1 && c->shufflers <= 1) printf(" to %" PRIu64, faro_campaign_largest(c));
   printf(" reports\n");
-  printf("claim:     epsilon %g, delta %g, level %s (at most %" PRIu64 " reports per client), trust %s, %s\n",
-         c->claim.epsilon, c->claim.delta, faro_level_name(c->claim.level), c->claim.contributions,
-         faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");
+  printf("claim:     epsilon %s, delta %s, level %s (at most %" PRIu64 " reports per client), trust %s, %s\n",
+         faro_above(c->claim.epsilon, 6, epsilon), faro_above(c->claim.delta, 6, delta),
+         faro_level_name(c->claim.level), c->claim.contributions, faro_trust_name(c->claim.trust),
+         c->claim.proven ? "proven" : "not proven");
+  if (c->claim.local_epsilon > 0)
+    printf("alone:     %s even if shufflers and analyzer work together\n",
+           faro_pair_above(c->claim.local_epsilon, c->claim.local_delta, pair));
   printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
          c->contribution.norm, c->arms);
   for (size_t i = 0; i < c->shufflers; i++)

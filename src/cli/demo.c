@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "trial/demo_run.h"
 
@@ -132,7 +133,8 @@ static void began(void *context, const faro_trial *trial) {
   if (c->params.growth > 1) printf(" to %" PRIu64, faro_campaign_largest(c));
   printf("; %zu process%s; files in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
          trial->params.directory);
-  printf("claim: (%g, %g) at %s level%s, trust %s, %s\n", c->claim.epsilon, c->claim.delta,
+  char pair[FARO_PAIR_SIZE];
+  printf("claim: %s at %s level%s, trust %s, %s\n", faro_pair_above(c->claim.epsilon, c->claim.delta, pair),
          faro_level_name(c->claim.level),
          c->claim.level == FARO_LEVEL_USER ? " for all reports of a client" : "",
          faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");

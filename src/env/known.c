@@ -186,7 +186,7 @@ static double pull(faro_env *env, size_t arm) {
 const faro_env_rules faro_env_linear_known = {
     .about = {.name = "linear-known",
               .summary = "contexts from a known distribution: arms are parameters to respond to",
-              .traits = FARO_ENV_STAYS,
+              .traits = FARO_ENV_STAYS | FARO_ENV_CONTEXTS,
               .settings = settings,
               .settings_size = sizeof(faro_env_settings)},
     .size = sizeof(known),

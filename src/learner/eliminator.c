@@ -30,13 +30,26 @@ static const char *const clients_words[] = {
 #undef X
         NULL};
 
+static const char *const assignment_words[] = {
+#define X(name, text) text,
+    FARO_ASSIGNMENT_LIST(X)
+#undef X
+        NULL};
+
 #define CORE                                                                                                 \
   {                                                                                                          \
     "core", FARO_SETTING_SWITCH, offsetof(faro_eliminator_settings, core), 0, 1, 1, NULL,                    \
         "eliminators only: play a small core set; false: all active arms equally"                            \
   }
 
-const faro_setting faro_eliminator_of_users[] = {CORE, {0}};
+const faro_setting faro_eliminator_of_users[] = {CORE,
+                                                 {"assignment", FARO_SETTING_CHOICE,
+                                                  offsetof(faro_eliminator_settings, assignment), 0, 1,
+                                                  FARO_ASSIGNMENT_OPEN, assignment_words,
+                                                  "shuffle-laplace with pe or hanna: secret: users hide in "
+                                                  "the whole phase, which holds only if nobody sees "
+                                                  "others' actions"},
+                                                 {0}};
 const faro_setting faro_eliminator_of_clients[] = {
     CORE,
     {"alpha", FARO_SETTING_REAL_OPEN, offsetof(faro_eliminator_settings, alpha), 0, 1, 0.8, NULL,

@@ -22,7 +22,9 @@
 #include "privacy/memo.h"
 #include "random/samplers.h"
 
-static const double ROUND = 1 + 1e-11;
+/* The terms of a sum of bits are products of up to 2e5 factors, whose rounding adds up: 8e-11 was
+ * seen for 1e9 bits. */
+static const double ROUND = 1 + 1e-9;
 
 /* Sum over k <= top of max(0, P(k) - e^epsilon P(k - s)), from the top term downwards, with P of
  * Bin(n, p). The neighbour's count is s above. */
@@ -131,9 +133,12 @@ static double load_of(const faro_bits_plan *p) { return fmax(p->load, 1); }
 static double repeat_of(const faro_bits_plan *p) { return fmax(p->repeat, 1); }
 static double touched_of(const faro_bits_plan *p) { return fmax(p->touched, 1); }
 
+/* Users whose noise counts. */
+static double adding(const faro_bits_plan *p) { return p->honest > 0 ? p->honest : p->users; }
+
 /* Computes mu and slack from grid and bits. False if there are too few bits for a bound. */
 static bool dominate(faro_bits_plan *p, double delta) {
-  const double n = floor(p->users * p->honest) * p->bits;
+  const double n = adding(p) * p->bits;
   const double sigma = sqrt(n) / 2;
   if (!(n >= 1)) return false;
   /* Hoeffding: slacks <= delta / 2000 */
@@ -149,9 +154,9 @@ static bool dominate(faro_bits_plan *p, double delta) {
 static faro_status check(const faro_bits_plan *p, faro_error *error) {
   if (!(p->users >= 1 && p->users <= 0x1p40))
     return faro_fail(error, FARO_INVALID, "users must be 1 .. 2^40 (got %g)", p->users);
-  if (!(p->honest > 0 && p->honest <= 1) || floor(p->users * p->honest) < 1)
+  if (p->honest != 0 && !(p->honest >= 1 && p->honest <= p->users && p->honest == floor(p->honest)))
     return faro_fail(error, FARO_INVALID,
-                     "honest must be above 0, at most 1, and leave at least one honest user (got %g)",
+                     "honest must be 0 (all) or a whole number of users, 1 .. %g (got %g)", p->users,
                      p->honest);
   if (!(p->dimension >= 1 && p->dimension <= 1e6))
     return faro_fail(error, FARO_INVALID, "dimension must be 1 .. 1e6 (got %g)", p->dimension);
@@ -199,7 +204,7 @@ faro_status faro_bits_calibrate(faro_bits_plan *plan, double epsilon, double del
   if (status != FARO_OK) return status;
   const double root = sqrt(load_of(plan));
   const double mu = faro_gaussian_mu(epsilon, delta * 0.999) / root;
-  const double crowd = floor(plan->users * plan->honest);
+  const double crowd = adding(plan);
   if (plan->grid == 0) plan->grid = choose_grid(plan, mu, crowd);
   double n = pow(2 * shift_norm(plan) / mu, 2);
   for (int turn = 0; turn < 100; turn++) { /* eta decreases as n grows, so a few rounds are enough */

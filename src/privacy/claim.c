@@ -26,6 +26,10 @@ const char *faro_level_name(faro_level level) {
   return name[level];
 }
 
+const char *faro_actions_name(faro_actions actions) {
+  return actions == FARO_ACTIONS_HIDDEN ? "hidden" : actions == FARO_ACTIONS_ALL ? "all" : "others";
+}
+
 faro_claim faro_claim_none(void) {
   return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false,
                          "the server sees everything; nothing is claimed");
@@ -46,6 +50,25 @@ const char *faro_claim_standing(const faro_claim *claim) {
   return claim->proven ? "proven" : "not proven";
 }
 
+static bool is_central(const faro_claim *claim) {
+  return claim->trust == FARO_TRUST_JOINT && claim->actions == FARO_ACTIONS_ALL;
+}
+
+const char *faro_claim_trust(const faro_claim *claim) {
+  return is_central(claim) ? "central" : faro_trust_name(claim->trust);
+}
+
+const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]) {
+  const bool none = claim->trust == FARO_TRUST_NONE || claim->actions == FARO_ACTIONS_OTHERS;
+  const char *more = claim->actions == FARO_ACTIONS_ALL
+                         ? ", and the actions of all users"
+                         : ", but no other user's action: they must stay hidden";
+  snprintf(out, FARO_VIEW_SIZE, "%s%s",
+           is_central(claim) ? "everything that is published" : faro_trust_view(claim->trust),
+           none ? "" : more);
+  return out;
+}
+
 /* Ranks trust models: the less must be trusted, the higher. Local privacy needs nobody. With
  * several shufflers, more of them see a user's messages than with one. Joint privacy needs the
  * server. */
@@ -63,6 +86,22 @@ static faro_trust weaker(faro_trust a, faro_trust b) { return strength_of(a) < s
 
 static uint64_t fewer(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* What a user's own messages give: in the local model, the claim itself. */
+static double local_epsilon(const faro_claim *c) {
+  return c->trust != FARO_TRUST_LOCAL ? c->local_epsilon : c->proven ? c->epsilon : 0;
+}
+static double local_delta(const faro_claim *c) {
+  return c->trust == FARO_TRUST_LOCAL ? c->delta : c->local_delta;
+}
+
+static void keep_local(const faro_claim *a, const faro_claim *b, faro_claim *both) {
+  const bool known = local_epsilon(a) > 0 && local_epsilon(b) > 0;
+  const bool own = both->trust == FARO_TRUST_LOCAL || both->trust == FARO_TRUST_JOINT;
+  if (!known || own) return;
+  both->local_epsilon = fmax(local_epsilon(a), local_epsilon(b));
+  both->local_delta = fmax(local_delta(a), local_delta(b));
+}
+
 faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b) {
   const faro_trust trust = weaker(a->trust, b->trust);
   if (trust == FARO_TRUST_NONE) return faro_claim_none();
@@ -71,6 +110,8 @@ faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b) {
   const bool users = a->level == FARO_LEVEL_USER && b->level == FARO_LEVEL_USER;
   claim.level = users ? FARO_LEVEL_USER : FARO_LEVEL_EVENT;
   claim.contributions = fewer(a->contributions, b->contributions);
+  claim.actions = a->actions < b->actions ? a->actions : b->actions;
+  keep_local(a, b, &claim);
   return claim;
 }
 
@@ -87,6 +128,9 @@ faro_status faro_claim_meets(const faro_claim *got, const char *whose, const far
   if (strength_of(got->trust) < strength_of(least->trust))
     return faro_fail(error, FARO_INVALID, "trust of %s is %s, and %s at least %s", whose,
                      faro_trust_name(got->trust), asks, faro_trust_name(least->trust));
+  if (got->actions < least->actions)
+    return faro_fail(error, FARO_INVALID, "actions that an adversary of %s may see are %s, and %s %s", whose,
+                     faro_actions_name(got->actions), asks, faro_actions_name(least->actions));
   if (least->level == FARO_LEVEL_USER && got->level != FARO_LEVEL_USER)
     return faro_fail(error, FARO_INVALID, "level of %s is event, and %s user", whose, asks);
   if (least->level == FARO_LEVEL_USER && got->contributions < least->contributions)

@@ -8,15 +8,24 @@
  *   delta = phi(a) (M(-a) - M(-b)),
  *
  * which does not overflow, and does not lose delta in the difference of two numbers near one. All
- * of it is computed in long double, whose error is far below the factor ROUND by which results are
- * rounded outward. */
+ * of it is computed in long double, whose error is far below the factor round_of by which results
+ * are rounded outward. */
+#include <float.h>
 #include <math.h>
 
 #include <faro/privacy.h>
 
 #include "privacy/bisect.h"
 
-static const double ROUND = 1 + 1e-11;
+/* This file, bits.c, discrete.c, shuffle.c, pld.c and random/table.c were checked with a long
+ * double of 64 bits of mantissa and 15 of exponent. With fewer, erfc(28) below is no longer normal,
+ * and results come out on the wrong side. */
+_Static_assert(LDBL_MANT_DIG >= 64 && LDBL_MAX_EXP >= 16384,
+               "the accountants need a long double of at least 80 bits");
+
+/* In the far tail, a < -20 and delta < 1e-88, the drop of Mills' ratio loses up to 1e-9 to
+ * cancellation. */
+static double round_of(double a) { return 1 + (a < -20 ? 1e-8 : 1e-11); }
 
 /* Mills' ratio, for any x. */
 static long double mills(long double x) {
@@ -47,7 +56,8 @@ static long double gaussian_delta(long double mu, long double epsilon) {
 
 double faro_gaussian_delta(double mu, double epsilon) {
   if (!(mu > 0)) return 0;
-  return fmin(1, (double)gaussian_delta(mu, epsilon) * ROUND);
+  const double delta = (double)gaussian_delta(mu, epsilon) * round_of(mu / 2 - epsilon / mu);
+  return fmin(1, fmax(delta, DBL_MIN)); /* never 0: what underflows is still positive */
 }
 
 /* A search: for mu or epsilon, with the other and delta given. */

@@ -121,6 +121,10 @@ faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, do
   return enough ? FARO_OK : FARO_MEMORY;
 }
 
+/* A weight is a product over at most half of the columns (3 roundings each), divided by a sum over
+ * all of them: 2.5 roundings of 2^-64 per column, and a few more. */
+double faro_table_error(const faro_table *table) { return ldexp(4, table->columns - 64); }
+
 uint64_t faro_table_draw(const faro_table *table, faro_rng *rng) {
   const uint64_t high = faro_rng_next(rng);
   const wide part = ((wide)high << 64 | faro_rng_next(rng)) << table->columns >> table->columns;

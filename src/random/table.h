@@ -32,6 +32,9 @@ typedef struct faro_table {
  * table would be too large (a standard deviation above about 10^5). */
 faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, double p, uint64_t shift,
                             faro_error *error) FARO_WARN_UNUSED;
+/* By what share a probability of this table may be wrong, at most FARO_TABLE_ERROR: fewer columns
+ * take fewer roundings. */
+double faro_table_error(const faro_table *table);
 uint64_t faro_table_draw(const faro_table *table, faro_rng *rng);
 
 #endif

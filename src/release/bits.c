@@ -267,13 +267,37 @@ static faro_status make_table(faro_release *r, size_t level, faro_bits_noise *n,
   return faro_table_init(n->table, &r->arena, n->noise, bias_of(faro_bits_in(r)), shift_of(r, level), error);
 }
 
+/* What tables and cuts may cost must fit into what the calibration left over (docs/privacy.md,
+ * Exact noise). */
+static faro_status check_tables(const faro_release *r, faro_error *error) {
+  const faro_bits *s = faro_bits_in(r);
+  const double draws = (double)r->contribution.length * (double)s->levels * (double)r->repeats;
+  const double delta = r->params.delta;
+  double wrong = 0;
+  double mu = 0;
+  double slack = 0;
+  for (size_t i = 0; i < s->levels; i++)
+    for (size_t c = 0; c < faro_bits_classes(r); c++)
+      wrong = fmax(wrong, faro_table_error(s->level[i].noise[c].table));
+  const double left = r->params.epsilon - 2 * wrong * draws;
+  if (!s->fuse || !r->claim.proven) return FARO_OK; /* `paper`: see the documents */
+  if (left > 0 && faro_bits_gaussian(r, 1, &mu, &slack) &&
+      faro_gaussian_delta(mu, left) + slack + 2 * FARO_TABLE_MISSING * draws + 1e-9 * delta <= delta)
+    return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "epsilon %g and delta %g are too small for exact noise in %.0f draws per user: rounding in "
+      "its tables might cost more than the claim leaves; use fewer entries or a larger epsilon",
+      r->params.epsilon, delta, draws);
+}
+
 static faro_status make_tables(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   faro_status status = FARO_OK;
   for (size_t i = 0; i < s->levels; i++)
     for (size_t c = 0; status == FARO_OK && c < faro_bits_classes(r); c++)
       status = make_table(r, i, &s->level[i].noise[c], error);
-  return status;
+  return status == FARO_OK ? check_tables(r, error) : status;
 }
 
 /* A part of a message counts as its ones less the expected noise and the shift. Estimates are
@@ -287,6 +311,7 @@ static double influence_of(const faro_bits *s, const faro_bits_noise *n) {
 static faro_status settle(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   const size_t parts = r->shufflers > 0 ? r->shufflers : 1;
+  if (faro_users_hide(r->kind)) faro_bits_imply_local(r);
   r->influence = 0;
   for (size_t c = 0; c < faro_bits_classes(r); c++)
     for (size_t i = 0; i < s->levels; i++) {

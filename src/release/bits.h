@@ -72,6 +72,9 @@ faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error);
  * delta) together. */
 faro_status faro_bits_tight(faro_release *r, faro_error *error);
 /* See faro_release_gaussian. */
+/* Adds to the claim what a user's own bits give (docs/privacy.md, What a message gives by
+ * itself). */
+void faro_bits_imply_local(faro_release *r);
 bool faro_bits_gaussian(const faro_release *r, double share, double *mu, double *slack);
 
 #endif

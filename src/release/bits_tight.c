@@ -26,7 +26,7 @@ static faro_bits_plan plan_of(const faro_release *r, size_t level, size_t class_
   const double batch = (double)r->schedule.size[class_index];
   const double users = one ? 1 : (double)faro_bits_users(r, level, class_index);
   return (faro_bits_plan){.users = users,
-                          .honest = one ? 1 : faro_honest(r, unit, batch) / users,
+                          .honest = one ? 1 : faro_honest(r, unit, batch),
                           .dimension = (double)r->contribution.length,
                           .sensitivity = r->contribution.sensitivity / (2 * s->entry),
                           .grid = grid,
@@ -122,4 +122,49 @@ bool faro_bits_gaussian(const faro_release *r, double share, double *mu, double 
   *mu = sqrt(square);
   *slack = total;
   return s->fuse; /* fair bits under `tight` */
+}
+
+/* What it costs that noise is cut, per entry of a message that `shift` steps move: the noise is
+ * beyond the cut, or so near to it that the neighbour's message could not have this number of
+ * ones. */
+static double cut_cost(const faro_bits_noise *n, double shift) {
+  if (n->low == 0) return 0; /* not cut */
+  const double bits = (double)n->bits;
+  const double reach = bits / 2 - (double)n->low;
+  const double room = fmax(0, reach - shift);
+  return 2 * exp(-2 * reach * reach / bits) + 2 * exp(-2 * room * room / bits);
+}
+
+/* Adds the messages of a level, one for each round of a user. False if nothing is known. */
+static bool add_alone(const faro_release *r, size_t level, double *square, double *cost) {
+  const faro_bits *s = faro_bits_in(r);
+  const double rounds = (double)r->repeats;
+  double mu = 0;
+  double most = 0;
+  for (size_t c = 0; c < faro_bits_classes(r); c++) {
+    const faro_bits_noise *n = &s->level[level].noise[c];
+    faro_bits_plan plan = plan_of(r, level, c, (double)s->grid);
+    plan.users = 1;
+    plan.honest = plan.load = plan.repeat = 0;
+    plan.bits = (double)n->bits;
+    double epsilon = INFINITY;
+    if (faro_bits_account(&plan, r->params.delta, &epsilon, NULL) != FARO_OK || !isfinite(epsilon))
+      return false;
+    mu = fmax(mu, plan.mu);
+    most = fmax(most, plan.slack + plan.dimension * cut_cost(n, (double)s->grid));
+  }
+  *square += rounds * mu * mu;
+  *cost += rounds * most;
+  return true;
+}
+
+void faro_bits_imply_local(faro_release *r) {
+  const faro_bits *s = faro_bits_in(r);
+  double square = 0;
+  double cost = 0;
+  bool known = s->fair;
+  for (size_t i = 0; known && i < s->levels; i++) known = add_alone(r, i, &square, &cost);
+  if (!known || !(cost < r->params.delta)) return;
+  r->claim.local_epsilon = faro_gaussian_epsilon(sqrt(square), r->params.delta - cost);
+  r->claim.local_delta = r->params.delta;
 }

@@ -84,9 +84,8 @@ static void choose_grid(faro_release *r) {
  *
  *   delta(epsilon) <= e^a (delta_Gauss(epsilon - a - b; mu') + tail)
  *   a = draws / (23 s^2),  b = a (REACH + mu')^2,  tail = draws 4e-33 > draws 2 Phi(-REACH) */
-static bool carries_over(const faro_release *r, size_t k) {
+static bool carries_over(const faro_release *r, size_t k, const faro_grid_basis *basis) {
   const faro_grid *g = faro_grid_in(r);
-  const faro_grid_basis *basis = &g->basis[k];
   const double square = (double)g->variance[k * r->contribution.length];
   const double sigma = (r->factor ? r->factor[k] : 1) * r->unit[0];
   const double mu = basis->mu * g->spread * sigma / (g->unit * sqrt(square));
@@ -106,7 +105,8 @@ static faro_status prove_exact(const faro_release *r, faro_error *error) {
         "noise in real numbers",
         r->kind->name, faro_calibration_name(calibration));
   bool carries = faro_grid_in(r)->spread <= COARSE;
-  for (size_t k = 0; k < classes_of(r); k++) carries = carries && carries_over(r, k);
+  for (size_t k = 0; k < classes_of(r); k++)
+    carries = carries && carries_over(r, k, &faro_grid_in(r)->basis[k]);
   if (!carries)
     return faro_fail(
         error, FARO_INVALID,
@@ -116,11 +116,29 @@ static faro_status prove_exact(const faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+/* The same for what the messages of a user give by themselves. If it does not carry over, nothing
+ * is said. */
+static void prove_local(faro_release *r) {
+  faro_claim *claim = &r->claim;
+  const double rounds = (double)r->repeats;
+  bool carries = true;
+  for (size_t k = 0; k < classes_of(r); k++) {
+    const double sigma = (r->factor ? r->factor[k] : 1) * r->unit[0];
+    const faro_grid_basis basis = {.mu = sqrt(rounds) * r->contribution.sensitivity / sigma,
+                                   .epsilon = claim->local_epsilon,
+                                   .delta = claim->local_delta,
+                                   .draws = rounds * (double)r->contribution.length};
+    carries = carries && carries_over(r, k, &basis);
+  }
+  if (!carries) claim->local_epsilon = claim->local_delta = 0;
+}
+
 faro_status faro_grid_settle(faro_release *r, faro_error *error) {
   const faro_grid *g = faro_grid_in(r);
   choose_grid(r);
   *r->range = (faro_range){.least = -(int64_t)g->most, .most = (int64_t)g->most, .users = 1};
   r->influence = g->unit * (double)g->most;
+  if (r->deployed && r->claim.local_epsilon > 0) prove_local(r);
   return r->deployed ? prove_exact(r, error) : FARO_OK;
 }
 

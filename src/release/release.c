@@ -148,6 +148,9 @@ static faro_status build(faro_release *r, faro_error *error) {
   if (status != FARO_OK) return status;
   unweigh(r);
   if (r->contribution.form == FARO_FORM_REWARDS && has_noise(r)) say_rewards_only(&r->claim);
+  /* A later release of the same users may have larger batches, and messages with less noise. */
+  if (r->params.anytime) r->claim.local_epsilon = r->claim.local_delta = 0;
+  if (faro_actions_are_secret(r)) r->claim.actions = FARO_ACTIONS_HIDDEN;
   r->claim.level = r->params.level;
   r->claim.contributions = r->params.contributions > 0 ? r->params.contributions : 1;
   return FARO_OK;

@@ -81,6 +81,11 @@ static inline bool faro_users_hide(const faro_release_kind *kind) {
   return kind->trust == FARO_TRUST_SHUFFLE || kind->trust == FARO_TRUST_CONCURRENT;
 }
 
+/* Whether the shuffler assigns the actions of a crowd and keeps them secret. */
+static inline bool faro_actions_are_secret(const faro_release *r) {
+  return r->kind->assigns && r->params.secret && r->params.crowd > 0;
+}
+
 /* Refuses parameters that no release of the kind can have. */
 faro_status faro_release_validate(const faro_release_kind *kind, const faro_release_params *params,
                                   faro_error *error);

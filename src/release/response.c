@@ -166,6 +166,12 @@ faro_status faro_response_set(faro_release *r, faro_message_epsilon *epsilon0, f
   return FARO_OK;
 }
 
+double faro_response_most(const faro_release *r) {
+  double most = 0;
+  for (size_t c = 0; c < r->schedule.classes; c++) most = fmax(most, response_in(r)->rule[c].epsilon0);
+  return most;
+}
+
 static faro_status init(faro_release *r, faro_error *error) {
   response *s = response_of(r);
   const faro_status status = faro_real_init(r, error);

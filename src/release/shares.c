@@ -54,6 +54,10 @@ double faro_honest(const faro_release *r, uint64_t batches, double users) {
   return fmax(1, (double)batches * floor(r->params.honest * users));
 }
 
+double faro_company(const faro_release *r, uint64_t users) {
+  return faro_honest(r, 1, (double)(faro_actions_are_secret(r) ? r->params.crowd : users));
+}
+
 double faro_classical_sigma(const faro_release *r, faro_budget each) {
   return r->contribution.sensitivity * sqrt(2 * log(1.25 / each.delta)) / each.epsilon;
 }
@@ -69,6 +73,40 @@ faro_status faro_laplace_calibrate(faro_release *r, faro_error *error) {
   r->claim = faro_claim_make(r->params.epsilon, 0, r->kind->trust, true,
                              "Laplace mechanism (Dwork et al. 2006), L1 sensitivity %.4g; delta is 0", shift);
   return FARO_OK;
+}
+
+double faro_least_factor(const faro_release *r) {
+  double least = 1;
+  for (size_t c = 0; r->factor && c < r->schedule.classes; c++) least = fmin(least, r->factor[c]);
+  return least;
+}
+
+void faro_imply_gaussian(faro_release *r, double mu) {
+  r->claim.local_epsilon = faro_gaussian_epsilon(mu * sqrt((double)r->repeats), r->params.delta);
+  r->claim.local_delta = r->params.delta;
+}
+
+/* epsilon at `delta` of `times` messages that are epsilon0-private; INFINITY if the accountant has
+ * no answer. */
+static double composed_epsilon(double epsilon0, uint64_t times, double delta) {
+  static _Thread_local faro_memo memo;
+  const double key[FARO_MEMO_KEYS] = {epsilon0, (double)times, delta};
+  const double *kept = faro_memo_find(&memo, key);
+  if (kept) return *kept;
+  faro_pld *pld = NULL;
+  double epsilon = INFINITY;
+  if (faro_pld_pure(&pld, epsilon0, 0, NULL) == FARO_OK && faro_pld_repeat(pld, times, NULL) == FARO_OK)
+    epsilon = faro_pld_epsilon(pld, delta);
+  faro_pld_destroy(pld);
+  return *faro_memo_add(&memo, key) = epsilon;
+}
+
+/* M0 messages: the sum of their epsilons, or less by the accountant. */
+void faro_imply_pure(faro_release *r, double epsilon0) {
+  const double sum = epsilon0 * (double)r->repeats;
+  const double composed = r->repeats > 1 ? composed_epsilon(epsilon0, r->repeats, r->params.delta) : INFINITY;
+  r->claim.local_epsilon = fmin(sum, composed);
+  r->claim.local_delta = composed < sum ? r->params.delta : 0;
 }
 
 faro_claim faro_figure_claim(const faro_release *r) {
@@ -90,7 +128,7 @@ void faro_calibration_key(const faro_release *r, uint64_t users, double key[stat
   key[1] = r->params.delta;
   key[2] = r->params.honest;
   key[3] = (double)users;
-  key[4] = (double)r->params.crowd;
+  key[4] = faro_actions_are_secret(r) ? (double)r->params.crowd : 0;
   key[5] = (double)r->repeats;
   key[6] = 0; /* for the caller */
 }

@@ -23,11 +23,16 @@ static json_t *key_value(faro_key key, double value) {
 }
 
 json_t *faro_claim_json(const faro_claim *claim) {
-  json_t *made =
-      json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s}", "epsilon", number(claim->epsilon), "delta",
-                number(claim->delta), "trust", faro_trust_name(claim->trust), "level",
-                faro_level_name(claim->level), "proven", claim->proven ? 1 : 0, "standing",
-                faro_claim_standing(claim), "by", claim->by, "adversary_sees", faro_trust_view(claim->trust));
+  char view[FARO_VIEW_SIZE];
+  json_t *made = json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s}", "epsilon", number(claim->epsilon),
+                           "delta", number(claim->delta), "trust", faro_claim_trust(claim), "level",
+                           faro_level_name(claim->level), "proven", claim->proven ? 1 : 0, "standing",
+                           faro_claim_standing(claim), "by", claim->by, "adversary_sees",
+                           faro_claim_view(claim, view), "actions", faro_actions_name(claim->actions));
+  json_t *local = claim->local_epsilon > 0
+                      ? json_pack("{s:f, s:f}", "epsilon", claim->local_epsilon, "delta", claim->local_delta)
+                      : json_null();
+  json_object_set_new(made, "local", local);
   if (claim->level == FARO_LEVEL_USER)
     json_object_set_new(made, "contributions", whole((double)claim->contributions));
   return made;

@@ -26,9 +26,10 @@ static void add_standing(faro_text *out, const faro_view_row *row) {
   const bool proven = strcmp(row->standing, "proven") == 0;
   const bool unproven = strcmp(row->standing, "not proven") == 0;
   faro_text_add(out, "<td class=\"t%s\">", proven ? " yes" : unproven ? " no" : "");
-  if (isfinite(row->epsilon)) faro_text_add(out, "(%g, %g) ", row->epsilon, row->delta);
+  char pair[FARO_PAIR_SIZE];
+  if (isfinite(row->epsilon)) faro_text_add(out, "%s ", faro_pair_above(row->epsilon, row->delta, pair));
   faro_markup_add(out, row->standing);
-  faro_view_add_level(row, out);
+  faro_view_add_terms(row, out);
   faro_text_add(out, "</td>");
 }
 

@@ -89,9 +89,10 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   put(g, r, column++, text);
   put(g, r, column++, row->region ? row->region : "-");
   faro_text claim = FARO_TEXT_INIT;
-  if (isfinite(row->epsilon)) faro_text_add(&claim, "(%g, %g) ", row->epsilon, row->delta);
+  char pair[FARO_PAIR_SIZE];
+  if (isfinite(row->epsilon)) faro_text_add(&claim, "%s ", faro_pair_above(row->epsilon, row->delta, pair));
   faro_text_add(&claim, "%s", row->standing);
-  faro_view_add_level(row, &claim);
+  faro_view_add_terms(row, &claim);
   put(g, r, column, claim.failed ? row->standing : claim.data);
   faro_text_clear(&claim);
 }

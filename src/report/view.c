@@ -91,6 +91,7 @@ enum { IS_ALWAYS_ALL = 1, IS_ALWAYS_PHASES = 0, IS_ALWAYS_STUDIES = 0, IS_ALWAYS
 
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
+  const json_t *local = json_object_get(claim, "local");
   const json_t *settings = json_object_get(result, "settings");
   *row = (faro_view_row){.label = text(result, "label"),
                          .learner = text(result, "learner"),
@@ -109,7 +110,10 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .rounds = real(json_object_get(result, "rounds")),
                          .bits = real(json_object_get(result, "bits_per_user")),
                          .messages = real(json_object_get(result, "messages_per_user")),
-                         .contributions = real_or(claim, "contributions", 1)};
+                         .contributions = real_or(claim, "contributions", 1),
+                         .actions = text(claim, "actions"), /* missing in older runs */
+                         .local_epsilon = real(json_object_get(local, "epsilon")),
+                         .local_delta = real(json_object_get(local, "delta"))};
 #define OUTCOME(member, how, where, name, ...)                                                               \
   row->member = real_or(result, name, IS_ALWAYS_##where ? (double)NAN : 0);
 #include <faro/outcomes.def>
@@ -217,9 +221,14 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
   return true;
 }
 
-void faro_view_add_level(const faro_view_row *row, faro_text *out) {
-  if (strcmp(row->level, "user") != 0 || !isfinite(row->epsilon)) return;
-  faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
+void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
+  char pair[FARO_PAIR_SIZE];
+  if (!isfinite(row->epsilon)) return;
+  if (strcmp(row->level, "user") == 0)
+    faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
+  if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
+  if (isfinite(row->local_epsilon))
+    faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));
 }
 
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out) {

@@ -26,6 +26,8 @@ typedef struct faro_view_row {
   double batch;                             /* users of the first batch; 0: it changes during the run */
   double growth;                            /* above 1: later batches are larger */
   double contributions;                     /* rounds of a user that a user-level claim covers; else 1 */
+  const char *actions;                      /* "hidden", "others", "all"; NULL: nothing said */
+  double local_epsilon, local_delta;        /* what a user's own messages give; NaN: nothing */
   const char *region;                       /* of the learner: "proven", "calibrated"; NULL: nothing said */
   faro_spread regret;                       /* or the error, see faro_measure */
   double bits, messages;                    /* sent by a user */
@@ -67,8 +69,9 @@ const char *faro_brief(double value, char out[static 32]);
 
 /* Formats an exponent with three decimals; "-" for NaN. */
 const char *faro_exponent(double value, char out[static 32]);
-/* Appends ", user level (16 rounds)" if the claim is at user level. */
-void faro_view_add_level(const faro_view_row *row, faro_text *out);
+/* Appends what a claim says besides (epsilon, delta): ", user level (16 rounds)", ", actions
+ * hidden", ", local (3, 0)". */
+void faro_view_add_terms(const faro_view_row *row, faro_text *out);
 
 /* Appends remarks on phases: populations that ran out of clients, features that were estimated. */
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out);

@@ -43,6 +43,11 @@ static void advance(table *s, size_t arm, uint64_t times) {
   }
 }
 
+static bool keeps_secret(const faro_cell *cell) {
+  const faro_eliminator_settings *own = cell->learner_own;
+  return own->assignment == FARO_ASSIGNMENT_SECRET && !faro_eliminator_kind_asks_clients(cell->learner);
+}
+
 /* Makes the release of one phase: `count` numbers from each of `users` users, mixed with those of
  * `crowd` users in total. */
 static faro_status make_release(table *s, size_t count, uint64_t users, uint64_t crowd,
@@ -51,6 +56,7 @@ static faro_status make_release(table *s, size_t count, uint64_t users, uint64_t
   faro_release_params params = faro_cell_release(s->cell);
   params.horizon = params.batch = users;
   params.crowd = crowd;
+  params.secret = keeps_secret(s->cell);
   faro_status status = faro_contribution_values(&contribution, count, false, error);
   if (status == FARO_OK)
     status = faro_release_create(release, s->cell->release, &contribution, &params,
@@ -215,7 +221,7 @@ static faro_status play_with(const faro_turn *turn, uint64_t clients, faro_play_
 /* DPE-FixedU (Li, Zhou & Ji 2022, section 7) uses as much communication as growing clients do. The
  * growing run is played first, on the same instance, and the number of clients is corrected until
  * the fixed run sends as much, within five per cent (or comes nearest to it). This is for
- * experiments only: the number depends on the growing run, which no claim covers. */
+ * experiments only: the number depends on the growing run, so no claim is proven. */
 static faro_status play_fixed(const faro_turn *turn, faro_error *error) {
   faro_play_record growing = {0};
   faro_status status = play_with(turn, 0, &growing, error);
@@ -232,12 +238,13 @@ static faro_status play_fixed(const faro_turn *turn, faro_error *error) {
   return status;
 }
 
+static bool fixes_clients(const faro_cell *cell) {
+  const faro_eliminator_settings *own = cell->learner_own;
+  return own->clients == FARO_CLIENTS_FIXED && faro_eliminator_kind_asks_clients(cell->learner);
+}
+
 static faro_status play(const faro_turn *turn, faro_error *error) {
-  const faro_eliminator_settings *own = turn->cell->learner_own;
-  const bool fixed = own->clients == FARO_CLIENTS_FIXED;
-  return fixed && faro_eliminator_kind_asks_clients(turn->cell->learner)
-             ? play_fixed(turn, error)
-             : play_with(turn, 0, turn->record, error);
+  return fixes_clients(turn->cell) ? play_fixed(turn, error) : play_with(turn, 0, turn->record, error);
 }
 
 /* Before the first instance. */
@@ -248,6 +255,7 @@ static faro_status sample(const faro_cell *cell, uint64_t users, faro_release **
   faro_contribution contribution;
   faro_release_params params = faro_cell_release(cell);
   params.horizon = params.batch = params.crowd = users;
+  params.secret = keeps_secret(cell);
   const faro_status status = faro_contribution_values(
       &contribution, faro_eliminator_kind_asks_clients(cell->learner) ? 2 : 1, false, error);
   return status == FARO_OK
@@ -270,20 +278,34 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
+/* The more users a phase has, the less noise their messages need, so the largest phase bounds all
+ * of them. The bits of a user are rounded up, which is not quite monotone. */
+static void imply_local(faro_cell *cell, const faro_claim *largest) {
+  const bool bits = cell->release == &faro_release_shuffle_bits;
+  cell->claim.local_epsilon = bits ? 0 : largest->local_epsilon;
+  cell->claim.local_delta = bits ? 0 : largest->local_delta;
+}
+
 /* The largest phase must be possible too. The numbers in the claim's text are those of a phase of
  * 1000 users. */
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
   faro_release *release = NULL;
   faro_status status = check(cell, error);
   if (status == FARO_OK) status = sample(cell, cell->settings.horizon, &release, error);
+  if (status != FARO_OK) return status;
+  const faro_claim largest = *faro_release_claim(release);
   faro_release_destroy(release);
   release = NULL;
-  if (status == FARO_OK) status = sample(cell, 1000, &release, error);
+  status = sample(cell, 1000, &release, error);
   if (status != FARO_OK) return status;
   cell->claim = *faro_release_claim(release);
+  imply_local(cell, &largest);
   cell->cost = faro_release_cost(release);
+  if (fixes_clients(cell) && cell->claim.trust != FARO_TRUST_NONE)
+    cell->claim = faro_claim_make(cell->claim.epsilon, cell->claim.delta, cell->claim.trust, false,
+                                  "the number of clients was taken from the data");
   const size_t used = strlen(cell->claim.by);
-  if (cell->claim.trust != FARO_TRUST_NONE)
+  if (cell->claim.trust != FARO_TRUST_NONE && !fixes_clients(cell))
     snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a phase of 1000 users)");
   faro_release_destroy(release);
   return FARO_OK;

@@ -54,6 +54,10 @@ bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *
 /* Refuses a learner, environment, release and calibration that cannot be combined (pairs.c). */
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;
 
+/* Tries what play would create, at the epsilon that meets local_epsilon if that is given. Sets the
+ * cell's claim, cost and schedule. */
+faro_status faro_cell_rehearse(faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;
+
 /* Plays an instance and measures the time. */
 faro_status faro_play(const faro_turn *turn, faro_error *error) FARO_WARN_UNUSED;
 

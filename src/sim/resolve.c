@@ -84,14 +84,19 @@ static faro_status set_cell(const faro_draft *draft, const faro_draft_algorithm 
   return status;
 }
 
-/* Tries what the runner will create, and keeps what that tells: claim, cost, batch. */
+/* local_epsilon and epsilon: which of the two would count? */
+static faro_status check_aim(faro_draft *draft, const faro_draft_algorithm *algorithm) {
+  if (!faro_draft_sweep_of(draft, FARO_KEY_EPSILON) && !algorithm->own[FARO_KEY_EPSILON].given)
+    return FARO_OK;
+  return faro_draft_fail(draft, faro_draft_written(draft, algorithm, FARO_KEY_LOCAL),
+                         "local_epsilon and epsilon are both given; leave one out [algorithm %s]",
+                         algorithm->label);
+}
+
 static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
   faro_error inner = {0};
-  const faro_env_params env = faro_cell_env(cell);
-  faro_status status = faro_pair_check(cell, &inner);
-  if (status == FARO_OK) status = faro_env_check(cell->env, &env, &inner);
-  if (status == FARO_OK) status = cell->loop->rehearse(cell, &inner);
-  return status == FARO_OK ? FARO_OK : blame(draft, algorithm, &inner);
+  if (cell->settings.local_epsilon > 0 && check_aim(draft, algorithm) != FARO_OK) return FARO_INVALID;
+  return faro_cell_rehearse(cell, &inner) == FARO_OK ? FARO_OK : blame(draft, algorithm, &inner);
 }
 
 /* Calibration figure plays the published features, so there is nothing to sweep. */
@@ -104,10 +109,10 @@ static faro_status check_draw(faro_draft *draft, const faro_draft_algorithm *alg
 }
 
 /* Whether a sweep's values make no difference to the cell: a setting that it does not have, or,
- * without privacy, epsilon and delta (unless a stream is made for them). */
+ * without privacy, the budget (unless a stream is made for them). */
 static bool is_idle(const faro_cell *cell, faro_key key) {
   if (isnan(faro_cell_get(cell, key))) return true;
-  const bool budget = key == FARO_KEY_EPSILON || key == FARO_KEY_DELTA;
+  const bool budget = key == FARO_KEY_EPSILON || key == FARO_KEY_DELTA || key == FARO_KEY_LOCAL;
   return budget && cell->release->trust == FARO_TRUST_NONE && !(cell->env->traits & FARO_ENV_STREAM);
 }
 
@@ -166,22 +171,24 @@ static faro_status resolve_cells(faro_draft *draft, faro_experiment *experiment)
 /* Algorithms that an override asks for a calibration which they do not offer are left out, with a
  * note. In a file they are an error. */
 
-static bool offers(const faro_draft_algorithm *algorithm, double calibration) {
-  const faro_learner_kind *learner = faro_learner_at((size_t)algorithm->own[FARO_KEY_LEARNER].value);
-  const faro_release_kind *release = faro_release_kind_at((size_t)algorithm->own[FARO_KEY_RELEASE].value);
-  return !faro_pair_takes(learner, release) ||
-         faro_pair_calibrates(learner, release, (faro_calibration)calibration);
+/* Whether the algorithm is refused for its calibration at a sweep point. A message starts with the
+ * name of the setting that it is about. */
+static bool lacks(const faro_draft *draft, const faro_draft_algorithm *algorithm, size_t point,
+                  faro_arena *arena) {
+  faro_error inner = {0};
+  faro_cell cell = {0};
+  return set_cell(draft, algorithm, point, arena, &cell) == FARO_OK &&
+         faro_cell_rehearse(&cell, &inner) == FARO_INVALID && strncmp(inner.message, "calibration ", 12) == 0;
 }
 
 static bool offers_all(const faro_draft *draft, const faro_draft_algorithm *algorithm) {
-  const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_CALIBRATION);
-  const faro_entry *entry = algorithm->own[FARO_KEY_CALIBRATION].given ? &algorithm->own[FARO_KEY_CALIBRATION]
-                                                                       : &draft->top[FARO_KEY_CALIBRATION];
-  if (!sweep || algorithm->own[FARO_KEY_CALIBRATION].given)
-    return !entry->given || offers(algorithm, entry->value);
-  for (size_t i = 0; i < sweep->count; i++)
-    if (!offers(algorithm, sweep->value[i])) return false;
-  return true;
+  faro_arena arena = {0};
+  size_t points = 1;
+  bool all = true;
+  for (size_t i = 0; i < draft->sweeps; i++) points *= draft->sweep[i].count;
+  for (size_t p = 0; all && p < points && p < CELLS_MAX; p++) all = !lacks(draft, algorithm, p, &arena);
+  faro_arena_free(&arena);
+  return all;
 }
 
 static faro_status leave_out(faro_draft *draft, faro_experiment *experiment) {

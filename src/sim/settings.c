@@ -16,6 +16,7 @@ static const char *const draws[] = {FARO_DRAW_LIST(X) NULL};
 static const char *const levels[] = {FARO_LEVEL_LIST(X) NULL};
 #undef X
 static const char *const automatic[] = {"auto", NULL};
+static const char *const nothing[] = {"none", NULL};
 static const char *const protections[] = {"all", "rewards", NULL};
 static const char *const logarithm[] = {"log", NULL};
 static const char *const newcomers[] = {"new", NULL};

@@ -30,6 +30,8 @@
 
 #include <math.h>
 
+#include "base/text.h"
+
 static const double SUMS_SHARE = 1.0 / 3; /* share of mu^2 for sums */
 static const double INSIDE = 1 - 1e-9;    /* a larger margin than all rounding in the accountant */
 /* what bit sums lose of their delta, at most: 1/2000 (privacy/bits.c), and rounding */
@@ -239,13 +241,14 @@ faro_claim faro_budget_claim(const faro_release_kind *kind, const faro_study_par
         "clip "
         "(it needs 2 clip), epochs counted as subsampling, sizes of parts used; no theorem");
   if (!plan->gaussian) return claim_of_parts(kind, p, fits, plan, sum);
+  char text[FARO_NUMBER_SIZE];
   const double epsilon = faro_gaussian_epsilon(total_mu(fits, plan), p->delta - slack_of(kind, p->delta));
   if (p->calibration == FARO_CALIBRATION_PAPER)
     return faro_claim_make(
         p->epsilon, p->delta, trust, epsilon <= p->epsilon,
         "zCDP: a third for sums, a third for fits, the third for switches is not spent; the exact Gaussian "
-        "mechanism gives epsilon %.3g",
-        epsilon);
+        "mechanism gives epsilon %s",
+        faro_above(epsilon, 3, text));
   return faro_claim_make(
       p->epsilon, p->delta, trust, epsilon <= p->epsilon,
       "Gaussian mechanisms together: sums mu %.4g, a part's fits %.4g%s; people may change part",

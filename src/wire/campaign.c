@@ -588,6 +588,8 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
   if (status == FARO_OK) status = compare_encoding(&made, &stated, error);
   if (status != FARO_OK) return status;
   made.claim.proven = true;
+  made.claim.local_epsilon = own.local_epsilon; /* not stated: from our own accountant */
+  made.claim.local_delta = own.local_delta;
   *campaign = made;
   return FARO_OK;
 }

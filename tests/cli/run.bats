@@ -338,6 +338,29 @@ interrupt() {
   jq -e '[.results[].settings.batch] == [10, 10, 10, 10, 10, 30, 30, 30, 30, 30]' <<<"$output"
 }
 
+@test "claims: rounded up, the local part, and which actions may be seen" {
+  cat >"$T/claims.yaml" <<-END
+	environment: {name: linear-fixed, dimension: 3, arms: 6, draw: sphere}
+	horizon: 2000
+	instances: 1
+	epsilon: 1.2345644
+	algorithms:
+	  - {label: server, learner: hanna, release: central-laplace}
+	  - {label: open, learner: hanna, release: shuffle-laplace}
+	  - {label: secret, learner: hanna, release: shuffle-laplace, assignment: secret}
+	  - {label: target, learner: linucb, release: shuffle-response, batch: 500, local_epsilon: 1}
+	END
+  faro 0 run "$T/claims.yaml" --quiet --out "$T/out"
+  has "$output" "(1.23457, 1e-06) proven, local ("
+  has "$output" "(1.23457, 1e-06) proven, actions hidden, local ("
+  has "$(cat "$T/out/report.html")" "(1.23457, 1e-06) proven, actions hidden, local ("
+  jq -e '[.results[].claim.trust] == ["central", "shuffle", "shuffle", "shuffle"]' "$T/out/run.json"
+  jq -e '[.results[].claim.actions] == ["all", "all", "hidden", "all"]' "$T/out/run.json"
+  jq -e '.results[2].claim.adversary_sees | contains("must stay hidden")' "$T/out/run.json"
+  jq -e '.results[0].claim.local == null and .results[1].claim.local.delta == 0' "$T/out/run.json"
+  jq -e '.results[3] | .claim.local.epsilon <= 1 and .claim.epsilon < 0.4 and .claim.epsilon == .settings.epsilon' "$T/out/run.json"
+}
+
 @test "--set calibration leaves out the algorithms that do not offer it, and says so everywhere" {
   faro 0 run trust-models --quick --quiet --set calibration=figure --out "$T/a"
   has "$output" "left out, because they do not offer this calibration: no privacy, trusted server, "

@@ -12,7 +12,7 @@ static double sensitivity(const account *a) { return account_value(a, ACCOUNT_SE
 
 static faro_bits_plan bits_plan(const account *a) {
   return (faro_bits_plan){.users = a->value[ACCOUNT_USERS],
-                          .honest = account_value(a, ACCOUNT_HONEST, 1),
+                          .honest = floor(a->value[ACCOUNT_USERS] * account_value(a, ACCOUNT_HONEST, 1)),
                           .dimension = a->value[ACCOUNT_DIMENSION],
                           .sensitivity = sensitivity(a),
                           .grid = a->value[ACCOUNT_GRID],
@@ -21,6 +21,13 @@ static faro_bits_plan bits_plan(const account *a) {
 
 static double bits_bias(const account *a) { return account_value(a, ACCOUNT_BIAS, 0.5); }
 
+/* A share of honest users that leaves nobody. */
+static int refuse_nobody(const account *a) {
+  char got[FARO_GOT];
+  return cli_usage(&cli_account, "--honest must leave at least one of the %.0f users (got %s)",
+                   a->value[ACCOUNT_USERS], account_shown(a->text[ACCOUNT_HONEST], got));
+}
+
 static int bits_calibrate(account *a) {
   char got[FARO_GOT];
   if (bits_bias(a) != 0.5)
@@ -28,6 +35,7 @@ static int bits_calibrate(account *a) {
                      "--bias must be 1/2 (got %s); 1/4 is allowed in one dimension with --noise-bits",
                      account_shown(a->text[ACCOUNT_BIAS], got));
   faro_bits_plan plan = bits_plan(a);
+  if (plan.honest < 1) return refuse_nobody(a);
   faro_error error = {0};
   const double E = a->value[ACCOUNT_EPSILON];
   const double D = a->value[ACCOUNT_DELTA];
@@ -54,7 +62,7 @@ static const double EXACT_BITS_MAX = 1e9;
 /* The least epsilon of N bits in one dimension; infinite if it is above 1000. Entries are in an
  * interval of width 1, and their difference is rounded up to the grid. */
 static double exact_bits_epsilon(const faro_bits_plan *plan, double p, double D) {
-  const uint64_t N = (uint64_t)(floor(plan->users * plan->honest) * plan->bits);
+  const uint64_t N = (uint64_t)(plan->honest * plan->bits);
   const uint64_t shift = (uint64_t)ceil(fmin(plan->sensitivity, 1) * plan->grid);
   if (faro_bits_delta(N, p, shift, 0) <= D) return 0;
   if (faro_bits_delta(N, p, shift, 1000) > D) return INFINITY;
@@ -80,6 +88,7 @@ static int bits_epsilon(account *a) {
   faro_bits_plan plan = bits_plan(a);
   const bool few = plan.users * plan.bits <= EXACT_BITS_MAX;
   char got[FARO_GOT];
+  if (plan.honest < 1) return refuse_nobody(a);
   if (plan.dimension == 1 && few) return bits_exact(a, &plan);
   if (bits_bias(a) != 0.5)
     return cli_usage(

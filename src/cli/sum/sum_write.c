@@ -73,11 +73,18 @@ static void write_text_head(const sum_writer *w, const faro_release *release, co
                             const faro_release_params *params, bool horizon_known) {
   const faro_claim *claim = faro_release_claim(release);
   json_t *several = shufflers(kind, params);
-  fprintf(w->out, "# claim: epsilon %g, delta %g, trust %s, level %s: %s\n# by: %s\n", claim->epsilon,
-          claim->delta, faro_trust_name(claim->trust), faro_level_name(claim->level),
-          faro_claim_standing(claim), claim->by);
+  char epsilon[FARO_NUMBER_SIZE];
+  char delta[FARO_NUMBER_SIZE];
+  char view[FARO_VIEW_SIZE];
+  char pair[FARO_PAIR_SIZE];
+  fprintf(w->out, "# claim: epsilon %s, delta %s, trust %s, level %s: %s\n# by: %s\n",
+          faro_above(claim->epsilon, 6, epsilon), faro_above(claim->delta, 6, delta), faro_claim_trust(claim),
+          faro_level_name(claim->level), faro_claim_standing(claim), claim->by);
   fprintf(w->out, "# an adversary sees %s; neighbours differ in the values of one line\n",
-          faro_trust_view(claim->trust));
+          faro_claim_view(claim, view));
+  if (claim->local_epsilon > 0)
+    fprintf(w->out, "# local: the messages of one user are %s-private by themselves\n",
+            faro_pair_above(claim->local_epsilon, claim->local_delta, pair));
   fprintf(w->out, "# release: %s, calibration %s, ", kind->name, faro_calibration_name(params->calibration));
   if (json_is_string(several)) fprintf(w->out, "shufflers %s, ", json_string_value(several));
   if (json_is_integer(several)) fprintf(w->out, "shufflers %lld, ", (long long)json_integer_value(several));

@@ -4,6 +4,7 @@
  * that need the sum of each batch separately: Li, Zhou & Ji 2022, Alg. 1, central model. */
 #include <math.h>
 
+#include "base/text.h"
 #include "release/choose.h"
 #include "release/real.h"
 #include "release/shares.h"
@@ -21,12 +22,13 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double sigma = faro_classical_sigma(r, faro_advanced_share(r));
   set(r, sigma);
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity / sigma;
+  char text[FARO_NUMBER_SIZE];
   const double proven = faro_gaussian_epsilon(shift, r->params.delta);
   r->mu = shift;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, proven <= r->params.epsilon,
-      "Gaussian noise of Li, Zhou & Ji 2022 on each batch%s; the exact Gaussian mechanism gives epsilon %.3g",
-      r->repeats > 1 ? " (no theorem there for returning users)" : "", proven);
+      "Gaussian noise of Li, Zhou & Ji 2022 on each batch%s; the exact Gaussian mechanism gives epsilon %s",
+      r->repeats > 1 ? " (no theorem there for returning users)" : "", faro_above(proven, 3, text));
   return FARO_OK;
 }
 

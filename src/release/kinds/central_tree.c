@@ -2,6 +2,7 @@
  * releases. See tree.c. */
 #include <math.h>
 
+#include "base/text.h"
 #include "release/choose.h"
 #include "release/shares.h"
 #include "release/tree.h"
@@ -22,11 +23,13 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   faro_set_scale(r, sqrt(m));
   const double shift =
       faro_tree_factors(r->batches, r->repeats).sensitivity * faro_gaussian_shift(r, sigma, sqrt(2), 1);
+  char text[FARO_NUMBER_SIZE];
   const double proven = faro_gaussian_epsilon(shift, delta);
   r->claim = faro_claim_make(
       epsilon, delta, FARO_TRUST_JOINT, proven <= epsilon,
-      "tree noise of Shariff & Sheffet 2018%s; the exact Gaussian mechanism gives epsilon %.3g",
-      r->repeats > 1 ? ", scaled for returning users by Chowdhury & Zhou 2022, Proposition E.7" : "", proven);
+      "tree noise of Shariff & Sheffet 2018%s; the exact Gaussian mechanism gives epsilon %s",
+      r->repeats > 1 ? ", scaled for returning users by Chowdhury & Zhou 2022, Proposition E.7" : "",
+      faro_above(proven, 3, text));
   return FARO_OK;
 }
 

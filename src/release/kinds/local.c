@@ -2,6 +2,7 @@
  * 1), and Chowdhury & Zhou 2022, App. F, Batched-Local-LinUCB (B > 1). */
 #include <math.h>
 
+#include "base/text.h"
 #include "release/choose.h"
 #include "release/grid.h"
 #include "release/shares.h"
@@ -20,15 +21,16 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   faro_set_gaussian(r, sigma, 1, 1);
   faro_set_scale(r, sqrt(faro_total_noises(r)));
   const double shift = sqrt((double)r->repeats) * faro_gaussian_shift(r, sigma, 1, 1);
+  char text[FARO_NUMBER_SIZE];
   const double proven = faro_gaussian_epsilon(shift, r->params.delta);
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_LOCAL, proven <= r->params.epsilon,
-      "Gaussian noise of %s%s; the exact Gaussian mechanism gives epsilon %.3g",
+      "Gaussian noise of %s%s; the exact Gaussian mechanism gives epsilon %s",
       values ? "Li, Zhou & Ji 2022, section 4.2" : "Chowdhury & Zhou 2022, section 2",
       r->repeats > 1
           ? ", shares by Theorem E.2 of Chowdhury & Zhou 2022 (no theorem for returning users here)"
           : "",
-      proven);
+      faro_above(proven, 3, text));
   return FARO_OK;
 }
 

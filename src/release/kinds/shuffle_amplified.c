@@ -3,6 +3,7 @@
  * 2-4; docs/privacy.md, Amplification by shuffling. */
 #include <math.h>
 
+#include "base/text.h"
 #include "release/choose.h"
 #include "release/grid.h"
 #include "release/kinds/amplified.h"
@@ -16,6 +17,7 @@ static void claim_paper(faro_release *r, double epsilon0, faro_budget each) {
   const double delta = r->params.delta;
   const double batch = (double)r->params.batch;
   const double m0 = (double)r->repeats;
+  char pair[FARO_PAIR_SIZE];
   const char *theorem = r->repeats > 1 ? "E.3" : "B.1";
   double amplified = 0;
   double total = 0;
@@ -28,10 +30,9 @@ static void claim_paper(faro_release *r, double epsilon0, faro_budget each) {
   }
   const double slack = fmax(0, delta - m0 * total);
   const double composed = faro_advanced_epsilon(amplified, m0, slack);
-  r->claim =
-      faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, composed <= epsilon && m0 * total <= delta,
-                      "Chowdhury & Zhou 2022, Theorem %s, hides constants; its Lemma B.4 proves (%.3g, %.3g)",
-                      theorem, composed, m0 * total + slack);
+  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, composed <= epsilon && m0 * total <= delta,
+                             "Chowdhury & Zhou 2022, Theorem %s, hides constants; its Lemma B.4 proves %s",
+                             theorem, faro_pair_above(composed, m0 * total + slack, pair));
 }
 
 /* Chowdhury & Zhou 2022, Theorem B.1: noise for a local randomizer of epsilon0 = epsilon sqrt(B /
@@ -53,7 +54,9 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
       4 * sqrt(2 * log(2.5 * batch / each.delta) * log(2 / each.delta)) / (each.epsilon * sqrt(batch));
   faro_set_gaussian(r, sigma, 1, 1);
   faro_set_scale(r, sqrt(faro_total_noises(r)));
-  claim_paper(r, faro_gaussian_epsilon(faro_gaussian_shift(r, sigma, 1, 1), each.delta / batch), each);
+  const double mu = faro_gaussian_shift(r, sigma, 1, 1);
+  claim_paper(r, faro_gaussian_epsilon(mu, each.delta / batch), each);
+  faro_imply_gaussian(r, mu);
   return FARO_OK;
 }
 
@@ -154,6 +157,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
       r->repeats == 1 ? ""
       : amplifies     ? "; the batches of a user composed by privacy-loss distributions"
                       : "; mu^2 adds over the batches of a user");
+  faro_imply_gaussian(r, r->contribution.sensitivity / (sigma * faro_least_factor(r)));
   return FARO_OK;
 }
 

@@ -85,7 +85,8 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const double each = epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4));
   const bool composes = r->repeats == 1 || faro_advanced_epsilon(each, times, delta / 2) <= epsilon;
   const bool inside = epsilon <= 15 && delta < 0.5 && composes;
-  const char *const beyond = inside ? "" : ", outside its range (epsilon <= 15, delta < 1/2)";
+  const char *const beyond =
+      inside ? " (docs/privacy.md, Lemma 8)" : ", outside its range (epsilon <= 15, delta < 1/2)";
   r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside,
                              "Chowdhury & Zhou 2022, Theorem %s%s", r->repeats > 1 ? "E.5" : "C.1", beyond);
   const double factor = r->repeats > 1 ? 1e7 * log(2 / delta) * times : 24e4;

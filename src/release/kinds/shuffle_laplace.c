@@ -9,18 +9,12 @@
 #include "release/real.h"
 #include "release/shares.h"
 
-/* Users who are mixed with each other: the batch, or all users of a phase if one shuffler serves
- * several releases. */
-static double crowd_of(const faro_release *r, uint64_t users) {
-  return faro_honest(r, 1, (double)(r->params.crowd > 0 ? r->params.crowd : users));
-}
-
 /* Whether the closed form accepts epsilon0. */
 static bool passes(double epsilon0, const void *context) {
   const faro_release *r = context;
   double epsilon = 0;
   double delta = 0;
-  return faro_shuffle_closed_form(epsilon0, 0, crowd_of(r, r->params.batch), r->params.delta, &epsilon,
+  return faro_shuffle_closed_form(epsilon0, 0, faro_company(r, r->params.batch), r->params.delta, &epsilon,
                                   &delta) &&
          epsilon <= r->params.epsilon;
 }
@@ -32,23 +26,26 @@ static bool near(double low, double high) { return !(high - low > 1e-9 * high); 
  * epsilon0 <= ln(n / (16 ln(2/delta))). */
 static double paper_epsilon0(const faro_release *r) {
   const double low = r->params.epsilon;
-  const double high = log(crowd_of(r, r->params.batch) / (16 * log(2 / r->params.delta)));
+  const double high = log(faro_company(r, r->params.batch) / (16 * log(2 / r->params.delta)));
   if (!(high > low) || !passes(low, r)) return low;
   if (passes(high, r)) return high;
   return faro_bisect(&(faro_bisection){.holds = passes, .context = r, .near = near}, low, high);
 }
 
-static void set(faro_release *r, double epsilon0, double plain, const char *by) {
+/* epsilon0 of the messages with most noise, and the largest of all. */
+static void set(faro_release *r, double epsilon0, double most, double plain, const char *by) {
   faro_set_laplace(r, r->contribution.absolute / epsilon0);
   r->claim = faro_claim_make(r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
                              "Laplace mechanism with epsilon0 %.4g at each user, %s", epsilon0,
                              epsilon0 > plain ? by : "this batch amplifies nothing");
+  faro_imply_pure(r, most);
 }
 
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   const faro_status status = faro_refuse_returning(r, "", "Hanna et al. 2022", error);
   if (status != FARO_OK) return status;
-  set(r, paper_epsilon0(r), r->params.epsilon,
+  const double epsilon0 = paper_epsilon0(r);
+  set(r, epsilon0, epsilon0, r->params.epsilon,
       "amplified by the closed form of Hanna et al. 2022 (Feldman, McMillan, Talwar 2021)");
   return FARO_OK;
 }
@@ -60,7 +57,7 @@ static double amplified_epsilon0(const faro_release *r, uint64_t users) {
   const double *kept = faro_memo_find(&memo, key);
   if (kept) return *kept;
   const faro_budget each = faro_composed_share(r);
-  const double made = faro_shuffle_local_epsilon(each.epsilon, each.delta, crowd_of(r, users), 0);
+  const double made = faro_shuffle_local_epsilon(each.epsilon, each.delta, faro_company(r, users), 0);
   return *faro_memo_add(&memo, key) = made;
 }
 
@@ -90,10 +87,13 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
                                               : less          ? amplified_noise
                                                               : plain_noise,
                                               &b, error);
-  if (status == FARO_OK)
-    set(r, r->contribution.absolute / b, plain_epsilon0(r),
-        "amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)");
-  return status;
+  if (status != FARO_OK) return status;
+  double most = r->repeats == 1 || !less ? plain_epsilon0(r) : 0;
+  for (size_t c = 0; c < r->schedule.classes && (r->repeats == 1 || less); c++)
+    most = fmax(most, amplified_epsilon0(r, r->schedule.size[c]));
+  set(r, r->contribution.absolute / b, most, plain_epsilon0(r),
+      "amplified by shuffling (Feldman, McMillan, Talwar 2021, numerically)");
+  return FARO_OK;
 }
 
 const faro_release_kind faro_release_shuffle_laplace = {

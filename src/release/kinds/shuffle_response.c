@@ -1,7 +1,5 @@
 /* shuffle-response: answers of local-response, amplified by a shuffler over each batch. See
  * response.c and docs/privacy.md, Responses. */
-#include <math.h>
-
 #include "release/kinds/amplified.h"
 #include "release/response.h"
 #include "release/shares.h"
@@ -15,8 +13,8 @@ static double epsilon0_of(const faro_release *r, uint64_t users, double share) {
   const double *kept = faro_memo_find(&memo, key);
   if (kept) return *kept;
   const faro_budget each = faro_composed_share(r);
-  const double crowd = faro_honest(r, 1, fmax((double)users, (double)r->params.crowd));
-  const double made = faro_shuffle_response_local_epsilon(each.epsilon, each.delta, crowd, share);
+  const double made =
+      faro_shuffle_response_local_epsilon(each.epsilon, each.delta, faro_company(r, users), share);
   return *faro_memo_add(&memo, key) = made;
 }
 
@@ -27,6 +25,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
       r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
       "randomized response, amplified by shuffling (clones of a response, numerically)%s",
       r->repeats == 1 ? "" : "; the batches of a user composed by privacy-loss distributions");
+  faro_imply_pure(r, faro_response_most(r));
   return FARO_OK;
 }
 

@@ -45,8 +45,9 @@ faro_debit faro_ledger_debit(const faro_campaign *campaign, const faro_release *
 }
 
 json_t *faro_ledger_claim(const faro_claim *claim) {
+  char view[FARO_VIEW_SIZE];
   return json_pack("{sf sf ss ss ss sI sb ss}", "epsilon", claim->epsilon, "delta", claim->delta, "trust",
-                   faro_trust_name(claim->trust), "view", faro_trust_view(claim->trust), "level",
+                   faro_claim_trust(claim), "view", faro_claim_view(claim, view), "level",
                    faro_level_name(claim->level), "contributions", (json_int_t)claim->contributions, "proven",
                    (int)claim->proven, "by", claim->by);
 }
@@ -137,8 +138,9 @@ faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *e
   faro_text_add(out, "campaign %s: %s, batches of %" JSON_INTEGER_FORMAT, w.campaign, w.release, w.batch);
   if (w.largest != w.batch) faro_text_add(out, " to %" JSON_INTEGER_FORMAT, w.largest);
   faro_text_add(out, " reports\n");
-  faro_text_add(out, "guarantee: (%g, %g), %s: %s\n", w.epsilon, w.delta, w.proven ? "proven" : "not proven",
-                w.by);
+  char pair[FARO_PAIR_SIZE];
+  faro_text_add(out, "guarantee: %s, %s: %s\n", faro_pair_above(w.epsilon, w.delta, pair),
+                w.proven ? "proven" : "not proven", w.by);
   faro_text_add(out, "  trust %s: this bounds what an observer of %s can learn about any client\n", w.trust,
                 w.view);
   if (users)
@@ -152,7 +154,7 @@ faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *e
                 " releases that the budget allows (%.1f%%)\n",
                 w.charged, w.allowed, w.allowed ? 100 * (double)w.charged / (double)w.allowed : 0);
   if (w.charged > 0)
-    faro_text_add(out, "spent: at most (%.4g, %g) %s\n", w.spent_epsilon, w.spent_delta,
+    faro_text_add(out, "spent: at most %s %s\n", faro_pair_above(w.spent_epsilon, w.spent_delta, pair),
                   users ? "by any client" : "for any report");
   else faro_text_add(out, "spent: nothing yet\n");
   faro_text_add(out, "\n%8s %8s %10s %14s %20s  %s\n", "batch", "version", "reports", "charged",
@@ -175,13 +177,13 @@ faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *e
                     "epsilon", &epsilon, "delta", &delta, "charged", &charged, "when", &when) != 0)
       return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: row %zu is not complete", i + 1);
     char share[48];
-    char pair[48];
+    char pair[FARO_PAIR_SIZE];
     char time[25];
     snprintf(share, sizeof share, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, charged, allowed);
-    snprintf(pair, sizeof pair, "(%.4g, %g)", epsilon, delta);
     faro_text_add(
         out, "%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT " %14s %20s  %s\n",
-        batch, version, users, share, pair, faro_printable(when, time, sizeof time));
+        batch, version, users, share, faro_pair_above(epsilon, delta, pair),
+        faro_printable(when, time, sizeof time));
   }
   return FARO_OK;
 }

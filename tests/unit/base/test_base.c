@@ -1,4 +1,5 @@
 /* base: errors, arenas, text. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,32 @@ static void test_number__reads_back_exactly(void **state) {
   char text[FARO_NUMBER_SIZE];
   assert_string_equal(faro_number(0.1, text), "0.1");
   assert_string_equal(faro_number(20000, text), "20000");
+}
+
+/* Broken once: without the step up, 1.2345644 is printed as 1.23456. */
+static void test_above__never_rounds_down(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 8, 0, FARO_ROLE_USER);
+  char text[FARO_PAIR_SIZE];
+  for (int i = 0; i < 20000; i++) {
+    const double value = pow(10, 40 * faro_sim_uniform(&sim) - 30);
+    for (int digits = 3; digits <= 6; digits++) {
+      const double printed = strtod(faro_above(value, digits, text), NULL);
+      assert_true(printed >= value && printed <= value * (1 + pow(10, 1 - digits)));
+    }
+  }
+  assert_string_equal(faro_above(1.2345644, 6, text), "1.23457");
+  assert_string_equal(faro_above(0.554333, 4, text), "0.5544");
+  assert_string_equal(faro_above(9.99999991, 6, text), "10");
+  assert_string_equal(faro_above(99999.95, 6, text), "100000");
+  assert_string_equal(faro_above(0.999999999, 3, text), "1");
+  assert_string_equal(faro_above(1, 6, text), "1");
+  assert_string_equal(faro_above(0, 6, text), "0");
+  assert_string_equal(faro_above(1e-6, 6, text), "1e-06");
+  assert_string_equal(faro_above((double)INFINITY, 6, text), "inf");
+  assert_string_equal(faro_above(2.2250738585072014e-308, 6, text), "2.22508e-308");
+  assert_string_equal(faro_pair_above(1.2345644, 1e-6, text), "(1.23457, 1e-06)");
 }
 
 static void test_nearest__finds_typing_errors(void **state) {
@@ -173,6 +200,7 @@ int main(void) {
       cmocka_unit_test(test_arena__memory_is_zero_and_aligned),
       cmocka_unit_test(test_arena__overflow_and_exhaustion_are_errors),
       cmocka_unit_test(test_number__reads_back_exactly),
+      cmocka_unit_test(test_above__never_rounds_down),
       cmocka_unit_test(test_nearest__finds_typing_errors),
       cmocka_unit_test(test_text__grows_and_remembers_failure),
       cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),

@@ -51,6 +51,65 @@ static void test_levels__the_fewer_rounds_stay(void **state) {
     assert_true(*faro_level_name((faro_level)l) != '\0');
 }
 
+/* The fewer actions an adversary may see, the less is claimed. Broken once: without the check in
+ * faro_claim_meets, a shuffled claim whose actions must stay hidden counted as joint privacy. */
+static void test_actions__that_must_stay_hidden_give_no_joint_privacy(void **state) {
+  (void)state;
+  const faro_claim joint = claim(1, 1e-6, FARO_TRUST_JOINT, true);
+  faro_claim shuffled = claim(1, 1e-6, FARO_TRUST_SHUFFLE, true);
+  faro_claim hidden = shuffled;
+  faro_claim central = joint;
+  faro_error error = {0};
+  hidden.actions = FARO_ACTIONS_HIDDEN;
+  central.actions = FARO_ACTIONS_ALL;
+  assert_int_equal(faro_claim_meets(&shuffled, "a", &joint, "b asks", &error), FARO_OK);
+  assert_int_equal(faro_claim_meets(&central, "a", &joint, "b asks", &error), FARO_OK);
+  assert_int_equal(faro_claim_meets(&hidden, "a", &joint, "b asks", &error), FARO_INVALID);
+  assert_string_equal(error.message, "actions that an adversary of a may see are hidden, and b asks others");
+  error = (faro_error){0};
+  assert_int_equal(faro_claim_meets(&shuffled, "a", &central, "b asks", &error), FARO_INVALID);
+  const faro_claim both = faro_claim_parallel(&joint, &hidden);
+  assert_true(both.trust == FARO_TRUST_JOINT && both.actions == FARO_ACTIONS_HIDDEN);
+  assert_int_equal(faro_claim_parallel(&central, &joint).actions, FARO_ACTIONS_OTHERS);
+  assert_int_equal(faro_claim_parallel(&central, &central).actions, FARO_ACTIONS_ALL);
+}
+
+static void test_actions__are_part_of_what_is_printed(void **state) {
+  (void)state;
+  faro_claim joint = claim(1, 1e-6, FARO_TRUST_JOINT, true);
+  faro_claim shuffled = claim(1, 1e-6, FARO_TRUST_SHUFFLE, true);
+  const faro_claim none = faro_claim_none();
+  char view[FARO_VIEW_SIZE];
+  assert_string_equal(faro_claim_trust(&joint), "joint");
+  assert_string_equal(faro_claim_view(&joint, view), faro_trust_view(FARO_TRUST_JOINT));
+  assert_string_equal(faro_claim_view(&none, view), "everything");
+  joint.actions = shuffled.actions = FARO_ACTIONS_ALL;
+  assert_string_equal(faro_claim_trust(&joint), "central");
+  assert_string_equal(faro_claim_view(&joint, view),
+                      "everything that is published, and the actions of all users");
+  assert_string_equal(faro_claim_trust(&shuffled), "shuffle");
+  assert_string_equal(faro_claim_view(&shuffled, view),
+                      "the shuffled messages of each batch, and the actions of all users");
+  shuffled.actions = FARO_ACTIONS_HIDDEN;
+  assert_non_null(strstr(faro_claim_view(&shuffled, view), "must stay hidden"));
+}
+
+static void test_parallel__local_parts_stay_if_both_have_them(void **state) {
+  (void)state;
+  faro_claim a = claim(1, 1e-6, FARO_TRUST_SHUFFLE, true);
+  faro_claim b = a;
+  const faro_claim local = claim(3, 0, FARO_TRUST_LOCAL, true);
+  const faro_claim joint = claim(1, 1e-6, FARO_TRUST_JOINT, true);
+  a.local_epsilon = 2;
+  a.local_delta = 1e-7;
+  assert_true(faro_claim_parallel(&a, &b).local_epsilon == 0);
+  b.local_epsilon = 5;
+  assert_true(faro_claim_parallel(&a, &b).local_epsilon == 5);
+  assert_true(faro_claim_parallel(&a, &b).local_delta == 1e-7);
+  assert_true(faro_claim_parallel(&a, &local).local_epsilon == 3);
+  assert_true(faro_claim_parallel(&a, &joint).local_epsilon == 0);
+}
+
 static void test_ledger__refuses_when_all_is_spent(void **state) {
   (void)state;
   faro_ledger ledger = {.allowed = 2};
@@ -67,6 +126,9 @@ int main(void) {
       cmocka_unit_test(test_parallel__disjoint_users_keep_the_weaker_claim),
       cmocka_unit_test(test_trust__is_ordered),
       cmocka_unit_test(test_levels__the_fewer_rounds_stay),
+      cmocka_unit_test(test_actions__that_must_stay_hidden_give_no_joint_privacy),
+      cmocka_unit_test(test_actions__are_part_of_what_is_printed),
+      cmocka_unit_test(test_parallel__local_parts_stay_if_both_have_them),
       cmocka_unit_test(test_ledger__refuses_when_all_is_spent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,28 @@ static void test_delta__agrees_with_quadruple_precision_and_is_never_below(void 
   assert_true(compared > 5000);
 }
 
+/* Far out, where deltas are no longer of use, they are still upper bounds. Broken once: rounding by
+ * 1e-11 there, and 0 where it underflows. */
+static void test_delta__is_never_below_in_the_far_tail(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 44, 0, FARO_ROLE_USER);
+  int compared = 0;
+  for (int i = 0; i < 8000; i++) {
+    const double mu = uniform_log(&sim, 1e-8, 1);
+    const double epsilon = mu * uniform_log(&sim, 20, 37);
+    const __float128 exact = delta_q(mu, epsilon);
+    if (exact < 1e-300Q || exact > 1e-88Q) continue;
+    const double ours = faro_gaussian_delta(mu, epsilon);
+    compared++;
+    assert_true((__float128)ours >= exact);
+    assert_true((double)(((__float128)ours - exact) / exact) < 1e-7);
+  }
+  assert_true(compared > 2000);
+  const double gone = faro_gaussian_delta(1e-6, 50);
+  assert_true(gone > 0 && gone <= 1e-300);
+}
+
 static void test_inverse__inverts_forward_to_1e_9_over_the_whole_range(void **state) {
   (void)state;
   faro_sim_rng sim;
@@ -79,6 +101,7 @@ static void test_gaussian__is_monotone(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_delta__agrees_with_quadruple_precision_and_is_never_below),
+      cmocka_unit_test(test_delta__is_never_below_in_the_far_tail),
       cmocka_unit_test(test_inverse__inverts_forward_to_1e_9_over_the_whole_range),
       cmocka_unit_test(test_gaussian__is_monotone),
   };

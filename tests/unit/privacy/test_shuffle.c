@@ -127,7 +127,8 @@ static void test_response_delta__is_never_below_that_of_the_counts(void **state)
           const double epsilon = epsilon0 * i / 6;
           const double exact = (double)naive_responses(n, epsilon0, share, epsilon);
           const double ours = faro_shuffle_response_delta(epsilon0, share, n, epsilon);
-          if (!(ours >= exact * (1 - 1e-12) - NOISE)) fail_msg("n %d epsilon0 %g share %g", n, epsilon0, share);
+          if (!(ours >= exact * (1 - 1e-12) - NOISE))
+            fail_msg("n %d epsilon0 %g share %g", n, epsilon0, share);
           if (share == 0.5 || n == 1) assert_true(ours <= exact * (1 + SLACK) + NOISE);
         }
 }

@@ -229,14 +229,8 @@ static void test_levels__two_are_as_private_as_claimed_exactly(void **state) {
       q[at] = i >= G && j >= G ? one_bit[i - G] * two_bit[j - G] : 0;
     }
   for (double delta = 1e-2; delta > 1e-9; delta /= 10) {
-    faro_bits_plan one = {.users = N1,
-                          .honest = 1,
-                          .dimension = 1,
-                          .sensitivity = 1,
-                          .grid = G,
-                          .load = 1,
-                          .touched = 2,
-                          .bits = 1};
+    faro_bits_plan one = {
+        .users = N1, .dimension = 1, .sensitivity = 1, .grid = G, .load = 1, .touched = 2, .bits = 1};
     faro_bits_plan two = one;
     double unused = 0;
     two.users = N2;

@@ -1,6 +1,8 @@
 /* experiment: what a file means. Wrong files are in a golden directory of the command's tests
  * (tests/cli/bad). */
+#include <glob.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,94 @@ static void test_parse__sweeps_and_algorithms_multiply(void **state) {
   assert_int_equal(e->panels, 0);
   faro_experiment_destroy(e);
   faro_experiment_destroy(NULL);
+}
+
+/* The one cell of an algorithm in an environment. */
+static faro_claim claim_of(const char *environment, const char *algorithm) {
+  char text[400];
+  snprintf(text, sizeof text, "title: one\nenvironment: %s\nhorizon: 20000\nalgorithms:\n  - {%s}\n",
+           environment, algorithm);
+  faro_experiment *e = parse(text, NULL, NULL, false);
+  const faro_claim claim = e->cell[0].claim;
+  faro_experiment_destroy(e);
+  return claim;
+}
+
+/* Without contexts all actions may be seen; with them, the protected user's own may not. */
+static void test_claim__says_which_actions_may_be_seen(void **state) {
+  (void)state;
+  const char *const fixed = "{name: linear-fixed, dimension: 3, arms: 6, draw: sphere}";
+  const char *const known = "{name: linear-known, dimension: 3, arms: 6, draw: sphere}";
+  const char *const people = "{name: linear-population, dimension: 3, arms: 6, draw: sphere}";
+  const faro_claim plain = claim_of(fixed, "learner: hanna, release: central-laplace");
+  assert_string_equal(faro_claim_trust(&plain), "central");
+  assert_int_equal(claim_of(fixed, "learner: linucb, release: central-tree").actions, FARO_ACTIONS_ALL);
+  assert_int_equal(claim_of(people, "learner: dpe, release: central").actions, FARO_ACTIONS_ALL);
+  assert_int_equal(claim_of(known, "learner: hanna, release: central-laplace").actions, FARO_ACTIONS_OTHERS);
+  assert_int_equal(claim_of("{name: linear-iid}", "learner: linucb, release: central-tree").actions,
+                   FARO_ACTIONS_OTHERS);
+  assert_int_equal(claim_of(fixed, "learner: hanna, release: shuffle-laplace").actions, FARO_ACTIONS_ALL);
+  const faro_claim secret = claim_of(fixed, "learner: hanna, release: shuffle-laplace, assignment: secret");
+  assert_true(secret.proven && secret.actions == FARO_ACTIONS_HIDDEN);
+}
+
+static void test_claim__clients_counted_on_data_prove_nothing(void **state) {
+  (void)state;
+  const char *const people = "{name: linear-population, dimension: 3, arms: 6, draw: sphere}";
+  assert_true(claim_of(people, "learner: dpe, release: central").proven);
+  const char *const kinds[] = {"central", "shuffle-bits", "local"};
+  for (int i = 0; i < 3; i++) {
+    char algorithm[80];
+    snprintf(algorithm, sizeof algorithm, "learner: dpe, release: %s, clients: fixed", kinds[i]);
+    const faro_claim claim = claim_of(people, algorithm);
+    assert_true(!claim.proven && claim.epsilon == 1);
+    assert_string_equal(claim.by, "the number of clients was taken from the data");
+  }
+  assert_int_equal(claim_of(people, "learner: dpe, release: none, clients: fixed").trust, FARO_TRUST_NONE);
+}
+
+/* The messages meet the target, and no more than a thousandth of epsilon is left: for one
+ * randomizer the accountant says what follows from it. */
+static void test_local_epsilon__is_met_and_epsilon_follows(void **state) {
+  (void)state;
+  const char *const iid = "{name: linear-iid, dimension: 3}";
+  for (double target = 0.5; target < 3; target *= 2) {
+    char algorithm[120];
+    snprintf(algorithm, sizeof algorithm,
+             "learner: linucb, release: shuffle-laplace, batch: 1000, local_epsilon: %g", target);
+    const faro_claim pure = claim_of(iid, algorithm);
+    assert_true(pure.proven && pure.local_epsilon <= target && pure.local_epsilon > 0.997 * target);
+    const double follows = faro_shuffle_epsilon(target, 0, 1000, 1e-6);
+    assert_true(pure.epsilon <= follows && pure.epsilon > 0.998 * follows);
+    const char *const others[] = {"shuffle-gaussian", "shuffle-bits", "concurrent-bits"};
+    for (int i = 0; i < 3; i++) {
+      snprintf(algorithm, sizeof algorithm, "learner: linucb, release: %s, batch: 40, local_epsilon: %g",
+               others[i], target);
+      const faro_claim c = claim_of(iid, algorithm);
+      assert_true(c.proven && c.local_epsilon <= target && c.local_epsilon > 0.99 * target);
+      assert_true(c.epsilon <= target && c.local_delta == 1e-6);
+    }
+    snprintf(algorithm, sizeof algorithm, "learner: linucb, release: local, local_epsilon: %g", target);
+    assert_true(claim_of(iid, algorithm).epsilon == target);
+  }
+}
+
+/* Every shipped experiment can be played with the published calibrations. */
+static void test_override__calibration_paper_suits_every_shipped_experiment(void **state) {
+  (void)state;
+  const faro_override paper[] = {{"calibration", "paper"}, {"instances", "1"}};
+  const faro_experiment_options options = {.overrides = paper, .override_count = 2, .quick = true};
+  glob_t files;
+  assert_int_equal(glob("experiments/*.yaml", 0, NULL, &files), 0);
+  for (size_t i = 0; i < files.gl_pathc; i++) {
+    faro_experiment *e = NULL;
+    assert_ok(faro_experiment_load(&e, files.gl_pathv[i], &options, error));
+    for (size_t c = 0; c < e->count; c++)
+      assert_int_equal(e->cell[c].settings.calibration, FARO_CALIBRATION_PAPER);
+    faro_experiment_destroy(e);
+  }
+  assert_true(files.gl_pathc > 20);
+  globfree(&files);
 }
 
 static void test_override__replaces_a_value_wherever_it_stands(void **state) {
@@ -210,6 +300,10 @@ static void test_curve__rounds_rise_to_the_horizon(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_parse__sweeps_and_algorithms_multiply),
+      cmocka_unit_test(test_claim__says_which_actions_may_be_seen),
+      cmocka_unit_test(test_claim__clients_counted_on_data_prove_nothing),
+      cmocka_unit_test(test_local_epsilon__is_met_and_epsilon_follows),
+      cmocka_unit_test(test_override__calibration_paper_suits_every_shipped_experiment),
       cmocka_unit_test(test_override__replaces_a_value_wherever_it_stands),
       cmocka_unit_test(test_override__says_what_is_wrong),
       cmocka_unit_test(test_quick__shortens_everything),
