@@ -93,6 +93,8 @@ FARO_API const faro_claim *faro_agent_claim(const faro_agent *agent);
 FARO_API faro_cost faro_agent_cost(const faro_agent *agent);
 FARO_API faro_statistics faro_agent_statistics(const faro_agent *agent);
 FARO_API const faro_release *faro_agent_release(const faro_agent *agent);
+/* As faro_doubling_grounds, for all users of the horizon. */
+FARO_API char *faro_agent_grounds(const faro_agent *agent);
 FARO_API uint64_t faro_agent_batch(const faro_agent *agent);   /* people before the first release */
 FARO_API uint64_t faro_agent_batches(const faro_agent *agent); /* published so far, over all epochs */
 FARO_API bool faro_agent_done(const faro_agent *agent);        /* nothing more will be published */

@@ -30,6 +30,10 @@ FARO_API char *faro_report_curves_csv(const faro_report *report);
 FARO_API char *faro_report_svg(const faro_report *report);
 FARO_API char *faro_report_html(const faro_report *report);
 
+/* The claims of an experiment that has not run, with what they rest on, in the form of run.json.
+ * The results are zeros. Caller frees; NULL if memory runs out. */
+FARO_API char *faro_report_claims(const faro_experiment *experiment);
+
 /* Writes run.json, summary.csv, curves.csv, NAME.svg and report.html into an existing directory,
  * each whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,

@@ -82,6 +82,8 @@ FARO_API faro_status faro_study_fit(faro_study *study, const faro_question *ques
 FARO_API uint64_t faro_study_left(const faro_study *study, unsigned part); /* fits left */
 
 FARO_API const faro_claim *faro_study_claim(const faro_study *study);
+/* As faro_release_grounds, for everything together. */
+FARO_API char *faro_study_grounds(const faro_study *study);
 /* The cost of one person, over all steps of all fits. */
 FARO_API faro_cost faro_study_cost(const faro_study *study);
 FARO_API uint64_t faro_study_batch(const faro_study *study);

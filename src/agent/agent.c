@@ -252,6 +252,9 @@ const faro_claim *faro_agent_claim(const faro_agent *agent) {
   return faro_release_claim(faro_agent_release(agent));
 }
 faro_cost faro_agent_cost(const faro_agent *agent) { return faro_release_cost(faro_agent_release(agent)); }
+char *faro_agent_grounds(const faro_agent *agent) {
+  return faro_doubling_grounds(agent->sums, agent->params.horizon);
+}
 const faro_release *faro_agent_release(const faro_agent *agent) { return faro_doubling_release(agent->sums); }
 uint64_t faro_agent_batch(const faro_agent *agent) { return faro_release_batch(faro_agent_release(agent)); }
 uint64_t faro_agent_batches(const faro_agent *agent) { return agent->batches; }

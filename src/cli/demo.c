@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/verify.h"
 #include "trial/demo_run.h"
 
 typedef struct request {
@@ -124,6 +126,20 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int number) { interrupted = number; }
 static bool stopping(void) { return interrupted != 0; }
 
+/* The document is kept with the other files, so that `faro verify` can be asked too. */
+static void say_verified(const faro_trial *trial) {
+  char path[CLI_PATH];
+  faro_finding finding;
+  faro_error error = {0};
+  snprintf(path, sizeof path, "%s/campaign", trial->params.directory);
+  faro_status status = faro_write_file(path, trial->document, trial->document_length, 0644, &error);
+  if (status == FARO_OK) status = cli_verify_campaign(&trial->campaign, &finding, &error);
+  if (status != FARO_OK) printf("claim computed again: %s\n", error.message);
+  else if (finding.verdict == FARO_VERIFIED)
+    printf("claim computed again: verified, delta is at most %.6g\n", finding.high);
+  else printf("claim computed again: %s: %s\n", faro_verify_word(finding.verdict), finding.reason);
+}
+
 static void began(void *context, const faro_trial *trial) {
   (void)context;
   const faro_campaign *c = &trial->campaign;
@@ -138,6 +154,7 @@ static void began(void *context, const faro_trial *trial) {
          faro_level_name(c->claim.level),
          c->claim.level == FARO_LEVEL_USER ? " for all reports of a client" : "",
          faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");
+  say_verified(trial);
   printf("dashboard: %s\n\n", faro_trial_url(trial, 0, "/", url));
   printf("%7s %9s %9s %9s %9s %11s\n", "policy", "reports", "a second", "reward", "regret", "of uniform");
   fflush(stdout);

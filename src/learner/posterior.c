@@ -88,8 +88,9 @@ static size_t find_bulk(const posterior *p, double s, double *mean) {
   }
 }
 
-/* Shrinks the bulk and cuts eigenvalues at 0. Returns kappa, the share of the Gram noise that is
- * left, and how many stand out. */
+/* Shrinks the bulk and cuts eigenvalues at 0; what noise adds to the squares of the bulk is taken
+ * off. Returns kappa, the share of the Gram noise that is left, and how many stand out. The scatter
+ * is known up to its own standard deviation, so kappa is not less than that. */
 static double shrink(posterior *p, double s, size_t *out) {
   const size_t d = p->dimension;
   double m = 0;
@@ -100,13 +101,14 @@ static double shrink(posterior *p, double s, size_t *out) {
   const double noise = s * s * degrees;
   const double rho = noise > 0 ? fmin(1, noise / scatter) : 0;
   const bool alike = scatter <= s * s * (degrees - 2); /* where chi squared is likeliest */
+  const double left = s * s * (1 - rho + rho / (double)k);
   for (size_t i = d - k; i < d; i++) {
     const double shrunk = m + (1 - rho) * (p->g[i] - m);
-    p->g[i] = alike ? shrunk : fmin(p->g[i], shrunk);
+    const double g = fmax(0, alike ? shrunk : fmin(p->g[i], shrunk));
+    p->g[i] = sqrt(fmax(0, g * g - left));
   }
-  for (size_t i = 0; i < d; i++) p->g[i] = fmax(0, p->g[i]);
   *out = d - k;
-  return k == d ? 1 - rho : 1;
+  return k == d ? fmin(1, fmax(1 - rho, sqrt(2 / degrees))) : 1;
 }
 
 /* A += weight q q', packed. */

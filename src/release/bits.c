@@ -38,6 +38,8 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "release/grounds.h"
+#include "release/shares.h"
 #include "release/shuffler.h"
 
 static const double BITS_MAX = 0x1p50;  /* noise bits per user and entry */
@@ -529,8 +531,36 @@ static void resume(faro_release *r) {
 static const faro_counting counting = {
     .task = task, .expected = expected, .report = report, .gaussian = faro_bits_gaussian};
 
+/* `bits` for each of the `honest` users of a node that the claim counts on. */
+static void ground_node(const faro_release *r, size_t level, size_t c, faro_text *out) {
+  const faro_bits_level *l = &faro_bits_in(r)->level[level];
+  const bool server = faro_server_adds_noise(r);
+  const bool hides = faro_users_hide(r->kind);
+  faro_text_add(out, "%s{\"users\":%llu", c ? "," : "", (unsigned long long)faro_bits_users(r, level, c));
+  faro_ground_number(out, "honest", hides ? faro_honest(r, l->unit, (double)r->schedule.size[c]) : 1);
+  faro_ground_number(out, "bits", (double)(server ? l->noise[c].noise : l->noise[c].bits));
+  faro_text_add(out, "}");
+}
+
+static void grounds(const faro_release *r, faro_text *out) {
+  const faro_bits *s = faro_bits_in(r);
+  faro_ground_word(out, "mechanism", "bits");
+  faro_ground_number(out, "bias", bias_of(s));
+  faro_ground_number(out, "step", s->step);
+  faro_ground_number(out, "grid", (double)s->grid);
+  faro_ground_number(out, "reserved", s->fuse ? FARO_BITS_RESERVED : 0);
+  faro_text_add(out, ",\"levels\":[");
+  for (size_t i = 0; i < s->levels; i++) {
+    faro_text_add(out, "%s{\"unit\":%llu,\"nodes\":[", i ? "," : "", (unsigned long long)s->level[i].unit);
+    for (size_t c = 0; c < faro_bits_classes(r); c++) ground_node(r, i, c, out);
+    faro_text_add(out, "]}");
+  }
+  faro_text_add(out, "]");
+}
+
 const faro_mechanism faro_mechanism_bits = {
     .size = sizeof(faro_bits),
+    .grounds = grounds,
     .exact = true,
     .init = init,
     .settle = settle,

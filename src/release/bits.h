@@ -29,6 +29,10 @@ typedef struct faro_bits_level {
   double fused;           /* variance of a node's estimate */
 } faro_bits_level;
 
+/* The share of delta that calibration tight leaves for exact noise (docs/privacy.md, Where counts
+ * end). */
+#define FARO_BITS_RESERVED 2e-4
+
 typedef struct faro_bits {
   faro_release release;
   double entry;    /* D: entries in [-D, D] are on the grid */

@@ -4,8 +4,11 @@
 #include <faro/message.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/text.h"
+#include "release/release.h"
 
 /* The final sums and noise of earlier releases. */
 typedef struct past {
@@ -166,6 +169,28 @@ static faro_noise add_noise(const faro_doubling *d, faro_noise noise, const doub
   noise.dependent = noise.dependent || d->past.dependent;
   if (noise.scale) noise.scale = scale;
   return noise;
+}
+
+/* Each of them as it will be made, without a stream. */
+char *faro_doubling_grounds(const faro_doubling *doubling, uint64_t users) {
+  faro_doubling d = *doubling;
+  faro_text out = FARO_TEXT_INIT;
+  uint64_t covered = 0;
+  if (!d.params.anytime) return faro_release_grounds(d.now);
+  d.source = faro_source_none();
+  faro_text_add(&out, "{\"mechanism\":\"doubling\",\"parts\":[");
+  for (uint64_t horizon = d.params.horizon; covered < users && !out.failed; horizon *= 2) {
+    faro_release *release = NULL;
+    if (create_release(&d, horizon, &release, NULL) != FARO_OK) break; /* nothing that could run this far */
+    char *grounds = faro_release_grounds(release);
+    faro_text_add(&out, "%s%s", covered > 0 ? "," : "", grounds ? grounds : "null");
+    covered += faro_schedule_users(&release->schedule, release->batches);
+    free(grounds);
+    faro_release_destroy(release);
+  }
+  faro_text_add(&out, "]}");
+  if (out.failed || covered < users || d.kind->trust == FARO_TRUST_NONE) faro_text_clear(&out);
+  return out.data;
 }
 
 faro_statistics faro_doubling_statistics(const faro_doubling *doubling) {

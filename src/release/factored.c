@@ -7,6 +7,7 @@
  *
  *   noise_t = g_t + sum_j weight_j base_j state_j,     state_j <- base_j state_j + g_t */
 #include "privacy/continual.h"
+#include "release/grounds.h"
 #include "release/real.h"
 
 typedef struct factored {
@@ -18,6 +19,7 @@ typedef struct factored {
 } factored;
 
 static factored *factored_of(faro_release *r) { return (factored *)(void *)r; }
+static const factored *factored_in(const faro_release *r) { return (const factored *)(const void *)r; }
 
 static faro_status init(faro_release *r, faro_error *error) {
   factored *f = factored_of(r);
@@ -65,6 +67,24 @@ static void measure(faro_release *r) {
   r->variance += r->ledger.charged == 1 ? 1 : coefficient * coefficient;
 }
 
+static void write_terms(const char *name, const double *term, faro_text *out) {
+  faro_text_add(out, ",\"%s\":[", name);
+  for (size_t j = 0; j < FARO_FACTORED_TERMS; j++) {
+    char number[FARO_NUMBER_SIZE];
+    faro_text_add(out, "%s%s", j ? "," : "", faro_number(term[j], number));
+  }
+  faro_text_add(out, "]");
+}
+
+static void grounds(const faro_release *r, faro_text *out) {
+  const factored *f = factored_in(r);
+  faro_ground_word(out, "mechanism", "factored");
+  faro_ground_number(out, "releases", (double)r->batches);
+  faro_ground_sd(r, 1, out);
+  write_terms("weight", f->weight, out);
+  write_terms("base", f->base, out);
+}
+
 const faro_mechanism faro_mechanism_factored = {
     .size = sizeof(factored),
     .init = init,
@@ -74,4 +94,5 @@ const faro_mechanism faro_mechanism_factored = {
     .add_noise = add_noise,
     .publish = publish,
     .measure = measure,
+    .grounds = grounds,
 };

@@ -20,6 +20,8 @@
 #include <math.h>
 
 #include "random/noise.h"
+#include "release/grounds.h"
+#include "release/shares.h"
 
 static const double MARGIN = 0x1p-20;
 static const double COARSE = 1.01; /* the most that rounding may add to the noise */
@@ -212,6 +214,32 @@ static void publish(faro_release *r) {
   faro_real_publish(r);
 }
 
+void faro_grid_ground(const faro_release *r, size_t k, faro_text *out) {
+  const faro_grid *g = faro_grid_in(r);
+  faro_ground_sd(r, r->factor ? r->factor[k] : 1, out);
+  if (!r->deployed) return;
+  faro_ground_number(out, "step", g->unit);
+  faro_text_add(out, ",\"variance\":\"%llu\"", (unsigned long long)g->variance[k * r->contribution.length]);
+}
+
+/* (epsilon0, delta0) of a message, where amplification starts from it. */
+static void grounds(const faro_release *r, faro_text *out) {
+  faro_ground_word(out, "mechanism", "gaussian");
+  faro_text_add(out, ",\"classes\":[");
+  for (size_t c = 0; c < classes_of(r); c++) {
+    const faro_grid_basis *basis = &faro_grid_in(r)->basis[c];
+    faro_text_add(out, "%s{\"users\":%llu", c ? "," : "", (unsigned long long)r->schedule.size[c]);
+    faro_grid_ground(r, c, out);
+    if (faro_users_hide(r->kind) && basis->delta > 0) {
+      faro_ground_number(out, "mixed", faro_honest(r, 1, (double)r->schedule.size[c]));
+      faro_ground_number(out, "epsilon0", basis->epsilon);
+      faro_ground_number(out, "delta0", basis->delta);
+    }
+    faro_text_add(out, "}");
+  }
+  faro_text_add(out, "]");
+}
+
 const faro_mechanism faro_mechanism_grid = {
     .size = sizeof(faro_grid),
     .exact = true,
@@ -224,4 +252,5 @@ const faro_mechanism faro_mechanism_grid = {
     .add_noise = add_noise,
     .publish = publish,
     .measure = faro_real_measure,
+    .grounds = grounds,
 };

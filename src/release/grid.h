@@ -35,4 +35,7 @@ void faro_grid_collect(faro_release *r, size_t index, const void *message);
 /* In floating point in simulations, on the grid in deployment. */
 void faro_grid_absorb(faro_release *r, const double *z);
 
+/* The noise of a class, for grounds.h: in real numbers, and as it is drawn in deployment. */
+void faro_grid_ground(const faro_release *r, size_t k, struct faro_text *out);
+
 #endif

@@ -12,6 +12,8 @@
 
 #include <faro/message.h>
 
+struct faro_text;
+
 /* One vector of a release's state, of one of three types of numbers. */
 typedef struct faro_state_vector {
   double *real;   /* finite */
@@ -68,6 +70,10 @@ struct faro_mechanism {
   bool (*state)(const faro_release *, size_t index, faro_state_vector *);
   /* Optional. Restores what follows from the vectors after they have been loaded. */
   void (*resume)(faro_release *);
+
+  /* Optional. Writes the members of the grounds that are its own (grounds.h), each with a comma
+   * before it; NULL: no grounds are recorded. */
+  void (*grounds)(const faro_release *, struct faro_text *);
 
   const faro_counting *counting; /* bits only; else NULL */
 };

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "release/grounds.h"
+#include "release/shares.h"
 #include "release/shuffler.h"
 
 faro_status faro_real_init(faro_release *r, faro_error *error) {
@@ -143,6 +145,25 @@ double faro_gaussian_shift(const faro_release *r, double sigma, double on, doubl
   return sqrt(gram + 4 * c->norm * c->norm * reward * reward) / sigma;
 }
 
+/* The users whom a message hides among, where a shuffler mixes it. */
+double faro_mixed(const faro_release *r, size_t class_index) {
+  return faro_company(r, r->schedule.size[class_index]);
+}
+
+static void grounds(const faro_release *r, faro_text *out) {
+  faro_ground_word(out, "mechanism", r->gaussian ? "gaussian" : "laplace");
+  faro_text_add(out, ",\"classes\":[");
+  for (size_t c = 0; c < (r->factor ? r->schedule.classes : 1); c++) {
+    const double factor = r->factor ? r->factor[c] : 1;
+    faro_text_add(out, "%s{\"users\":%llu", c ? "," : "", (unsigned long long)r->schedule.size[c]);
+    if (faro_users_hide(r->kind)) faro_ground_number(out, "mixed", faro_mixed(r, c));
+    if (r->gaussian) faro_ground_sd(r, factor, out);
+    else faro_ground_number(out, "scale", factor * r->laplace);
+    faro_text_add(out, "}");
+  }
+  faro_text_add(out, "]");
+}
+
 const faro_mechanism faro_mechanism_real = {
     .size = sizeof(faro_real),
     .init = faro_real_init,
@@ -153,4 +174,5 @@ const faro_mechanism faro_mechanism_real = {
     .add_noise = faro_real_add_noise,
     .publish = faro_real_publish,
     .measure = faro_real_measure,
+    .grounds = grounds,
 };

@@ -44,6 +44,9 @@ double faro_total_noises(const faro_release *r);
  * the scale. */
 void faro_set_laplace(faro_release *r, double b);
 
+/* The honest users whom a message of a class of batches hides among, where a shuffler mixes it. */
+double faro_mixed(const faro_release *r, size_t class_index);
+
 /* Bound on a user's influence on the sum, in units of the noise: sqrt(sum_j (dz_j / sd_j)^2) over
  * neighbouring inputs, if Gram noise is `on`/`off` times sigma. */
 double faro_gaussian_shift(const faro_release *r, double sigma, double on, double off);

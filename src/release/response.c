@@ -27,6 +27,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "release/grounds.h"
 #include "release/real.h"
 #include "release/shuffler.h"
 
@@ -357,8 +358,23 @@ static void measure(faro_release *r) {
   r->ratio = sqrt(s->real_sum / r->variance) / r->unit[0];
 }
 
+static void grounds(const faro_release *r, faro_text *out) {
+  faro_ground_word(out, "mechanism", "response");
+  faro_text_add(out, ",\"classes\":[");
+  for (size_t c = 0; c < r->schedule.classes; c++) {
+    const faro_response_rule *rule = &response_in(r)->rule[c];
+    faro_text_add(out, "%s{\"users\":%llu,\"codes\":%zu,\"truths\":%zu,\"threshold\":\"%llu\"", c ? "," : "",
+                  (unsigned long long)r->schedule.size[c], 2 * rule->directions, rule->nearest,
+                  (unsigned long long)rule->threshold);
+    if (faro_users_hide(r->kind)) faro_ground_number(out, "mixed", faro_mixed(r, c));
+    faro_text_add(out, "}");
+  }
+  faro_text_add(out, "]");
+}
+
 const faro_mechanism faro_mechanism_response = {
     .size = sizeof(response),
+    .grounds = grounds,
     .exact = true,
     .init = init,
     .settle = settle,

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "random/noise.h"
+#include "release/grounds.h"
 
 typedef struct level {
   double *total;  /* simulation */
@@ -174,8 +175,15 @@ static bool state(const faro_release *r, size_t index, faro_state_vector *vector
   return true;
 }
 
+static void grounds(const faro_release *r, faro_text *out) {
+  faro_ground_word(out, "mechanism", "tree");
+  faro_ground_number(out, "releases", (double)r->batches);
+  faro_grid_ground(r, 0, out);
+}
+
 const faro_mechanism faro_mechanism_tree = {
     .size = sizeof(tree),
+    .grounds = grounds,
     .exact = true,
     .init = init,
     .settle = faro_grid_settle,

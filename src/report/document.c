@@ -118,6 +118,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
     json_object_set_new(result, "region", json_string(cell->learner->region));
   add_outcomes(result, cell, outcome);
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
+  if (cell->grounds) json_object_set_new(result, "grounds", json_loads(cell->grounds, 0, NULL));
   json_object_set_new(result, "settings", make_settings(cell));
   json_object_set_new(result, "curve", make_curve(outcome));
   return result;
@@ -199,6 +200,17 @@ faro_status faro_report_make(faro_report **report, const faro_experiment *experi
   json_t *document = make_document(experiment, results);
   if (!document) return faro_fail(error, FARO_MEMORY, "cannot allocate the report");
   return adopt(report, document, experiment->name, error);
+}
+
+char *faro_report_claims(const faro_experiment *experiment) {
+  static const faro_outcome none;
+  json_t *results = json_array();
+  for (size_t c = 0; c < experiment->count; c++)
+    json_array_append_new(results, make_result(experiment, &experiment->cell[c], &none));
+  json_t *document = json_pack("{s:s, s:o}", "experiment", experiment->name, "results", results);
+  char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(document);
+  return text;
 }
 
 faro_status faro_report_parse(faro_report **report, const char *name, const char *text, size_t length,

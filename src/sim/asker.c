@@ -228,6 +228,7 @@ static faro_status try_terms(faro_cell *cell, faro_asker *learner, faro_error *e
                          "horizon must be longer for learner %s, which could ask nobody (got %llu)",
                          cell->learner->name, (unsigned long long)left);
     if (status == FARO_OK && term == 0) keep_first(cell, study, people);
+    if (status == FARO_OK && study) faro_cell_ground(cell, faro_study_grounds(study));
     faro_study_destroy(study);
     left -= people;
   }

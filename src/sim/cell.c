@@ -1,9 +1,12 @@
 /* cell: the settings of one algorithm at one sweep point, and the parameters that follow from
  * them. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <faro/doubling.h>
 
+#include "base/text.h"
 #include "sim/experiment.h"
 
 /* The row and the struct that hold a key in this cell; NULL if the cell has no such setting. */
@@ -123,6 +126,19 @@ void faro_cell_keep_schedule(faro_cell *cell, const faro_release *release) {
   cell->settings.batch = chosen->batch;
   cell->settings.growth = chosen->growth;
   cell->settings.largest = chosen->largest;
+}
+
+/* {"mechanism":"parallel","parts":[...]}. If memory runs out nothing is recorded. */
+void faro_cell_ground(faro_cell *cell, char *grounds) {
+  static const char head[] = "{\"mechanism\":\"parallel\",\"parts\":[";
+  faro_text out = FARO_TEXT_INIT;
+  if (!grounds) return;
+  if (cell->grounds) faro_text_add(&out, "%.*s,%s]}", (int)strlen(cell->grounds) - 2, cell->grounds, grounds);
+  else faro_text_add(&out, "%s%s]}", head, grounds);
+  free(grounds);
+  free(cell->grounds);
+  if (out.failed) faro_text_clear(&out);
+  cell->grounds = out.data;
 }
 
 faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms) {

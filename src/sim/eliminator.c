@@ -294,6 +294,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   if (status == FARO_OK) status = sample(cell, cell->settings.horizon, &release, error);
   if (status != FARO_OK) return status;
   const faro_claim largest = *faro_release_claim(release);
+  faro_cell_ground(cell, faro_release_grounds(release));
   faro_release_destroy(release);
   release = NULL;
   status = sample(cell, 1000, &release, error);
@@ -304,6 +305,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   if (fixes_clients(cell) && cell->claim.trust != FARO_TRUST_NONE)
     cell->claim = faro_claim_make(cell->claim.epsilon, cell->claim.delta, cell->claim.trust, false,
                                   "the number of clients was taken from the data");
+  faro_cell_ground(cell, faro_release_grounds(release));
   const size_t used = strlen(cell->claim.by);
   if (cell->claim.trust != FARO_TRUST_NONE && !fixes_clients(cell))
     snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a phase of 1000 users)");

@@ -32,6 +32,7 @@ typedef struct faro_cell {
   size_t twin; /* the first cell with the same results; only that one is played */
   faro_claim claim;
   faro_cost cost;
+  char *grounds; /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };
@@ -64,6 +65,8 @@ faro_env_facts faro_cell_facts(const faro_cell *cell);
 faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance);
 faro_release_params faro_cell_release(const faro_cell *cell);
 void faro_cell_keep_schedule(faro_cell *cell, const faro_release *release);
+/* Adds the grounds of one of several mechanisms on different users, and frees them. */
+void faro_cell_ground(faro_cell *cell, char *grounds);
 faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms);
 faro_asker_params faro_cell_asker(const faro_cell *cell);
 

@@ -388,6 +388,7 @@ faro_status faro_experiment_load(faro_experiment **experiment, const char *path,
 
 void faro_experiment_destroy(faro_experiment *experiment) {
   if (!experiment) return;
+  for (size_t c = 0; experiment->cell && c < experiment->count; c++) free(experiment->cell[c].grounds);
   faro_arena arena = experiment->arena;
   faro_arena_free(&arena);
 }

@@ -88,6 +88,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   const faro_release *release = faro_doubling_release(sums);
   cell->claim = *faro_release_claim(release);
   cell->cost = faro_release_cost(release);
+  cell->grounds = faro_doubling_grounds(sums, cell->settings.horizon);
   faro_cell_keep_schedule(cell, release);
   faro_doubling_destroy(sums);
   return FARO_OK;

@@ -89,6 +89,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   if (status != FARO_OK) return status;
   cell->claim = *faro_agent_claim(agent);
   cell->cost = faro_agent_cost(agent);
+  cell->grounds = faro_agent_grounds(agent);
   faro_cell_keep_schedule(cell, faro_agent_release(agent));
   faro_agent_destroy(agent);
   return FARO_OK;

@@ -153,6 +153,11 @@ faro_status faro_budget_fit(const faro_release_kind *kind, const faro_study_para
   return faro_budget_spend(fit->mu, delta_of(kind, delta), &fit->spend, error);
 }
 
+uint64_t faro_budget_same(const faro_budget_plan *plan, unsigned part, uint64_t index) {
+  const bool rest = plan->ratio == 1 || (double)index >= FALLS;
+  return rest ? (uint64_t)plan->fits[part] - index : 1;
+}
+
 /* Checks the last fit of a part, which has the least budget: if it is possible, all are. */
 faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_params *params,
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,

@@ -37,6 +37,9 @@ faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_par
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error);
 
+/* How many fits, from number `index` on, have the same budget. */
+uint64_t faro_budget_same(const faro_budget_plan *plan, unsigned part, uint64_t index);
+
 /* The budget of fit number `index` of the part, counted from 0. */
 faro_status faro_budget_fit(const faro_release_kind *kind, const faro_study_params *params,
                             const faro_budget_plan *plan, unsigned part, uint64_t index, faro_fit_budget *fit,

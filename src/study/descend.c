@@ -204,7 +204,8 @@ static double certify(faro_study *s, const faro_question *ask, const faro_extent
 }
 
 /* Tries a fit with everybody. Through a shuffler that is the only fit there is. */
-faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, faro_error *error) {
+faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, char **grounds,
+                                faro_error *error) {
   faro_fit_budget fit;
   faro_release *release = NULL;
   const faro_study_params *p = &study->params;
@@ -215,6 +216,7 @@ faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t
   const uint64_t steps =
       paper ? paper_course(study, &extent, &fit, (double)p->people).steps : most_steps(study);
   status = make_release(study, p->reward, &fit, p->people, steps, &release, error);
+  if (status == FARO_OK && grounds) *grounds = faro_release_grounds(release);
   faro_release_destroy(release);
   return status;
 }

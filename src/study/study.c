@@ -207,7 +207,7 @@ faro_status faro_study_allow(faro_study *study, const uint64_t fits[FARO_PARTS],
   for (unsigned part = 0; part < FARO_PARTS; part++) {
     if (fits[part] == 0 || !is_private(study->kind) || study->params.calibration == FARO_CALIBRATION_FIGURE)
       continue;
-    const faro_status possible = faro_study_rehearse(study, part, fits[part] - 1, error);
+    const faro_status possible = faro_study_rehearse(study, part, fits[part] - 1, NULL, error);
     if (possible != FARO_OK) return possible;
   }
   study->allowed = true;

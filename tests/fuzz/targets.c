@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 #include "sim/journal.h"
+#include "verify/verify.h"
 #include "yaml/yaml.h"
 
 int fuzz_experiment(const uint8_t *data, size_t size) {
@@ -55,6 +56,15 @@ int fuzz_run(const uint8_t *data, size_t size) {
   free(faro_report_curves_csv(report));
   free(faro_report_html(report)); /* with the figure in it */
   faro_report_destroy(report);
+  return 0;
+}
+
+int fuzz_grounds(const uint8_t *data, size_t size) {
+  faro_error error = {0};
+  faro_verification verification;
+  if (faro_verify_run(&verification, "run.json", (const char *)data, size, &error) == FARO_OK)
+    faro_verification_clear(&verification);
+  else if (error.message[0] == '\0') abort();
   return 0;
 }
 

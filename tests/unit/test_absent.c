@@ -243,6 +243,7 @@ static void walk_agent(const faro_agent_params *params, bool good) {
   assert_true(faro_agent_cost(agent).bits >= 0);
   assert_non_null(faro_agent_statistics(agent).sum);
   assert_non_null(faro_agent_release(agent));
+  free(faro_agent_grounds(agent));
   assert_true(faro_agent_batch(agent) >= 1 && faro_agent_batches(agent) <= 1);
   assert_false(faro_agent_done(agent));
   assert_true(faro_agent_diagnose(agent).updates <= 1);
@@ -316,6 +317,7 @@ static void walk_questions(faro_release *release) {
   (void)faro_release_gaussian(release, 1, &mu, &slack);
   assert_non_null(faro_release_statistics(release).sum);
   assert_true(faro_release_influence(release) > 0);
+  free(faro_release_grounds(release));
   faro_release_linearise(release, NULL); /* only linearised moments have a point */
   for (size_t level = 0; level <= 64; level++) {
     faro_release_range(release, level, &least, &most);
@@ -395,6 +397,7 @@ static void walk_doubling(const faro_release_kind *kind, bool anytime, faro_sour
   free(kept);
   assert_non_null(faro_doubling_release(doubling));
   assert_int_equal(faro_doubling_horizon(doubling), 8);
+  free(faro_doubling_grounds(doubling, 8));
   assert_non_null(faro_doubling_statistics(doubling).sum);
   assert_int_equal(faro_doubling_noise(doubling).scale != NULL, kind->trust != FARO_TRUST_NONE);
   assert_true(faro_doubling_scale(doubling, 0) >= 0);
@@ -507,6 +510,7 @@ static void walk_study(const faro_release_kind *kind, faro_calibration calibrati
     assert_int_equal(faro_study_noise(study, part).scale != NULL, there && kind->trust != FARO_TRUST_NONE);
   }
   assert_non_null(faro_study_claim(study));
+  free(faro_study_grounds(study));
   assert_true(faro_study_cost(study).bits >= 0);
   assert_true(faro_study_batch(study) >= 1);
   faro_study_destroy(study);

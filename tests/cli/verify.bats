@@ -1,0 +1,88 @@
+# faro verify: claims computed again from the recorded noise.
+
+load support
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+# A copy of a run with something changed: changed DIR FILTER
+changed() {
+  mkdir -p "$T/changed"
+  jq "$2" "$1/run.json" >"$T/changed/run.json"
+}
+
+@test "a run: every proven claim is verified" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  faro 0 verify "$T/run"
+  has "$output" "verified      $T/run/run.json: LinUCB-JDP: (1, 0.1): delta is at most 0.1"
+  has "$output" "4 verified, 0 not verified, 0 wrong; 1 make no proven claim"
+  [ -z "$stderr" ]
+  faro 0 verify "$T/run" --json
+  [ "$(jq -s 'map(select(.verdict == "verified" and .delta_high <= .delta)) | length' <<<"$output")" = 4 ]
+}
+
+@test "a run in which something was changed: wrong" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  local filter
+  for filter in '(.results[] | select(.label == "LinUCB-JDP") | .grounds.sd[]) *= 0.99' \
+    '(.results[] | select(.label == "LinUCB-JDP") | .grounds.releases) *= 2' \
+    '(.results[] | select(.label == "LinUCB-JDP") | .grounds.repeats) = 2' \
+    '(.results[] | select(.label == "LinUCB-JDP") | .claim.epsilon) = 0.99' \
+    '(.results[] | select(.label == "LinUCB-JDP") | .claim.delta) = 0.099'; do
+    changed "$T/run" "$filter"
+    faro 1 verify "$T/changed"
+    has "$output" "wrong         $T/changed/run.json: LinUCB-JDP"
+    has "$output" "3 verified, 0 not verified, 1 wrong"
+  done
+  changed "$T/run" '(.results[] | select(.label == "LinUCB-SDP-Vec") | .grounds.levels[].nodes[].bits) |= (. * 0.98 | floor)'
+  faro 1 verify "$T/changed"
+  has "$output" "wrong         $T/changed/run.json: LinUCB-SDP-Vec"
+}
+
+@test "a run without grounds is not verified, and a malformed one says what is wrong" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  changed "$T/run" 'del(.results[].grounds)'
+  faro 1 verify "$T/changed"
+  has "$output" "not verified  $T/changed/run.json: LinUCB-JDP: (1, 0.1): no grounds are recorded"
+  changed "$T/run" '(.results[] | select(.label == "LinUCB-JDP") | .grounds.releases) = "many"'
+  faro 3 verify "$T/changed"
+  has "$stderr" 'results[1]: grounds: releases must be a number from 1 to 1099511627776 (got "many")'
+  echo "{" >"$T/changed/run.json"
+  faro 3 verify "$T/changed"
+  has "$stderr" "run.json:2: not JSON"
+  faro 3 verify "$T"
+  has "$stderr" "run.json: cannot be read"
+}
+
+@test "an experiment is checked without running it" {
+  faro 0 verify 000-fig2
+  has "$output" "8 verified, 0 not verified, 0 wrong; 2 make no proven claim"
+  faro 3 verify 000-fig3
+  has "$stderr" 'no experiment "000-fig3"'
+}
+
+@test "anytime: all releases that the horizon needs are recorded" {
+  faro 0 run 000-fig1 --quiet --set horizon=5000 --set instances=1 --set epsilon=1 --set anytime=true --out "$T/run"
+  [ "$(jq '[.results[] | select(.label == "LinUCB-JDP") | .grounds.parts[].releases]' -c "$T/run/run.json")" != "[]" ]
+  faro 0 verify "$T/run"
+  has "$output" "4 verified, 0 not verified, 0 wrong"
+  changed "$T/run" '(.results[] | select(.label == "LinUCB-JDP") | .grounds.parts[1].sd[]) *= 0.99'
+  faro 1 verify "$T/changed"
+  has "$output" "3 verified, 0 not verified, 1 wrong"
+}
+
+@test "usage" {
+  faro 2 verify
+  has "$stderr" "either DIR, the directory of a finished run, or --campaign FILE is required"
+  faro 2 verify --campaign "$T/campaign"
+  has "$stderr" "--campaign and --key go together"
+}
+
+@test "the demo's campaign is verified" {
+  faro 0 demo --clients 60 --rounds 2 --threads 4 --directory "$T/demo"
+  has "$output" "claim computed again: verified, delta is at most 9.99"
+  faro 0 verify --campaign "$T/demo/campaign" --key "$T/demo/analyzer.sign.public"
+  has "$output" "1 verified, 0 not verified, 0 wrong"
+  faro 3 verify --campaign "$T/demo/campaign" --key "$T/demo/shuffler-0.sign.public"
+  has "$stderr" "signature"
+}
