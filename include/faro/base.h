@@ -29,7 +29,7 @@ typedef enum faro_status {
  * already there stays, because the innermost one says most. */
 typedef struct faro_error {
   faro_status status;
-  char message[512];
+  char message[768];
 } faro_error;
 
 /* Records the failure and returns `status`, so that `return faro_fail(...)` reads well. A failure

@@ -2,7 +2,7 @@
  * sums of the rewards, and drop the arms that are certainly not the best.
  *
  *     create -> plan -> [users play, a release sums their rewards] -> hear -> plan -> ...
- *     until a plan is `last` */
+ *     until a plan is `last`; under `anytime` extend gives it more rounds */
 #ifndef FARO_ELIMINATOR_H
 #define FARO_ELIMINATOR_H
 
@@ -42,6 +42,18 @@ typedef enum faro_clients {
 #undef X
 } faro_clients;
 
+/* Whether a phase plays a small core set, or all active arms equally. */
+#define FARO_CORE_LIST(X)                                                                                    \
+  X(NEVER, "false")                                                                                          \
+  X(ALWAYS, "true")                                                                                          \
+  X(AUTO, "auto") /* the core set where it pays, see eliminator.c */
+
+typedef enum faro_core {
+#define X(name, text) FARO_CORE_##name,
+  FARO_CORE_LIST(X)
+#undef X
+} faro_core;
+
 /* Who knows which user plays which action: anybody, or nobody but the shuffler. */
 #define FARO_ASSIGNMENT_LIST(X)                                                                              \
   X(OPEN, "open")                                                                                            \
@@ -53,23 +65,30 @@ typedef enum faro_assignment {
 #undef X
 } faro_assignment;
 
-/* Settings of eliminators; pe and hanna read `core` only. */
+/* Settings of eliminators; pe and hanna read `core` and `assignment`. */
 typedef struct faro_eliminator_settings {
-  bool core;                  /* play a small core set; false: all active arms equally */
+  faro_core core;
   double alpha;               /* clients grow as 2^(alpha l) */
   faro_clients clients;       /* read by the simulator, which chooses the number if it is fixed */
   faro_assignment assignment; /* pe and hanna; read by the simulator, which makes the releases */
 } faro_eliminator_settings;
 
+/* What would be heard for a plan, apart from the sums: counts and noise, which are public. */
+typedef faro_status faro_preview(const void *context, const faro_plan *plan, faro_heard *heard,
+                                 faro_error *error);
+
 typedef struct faro_eliminator_params {
   const faro_arms *arms; /* all of them; they must not change */
   uint64_t horizon;
+  bool anytime;     /* the horizon is only the first one, see faro_eliminator_extend */
   double failure;   /* probability with which the best arm may be dropped */
   double reward;    /* half the width of the rewards' interval */
   double spread;    /* sub-Gaussian scale of clients' parameters about the common one */
   uint64_t clients; /* clients in every phase; 0: a growing number */
   faro_calibration calibration;
   const faro_eliminator_settings *settings; /* NULL: the defaults */
+  faro_preview *preview;                    /* NULL: `auto` means a core set in every phase */
+  const void *context;                      /* of the preview */
 } faro_eliminator_params;
 
 typedef struct faro_eliminator faro_eliminator;
@@ -92,6 +111,11 @@ FARO_API faro_status faro_eliminator_plan(faro_eliminator *eliminator, const far
  * open. */
 FARO_API faro_status faro_eliminator_hear(faro_eliminator *eliminator, const faro_heard *heard,
                                           faro_error *error) FARO_WARN_UNUSED;
+
+/* Doubles the horizon; for params.anytime only. Plans that have ended go on. Arms that were dropped
+ * stay dropped: `failure` is divided, 1/(j(j+1)) for the j-th horizon. */
+FARO_API faro_status faro_eliminator_extend(faro_eliminator *eliminator, faro_error *error) FARO_WARN_UNUSED;
+FARO_API uint64_t faro_eliminator_horizon(const faro_eliminator *eliminator);
 
 FARO_API size_t faro_eliminator_best(const faro_eliminator *eliminator); /* the arm that looks best */
 FARO_API bool faro_eliminator_holds(const faro_eliminator *eliminator, size_t arm); /* still in play */

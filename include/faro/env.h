@@ -34,13 +34,16 @@ typedef enum faro_reward {
  *                     features behind Figure 1 of Chowdhury & Zhou 2022; ||x|| = sqrt(2)
  *   sphere            x and theta uniform on the unit sphere; means <x, theta> in [-1, 1]
  *   ball              x uniform in the unit ball, theta on the sphere
+ *   axes              x = e_1 .. e_d, one arm for each dimension: the bandit of K arms without
+ *                     structure; theta uniform in the cube, so means are in [0, 1]
  * Generalised linear rewards have means mu(<x, theta>) with a theta of their own, and allow only
- * the last two. */
+ * `sphere` and `ball`. */
 #define FARO_DRAW_LIST(X)                                                                                    \
   X(APPENDED, "sphere-appended")                                                                             \
   X(PUBLISHED, "sphere-published")                                                                           \
   X(SPHERE, "sphere")                                                                                        \
-  X(BALL, "ball")
+  X(BALL, "ball")                                                                                            \
+  X(AXES, "axes")
 
 typedef enum faro_draw {
 #define X(name, text) FARO_DRAW_##name,

@@ -78,7 +78,7 @@ typedef struct faro_release_kind {
   faro_trust trust;     /* who may see raw contributions */
   uint64_t least_batch; /* 2 if users hide among each other */
   bool phases;          /* a release may consist of a single batch, as phased learners need */
-  bool splits;          /* m of a user's M0 rounds cost at most m / M0 of the budget */
+  bool splits;          /* a user's M0 rounds may be in several releases, and keep within the budget */
   bool assigns;         /* the shuffler may assign the actions, so that the server does not know them */
   bool weighs;          /* under tight, contributions are weighed (faro_contribution_weigh) */
   bool blocks;          /* the noise of each batch is independent of that of the others */

@@ -61,6 +61,12 @@ static void turn(faro_env *env) {
   faro_linear_settle(env);
 }
 
+static faro_status check(const faro_env_rules *rules, const faro_env_params *p, faro_error *error) {
+  if (p->draw == FARO_DRAW_AXES)
+    return faro_fail(error, FARO_INVALID, "draw must not be axes for %s: its arms turn", rules->about.name);
+  return faro_env_check_arms(p, error);
+}
+
 static faro_status init(faro_env *env, faro_error *error) {
   adversary *a = (adversary *)(void *)env;
   const size_t n = env->params.dimension;
@@ -78,6 +84,7 @@ const faro_env_rules faro_env_linear_adversarial = {
     .about = {.name = "linear-adversarial",
               .summary = "linear rewards, arms rotated so that old information is least useful"},
     .size = sizeof(adversary),
+    .check = check,
     .init = init,
     .begin = begin,
     .next = turn,

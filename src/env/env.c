@@ -77,12 +77,12 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *par
   return check(rules_of(kind), &complete_params, error);
 }
 
-/* Means (1 + <u, v>) / 2 are in [0, 1], those of plain draws in [-1, 1]; the published draw is not
- * scaled. */
+/* Means (1 + <u, v>) / 2 and those of axes are in [0, 1], those of plain draws in [-1, 1]; the
+ * published draw is not scaled. */
 static faro_env_facts describe(const faro_env_rules *rules, const faro_env_params *p) {
   faro_env_facts facts = {.norm = p->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1,
                           .low = faro_draws_plainly(p) ? -1 : 0,
-                          .bound = 1};
+                          .bound = p->draw == FARO_DRAW_AXES ? sqrt((double)p->dimension) : 1};
   if (rules->describe) rules->describe(p, &facts);
   return facts;
 }

@@ -27,6 +27,10 @@ static faro_status make_net(faro_points **net, const faro_env_params *p, faro_er
 faro_status faro_linear_check(const faro_env_rules *rules, const faro_env_params *p, faro_error *error) {
   (void)rules;
   const double zeta = zeta_of(p);
+  if (p->draw == FARO_DRAW_AXES && p->arms != p->dimension)
+    return faro_fail(error, FARO_INVALID,
+                     "arms must be the dimension, %zu, for draw axes: one arm for each axis (got %zu)",
+                     p->dimension, p->arms);
   if (zeta == 0) return faro_env_check_arms(p, error);
   if (!faro_draws_plainly(p))
     return faro_fail(error, FARO_INVALID, "zeta must be 0 unless draw is sphere or ball (got %g)", zeta);
@@ -62,6 +66,10 @@ void faro_linear_draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
   if (faro_draws_plainly(&env->params)) {
     faro_linear_unit(&env->instance, d, env->theta, 1);
+    return;
+  }
+  if (env->params.draw == FARO_DRAW_AXES) {
+    for (size_t i = 0; i < d; i++) env->theta[i] = faro_sim_uniform(&env->instance);
     return;
   }
   const double last = env->params.draw == FARO_DRAW_PUBLISHED ? 0.5 : sqrt(0.5);
@@ -120,12 +128,19 @@ static void draw_appended(faro_env *env, faro_sim_rng *sim) {
   faro_linear_settle(env);
 }
 
+static void draw_axes(faro_env *env) {
+  for (size_t a = 0; a < env->arms.count; a++)
+    for (size_t i = 0; i < env->arms.dimension; i++) env->arms.x[i * env->arms.stride + a] = i == a ? 1 : 0;
+  faro_linear_settle(env);
+}
+
 /* On a net theta itself is the best of the whole set, and has length 1. */
 void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim) {
   if (env->rules->check == faro_linear_check && zeta_of(&env->params) > 0) {
     faro_linear_settle(env);
     env->best = 1;
-  } else if (faro_draws_plainly(&env->params)) draw_plain(env, sim);
+  } else if (env->params.draw == FARO_DRAW_AXES) draw_axes(env);
+  else if (faro_draws_plainly(&env->params)) draw_plain(env, sim);
   else draw_appended(env, sim);
 }
 

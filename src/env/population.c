@@ -46,6 +46,18 @@ static void client(faro_env *env, size_t support, const size_t *arm, const uint6
   }
 }
 
+/* One round of a new client, whose mean is cut to the interval of rewards (Li, Zhou & Ji 2022,
+ * section 8: the linear bandit that this problem is if every round asks somebody new). */
+static double pull(faro_env *env, size_t arm) {
+  double square = 0;
+  for (size_t i = 0; i < env->params.dimension; i++) {
+    const double x = env->arms.x[i * env->arms.stride + arm];
+    square += x * x;
+  }
+  const double own = spread_of(&env->params) * sqrt(square) * faro_sim_normal(&env->context);
+  return faro_linear_reward(env, fmax(env->low, fmin(1, env->mean[arm] + own)));
+}
+
 const faro_env_rules faro_env_linear_population = {
     .about = {.name = "linear-population",
               .summary =
@@ -58,5 +70,6 @@ const faro_env_rules faro_env_linear_population = {
     .describe = describe,
     .init = init,
     .begin = begin,
+    .pull = pull,
     .client = client,
 };

@@ -15,7 +15,14 @@
  * influence c_s(x) = z' V^-1 z_s. So under `tight` its noise is known exactly: rewards add (R
  * c_s)^2 T(s), privacy adds (c_s scale_s)^2, and the clients' own parameters add spread ||x|| /
  * sqrt(clients). Laplace noise has its own tail. The published widths bound all of that by the
- * worst case. */
+ * worst case.
+ *
+ * A core set needs few private sums, so it pays where their noise is what widens the estimates.
+ * Elsewhere all active arms, played equally, have less regret: late in a run they are all good,
+ * while a design plays the extreme ones. How much noise widens either is known before the phase,
+ * because widths depend on pulls and noise only. `auto` takes the core set where noise widens its
+ * estimates by less than PAYS times as much as those of all arms (docs/experiments.md, Elimination,
+ * says what PAYS was chosen on), or where there are fewer pulls than arms. */
 #include "learner/eliminator.h"
 
 #include <math.h>
@@ -36,10 +43,18 @@ static const char *const assignment_words[] = {
 #undef X
         NULL};
 
+static const char *const core_words[] = {
+#define X(id, text) text,
+    FARO_CORE_LIST(X)
+#undef X
+        NULL};
+
+static const double PAYS = 0.85;
+
 #define CORE                                                                                                 \
   {                                                                                                          \
-    "core", FARO_SETTING_SWITCH, offsetof(faro_eliminator_settings, core), 0, 1, 1, NULL,                    \
-        "eliminators only: play a small core set; false: all active arms equally"                            \
+    "core", FARO_SETTING_CHOICE, offsetof(faro_eliminator_settings, core), 0, 2, FARO_CORE_AUTO, core_words, \
+        "eliminators only: true: play a small core set; false: all active arms equally; auto: where it pays" \
   }
 
 const faro_setting faro_eliminator_of_users[] = {CORE,
@@ -57,6 +72,12 @@ const faro_setting faro_eliminator_of_clients[] = {
     {"clients", FARO_SETTING_CHOICE, offsetof(faro_eliminator_settings, clients), 0, 1, FARO_CLIENTS_GROWING,
      clients_words, "dpe only: growing: more clients in each phase; fixed: the same number in each"},
     {0}};
+
+/* Of all phases until the horizon is extended. */
+static double failure_of(const faro_eliminator *e) {
+  const double j = e->doublings;
+  return e->params.anytime ? e->params.failure / (j * (j + 1)) : e->params.failure;
+}
 
 /* The most phases that fit the horizon. */
 static double phases_of(const faro_eliminator *e) { return ceil(log2((double)e->params.horizon)) + 1; }
@@ -135,8 +156,9 @@ static faro_status allocate(faro_eliminator *e, faro_error *error) {
   e->width = faro_arena_alloc(arena, k, sizeof *e->width, error);
   e->influence = faro_arena_alloc(arena, k, sizeof *e->influence, error);
   e->variance = faro_arena_alloc(arena, k, sizeof *e->variance, error);
+  e->preview = faro_arena_alloc(arena, k, sizeof *e->preview, error);
   return e->active && e->arm && e->place && e->pulls && e->V && e->u && e->theta && e->mean && e->width &&
-                 e->influence && e->variance
+                 e->influence && e->variance && e->preview
              ? FARO_OK
              : FARO_MEMORY;
 }
@@ -159,6 +181,7 @@ static faro_status build(faro_eliminator *e, faro_error *error) {
   if (status == FARO_OK) status = faro_designer_create(&e->designer, arms->dimension, arms->count, error);
   if (status == FARO_OK) status = faro_spd_create(&e->spd, arms->dimension, error);
   if (status != FARO_OK) return status;
+  e->doublings = 1;
   e->actives = arms->count;
   for (size_t a = 0; a < e->actives; a++) e->active[a] = a;
   return FARO_OK;
@@ -188,9 +211,10 @@ void faro_eliminator_destroy(faro_eliminator *eliminator) {
   faro_arena_free(&arena);
 }
 
-/* ---- the plan */
+/* ---- which arms */
 
 static void take_core(faro_eliminator *e) {
+  e->core = true;
   e->plan.support = e->design->support;
   for (size_t s = 0; s < e->plan.support; s++) {
     e->arm[s] = e->design->arm[s];
@@ -201,6 +225,7 @@ static void take_core(faro_eliminator *e) {
 
 /* Hanna et al. 2022, Fig. 2b: without a core set all active arms are played equally. */
 static void take_all(faro_eliminator *e) {
+  e->core = false;
   e->plan.support = e->actives;
   for (size_t s = 0; s < e->actives; s++) {
     e->arm[s] = e->active[s];
@@ -222,29 +247,7 @@ static void take_last(faro_eliminator *e) {
   e->arm[0] = e->active[best_of(e)];
 }
 
-faro_status faro_eliminator_plan(faro_eliminator *e, const faro_plan **plan, faro_error *error) {
-  if (e->open)
-    return faro_fail(error, FARO_INVALID,
-                     "a plan is open: the learner must hear its sums before the next plan");
-  e->plan = (faro_plan){.arm = e->arm, .pulls = e->pulls};
-  *plan = &e->plan;
-  if (e->actives == 1 || (e->kind->ends && e->kind->ends(e))) {
-    take_last(e);
-    return FARO_OK;
-  }
-  e->phase++;
-  const faro_status status = faro_design_find(e->designer, e->params.arms, e->active, e->actives,
-                                              FARO_DESIGN_TARGET, &e->design, error);
-  if (status != FARO_OK) return status;
-  e->h = e->kind->length(e);
-  if (e->settings.core) take_core(e);
-  else take_all(e);
-  e->plan.clients = e->kind->clients ? e->kind->clients(e) : 0;
-  e->open = true;
-  return FARO_OK;
-}
-
-/* ---- what was heard */
+/* ---- estimates and widths */
 
 static void coordinates_of(const faro_eliminator *e, size_t place, double *z) {
   const faro_arms *c = e->design->coordinates;
@@ -299,35 +302,158 @@ static double square_length(const faro_arms *arms, size_t a) {
   return square;
 }
 
-/* The width of every active arm from its actual noise. All widths hold together, in all phases,
- * with probability 1 - failure. `width` first collects the Laplace shares. */
-static void tight_widths(faro_eliminator *e, const faro_heard *heard) {
-  const faro_eliminator_params *p = &e->params;
+/* What one arm of the plan adds to the variance of an estimate, and its Laplace scale there, per
+ * unit of influence. */
+typedef struct share {
+  double variance, laplace;
+} share;
+
+static share share_of(const faro_eliminator *e, const faro_heard *heard, size_t s) {
   const double users = e->plan.clients > 0 ? (double)e->plan.clients : 1;
+  const double pulls = (double)e->pulls[s];
+  const double noise = pulls / heard[s].count; /* per unit of noise in the sum */
+  const double R = e->params.reward;
+  return (share){.variance = R * R * pulls / users + noise * noise * heard[s].scale * heard[s].scale,
+                 .laplace = noise * heard[s].laplace};
+}
+
+/* Adds the arms of the plan one by one. Returns the greatest Laplace scale. */
+static double add_each(faro_eliminator *e, const faro_heard *heard) {
   double largest = 0;
-  for (size_t a = 0; a < e->actives; a++) {
-    e->variance[a] =
-        e->plan.clients > 0 ? p->spread * p->spread * square_length(p->arms, e->active[a]) / users : 0;
-    e->width[a] = 0;
-  }
   for (size_t s = 0; s < e->plan.support; s++) {
+    const share own = share_of(e, heard, s);
     influence_of(e, s);
-    const double pulls = (double)e->pulls[s];
-    const double noise = pulls / heard[s].count; /* per unit of noise in the sum */
     for (size_t a = 0; a < e->actives; a++) {
       const double c = e->influence[a];
-      e->variance[a] +=
-          c * c * (p->reward * p->reward * pulls / users + noise * noise * heard[s].scale * heard[s].scale);
-      const double b = fabs(c) * noise * heard[s].laplace;
+      const double b = fabs(c) * own.laplace;
+      e->variance[a] += c * c * own.variance;
       e->width[a] += heard[s].summands * b * b;
       largest = fmax(largest, b);
     }
   }
-  const double q = p->failure / (phases_of(e) * (double)p->arms->count);
+  return largest;
+}
+
+/* The same if all active arms are played equally, with equal noise: sum_s c_s(x)^2 = ||x||^2_{V^-1}
+ * / pulls, and no influence exceeds the greatest ||x||^2_{V^-1}, which is that of an arm on itself.
+ * In time linear in the number of arms. */
+static double add_equal(faro_eliminator *e, const faro_heard *heard) {
+  const share own = share_of(e, heard, 0);
+  const faro_arms *z = e->design->coordinates;
+  double largest = 0;
+  for (size_t a = 0; a < e->actives; a++) {
+    double square = 0;
+    coordinates_of(e, a, e->u);
+    faro_spd_solve(e->spd, e->u, e->u);
+    for (size_t i = 0; i < z->dimension; i++) square += z->x[i * z->stride + a] * e->u[i];
+    e->variance[a] += square / (double)e->pulls[0] * own.variance;
+    e->width[a] += square / (double)e->pulls[0] * heard[0].summands * own.laplace * own.laplace;
+    largest = fmax(largest, square * own.laplace);
+  }
+  return largest;
+}
+
+static bool equal_noise(const faro_eliminator *e, const faro_heard *heard) {
+  for (size_t s = 1; s < e->plan.support; s++)
+    if (heard[s].count != heard[0].count || heard[s].scale != heard[0].scale ||
+        heard[s].laplace != heard[0].laplace || heard[s].summands != heard[0].summands)
+      return false;
+  return !e->core;
+}
+
+/* The width of every active arm from its actual noise. All widths hold together, in all phases,
+ * with probability 1 - failure. `width` first collects the Laplace shares. */
+static void tight_widths(faro_eliminator *e, const faro_heard *heard) {
+  const faro_eliminator_params *p = &e->params;
+  const double users = (double)e->plan.clients;
+  for (size_t a = 0; a < e->actives; a++) {
+    e->variance[a] = users > 0 ? p->spread * p->spread * square_length(p->arms, e->active[a]) / users : 0;
+    e->width[a] = 0;
+  }
+  const double largest = equal_noise(e, heard) ? add_equal(e, heard) : add_each(e, heard);
+  const double q = failure_of(e) / (phases_of(e) * (double)p->arms->count);
   const double part = largest > 0 ? q / 2 : q;
   for (size_t a = 0; a < e->actives; a++)
     e->width[a] = sqrt(2 * e->variance[a] * log(2 / part)) + laplace_tail(e->width[a], largest, part);
 }
+
+/* V must be factored. */
+static void widths(faro_eliminator *e, const faro_heard *heard) {
+  if (e->params.calibration != FARO_CALIBRATION_PAPER) {
+    tight_widths(e, heard);
+    return;
+  }
+  const double width = e->kind->width(e, heard);
+  for (size_t a = 0; a < e->actives; a++) e->width[a] = width;
+}
+
+/* ---- the plan */
+
+static double greatest_width(faro_eliminator *e, const faro_heard *heard) {
+  double most = 0;
+  widths(e, heard);
+  for (size_t a = 0; a < e->actives; a++) most = fmax(most, e->width[a]);
+  return most;
+}
+
+/* How much wider the plan's estimates will be for the noise of privacy. */
+static faro_status predict(faro_eliminator *e, double *wider, faro_error *error) {
+  const faro_status status = e->params.preview(e->params.context, &e->plan, e->preview, error);
+  if (status != FARO_OK) return status;
+  factor(e);
+  const double noisy = greatest_width(e, e->preview);
+  for (size_t s = 0; s < e->plan.support; s++)
+    e->preview[s].scale = e->preview[s].laplace = e->preview[s].summands = 0;
+  *wider = noisy / greatest_width(e, e->preview);
+  return FARO_OK;
+}
+
+/* The core set where it pays, else all active arms. Clients always get a core set, because they
+ * send a number for each of its arms. */
+static faro_status take_better(faro_eliminator *e, faro_error *error) {
+  double core = 1;
+  double all = 1;
+  take_core(e);
+  if (!e->params.preview || e->plan.clients > 0 || e->plan.support == e->actives || e->h < (double)e->actives)
+    return FARO_OK;
+  faro_status status = predict(e, &core, error);
+  if (status != FARO_OK) return status;
+  take_all(e);
+  status = predict(e, &all, error);
+  if (core < PAYS * all) take_core(e);
+  return status;
+}
+
+static faro_status take(faro_eliminator *e, faro_error *error) {
+  if (e->settings.core == FARO_CORE_AUTO) return take_better(e, error);
+  if (e->settings.core == FARO_CORE_ALWAYS) take_core(e);
+  else take_all(e);
+  return FARO_OK;
+}
+
+faro_status faro_eliminator_plan(faro_eliminator *e, const faro_plan **plan, faro_error *error) {
+  if (e->open)
+    return faro_fail(error, FARO_INVALID,
+                     "a plan is open: the learner must hear its sums before the next plan");
+  e->plan = (faro_plan){.arm = e->arm, .pulls = e->pulls};
+  *plan = &e->plan;
+  if (e->actives == 1 || (e->kind->ends && e->kind->ends(e))) {
+    take_last(e);
+    return FARO_OK;
+  }
+  e->phase++;
+  faro_status status = faro_design_find(e->designer, e->params.arms, e->active, e->actives,
+                                        FARO_DESIGN_TARGET, &e->design, error);
+  if (status != FARO_OK) return status;
+  e->h = e->kind->length(e);
+  e->plan.clients = e->kind->clients ? e->kind->clients(e) : 0;
+  status = take(e, error);
+  if (status == FARO_OK) e->open = true;
+  else e->phase--;
+  return status;
+}
+
+/* ---- what was heard */
 
 /* Drops every arm whose upper bound is below the lower bound of another. */
 static void drop(faro_eliminator *e) {
@@ -348,14 +474,21 @@ faro_status faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, fa
   e->open = false;
   factor(e);
   estimate(e, heard);
-  if (e->params.calibration == FARO_CALIBRATION_PAPER) {
-    const double width = e->kind->width(e, heard);
-    for (size_t a = 0; a < e->actives; a++) e->width[a] = width;
-  } else tight_widths(e, heard);
+  widths(e, heard);
   drop(e);
   e->host.diagnostics.updates++;
   return FARO_OK;
 }
+
+faro_status faro_eliminator_extend(faro_eliminator *e, faro_error *error) {
+  if (!e->params.anytime)
+    return faro_fail(error, FARO_INVALID, "anytime must be set for a learner that is to double its horizon");
+  e->params.horizon *= 2;
+  e->doublings++;
+  return FARO_OK;
+}
+
+uint64_t faro_eliminator_horizon(const faro_eliminator *e) { return e->params.horizon; }
 
 size_t faro_eliminator_best(const faro_eliminator *e) { return e->active[best_of(e)]; }
 size_t faro_eliminator_left(const faro_eliminator *e) { return e->actives; }

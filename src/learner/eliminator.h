@@ -16,7 +16,9 @@ struct faro_eliminator {
   faro_spd *spd;
   size_t *active, actives; /* remaining arms, ascending */
   size_t phase;            /* l, counted from 1 */
+  double doublings;        /* j: horizons so far */
   bool open;               /* a plan was made whose sums have not been heard */
+  bool core;               /* the plan plays a core set, not all active arms */
   faro_plan plan;
   size_t *arm, *place; /* the plan's arms; place: position among the active arms */
   uint64_t *pulls;
@@ -24,6 +26,7 @@ struct faro_eliminator {
   double *V, *u, *theta;            /* m x m packed, m, m: in the coordinates of the span */
   double *mean, *width, *influence; /* per active arm */
   double *variance;                 /* sub-Gaussian, of the estimate, per active arm */
+  faro_heard *preview;              /* scratch: what a plan would hear */
 };
 
 /* Standard deviation of the privacy noise in the sum heard for one arm. */

@@ -15,20 +15,22 @@ static double length(const faro_eliminator *e) {
 
 static bool ends(const faro_eliminator *e) { return (double)e->phase >= fmax(1, floor(log_horizon(e)) - 1); }
 
-/* gamma_i: Alg. 1 l. 5 (one Laplace variable per arm), Alg. 2 l. 12 (one per reward), and for
- * sub-Gaussian noise as in Alg. 4. The size of the core set, B d in the paper, is its bound here;
- * without a core set it is the number of active arms. */
+/* gamma_i: Alg. 1 l. 5 (one Laplace variable per arm), Alg. 2 l. 12 (one per reward), and Alg. 4 l.
+ * 10 for sub-Gaussian noise, whose sqrt(180 ln(2/delta)) / epsilon is the scale of the noise in the
+ * sum of one arm. DEVIATION: the scale is that of the actual noise, the largest over arms, so that
+ * the width of the rewards' interval counts and Gaussian noise (Remark 10) is covered. The size of
+ * the core set, B d in the paper, is its bound here; without a core set it is the number of active
+ * arms. */
 static double width(const faro_eliminator *e, const faro_heard *heard) {
   const faro_eliminator_params *p = &e->params;
   const double d = (double)p->arms->dimension;
   const double logs = log(4 * (double)e->actives) + 2 * log_horizon(e);
-  const double core =
-      e->settings.core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
-  double square = 0;
+  const double core = e->core ? (double)faro_design_bound(p->arms->dimension) : (double)e->plan.support;
+  double scale = 0;
   double total = 0;
   bool one = true; /* one Laplace variable per arm */
   for (size_t s = 0; s < e->plan.support; s++) {
-    square += heard[s].scale * heard[s].scale;
+    scale = fmax(scale, heard[s].scale);
     total += heard[s].count;
     one &= heard[s].summands == 1;
   }
@@ -36,7 +38,7 @@ static double width(const faro_eliminator *e, const faro_heard *heard) {
   const double rewards = p->reward * sqrt(4 * d / e->h * logs);
   if (b > 0 && one) return rewards + (2 * core * d + 2 * d * logs) * b / e->h;
   if (b > 0) return rewards + sqrt(logs * total) * 2 * d * b / e->h;
-  return rewards + 2 * d * sqrt(2 * logs * square) / e->h;
+  return rewards + (2 * core * d + 2 * d * logs) * scale / e->h;
 }
 
 const faro_eliminator_kind faro_eliminator_hanna = {

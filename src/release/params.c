@@ -71,8 +71,11 @@ static faro_status validate_level(const faro_release_kind *kind, const faro_rele
     return faro_fail(error, FARO_INVALID, "contributions must be 1 under level event (got %llu)",
                      (unsigned long long)params->contributions);
   if (params->anytime && params->contributions > 1 && !kind->splits)
-    return faro_fail(error, FARO_INVALID, "anytime must be false for %s if contributions is above 1",
-                     kind->name);
+    return faro_fail(
+        error, FARO_INVALID,
+        "contributions must be 1 for %s under anytime and in phases (got %llu): it is not shown that "
+        "a user's rounds in several releases keep within the budget",
+        kind->name, (unsigned long long)params->contributions);
   if (!kind->calibrate[params->calibration]) return no_calibration(kind, params->calibration, error);
   if (params->level == FARO_LEVEL_USER && params->calibration == FARO_CALIBRATION_FIGURE)
     return faro_fail(error, FARO_INVALID,

@@ -118,8 +118,7 @@ faro_status faro_refuse_returning(const faro_release *r, const char *where, cons
                                   faro_error *error) {
   if (r->repeats == 1) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
-                   "level must be event for %s under calibration paper%s: %s has no theorem for users who "
-                   "return",
+                   "calibration paper needs level event for %s%s: %s has no theorem for users who return",
                    r->kind->name, where, paper);
 }
 

@@ -154,7 +154,8 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
       faro_version(), "commit", faro_commit(), "compiler", faro_compiler(), "machine", make_machine(),
       "start", start, "wall_seconds", number(results->seconds), "resumed_instances",
       (json_int_t)results->resumed, "sweep", sweep, "plot", "x",
-      axis_name(experiment, experiment->x, "round"), "y", measure, "panels",
+      axis_name(experiment, experiment->x, "round"), "y",
+      experiment->per_round ? "regret-per-round" : measure, "panels",
       axis_name(experiment, experiment->panels, "none"), "results", result);
   if (experiment->left_out) json_object_set_new(document, "left_out", json_string(experiment->left_out));
   return document;

@@ -149,6 +149,14 @@ static bool scale_log(figure *f) {
   return true;
 }
 
+/* A point of a curve as the figure shows it. */
+static faro_view_point shown(const faro_report *report, faro_view_point point) {
+  if (!report->per_round || !(point.round > 0)) return point;
+  point.mean /= point.round;
+  point.sd /= point.round;
+  return point;
+}
+
 static void scale_axes(figure *f) {
   const faro_report *report = f->report;
   f->x = (axis){.low = INFINITY, .high = -INFINITY};
@@ -158,7 +166,10 @@ static void scale_axes(figure *f) {
     if (report->x < 0) {
       cover(&f->x, 0);
       cover(&f->x, row->curve[row->points - 1].round);
-      for (size_t k = 0; k < row->points; k++) cover(&f->y, row->curve[k].mean + row->curve[k].sd);
+      for (size_t k = 0; k < row->points; k++) {
+        const faro_view_point point = shown(report, row->curve[k]);
+        cover(&f->y, point.mean + point.sd);
+      }
     } else {
       if (isfinite(row->place[report->x])) cover(&f->x, row->place[report->x]);
       cover(&f->y, row->regret.mean + row->regret.sd);
@@ -251,10 +262,11 @@ static void add_x_axis(const figure *f) {
 static void add_y_axis(const figure *f) {
   add_ticks(f, &f->y, 5, add_y_tick);
   const faro_measure_text *measure = f->report->measure;
+  const char *course = f->report->per_round ? "pseudo-regret per round" : measure->course;
   if (f->labelled)
     faro_text_add(f->out,
                   "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s%s</text>\n",
-                  PLOT_H / 2, f->report->x < 0 ? measure->course : measure->end, log_text(&f->y));
+                  PLOT_H / 2, f->report->x < 0 ? course : measure->end, log_text(&f->y));
 }
 
 static void add_marker(const figure *f, size_t style, double x, double y) {
@@ -314,7 +326,7 @@ static void follow(const figure *f, size_t style, size_t panel, trace *t) {
     if (f->place[r] != style || f->place[f->report->count + r] != panel) continue;
     t->dashed |= strcmp(row->standing, "not proven") == 0;
     if (f->report->x < 0) {
-      memcpy(t->point, row->curve, row->points * sizeof *row->curve);
+      for (size_t k = 0; k < row->points; k++) t->point[k] = shown(f->report, row->curve[k]);
       t->count = row->points;
       return;
     }

@@ -7,7 +7,7 @@
 #include "report/view.h"
 
 /* A table of text cells, padded to the widest of each column; numbers are right-aligned. */
-enum { COLUMNS = 16, CELL = 96 };
+enum { COLUMNS = 17, CELL = 96 };
 
 typedef struct grid {
   size_t rows, columns;
@@ -48,15 +48,23 @@ static bool is_swept(const faro_report *report, const char *key) {
   return false;
 }
 
+/* Elimination: users differ in what they send, so the sum is shown too. */
+static bool shows_sent(const faro_report *report) {
+  for (size_t i = 0; i < report->count; i++)
+    if (report->row[i].sent > 0) return true;
+  return false;
+}
+
 static void fill_head(const faro_report *report, grid *g) {
   const char *const fixed[] = {
-      "algorithm", "trust",   report->measure->name, "se",      "median", "tail", "batch",
-      "updates",   "shifted", "bits/user",           "seconds", "region", "claim"};
+      "algorithm", "trust",   report->measure->name, "se",        "median",  "tail",   "batch",
+      "updates",   "shifted", "bits/user",           "bits sent", "seconds", "region", "claim"};
   static const bool left[] = {true,  true,  false, false, false, false, false,
-                              false, false, false, false, true,  true};
+                              false, false, false, false, false, true,  true};
   for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     if (is_swept(report, fixed[i])) continue; /* batch */
+    if (strcmp(fixed[i], "bits sent") == 0 && !shows_sent(report)) continue;
     g->left[g->columns] = left[i];
     put(g, 0, g->columns++, fixed[i]);
   }
@@ -85,6 +93,7 @@ static void fill_row(const faro_report *report, grid *g, size_t index) {
   snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
   put(g, r, column++, text);
   put(g, r, column++, faro_brief(row->bits, text));
+  if (shows_sent(report)) put(g, r, column++, faro_brief(row->sent, text));
   snprintf(text, sizeof text, "%.2f", row->seconds);
   put(g, r, column++, text);
   put(g, r, column++, row->region ? row->region : "-");

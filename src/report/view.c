@@ -163,6 +163,8 @@ static bool read_sweeps(faro_report *report) {
   }
   report->x = find_sweep(report, text(plot, "x"));
   report->panels = find_sweep(report, text(plot, "panels"));
+  const char *y = text(plot, "y");
+  report->per_round = y && strcmp(y, "regret-per-round") == 0 && report->x < 0;
   return true;
 }
 

@@ -54,7 +54,8 @@ struct faro_report {
   const faro_measure_text *measure;
   size_t sweeps;
   const char *sweep[FARO_SWEEPS_MAX];
-  int x, panels; /* index of a sweep; -1: rounds on x, no panels */
+  int x, panels;  /* index of a sweep; -1: rounds on x, no panels */
+  bool per_round; /* the figure shows the measure divided by the rounds so far */
   size_t instances, count;
   uint64_t seed;
   const char *version, *commit, *compiler;

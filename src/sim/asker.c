@@ -254,11 +254,25 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
   return studies != FARO_STUDIES_NONE && faro_study_takes(release) && release->phases == batches;
 }
 
+static const char *refusal(const faro_learner_kind *learner, const faro_release_kind *release) {
+  const faro_studies studies = faro_asker_kind_studies(learner);
+  if (studies == FARO_STUDIES_NONE)
+    return "it fits raw data after every batch, which no noise on sums can hide";
+  if (studies == FARO_STUDIES_BATCHES)
+    return release->phases ? "its fits have no rule for this noise"
+                           : "every batch is summed by itself, and this noise is for running sums";
+  return release->trust == FARO_TRUST_JOINT
+             ? "it needs running sums, and fits composed with them under one claim"
+             : "its fits use the data of all users so far again, which only a trusted server has";
+}
+
 const faro_loop faro_loop_asker = {
     .protocol = FARO_PROTOCOL_ASKER,
     .needs = faro_loop_needs_glm,
     .suits = faro_loop_suits_glm,
+    .misfit = faro_loop_misfit_glm,
     .takes = takes,
+    .refusal = refusal,
     .calibrates = faro_study_calibrates,
     .rehearse = rehearse,
     .play = play,

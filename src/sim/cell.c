@@ -146,12 +146,15 @@ faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_ar
   const faro_env_facts facts = faro_cell_facts(cell);
   return (faro_eliminator_params){
       .arms = arms,
-      .horizon = s->horizon,
+      .horizon = faro_cell_release(cell).horizon,
+      .anytime = s->anytime,
       .failure = s->failure,
       .reward = faro_eliminator_kind_asks_clients(cell->learner) ? 1 : (1 - facts.low) / 2,
       .spread = facts.spread,
       .calibration = s->calibration,
-      .settings = cell->learner_own};
+      .settings = cell->learner_own,
+      .preview = faro_cell_preview,
+      .context = cell};
 }
 
 faro_asker_params faro_cell_asker(const faro_cell *cell) {

@@ -8,7 +8,7 @@
 #include "sim/draft.h"
 
 faro_status faro_draft_fail(const faro_draft *draft, faro_line line, const char *format, ...) {
-  char message[380];
+  char message[600];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);

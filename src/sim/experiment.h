@@ -50,6 +50,7 @@ struct faro_experiment {
   faro_cell *cell;          /* sweep points in the outer order, algorithms in the inner */
   int x;                    /* FARO_PLOT_ROUND, or index of a sweep */
   int panels;               /* FARO_PLOT_NONE, or index of a sweep */
+  bool per_round;           /* the figure shows the measure divided by the rounds so far */
   unsigned char digest[32]; /* hash of everything that determines the results, also the program */
 };
 
@@ -68,6 +69,9 @@ void faro_cell_keep_schedule(faro_cell *cell, const faro_release *release);
 /* Adds the grounds of one of several mechanisms on different users, and frees them. */
 void faro_cell_ground(faro_cell *cell, char *grounds);
 faro_eliminator_params faro_cell_eliminator(const faro_cell *cell, const faro_arms *arms);
+/* A faro_preview whose context is a cell: the noise of the releases that a plan would have. */
+faro_status faro_cell_preview(const void *cell, const faro_plan *plan, faro_heard *heard,
+                              faro_error *error) FARO_WARN_UNUSED;
 faro_asker_params faro_cell_asker(const faro_cell *cell);
 
 /* The rounds at which a curve of `horizon` rounds is recorded. Returns their number. */

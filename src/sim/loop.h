@@ -33,6 +33,10 @@ typedef struct faro_loop {
 
   const char *(*needs)(const faro_learner_kind *); /* what it works with, for messages: "arms that stay" */
   bool (*suits)(const faro_learner_kind *, const faro_env_kind *);
+  /* Why an environment does not suit, and why a release is not taken: "... because <reason>". The
+   * second is required where `takes` is. */
+  const char *(*misfit)(const faro_learner_kind *, const faro_env_kind *);
+  const char *(*refusal)(const faro_learner_kind *, const faro_release_kind *);
   /* Optional. By default all releases, and the calibrations that they offer. */
   bool (*takes)(const faro_learner_kind *, const faro_release_kind *);
   bool (*calibrates)(const faro_release_kind *, faro_calibration);
@@ -50,6 +54,9 @@ const faro_loop *faro_loop_of(const faro_learner_kind *learner);
 /* For the loops of generalised linear rewards. */
 const char *faro_loop_needs_glm(const faro_learner_kind *learner);
 bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *env);
+const char *faro_loop_misfit_glm(const faro_learner_kind *learner, const faro_env_kind *env);
+/* The reasons that all learners of arms share; NULL if none applies. */
+const char *faro_loop_misfit_arms(const faro_env_kind *env);
 
 /* Refuses a learner, environment, release and calibration that cannot be combined (pairs.c). */
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) FARO_WARN_UNUSED;

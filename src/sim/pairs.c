@@ -12,6 +12,17 @@ bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *
   return env->link != FARO_LINK_LINEAR;
 }
 
+const char *faro_loop_misfit_arms(const faro_env_kind *env) {
+  if (env->traits & FARO_ENV_STREAM) return "a stream of numbers has no arms to choose from";
+  return NULL;
+}
+
+const char *faro_loop_misfit_glm(const faro_learner_kind *learner, const faro_env_kind *env) {
+  (void)learner;
+  const char *arms = faro_loop_misfit_arms(env);
+  return arms ? arms : "it fits the likelihood of rewards that are 0 or 1, and these are not";
+}
+
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return faro_loop_of(learner)->suits(learner, env);
 }
@@ -49,8 +60,9 @@ static faro_status check_environment(const faro_cell *cell, faro_error *error) {
     if (suits(faro_learner_at(i), cell->env)) add(&learners, faro_learner_at(i)->name);
   for (size_t i = 0; i < faro_env_count(); i++)
     if (suits(cell->learner, faro_env_at(i))) add(&environments, faro_env_at(i)->name);
-  return faro_fail(error, FARO_INVALID, "learner %s needs %s (%s); for %s use %s", cell->learner->name,
-                   cell->loop->needs(cell->learner), join(&environments), cell->env->name, join(&learners));
+  return faro_fail(error, FARO_INVALID, "learner %s needs %s (%s), because %s; for %s use %s",
+                   cell->learner->name, cell->loop->needs(cell->learner), join(&environments),
+                   cell->loop->misfit(cell->learner, cell->env), cell->env->name, join(&learners));
 }
 
 static faro_status check_release(const faro_cell *cell, faro_error *error) {
@@ -59,8 +71,14 @@ static faro_status check_release(const faro_cell *cell, faro_error *error) {
   for (size_t i = 0; i < faro_release_kinds(); i++)
     if (faro_pair_takes(cell->learner, faro_release_kind_at(i)))
       add(&releases, faro_release_kind_at(i)->name);
-  return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s (allowed: %s)",
-                   cell->release->name, cell->learner->name, join(&releases));
+  return faro_fail(error, FARO_INVALID, "release %s cannot be used with learner %s, because %s (allowed: %s)",
+                   cell->release->name, cell->learner->name,
+                   cell->loop->refusal(cell->learner, cell->release), join(&releases));
+}
+
+static const char *why_not(faro_calibration calibration) {
+  return calibration == FARO_CALIBRATION_FIGURE ? "no figure or program was published for this pair"
+                                                : "no published theorem covers this pair";
 }
 
 static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
@@ -70,8 +88,9 @@ static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
   for (int c = 0; c < FARO_CALIBRATION_COUNT; c++)
     if (faro_pair_calibrates(cell->learner, cell->release, (faro_calibration)c))
       add(&offered, faro_calibration_name((faro_calibration)c));
-  return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be %s (got %s)", cell->learner->name,
-                   cell->release->name, join(&offered), faro_calibration_name(calibration));
+  return faro_fail(error, FARO_INVALID, "calibration of %s with %s must be %s (got %s): %s",
+                   cell->learner->name, cell->release->name, join(&offered),
+                   faro_calibration_name(calibration), why_not(calibration));
 }
 
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) {

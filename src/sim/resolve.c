@@ -233,8 +233,12 @@ static faro_status resolve_measure(faro_draft *draft, faro_experiment *experimen
         faro_key_print(sweep->key, first, a), faro_key_print(sweep->key, sweep->value[i], b));
   }
   const char *measure = faro_measure_name(experiment->measure);
-  if (*draft->y.name == '\0' || strcmp(draft->y.name, measure) == 0) return FARO_OK;
-  return faro_draft_fail(draft, draft->y.line, "y must be %s (got %s)", measure, draft->y.name);
+  experiment->per_round = strcmp(draft->y.name, "regret-per-round") == 0;
+  const bool regret = experiment->measure == FARO_MEASURE_REGRET;
+  if (*draft->y.name == '\0' || strcmp(draft->y.name, measure) == 0 || (experiment->per_round && regret))
+    return FARO_OK;
+  return faro_draft_fail(draft, draft->y.line, "y must be %s%s (got %s)", measure,
+                         regret ? " or regret-per-round" : "", draft->y.name);
 }
 
 /* Which sweep an axis of the plot names. */
@@ -257,6 +261,9 @@ static faro_status resolve_plot(const faro_draft *draft, faro_experiment *experi
   if (status != FARO_OK) return status;
   status = find_axis(draft, &draft->panels, "panels", FARO_PLOT_NONE, &experiment->panels);
   if (status != FARO_OK) return status;
+  if (experiment->per_round && experiment->x != FARO_PLOT_ROUND)
+    return faro_draft_fail(draft, draft->y.line, "y regret-per-round must go with x: round (got x: %s)",
+                           draft->x.name);
   if (*draft->panels.name == '\0' && draft->sweeps > 0 && experiment->x == FARO_PLOT_ROUND)
     experiment->panels = 0;
   if (experiment->x >= 0 && !faro_key_is_number(draft->sweep[experiment->x].key))

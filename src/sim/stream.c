@@ -104,10 +104,17 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
   return env->traits & FARO_ENV_STREAM;
 }
 
+static const char *misfit(const faro_learner_kind *learner, const faro_env_kind *env) {
+  (void)learner;
+  (void)env;
+  return "it estimates a running sum and chooses no arms";
+}
+
 const faro_loop faro_loop_estimator = {
     .protocol = FARO_PROTOCOL_ESTIMATOR,
     .needs = needs,
     .suits = suits,
+    .misfit = misfit,
     .rehearse = rehearse,
     .play = play,
 };

@@ -104,10 +104,20 @@ static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
          (env->link == FARO_LINK_LINEAR || learner->generalised);
 }
 
+static const char *misfit(const faro_learner_kind *learner, const faro_env_kind *env) {
+  (void)learner;
+  const char *arms = faro_loop_misfit_arms(env);
+  if (arms) return arms;
+  return env->traits & FARO_ENV_POPULATION
+             ? "clients report averages over a phase, and it learns from single rounds"
+             : "its estimate is biased if rewards are not linear";
+}
+
 const faro_loop faro_loop_updater = {
     .protocol = FARO_PROTOCOL_UPDATER,
     .needs = needs,
     .suits = suits,
+    .misfit = misfit,
     .rehearse = rehearse,
     .play = play,
 };

@@ -47,10 +47,13 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
 
 static faro_status check(const faro_cell *cell, faro_error *error) {
   if (cell->settings.level != FARO_LEVEL_EVENT)
-    return faro_fail(error, FARO_INVALID, "level must be event for learner %s, whose users come once",
+    return faro_fail(error, FARO_INVALID,
+                     "level must be event for learner %s: it runs without privacy, so nothing is claimed",
                      cell->learner->name);
   if (cell->settings.anytime)
-    return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", cell->learner->name);
+    return faro_fail(error, FARO_INVALID,
+                     "anytime must be false for learner %s: its width is for a known horizon",
+                     cell->learner->name);
   if (cell->settings.horizon > 1000000000)
     return faro_fail(
         error, FARO_INVALID,
@@ -77,11 +80,19 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
   return release->trust == FARO_TRUST_NONE;
 }
 
+static const char *refusal(const faro_learner_kind *learner, const faro_release_kind *release) {
+  (void)learner;
+  (void)release;
+  return "it sees every reward as it is, which no noise on sums can hide";
+}
+
 const faro_loop faro_loop_watcher = {
     .protocol = FARO_PROTOCOL_WATCHER,
     .needs = faro_loop_needs_glm,
     .suits = faro_loop_suits_glm,
+    .misfit = faro_loop_misfit_glm,
     .takes = takes,
+    .refusal = refusal,
     .rehearse = rehearse,
     .play = play,
 };

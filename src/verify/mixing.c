@@ -380,8 +380,8 @@ void locals_destroy(local *l, const json_t *list) {
   free(l);
 }
 
-/* Responses: a true code has the probability t / truths + (1 - t) / codes, any other (1 - t) / codes,
- * with t = threshold / 2^64; their ratio is e^epsilon0. */
+/* Responses: a true code has the probability t / truths + (1 - t) / codes, any other (1 - t) /
+ * codes, with t = threshold / 2^64; their ratio is e^epsilon0. */
 static void read_response(reader *r, const json_t *rule, local *l) {
   arb_t t, rest;
   arb_init(t), arb_init(rest);

@@ -94,6 +94,62 @@ static void test_hanna_2022__models_keep_their_order_at_epsilon_one(void **state
   clear(&f);
 }
 
+/* Figure 2(b): a core set in every phase pays where noise is large and not where it is small. The
+ * default is never behind playing all active arms, nor behind the better of the two by more than
+ * its noise. */
+static void test_hanna_2022__the_core_set_is_played_where_it_pays(void **state) {
+  (void)state;
+  static const char *const calibrations[] = {"tight", "paper"};
+  static const double epsilons[] = {0.01, 0.3, 10};
+  for (size_t c = 0; c < 2; c++) {
+    const faro_override shorter[] = {{"horizon", "1000000"},
+                                     {"instances", "6"},
+                                     {"epsilon", "[0.01, 0.3, 10]"},
+                                     {"calibration", calibrations[c]}};
+    figure f = run("003-fig2b", shorter, 4);
+    for (size_t e = 0; e < 3; e++) {
+      const double pays = regret(&f, "core set where it pays", epsilons[e]);
+      assert_true(pays < 1.03 * regret(&f, "no core set", epsilons[e]));
+      assert_true(pays < 1.03 * regret(&f, "core set (Alg. 1)", epsilons[e]));
+    }
+    assert_true(regret(&f, "core set (Alg. 1)", 0.01) < 0.8 * regret(&f, "no core set", 0.01));
+    assert_true(regret(&f, "core set (Alg. 1)", 10) > regret(&f, "no core set", 10));
+    clear(&f);
+  }
+}
+
+/* Alg. 3 is never behind Alg. 2 at the same epsilon. */
+static void test_hanna_2022__a_shuffler_never_hurts(void **state) {
+  (void)state;
+  const faro_override few[] = {{"horizon", "100000"}, {"instances", "20"}};
+  figure f = run("003-fig2a", few, 2);
+  static const double epsilons[] = {0.1, 0.3, 1, 3, 10};
+  for (size_t e = 0; e < 5; e++)
+    assert_true(regret(&f, "shuffled (Alg. 3)", epsilons[e]) <
+                1.02 * regret(&f, "local (Alg. 2)", epsilons[e]));
+  clear(&f);
+}
+
+/* Table 1: without privacy the regret grows as T^(1 - alpha/2), communication as T^alpha; a larger
+ * alpha has less regret and more bits. */
+static void test_li_2022__table_1(void **state) {
+  (void)state;
+  figure f = run("002-table1", NULL, 0);
+  const size_t algorithms = f.experiment->algorithms;
+  const faro_outcome *first = &f.results->outcome[0];
+  const faro_outcome *last = &f.results->outcome[3 * algorithms]; /* three decades later */
+  assert_true(fabs(log10(last->regret.mean / first->regret.mean) / 3 - 0.6) < 0.05);
+  assert_true(fabs(log10(last->sent / first->sent) / 3 - 0.8) < 0.03);
+  clear(&f);
+  f = run("002-alpha", NULL, 0);
+  for (size_t c = f.experiment->algorithms; c < f.experiment->count; c++) {
+    const faro_outcome *before = &f.results->outcome[c - f.experiment->algorithms];
+    assert_true(f.results->outcome[c].regret.mean < before->regret.mean);
+    assert_true(f.results->outcome[c].sent > before->sent);
+  }
+  clear(&f);
+}
+
 /* More shufflers, less regret, from one to three. */
 static void test_tenenbaum_2023__regret_falls_with_the_shufflers(void **state) {
   (void)state;
@@ -114,6 +170,9 @@ int main(void) {
       cmocka_unit_test(test_li_2022__growing_clients_beat_fixed_ones_at_equal_communication),
       cmocka_unit_test(test_li_2022__elimination_is_private_almost_for_free),
       cmocka_unit_test(test_hanna_2022__models_keep_their_order_at_epsilon_one),
+      cmocka_unit_test(test_hanna_2022__the_core_set_is_played_where_it_pays),
+      cmocka_unit_test(test_hanna_2022__a_shuffler_never_hurts),
+      cmocka_unit_test(test_li_2022__table_1),
       cmocka_unit_test(test_tenenbaum_2023__regret_falls_with_the_shufflers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

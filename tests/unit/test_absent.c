@@ -111,6 +111,8 @@ static void walk_eliminator(const faro_learner_kind *kind, faro_calibration cali
   REFUSED(faro_eliminator_hear(eliminator, silence, NULL));
   assert_ok(faro_eliminator_plan(eliminator, &plan, NULL));
   if (!plan->last) assert_ok(faro_eliminator_hear(eliminator, silence, NULL));
+  REFUSED(faro_eliminator_extend(eliminator, NULL)); /* it knows its horizon */
+  assert_int_equal(faro_eliminator_horizon(eliminator), least.horizon);
   assert_true(faro_eliminator_best(eliminator) < ARMS);
   assert_true(faro_eliminator_holds(eliminator, faro_eliminator_best(eliminator)));
   assert_false(faro_eliminator_holds(eliminator, ARMS));

@@ -1,6 +1,7 @@
 /* central-bits: a trusted server adds integer noise at the nodes of a binary tree over the
- * releases: central-tree with binomial noise. See bits.c, and docs/privacy.md, Trees of bit sums
- * (Lemma 5). */
+ * releases: central-tree with binomial noise. With a single batch the tree is one node: the
+ * binomial mechanism, exact and fit for deployment. See bits.c, and docs/privacy.md, Trees of bit
+ * sums (Lemma 5). */
 #include "release/bits.h"
 #include "release/choose.h"
 
@@ -18,6 +19,7 @@ const faro_release_kind faro_release_central_bits = {
     .cite = "Tenenbaum et al. 2023",
     .trust = FARO_TRUST_JOINT,
     .least_batch = 1,
+    .phases = true,
     .splits = true,
     .weighs = true,
     .mechanism = &faro_mechanism_bits,

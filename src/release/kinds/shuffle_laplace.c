@@ -103,6 +103,7 @@ const faro_release_kind faro_release_shuffle_laplace = {
     .trust = FARO_TRUST_SHUFFLE,
     .least_batch = 2,
     .phases = true,
+    .splits = true, /* each batch is (epsilon_b, delta_b)-private, and the pair follows from M0 alone */
     .assigns = true,
     .blocks = true,
     .mechanism = &faro_mechanism_real,

@@ -28,14 +28,16 @@ static double norm_of(const faro_arms *arms, size_t a) {
 static void test_arms__norms_means_and_gaps_are_within_bounds(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_env_count(); k++)
-    for (int draw = 0; draw < 4 && !is_stream(faro_env_at(k)); draw++)
+    for (int draw = 0; draw <= FARO_DRAW_AXES && !is_stream(faro_env_at(k)); draw++)
       for (size_t d = 2; d <= 7; d++) {
         const faro_env_kind *kind = faro_env_at(k);
-        const faro_env_params p = {.dimension = d, .arms = 9, .draw = (faro_draw)draw, .settings = &own};
+        const size_t offered = draw == FARO_DRAW_AXES ? d : 9;
+        const faro_env_params p = {
+            .dimension = d, .arms = offered, .draw = (faro_draw)draw, .settings = &own};
         const faro_env_facts facts = faro_env_describe(kind, &p);
         const double low = facts.low;
         if (faro_env_check(kind, &p, NULL) != FARO_OK) continue;
-        faro_env *env = make(kind->name, d, 9, 50, (faro_draw)draw);
+        faro_env *env = make(kind->name, d, offered, 50, (faro_draw)draw);
         double x[7];
         faro_env_begin(env, 1, d);
         double theta = 0;
@@ -548,6 +550,50 @@ static void test_hard__is_the_stream_of_the_lower_bound(void **state) {
   }
 }
 
+/* K arms without structure: unit vectors, whose means are independent and uniform. */
+static void test_axes__arms_are_unit_vectors_with_means_of_their_own(void **state) {
+  (void)state;
+  enum { N = 4000, ARMS = 4 };
+  double mean[ARMS] = {0};
+  double product = 0;
+  faro_env *env = make("linear-fixed", ARMS, ARMS, 10, FARO_DRAW_AXES);
+  for (uint64_t n = 0; n < N; n++) {
+    faro_env_begin(env, 3, n);
+    const faro_arms *arms = faro_env_arms(env);
+    for (size_t a = 0; a < ARMS; a++) {
+      for (size_t i = 0; i < ARMS; i++) assert_true(arms->x[i * arms->stride + a] == (i == a));
+      assert_true(env->mean[a] == env->theta[a]);
+      mean[a] += env->mean[a] / N;
+    }
+    product += (env->mean[0] - 0.5) * (env->mean[1] - 0.5) / N;
+  }
+  for (size_t a = 0; a < ARMS; a++) assert_true(fabs(mean[a] - 0.5) < 6 * sqrt(1.0 / 12 / N)); /* 1e-8 */
+  assert_true(fabs(product) < 6 / (12 * sqrt((double)N)));
+  faro_env_destroy(env);
+  const faro_env_params p = {.dimension = 4, .arms = 5, .draw = FARO_DRAW_AXES, .settings = &own};
+  assert_int_equal(faro_env_check(faro_env_find("linear-fixed"), &p, NULL), FARO_INVALID);
+  assert_int_equal(faro_env_check(faro_env_find("linear-adversarial"), &p, NULL), FARO_INVALID);
+}
+
+/* A client of a population who plays one round: the mean of the arm, with the client's own part cut
+ * to the interval. */
+static void test_population__a_round_of_a_client_has_the_mean_of_the_arm(void **state) {
+  (void)state;
+  enum { N = 40000 };
+  faro_env *env = make("linear-population", 3, 5, 10, FARO_DRAW_SPHERE);
+  faro_env_begin(env, 2, 1);
+  for (size_t a = 0; a < 5; a++) {
+    double sum = 0;
+    for (int n = 0; n < N; n++) {
+      const double y = faro_env_pull(env, a);
+      assert_true(y == -1 || y == 1);
+      sum += y;
+    }
+    if (fabs(env->mean[a]) < 0.3) assert_true(fabs(sum / N - env->mean[a]) < 6 / sqrt(N)); /* 2e-9 each */
+  }
+  faro_env_destroy(env);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arms__norms_means_and_gaps_are_within_bounds),
@@ -563,6 +609,8 @@ int main(void) {
       cmocka_unit_test(test_draws__sphere_and_ball_are_uniform),
       cmocka_unit_test(test_rewards__of_pulls_are_those_of_plays),
       cmocka_unit_test(test_population__clients_have_the_means_and_variances_they_should),
+      cmocka_unit_test(test_axes__arms_are_unit_vectors_with_means_of_their_own),
+      cmocka_unit_test(test_population__a_round_of_a_client_has_the_mean_of_the_arm),
       cmocka_unit_test(test_net__points_are_the_arms_and_the_best_mean_is_one),
       cmocka_unit_test(test_known__arms_are_mean_best_responses),
       cmocka_unit_test(test_check__refuses_nets_and_draws_that_do_not_fit),

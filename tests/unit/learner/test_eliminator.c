@@ -115,8 +115,8 @@ static double naive_clients(const setup *s, size_t phase) {
   return s->clients > 0 ? (double)s->clients : ceil(pow(2, ALPHA * (double)phase));
 }
 
-/* As published: Li, Zhou & Ji 2022, eq. (3) and (54); Hanna et al. 2022, Alg. 1 and 2. Noise is a
- * standard deviation or a scale. */
+/* As published: Li, Zhou & Ji 2022, eq. (3) and (54); Hanna et al. 2022, Alg. 1, 2 and 4. Noise is
+ * a standard deviation or a scale. */
 static double published(const setup *s, const naive *n, const faro_arms *arms, const faro_plan *plan,
                         const faro_heard *heard, double h) {
   const double d = (double)arms->dimension;
@@ -125,11 +125,13 @@ static double published(const setup *s, const naive *n, const faro_arms *arms, c
   double users = 0;
   double sd = 0;
   double squares = 0;
+  double scale = 0;
   for (size_t a = 0; a < arms->count; a++) left += n->in[a];
   for (size_t i = 0; i < plan->support; i++) {
     const double own = heard[i].laplace > 0 ? heard[i].laplace * sqrt(2 * heard[i].summands) : heard[i].scale;
     sd = fmax(sd, own / heard[i].count);
     squares += own * own;
+    scale = fmax(scale, heard[i].scale);
     users += heard[i].count;
   }
   const double beta = 1 / ((double)arms->count * HORIZON);
@@ -145,7 +147,7 @@ static double published(const setup *s, const naive *n, const faro_arms *arms, c
   for (size_t i = 0; i < plan->support; i++) one &= heard[i].summands == 1;
   if (s->noise >= 2 && one) return REWARD * sqrt(4 * d / h * logs) + (2 * Bd * d + 2 * d * logs) * b / h;
   if (s->noise == 3) return sqrt(logs) * (REWARD * sqrt(4 * d / h) + 2 * d * sqrt(users) * b / h);
-  return REWARD * sqrt(4 * d / h * logs) + 2 * d * sqrt(2 * logs * squares) / h;
+  return REWARD * sqrt(4 * d / h * logs) + (2 * Bd * d + 2 * d * logs) * scale / h;
 }
 
 /* Estimates, tight widths from their definition, or the published one. */
@@ -377,6 +379,102 @@ static void test_phases__equal_the_naive_ones(void **state) {
     for (int core = 0; core < 2; core++) assert_true(dropped[paper][core] > 50);
 }
 
+/* ---- the core set, where it pays */
+
+/* The same noise in every sum: the context is its scale. */
+static faro_status preview(const void *context, const faro_plan *plan, faro_heard *heard, faro_error *error) {
+  (void)error;
+  for (size_t i = 0; i < plan->support; i++)
+    heard[i] = (faro_heard){.count = (double)plan->pulls[i], .scale = *(const double *)context};
+  return FARO_OK;
+}
+
+/* The greatest width of the fourth phase with this setting, heard with that noise; the number of
+ * arms played. All means are heard as 0, so that no arm is dropped. */
+static double fourth_width(const world *w, faro_core core, const double *scale, bool paper, size_t *support) {
+  const faro_eliminator_settings own = {.core = core};
+  const setup s = {.learner = "pe", .paper = paper};
+  faro_eliminator_params p = params_of(&s, w);
+  p.settings = &own;
+  p.preview = preview;
+  p.context = scale;
+  faro_eliminator *e = NULL;
+  const faro_plan *plan = NULL;
+  faro_heard heard[K];
+  assert_ok(faro_eliminator_create(&e, faro_learner_find("pe"), &p, error));
+  for (int phases = 0; phases < 4; phases++) {
+    assert_ok(faro_eliminator_plan(e, &plan, error));
+    *support = plan->support;
+    assert_ok(preview(scale, plan, heard, error));
+    assert_ok(faro_eliminator_hear(e, heard, error));
+  }
+  double most = 0;
+  for (size_t a = 0; a < w->arms.count; a++) most = fmax(most, e->width[a]);
+  faro_eliminator_destroy(e);
+  return most;
+}
+
+/* `auto` plays the core set exactly where noise widens it by less than 0.85 of what it does to all
+ * arms. */
+static void test_core__is_played_where_it_pays(void **state) {
+  (void)state;
+  size_t cores = 0;
+  size_t alls = 0;
+  for (uint64_t seed = 0; seed < 10; seed++)
+    for (double scale = 0.01; scale < 1000; scale *= 10)
+      for (int paper = 0; paper < 2; paper++) {
+        world w;
+        size_t few = 0;
+        size_t many = 0;
+        size_t support = 0;
+        draw_world(&w, 3, K, 3, seed);
+        const double silent = 0;
+        const double core = fourth_width(&w, FARO_CORE_ALWAYS, &scale, paper, &few) /
+                            fourth_width(&w, FARO_CORE_ALWAYS, &silent, paper, &few);
+        const double all = fourth_width(&w, FARO_CORE_NEVER, &scale, paper, &many) /
+                           fourth_width(&w, FARO_CORE_NEVER, &silent, paper, &many);
+        (void)fourth_width(&w, FARO_CORE_AUTO, &scale, paper, &support);
+        assert_int_equal(many, K);
+        const bool pays = core < 0.85 * all;
+        assert_int_equal(support, pays ? few : many);
+        cores += pays;
+        alls += !pays;
+      }
+  assert_true(cores > 10 && alls > 10);
+}
+
+/* Horizons j = 1, 2, ... share the probability of failure as 1/(j(j+1)), and the best arm's
+ * interval widens accordingly; phases of hanna go on after its last plan. */
+static void test_extend__divides_the_failure(void **state) {
+  (void)state;
+  world w;
+  draw_world(&w, 3, 8, 3, 5);
+  const setup s = {.learner = "hanna", .core = true};
+  double width[3];
+  for (int doublings = 0; doublings < 3; doublings++) {
+    faro_eliminator_params p = params_of(&s, &w);
+    p.anytime = true;
+    faro_eliminator *e = NULL;
+    const faro_plan *plan = NULL;
+    assert_ok(faro_eliminator_create(&e, faro_learner_find("hanna"), &p, error));
+    assert_ok(faro_eliminator_plan(e, &plan, error));
+    for (int i = 0; i < doublings; i++) assert_ok(faro_eliminator_extend(e, error));
+    assert_int_equal(faro_eliminator_horizon(e), (uint64_t)HORIZON << doublings);
+    faro_heard heard[K];
+    for (size_t i = 0; i < plan->support; i++)
+      heard[i] = (faro_heard){.count = (double)plan->pulls[i], .scale = 1};
+    assert_ok(faro_eliminator_hear(e, heard, error));
+    width[doublings] = e->width[0];
+    faro_eliminator_destroy(e);
+  }
+  const double phases = ceil(log2(HORIZON)) + 1;
+  for (int j = 1; j <= 3; j++) { /* sqrt(ln(2/q)), q = failure / (j (j + 1) phases arms) */
+    const double q = FAILURE / (j * (j + 1) * (phases + j - 1) * 8);
+    const double first = FAILURE / (2 * phases * 8);
+    assert_close(width[j - 1] / width[0], sqrt(log(2 / q) / log(2 / first)), 1e-9);
+  }
+}
+
 /* Two very different arms, and almost no noise. */
 static void test_last__is_the_better_of_two_arms(void **state) {
   (void)state;
@@ -561,6 +659,8 @@ static void test_phases__allocate_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_phases__equal_the_naive_ones),
+      cmocka_unit_test(test_core__is_played_where_it_pays),
+      cmocka_unit_test(test_extend__divides_the_failure),
       cmocka_unit_test(test_last__is_the_better_of_two_arms),
       cmocka_unit_test(test_plan__and_hear_take_turns),
       cmocka_unit_test(test_create__refuses_arms_and_settings_that_make_no_sense),

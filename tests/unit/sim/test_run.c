@@ -157,6 +157,27 @@ static bool is_pressed(void *context) {
   return atomic_load(&b->pressed);
 }
 
+/* A net has more points than the setting `arms` says, which is not read there: learners over sums
+ * choose among all of them. */
+static void test_run__learners_choose_among_all_points_of_a_net(void **state) {
+  (void)state;
+  static const char *const learners[] = {"linucb", "posterior", "lints"};
+  static const char *const places[] = {"linear-fixed, draw: sphere", "linear-iid, draw: ball"};
+  for (size_t l = 0; l < 3; l++)
+    for (size_t k = 0; k < 2; k++) {
+      faro_experiment *e =
+          parse_experiment("environment: {name: %s, dimension: 2, arms: 3, zeta: 0.02}\nhorizon: 3000\n"
+                           "algorithms: [{learner: %s, release: none}]\n",
+                           places[k], learners[l]);
+      faro_env *env = make_cell_env(&e->cell[0], 1);
+      assert_true(faro_env_arms(env)->count > 150);
+      faro_env_destroy(env);
+      /* a learner that saw only the first three points would lose about 1 a round */
+      assert_true(play_cell(&e->cell[0], 1).regret < 0.05 * 3000);
+      faro_experiment_destroy(e);
+    }
+}
+
 static void test_run__resumes_where_it_stopped(void **state) {
   (void)state;
   char path[] = "/tmp/faro-test-XXXXXX";
@@ -371,6 +392,7 @@ int main(void) {
       cmocka_unit_test(test_run__cells_without_privacy_are_played_once),
       cmocka_unit_test(test_run__cells_without_the_swept_setting_are_played_once),
       cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
+      cmocka_unit_test(test_run__learners_choose_among_all_points_of_a_net),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
       cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),
       cmocka_unit_test(test_run__a_full_disk_ends_the_run_with_its_reason),

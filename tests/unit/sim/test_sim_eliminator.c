@@ -88,9 +88,10 @@ static void test_play__equals_a_naive_replay(void **state) {
   static const char *const pairs[][2] = {{"pe", "linear-fixed"},
                                          {"hanna", "linear-fixed"},
                                          {"hanna", "linear-known, samples: 100"},
+                                         {"pe", "linear-population"},
                                          {"dpe", "linear-population"}};
   for (size_t h = 0; h < 5; h++)
-    for (size_t k = 0; k < 4; k++) {
+    for (size_t k = 0; k < 5; k++) {
       faro_experiment *e = parse_experiment(
           "environment: {name: %s, dimension: 3, arms: %d, draw: sphere}\nhorizon: %d\n"
           "algorithms: [{learner: %s, release: none}, {learner: %s, release: none, core: false, label: "
@@ -100,6 +101,138 @@ static void test_play__equals_a_naive_replay(void **state) {
         for (size_t c = 0; c < 2; c++) assert_replayed(&e->cell[c], instance);
       faro_experiment_destroy(e);
     }
+}
+
+/* ---- without a known horizon */
+
+/* What is played cannot depend on rounds that are still to come: a longer run begins as a shorter
+ * one does, also where a user's data may be used four times only. */
+static void test_anytime__longer_runs_begin_like_shorter_ones(void **state) {
+  (void)state;
+  static const char *const pairs[][3] = {{"pe", "linear-fixed", "central"},
+                                         {"hanna", "linear-fixed", "shuffle-laplace"},
+                                         {"hanna", "linear-fixed", "central-bits"},
+                                         {"dpe", "linear-population", "central"}};
+  enum { SHORT = 4000, TIMES = 4 };
+  for (size_t k = 0; k < 4; k++)
+    for (int user = 0; user < 2; user++) {
+      faro_play_record record[2];
+      for (size_t longer = 0; longer < 2; longer++) {
+        const bool returns = user && strcmp(pairs[k][0], "dpe") != 0;
+        faro_experiment *e = parse_experiment(
+            "environment: {name: %s, dimension: 3, arms: 7, draw: sphere%s}\nhorizon: %d\nanytime: true\n"
+            "delta: 0.01\nepsilon: 10\n%salgorithms: [{learner: %s, release: %s}]\n",
+            pairs[k][1], returns ? ", population: 900" : "", longer ? TIMES * SHORT : SHORT,
+            returns ? "level: user\ncontributions: 4\n" : "", pairs[k][0], pairs[k][2]);
+        record[longer] = play_cell(&e->cell[0], 3);
+        assert_true(record[longer].updates >= 4);
+        assert_true((record[longer].refused > 0) == returns);
+        faro_experiment_destroy(e);
+      }
+      for (size_t i = 0; i < FARO_CURVE_POINTS / TIMES; i++)
+        assert_close(record[1].curve[i], record[0].curve[TIMES * i + TIMES - 1], 1e-9);
+    }
+}
+
+/* The price of not knowing the horizon: less than three times the regret, over ten instances. */
+static void test_anytime__costs_little(void **state) {
+  (void)state;
+  static const char *const learners[] = {"pe", "hanna"};
+  for (size_t l = 0; l < 2; l++) {
+    faro_experiment *e = parse_experiment(
+        "environment: {name: linear-fixed, dimension: 3, arms: 20, draw: sphere}\nhorizon: 50000\n"
+        "algorithms: [{learner: %s, release: central}, {learner: %s, release: central, anytime: true, "
+        "label: a}]\n",
+        learners[l], learners[l]);
+    double known = 0;
+    double unknown = 0;
+    for (uint64_t instance = 0; instance < 10; instance++) {
+      known += play_cell(&e->cell[0], instance).regret;
+      unknown += play_cell(&e->cell[1], instance).regret;
+    }
+    assert_true(unknown > known / 2 && unknown < 3 * known);
+    faro_experiment_destroy(e);
+  }
+}
+
+/* ---- returning users */
+
+/* Who comes when is public, so the gate can be replayed: nobody contributes more than M0 times, and
+ * nobody twice to a batch, which is that of an arm, or of the phase if a shuffler assigns. With
+ * fewer contributions than the run wants, all of them are used and the rest is refused. */
+static void test_returning__users_contribute_as_often_as_allowed(void **state) {
+  (void)state;
+  enum { PEOPLE = 50, M0 = 3, ROUNDS = 3000 };
+  static const char *const releases[] = {"central", "central-laplace", "shuffle-laplace", "local-bits"};
+  for (size_t k = 0; k < 4; k++) {
+    faro_experiment *e = parse_experiment(
+        "environment: {name: linear-fixed, dimension: 2, arms: 4, draw: sphere, population: %d}\n"
+        "horizon: %d\nlevel: user\ncontributions: %d\nepsilon: 0.1\n"
+        "algorithms: [{learner: pe, release: %s}]\n",
+        PEOPLE, ROUNDS, M0, releases[k]);
+    assert_int_equal(e->cell[0].claim.level, FARO_LEVEL_USER);
+    assert_int_equal(e->cell[0].claim.contributions, M0);
+    for (uint64_t instance = 0; instance < 5; instance++) {
+      const faro_play_record record = play_cell(&e->cell[0], instance);
+      assert_true(record.users <= PEOPLE * M0);
+      assert_true(record.refused > 0.9 && record.refused < 1);
+      assert_true(record.curve[FARO_CURVE_POINTS - 1] == record.regret);
+      assert_true((1 - record.refused) * ROUNDS >= record.users); /* the last phase is not learned from */
+    }
+    faro_experiment_destroy(e);
+  }
+}
+
+/* The noise of a phase is that of four: twice as much if it is Gaussian or binomial, four times if
+ * it is Laplace. */
+static void test_returning__noise_is_for_all_contributions_of_a_user(void **state) {
+  (void)state;
+  static const char *const releases[] = {"central", "central-bits", "shuffle-bits", "local-gaussian",
+                                         "central-laplace"};
+  const size_t arm[] = {0, 1};
+  const uint64_t pulls[] = {500, 500};
+  const faro_plan plan = {.support = 2, .arm = arm, .pulls = pulls};
+  for (size_t k = 0; k < 5; k++) {
+    faro_experiment *e = parse_experiment(
+        "environment: {name: linear-fixed, dimension: 2, arms: 4, draw: sphere, population: 900}\n"
+        "horizon: 3000\nlevel: user\nsweep: {contributions: [1, 4]}\n"
+        "algorithms: [{learner: hanna, release: %s}]\n",
+        releases[k]);
+    faro_heard heard[2][2];
+    for (size_t c = 0; c < 2; c++) assert_ok(faro_cell_preview(&e->cell[c], &plan, heard[c], error));
+    if (k == 4) assert_close(heard[1][1].laplace, 4 * heard[0][1].laplace, 1e-9);
+    else assert_close(heard[1][1].scale / heard[0][1].scale, 2, 0.02);
+    assert_true(heard[0][1].count == 500);
+    faro_experiment_destroy(e);
+  }
+}
+
+/* With one contribution per user and more people than rounds can use, nobody is refused, and the
+ * noise is that of event level: the same run. */
+static void test_returning__a_single_contribution_is_event_level(void **state) {
+  (void)state;
+  faro_experiment *e = parse_experiment(
+      "environment: {name: linear-fixed, dimension: 3, arms: 7, draw: sphere}\nhorizon: 4000\n"
+      "algorithms: [{learner: hanna, release: shuffle-bits}, {learner: hanna, release: shuffle-bits, "
+      "level: user, label: u}]\n");
+  assert_true(play_cell(&e->cell[0], 1).regret == play_cell(&e->cell[1], 1).regret);
+  faro_experiment_destroy(e);
+}
+
+/* ---- a population asked one by one */
+
+static void test_population__one_client_per_round_runs_out_too(void **state) {
+  (void)state;
+  faro_experiment *e = parse_experiment(
+      "environment: {name: linear-population, dimension: 3, arms: 7, draw: sphere, population: 500}\n"
+      "horizon: 20000\nepsilon: 1\nalgorithms: [{learner: pe, release: central}, {learner: dpe, release: "
+      "central}]\n");
+  const faro_play_record one = play_cell(&e->cell[0], 1);
+  const faro_play_record many = play_cell(&e->cell[1], 1);
+  assert_true(one.users > 0 && one.users <= 500 && one.exhausted >= one.users);
+  assert_true(many.users <= 500);
+  assert_true(one.sent == 64 * one.users); /* a single number each */
+  faro_experiment_destroy(e);
 }
 
 /* ---- every release */
@@ -146,7 +279,7 @@ static void test_play__communication_is_users_times_bits(void **state) {
     const char *name = e->cell[c].release->name;
     assert_true(record.users <= 2000);
     assert_true(record.sent >= record.users);
-    if (strcmp(name, "local-bits") == 0 || strcmp(name, "shuffle-bits") == 0) continue;
+    if (strstr(name, "-bits")) continue;
     const double each = record.sent / record.users;
     const faro_release_kind *other = e->cell[c].release->alternative;
     const bool responds = strstr(name, "-response") != NULL;
@@ -279,6 +412,12 @@ static void test_play__survives_exhausted_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_play__equals_a_naive_replay),
+      cmocka_unit_test(test_anytime__longer_runs_begin_like_shorter_ones),
+      cmocka_unit_test(test_anytime__costs_little),
+      cmocka_unit_test(test_returning__users_contribute_as_often_as_allowed),
+      cmocka_unit_test(test_returning__noise_is_for_all_contributions_of_a_user),
+      cmocka_unit_test(test_returning__a_single_contribution_is_event_level),
+      cmocka_unit_test(test_population__one_client_per_round_runs_out_too),
       cmocka_unit_test(test_play__curves_rise_and_end_at_the_regret),
       cmocka_unit_test(test_play__communication_is_users_times_bits),
       cmocka_unit_test(test_run__threads_change_nothing),

@@ -9,7 +9,7 @@
 static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env) {
   const bool stays = env->traits & FARO_ENV_STAYS;
   if (env->traits & FARO_ENV_STREAM) return learner->protocol == FARO_PROTOCOL_ESTIMATOR;
-  if (env->traits & FARO_ENV_POPULATION) return strcmp(learner->name, "dpe") == 0;
+  if (env->traits & FARO_ENV_POPULATION) return learner->protocol == FARO_PROTOCOL_ELIMINATOR;
   switch (learner->protocol) {
   case FARO_PROTOCOL_UPDATER: return env->link == FARO_LINK_LINEAR || strcmp(learner->name, "posterior") == 0;
   case FARO_PROTOCOL_ESTIMATOR: return false;
@@ -20,8 +20,20 @@ static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env
   return false;
 }
 
-/* Every learner accepts the environments of its own sort and no others; the message lists what is
- * possible. */
+/* The reason that a message gives, from ", because " to `end`: a clause of a few words. */
+static void assert_reason(const char *message, const char *end) {
+  const char *why = strstr(message, ", because ");
+  assert_non_null(why);
+  why += strlen(", because ");
+  const char *until = strstr(why, end);
+  assert_non_null(until);
+  size_t words = 1;
+  for (const char *c = why; c < until; c++) words += *c == ' ';
+  assert_true(words >= 6 && until - why < 110);
+}
+
+/* Every learner accepts the environments of its own sort and no others; the message says why, and
+ * lists what is possible. */
 static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *env) {
   const bool sums = learner->protocol == FARO_PROTOCOL_ESTIMATOR;
   const bool own = goes_with(learner, env);
@@ -51,6 +63,7 @@ static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *e
   size_t used = (size_t)snprintf(want, sizeof want, "; for %s use ", env->name);
   const char *use = strstr(error.message, want);
   assert_non_null(use);
+  assert_reason(error.message, want);
   for (size_t l = 0, listed = 0; l < faro_learner_count(); l++)
     if (goes_with(faro_learner_at(l), env))
       used += (size_t)snprintf(want + used, sizeof want - used, "%s%s", listed++ ? ", " : "",
@@ -83,7 +96,8 @@ static const faro_env_kind *own_env(const faro_learner_kind *learner) {
   return NULL;
 }
 
-/* A release that the learner does not accept is refused, with a list of those that it accepts. */
+/* A release that the learner does not accept is refused, with a reason and a list of those that it
+ * accepts. */
 static void assert_release(const faro_learner_kind *learner, const faro_release_kind *release) {
   const char *name = release->name;
   assert_int_equal(faro_pair_takes(learner, release), takes(learner, release));
@@ -97,15 +111,16 @@ static void assert_release(const faro_learner_kind *learner, const faro_release_
   faro_error error = {0};
   assert_int_equal(faro_experiment_parse(&e, "p.yaml", text, strlen(text), NULL, &error), FARO_INVALID);
   char want[400];
-  size_t used = (size_t)snprintf(
-      want, sizeof want, ": release %s cannot be used with learner %s (allowed: ", name, learner->name);
+  snprintf(want, sizeof want, ": release %s cannot be used with learner %s, because ", name, learner->name);
+  assert_non_null(strstr(error.message, want));
+  assert_reason(error.message, " (allowed: ");
+  size_t used = (size_t)snprintf(want, sizeof want, " (allowed: ");
   for (size_t r = 0, listed = 0; r < faro_release_kinds(); r++)
     if (takes(learner, faro_release_kind_at(r)))
       used += (size_t)snprintf(want + used, sizeof want - used, "%s%s", listed++ ? ", " : "",
                                faro_release_kind_at(r)->name);
   snprintf(want + used, sizeof want - used, ") [algorithm %s/%s]", learner->name, name);
-  assert_non_null(strchr(error.message, ' '));
-  assert_string_equal(strchr(error.message, ' ') - 1, want);
+  assert_string_equal(strstr(error.message, " (allowed: "), want);
 }
 
 static void test_releases__that_a_learner_does_not_take_are_refused(void **state) {
