@@ -28,9 +28,12 @@ typedef struct faro_asker_params {
   uint64_t horizon;
   double failure;
   faro_link link;
-  double bound;  /* S: bound on the parameter's norm; features have norm at most 1, rewards are in [0, 1] */
+  double bound;  /* S: bound on the parameter's norm; features have norm at most 1, rewards are at most 1 */
   double kappa;  /* bound on 1 / slope over all arms and parameters */
   size_t offers; /* the most arms in a round */
+  /* predicted standard deviation of the privacy noise in an entry of a fit's gradient: over sqrt(T)
+   * people, and over all T (faro_study_predict); 0: none. For learners that plan their terms */
+  double noise[2];
   faro_calibration calibration;
   const void *settings; /* the kind's own; NULL: their defaults */
 } faro_asker_params;
@@ -63,6 +66,7 @@ FARO_API faro_pick faro_asker_pick(faro_asker *asker, const faro_arms *arms, dou
 FARO_API void faro_asker_see(faro_asker *asker, const faro_statistics sum[FARO_PARTS]);
 /* The learner's next question, if it has one now. Its pointers are valid until the answer. */
 FARO_API bool faro_asker_ask(faro_asker *asker, faro_question *question);
+/* The gradient may be NULL; then theta is taken for the minimum. */
 FARO_API void faro_asker_answer(faro_asker *asker, const faro_answer *answer);
 FARO_API faro_diagnostics faro_asker_diagnose(const faro_asker *asker);
 

@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-/* Rewards are in [0, 1], or in [-1, 1] if they are linear and the draw is `sphere` or `ball`. */
+/* Rewards are in [0, 1], or in [-1, 1] if they are linear and the draw is `sphere` or `ball`.
+ * glm-poisson has counts, whatever this says. */
 #define FARO_REWARD_LIST(X)                                                                                  \
   X(BERNOULLI, "bernoulli") /* one of the two ends */                                                        \
   X(UNIFORM, "uniform")     /* uniform on the widest interval around the mean that fits */
@@ -72,6 +73,20 @@ FARO_API size_t faro_env_count(void);
 FARO_API const faro_env_kind *faro_env_at(size_t index);       /* in the order of envs.def */
 FARO_API const faro_env_kind *faro_env_find(const char *name); /* NULL if there is no such environment */
 
+/* Where the arms of generalised linear rewards come from. */
+#define FARO_CONTEXTS_LIST(X)                                                                                \
+  X(FRESH, "fresh")             /* drawn for every user */                                                   \
+  X(FIXED, "fixed")             /* drawn once per instance */                                                \
+  X(ADVERSARIAL, "adversarial") /* rotated so that old information is least useful */                        \
+  X(COORDINATES, "coordinates") /* +-e_i, and a parameter of random signs: hard for private learners */
+
+typedef enum faro_contexts {
+#define X(name, text) FARO_CONTEXTS_##name,
+  FARO_CONTEXTS_LIST(X)
+#undef X
+      FARO_CONTEXTS_COUNT
+} faro_contexts;
+
 /* The environments' own settings; each environment has a table with some of them. */
 typedef struct faro_env_settings {
   double zeta;      /* above 0: the arms are a net, of this radius, of the unit sphere or ball */
@@ -80,7 +95,7 @@ typedef struct faro_env_settings {
   double skew;      /* linear-fixed, linear-iid: standard deviation of the first feature over the last */
   double spread;    /* linear-population only: standard deviation of clients' parameters */
   double norm;      /* generalised linear rewards only: S, length of the parameter */
-  bool fixed;       /* generalised linear rewards only: arms are drawn once per instance */
+  faro_contexts contexts; /* generalised linear rewards only */
 } faro_env_settings;
 
 typedef struct faro_env_params {
@@ -98,7 +113,8 @@ typedef struct faro_env_params {
 /* What a learner may know about a world in advance. */
 typedef struct faro_env_facts {
   double norm;   /* bound on ||x|| */
-  double low;    /* the least reward; the greatest is 1 */
+  double low;    /* the least reward */
+  double high;   /* the greatest: 1, except for counts */
   double bound;  /* bound on ||theta|| */
   double spread; /* sub-Gaussian scale of clients' parameters about the common one */
 } faro_env_facts;

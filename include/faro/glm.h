@@ -65,6 +65,9 @@ typedef struct faro_question {
 
 typedef struct faro_answer {
   double *theta; /* the caller's, `dimension` numbers */
+  /* likewise, or NULL: the mean of the released gradients, ridge included, of whose points theta is
+   * the mean. Near zero where the region's boundary and noise do not keep it away; 0: exact */
+  double *gradient;
   /* bound on how much L exceeds its least value over the region; 0: exact, INFINITY: not known */
   double bound;
   /* Standard deviation of the privacy noise in an entry of the gradient behind theta; 0: exact. */

@@ -33,7 +33,7 @@ typedef struct faro_study_params {
   faro_link link;
   size_t dimension;
   double norm;           /* S: bound on the parameter */
-  double reward;         /* R: rewards lie in [0, R] */
+  double low, reward;    /* rewards lie in [low, R], low <= 0 */
   double steepest;       /* B: bound on the weights of part 1; those of part 0 are at most 1 */
   uint64_t people;       /* the most people who will come */
   uint64_t batch;        /* people per batch; 0: the release chooses */
@@ -45,8 +45,8 @@ typedef struct faro_study_params {
 
 typedef struct faro_study faro_study;
 
-/* Whether there are studies with this release: none, central-tree, central-factored, shuffle-bits
- * (one batch). */
+/* Whether there are studies with this release: none, central-tree, central-factored, and all that
+ * may consist of a single batch. */
 FARO_API bool faro_study_takes(const faro_release_kind *kind);
 /* Whether there are studies with this release under this calibration. */
 FARO_API bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration);
@@ -59,13 +59,13 @@ FARO_API faro_status faro_study_create(faro_study **study, const faro_release_ki
 FARO_API void faro_study_destroy(faro_study *study);
 
 /* Sets how many fits of each part are allowed, once and before the first person. This fixes the
- * claim. With shuffle-bits only one part may have fits, and the sum of the other is not
- * published. */
+ * claim. If the study is one batch (all but none, central-tree and central-factored), only one part
+ * may have fits, and the sum of the other is not published. */
 FARO_API faro_status faro_study_allow(faro_study *study, const uint64_t fits[FARO_PARTS],
                                       faro_error *error) FARO_WARN_UNUSED;
 
 /* Adds one person. Returns true if new sums were published. Features longer than 1 are scaled back,
- * rewards are clipped to [0, R], weights to their bound. Returns false, and nothing is counted,
+ * rewards are clipped to [low, R], weights to their bound. Returns false, and nothing is counted,
  * before faro_study_allow, after the last person, for a part that does not exist, and in a study
  * without a stream. */
 FARO_API bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight);
@@ -76,9 +76,15 @@ FARO_API faro_noise faro_study_noise(const faro_study *study, unsigned part);
 
 /* FARO_INVALID, and nothing is spent, before faro_study_allow, when the part's fits are used up, if
  * the region's metric or the curvature is not positive definite, and if there are fewer people than
- * a shuffler needs. Before the first person, only the ridge is minimised. */
+ * a shuffler needs. Before the first person, only the ridge is minimised. Responses, Laplace noise
+ * and amplified messages pay for every step: there is one, so theta is the start, and the answer is
+ * in the gradient. */
 FARO_API faro_status faro_study_fit(faro_study *study, const faro_question *question, faro_answer *answer,
                                     faro_error *error) FARO_WARN_UNUSED;
+/* The standard deviation that the privacy noise in an entry of the first fit's gradient will have
+ * (faro_answer), if everybody comes. */
+FARO_API faro_status faro_study_predict(const faro_study *study, unsigned part, double *noise,
+                                        faro_error *error) FARO_WARN_UNUSED;
 FARO_API uint64_t faro_study_left(const faro_study *study, unsigned part); /* fits left */
 
 FARO_API const faro_claim *faro_study_claim(const faro_study *study);

@@ -1,5 +1,5 @@
 /* linear-adversarial: an oblivious adversary that rotates the arms so that old information is least
- * useful.
+ * useful. Also for generalised linear rewards (glm.c), with n = d, scale 1 and no constant.
  *
  * A random orthonormal basis q_1 .. q_n of the first n = d - 1 coordinates is cut into planes (q_1,
  * q_2), (q_3, q_4), ... (the last plane takes q_{n-1} again if n is odd; n = 1 leaves a line). The
@@ -17,17 +17,12 @@
 
 #include "env/kind.h"
 
-typedef struct adversary {
-  faro_env env;
-  double *basis; /* row i is q_i */
-} adversary;
-
-static double *basis_of(faro_env *env) { return ((adversary *)(void *)env)->basis; }
+static double *basis_of(faro_env *env) { return ((faro_adversary *)(void *)env)->basis; }
 
 static const double TURN = 2.399963229728653; /* pi (3 - sqrt 5) */
 
 /* Gram-Schmidt on random directions. */
-static void draw_basis(faro_env *env, size_t n) {
+void faro_adversary_draw(faro_env *env, size_t n) {
   double *q = basis_of(env);
   for (size_t i = 0; i < n; i++) {
     faro_linear_unit(&env->instance, n, q + i * n, 1);
@@ -42,21 +37,19 @@ static void draw_basis(faro_env *env, size_t n) {
   }
 }
 
-static void turn(faro_env *env) {
-  const size_t n = env->arms.dimension - 1;
+void faro_adversary_turn(faro_env *env, size_t n, double scale) {
   const size_t stride = env->arms.stride;
   const size_t planes = (n + 1) / 2;
   const size_t plane = (size_t)((double)env->round * (double)planes / (double)env->params.horizon);
   const size_t first = 2 * plane + 1 < n ? 2 * plane : (n > 1 ? n - 2 : 0);
   const double *q = basis_of(env) + first * n;
   const double *r = n > 1 ? q + n : q;
-  const double scale = env->params.draw == FARO_DRAW_PUBLISHED ? 1 : sqrt(0.5);
   for (size_t a = 0; a < env->arms.count; a++) {
     const double phi = (double)a * (6.283185307179586 / (double)env->arms.count) + (double)env->round * TURN;
     const double c = scale * cos(phi);
     const double s = n > 1 ? scale * sin(phi) : 0;
     for (size_t i = 0; i < n; i++) env->arms.x[i * stride + a] = c * q[i] + s * r[i];
-    env->arms.x[n * stride + a] = scale;
+    if (n < env->arms.dimension) env->arms.x[n * stride + a] = scale;
   }
   faro_linear_settle(env);
 }
@@ -67,25 +60,29 @@ static faro_status check(const faro_env_rules *rules, const faro_env_params *p, 
   return faro_env_check_arms(p, error);
 }
 
-static faro_status init(faro_env *env, faro_error *error) {
-  adversary *a = (adversary *)(void *)env;
+faro_status faro_adversary_init(faro_env *env, faro_error *error) {
+  faro_adversary *a = (faro_adversary *)(void *)env;
   const size_t n = env->params.dimension;
   a->basis = faro_arena_alloc(&env->arena, n * n, sizeof *a->basis, error);
   return a->basis ? faro_env_make_arms(env, env->params.arms, error) : FARO_MEMORY;
 }
 
+static void turn(faro_env *env) {
+  faro_adversary_turn(env, env->arms.dimension - 1, env->params.draw == FARO_DRAW_PUBLISHED ? 1 : sqrt(0.5));
+}
+
 static void begin(faro_env *env) {
   faro_linear_draw_parameter(env);
-  draw_basis(env, env->arms.dimension - 1);
+  faro_adversary_draw(env, env->arms.dimension - 1);
   turn(env);
 }
 
 const faro_env_rules faro_env_linear_adversarial = {
     .about = {.name = "linear-adversarial",
               .summary = "linear rewards, arms rotated so that old information is least useful"},
-    .size = sizeof(adversary),
+    .size = sizeof(faro_adversary),
     .check = check,
-    .init = init,
+    .init = faro_adversary_init,
     .begin = begin,
     .next = turn,
 };

@@ -82,6 +82,7 @@ faro_status faro_env_check(const faro_env_kind *kind, const faro_env_params *par
 static faro_env_facts describe(const faro_env_rules *rules, const faro_env_params *p) {
   faro_env_facts facts = {.norm = p->draw == FARO_DRAW_PUBLISHED ? sqrt(2) : 1,
                           .low = faro_draws_plainly(p) ? -1 : 0,
+                          .high = 1,
                           .bound = p->draw == FARO_DRAW_AXES ? sqrt((double)p->dimension) : 1};
   if (rules->describe) rules->describe(p, &facts);
   return facts;
@@ -109,7 +110,9 @@ static faro_status build(faro_env *env, faro_error *error) {
   if (!own) return FARO_MEMORY;
   if (kind->settings && env->params.settings) memcpy(own, env->params.settings, kind->settings_size);
   env->params.settings = own;
-  env->low = describe(env->rules, &env->params).low;
+  const faro_env_facts facts = describe(env->rules, &env->params);
+  env->low = facts.low;
+  env->high = facts.high;
   if (env->rules->init) return env->rules->init(env, error);
   return faro_env_make_arms(env, has(env, FARO_ENV_STREAM) ? 1 : env->params.arms, error);
 }

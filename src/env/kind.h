@@ -42,7 +42,7 @@ struct faro_env {
   const faro_env_rules *rules;
   faro_arena arena;
   faro_env_params params; /* with settings filled in, owned by the environment */
-  double low;             /* least reward */
+  double low, high;       /* least and greatest reward */
   faro_arms arms;
   double *theta;
   double *mean;   /* <x, theta> of each arm in this round; the mean reward is its link */
@@ -76,6 +76,15 @@ void faro_linear_settle(faro_env *env);                /* arms have changed: new
 extern const faro_setting faro_linear_settings[];
 faro_status faro_linear_check(const faro_env_rules *rules, const faro_env_params *params, faro_error *error);
 faro_status faro_linear_init(faro_env *env, faro_error *error);
+
+/* Arms that turn, within planes of the first n coordinates (adversarial.c). */
+typedef struct faro_adversary {
+  faro_env env;
+  double *basis; /* n rows of n */
+} faro_adversary;
+faro_status faro_adversary_init(faro_env *env, faro_error *error);
+void faro_adversary_draw(faro_env *env, size_t n); /* the planes */
+void faro_adversary_turn(faro_env *env, size_t n, double scale);
 
 bool faro_draws_plainly(const faro_env_params *params); /* sphere or ball: no constant feature */
 

@@ -150,8 +150,18 @@ void faro_linear_settle(faro_env *env) {
   env->best = faro_link_mean(env->rules->about.link, env->mean[best]);
 }
 
+/* A Poisson count of this mean, at most `most`, by inversion: a larger u never gives fewer. */
+static double count_of(double u, double mean, double most) {
+  double probability = exp(-mean);
+  double below = probability;
+  double count = 0;
+  for (; u >= below && count < most; below += probability) probability *= mean / ++count;
+  return count;
+}
+
 double faro_linear_reward(faro_env *env, double mean) {
   const double u = faro_sim_uniform(&env->reward);
+  if (env->rules->about.link == FARO_LINK_POISSON) return count_of(u, mean, env->high);
   const double low = env->low;
   if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
   return mean + (2 * u - 1) * fmin(mean - low, 1 - mean);

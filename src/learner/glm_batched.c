@@ -1,31 +1,37 @@
 /* glm-batched: generalised linear rewards for stochastic contexts, in a few batches fixed in
  * advance. Sarmasarkar 2026, Alg. 1; without noise, B-GLinCB of Sawarni et al. 2024.
  *
- * Every batch is a term with its own people. A person draws an arm from a near-optimal design of
- * the arms that no earlier batch rules out, j = 1 .. k - 1:
+ * Every batch is a term with its own people, who send their part of W = sum w x x' and answer one
+ * fit. A person draws an arm from a near-optimal design of sqrt(w) x over the arms that are not
+ * ruled out. After the last batch that is learned from, people play what looks best, and nobody is
+ * asked.
+ *
+ * Under `tight` everything follows from the belief N(theta, Sigma) after the batches so far
+ * (belief.h):
+ *
+ *   lengths   those with the least predicted regret at this noise (terms.c)
+ *   w         the expected slope of the link at the arm, which removes kappa from all widths
+ *   x stays   unless the chance that it is better than the arm that looks best, z, is below failure
+ *             / K:  <z - x, theta> <= q ||z - x||_Sigma,  q the normal distribution's quantile
+ *
+ * As published (`paper`; `figure`, which has no noise), with j = 1 .. k - 1 in batch k:
  *
  *   UCB_j(x) = <x, theta_j> + r_j ||x||_{V_j^-1},   LCB_j(x) likewise with minus;
  *   x stays if UCB_j(x) >= max LCB_j
  *   V_1 = lambda I + sum x x'     r_1 = gamma sqrt(kappa)     the first batch: all arms
  *   V_j = lambda I + sum w x x'   r_j = gamma
- *   w = slope(<x, theta_1>) / exp(min(2 S, r_1 ||x||_{V_1^-1}))
- *
- * From the second batch on, the design is that of sqrt(w) x, because the weights remove kappa from
- * the widths. After the last batch that is learned from, people play by the last estimate, and
- * nobody is asked. */
+ *   w = slope(<x, theta_1>) / exp(min(2 S, r_1 ||x||_{V_1^-1})) */
 #include <math.h>
 #include <string.h>
 
 #include <faro/design.h>
 
-#include "learner/kind.h"
+#include "learner/belief.h"
 #include "learner/noise.h"
-#include "learner/optimism.h"
 #include "learner/ridge.h"
+#include "learner/terms.h"
 
-enum { BATCHES = 4 }; /* M; nothing is learned from the last one */
-
-static const double RIDGE = 1; /* regularisation of the fits under `tight` */
+enum { PUBLISHED = 4 }; /* M, as published; nothing is learned from the last one */
 
 typedef struct estimate {
   double *theta, *w; /* w: inverse factor of V_j */
@@ -36,32 +42,41 @@ typedef struct estimate {
 typedef struct batched {
   faro_asker_params params;
   faro_host *host;
-  double optimism;
   faro_designer *designer;
   faro_spd *spd;
-  estimate past[BATCHES];
+  faro_terms plan;
+  faro_belief belief; /* tight */
+  double quantile;    /* q */
+  double spread;      /* standard deviation of the noise on the diagonal of W */
+  estimate past[PUBLISHED];
+  double lambda;
   /* batches begun, and batches with an estimate; if equal, nobody is asked any more */
   size_t terms, finished;
-  uint64_t begun; /* people in all of them */
-  double lambda;
   bool wants;
-  double *V;
+  double *V;            /* published: V_k; tight: the curvature of the fit */
   faro_arms scaled;     /* sqrt(w) x of the current arms */
   double *weight;       /* w */
-  double *mean, *upper; /* per arm, by one estimate */
-  double *scratch;
+  double *mean, *upper; /* per arm */
+  double *zero, *scratch;
   size_t *active;
 } batched;
 
-static bool is_paper(const batched *b) { return b->params.calibration == FARO_CALIBRATION_PAPER; }
+static bool is_tight(const batched *b) { return b->params.calibration == FARO_CALIBRATION_TIGHT; }
+
+/* The part whose people publish in the current term. The first batch of the published algorithm has
+ * weights of 1, beyond the bound of part 1. */
+static unsigned part_of(const batched *b) { return b->finished == 0 && !is_tight(b) ? 0 : 1; }
+
+/* Terms. */
 
 /* tau_1 = max(4 sqrt(T), T^(2/3)), at most T/4 and at least 2; tau_2 = alpha, tau_k = alpha
  * sqrt(tau_(k-1)) with alpha = T^(1/(2 (1 - 2^(1-M)))) if M <= log log T and else 2 sqrt(T),
  * Sawarni et al. 2024. DEVIATION: their tau_1, (sqrt(kappa) e^(3S) d^2 gamma^2 alpha / S)^(2/3),
  * exceeds every feasible horizon. */
-static double length_of(double t, size_t term) {
+static double published_length(double t, size_t term) {
   if (term == 0) return fmax(2, fmin(ceil(fmax(4 * sqrt(t), pow(t, 2.0 / 3))), floor(t / 4)));
-  const double alpha = BATCHES <= log2(log2(t)) ? pow(t, 1 / (2 * (1 - ldexp(1, 1 - BATCHES)))) : 2 * sqrt(t);
+  const double alpha =
+      PUBLISHED <= log2(log2(t)) ? pow(t, 1 / (2 * (1 - ldexp(1, 1 - PUBLISHED)))) : 2 * sqrt(t);
   double length = alpha;
   for (size_t k = 1; k < term; k++) length = alpha * sqrt(length);
   return ceil(length);
@@ -69,62 +84,121 @@ static double length_of(double t, size_t term) {
 
 /* A batch that fills the horizon is not a term, because nobody would come after it. The first batch
  * is a term even so (T = 1, 2), because there is nothing to play by before it. */
-static uint64_t term(void *state) {
-  const batched *b = state;
-  const uint64_t horizon = b->params.horizon;
-  if (b->terms == 0) return (uint64_t)fmin((double)horizon, length_of((double)horizon, 0));
-  const double length = length_of((double)horizon, b->terms);
-  return b->terms + 1 < BATCHES && length < (double)(horizon - b->begun) ? (uint64_t)length : 0;
+static faro_terms published_plan(double t) {
+  faro_terms plan = {.count = 1, .length = {(uint64_t)fmin(t, published_length(t, 0))}};
+  double left = t - (double)plan.length[0];
+  for (size_t k = 1; k + 1 < PUBLISHED && published_length(t, k) < left; k++) {
+    plan.length[plan.count++] = (uint64_t)published_length(t, k);
+    left -= published_length(t, k);
+  }
+  return plan;
 }
 
-/* One fit, for this batch's part. Under `tight` lambda is that of rarely.c. */
+/* The q with P(normal > q) = p. */
+static double upper_quantile(double p) {
+  double low = 0;
+  double high = 40;
+  for (int i = 0; i < 60; i++) {
+    const double middle = (low + high) / 2;
+    *(faro_link_mean(FARO_LINK_PROBIT, -middle) > p ? &low : &high) = middle;
+  }
+  return high;
+}
+
+static faro_terms tight_plan(const batched *b) {
+  const faro_asker_params *p = &b->params;
+  const double K = (double)p->offers;
+  return faro_terms_plan(
+      &(faro_terms_facts){.horizon = (double)p->horizon,
+                          .dimension = (double)p->dimension,
+                          .prior = b->belief.prior,
+                          .slope = faro_expected_slope(p->link, 0, 1 / sqrt(b->belief.prior)),
+                          .noise = {p->noise[0], p->noise[1]},
+                          .quantile = b->quantile,
+                          .typical = upper_quantile(1 / (K + 1))});
+}
+
+static uint64_t term(void *state) {
+  const batched *b = state;
+  return b->terms < b->plan.count ? b->plan.length[b->terms] : 0;
+}
+
+/* One fit, for this batch's part. */
 static void begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]) {
   batched *b = state;
   const faro_asker_params *p = &b->params;
-  const unsigned part = b->terms == 0 ? 0 : 1;
-  b->begun += term(b);
+  const unsigned part = part_of(b);
   b->terms++;
-  const double bound = faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * BATCHES));
-  const double wide = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure);
-  b->lambda = is_paper(b) ? wide + 2 * bound : fmax(1, 2 * b->optimism * bound);
+  b->spread = faro_noise_deviation(&noise[part], p->dimension).on;
+  b->lambda = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure) +
+              2 * faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * PUBLISHED));
   fits[part] = 1;
   fits[1 - part] = 0;
 }
 
-/* Means and upper bounds of all arms by estimate j. */
+/* Arms. */
+
 static void judge(batched *b, const faro_arms *arms, size_t j) {
   (void)faro_means(arms, b->past[j].theta, b->mean);
   (void)faro_score(arms, b->past[j].theta, b->past[j].w, b->past[j].reach, b->upper, b->scratch);
 }
 
-/* Finds the arms that no finished batch rules out; returns their number, at least 1. */
-static size_t survivors(batched *b, const faro_arms *arms, size_t finished) {
+/* Keeps the arms that estimate j does not rule out. Returns their number, at least 1. */
+static size_t keep_published(batched *b, const faro_arms *arms, size_t j, size_t count) {
+  judge(b, arms, j);
+  double floor = -INFINITY;
+  for (size_t i = 0; i < count; i++) {
+    const size_t a = b->active[i];
+    floor = fmax(floor, 2 * b->mean[a] - b->upper[a]);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (b->upper[b->active[i]] >= floor) b->active[kept++] = b->active[i];
+  return kept;
+}
+
+/* Keeps the arms that may be better than the one that looks best. */
+static size_t keep_likely(batched *b, const faro_arms *arms) {
+  const size_t best = faro_means(arms, b->belief.theta, b->mean);
+  b->scaled.count = arms->count;
+  b->scaled.stride = arms->stride;
+  for (size_t i = 0; i < arms->dimension; i++)
+    for (size_t a = 0; a < arms->count; a++)
+      b->scaled.x[i * arms->stride + a] = arms->x[i * arms->stride + best] - arms->x[i * arms->stride + a];
+  (void)faro_score(&b->scaled, b->zero, b->belief.w, b->quantile, b->upper, b->scratch);
+  size_t kept = 0;
+  for (size_t a = 0; a < arms->count; a++)
+    if (b->mean[best] - b->mean[a] <= b->upper[a]) b->active[kept++] = a;
+  return kept;
+}
+
+/* Finds the arms that are not ruled out; returns their number, at least 1. */
+static size_t survivors(batched *b, const faro_arms *arms) {
+  if (is_tight(b) && b->finished > 0) return keep_likely(b, arms);
   size_t count = arms->count;
   for (size_t a = 0; a < count; a++) b->active[a] = a;
-  for (size_t j = 0; j < finished; j++) {
-    judge(b, arms, j);
-    double floor = -INFINITY;
-    for (size_t i = 0; i < count; i++) {
-      const size_t a = b->active[i];
-      floor = fmax(floor, 2 * b->mean[a] - b->upper[a]);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-      if (b->upper[b->active[i]] >= floor) b->active[kept++] = b->active[i];
-    count = kept;
-  }
+  for (size_t j = 0; j < b->finished; j++) count = keep_published(b, arms, j, count);
   return count;
+}
+
+static double weight_of(const batched *b, size_t arm) {
+  const faro_asker_params *p = &b->params;
+  const double width = b->upper[arm] - b->mean[arm];
+  if (is_tight(b))
+    return fmin(faro_expected_slope(p->link, b->mean[arm], width), faro_link_steepest(p->link, p->bound));
+  return faro_link_slope(p->link, b->mean[arm]) / exp(fmin(2 * p->bound, width));
 }
 
 /* w of all arms, and sqrt(w) x. */
 static void scale_arms(batched *b, const faro_arms *arms) {
-  const faro_asker_params *p = &b->params;
-  judge(b, arms, 0);
-  for (size_t a = 0; a < arms->count; a++)
-    b->weight[a] = faro_link_slope(p->link, b->mean[a]) / exp(fmin(2 * p->bound, b->upper[a] - b->mean[a]));
+  if (is_tight(b)) {
+    (void)faro_means(arms, b->belief.theta, b->mean);
+    (void)faro_score(arms, b->belief.theta, b->belief.w, 1, b->upper, b->scratch);
+  } else judge(b, arms, 0);
+  for (size_t a = 0; a < arms->count; a++) b->weight[a] = weight_of(b, a);
   b->scaled.count = arms->count;
   b->scaled.stride = arms->stride;
-  for (size_t i = 0; i < p->dimension; i++)
+  for (size_t i = 0; i < arms->dimension; i++)
     for (size_t a = 0; a < arms->count; a++)
       b->scaled.x[i * arms->stride + a] = sqrt(b->weight[a]) * arms->x[i * arms->stride + a];
   b->scaled.version++;
@@ -143,7 +217,8 @@ static size_t draw(batched *b, const faro_arms *arms, size_t count, double luck)
 
 /* The best arm by the last estimate, among those that no estimate rules out. */
 static size_t greedy(batched *b, const faro_arms *arms) {
-  const size_t count = survivors(b, arms, b->finished);
+  if (is_tight(b)) return faro_means(arms, b->belief.theta, b->mean);
+  const size_t count = survivors(b, arms);
   (void)faro_means(arms, b->past[b->finished - 1].theta, b->mean);
   size_t best = b->active[0];
   for (size_t i = 1; i < count; i++)
@@ -154,65 +229,92 @@ static size_t greedy(batched *b, const faro_arms *arms) {
 static faro_pick pick(void *state, const faro_arms *arms, double luck) {
   batched *b = state;
   if (b->finished > 0 && b->finished == b->terms) return (faro_pick){.arm = greedy(b, arms), .part = 1};
-  const size_t count = survivors(b, arms, b->finished);
-  if (b->finished == 0) return (faro_pick){.arm = draw(b, arms, count, luck), .part = 0, .weight = 1};
+  const size_t count = survivors(b, arms);
+  const unsigned part = part_of(b);
+  if (part == 0) return (faro_pick){.arm = draw(b, arms, count, luck), .part = part, .weight = 1};
   scale_arms(b, arms);
   const size_t arm = draw(b, &b->scaled, count, luck);
-  return (faro_pick){.arm = arm, .part = 1, .weight = b->weight[arm]};
+  return (faro_pick){.arm = arm, .part = part, .weight = b->weight[arm]};
 }
 
-static void see(void *state, const faro_statistics sum[FARO_PARTS]) {
-  batched *b = state;
+/* Fits. */
+
+static void see_published(batched *b, const double *sum) {
   const size_t d = b->params.dimension;
-  memcpy(b->V, sum[b->finished == 0 ? 0 : 1].sum, faro_packed(d) * sizeof *b->V);
-  for (size_t i = 0; i < d; i++) b->V[faro_diagonal(i)] += b->lambda;
+  faro_ridge_matrix(d, b->lambda, sum, b->V);
   if (faro_ridge_whiten(b->spd, d, b->V, b->past[b->finished].w, b->lambda / 2) > 0)
     b->host->diagnostics.shifted++;
   double least = 0;
   double greatest = 0;
   faro_spd_extremes(b->spd, b->V, &least, &greatest);
   b->past[b->finished].longest = 1 / sqrt(fmax(least, b->lambda / 2));
+}
+
+static void see(void *state, const faro_statistics sum[FARO_PARTS]) {
+  batched *b = state;
+  const double *W = sum[part_of(b)].sum;
+  if (is_tight(b)) faro_belief_see(&b->belief, W, b->spread);
+  else see_published(b, W);
   b->wants = true;
 }
 
-/* The factor that brings V above the Hessian. In the first batch it is the steepest slope, or what
- * the ridge needs. In later batches V is below the Hessian at theta_1 by the exponentials in the
- * weights, none of which exceeds that of an arm of length 1 in V_1's least direction. */
+/* The factor that brings V above the Hessian. In the first batch it is the steepest slope. In later
+ * batches V is below the Hessian at theta_1 by the exponentials in the weights, none of which
+ * exceeds that of an arm of length 1 in V_1's least direction. */
 static double lift(const batched *b) {
   const faro_asker_params *p = &b->params;
-  if (b->finished == 0) return fmax(faro_link_steepest(p->link, p->bound), RIDGE / b->lambda);
+  if (b->finished == 0) return faro_link_steepest(p->link, p->bound);
   return exp(fmin(2 * p->bound, b->past[0].reach * b->past[0].longest));
+}
+
+/* W is the Hessian that is expected. A fit passes points where it is steeper, up to about twice.
+ * Eigenvalues within the semicircle of the noise say nothing. */
+static void set_curvature(batched *b) {
+  const size_t d = b->params.dimension;
+  if (is_tight(b))
+    faro_belief_curvature(&b->belief, fmax(b->belief.prior, b->spread * sqrt(2 * (double)d)), 2, b->V);
+  else {
+    const double factor = lift(b);
+    for (size_t i = 0; i < faro_packed(d); i++) b->V[i] *= factor;
+  }
+}
+
+static const double *start_of(const batched *b) {
+  return is_tight(b) ? b->belief.theta : b->past[b->finished == 0 ? 0 : b->finished - 1].theta;
 }
 
 static bool ask(void *state, faro_question *question) {
   batched *b = state;
-  const faro_asker_params *p = &b->params;
   if (!b->wants) return false;
   b->wants = false;
-  const unsigned part = b->finished == 0 ? 0 : 1;
-  const double factor = lift(b);
-  for (size_t i = 0; i < faro_packed(p->dimension); i++) b->V[i] *= factor;
-  *question = (faro_question){.part = part,
-                              .ridge = is_paper(b) ? b->lambda : RIDGE,
-                              .region = {.radius = p->bound},
+  set_curvature(b);
+  *question = (faro_question){.part = part_of(b),
+                              .ridge = is_tight(b) ? b->belief.prior : b->lambda,
+                              .region = {.radius = b->params.bound},
                               .curvature = b->V,
-                              .start = b->past[b->finished == 0 ? 0 : b->finished - 1].theta};
+                              .start = start_of(b)};
   return true;
 }
 
-/* gamma = S sqrt(d ln(T/zeta)) plus what the noise in the gradient adds (rarely.c, set_widths);
- * under `tight` times optimism. */
-static void answer(void *state, const faro_answer *given) {
-  batched *b = state;
+/* gamma = S sqrt(d ln(T/zeta)) plus what the noise in the gradient adds (rarely.c, set_widths). */
+static void take_published(batched *b, const faro_answer *given) {
   const faro_asker_params *p = &b->params;
   const double d = (double)p->dimension;
   estimate *e = &b->past[b->finished];
   memcpy(e->theta, given->theta, p->dimension * sizeof *e->theta);
   const double length = given->noise * (sqrt(d) + sqrt(2 * log(1 / p->failure)));
   const double gamma = p->bound * sqrt(d * log((double)p->horizon / p->failure)) + length * e->longest;
-  e->reach = b->optimism * gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
+  e->reach = gamma * (b->finished == 0 ? sqrt(p->kappa) : 1);
+}
+
+static void answer(void *state, const faro_answer *given) {
+  batched *b = state;
+  if (is_tight(b)) faro_belief_take(&b->belief, given, b->belief.prior);
+  else take_published(b, given);
   b->finished++;
 }
+
+/* Creation. */
 
 static faro_status allocate(batched *b, faro_error *error) {
   const size_t d = b->params.dimension;
@@ -221,29 +323,35 @@ static faro_status allocate(batched *b, faro_error *error) {
   b->active = faro_arena_alloc(&b->host->arena, stride, sizeof *b->active, error);
   if (!b->active) return FARO_MEMORY;
   faro_status status = faro_host_vectors(b->host, error, &b->V, faro_packed(d), &b->scaled.x, d * stride,
-                                         &b->weight, stride, &b->mean, stride, &b->upper, stride, &b->scratch,
-                                         faro_score_scratch(d, stride), (double **)NULL);
-  for (size_t j = 0; status == FARO_OK && j < BATCHES; j++)
+                                         &b->weight, stride, &b->mean, stride, &b->upper, stride, &b->zero, d,
+                                         &b->scratch, faro_score_scratch(d, stride), (double **)NULL);
+  for (size_t j = 0; status == FARO_OK && j < PUBLISHED; j++)
     status = faro_host_vectors(b->host, error, &b->past[j].theta, d, &b->past[j].w, faro_packed(d),
                                (double **)NULL);
   return status;
 }
 
+/* The prior: theta has a length of about S. */
 static faro_status init(void *state, const faro_asker_params *params, faro_host *host, faro_error *error) {
   batched *b = state;
+  const size_t d = params->dimension;
   b->params = *params;
   b->host = host;
-  b->optimism = faro_optimism_of(params->settings, params->calibration);
+  b->quantile = upper_quantile(params->failure / (double)params->offers);
   faro_status status = allocate(b, error);
-  if (status == FARO_OK) status = faro_spd_create(&b->spd, params->dimension, error);
+  if (status == FARO_OK) status = faro_spd_create(&b->spd, d, error);
+  if (status == FARO_OK) status = faro_designer_create(&b->designer, d, params->offers, error);
   if (status == FARO_OK)
-    status = faro_designer_create(&b->designer, params->dimension, params->offers, error);
+    status = faro_belief_init(&b->belief, d, (double)d / (params->bound * params->bound), host, error);
+  if (status == FARO_OK) b->plan = is_tight(b) ? tight_plan(b) : published_plan((double)params->horizon);
   return status;
 }
 
 static void destroy(void *state) {
-  faro_designer_destroy(((batched *)state)->designer);
-  faro_spd_destroy(((batched *)state)->spd);
+  batched *b = state;
+  faro_designer_destroy(b->designer);
+  faro_spd_destroy(b->spd);
+  faro_belief_clear(&b->belief);
 }
 
 const faro_asker_kind faro_asker_glm_batched = {
@@ -251,8 +359,7 @@ const faro_asker_kind faro_asker_glm_batched = {
               .summary = "generalised linear rewards, elimination in a few batches",
               .cite = "Sarmasarkar 2026, Alg. 1",
               .protocol = FARO_PROTOCOL_ASKER,
-              .settings = faro_optimism_settings,
-              .settings_size = sizeof(faro_optimism)},
+              .region = "calibrated"},
     .size = sizeof(batched),
     .studies = FARO_STUDIES_BATCHES,
     .init = init,

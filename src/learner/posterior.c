@@ -5,9 +5,8 @@
  * linucb has that.
  *
  *   theta     prior N(0, I / d): its length is about 1, the bound that is declared
- *   block     a sum with noise of its own: a batch, if the noise of batches is independent; else
- * the
- *             running sum, which is the only block
+ *   block     a sum with noise of its own: a batch, if the noise of batches is independent;
+ *             else the running sum, which is the only block
  *   G, b      released Gram matrix of a block, and its vector less G theta_0
  *   theta_0   the estimate before the block; 0 for running sums
  *   W         G of a batch, drawn to what the people before would have made of it as far as noise
@@ -16,17 +15,12 @@
  *   s_G, s_u  standard deviations of the noise in G, on its diagonal, and in u; s_W what is left of
  *             s_G in W
  *   Q, g      eigenvectors and eigenvalues of W
- *   k, m      number and mean of the eigenvalues that noise alone explains: those within the
- *             semicircle s_W sqrt(2 k)
- *   rho       share of noise in their scatter (Ledoit & Wolf 2004, with the noise known): they are
- *             shrunk towards m by it, those below m only if the scatter is not above its likeliest
- *             value under noise alone: else there may be directions that nobody plays
+ *   k         number of eigenvalues that noise alone explains; they are shrunk (shrink.c)
  *   c_i       = s_u^2 + kappa s_G^2 (1 + 1/d) / 2 + R^2 g_i: variance of <q_i, u - W theta> for
  *             theta from the prior
  *   J, r      = sum over blocks and i of g_i^2 / c_i q_i q_i',  of g_i / c_i <q_i, u> q_i
- *   excess    what noise adds to J, by tilting the d - k directions that stand out: the sum over
- * them
- *             and over blocks of s_W^2 / (2 c_i)
+ *   excess    what noise adds to J, by tilting the d - k directions that stand out: the sum of
+ *             s_W^2 / (2 c_i) over them and over blocks
  *   Lambda    = d I + J less the excess, in no direction below d
  *   policy    argmax <Lambda^-1 r, x> + beta max(0, <w' xi, x>), w' w = Lambda^-1, xi standard
  *             normal, drawn on the user's device
@@ -49,6 +43,7 @@
 #include "learner/kind.h"
 #include "learner/noise.h"
 #include "learner/ridge.h"
+#include "learner/shrink.h"
 
 /* What is known, without the prior's precision: packed, d, one number, one after the other. */
 typedef struct knowledge {
@@ -77,40 +72,6 @@ typedef struct posterior {
  * `block`, `before` and `last`, one after the other. */
 enum { BLOCK_IS, BLOCK_GRAM, BLOCK_ERROR, BLOCK_VECTOR, BLOCK_DRIFT, BLOCK_COUNT };
 
-/* Number of eigenvalues, the lowest ones, that noise of standard deviation s explains, and their
- * mean. */
-static size_t find_bulk(const posterior *p, double s, double *mean) {
-  const size_t d = p->dimension;
-  for (size_t k = d;; k--) {
-    *mean = 0;
-    for (size_t i = d - k; i < d; i++) *mean += p->g[i] / (double)k;
-    if (k == 1 || p->g[d - k] - *mean <= s * sqrt(2 * (double)k)) return k;
-  }
-}
-
-/* Shrinks the bulk and cuts eigenvalues at 0; what noise adds to the squares of the bulk is taken
- * off. Returns kappa, the share of the Gram noise that is left, and how many stand out. The scatter
- * is known up to its own standard deviation, so kappa is not less than that. */
-static double shrink(posterior *p, double s, size_t *out) {
-  const size_t d = p->dimension;
-  double m = 0;
-  const size_t k = find_bulk(p, s, &m);
-  double scatter = 0;
-  for (size_t i = d - k; i < d; i++) scatter += (p->g[i] - m) * (p->g[i] - m);
-  const double degrees = ((double)k - 1) * ((double)k + 2) / 2;
-  const double noise = s * s * degrees;
-  const double rho = noise > 0 ? fmin(1, noise / scatter) : 0;
-  const bool alike = scatter <= s * s * (degrees - 2); /* where chi squared is likeliest */
-  const double left = s * s * (1 - rho + rho / (double)k);
-  for (size_t i = d - k; i < d; i++) {
-    const double shrunk = m + (1 - rho) * (p->g[i] - m);
-    const double g = fmax(0, alike ? shrunk : fmin(p->g[i], shrunk));
-    p->g[i] = sqrt(fmax(0, g * g - left));
-  }
-  *out = d - k;
-  return k == d ? fmin(1, fmax(1 - rho, sqrt(2 / degrees))) : 1;
-}
-
 /* A += weight q q', packed. */
 static void add_outer(size_t d, double weight, const double *q, double *A) {
   for (size_t i = 0; i < d; i++)
@@ -124,7 +85,7 @@ static void add_block(posterior *p) {
   if (p->block[BLOCK_IS] == 0) return;
   faro_eigen_find(p->eigen, p->sum, p->g, p->Q);
   size_t out = 0;
-  const double kappa = shrink(p, sqrt(p->block[BLOCK_GRAM]), &out);
+  const double kappa = faro_shrink(d, p->g, sqrt(p->block[BLOCK_GRAM]), &out);
   const double c0 = p->block[BLOCK_VECTOR] + kappa * p->block[BLOCK_ERROR] * (1 + 1 / (double)d) / 2;
   for (size_t k = 0; k < d && p->g[k] > 0; k++) {
     const double *q = p->Q + k * d;

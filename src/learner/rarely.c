@@ -104,8 +104,11 @@ static faro_rarely_constants figure(const faro_asker_params *p, bool exact, doub
 
 /* The constants under `tight`: the published program's widths times `optimism`, and its threshold
  * divided by it (not by its square, as in `theorem`, so more is explored). lambda follows from the
- * actual noise, as in linucb. Fits: one for each doubling in all directions equally, and one
- * more. */
+ * actual noise, as in linucb. lambda is so small that noise alone can double V or H, so growth
+ * within `doubt` is none; the whole bound for V, in which mostly nobody is. Fits: one more than V
+ * can double in all directions equally; for H in each direction by itself, as adversarial contexts
+ * need. Where all directions grow together few of them are made, and what the others would have
+ * spent is little. */
 static faro_rarely_constants practice(const faro_asker_params *p, const faro_noise noise[FARO_PARTS]) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
@@ -119,12 +122,11 @@ static faro_rarely_constants practice(const faro_asker_params *p, const faro_noi
   for (int part = 0; part < FARO_PARTS; part++) {
     const double bound = noise_bound(p, &noise[part]);
     c.lambda[part] = fmax(1, 2 * optimism * bound);
-    if (part == 0)
-      c.doubt = bound; /* lambda is so small that noise alone can double V before anybody explores */
+    c.doubt[part] = part == 0 ? bound : optimism * bound;
   }
   const double explored = fmin(t / d, 1 / c.threshold); /* V grows up to this and no further */
   c.fits[0] = 1 + (uint64_t)ceil(log2(1 + explored / c.lambda[0]));
-  c.fits[1] = 1 + (uint64_t)ceil(log2(1 + t * B / (d * c.lambda[1])));
+  c.fits[1] = 1 + (uint64_t)ceil(d * log2(1 + t * B / (d * c.lambda[1])));
   return c;
 }
 
@@ -201,8 +203,10 @@ faro_pick faro_rarely_pick(void *state, const faro_arms *arms, double luck) {
   const bool drops = r->answered[0];
   if (r->explores || drops) {
     const size_t widest = faro_score(arms, r->zero, r->W_V, 1, r->width, r->scratch);
-    if (r->width[widest] * r->width[widest] >= r->constant.threshold) /* Criterion I */
+    if (r->width[widest] * r->width[widest] >= r->constant.threshold) { /* Criterion I */
+      r->explored = true;
       return (faro_pick){.arm = widest, .part = 0, .weight = 1};
+    }
   }
   size_t arm = faro_score(arms, r->theta, r->W_H, r->constant.beta, r->score, r->scratch);
   if (drops) arm = best_left(r, arms);
@@ -229,23 +233,28 @@ static void take(const faro_statistics *sum, double lambda, size_t d, double *a)
   for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] += lambda;
 }
 
+/* The published program fits theta_o after rounds that explore only. Noise alone can make V outgrow
+ * V_o, and elsewhere nobody may know whether anybody has explored. */
+static bool has_data(const faro_rarely *r) { return r->explored || !is_figure(&r->params); }
+
 /* Criterion I cannot apply to any arm if V > I / threshold, because arms have length at most 1. */
 static void look_at_V(faro_rarely *r) {
   const size_t d = r->params.dimension;
   memcpy(r->curvature, r->V, faro_packed(d) * sizeof *r->V);
   for (size_t i = 0; i < d; i++) r->curvature[faro_diagonal(i)] -= 1 / r->constant.threshold;
   r->explores = !faro_spd_factor(r->spd, r->curvature);
-  r->wants[0] = r->left[0] > 0 && outgrown(r, r->V, r->V_o, r->constant.doubt);
+  r->wants[0] = r->left[0] > 0 && outgrown(r, r->V, r->V_o, r->constant.doubt[0]) && has_data(r);
   if (r->explores || r->answered[0] || r->wants[0])
     (void)faro_ridge_whiten(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
 }
 
-/* Under `tight`, fits are saved for when they help. With n fits left, the next one waits for round
- * T / 2^n, so that the rest can follow at the pace of doublings that `practice` counts on.
- * Otherwise noise alone, which can make H outgrow H_tau, would use them up early. */
-static bool too_early(const faro_rarely *r, uint64_t users) {
+/* People before the first fit under `tight`, which has the largest share of the budget: if H
+ * doubled in all directions at once until the horizon ends, this is when it would for the first
+ * time. */
+static double wait_of(const faro_rarely *r) {
   const faro_asker_params *p = &r->params;
-  return is_tight(p) && (double)users * exp2((double)r->left[1]) < (double)p->horizon;
+  const double doublings = ceil((double)r->constant.fits[1] / (double)p->dimension);
+  return is_tight(p) && !r->answered[1] ? (double)p->horizon * exp2(-doublings) : 0;
 }
 
 /* Criterion II. In the published program of rs-glm, H_tau is H itself from the first fit on, so H
@@ -253,7 +262,8 @@ static bool too_early(const faro_rarely *r, uint64_t users) {
 static void look_at_H(faro_rarely *r, uint64_t users) {
   const size_t d = r->params.dimension;
   if (!r->exact) {
-    r->wants[1] = r->left[1] > 0 && !too_early(r, users) && outgrown(r, r->H, r->H_tau, 0);
+    r->wants[1] = r->left[1] > 0 && (double)users >= wait_of(r) &&
+                  outgrown(r, r->H, r->H_tau, r->answered[1] ? r->constant.doubt[1] : 0);
     return;
   }
   const bool aliased = is_figure(&r->params) && r->answered[1];
@@ -290,8 +300,8 @@ static void ask_coarse(faro_rarely *r, faro_question *q) {
 }
 
 /* theta_tau: H approximates the Hessian. The paper searches ||theta - theta_o||_V <= gamma
- * sqrt(kappa), the published program ||theta|| <= S. `tight` uses the ball, too, which is inside
- * the ellipsoid until much has been explored. */
+ * sqrt(kappa); `tight` searches ||theta|| <= S, which is inside the ellipsoid until much has been
+ * explored. The published program searches everywhere. */
 static void ask_fine(faro_rarely *r, faro_question *q) {
   const faro_asker_params *p = &r->params;
   const size_t d = p->dimension;

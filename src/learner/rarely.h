@@ -12,8 +12,9 @@ typedef struct faro_rarely_constants {
   double gamma, beta;            /* widths: of theta_o's region (times sqrt(kappa)), of theta_tau's */
   double threshold;              /* Criterion I */
   double growth;                 /* f, for Criterion II and the similar rule for V */
-  double doubt; /* V has grown only if also by more than this, because noise alone can do as much */
-  double ridge; /* regularisation of the fits; NaN: the part's lambda */
+  /* V and H have grown only if also by more than this, because noise alone can do as much */
+  double doubt[FARO_PARTS];
+  double ridge;              /* regularisation of the fits; NaN: the part's lambda */
   uint64_t fits[FARO_PARTS]; /* N_I, N_II */
 } faro_rarely_constants;
 
@@ -34,6 +35,7 @@ typedef struct faro_rarely {
   bool wants[FARO_PARTS]; /* a fit of the part is due */
   bool answered[FARO_PARTS];
   unsigned asked; /* the part of the open question */
+  bool explored;  /* somebody has explored; for calibration figure */
   bool explores;  /* Criterion I may apply to some arm, given the current V */
 } faro_rarely;
 

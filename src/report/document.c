@@ -101,6 +101,16 @@ static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outco
 #undef OUTCOME
 }
 
+/* What the learner's exploration rests on; NULL: nothing is said. */
+static const char *region_of(const faro_cell *cell) {
+  const faro_calibration calibration = cell->settings.calibration;
+  if (cell->settings.surrogate && cell->env->link != FARO_LINK_LINEAR) return "misspecified";
+  if (calibration == FARO_CALIBRATION_FIGURE) return NULL;
+  /* the widths of askers are published ones, unless the calibration is tight */
+  const bool asks = cell->learner->protocol == FARO_PROTOCOL_ASKER;
+  return asks && calibration == FARO_CALIBRATION_PAPER ? NULL : cell->learner->region;
+}
+
 static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
                            const faro_outcome *outcome) {
   const faro_settings *settings = &cell->settings;
@@ -114,8 +124,8 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
   json_object_set_new(result, "rounds", whole((double)settings->horizon));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
-  if (cell->learner->region && settings->calibration != FARO_CALIBRATION_FIGURE)
-    json_object_set_new(result, "region", json_string(cell->learner->region));
+  const char *region = region_of(cell);
+  if (region) json_object_set_new(result, "region", json_string(region));
   add_outcomes(result, cell, outcome);
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   if (cell->grounds) json_object_set_new(result, "grounds", json_loads(cell->grounds, 0, NULL));

@@ -3,7 +3,12 @@
  *   arms --pick--> arm, part --env--> reward --study--> sums --see--> learner
  *   learner --ask--> study --fit--> answer --> learner
  *
- * Every term of the learner is a study of different people, so each study has the whole budget. */
+ * Every term of the learner is a study of different people, so each study has the whole budget.
+ *
+ * A learner that does not know the horizon (`anytime`) is made for 1024 rounds; then another one
+ * for twice as many, and so on (Sarmasarkar 2026, Remark 1.1). Each of them is an epoch with people
+ * of its own. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +17,16 @@
 
 typedef struct table {
   const faro_cell *cell;
+  faro_cell epoch; /* the cell with the horizon that the learner knows */
   faro_env *env;
   faro_asker *learner;
   faro_study *study; /* the study of this term; NULL: no more people are asked */
   faro_arena arena;
-  double *x, *theta;
+  double *x, *theta, *gradient;
   faro_sim_rng noise, luck;
   faro_play_record *record;
   uint64_t horizon;
+  uint64_t end;  /* of the epoch */
   uint64_t left; /* people of the term who are still to come */
   double people; /* number of people in the term */
   uint64_t explored;
@@ -32,11 +39,13 @@ static bool is_batched(const faro_cell *cell) {
 
 static faro_study_params study_params(const faro_cell *cell, uint64_t people) {
   const faro_settings *s = &cell->settings;
-  const double bound = faro_cell_facts(cell).bound;
+  const faro_env_facts facts = faro_cell_facts(cell);
+  const double bound = facts.bound;
   return (faro_study_params){.link = cell->env->link,
                              .dimension = (size_t)s->dimension,
                              .norm = bound,
-                             .reward = 1,
+                             .low = facts.low,
+                             .reward = facts.high,
                              .steepest = faro_link_steepest(cell->env->link, bound),
                              .people = people,
                              .batch = is_batched(cell) || s->batch > people ? people : s->batch,
@@ -85,18 +94,21 @@ static void end_term(table *s) {
   s->study = NULL;
 }
 
-static faro_status begin_term(table *s, uint64_t rounds, faro_error *error) {
+/* People who would come after the last round cost nothing. */
+static faro_status begin_term(table *s, uint64_t round, faro_error *error) {
+  const uint64_t rounds_left = s->horizon - round;
   end_term(s);
-  faro_status status = open_study(s->cell, s->learner, rounds, &s->noise, &s->study, &s->left, error);
+  faro_status status =
+      open_study(&s->epoch, s->learner, s->end - round, &s->noise, &s->study, &s->left, error);
   if (status == FARO_OK && s->study) status = check_claim(s, error);
   if (status != FARO_OK || !s->study) return status;
-  s->record->users += (double)s->left;
-  s->people = (double)s->left;
+  s->people = (double)(s->left < rounds_left ? s->left : rounds_left);
+  s->record->users += s->people;
   return FARO_OK;
 }
 
 static faro_status answer(table *s, const faro_question *question, faro_error *error) {
-  faro_answer fit = {.theta = s->theta};
+  faro_answer fit = {.theta = s->theta, .gradient = s->gradient};
   if (faro_study_left(s->study, question->part) == 0)
     faro_abort("a learner asked for more fits than it had announced");
   const faro_status status = faro_study_fit(s->study, question, &fit, error);
@@ -125,12 +137,69 @@ static double play_arm(table *s, faro_pick *pick, double *regret) {
   return faro_env_play(s->env, pick->arm, s->x);
 }
 
-/* Allocates only when a term begins and for a fit. Asks nothing after the last round. */
+/* The noise of a fit over `people`. */
+static faro_status predict(const faro_cell *cell, uint64_t people, double *noise, faro_error *error) {
+  const faro_study_params params = study_params(cell, people);
+  faro_study *study = NULL;
+  faro_status status = faro_study_create(&study, cell->release, &params, NULL, error);
+  if (status == FARO_OK) status = faro_study_allow(study, (const uint64_t[FARO_PARTS]){0, 1}, error);
+  if (status == FARO_OK) status = faro_study_predict(study, 1, noise, error);
+  faro_study_destroy(study);
+  return status;
+}
+
+/* For learners that plan their terms. */
+static faro_status predict_fits(faro_cell *cell, faro_error *error) {
+  const uint64_t horizon = cell->settings.horizon;
+  if (!is_batched(cell)) return FARO_OK;
+  const faro_status status = predict(cell, (uint64_t)ceil(sqrt((double)horizon)), &cell->fit_noise[0], error);
+  return status == FARO_OK ? predict(cell, horizon, &cell->fit_noise[1], error) : status;
+}
+
+enum { FIRST = 1024 };
+
+/* The cell of the epoch that begins at this round: the whole cell, unless the horizon is not
+ * known. */
+static faro_cell epoch_of(const faro_cell *cell, uint64_t begin) {
+  faro_cell epoch = *cell;
+  if (!cell->settings.anytime) return epoch;
+  const uint64_t number = begin / FIRST + 1; /* 1, 2, 4, 8, ...: epochs begin at 1024 (number - 1) */
+  const double j = log2((double)number) + 1;
+  const uint64_t length = FIRST * number;
+  epoch.settings.horizon = length;
+  epoch.settings.failure /= j * (j + 1);
+  if (epoch.settings.batch > length) epoch.settings.batch = length;
+  return epoch;
+}
+
+static void count_updates(table *s) {
+  const faro_diagnostics diagnostics = faro_asker_diagnose(s->learner);
+  s->record->updates += (double)diagnostics.updates;
+  s->record->shifted += (double)diagnostics.shifted;
+}
+
+/* Makes the learner of the next epoch. */
+static faro_status begin_epoch(table *s, faro_error *error) {
+  end_term(s);
+  if (s->learner) count_updates(s);
+  faro_asker_destroy(s->learner);
+  s->learner = NULL;
+  s->epoch = epoch_of(s->cell, s->end);
+  s->end += s->epoch.settings.horizon;
+  const faro_status status = s->cell->settings.anytime ? predict_fits(&s->epoch, error) : FARO_OK;
+  faro_asker_params learner = faro_cell_asker(&s->epoch);
+  learner.offers = faro_env_arms(s->env)->count; /* those of a net, too */
+  return status == FARO_OK ? faro_asker_create(&s->learner, s->cell->learner, &learner, error) : status;
+}
+
+/* Allocates only when an epoch or a term begins and for a fit. Asks nothing after the last
+ * round. */
 static faro_status study_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                 faro_error *error) {
   table *s = state;
   for (uint64_t round = from; round < until; round++) {
-    faro_status status = s->left == 0 ? begin_term(s, s->horizon - round, error) : FARO_OK;
+    faro_status status = round == s->end ? begin_epoch(s, error) : FARO_OK;
+    if (status == FARO_OK && s->left == 0) status = begin_term(s, round, error);
     if (status != FARO_OK) return status;
     faro_pick pick;
     const double y = play_arm(s, &pick, regret);
@@ -138,7 +207,7 @@ static faro_status study_rounds(void *state, uint64_t from, uint64_t until, doub
     s->left--;
     if (!s->study) continue;
     const bool out = faro_study_add(s->study, s->x, y, pick.part, pick.weight);
-    if ((out || s->left == 0) && round + 1 < s->horizon) status = confer(s, *regret, error);
+    if ((out || s->left == 0) && round + 1 < s->end) status = confer(s, *regret, error);
     if (status != FARO_OK) return status;
   }
   return FARO_OK;
@@ -146,9 +215,7 @@ static faro_status study_rounds(void *state, uint64_t from, uint64_t until, doub
 
 static faro_status init(table *s, const faro_turn *turn, faro_error *error) {
   const faro_env_params env = faro_cell_env(s->cell);
-  const faro_asker_params learner = faro_cell_asker(s->cell);
-  faro_status status = faro_env_create(&s->env, s->cell->env, &env, error);
-  if (status == FARO_OK) status = faro_asker_create(&s->learner, s->cell->learner, &learner, error);
+  const faro_status status = faro_env_create(&s->env, s->cell->env, &env, error);
   if (status != FARO_OK) return status;
   s->horizon = env.horizon;
   s->x = faro_arena_alloc(&s->arena, env.dimension, sizeof *s->x, error);
@@ -156,13 +223,12 @@ static faro_status init(table *s, const faro_turn *turn, faro_error *error) {
   faro_sim_open(&s->noise, turn->seed, turn->instance, FARO_ROLE_USER);
   faro_sim_open(&s->luck, turn->seed, turn->instance, FARO_ROLE_LUCK);
   faro_env_begin(s->env, turn->seed, turn->instance);
-  return s->x && s->theta ? FARO_OK : FARO_MEMORY;
+  s->gradient = faro_arena_alloc(&s->arena, env.dimension, sizeof *s->gradient, error);
+  return s->x && s->theta && s->gradient ? FARO_OK : FARO_MEMORY;
 }
 
-static void finish(const table *s) {
-  const faro_diagnostics diagnostics = faro_asker_diagnose(s->learner);
-  s->record->updates = (double)diagnostics.updates;
-  s->record->shifted = (double)diagnostics.shifted;
+static void finish(table *s) {
+  count_updates(s);
   s->record->explored = (double)s->explored / (double)s->horizon;
   if (!s->estimated) s->record->early = s->record->regret;
 }
@@ -186,7 +252,13 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
   const faro_settings *s = &cell->settings;
   if (s->level != FARO_LEVEL_EVENT)
     return faro_fail(error, FARO_INVALID, "level must be event for learner %s, whose users come once", name);
-  if (s->anytime) return faro_fail(error, FARO_INVALID, "anytime must be false for learner %s", name);
+  if (faro_cell_facts(cell).high > 1 && s->calibration != FARO_CALIBRATION_TIGHT)
+    return faro_fail(error, FARO_INVALID,
+                     "calibration must be tight for %s: the published constants are for rewards up to 1",
+                     cell->env->name);
+  if (faro_cell_facts(cell).norm > 1)
+    return faro_fail(error, FARO_INVALID,
+                     "draw must not be sphere-published for learner %s, whose features have length 1", name);
   if (s->horizon > 1000000000)
     return faro_fail(
         error, FARO_INVALID,
@@ -204,44 +276,51 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
 
 /* The claim and cost of the first term stand for all; the numbers in the text are those of the
  * first term. */
-static void keep_first(faro_cell *cell, const faro_study *study, uint64_t people) {
+static void keep_first(faro_cell *cell, const faro_cell *epoch, const faro_study *study, uint64_t people) {
+  memcpy(cell->fit_noise, epoch->fit_noise, sizeof cell->fit_noise);
   cell->claim = *faro_study_claim(study);
   cell->cost = faro_study_cost(study);
-  if (!is_batched(cell)) cell->settings.batch = faro_study_batch(study);
-  else if (cell->claim.trust != FARO_TRUST_NONE) {
+  if (!is_batched(cell) && !cell->settings.anytime) cell->settings.batch = faro_study_batch(study);
+  if (is_batched(cell) && cell->claim.trust != FARO_TRUST_NONE) {
     const size_t used = strlen(cell->claim.by);
     snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a term of %llu people)",
              (unsigned long long)people);
   }
 }
 
-/* Tries every term, so that whatever a study refuses is refused before anything runs. */
-static faro_status try_terms(faro_cell *cell, faro_asker *learner, faro_error *error) {
-  uint64_t left = cell->settings.horizon;
-  faro_status status = FARO_OK;
+/* Tries every term of an epoch, so that whatever a study refuses is refused before anything
+ * runs. */
+static faro_status try_terms(faro_cell *cell, const faro_cell *epoch, bool first, faro_error *error) {
+  faro_asker *learner = NULL;
+  const faro_asker_params params = faro_cell_asker(epoch);
+  faro_status status = faro_asker_create(&learner, cell->learner, &params, error);
+  uint64_t left = epoch->settings.horizon;
   for (size_t term = 0; status == FARO_OK && left > 0; term++) {
     faro_study *study = NULL;
     uint64_t people = 0;
-    status = open_study(cell, learner, left, NULL, &study, &people, error);
+    status = open_study(epoch, learner, left, NULL, &study, &people, error);
     if (status == FARO_OK && !study && term == 0)
       status = faro_fail(error, FARO_INVALID,
                          "horizon must be longer for learner %s, which could ask nobody (got %llu)",
                          cell->learner->name, (unsigned long long)left);
-    if (status == FARO_OK && term == 0) keep_first(cell, study, people);
+    if (status == FARO_OK && term == 0 && first) keep_first(cell, epoch, study, people);
     if (status == FARO_OK && study) faro_cell_ground(cell, faro_study_grounds(study));
     faro_study_destroy(study);
     left -= people;
   }
+  faro_asker_destroy(learner);
   return status;
 }
 
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
-  faro_asker *learner = NULL;
-  const faro_asker_params params = faro_cell_asker(cell);
   faro_status status = check(cell, error);
-  if (status == FARO_OK) status = faro_asker_create(&learner, cell->learner, &params, error);
-  if (status == FARO_OK) status = try_terms(cell, learner, error);
-  faro_asker_destroy(learner);
+  const uint64_t horizon = cell->settings.horizon;
+  for (uint64_t begin = 0; status == FARO_OK && begin < horizon;) {
+    faro_cell epoch = epoch_of(cell, begin);
+    status = predict_fits(&epoch, error);
+    if (status == FARO_OK) status = try_terms(cell, &epoch, begin == 0, error);
+    begin += epoch.settings.horizon;
+  }
   return status;
 }
 

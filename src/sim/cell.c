@@ -62,11 +62,12 @@ static faro_link link_of(const faro_cell *cell) {
 /* The constant that is subtracted from rewards. If rewards are in [0, 1], features end in a
  * constant, so subtracting a constant from rewards only changes the parameter. But rewards in
  * [-1/2, 1/2] have less sensitivity than rewards in [0, 1]. The published calibrations do not do
- * this. */
+ * this. Linear surrogates of other rewards have no constant, and go through the mean at zero. */
 static double centre_of(const faro_cell *cell, double low) {
-  return link_of(cell) == FARO_LINK_LINEAR && cell->settings.calibration == FARO_CALIBRATION_TIGHT && low == 0
-             ? 0.5
-             : 0;
+  const faro_link link = cell->env->link;
+  if (link_of(cell) != FARO_LINK_LINEAR || cell->settings.calibration != FARO_CALIBRATION_TIGHT || low != 0)
+    return 0;
+  return link == FARO_LINK_LINEAR ? 0.5 : faro_link_mean(link, 0);
 }
 
 faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance) {
@@ -91,7 +92,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
                              .norm = facts.norm,
                              .centre = centre,
                              .low = facts.low - centre,
-                             .high = 1 - centre,
+                             .high = facts.high - centre,
                              .link = link_of(cell),
                              .bound = facts.bound,
                              .public_arms = s->protect == 1,
@@ -167,6 +168,7 @@ faro_asker_params faro_cell_asker(const faro_cell *cell) {
                              .bound = bound,
                              .kappa = 1 / faro_link_flattest(cell->env->link, bound),
                              .offers = (size_t)s->arms,
+                             .noise = {cell->fit_noise[0], cell->fit_noise[1]},
                              .calibration = s->calibration,
                              .settings = cell->learner_own};
 }

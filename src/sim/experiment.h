@@ -32,6 +32,7 @@ typedef struct faro_cell {
   size_t twin; /* the first cell with the same results; only that one is played */
   faro_claim claim;
   faro_cost cost;
+  double fit_noise[2]; /* of an asker, see faro_asker_params */
   char *grounds; /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 

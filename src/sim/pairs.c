@@ -4,12 +4,12 @@
 
 const char *faro_loop_needs_glm(const faro_learner_kind *learner) {
   (void)learner;
-  return "generalised linear rewards";
+  return "arms";
 }
 
 bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
-  return env->link != FARO_LINK_LINEAR;
+  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION));
 }
 
 const char *faro_loop_misfit_arms(const faro_env_kind *env) {

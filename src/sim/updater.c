@@ -82,7 +82,19 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
   return status;
 }
 
+/* Learners of linear rewards may be played elsewhere, as baselines that are wrong in the end; but
+ * not by mistake. */
+static faro_status check_link(const faro_cell *cell, faro_error *error) {
+  if (cell->env->link == FARO_LINK_LINEAR || cell->learner->generalised || cell->settings.surrogate)
+    return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "surrogate must be true for learner %s with %s, whose rewards it would treat as linear",
+                   cell->learner->name, cell->env->name);
+}
+
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
+  const faro_status allowed = check_link(cell, error);
+  if (allowed != FARO_OK) return allowed;
   const faro_agent_params params = faro_cell_agent(cell, 1, 0);
   faro_agent *agent = NULL;
   const faro_status status = faro_agent_create(&agent, &params, error);
@@ -96,12 +108,13 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
 }
 
 static const char *needs(const faro_learner_kind *learner) {
-  return learner->generalised ? "arms" : "arms and linear rewards";
+  (void)learner;
+  return "arms";
 }
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
-  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION)) &&
-         (env->link == FARO_LINK_LINEAR || learner->generalised);
+  (void)learner;
+  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION));
 }
 
 static const char *misfit(const faro_learner_kind *learner, const faro_env_kind *env) {

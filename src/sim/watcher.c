@@ -12,8 +12,9 @@ typedef struct table {
 
 static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_env_params env = faro_cell_env(turn->cell);
-  const faro_watcher_params learner = faro_cell_asker(turn->cell);
+  faro_watcher_params learner = faro_cell_asker(turn->cell);
   faro_status status = faro_env_create(&t->env, turn->cell->env, &env, error);
+  if (status == FARO_OK) learner.offers = faro_env_arms(t->env)->count; /* those of a net, too */
   if (status == FARO_OK) status = faro_watcher_create(&t->learner, turn->cell->learner, &learner, error);
   if (status != FARO_OK) return status;
   faro_env_begin(t->env, turn->seed, turn->instance);
@@ -53,6 +54,10 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
   if (cell->settings.anytime)
     return faro_fail(error, FARO_INVALID,
                      "anytime must be false for learner %s: its width is for a known horizon",
+                     cell->learner->name);
+  if (faro_cell_facts(cell).norm > 1)
+    return faro_fail(error, FARO_INVALID,
+                     "draw must not be sphere-published for learner %s, whose features have length 1",
                      cell->learner->name);
   if (cell->settings.horizon > 1000000000)
     return faro_fail(

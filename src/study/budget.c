@@ -23,9 +23,13 @@
  *   figure   as the published program, see published.c
  *
  * shuffle-bits under `paper`: epsilon and delta are halved for the sum and the fits, with advanced
- * composition over the steps (Sarmasarkar 2026, Alg. 7). With shuffle-bits only one part publishes,
- * so that nobody changes part. The other part's sum is not published, and a person of the other
- * part adds zero everywhere, within the sensitivity. */
+ * composition over the steps (Sarmasarkar 2026, Alg. 7).
+ *
+ * Responses, Laplace noise and amplified messages under `tight`: halved too. A fit is one step.
+ *
+ * Where a study is one batch, only one part publishes, so that nobody changes part. The other
+ * part's sum is not published, and a person of the other part adds zero everywhere, within the
+ * sensitivity. */
 #include "study/budget.h"
 
 #include <math.h>
@@ -59,15 +63,22 @@ faro_status faro_budget_spend(double mu, double delta, faro_spend *spend, faro_e
   return FARO_OK;
 }
 
-static bool shuffled(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_SHUFFLE; }
+static bool is_bits(const faro_release_kind *kind) {
+  return kind == &faro_release_shuffle_bits || kind == &faro_release_local_bits;
+}
+
+bool faro_budget_gaussian(const faro_release_kind *kind) {
+  return is_bits(kind) || kind == &faro_release_central || kind == &faro_release_central_tree ||
+         kind == &faro_release_central_factored;
+}
 
 /* Two sums with delta / 2 each, and fits with delta in total. */
 static double slack_of(const faro_release_kind *kind, double delta) {
-  return shuffled(kind) ? 2 * BITS_SLACK * delta : 0;
+  return is_bits(kind) ? 2 * BITS_SLACK * delta : 0;
 }
 
 /* Bit sums need delta for their slack; otherwise mu decides and delta means nothing. */
-static double delta_of(const faro_release_kind *kind, double share) { return shuffled(kind) ? share : 1e-9; }
+static double delta_of(const faro_release_kind *kind, double share) { return is_bits(kind) ? share : 1e-9; }
 
 /* The published program: nodes with s = sensitivity sqrt(levels / (2 rho)) on the diagonal and s /
  * sqrt(2) off it, for sensitivities of 1 and B. The tree's own figure calibration has the same
@@ -93,9 +104,10 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
     sums_of_figure(params, plan);
     return FARO_OK;
   }
-  if (params->calibration == FARO_CALIBRATION_PAPER && shuffled(kind)) {
+  plan->by_step = params->calibration == FARO_CALIBRATION_PAPER && is_bits(kind);
+  if (plan->by_step || !faro_budget_gaussian(kind)) {
     plan->gaussian = false;
-    plan->sums_calibration = FARO_CALIBRATION_PAPER;
+    plan->sums_calibration = params->calibration;
     plan->sums[0] = plan->sums[1] = (faro_spend){epsilon / 2, delta / 2};
     return FARO_OK;
   }
@@ -114,10 +126,11 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
 
 /* The cost of bit sums is dominated by a Gaussian fixed in advance. A person who changes part would
  * choose it along the way, so only one part may have fits. */
-static faro_status one_part(const uint64_t fits[static FARO_PARTS], faro_error *error) {
+static faro_status one_part(const faro_release_kind *kind, const uint64_t fits[static FARO_PARTS],
+                            faro_error *error) {
   if (fits[0] == 0 || fits[1] == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "fits must be of one part alone for shuffle-bits (got %llu and %llu)",
-                   (unsigned long long)fits[0], (unsigned long long)fits[1]);
+  return faro_fail(error, FARO_INVALID, "fits must be of one part alone for %s (got %llu and %llu)",
+                   kind->name, (unsigned long long)fits[0], (unsigned long long)fits[1]);
 }
 
 /* mu^2 of fits decreases by RATIO from one to the next. With n_k people, the k-th fit has an error
@@ -163,7 +176,7 @@ faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_par
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error) {
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
-  faro_status status = shuffled(kind) ? one_part(fits, error) : FARO_OK;
+  faro_status status = faro_budget_one_part(kind) ? one_part(kind, fits, error) : FARO_OK;
   plan->ratio = params->calibration == FARO_CALIBRATION_TIGHT ? RATIO : 1;
   for (unsigned part = 0; part < FARO_PARTS; part++) plan->fits[part] = (double)fits[part];
   for (unsigned part = 0; status == FARO_OK && part < FARO_PARTS; part++) {
@@ -203,6 +216,14 @@ static bool steps_compose(faro_spend fit) {
     if (!(faro_advanced_epsilon(step.epsilon, (double)steps, fit.delta / 2) <= fit.epsilon)) return false;
   }
   return true;
+}
+
+/* Plain composition: releases of fits are refused unless they are proven. */
+static faro_claim claim_of_halves(const faro_release_kind *kind, const faro_study_params *p,
+                                  faro_release *const sum[static FARO_PARTS]) {
+  const faro_claim *one = faro_release_claim(sum[1]);
+  return faro_claim_make(p->epsilon, p->delta, kind->trust, one->proven,
+                         "half for the sum (%.60s), half for one gradient, likewise", one->by);
 }
 
 static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study_params *p,
@@ -245,7 +266,8 @@ faro_claim faro_budget_claim(const faro_release_kind *kind, const faro_study_par
         "the published program: tree noise for sensitivity 1 (replacement needs sqrt 2), gradient noise for "
         "clip "
         "(it needs 2 clip), epochs counted as subsampling, sizes of parts used; no theorem");
-  if (!plan->gaussian) return claim_of_parts(kind, p, fits, plan, sum);
+  if (plan->by_step) return claim_of_parts(kind, p, fits, plan, sum);
+  if (!plan->gaussian) return claim_of_halves(kind, p, sum);
   char text[FARO_NUMBER_SIZE];
   const double epsilon = faro_gaussian_epsilon(total_mu(fits, plan), p->delta - slack_of(kind, p->delta));
   if (p->calibration == FARO_CALIBRATION_PAPER)
@@ -257,5 +279,5 @@ faro_claim faro_budget_claim(const faro_release_kind *kind, const faro_study_par
   return faro_claim_make(
       p->epsilon, p->delta, trust, epsilon <= p->epsilon,
       "Gaussian mechanisms together: sums mu %.4g, a part's fits %.4g%s; people may change part",
-      plan->sums_mu, plan->fits_mu, shuffled(kind) ? ", bits dominated by them" : "");
+      plan->sums_mu, plan->fits_mu, is_bits(kind) ? ", bits dominated by them" : "");
 }

@@ -11,6 +11,7 @@ typedef struct faro_spend {
 
 typedef struct faro_budget_plan {
   bool gaussian;           /* mu^2 adds up to the claim; else epsilon and delta do */
+  bool by_step;            /* else: each step of a fit has a share of its own, see faro_budget_step */
   double sums_mu, fits_mu; /* for the sums of a part; for all its fits together */
   faro_calibration sums_calibration;
   faro_spend sums[FARO_PARTS];
@@ -54,6 +55,11 @@ bool faro_budget_keeps(const faro_release *release, const faro_contribution *con
  * exact Gaussian mechanism these are sqrt(1/2) and 1/2; rounding to a grid adds to them. */
 static const double FARO_MOVED_SUM = 0.72;
 static const double FARO_MOVED_FIT = 0.6;
+
+/* Whether sum and fits are one batch of the same people, so that only one part publishes. */
+static inline bool faro_budget_one_part(const faro_release_kind *kind) { return kind->phases; }
+/* Whether releases of this kind are dominated by Gaussian mechanisms (faro_release_gaussian). */
+bool faro_budget_gaussian(const faro_release_kind *kind);
 
 /* Whether the parameters are in the range of releases. */
 bool faro_budget_takes(faro_spend spend);

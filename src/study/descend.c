@@ -49,9 +49,9 @@ typedef struct course {
  *   r^2 lambda_max(P)    down to    sigma^2 tr(P^-1),    sigma = 2 G / mu,
  *
  * the noise that remains. Without a curvature, P is the steepest possible and LOOSE is a guess.
- * Through a shuffler bits are expensive: noise bits grow with N, so all bits grow with its
+ * If people answer, bits are expensive: noise bits grow with N, so all bits grow with its
  * square. */
-enum { LEAST_STEPS = 8, MOST_STEPS = 400, MOST_SHUFFLED = 16 };
+enum { LEAST_STEPS = 8, MOST_STEPS = 400, MOST_SENT = 16 };
 static const double LOOSE = 4;
 static const double LOOSE_PLAIN = 16;
 
@@ -60,13 +60,19 @@ static uint64_t enough(double far, double near, double loose, double most) {
   return (uint64_t)fmin(most, fmax(LEAST_STEPS, 4 * ceil(quarter)));
 }
 
-static bool is_shuffled(const faro_study *s) { return s->kind->trust == FARO_TRUST_SHUFFLE; }
+/* Whether people answer every step themselves; a trusted server has their data. */
+static bool people_answer(const faro_study *s) { return s->kind->trust != FARO_TRUST_JOINT; }
 
-static uint64_t most_steps(const faro_study *s) { return is_shuffled(s) ? MOST_SHUFFLED : MOST_STEPS; }
+/* Where epsilon is divided among steps, the noise of the mean grows with the root of their number,
+ * so there is one: the answer is the start and the gradient there, which says as much about
+ * theta. */
+static uint64_t most_steps(const faro_study *s) {
+  return !s->budget.gaussian ? 1 : people_answer(s) ? MOST_SENT : MOST_STEPS;
+}
 
 static course tight_course(faro_study *s, const faro_question *ask, const faro_extent *extent, double mu) {
   const size_t d = s->params.dimension;
-  const double sigma = 2 * extent->residual / mu;
+  const double sigma = mu > 0 ? 2 * extent->residual / mu : INFINITY;
   const double steepest = faro_link_steepest(s->params.link, extent->reach) * (double)s->people + ask->ridge;
   double least = 0;
   double greatest = steepest;
@@ -102,13 +108,14 @@ static course paper_course(const faro_study *s, const faro_extent *extent, const
                   .eta = 2 * extent->radius / (extent->residual * sqrt(steps)) / n};
 }
 
-/* One batch of everybody per step. With Gaussian budgets all N steps are one mechanism on people
- * who return N times. With shuffle-bits' own theorems each step is a mechanism by itself. */
+/* One batch of everybody per step. All N steps are one mechanism on people who return N times. With
+ * shuffle-bits' own theorems each step is a mechanism by itself. */
 static faro_status make_release(const faro_study *s, double residual, const faro_fit_budget *fit,
                                 uint64_t people, uint64_t steps, faro_release **release, faro_error *error) {
   faro_contribution ball;
-  const faro_release_kind *kind = is_shuffled(s) ? &faro_release_shuffle_bits : &faro_release_central;
-  const faro_spend spend = s->budget.gaussian ? fit->spend : faro_budget_step(fit->spend, steps);
+  const faro_release_kind *kind = s->kind->phases ? s->kind : &faro_release_central;
+  const bool whole = !s->budget.by_step;
+  const faro_spend spend = whole ? fit->spend : faro_budget_step(fit->spend, steps);
   faro_status status = faro_contribution_ball(&ball, s->params.dimension, residual, error);
   if (status != FARO_OK) return status;
   /* 5 % more noise */
@@ -118,13 +125,15 @@ static faro_status make_release(const faro_study *s, double residual, const faro
                                       .horizon = steps * people,
                                       .batch = people,
                                       .grid = (uint64_t)grid,
-                                      .level = s->budget.gaussian ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
-                                      .contributions = s->budget.gaussian ? steps : 1,
-                                      .calibration = s->budget.gaussian ? FARO_CALIBRATION_TIGHT
-                                                                        : FARO_CALIBRATION_PAPER};
+                                      .level = whole ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
+                                      .contributions = whole ? steps : 1,
+                                      .calibration = whole ? FARO_CALIBRATION_TIGHT : FARO_CALIBRATION_PAPER};
   status = faro_release_create(release, kind, &ball, &params, faro_study_source(s), error);
-  if (status != FARO_OK || !s->budget.gaussian) return status;
-  if (faro_budget_keeps(*release, &ball, fit->mu, ball.norm, FARO_MOVED_FIT)) return FARO_OK;
+  if (status != FARO_OK || s->budget.by_step) return status;
+  const faro_claim *claim = faro_release_claim(*release);
+  if (s->budget.gaussian ? faro_budget_keeps(*release, &ball, fit->mu, ball.norm, FARO_MOVED_FIT)
+                         : claim->proven && claim->epsilon <= spend.epsilon && claim->delta <= spend.delta)
+    return FARO_OK;
   faro_release_destroy(*release); /* a grid of one step hides nothing about people who change part */
   *release = NULL;
   return faro_fail(error, FARO_INVALID,
@@ -203,22 +212,33 @@ static double certify(faro_study *s, const faro_question *ask, const faro_extent
   return fmax(0, gap + sigma / sqrt(m) * (points + whole));
 }
 
-/* Tries a fit with everybody. Through a shuffler that is the only fit there is. */
-faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, char **grounds,
+/* Standard deviation over sub-Gaussian scale. */
+static double ratio_of(const faro_release *release) {
+  const double ratio = faro_release_noise(release).ratio;
+  return ratio > 0 ? ratio : 1;
+}
+
+/* Tries a fit with everybody. Where a study is one batch, that is the only fit there is. */
+faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, double *noise, char **grounds,
                                 faro_error *error) {
   faro_fit_budget fit;
   faro_release *release = NULL;
   const faro_study_params *p = &study->params;
   faro_status status = faro_budget_fit(study->kind, p, &study->budget, part, index, &fit, error);
   if (status != FARO_OK) return status;
-  const faro_extent extent = {.radius = p->norm, .residual = p->reward};
+  const faro_extent extent = {.radius = p->norm, .residual = faro_study_residual(p, p->norm)};
   const bool paper = p->calibration == FARO_CALIBRATION_PAPER;
   const uint64_t steps =
       paper ? paper_course(study, &extent, &fit, (double)p->people).steps : most_steps(study);
-  status = make_release(study, p->reward, &fit, p->people, steps, &release, error);
-  if (status == FARO_OK && grounds) *grounds = faro_release_grounds(release);
+  status = make_release(study, extent.residual, &fit, p->people, steps, &release, error);
+  if (status != FARO_OK) return status;
+  if (grounds) *grounds = faro_release_grounds(release);
+  if (noise) {
+    const course c = {.steps = steps, .window = paper ? steps : steps - steps / 4};
+    *noise = ratio_of(release) * noise_of(release, &c) / sqrt((double)c.window);
+  }
   faro_release_destroy(release);
-  return status;
+  return FARO_OK;
 }
 
 faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
@@ -238,14 +258,18 @@ faro_status faro_study_descend(faro_study *study, const faro_question *ask, cons
   const double sigma = noise_of(release, &c);
   const double inner = walk(study, ask, &c, release);
   const faro_cost cost = faro_release_cost(release);
-  if (cost.messages > 0) { /* shuffled: everybody answers every step; a server has the data already */
+  const double ratio = ratio_of(release);
+  const bool known = faro_release_noise(release).laplace == 0; /* the certificate needs sub-Gaussian noise */
+  if (people_answer(study)) {
     study->cost.bits += (double)c.steps * cost.bits;
     study->cost.messages += (double)c.steps * cost.messages;
   }
   faro_release_destroy(release);
-  answer->bound = certify(study, ask, extent, &c, inner, sigma);
+  answer->bound = known ? certify(study, ask, extent, &c, inner, sigma) : INFINITY;
   memcpy(answer->theta, study->mean, study->params.dimension * sizeof *answer->theta);
-  answer->noise = sigma / sqrt((double)c.window);
+  for (size_t j = 0; answer->gradient && j < study->params.dimension; j++)
+    answer->gradient[j] = study->total[j] / (double)c.window;
+  answer->noise = ratio * sigma / sqrt((double)c.window);
   answer->steps = c.steps;
   return FARO_OK;
 }

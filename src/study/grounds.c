@@ -18,7 +18,7 @@ static void add_fits(const faro_study *s, unsigned part, faro_text *out) {
   for (uint64_t k = 0; k < s->fits[part].allowed; k += count) {
     count = faro_budget_same(&s->budget, part, k);
     now = NULL;
-    if (faro_study_rehearse(s, part, k, &now, NULL) != FARO_OK) out->failed = true;
+    if (faro_study_rehearse(s, part, k, NULL, &now, NULL) != FARO_OK) out->failed = true;
     faro_text_add(out, "%s{\"count\":%llu", k ? "," : "", (unsigned long long)count);
     add_member(out, "grounds", now);
     faro_text_add(out, "}");

@@ -6,7 +6,8 @@
  *   the number of people in a part is used.
  *
  * DP-SGD: batches of min(2048, n), gradients clipped to 0.2, steps of 10 / sqrt(k) on the mean
- * gradient with a ridge of its own, projected on ||theta|| <= S. The result is the mean of the
+ * gradient with a ridge of its own. Nothing is projected: if the noise is large, or the link so
+ * flat that gradients vanish, points run away from ||theta|| <= S. The result is the mean of the
  * epochs' last points, without the first half. */
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,6 @@ static faro_status make_release(const faro_study *s, unsigned part, uint64_t bat
 static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batch, double rate,
                  faro_release *release) {
   const size_t d = s->params.dimension;
-  const faro_region ball = {.radius = s->params.norm};
   for (size_t i = first; i < first + batch; i++) {
     const double *x = rows->x + (size_t)s->order[i] * d;
     double at = 0;
@@ -64,7 +64,6 @@ static void step(faro_study *s, const faro_rows *rows, size_t first, size_t batc
     s->seen[j] = sum[j];
     s->theta[j] -= rate * (mean + RIDGE * s->theta[j]);
   }
-  faro_solver_nearest(s->solver, NULL, &ball, s->theta, s->theta);
 }
 
 faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_answer *answer,
@@ -92,6 +91,7 @@ faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro
       answer->theta[j] += study->theta[j] / (double)(EPOCHS - BURN_IN);
   }
   faro_release_destroy(release);
+  if (answer->gradient) memset(answer->gradient, 0, d * sizeof *answer->gradient); /* not known */
   answer->bound = INFINITY;
   /* The noise of the sum, in one step. */
   answer->noise = batch > 0 ? CLIP * sigma * (double)rows.count / (double)batch : 0;

@@ -54,6 +54,9 @@ typedef struct faro_extent {
 /* The source that the study's releases draw from. */
 faro_source faro_study_source(const faro_study *study);
 
+/* The greatest |mu(z) - y|, |z| <= reach. */
+double faro_study_residual(const faro_study_params *params, double reach);
+
 /* FARO_INVALID if the region, the ridge or the curvature is not valid. */
 faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro_extent *extent,
                                faro_error *error);
@@ -63,8 +66,9 @@ faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro
 faro_status faro_study_descend(faro_study *study, const faro_question *ask, const faro_extent *extent,
                                faro_answer *answer, faro_error *error);
 /* Refuses, before anything is spent, if fit number `index` of the part would be impossible with
- * everybody present. */
-faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, char **grounds,
+ * everybody present. noise: its standard deviation in an entry of the gradient; may be NULL, as
+ * may `grounds`. */
+faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, double *noise, char **grounds,
                                 faro_error *error);
 faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_answer *answer,
                                faro_error *error);

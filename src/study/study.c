@@ -10,26 +10,29 @@
 #include "base/abort.h"
 #include "study/state.h"
 
-static const faro_release_kind *const taken[] = {&faro_release_none, &faro_release_central_tree,
-                                                 &faro_release_central_factored, &faro_release_shuffle_bits};
-
 bool faro_study_takes(const faro_release_kind *kind) {
-  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-    if (kind == taken[i]) return true;
-  return false;
+  return kind && (kind->phases || kind == &faro_release_none || kind == &faro_release_central_tree ||
+                  kind == &faro_release_central_factored);
 }
 
 static bool is_private(const faro_release_kind *kind) { return kind->trust != FARO_TRUST_NONE; }
-static bool shuffled(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_SHUFFLE; }
+/* The study is one batch: its people answer the sum and every step of every fit. */
+static bool is_batch(const faro_release_kind *kind) { return is_private(kind) && kind->phases; }
 
 /* The published program uses a tree; there are no figures for anything else. */
 static bool published(const faro_release_kind *kind) {
   return !is_private(kind) || kind == &faro_release_central_tree;
 }
 
+/* There are theorems about zCDP, and about bit sums behind a shuffler. */
+static bool has_theorem(const faro_release_kind *kind) {
+  return !is_private(kind) || (faro_budget_gaussian(kind) && kind != &faro_release_local_bits);
+}
+
 bool faro_study_calibrates(const faro_release_kind *kind, faro_calibration calibration) {
-  return faro_study_takes(kind) && (unsigned)calibration < FARO_CALIBRATION_COUNT &&
-         (calibration != FARO_CALIBRATION_FIGURE || published(kind));
+  if (!faro_study_takes(kind) || (unsigned)calibration >= FARO_CALIBRATION_COUNT) return false;
+  if (calibration == FARO_CALIBRATION_FIGURE) return published(kind);
+  return calibration == FARO_CALIBRATION_TIGHT || has_theorem(kind);
 }
 
 static faro_status check_calibration(const faro_release_kind *kind, const faro_study_params *p,
@@ -37,11 +40,10 @@ static faro_status check_calibration(const faro_release_kind *kind, const faro_s
   if ((unsigned)p->calibration >= FARO_CALIBRATION_COUNT)
     return faro_fail(error, FARO_INVALID, "calibration must be paper, figure or tight (got number %d)",
                      (int)p->calibration);
-  if (p->calibration != FARO_CALIBRATION_FIGURE || !is_private(kind)) return FARO_OK;
-  if (!published(kind))
-    return faro_fail(error, FARO_INVALID,
-                     "calibration must be tight or paper for a study with %s (got figure)", kind->name);
-  if (p->people < 2)
+  if (!faro_study_calibrates(kind, p->calibration))
+    return faro_fail(error, FARO_INVALID, "calibration must be tight%s for a study with %s (got %s)",
+                     has_theorem(kind) ? " or paper" : "", kind->name, faro_calibration_name(p->calibration));
+  if (p->calibration == FARO_CALIBRATION_FIGURE && is_private(kind) && p->people < 2)
     return faro_fail(error, FARO_INVALID, "people must be at least 2 under calibration figure (got %llu)",
                      (unsigned long long)p->people);
   return FARO_OK;
@@ -59,18 +61,17 @@ static faro_status check_budget(const faro_release_kind *kind, const faro_study_
 
 static faro_status check_people(const faro_release_kind *kind, const faro_study_params *p,
                                 faro_error *error) {
-  const uint64_t least = shuffled(kind) ? 2 : 1;
+  const uint64_t least = kind->least_batch;
   if (p->people < least || p->people > UINT32_MAX)
     return faro_fail(error, FARO_INVALID, "people must be %llu .. 2^32 - 1 (got %llu)",
                      (unsigned long long)least, (unsigned long long)p->people);
   if (p->batch > p->people)
     return faro_fail(error, FARO_INVALID, "batch must be at most the number of people, %llu (got %llu)",
                      (unsigned long long)p->people, (unsigned long long)p->batch);
-  if (shuffled(kind) && p->batch > 0 && p->batch != p->people)
-    return faro_fail(
-        error, FARO_INVALID,
-        "batch must be 0 or the number of people, %llu, for a study with shuffle-bits (got %llu)",
-        (unsigned long long)p->people, (unsigned long long)p->batch);
+  if (is_batch(kind) && p->batch > 0 && p->batch != p->people)
+    return faro_fail(error, FARO_INVALID,
+                     "batch must be 0 or the number of people, %llu, for a study with %s (got %llu)",
+                     (unsigned long long)p->people, kind->name, (unsigned long long)p->batch);
   if (p->horizon < 1)
     return faro_fail(error, FARO_INVALID, "horizon must be 1 or more (got %llu)",
                      (unsigned long long)p->horizon);
@@ -86,12 +87,14 @@ static faro_status validate(const faro_release_kind *kind, const faro_study_para
   if (!faro_study_takes(kind))
     return faro_fail(
         error, FARO_INVALID,
-        "release must be none, central-tree, central-factored or shuffle-bits for a study (got %s)",
+        "release must be none, central-tree, central-factored or of one batch for a study (got %s)",
         kind->name);
   if ((unsigned)p->link >= FARO_LINK_COUNT)
     return faro_fail(error, FARO_INVALID, "link must be one of the list (got %d)", (int)p->link);
   faro_status status = positive(p->norm, "norm", error);
   if (status == FARO_OK) status = positive(p->reward, "reward", error);
+  if (status == FARO_OK && !(p->low <= 0 && p->low > -INFINITY))
+    status = faro_fail(error, FARO_INVALID, "low must be 0 or less (got %g)", p->low);
   if (status == FARO_OK) status = positive(p->steepest, "steepest", error);
   if (status == FARO_OK && !(p->failure > 0 && p->failure < 1))
     status = faro_fail(error, FARO_INVALID, "failure must be above 0 and below 1 (got %g)", p->failure);
@@ -110,8 +113,9 @@ static faro_status room(faro_study *s, faro_error *error) {
   for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
     if (!(*vector[i] = faro_arena_alloc(&s->arena, d, sizeof **vector[i], error))) return FARO_MEMORY;
   s->packed = faro_arena_alloc(&s->arena, faro_packed(d), sizeof *s->packed, error);
-  s->x = faro_arena_alloc(&s->arena, s->params.people, d * sizeof *s->x, error);
-  s->y = faro_arena_alloc(&s->arena, s->params.people, sizeof *s->y, error);
+  const uint64_t rows = s->sim ? s->params.people : 1;
+  s->x = faro_arena_alloc(&s->arena, rows, d * sizeof *s->x, error);
+  s->y = faro_arena_alloc(&s->arena, rows, sizeof *s->y, error);
   if (!s->packed || !s->x || !s->y) return FARO_MEMORY;
   if (is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_FIGURE &&
       !(s->order = faro_arena_alloc(&s->arena, s->params.people, sizeof *s->order, error)))
@@ -142,7 +146,7 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
 /* Published trees have a leaf per person. Ours have T^(2/3): fewer levels mean less noise, and
  * T^(1/3) people are few compared with those that a first estimate needs. */
 static uint64_t choose_batch(const faro_study *s) {
-  if (shuffled(s->kind)) return s->params.people;
+  if (is_batch(s->kind)) return s->params.people;
   const bool tight = is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_TIGHT;
   if (!tight) return 1;
   const uint64_t root = (uint64_t)cbrt((double)s->params.people);
@@ -207,14 +211,14 @@ faro_status faro_study_allow(faro_study *study, const uint64_t fits[FARO_PARTS],
   for (unsigned part = 0; part < FARO_PARTS; part++) {
     if (fits[part] == 0 || !is_private(study->kind) || study->params.calibration == FARO_CALIBRATION_FIGURE)
       continue;
-    const faro_status possible = faro_study_rehearse(study, part, fits[part] - 1, NULL, error);
+    const faro_status possible = faro_study_rehearse(study, part, fits[part] - 1, NULL, NULL, error);
     if (possible != FARO_OK) return possible;
   }
   study->allowed = true;
   study->claim = faro_budget_claim(study->kind, &study->params, fits, &budget, study->sum);
   for (unsigned part = 0; part < FARO_PARTS; part++) {
     study->fits[part] = (faro_ledger){.allowed = fits[part]};
-    study->silent[part] = shuffled(study->kind) && fits[part] == 0 && fits[1 - part] > 0;
+    study->silent[part] = is_batch(study->kind) && fits[part] == 0 && fits[1 - part] > 0;
     if (!study->silent[part]) add_cost(study, faro_release_cost(study->sum[part]), 1);
   }
   return FARO_OK;
@@ -241,7 +245,7 @@ bool faro_study_add(faro_study *study, const double *x, double y, unsigned part,
   const size_t row = part == 0 ? study->count[0] : study->params.people - 1 - study->count[1];
   double *kept = study->x + row * d;
   faro_contribution_make(&study->features, x, 0, kept);
-  study->y[row] = clip(y, study->params.reward);
+  study->y[row] = study->params.low + clip(y - study->params.low, study->params.reward - study->params.low);
   study->count[part]++;
   study->people++;
   const double root = sqrt(clip(weight, part == 0 ? 1 : study->params.steepest));
@@ -295,6 +299,10 @@ static faro_status check_curvature(faro_study *s, const double *curvature, faro_
                    greatest);
 }
 
+double faro_study_residual(const faro_study_params *p, double reach) {
+  return fmax(faro_link_mean(p->link, reach) - p->low, p->reward - faro_link_mean(p->link, -reach));
+}
+
 faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro_extent *extent,
                                faro_error *error) {
   const size_t d = study->params.dimension;
@@ -308,8 +316,7 @@ faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro
     square += ask->region.centre[i] * ask->region.centre[i];
   extent->radius = ask->region.radius / sqrt(extent->least);
   extent->reach = sqrt(square) + extent->radius;
-  extent->residual = fmax(faro_link_mean(study->params.link, extent->reach),
-                          study->params.reward - faro_link_mean(study->params.link, -extent->reach));
+  extent->residual = faro_study_residual(&study->params, extent->reach);
   if (!isfinite(extent->residual))
     return faro_fail(error, FARO_INVALID,
                      "region reaches too far, to <x, theta> = %g, for the means to be bounded",
@@ -329,6 +336,7 @@ static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) 
     (void)faro_solver_minimise(s->solver, s->params.link, &rows, ask->ridge, &ask->region, s->theta);
   }
   memcpy(answer->theta, s->theta, d * sizeof *s->theta);
+  if (answer->gradient) memset(answer->gradient, 0, d * sizeof *answer->gradient);
   answer->bound = answer->noise = 0;
   answer->steps = 0;
 }
@@ -363,6 +371,15 @@ faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_ans
   if (study->params.calibration == FARO_CALIBRATION_FIGURE)
     return faro_study_publish(study, ask, answer, error);
   return faro_study_descend(study, ask, &extent, answer, error);
+}
+
+faro_status faro_study_predict(const faro_study *study, unsigned part, double *noise, faro_error *error) {
+  *noise = 0;
+  if (!study->allowed || part >= FARO_PARTS || study->fits[part].allowed == 0)
+    return faro_fail(error, FARO_INVALID, "a fit of part %u must be allowed before its noise is predicted",
+                     part);
+  if (!is_private(study->kind) || study->params.calibration == FARO_CALIBRATION_FIGURE) return FARO_OK;
+  return faro_study_rehearse(study, part, 0, noise, NULL, error);
 }
 
 uint64_t faro_study_left(const faro_study *study, unsigned part) {

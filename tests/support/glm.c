@@ -159,7 +159,7 @@ void glm_assert_creation(const faro_learner_kind *kind, const faro_asker_params 
                                "arms must",  "horizon must", "dimension must"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_refused(kind, &bad[i], start[i]);
   const faro_optimism wrong[] = {{0}, {-1}, {(double)NAN}};
-  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+  for (size_t i = 0; kind->settings && i < sizeof wrong / sizeof *wrong; i++) {
     faro_asker_params p = *good;
     p.settings = &wrong[i];
     assert_refused(kind, &p, "optimism must");

@@ -41,7 +41,7 @@ void glm_add(double sum[GLM_PACKED], const double *x, double weight);
 /* Creates a learner, an asker or a watcher, and destroys it. */
 faro_status glm_try(const faro_learner_kind *kind, const faro_asker_params *params, faro_error *error);
 /* Checks that creation refuses every parameter that is out of range, by its name, and survives
- * every failed allocation. The kind must have the setting `optimism`. */
+ * every failed allocation. A kind with settings must have `optimism`. */
 void glm_assert_creation(const faro_learner_kind *kind, const faro_asker_params *good);
 
 #endif

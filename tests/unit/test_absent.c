@@ -515,6 +515,8 @@ static void walk_study(const faro_release_kind *kind, faro_calibration calibrati
   free(faro_study_grounds(study));
   assert_true(faro_study_cost(study).bits >= 0);
   assert_true(faro_study_batch(study) >= 1);
+  double noise = 1;
+  REFUSED(faro_study_predict(study, 0, &noise, NULL)); /* no fit was allowed */
   faro_study_destroy(study);
 }
 

@@ -201,6 +201,98 @@ static void test_glm__refuses_other_draws_and_norms_out_of_range(void **state) {
   }
 }
 
+/* Counts against the Poisson distribution, the tail together; one test at FALSE_ALARM. */
+static void test_glm__counts_are_poisson(void **state) {
+  (void)state;
+  enum { DRAWS = 40000, BINS = 9 };
+  faro_env *env = make("glm-poisson", 3, 4, FARO_DRAW_SPHERE, 1.2);
+  const faro_env_facts facts = faro_env_describe(faro_env_find("glm-poisson"), &env->params);
+  assert_true(facts.low == 0 && facts.high == ceil(exp(1.2) + 5 * exp(0.6) + 5));
+  faro_env_begin(env, 7, 0);
+  const size_t best = faro_env_best(env);
+  const double mean = exp(product(env, best));
+  double seen[BINS] = {0};
+  double wanted[BINS] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    const double y = faro_env_pull(env, best);
+    assert_true(y == floor(y) && y >= 0 && y <= facts.high);
+    seen[(int)fmin(y, BINS - 1)]++;
+  }
+  wanted[BINS - 1] = DRAWS;
+  for (int k = 0; k + 1 < BINS; k++) {
+    wanted[k] = DRAWS * exp(k * log(mean) - mean - lgamma(k + 1));
+    wanted[BINS - 1] -= wanted[k];
+  }
+  assert_chi_square(seen, wanted, BINS);
+  faro_env_destroy(env);
+  const faro_env_params p = {.dimension = 3,
+                             .arms = 4,
+                             .horizon = 10,
+                             .draw = FARO_DRAW_BALL,
+                             .settings = &(faro_env_settings){.norm = 3.5}};
+  assert_refused(faro_env_find("glm-poisson"), &p, "norm must be at most 3 for glm-poisson");
+}
+
+static faro_env *make_contexts(faro_contexts contexts, size_t d, size_t arms, uint64_t horizon) {
+  const faro_env_params p = {.dimension = d,
+                             .arms = arms,
+                             .horizon = horizon,
+                             .draw = FARO_DRAW_BALL,
+                             .settings = &(faro_env_settings){.norm = 3, .contexts = contexts}};
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_env_find("glm-logistic"), &p, error));
+  faro_env_begin(env, 1, 2);
+  return env;
+}
+
+/* Arms of length 1 that span a plane, orthogonal to the plane of the other half of the horizon. */
+static void test_glm__adversarial_arms_turn_in_planes(void **state) {
+  (void)state;
+  enum { D = 4, ARMS = 7, ROUNDS = 100 };
+  faro_env *env = make_contexts(FARO_CONTEXTS_ADVERSARIAL, D, ARMS, ROUNDS);
+  double first[D][ARMS];
+  double x[D];
+  for (int t = 0; t < ROUNDS; t++) {
+    const faro_arms *arms = faro_env_arms(env);
+    for (size_t a = 0; a < ARMS; a++) {
+      assert_close(length_of(arms, a), 1, 1e-12);
+      for (size_t b = 0; b < ARMS; b++) {
+        double inner = 0;
+        for (size_t i = 0; i < D; i++) {
+          if (t == 0) first[i][a] = arms->x[i * arms->stride + a];
+          inner += first[i][b] * arms->x[i * arms->stride + a];
+        }
+        if (t >= ROUNDS / 2) assert_close(inner, 0, 1e-12);
+      }
+    }
+    (void)faro_env_play(env, 0, x);
+  }
+  faro_env_destroy(env);
+}
+
+/* The family behind the lower bound: every coordinate has a right and a wrong sign, and all are
+ * worth the same. */
+static void test_glm__coordinates_are_equally_hard(void **state) {
+  (void)state;
+  enum { D = 5 };
+  faro_env *env = make_contexts(FARO_CONTEXTS_COORDINATES, D, 2 * D, 100);
+  const double z = 3 / sqrt(D);
+  for (size_t a = 0; a < D; a++) {
+    const bool right = env->theta[a] > 0;
+    assert_close(fabs(env->theta[a]), z, 1e-12);
+    assert_close(faro_env_gap(env, right ? a : a + D), 0, 1e-12);
+    assert_close(faro_env_gap(env, right ? a + D : a), 1 / (1 + exp(-z)) - 1 / (1 + exp(z)), 1e-12);
+  }
+  faro_env_destroy(env);
+  const faro_env_params p = {.dimension = D,
+                             .arms = 20,
+                             .horizon = 10,
+                             .draw = FARO_DRAW_BALL,
+                             .settings =
+                                 &(faro_env_settings){.norm = 3, .contexts = FARO_CONTEXTS_COORDINATES}};
+  assert_refused(faro_env_find("glm-probit"), &p, "arms must be 2 x dimension, 10, for");
+}
+
 static void test_glm__rounds_allocate_nothing(void **state) {
   (void)state;
   faro_env *env = make("glm-probit", 5, 20, FARO_DRAW_BALL, 3);
@@ -221,6 +313,9 @@ int main(void) {
       cmocka_unit_test(test_glm__arms_are_uniform_in_the_ball_or_on_the_sphere),
       cmocka_unit_test(test_glm__parameter_has_its_length_and_the_cube_s_law),
       cmocka_unit_test(test_glm__refuses_other_draws_and_norms_out_of_range),
+      cmocka_unit_test(test_glm__counts_are_poisson),
+      cmocka_unit_test(test_glm__adversarial_arms_turn_in_planes),
+      cmocka_unit_test(test_glm__coordinates_are_equally_hard),
       cmocka_unit_test(test_glm__rounds_allocate_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

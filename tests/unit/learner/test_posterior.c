@@ -27,43 +27,46 @@ static faro_updater *make(size_t d) {
 
 typedef struct naive {
   size_t d;
-  double Lambda[D_MAX * D_MAX], r[D_MAX];
+  double J[D_MAX * D_MAX], r[D_MAX], excess;
 } naive;
 
-static naive prior(size_t d) {
-  naive n = {.d = d};
-  for (size_t i = 0; i < d; i++) n.Lambda[i * d + i] = (double)d;
-  return n;
-}
+static naive prior(size_t d) { return (naive){.d = d}; }
 
-/* Shrinks the lowest eigenvalues that noise alone explains. Returns kappa. */
-static double naive_shrink(size_t d, double *g, double s_G) {
+/* Shrinks the lowest eigenvalues that noise alone explains. Returns kappa, and how many do not
+ * belong to them. */
+static double naive_shrink(size_t d, double *g, double s, size_t *out) {
   size_t k = d;
   double m = 0;
   for (;;) {
     m = 0;
     for (size_t i = d - k; i < d; i++) m += g[i];
     m /= (double)k;
-    if (k > 1 && g[d - k] - m > s_G * sqrt(2.0 * (double)k)) k--; /* beyond the semicircle: signal */
+    if (k > 1 && g[d - k] - m > s * sqrt(2.0 * (double)k)) k--; /* beyond the semicircle: signal */
     else break;
   }
+  *out = d - k;
+  const double degrees = (double)(k * (k + 1)) / 2 - 1;
   double scatter = 0;
   for (size_t i = d - k; i < d; i++) scatter += pow(g[i] - m, 2);
-  double rho = 0;
-  if (k > 1) rho = fmin(1, s_G * s_G * (double)((k - 1) * (k + 2)) / 2 / scatter);
-  for (size_t i = d - k; i < d; i++) g[i] = fmax(0, m + (1 - rho) * (g[i] - m));
-  for (size_t i = 0; i < d - k; i++) g[i] = fmax(0, g[i]);
-  return k == d ? 1 - rho : 1;
+  const double rho = k > 1 ? fmin(1, s * s * degrees / scatter) : 0;
+  for (size_t i = d - k; i < d; i++) {
+    double to = m + (1 - rho) * (g[i] - m);
+    if (to > g[i] && scatter > s * s * (degrees - 2)) to = g[i];
+    const double square = to > 0 ? to * to - s * s * (1 - rho) - s * s * rho / (double)k : 0;
+    g[i] = square > 0 ? sqrt(square) : 0;
+  }
+  if (k < d || k == 1) return 1;
+  return fmin(1, fmax(1 - rho, sqrt(2 / degrees)));
 }
 
-static void naive_add(naive *n, const double *sum, double s_G, double s_u) {
+/* A block with Gram matrix W, whose noise is s_W, of which s_G is counted against u. */
+static void naive_add(naive *n, const double *W, const double *u, double s_W, double s_G, double s_u) {
   const size_t d = n->d;
-  double G[D_MAX * D_MAX];
   double g[D_MAX];
   double Q[D_MAX * D_MAX];
-  matrix_unpack(d, sum, G);
-  matrix_eigen(d, G, g, Q);
-  const double kappa = naive_shrink(d, g, s_G);
+  matrix_eigen(d, W, g, Q);
+  size_t out = 0;
+  const double kappa = naive_shrink(d, g, s_W, &out);
   const double c0 = s_u * s_u + kappa * s_G * s_G / 2 * (1 + 1 / (double)d);
   double precision[D_MAX];
   double weight[D_MAX];
@@ -71,6 +74,7 @@ static void naive_add(naive *n, const double *sum, double s_G, double s_u) {
     const double c = c0 + R * R * g[i];
     precision[i] = g[i] * g[i] / c;
     weight[i] = g[i] / c;
+    if (i < out) n->excess += s_W * s_W / 2 / c;
   }
   double more[D_MAX * D_MAX];
   double map[D_MAX * D_MAX];
@@ -78,9 +82,18 @@ static void naive_add(naive *n, const double *sum, double s_G, double s_u) {
   matrix_compose(d, weight, Q, map);
   for (size_t i = 0; i < d; i++)
     for (size_t j = 0; j < d; j++) {
-      n->Lambda[i * d + j] += more[i * d + j];
-      n->r[i] += map[i * d + j] * sum[faro_packed(d) + j];
+      n->J[i * d + j] += more[i * d + j];
+      n->r[i] += map[i * d + j] * u[j];
     }
+}
+
+/* The covariance: the inverse of d + J less the excess, which is never below d. */
+static void naive_covariance(const naive *n, double *covariance) {
+  double g[D_MAX];
+  double Q[D_MAX * D_MAX];
+  matrix_eigen(n->d, n->J, g, Q);
+  for (size_t i = 0; i < n->d; i++) g[i] = 1 / ((double)n->d + (g[i] > n->excess ? g[i] - n->excess : 0));
+  matrix_compose(n->d, g, Q, covariance);
 }
 
 /* The scale of the sample, from the whole Gram matrix and its noise. Without statistics: 1. */
@@ -101,7 +114,7 @@ static void assert_posterior(const faro_policy *policy, const naive *n, const do
   const size_t d = n->d;
   double covariance[D_MAX * D_MAX];
   double square[D_MAX * D_MAX];
-  matrix_invert(d, n->Lambda, covariance);
+  naive_covariance(n, covariance);
   matrix_square(d, policy->w, square);
   for (size_t i = 0; i < d; i++) {
     double theta = 0;
@@ -146,10 +159,48 @@ static void fill(sums *s, size_t d, int people, double s_G, double s_u, faro_sim
   for (size_t i = 0; i < faro_packed(d) + d; i++) s->sum[i] += s->scale[i] * faro_sim_normal(sim);
 }
 
+/* A batch of n of N people so far. W is between its G and what the others would have made of it, F;
+ * each counts by the inverse of its variance, F's with what noise and chance leave unexplained. */
+static void naive_batch(naive *n, const sums *block, const sums *total, double people, double all,
+                        const double *theta) {
+  const size_t d = n->d;
+  double G[D_MAX * D_MAX];
+  double T[D_MAX * D_MAX];
+  double W[D_MAX * D_MAX];
+  double u[D_MAX];
+  const double s_G = block->scale[0];
+  const double ratio = people / (all - people);
+  double weight = 1;
+  matrix_unpack(d, block->sum, G);
+  matrix_unpack(d, total->sum, T);
+  if (all > people) {
+    const double entries = (double)(d * (d + 1)) / 2;
+    const double own = s_G * s_G;
+    const double others = (pow(total->scale[0], 2) - own) * ratio * ratio;
+    double distance = 0;
+    double chance = 0;
+    for (size_t i = 0; i < d * d; i++) distance += pow(G[i] - ratio * (T[i] - G[i]), 2);
+    for (size_t i = 0; i < d; i++) chance += fmax(0, G[i * d + i] + ratio * (T[i * d + i] - G[i * d + i]));
+    const double expected = (own + others) * (entries + sqrt(2 * entries)) + chance;
+    const double change = distance > expected ? (distance - expected) / entries : 0;
+    weight = 1 / own / (1 / own + 1 / (others + change));
+  }
+  for (size_t i = 0; i < d * d; i++)
+    W[i] = weight * G[i] + (weight < 1 ? (1 - weight) * ratio * (T[i] - G[i]) : 0);
+  for (size_t i = 0; i < d; i++) {
+    u[i] = block->sum[faro_packed(d) + i];
+    for (size_t j = 0; j < d; j++) u[i] += (W[i * d + j] - G[i * d + j]) * theta[j];
+  }
+  naive_add(n, W, u, s_G * sqrt(weight), s_G, block->scale[faro_packed(d)]);
+}
+
 /* Batches with noise of their own add up. Broken once: kappa 1 everywhere; (k - 1)(k + 2) without
- * its half; the mean of all eigenvalues in place of the bulk's. */
-static void test_posterior__blocks_equal_the_naive_one(void **state) {
+ * its half; the mean of all eigenvalues in place of the bulk's; weight 1; G - W on nothing; no
+ * excess. */
+static void test_posterior__batches_equal_the_naive_ones(void **state) {
   (void)state;
+  const int people[] = {50, 50, 100, 200, 200, 200, 50, 50, 500, 500};
+  enum { BATCHES = sizeof people / sizeof *people };
   faro_sim_rng sim;
   faro_sim_open(&sim, 31, 0, FARO_ROLE_CONTEXT);
   for (size_t d = 1; d <= D_MAX; d++)
@@ -158,62 +209,29 @@ static void test_posterior__blocks_equal_the_naive_one(void **state) {
       naive n = prior(d);
       assert_posterior(faro_updater_policy(l), &n, NULL, 0);
       sums total = {{0}, {0}};
-      for (int block = 1; block <= 6; block++) {
+      uint64_t all = 0;
+      for (int t = 0; t < BATCHES; t++) {
         sums s;
-        const double s_u = 0.7 * s_G;
-        fill(&s, d, 40 * block, s_G, s_u, &sim);
+        double theta[D_MAX];
+        fill(&s, d, people[t], s_G, 0.7 * s_G, &sim);
         for (size_t i = 0; i < LENGTH_MAX; i++) {
           total.sum[i] += s.sum[i];
           total.scale[i] = hypot(total.scale[i], s.scale[i]);
         }
+        all += (uint64_t)people[t];
+        memcpy(theta, faro_updater_policy(l)->theta, d * sizeof *theta);
         const faro_statistics published = {.sum = total.sum,
+                                           .users = all,
                                            .noise = {.scale = total.scale},
                                            .block = s.sum,
-                                           .block_users = 40 * (uint64_t)block,
+                                           .block_users = (uint64_t)people[t],
                                            .block_noise = {.scale = s.scale}};
         faro_updater_update(l, &published);
-        naive_add(&n, s.sum, s_G, s_u);
+        naive_batch(&n, &s, &total, people[t], (double)all, theta);
         assert_posterior(faro_updater_policy(l), &n, total.sum, total.scale[0]);
       }
       faro_updater_destroy(l);
     }
-}
-
-/* Batches of one size in a row are one block: their sums and variances are added first. Broken
- * once: each batch a block of its own; a block that starts again without having been counted. */
-static void test_posterior__batches_of_one_size_are_one_block(void **state) {
-  (void)state;
-  const int people[] = {50, 50, 100, 200, 200, 200, 50, 50, 500, 500};
-  enum { BATCHES = sizeof people / sizeof *people };
-  faro_sim_rng sim;
-  faro_sim_open(&sim, 37, 0, FARO_ROLE_CONTEXT);
-  for (size_t d = 1; d <= D_MAX; d++) {
-    faro_updater *l = make(d);
-    sums block = {{0}, {0}};
-    naive closed = prior(d);
-    int in_block = 0;
-    for (int t = 0; t < BATCHES; t++) {
-      sums s;
-      fill(&s, d, people[t], 4, 3, &sim);
-      if (t > 0 && people[t] != people[t - 1]) {
-        naive_add(&closed, block.sum, 4 * sqrt(in_block), 3 * sqrt(in_block));
-        block = (sums){{0}, {0}};
-        in_block = 0;
-      }
-      for (size_t i = 0; i < LENGTH_MAX; i++) block.sum[i] += s.sum[i];
-      in_block++;
-      const faro_statistics published = {.sum = s.sum,
-                                         .noise = {.scale = s.scale},
-                                         .block = s.sum,
-                                         .block_users = (uint64_t)people[t],
-                                         .block_noise = {.scale = s.scale}};
-      faro_updater_update(l, &published);
-      naive n = closed;
-      naive_add(&n, block.sum, 4 * sqrt(in_block), 3 * sqrt(in_block));
-      assert_posterior(faro_updater_policy(l), &n, s.sum, 4);
-    }
-    faro_updater_destroy(l);
-  }
 }
 
 /* Where the noise of sums is correlated, the newest sum replaces the ones before. A ratio turns
@@ -231,7 +249,9 @@ static void test_posterior__running_sums_equal_the_naive_one(void **state) {
           .sum = s.sum, .users = 60 * (uint64_t)t, .noise = {.scale = s.scale, .ratio = 0.8}};
       faro_updater_update(l, &published);
       naive n = prior(d);
-      naive_add(&n, s.sum, 0.8 * (3 + t), 0.8 * 2);
+      double G[D_MAX * D_MAX];
+      matrix_unpack(d, s.sum, G);
+      naive_add(&n, G, s.sum + faro_packed(d), 0.8 * (3 + t), 0.8 * (3 + t), 0.8 * 2);
       assert_posterior(faro_updater_policy(l), &n, s.sum, 0.8 * (3 + t));
     }
     faro_updater_destroy(l);
@@ -252,7 +272,7 @@ static void test_posterior__without_noise_is_bayesian_regression(void **state) {
       naive n = prior(d);
       double G[D_MAX * D_MAX];
       matrix_unpack(d, sum, G);
-      for (size_t i = 0; i < d * d; i++) n.Lambda[i] += G[i] / (R * R);
+      for (size_t i = 0; i < d * d; i++) n.J[i] += G[i] / (R * R);
       for (size_t i = 0; i < d; i++) n.r[i] = sum[faro_packed(d) + i] / (R * R);
       assert_posterior(faro_updater_policy(l), &n, sum, 0);
     }
@@ -296,12 +316,13 @@ static void test_posterior__memory_is_all_that_it_knows(void **state) {
   for (int t = 0; t < 5; t++) {
     fill(&s, D, 100, 2, 1, &sim);
     published.block_users = t < 2 ? 50 : 100;
+    published.users += published.block_users;
     faro_updater_update(one, &published);
   }
   double *from;
   double *to;
   const size_t count = faro_updater_memory(one, &from);
-  assert_int_equal(count, D * (D + 3) + 5);
+  assert_int_equal(count, D * (D + 3) + 6);
   assert_int_equal(faro_updater_memory(two, &to), count);
   memcpy(to, from, count * sizeof *to);
   published.block = NULL; /* a release that was loaded knows no last batch */
@@ -357,8 +378,7 @@ static void test_create__refuses_figure_and_survives_exhaustion(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_posterior__blocks_equal_the_naive_one),
-      cmocka_unit_test(test_posterior__batches_of_one_size_are_one_block),
+      cmocka_unit_test(test_posterior__batches_equal_the_naive_ones),
       cmocka_unit_test(test_posterior__running_sums_equal_the_naive_one),
       cmocka_unit_test(test_posterior__without_noise_is_bayesian_regression),
       cmocka_unit_test(test_posterior__noise_alone_teaches_nothing),

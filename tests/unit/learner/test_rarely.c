@@ -13,24 +13,6 @@ enum { D = GLM_DIMENSION, PACKED = GLM_PACKED, ARMS = 10, ROUNDS = 1500 };
 
 /* ---- naive algebra */
 
-/* lambda_max(b^-1/2 a b^-1/2). */
-static double relative_growth(glm_matrix a, glm_matrix b) {
-  double value[D];
-  glm_matrix Q;
-  glm_eigen(b, value, Q);
-  glm_matrix root = {{0}};
-  for (size_t i = 0; i < D; i++)
-    for (size_t j = 0; j < D; j++)
-      for (size_t k = 0; k < D; k++) root[i][j] += Q[i][k] * Q[j][k] / sqrt(value[k]);
-  glm_matrix c;
-  glm_multiply(root, a, c);
-  glm_multiply(c, root, c);
-  double least;
-  double greatest;
-  glm_extremes(c, &least, &greatest);
-  return greatest;
-}
-
 static double determinant(glm_matrix a) {
   return a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) -
          a[0][1] * (a[1][0] * a[2][2] - a[1][2] * a[2][0]) +
@@ -70,7 +52,7 @@ static double optimism_of(const faro_asker_params *p) {
 }
 
 typedef struct expected {
-  double lambda[2], gamma, beta, threshold, growth, doubt, ridge, Gamma, ratio;
+  double lambda[2], gamma, beta, threshold, growth, doubt[2], ridge, Gamma, ratio;
   double fits[2];
 } expected;
 
@@ -133,10 +115,10 @@ static expected expect_tight(const faro_asker_params *p, double bound) {
                 .beta = optimism_of(p) * 4 * width,
                 .threshold = 100 / (p->kappa * optimism_of(p) * pow(p->bound, 2) * d),
                 .growth = 2,
-                .doubt = bound,
+                .doubt = {bound, optimism_of(p) * bound},
                 .ridge = 1};
   e.fits[0] = 1 + ceil(log2(1 + fmin(t / d, 1 / e.threshold) / lambda));
-  e.fits[1] = 1 + ceil(log2(1 + t * glm_steepest(p->link) / (d * lambda)));
+  e.fits[1] = 1 + ceil(d * log2(1 + t * glm_steepest(p->link) / (d * lambda)));
   return e;
 }
 
@@ -158,7 +140,7 @@ static void assert_constants(const faro_rarely_constants *c, const expected *e, 
   assert_close(c->beta, e->beta, 1e-9 * e->beta);
   assert_close(c->threshold, e->threshold, 1e-9 * e->threshold);
   assert_close(c->growth, e->growth, 1e-12);
-  assert_close(c->doubt, e->doubt, 1e-9 * e->doubt);
+  for (int part = 0; part < 2; part++) assert_close(c->doubt[part], e->doubt[part], 1e-9 * e->doubt[part]);
 }
 
 /* As in Table 2 of Sarmasarkar 2026: d = 3, T = 5000, probit. */
@@ -321,6 +303,17 @@ static faro_pick naive_pick(naive *n, const glm_world *w) {
   return (faro_pick){.arm = best, .part = 1, .weight = weight};
 }
 
+/* Not below `growth` times what it was, and `doubt`. */
+static bool grown(const naive *n, const glm_matrix now, const glm_matrix then, double doubt) {
+  glm_matrix room;
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++) room[i][j] = n->c.growth * then[i][j] - now[i][j] + (i == j ? doubt : 0);
+  double least;
+  double greatest;
+  glm_extremes(room, &least, &greatest);
+  return least <= 0;
+}
+
 static bool naive_due(naive *n, size_t users) {
   if (n->exact) {
     if (is_figure(n->p) && n->answered[1]) { /* aliased: the width follows H, and nothing is asked */
@@ -329,21 +322,18 @@ static bool naive_due(naive *n, size_t users) {
     }
     return determinant(n->H) > 2 * determinant(n->H_tau);
   }
-  const bool early = is_tight(n->p) && (double)users < (double)n->p->horizon * exp2(-n->left[1]);
-  return n->left[1] > 0 && !early && relative_growth(n->H, n->H_tau) > n->c.growth;
+  const bool first = is_tight(n->p) && !n->answered[1];
+  const double wait = (double)n->p->horizon / pow(2, ceil(n->c.fits[1] / D));
+  return n->left[1] > 0 && !(first && (double)users < wait) &&
+         grown(n, n->H, n->H_tau, first ? 0 : n->c.doubt[1]);
 }
 
 static void naive_see(naive *n, double sum[2][PACKED], size_t users) {
   glm_unpack(sum[0], n->c.lambda[0], n->V);
   glm_unpack(sum[1], n->c.lambda[1], n->H);
-  glm_matrix room;
-  for (size_t i = 0; i < D; i++)
-    for (size_t j = 0; j < D; j++)
-      room[i][j] = n->c.growth * n->V_o[i][j] - n->V[i][j] + (i == j ? n->c.doubt : 0);
+  n->wants[0] = n->left[0] > 0 && grown(n, n->V, n->V_o, n->c.doubt[0]);
   double least;
   double greatest;
-  glm_extremes(room, &least, &greatest);
-  n->wants[0] = n->left[0] > 0 && least <= 0;
   glm_extremes(n->V, &least, &greatest);
   n->shifted += least <= 0;
   shift(n->V, n->c.lambda[0]);
@@ -496,9 +486,9 @@ static void test_joint__tight_equals_the_naive_loop(void **state) {
   p = setting(FARO_LINK_PROBIT, 2, 2e5); /* narrow: theta_o drops arms */
   p.settings = &(faro_optimism){.optimism = 0.001};
   n = side_by_side("glm-joint", &p, 0.02, 0, 1);
-  assert_true(n.explored > 50 && n.dropped > 20 && n.left[0] == 0 && n.left[1] == 0);
+  assert_true(n.explored > 50 && n.dropped > 20 && n.left[0] == 0 && n.questions[1] > 2);
   n = side_by_side("glm-joint", &p, 2, 0, 1); /* noise far above lambda */
-  assert_true(n.shifted > 5 && n.questions[0] > 0 && n.left[1] == 0);
+  assert_true(n.shifted > 5 && n.questions[0] > 0 && n.questions[1] > 2);
 }
 
 static void test_joint__paper_equals_the_naive_loop(void **state) {
@@ -632,7 +622,9 @@ static void test_fits__end_with_what_was_announced(void **state) {
     }
     for (int part = 0; part < 2; part++) {
       assert_true(fits[part] < 300);
-      assert_int_equal(asked[part], fits[part]); /* all of them, with sums like these */
+      /* All of them, with sums like these; but in the published program nobody who has not explored
+       * is fitted to. */
+      assert_int_equal(asked[part], part == 0 && c == FARO_CALIBRATION_FIGURE ? 0 : fits[part]);
     }
     faro_asker_destroy(l);
   }

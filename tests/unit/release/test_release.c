@@ -1016,7 +1016,7 @@ static void test_paper__published_bits_end_at_their_range(void **state) {
     faro_error error = {0};
     assert_int_equal(faro_release_create(&r, faro_release_kind_find(refuse[i]), &c, &p, simulated(), &error),
                      FARO_INVALID);
-    assert_int_equal(strncmp(error.message, "level must be event", 19), 0);
+    assert_int_equal(strncmp(error.message, "calibration paper needs level event", 35), 0);
   }
 }
 

@@ -533,8 +533,45 @@ static void test_play__allocates_nothing_for_a_round(void **state) {
   assert_int_equal(count[0], count[1]);
 }
 
+static double regret_at(const faro_cell *cell, uint64_t round) {
+  uint64_t rounds[FARO_CURVE_POINTS];
+  const faro_play_record record = play_cell(cell, 0);
+  const size_t points = faro_curve_rounds(cell->settings.horizon, rounds);
+  for (size_t i = 0; i < points; i++)
+    if (rounds[i] == round) return record.curve[i];
+  fail_msg("no point of the curve at round %llu", (unsigned long long)round);
+  return 0;
+}
+
+/* A learner that does not know the horizon starts as one that knows 1024 rounds, with half the
+ * probability of failure, whatever comes later; and each epoch has estimates of its own. */
+static void test_anytime__starts_as_a_learner_of_1024_rounds(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {
+      {"glm-joint", "central-factored"}, {"glm-batched", "shuffle-bits"}, {"rs-glm", "none"}};
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    static const char *const text = "environment: {name: glm-logistic, dimension: 3, arms: 5}\nepsilon: 8\n"
+                                    "delta: 1e-3\nhorizon: %d\nfailure: %g\nanytime: %s\n"
+                                    "algorithms: [{learner: %s, release: %s}]\n";
+    faro_experiment *known = parse_experiment(text, 1024, 0.05, "false", pairs[k][0], pairs[k][1]);
+    faro_experiment *once = parse_experiment(text, 1024, 0.1, "true", pairs[k][0], pairs[k][1]);
+    faro_experiment *twice = parse_experiment(text, 2048, 0.1, "true", pairs[k][0], pairs[k][1]);
+    const faro_play_record one = play_cell(&once->cell[0], 0);
+    const double first = play_cell(&known->cell[0], 0).regret;
+    assert_true(one.regret == first && first > 0);
+    assert_true(regret_at(&twice->cell[0], 1024) == first);
+    assert_true(play_cell(&twice->cell[0], 0).updates > one.updates);
+    const faro_claim *claim = &twice->cell[0].claim;
+    assert_true(k == 2 || (claim->proven && claim->epsilon <= 8 && claim->delta <= 1e-3));
+    faro_experiment_destroy(known);
+    faro_experiment_destroy(once);
+    faro_experiment_destroy(twice);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_anytime__starts_as_a_learner_of_1024_rounds),
       cmocka_unit_test(test_watchers__regret_is_that_of_a_naive_loop),
       cmocka_unit_test(test_params__are_those_of_the_cell),
       cmocka_unit_test(test_draw__may_be_set),

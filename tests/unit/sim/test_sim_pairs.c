@@ -11,11 +11,11 @@ static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env
   if (env->traits & FARO_ENV_STREAM) return learner->protocol == FARO_PROTOCOL_ESTIMATOR;
   if (env->traits & FARO_ENV_POPULATION) return learner->protocol == FARO_PROTOCOL_ELIMINATOR;
   switch (learner->protocol) {
-  case FARO_PROTOCOL_UPDATER: return env->link == FARO_LINK_LINEAR || strcmp(learner->name, "posterior") == 0;
+  case FARO_PROTOCOL_UPDATER: return true;
   case FARO_PROTOCOL_ESTIMATOR: return false;
   case FARO_PROTOCOL_ELIMINATOR: return stays && strcmp(learner->name, "dpe") != 0;
   case FARO_PROTOCOL_ASKER:
-  case FARO_PROTOCOL_WATCHER: return env->link != FARO_LINK_LINEAR;
+  case FARO_PROTOCOL_WATCHER: return true;
   }
   return false;
 }
@@ -45,7 +45,16 @@ static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *e
   faro_experiment *e = NULL;
   faro_error error = {0};
   const faro_status status = faro_experiment_parse(&e, "p.yaml", text, strlen(text), NULL, &error);
-  if (own && env->link == FARO_LINK_PROBIT && strcmp(learner->name, "ecolog") == 0) {
+  const bool updates = learner->protocol == FARO_PROTOCOL_UPDATER;
+  if (own && updates && env->link != FARO_LINK_LINEAR && !learner->generalised) {
+    assert_non_null(strstr(error.message, "surrogate must be true for learner"));
+    return;
+  }
+  if (own && updates && env->link == FARO_LINK_POISSON) {
+    assert_non_null(strstr(error.message, "link must be logistic or probit (got poisson)"));
+    return;
+  }
+  if (own && env->link != FARO_LINK_LOGISTIC && strcmp(learner->name, "ecolog") == 0) {
     assert_non_null(strstr(error.message, "environment must be glm-logistic for learner ecolog"));
     return;
   }
@@ -86,7 +95,7 @@ static bool takes(const faro_learner_kind *learner, const faro_release_kind *rel
   if (learner->protocol == FARO_PROTOCOL_ELIMINATOR) return release->phases;
   if (strcmp(learner->name, "glm-joint") == 0)
     return strcmp(name, "central-tree") == 0 || strcmp(name, "central-factored") == 0;
-  return strcmp(learner->name, "glm-batched") == 0 && strcmp(name, "shuffle-bits") == 0;
+  return strcmp(learner->name, "glm-batched") == 0 && release->phases;
 }
 
 static const faro_env_kind *own_env(const faro_learner_kind *learner) {
