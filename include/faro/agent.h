@@ -46,6 +46,7 @@ typedef struct faro_agent_params {
   faro_level level;
   uint64_t contributions;  /* level user only: the most rounds of one person, at most one per batch; 0: 1 */
   double honest;           /* share of a batch whose noise the claim counts on; 0: 1 */
+  bool adaptive;           /* see faro_release_params */
   bool anytime;            /* the algorithm does not know the horizon: it starts small and doubles */
   const char *calibration; /* NULL: tight */
   double norm;             /* features are scaled back to this norm; 0: 1 */

@@ -96,6 +96,10 @@ typedef struct faro_env_settings {
   double spread;    /* linear-population only: standard deviation of clients' parameters */
   double norm;      /* generalised linear rewards only: S, length of the parameter */
   faro_contexts contexts; /* generalised linear rewards only */
+  double quiet, busy,
+      cycles;      /* bits-events only: least and greatest rate of ones, and how often they alternate */
+  bool abrupt;     /* bits-events only: the rate jumps */
+  uint64_t copies; /* bits-hard only: copies of every second bit; 0: as many as the lower bound has */
 } faro_env_settings;
 
 typedef struct faro_env_params {
@@ -150,6 +154,9 @@ FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, 
                               double *average);
 /* FARO_ENV_STREAM only: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
+/* The order of the greatest error that no private sum of this stream can avoid, without its unknown
+ * constant; 0: none is known. */
+FARO_API double faro_env_least_error(const faro_env *env);
 
 #ifdef __cplusplus
 }

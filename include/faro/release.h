@@ -57,6 +57,9 @@ typedef struct faro_release_params {
    * only. */
   double honest;
   bool anytime; /* the horizon is only the first one, see doubling.h */
+  /* The size of each batch, between batch and largest, follows from what was published before. For
+   * kinds that adapt, under `tight`, in simulation. */
+  bool adaptive;
   faro_calibration calibration;
 } faro_release_params;
 
@@ -82,6 +85,7 @@ typedef struct faro_release_kind {
   bool assigns;         /* the shuffler may assign the actions, so that the server does not know them */
   bool weighs;          /* under tight, contributions are weighed (faro_contribution_weigh) */
   bool blocks;          /* the noise of each batch is independent of that of the others */
+  bool adapts;          /* params.adaptive is possible */
   const faro_mechanism *mechanism;
   const struct faro_release_kind *alternative; /* under tight, made in its place where it has less noise */
   /* Optional. How the batches form a tree; NULL: one level. Bits only. */

@@ -78,6 +78,7 @@ static faro_release_params release_params(const faro_agent *a) {
                                 .contributions = p->contributions,
                                 .honest = p->honest,
                                 .anytime = p->anytime,
+                                .adaptive = p->adaptive,
                                 .calibration = a->calibration};
   if (p->anytime) params.horizon = faro_doubling_first(&params);
   return params;

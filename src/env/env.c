@@ -157,6 +157,10 @@ void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
   env->rules->begin(env);
 }
 
+double faro_env_least_error(const faro_env *env) {
+  return env->rules->least_error ? env->rules->least_error(&env->params) : 0;
+}
+
 double faro_env_value(faro_env *env) { return env->rules->value ? env->rules->value(env) : (double)NAN; }
 
 const faro_arms *faro_env_arms(const faro_env *env) { return &env->arms; }

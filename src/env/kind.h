@@ -32,6 +32,8 @@ struct faro_env_rules {
   double (*pull)(faro_env *, size_t arm);
   /* Streams only, required there: the next number. */
   double (*value)(faro_env *);
+  /* Optional. Streams only: see faro_env_least_error. */
+  double (*least_error)(const faro_env_params *);
   /* Populations only, required there: see faro_env_client. */
   void (*client)(faro_env *, size_t support, const size_t *arm, const uint64_t *pulls, double *average);
   /* Optional. Frees what init made outside the arena. */

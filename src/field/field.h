@@ -91,7 +91,7 @@ enum { FARO_PRINTED = 64 };
 const char *faro_field_print(const faro_field *field, double value, char out[static FARO_PRINTED]);
 
 /* What is allowed, in words: "a number from 0.0001 to 1000". */
-enum { FARO_ALLOWED = 300 };
+enum { FARO_ALLOWED = 400 };
 const char *faro_field_allowed(const faro_field *field, faro_origin origin, char out[static FARO_ALLOWED]);
 
 /* What a node holds, for messages: "5", "a list", "nothing". */

@@ -472,12 +472,20 @@ static void forget(faro_release *r, faro_bits_level *level) {
   level->nodes = 0;
 }
 
+/* Where sizes adapt, what users send is known afterwards: the mean so far. */
+static void track_cost(faro_release *r, double newest, double users) {
+  const double ones = (double)(faro_bits_in(r)->grid + noise_at(r, 0, r->ledger.charged - 1)->bits);
+  r->cost.bits += ((double)r->contribution.length * ones - r->cost.bits) * newest / users;
+  r->cost.messages = r->cost.bits;
+}
+
 static void measure(faro_release *r) {
   const faro_bits *s = faro_bits_in(r);
   const uint64_t ended = r->ledger.charged;
   const double users = (double)faro_schedule_users(&r->schedule, ended);
   const double newest = (double)faro_schedule_size(&r->schedule, ended - 1);
   r->fresh = noise_at(r, 0, ended - 1)->raw + s->rounding * newest;
+  if (r->params.adaptive) track_cost(r, newest, users);
   r->variance =
       faro_bits_classes(r) > 1 ? r->variance + r->fresh : variance_at(s, ended) + s->rounding * users;
 }

@@ -74,21 +74,29 @@ void faro_choose_local(const faro_release *r, faro_release_params *params) {
   if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
 }
 
+/* By how much users who are in M0 batches raise the variance of a node of `unit` batches;
+ * docs/privacy.md, Returning users. */
+static double load(double m0, double unit) { return m0 * fmin(unit, m0); }
+
 /* Predicts noise by the accountant, and the effect of users whom the server does not see yet. The
  * sum of the highest level's nodes is a random walk, which usually stays within twice its last
  * standard deviation. The levels below start again under each parent, so their worst case is a
  * maximum over many. Sums: half of the users not seen, and the noise at its worst. Moments: the
  * regret of linucb grows with the square root of the noise (Chowdhury & Zhou 2022, Lemma A.4); the
  * two factors were fitted at d = 5, T = 10^6 (docs/experiments.md). */
-double faro_predict_cost(const faro_release *r, size_t levels, double batch, double degree) {
+double faro_predict_cost(const faro_release *r, size_t levels, double batch, double degree,
+                         uint64_t repeats) {
   const double n = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
+  const double m0 = (double)repeats;
   const double top = batch * pow(degree, (double)levels - 1);
   if (top > n) return INFINITY;
   const double sigma = r->contribution.sensitivity / faro_gaussian_mu(r->params.epsilon, r->params.delta) *
                        sqrt((double)levels);
-  const double walk = sigma * sqrt(n / top);
-  const double below = sigma * sqrt(((double)levels - 1) * (degree - 1));
+  const double walk = sigma * sqrt(load(m0, top / batch) * n / top);
+  double nodes = 0; /* below the highest level, each weighed by its variance */
+  for (size_t i = 0; i + 1 < levels; i++) nodes += load(m0, pow(degree, (double)i)) * (degree - 1);
+  const double below = sigma * sqrt(nodes);
   if (r->contribution.gram == 0)
     return (batch - 1) / 2 + hypot(2 * walk, below * sqrt(2 * log(2 * n / batch)));
   return 0.3 * d * batch + 0.66 * pow(d, 0.75) * sqrt(n * hypot(walk, below));
@@ -106,6 +114,8 @@ uint64_t faro_least_batch(const faro_release *r, double (*cost)(const faro_relea
   return (uint64_t)best;
 }
 
-static double uniform_cost(const faro_release *r, double batch) { return faro_predict_cost(r, 1, batch, 1); }
+static double uniform_cost(const faro_release *r, double batch) {
+  return faro_predict_cost(r, 1, batch, 1, r->repeats);
+}
 
 uint64_t faro_choose_uniform(const faro_release *r) { return faro_least_batch(r, uniform_cost); }

@@ -26,9 +26,10 @@ void faro_choose_local(const faro_release *r, faro_release_params *params);
 /* Batches of one size, with noise of their own, for a learner or for sums. */
 uint64_t faro_choose_uniform(const faro_release *r);
 
-/* The predicted cost of a tree of batches under `tight`: the greatest error of a sum, or a
- * learner's regret. INFINITY if the tree does not fit the horizon. */
-double faro_predict_cost(const faro_release *r, size_t levels, double batch, double degree);
+/* The predicted cost of a tree of batches under `tight`, for users who are in at most `repeats`
+ * batches: the greatest error of a sum, or a learner's regret. INFINITY if the tree does not fit
+ * the horizon. */
+double faro_predict_cost(const faro_release *r, size_t levels, double batch, double degree, uint64_t repeats);
 /* The batch, 2 or more, for which `cost` is least. */
 uint64_t faro_least_batch(const faro_release *r, double (*cost)(const faro_release *, double batch));
 

@@ -64,6 +64,22 @@ static faro_status validate_growth(const faro_release_kind *kind, const faro_rel
   return FARO_OK;
 }
 
+static faro_status validate_adaptive(const faro_release_kind *kind, const faro_release_params *params,
+                                     faro_error *error) {
+  if (!params->adaptive) return FARO_OK;
+  if (!kind->adapts)
+    return faro_fail(error, FARO_INVALID, "adaptive must be false for %s: only shuffle-bits adapts",
+                     kind->name);
+  if (params->calibration != FARO_CALIBRATION_TIGHT)
+    return faro_fail(error, FARO_INVALID,
+                     "calibration must be tight if batches are adaptive (got %s): no theorem was published",
+                     faro_calibration_name(params->calibration));
+  if (params->growth > 1 || params->anytime)
+    return faro_fail(error, FARO_INVALID, "adaptive needs growth 1 and a horizon that is known (got %g, %s)",
+                     params->growth, params->anytime ? "anytime" : "known");
+  return FARO_OK;
+}
+
 /* Users who return. */
 static faro_status validate_level(const faro_release_kind *kind, const faro_release_params *params,
                                   faro_error *error) {
@@ -104,6 +120,7 @@ faro_status faro_release_validate(const faro_release_kind *kind, const faro_rele
                      (unsigned long long)params->horizon);
   faro_status status = validate_batch(kind, params, error);
   if (status == FARO_OK) status = validate_growth(kind, params, error);
+  if (status == FARO_OK) status = validate_adaptive(kind, params, error);
   if (status == FARO_OK) status = validate_level(kind, params, error);
   if (status == FARO_OK) status = validate_honest(kind, params, error);
   if (status == FARO_OK) status = validate_budget(kind, params, error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "release/adapt.h"
 
 static const faro_release_kind *const kinds[] = {
 #define RELEASE(id) &faro_release_##id,
@@ -50,22 +51,53 @@ static faro_status bind_source(faro_release *r, faro_source source, faro_error *
   if (r->deployed && !r->kind->mechanism->exact)
     return faro_fail(error, FARO_INVALID,
                      "%s adds floating-point noise or no noise, so it is for simulation only", r->kind->name);
+  if (r->deployed && r->params.adaptive)
+    return faro_fail(
+        error, FARO_INVALID,
+        "adaptive must be false in a deployment: clients know the sizes of all batches in advance");
   if (r->deployed) r->rng = faro_secure_face(source.secure);
   else if (source.sim) r->rng = &source.sim->rng;
   return FARO_OK;
 }
 
+static faro_schedule_rule rule_of(const faro_release *r) {
+  const faro_release_params *p = &r->params;
+  return (faro_schedule_rule){.horizon = p->horizon,
+                              .batch = p->batch,
+                              .largest = p->largest,
+                              .least = r->kind->least_batch,
+                              .growth = p->growth,
+                              .adaptive = p->adaptive};
+}
+
 /* The schedule of the kind, except for what was given. */
-static void choose_schedule(faro_release *r) {
+static void choose_once(faro_release *r, const faro_release_params *given) {
   faro_release_params *p = &r->params;
-  const double growth = p->growth;
-  const uint64_t largest = p->largest;
+  *p = *given;
   p->batch = 1;
   if (r->kind->choose_schedule) r->kind->choose_schedule(r, p);
   if (p->batch < r->kind->least_batch) p->batch = r->kind->least_batch;
   if (p->batch > p->horizon) p->batch = p->horizon;
-  if (growth > 0) p->growth = growth;
-  if (largest > 0) p->largest = largest;
+  if (given->growth > 0) p->growth = given->growth;
+  if (given->largest > 0) p->largest = given->largest;
+}
+
+/* A user cannot be in more batches than there are, and how many there are depends on the choice. So
+ * it is made again until M0 counts no more batches than it gives. M0 enters as a small power, and a
+ * few steps suffice. */
+static void choose_schedule(faro_release *r) {
+  enum { STEPS = 20 };
+  const faro_release_params given = r->params;
+  const uint64_t most = r->repeats;
+  for (int step = 0; step < STEPS; step++) {
+    choose_once(r, &given);
+    const faro_schedule_rule rule = rule_of(r);
+    const uint64_t batches = faro_schedule_count(&rule);
+    const uint64_t repeats = batches < most ? batches : most;
+    if (given.anytime || repeats == r->repeats) break;
+    r->repeats = repeats;
+  }
+  r->repeats = most;
 }
 
 /* Replaces zeros in the parameters by what they stand for. */
@@ -75,11 +107,8 @@ static faro_status resolve(faro_release *r, faro_error *error) {
   r->repeats = p->contributions > 0 ? p->contributions : 1;
   if (p->batch == 0) choose_schedule(r);
   if (p->growth == 0) p->growth = 1;
-  const faro_schedule_rule rule = {.horizon = p->horizon,
-                                   .batch = p->batch,
-                                   .largest = p->largest,
-                                   .least = r->kind->least_batch,
-                                   .growth = p->growth};
+  if (p->adaptive && p->largest == 0) p->largest = p->horizon;
+  const faro_schedule_rule rule = rule_of(r);
   const faro_status status = faro_schedule_init(&r->schedule, &rule, &r->arena, error);
   if (status != FARO_OK) return status;
   r->batches = r->schedule.count;
@@ -97,6 +126,9 @@ static faro_status make_room(faro_release *r, faro_error *error) {
   for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
     if (!(*vector[i] = faro_arena_alloc(&r->arena, r->contribution.length, sizeof **vector[i], error)))
       return FARO_MEMORY;
+  if (r->params.adaptive &&
+      !(r->before = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->before, error)))
+    return FARO_MEMORY;
   if (r->contribution.link == FARO_LINK_LINEAR) return FARO_OK;
   r->at = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->at, error);
   r->contribution.at = r->at;
@@ -262,17 +294,25 @@ static void show_block(faro_release *r) {
   }
 }
 
+static void choose_next(faro_release *r) {
+  if (!r->params.adaptive) return;
+  faro_schedule_turn(&r->schedule, r->ledger.charged, faro_adapt_class(r), r->params.horizon);
+  r->batches = r->schedule.count;
+}
+
 /* Never called for fewer users than the batch has. */
 void faro_release_publish(faro_release *r) {
   FARO_INVARIANT(r->waiting == r->size);
+  if (r->before) memcpy(r->before, r->block, r->contribution.length * sizeof *r->before);
   if (r->kind->blocks) memcpy(r->block, r->sum, r->contribution.length * sizeof *r->block);
   r->kind->mechanism->publish(r);
   r->kind->mechanism->measure(r);
   r->users += r->waiting;
   r->waiting = 0;
-  faro_release_open(r, r->ledger.charged);
   faro_release_show(r);
   show_block(r);
+  choose_next(r);
+  faro_release_open(r, r->ledger.charged);
 }
 
 /* The noise of a sum with these scales. */

@@ -55,6 +55,7 @@ struct faro_release {
 
   /* What is published, in original units. Without weights `published` is `sum`. */
   double *unweight, *published, *block;
+  double *before;      /* adaptive sizes only: the block before */
   double widest;       /* the greatest of `unweight` */
   double *at;          /* linearised moments only: the point */
   bool has_block;      /* the newest batch by itself is known: not after a state was loaded */

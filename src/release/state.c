@@ -38,7 +38,7 @@ static bool vector_at(const faro_release *r, size_t index, faro_state_vector *ve
 }
 
 size_t faro_release_state_size(const faro_release *release) {
-  if (!release->kind->mechanism->exact) return 0;
+  if (!release->kind->mechanism->exact || release->params.adaptive) return 0;
   size_t words = sizeof(head) / WORD + 1;
   faro_state_vector vector;
   for (size_t i = 0; vector_at(release, i, &vector); i++) words += vector.count;
@@ -76,7 +76,8 @@ static head head_of(const faro_release *r) {
 
 /* Whether a release can be saved or loaded now. */
 static faro_status ready(const faro_release *r, faro_error *error) {
-  if (!r->kind->mechanism->exact) return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
+  if (!r->kind->mechanism->exact || r->params.adaptive)
+    return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
   if (r->waiting > 0)
     return faro_fail(error, FARO_INVALID, "a batch is open, with %llu users absorbed",
                      (unsigned long long)r->waiting);

@@ -76,13 +76,14 @@ static json_t *make_settings(const faro_cell *cell) {
 }
 
 /* In which results an outcome is written (outcomes.def). */
-typedef enum where { WHERE_NONE, WHERE_ALL, WHERE_PHASES, WHERE_STUDIES } where;
+typedef enum where { WHERE_NONE, WHERE_ALL, WHERE_PHASES, WHERE_STUDIES, WHERE_STREAMS } where;
 
 static bool is_told(where place, faro_protocol protocol) {
   switch (place) {
   case WHERE_ALL: return true;
   case WHERE_PHASES: return protocol == FARO_PROTOCOL_ELIMINATOR;
   case WHERE_STUDIES: return protocol == FARO_PROTOCOL_ASKER || protocol == FARO_PROTOCOL_WATCHER;
+  case WHERE_STREAMS: return protocol == FARO_PROTOCOL_ESTIMATOR;
   case WHERE_NONE: break;
   }
   return false;

@@ -141,6 +141,7 @@ static bool scale_log(figure *f) {
     if (!(s->mean > 0)) return false;
     cover(&y, s->mean + s->sd);
     cover(&y, fmax(s->mean - s->sd, s->mean / 2)); /* a band that reaches down to 0 ends at the frame */
+    if (report->row[r].least > 0) cover(&y, report->row[r].least);
   }
   y.low = round_step(y.low, true);
   y.high = round_step(y.high * (1 + 1e-9), false);
@@ -311,7 +312,26 @@ static void add_line(const figure *f, size_t style, const faro_view_point *point
     add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
 }
 
-/* What a series shows in a panel: the curve of its only row, or its rows in the order of x. */
+/* The lower bound, if there is one at every point: dotted, without markers. */
+static void add_bound(const figure *f, size_t style, const faro_view_point *point, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (!(point[k].lower > 0)) return;
+  faro_text_add(f->out,
+                "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"1 4\" d=\"M",
+                colour[style % COLOURS]);
+  for (size_t k = 0; k < count; k++)
+    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].lower));
+  faro_text_add(f->out, "\"/>\n");
+}
+
+static bool has_bound(const figure *f) {
+  for (size_t r = 0; f->report->x >= 0 && r < f->report->count; r++)
+    if (f->report->row[r].least > 0) return true;
+  return false;
+}
+
+/* What a series shows in a panel: the curve of its only row, or its rows in the order of x, with
+ * the lower bound as `lower`. */
 typedef struct trace {
   faro_view_point point[FARO_CURVE_POINTS];
   size_t count;
@@ -334,7 +354,8 @@ static void follow(const figure *f, size_t style, size_t panel, trace *t) {
     if (!isfinite(x)) continue;
     size_t k = t->count++;
     for (; k > 0 && t->point[k - 1].round > x; k--) t->point[k] = t->point[k - 1];
-    t->point[k] = (faro_view_point){.round = x, .mean = row->regret.mean, .sd = row->regret.sd};
+    t->point[k] =
+        (faro_view_point){.round = x, .mean = row->regret.mean, .sd = row->regret.sd, .lower = row->least};
   }
 }
 
@@ -359,6 +380,7 @@ static void add_panel(figure *f, size_t index) {
       follow(f, s, index, &t);
       if (t.count > 0 && pass == 0) add_band(f, s, t.point, t.count);
       if (t.count > 0 && pass == 1) add_line(f, s, t.point, t.count, t.dashed);
+      if (t.count > 0 && pass == 1 && f->report->x >= 0) add_bound(f, s, t.point, t.count);
     }
   faro_text_add(f->out,
                 "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n",
@@ -449,8 +471,9 @@ void faro_svg_add(const faro_report *report, faro_text *out) {
     add_legend_entry(&f, s, LEFT + s % per_row * entry, legend + s / per_row * LEGEND_ROW);
   faro_text_add(out,
                 "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one "
-                "standard deviation on either side. Dashed: the claim is not proven.</text>\n</svg>\n",
-                LEFT, height - 14, report->instances);
+                "standard deviation on either side. Dashed: the claim is not proven.%s</text>\n</svg>\n",
+                LEFT, height - 14, report->instances,
+                has_bound(&f) ? " Dotted: order of the lower bound, without its constant." : "");
   free(f.place);
 }
 

@@ -87,7 +87,13 @@ static double read_batch(const json_t *batch) {
 }
 
 /* Whether every run must have an outcome (outcomes.def); a document without it is not valid. */
-enum { IS_ALWAYS_ALL = 1, IS_ALWAYS_PHASES = 0, IS_ALWAYS_STUDIES = 0, IS_ALWAYS_NONE = 0 };
+enum {
+  IS_ALWAYS_ALL = 1,
+  IS_ALWAYS_PHASES = 0,
+  IS_ALWAYS_STUDIES = 0,
+  IS_ALWAYS_STREAMS = 0,
+  IS_ALWAYS_NONE = 0
+};
 
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");

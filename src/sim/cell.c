@@ -88,6 +88,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
                              .level = s->level,
                              .contributions = s->contributions,
                              .anytime = s->anytime,
+                             .adaptive = s->adaptive,
                              .calibration = faro_calibration_name(s->calibration),
                              .norm = facts.norm,
                              .centre = centre,
@@ -114,6 +115,7 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                 .level = s->level,
                                 .contributions = s->contributions,
                                 .anytime = s->anytime,
+                                .adaptive = s->adaptive,
                                 .calibration = s->calibration};
   if (s->anytime) params.horizon = faro_doubling_first(&params);
   return params;

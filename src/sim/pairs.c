@@ -20,7 +20,7 @@ const char *faro_loop_misfit_arms(const faro_env_kind *env) {
 const char *faro_loop_misfit_glm(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
   const char *arms = faro_loop_misfit_arms(env);
-  return arms ? arms : "it fits the likelihood of rewards that are 0 or 1, and these are not";
+  return arms ? arms : "clients report averages over a phase, and it learns from single rounds";
 }
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
@@ -81,6 +81,16 @@ static const char *why_not(faro_calibration calibration) {
                                                 : "no published theorem covers this pair";
 }
 
+/* Phases and studies choose the sizes of their batches themselves. */
+static faro_status check_adaptive(const faro_cell *cell, faro_error *error) {
+  const faro_protocol protocol = cell->learner->protocol;
+  if (!cell->settings.adaptive || protocol == FARO_PROTOCOL_ESTIMATOR || protocol == FARO_PROTOCOL_UPDATER)
+    return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "adaptive must be false for learner %s, which chooses its batches by itself",
+                   cell->learner->name);
+}
+
 static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
   const faro_calibration calibration = cell->settings.calibration;
   if (faro_pair_calibrates(cell->learner, cell->release, calibration)) return FARO_OK;
@@ -96,5 +106,6 @@ static faro_status check_calibration(const faro_cell *cell, faro_error *error) {
 faro_status faro_pair_check(const faro_cell *cell, faro_error *error) {
   faro_status status = check_environment(cell, error);
   if (status == FARO_OK) status = check_release(cell, error);
+  if (status == FARO_OK) status = check_adaptive(cell, error);
   return status == FARO_OK ? check_calibration(cell, error) : status;
 }

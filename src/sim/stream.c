@@ -60,6 +60,16 @@ static faro_status take(table *t, double value, faro_error *error) {
   return status;
 }
 
+/* Sizes that adapt are known afterwards, and with them what users have sent. */
+static void record_cost(const table *t, faro_play_record *record) {
+  const faro_release *release = faro_doubling_release(t->sums);
+  if (!t->cell->settings.adaptive) return;
+  const faro_cost cost = faro_release_cost(release);
+  record->users = (double)faro_release_statistics(release).users;
+  record->sent = cost.bits * record->users;
+  record->posted = cost.messages * record->users;
+}
+
 /* Raises `worst` to the greatest error of these rounds. Estimates are compared with the truth after
  * every user, not only at releases, because the error grows in between. */
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *worst, faro_error *error) {
@@ -77,6 +87,8 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
   faro_status status = init(&t, turn, error);
   if (status == FARO_OK) status = faro_play_curve(turn, play_rounds, &t, error);
   if (status == FARO_OK) turn->record->updates = (double)faro_estimator_diagnose(t.estimator).updates;
+  if (status == FARO_OK) record_cost(&t, turn->record);
+  if (status == FARO_OK) turn->record->least = faro_env_least_error(t.env);
   clear(&t);
   return status;
 }

@@ -164,6 +164,45 @@ static void test_tenenbaum_2023__regret_falls_with_the_shufflers(void **state) {
   clear(&f);
 }
 
+/* The stream of the lower bound is harder than random bits, which it is with one copy of each: with
+ * the theorem's copies for one shuffler, with a hundred for all. No error is below the bound's
+ * order. The errors are paired, so that differences are far larger than their standard errors. */
+static void test_tenenbaum_2023__the_hard_stream_is_hard(void **state) {
+  (void)state;
+  const faro_override shorter[] = {{"horizon", "100000"}};
+  figure f = run("001-hard", shorter, 1);
+  const faro_outcome *copies[3]; /* 1, auto, 100 */
+  assert_int_equal(f.experiment->count, 9);
+  for (size_t k = 0; k < 3; k++) {
+    for (size_t i = 0; i < 3; i++) copies[i] = &f.results->outcome[3 * i + k];
+    assert_true(copies[2]->regret.mean > 1.15 * copies[0]->regret.mean);
+    for (size_t i = 0; i < 3; i++)
+      assert_true(copies[i]->least > 0 && copies[i]->regret.mean > copies[i]->least);
+  }
+  assert_true(f.results->outcome[3].regret.mean > 1.15 * f.results->outcome[0].regret.mean);
+  clear(&f);
+}
+
+/* Sizes chosen from what was released pay where the rate stays or drifts slowly, and cost where it
+ * jumps. Three shufflers are better than either. */
+static void test_tenenbaum_2023__chosen_sizes_pay_where_little_changes(void **state) {
+  (void)state;
+  const faro_override shorter[] = {{"horizon", "100000"}, {"cycles", "1"}, {"instances", "40"}};
+  const faro_override steady[] = {{"horizon", "100000"}, {"cycles", "0"}, {"instances", "40"}};
+  figure drifts = run("001-adaptive", shorter, 3); /* then jumps */
+  figure stays = run("001-adaptive", steady, 3);
+  assert_int_equal(drifts.experiment->count, 8);
+  const faro_outcome *drift = drifts.results->outcome;
+  const faro_outcome *stay = stays.results->outcome;
+  const faro_outcome *jump = drift + 4;
+  assert_true(stay[2].regret.mean < 0.7 * stay[1].regret.mean);
+  assert_true(drift[2].regret.mean < 0.9 * drift[1].regret.mean);
+  assert_true(jump[2].regret.mean > 2 * jump[1].regret.mean);
+  assert_true(jump[3].regret.mean < jump[1].regret.mean && drift[3].regret.mean < drift[1].regret.mean);
+  clear(&drifts);
+  clear(&stays);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_li_2022__shuffled_is_as_good_as_central_and_local_is_far_off),
@@ -174,6 +213,8 @@ int main(void) {
       cmocka_unit_test(test_hanna_2022__a_shuffler_never_hurts),
       cmocka_unit_test(test_li_2022__table_1),
       cmocka_unit_test(test_tenenbaum_2023__regret_falls_with_the_shufflers),
+      cmocka_unit_test(test_tenenbaum_2023__the_hard_stream_is_hard),
+      cmocka_unit_test(test_tenenbaum_2023__chosen_sizes_pay_where_little_changes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

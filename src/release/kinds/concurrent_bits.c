@@ -34,16 +34,17 @@ static double theorem_degree(const faro_release *r) {
   return fmax(2, round(pow(count_of(r), 2 / (2 * (double)r->params.shufflers + 1))));
 }
 
-/* The degree that fills the horizon from lowest nodes of `low` users, rounded up or down. */
+/* The degree that fills the horizon from lowest nodes of `low` users, rounded up or down. It does
+ * not depend on how often users return: a campaign whose batch is given keeps its tree. */
 static double tight_degree(const faro_release *r, double low) {
   if (binary_tree(r)) return 2;
   const size_t k = r->params.shufflers;
   const double even = fmax(2, floor(pow(count_of(r) / low, 1 / (double)k)));
-  return faro_predict_cost(r, k, low, even + 1) < faro_predict_cost(r, k, low, even) ? even + 1 : even;
+  return faro_predict_cost(r, k, low, even + 1, 1) < faro_predict_cost(r, k, low, even, 1) ? even + 1 : even;
 }
 
 static double tight_cost(const faro_release *r, double low) {
-  return faro_predict_cost(r, levels_over(r, low), low, tight_degree(r, low));
+  return faro_predict_cost(r, levels_over(r, low), low, tight_degree(r, low), r->repeats);
 }
 
 static bool by_theorem(const faro_release *r) { return r->params.calibration == FARO_CALIBRATION_PAPER; }

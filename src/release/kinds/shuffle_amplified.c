@@ -161,13 +161,15 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
-/* Chowdhury & Zhou 2022, Cor. B.2, without its unknown constant. */
+/* Chowdhury & Zhou 2022, Cor. B.2, without its unknown constant; E.4 for users who return, as for
+ * bit sums. */
 void faro_amplified_choose(const faro_release *r, faro_release_params *params) {
   const double t = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
-  const double logs = log(t / r->params.delta) * log(2 / r->params.delta);
+  const faro_budget each = faro_advanced_share(r);
+  const double logs = log(t / each.delta) * log(2 / each.delta);
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
-  params->batch = (uint64_t)ceil(pow(d * r->params.epsilon * r->params.epsilon / logs, -0.2) * pow(t, 0.6));
+  params->batch = (uint64_t)ceil(pow(d * each.epsilon * each.epsilon / logs, -0.2) * pow(t, 0.6));
   (void)faro_choose_blocks(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), true, 0.25,
                            params);
 }

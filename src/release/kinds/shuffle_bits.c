@@ -2,6 +2,7 @@
  * bits.c. */
 #include <math.h>
 
+#include "release/adapt.h"
 #include "release/bits.h"
 #include "release/choose.h"
 #include "release/shares.h"
@@ -110,12 +111,14 @@ static faro_status calibrate_figure(faro_release *r, faro_error *error) {
              error);
 }
 
-/* Chowdhury & Zhou 2022, Cor. C.2, without its unknown constant. */
+/* Chowdhury & Zhou 2022, Cor. C.2, without its unknown constant. For users who return, with what
+ * each of their batches may spend: if they are in all of them, that is Cor. E.6, T^(2/3). */
 static double theorem_batch(const faro_release *r) {
   const double t = (double)r->params.horizon;
   const double d = (double)r->contribution.dimension;
-  const double logs = log(d * d / r->params.delta);
-  return ceil(pow(d * r->params.epsilon * r->params.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
+  const faro_budget each = faro_advanced_share(r);
+  const double logs = log(d * d / each.delta);
+  return ceil(pow(d * each.epsilon * each.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
 }
 
 /* Bits of a batch have about the noise of a Gaussian. */
@@ -123,6 +126,7 @@ static void choose(const faro_release *r, faro_release_params *params) {
   const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
   const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
   if (r->params.calibration != FARO_CALIBRATION_TIGHT) params->batch = (uint64_t)theorem_batch(r);
+  else if (r->params.adaptive) faro_adapt_range(faro_choose_uniform(r), params);
   else if (!faro_choose_blocks(r, sigma, false, 0.5, params)) params->batch = faro_choose_uniform(r);
 }
 
@@ -136,6 +140,7 @@ const faro_release_kind faro_release_shuffle_bits = {
     .splits = true,
     .weighs = true,
     .blocks = true,
+    .adapts = true,
     .mechanism = &faro_mechanism_bits,
     .calibrate = {calibrate_paper, calibrate_figure, faro_bits_tight},
     .choose_schedule = choose,

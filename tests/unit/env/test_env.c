@@ -594,6 +594,69 @@ static void test_population__a_round_of_a_client_has_the_mean_of_the_arm(void **
   faro_env_destroy(env);
 }
 
+/* Copies of its own, and the order of the bound without them. */
+static void test_hard__copies_as_often_as_it_is_told(void **state) {
+  (void)state;
+  enum { USERS = 3000 };
+  for (uint64_t copies = 1; copies <= 7; copies += 6) {
+    const faro_env_settings own_copies = {.copies = copies};
+    const faro_env_params p = {.horizon = USERS, .shufflers = 2, .epsilon = 1, .settings = &own_copies};
+    faro_env *hard = NULL;
+    assert_ok(faro_env_create(&hard, faro_env_find("bits-hard"), &p, error));
+    faro_env *fair = make_stream("bits-random", USERS, 0, 1);
+    faro_env_begin(hard, 3, 1);
+    faro_env_begin(fair, 3, 1);
+    for (uint64_t t = 0; t < USERS; t++) {
+      static double bit;
+      const uint64_t place = t % (copies + 1);
+      if (place < 2) bit = faro_env_value(fair);
+      assert_true(faro_env_value(hard) == bit);
+    }
+    assert_close(faro_env_least_error(hard), 0.5 * pow(USERS, 0.2) * pow(1 / (exp(1) + exp(-1)), 0.8), 1e-12);
+    assert_true(faro_env_least_error(fair) == 0);
+    faro_env_destroy(hard);
+    faro_env_destroy(fair);
+  }
+}
+
+/* Ones in each tenth of the horizon, against the rate added up naively; the phase is that of the
+ * most likely one on a grid. With `abrupt` the rate is quiet or busy. */
+static void check_events(bool abrupt) {
+  enum { USERS = 200000, PARTS = 10, PHASES = 1000 };
+  const faro_env_settings mine = {.quiet = 0.02, .busy = 0.4, .cycles = 1.5, .abrupt = abrupt};
+  const faro_env_params p = {.horizon = USERS, .settings = &mine};
+  faro_env *env = NULL;
+  assert_ok(faro_env_create(&env, faro_env_find("bits-events"), &p, error));
+  faro_env_begin(env, 9, 2);
+  double seen[PARTS] = {0};
+  for (uint64_t t = 0; t < USERS; t++) seen[t * PARTS / USERS] += faro_env_value(env);
+  double best = INFINITY;
+  for (int phase = 0; phase < PHASES; phase++) {
+    double square = 0;
+    for (int part = 0; part < PARTS; part++) {
+      double mean = 0;
+      double variance = 0;
+      for (int i = 0; i < 500; i++) {
+        const double place = (part + (i + 0.5) / 500) / PARTS * 1.5 + (double)phase / PHASES;
+        const double c = pow(sin(M_PI * place), 2);
+        const double rate = abrupt ? (c < 0.5 ? 0.02 : 0.4) : 0.02 * pow(20, c);
+        mean += rate * USERS / PARTS / 500;
+        variance += rate * (1 - rate) * USERS / PARTS / 500;
+      }
+      square += pow(seen[part] - mean, 2) / variance;
+    }
+    best = fmin(best, square);
+  }
+  assert_true(chi_square_tail(best, PARTS) > FALSE_ALARM);
+  faro_env_destroy(env);
+}
+
+static void test_events__come_at_the_rate_of_their_time(void **state) {
+  (void)state;
+  check_events(false);
+  check_events(true);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arms__norms_means_and_gaps_are_within_bounds),
@@ -606,6 +669,8 @@ int main(void) {
       cmocka_unit_test(test_streams__are_the_same_on_the_same_instance),
       cmocka_unit_test(test_random__bits_are_fair_and_independent),
       cmocka_unit_test(test_hard__is_the_stream_of_the_lower_bound),
+      cmocka_unit_test(test_hard__copies_as_often_as_it_is_told),
+      cmocka_unit_test(test_events__come_at_the_rate_of_their_time),
       cmocka_unit_test(test_draws__sphere_and_ball_are_uniform),
       cmocka_unit_test(test_rewards__of_pulls_are_those_of_plays),
       cmocka_unit_test(test_population__clients_have_the_means_and_variances_they_should),

@@ -373,8 +373,27 @@ static void test_learners__survive_exhaustion(void **state) {
   }
 }
 
+/* After Z over m users, those who follow count as the mean of the newest batch, within [0, 1]. */
+static void test_trend__continues_the_newest_batch(void **state) {
+  (void)state;
+  faro_estimator *e = NULL;
+  assert_ok(faro_estimator_create(&e, faro_learner_find("trend"), FARO_CALIBRATION_TIGHT, error));
+  assert_close(faro_estimator_at(e, 10), 5, 1e-12); /* nothing is known yet */
+  const double sums[] = {-30, -42, 100};            /* over 100, 150 and 250 users */
+  const double users[] = {100, 150, 250};
+  const double mean[] = {0.2, 0.26, 1}; /* 1.92 in the last batch: noise */
+  for (int i = 0; i < 3; i++) {
+    const faro_statistics s = {.sum = &sums[i], .users = (uint64_t)users[i]};
+    faro_estimator_update(e, &s);
+    assert_close(faro_estimator_at(e, (uint64_t)users[i]), sums[i] + users[i] / 2, 1e-12);
+    assert_close(faro_estimator_at(e, (uint64_t)users[i] + 40), sums[i] + users[i] / 2 + 40 * mean[i], 1e-9);
+  }
+  faro_estimator_destroy(e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_trend__continues_the_newest_batch),
       cmocka_unit_test(test_learners__have_names_summaries_and_valid_settings),
       cmocka_unit_test(test_learners__are_created_by_their_own_protocol_only),
       cmocka_unit_test(test_learners__refuse_calibrations_that_they_have_no_rule_for),

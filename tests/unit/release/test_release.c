@@ -838,6 +838,72 @@ static void test_schedule__auto_fits_the_shortest_horizon(void **state) {
   for_all(check_tiny_schedule);
 }
 
+static uint64_t batch_for_returning(const char *kind, uint64_t horizon, uint64_t times,
+                                    faro_calibration calibration) {
+  const faro_release_params p = {.epsilon = 1,
+                                 .delta = 1e-6,
+                                 .horizon = horizon,
+                                 .growth = 1,
+                                 .shufflers = 3,
+                                 .level = FARO_LEVEL_USER,
+                                 .contributions = times,
+                                 .calibration = calibration};
+  size_t k = 0;
+  while (strcmp(faro_release_kind_at(k)->name, kind) != 0) k++;
+  faro_release *r = make_from(k, &p, faro_source_none());
+  const uint64_t batch = faro_release_batch(r);
+  faro_release_destroy(r);
+  return batch;
+}
+
+/* Chowdhury & Zhou 2022, Cor. E.6 and E.4 with epsilon = 1 and all constants of the proof: the
+ * least B with d B^5 >= 8 M0 ln(2/delta) logs T^3, where M0 <= T / B. */
+static double corollary(bool bits, double t, double m0) {
+  double b = 1;
+  for (double most = 0; b < t; b *= 1.0005) {
+    const double times = fmin(m0, t / b);
+    const double delta = 1e-6 / (2 * times);
+    const double logs = bits ? pow(log(D * D / delta), 2) : log(t / delta) * log(2 / delta);
+    most = 8 * times * log(2 / 1e-6) * logs * t * t * t;
+    if (D * pow(b, 5) >= most) break;
+  }
+  return b;
+}
+
+static void test_schedule__paper_knows_who_returns(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"shuffle-bits", "shuffle-amplified"};
+  for (int k = 0; k < 2; k++)
+    for (double t = 1e4; t <= 1e6; t *= 10)
+      for (double m0 = 4; m0 <= 1e6; m0 *= 16) {
+        const double expected = corollary(k == 0, t, m0);
+        const uint64_t batch =
+            batch_for_returning(kinds[k], (uint64_t)t, (uint64_t)m0, FARO_CALIBRATION_PAPER);
+        assert_close((double)batch / expected, 1, 0.03); /* whole numbers of batches */
+      }
+  const double all =
+      log((double)batch_for_returning("shuffle-bits", 1000000, 1000000, FARO_CALIBRATION_PAPER) /
+          (double)batch_for_returning("shuffle-bits", 10000, 10000, FARO_CALIBRATION_PAPER));
+  assert_close(all / log(100), 2.0 / 3, 0.02); /* T^(2/3) */
+}
+
+/* M0 counts no more batches than there are, and more rounds of a user need larger batches. */
+static void test_schedule__tight_knows_who_returns(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"shuffle-bits", "concurrent-bits"};
+  for (int k = 0; k < 2; k++) {
+    uint64_t last = 0;
+    for (uint64_t m0 = 1; m0 <= 256; m0 *= 16) {
+      const uint64_t batch = batch_for_returning(kinds[k], 1000000, m0, FARO_CALIBRATION_TIGHT);
+      assert_true(batch > last);
+      last = batch;
+    }
+    const uint64_t all = batch_for_returning(kinds[k], 1000000, 1000000, FARO_CALIBRATION_TIGHT);
+    const uint64_t same = batch_for_returning(kinds[k], 1000000, 1000000 / all, FARO_CALIBRATION_TIGHT);
+    assert_close((double)all / (double)same, 1, 0.01);
+  }
+}
+
 static void test_trust__every_model_has_a_name_and_a_view(void **state) {
   (void)state;
   for (int t = 0; t <= FARO_TRUST_CONCURRENT; t++)
@@ -1321,6 +1387,8 @@ int main(void) {
       cmocka_unit_test(test_schedule__auto_is_that_of_the_noise),
       cmocka_unit_test(test_schedule__auto_is_one_size_or_what_the_theorem_says),
       cmocka_unit_test(test_schedule__auto_fits_the_shortest_horizon),
+      cmocka_unit_test(test_schedule__paper_knows_who_returns),
+      cmocka_unit_test(test_schedule__tight_knows_who_returns),
       cmocka_unit_test(test_trust__every_model_has_a_name_and_a_view),
       cmocka_unit_test(test_values__gaussian_noise_covers_every_entry),
       cmocka_unit_test(test_laplace__noise_follows_the_width),

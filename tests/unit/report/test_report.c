@@ -128,8 +128,8 @@ static void test_all__report_early_regret(void **state) {
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "<p>&lt;a&gt;: 25 to 50 % of the regret"));
   char *csv = faro_report_summary_csv(report);
-  assert_int_equal(count_of(csv, ",0.125,,,1,\"none\""), 1);
-  assert_int_equal(count_of(csv, ",0,0,,,1,\"none\""), 2);
+  assert_int_equal(count_of(csv, ",0.125,0,,,1,\"none\""), 1);
+  assert_int_equal(count_of(csv, ",0,0,0,,,1,\"none\""), 2);
   char *json = faro_report_json(report);
   assert_int_equal(count_of(json, "\"explored\": 0.125"), 1);
   assert_int_equal(count_of(json, "\"early\": "), 4);
@@ -140,6 +140,27 @@ static void test_all__report_early_regret(void **state) {
   faro_report_destroy(report);
   faro_results_destroy(results);
   faro_experiment_destroy(e);
+}
+
+/* The lower bound of a stream that has one is in the documents, and drawn where x is swept. */
+static void test_all__report_the_lower_bound(void **state) {
+  (void)state;
+  static const char text[] =
+      "sweep: {name: [bits-random, bits-hard], horizon: [100, 1000, 10000]}\ninstances: 1\n"
+      "algorithms: [{learner: sum, release: none, shufflers: 1}]\n"
+      "plot: {x: horizon, y: error, panels: name}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  const double rep = 0.5 * cbrt(1000) * pow(exp(1) / (exp(2) + 1), 2.0 / 3);
+  for (size_t i = 0; i < 3; i++) assert_true(report->row[i].least == 0);
+  assert_close(report->row[4].least, rep, 1e-12);
+  char *svg = faro_report_svg(report);
+  assert_int_equal(count_of(svg, "stroke-dasharray=\"1 4\""), 1);
+  assert_int_equal(count_of(svg, "Dotted: order of the lower bound"), 1);
+  char *json = faro_report_json(report);
+  assert_int_equal(count_of(json, "\"lower_bound\": "), 6);
+  free(svg);
+  free(json);
+  faro_report_destroy(report);
 }
 
 /* The level is that of the claim, with the number of rounds of a user that it covers; and refused
@@ -158,8 +179,8 @@ static void test_all__report_user_level_and_refusals(void **state) {
   assert_non_null(strstr(table, "% of rounds were not counted: the user had contributed as often"));
   char *csv = faro_report_summary_csv(report);
   assert_non_null(
-      strstr(csv, "shifted,refused,communication_bits,best_arm_lost,early,explored,claim_epsilon,claim_delta,"
-                  "claim_contributions,trust,level,"));
+      strstr(csv, "shifted,refused,communication_bits,best_arm_lost,early,explored,lower_bound,claim_epsilon,"
+                  "claim_delta,claim_contributions,trust,level,"));
   assert_non_null(strstr(csv, ",1,1e-06,4,\"local\",\"user\",\"proven\","));
   char *json = faro_report_json(report);
   json_t *document = json_loads(json, 0, NULL);
@@ -579,6 +600,7 @@ int main(void) {
       cmocka_unit_test(test_json__has_the_documented_fields),
       cmocka_unit_test(test_csv__quotes_labels_and_reads_back),
       cmocka_unit_test(test_all__report_early_regret),
+      cmocka_unit_test(test_all__report_the_lower_bound),
       cmocka_unit_test(test_all__report_user_level_and_refusals),
       cmocka_unit_test(test_csv__column_names_are_unique),
       cmocka_unit_test(test_figure__escapes_text_and_marks_what_is_not_proven),
