@@ -46,21 +46,35 @@ typedef struct faro_audit_plan {
 } faro_audit_plan;
 
 typedef struct faro_audit_result {
-  double epsilon_lower;  /* the bound, at least 0; holds at `delta`, or at 0 if nothing is claimed */
+  double epsilon_lower; /* the bound, at least 0; holds at `delta`, or at 0 if nothing is claimed */
+  double power;         /* from this epsilon on a violation was likely to be found; NaN: nothing is claimed */
   double epsilon, delta; /* the claim that was attacked */
   bool proven;           /* as in the claim; set by faro_audit_release only */
   uint64_t trials;       /* runs made */
   double confidence;
+  const char *against;          /* what was tested, see faro_audit_release; else "claim" */
   const char *pair, *statistic; /* the best ones found by the runs that choose */
   double hits, false_hits;      /* rates of the test that gave the bound */
-  bool consistent;              /* epsilon_lower does not exceed epsilon */
+  /* shuffled messages only: a place or a succession this many times as likely as it should be was
+   * likely to be found; else NaN */
+  double order_power;
+  bool consistent; /* nothing contradicts the claim */
 } faro_audit_result;
 
 FARO_API faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
                                 const faro_audit_plan *plan, faro_audit_result *result,
                                 faro_error *error) FARO_WARN_UNUSED;
 
-/* Audits a release against its own claim; the plan's epsilon and delta are not read. The victim
+/* Audits a release against its own claim and against what the claim's proof says besides
+ * (`against`, docs/audit.md); the plan's epsilon and delta are not read.
+ *   claim     (epsilon, delta) itself
+ *   Gaussian  the curve of the Gaussian mechanism that the claim rests on; the bound is its epsilon
+ *   Laplace   the same for Laplace noise, on one number
+ *   message   shuffled messages: what one of them reveals before it is mixed; the bound is what
+ *             amplification then proves for the claim
+ *   order     shuffled messages: they are not passed on in a uniform order; the bound is another
+ *             part's
+ * A claim that is not proven is compared with its epsilon and delta alone. The victim
  * brings the same data on each visit, to the first batches in turn, and at most once to each. The
  * view depends on the trust model:
  *   local, none  the victim's messages;

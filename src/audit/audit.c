@@ -3,13 +3,13 @@
  * Runs are spent in three parts, each with streams of its own:
  *
  *   1/4  every pair in turn: half of these runs train the discriminant, half choose a threshold;
- *        the best pair wins
+ *        the pair that moves a contribution most wins, unless another is clearly better
  *   1/4  the same once more for the winning pair only
  *   1/2  the tests that were chosen, one for each input as the "positive"; only these runs count
  *
  * So the bounds use data that no choice depended on. The correction for multiple tests (Bonferroni)
  * is a factor of two for the tests and two for the bounds. */
-#include <faro/audit.h>
+#include "audit/attack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,20 +22,32 @@
  * and equal noise in all entries is an angle of 120 degrees: ||dz||^2 = (2 - 2 c^2) + (2 - 2 c) is
  * greatest at c = cos = -1/2. x x' - v v' is diagonal, so that no entry stands for two, if the
  * bisector is at 45 degrees. `outside` sends the same pair beyond the bounds: clipping must bring
- * it back. */
+ * it back. `far outside` has its second input near zero, with an enormous reward of the wrong sign:
+ * it moves all entries at once, where each is still cut by itself. */
 typedef struct pair {
   const char *name;
   double degrees[2]; /* directions of x in the plane of the first two features */
-  double stretch;    /* norm of x, in units of the bound */
+  double stretch[2]; /* norm of x, in units of the bound */
+  bool all;          /* along all features alike, or against them */
   bool low;          /* the second reward is the lowest, not the highest */
-  bool beyond;       /* rewards outside their interval */
+  double beyond[2];  /* how far rewards are outside their interval, in units of its width */
 } pair;
 
-static const pair pairs[] = {{"opposite", {0, 180}, 1, false, false},
-                             {"orthogonal", {0, 90}, 1, true, false},
-                             {"120 degrees", {-15, 105}, 1, false, false},
-                             {"outside the bounds", {-15, 105}, 3, false, true}};
-enum { PAIRS = sizeof pairs / sizeof *pairs };
+static const pair pairs[] = {
+    {.name = "opposite", .degrees = {0, 180}, .stretch = {1, 1}},
+    {.name = "orthogonal", .degrees = {0, 90}, .stretch = {1, 1}, .low = true},
+    {.name = "120 degrees", .degrees = {-15, 105}, .stretch = {1, 1}},
+    {.name = "outside the bounds", .degrees = {-15, 105}, .stretch = {3, 3}, .beyond = {1, 1}},
+    {.name = "all entries", .degrees = {0, 180}, .stretch = {1, 1}, .all = true},
+    {.name = "far outside the bounds",
+     .degrees = {0, 0},
+     .stretch = {3, 0.01},
+     .all = true,
+     .low = true,
+     .beyond = {1, 1000}}};
+/* The last two are for releases only: whole vectors, and entries that are cut. */
+enum { PAIRS = sizeof pairs / sizeof *pairs, ALWAYS = PAIRS - 2 };
+_Static_assert(2 * PAIRS == FARO_ATTACK_INPUTS, "two inputs a pair");
 
 /* A test that says "positive" if the score is above the threshold (or if it is not). */
 typedef struct test {
@@ -49,11 +61,14 @@ typedef struct attack {
   const faro_audit_mechanism *mechanism;
   const faro_contribution *contribution;
   const faro_audit_plan *plan;
+  faro_curve curve;
+  double claimed;
+  bool sums;
   faro_arena arena;
   faro_discriminant discriminant;
-  double delta; /* 0 if nothing is claimed */
   uint64_t runs;
   double *x, *view;
+  double *z[2];              /* contributions of a pair */
   double *scores[2][SCORES]; /* scores in the runs that choose the test, by input */
   double *pooled;
 } attack;
@@ -62,8 +77,8 @@ static faro_status check_plan(const faro_audit_mechanism *m, const faro_audit_pl
   if (p->trials < 1000 || p->trials > 1000000000)
     return faro_fail(error, FARO_INVALID, "trials must be 1000 .. 1000000000 (got %llu)",
                      (unsigned long long)p->trials);
-  if (!(p->confidence >= 0.5 && p->confidence <= 1 - 1e-9))
-    return faro_fail(error, FARO_INVALID, "confidence must be 0.5 .. 0.999999999 (got %g)", p->confidence);
+  if (!(p->confidence >= 0.5 && p->confidence <= 1 - 1e-10))
+    return faro_fail(error, FARO_INVALID, "confidence must be 0.5 .. 0.9999999999 (got %g)", p->confidence);
   if (m->messages < 1 || m->width < 1)
     return faro_fail(error, FARO_INVALID, "a view must hold at least one number (got %zu messages of %zu)",
                      m->messages, m->width);
@@ -71,16 +86,19 @@ static faro_status check_plan(const faro_audit_mechanism *m, const faro_audit_pl
 }
 
 /* In one dimension, directions other than 0 and 180 degrees are projected on the axis. */
-static double victim(const attack *a, const pair *p, int input) {
-  const faro_contribution *c = a->contribution;
+double faro_attack_input(const faro_contribution *c, size_t index, double *x) {
+  const pair *p = &pairs[index / 2];
+  const size_t input = index % 2;
   const double angle = p->degrees[input] * acos(-1) / 180;
-  memset(a->x, 0, c->dimension * sizeof *a->x);
-  a->x[0] = p->stretch * c->norm * cos(angle);
-  if (c->dimension > 1) a->x[1] = p->stretch * c->norm * sin(angle);
+  const double norm = p->stretch[input] * c->norm;
+  memset(x, 0, c->dimension * sizeof *x);
+  x[0] = norm * cos(angle);
+  if (c->dimension > 1) x[1] = norm * sin(angle);
+  for (size_t i = 0; p->all && i < c->dimension; i++) x[i] = norm * cos(angle) / sqrt((double)c->dimension);
   const bool top = fabs(c->high) >= fabs(c->low); /* the end that moves x y most */
-  if (input == 1 && p->low) return top ? c->low : c->high;
-  const double beyond = p->beyond ? c->high - c->low : 0;
-  return top ? c->high + beyond : c->low - beyond;
+  const bool up = top != (input == 1 && p->low);
+  const double beyond = p->beyond[input] * (c->high - c->low);
+  return up ? c->high + beyond : c->low - beyond;
 }
 
 static size_t batches_of(const faro_audit_mechanism *m) { return m->batches > 0 ? m->batches : 1; }
@@ -90,7 +108,7 @@ static size_t view_length(const faro_audit_mechanism *m) { return batches_of(m) 
 static faro_status play(attack *a, const pair *p, int input, faro_error *error) {
   faro_sim_rng sim;
   faro_sim_open(&sim, a->plan->seed, a->runs++, FARO_ROLE_USER);
-  const double y = victim(a, p, input);
+  const double y = faro_attack_input(a->contribution, 2 * (size_t)(p - pairs) + (size_t)input, a->x);
   const faro_audit_mechanism *m = a->mechanism;
   const faro_status status = m->run(m->context, a->x, y, &sim, a->view, error);
   if (status != FARO_OK) return status;
@@ -107,9 +125,15 @@ static int by_value(const void *left, const void *right) {
 }
 
 /* Wilson's interval: fast, and accurate enough to choose by. sign is +1 for the upper end. */
-static double wilson(double hits, double n, double sign) {
-  const double z = 2;
+static double wilson(double hits, double n, double z, double sign) {
   return (hits + z * z / 2 + sign * z * sqrt(hits * (1 - hits / n) + z * z / 4)) / (n + z * z);
+}
+
+/* How good a test looks. On a whole curve the intervals are wide, so that rates of few hits, which
+ * look best by chance, are not chosen; a point may be best attacked there. */
+static double value_of(faro_curve curve, double hits, double wrong, double n) {
+  const double z = curve.form == FARO_CURVE_POINT ? 2 : 4;
+  return faro_curve_least(curve, wilson(hits, n, z, -1), wilson(wrong, n, z, 1));
 }
 
 /* How many of n sorted scores are above the threshold. */
@@ -132,8 +156,7 @@ static void try_threshold(const attack *a, size_t score, size_t n, double thresh
     for (int direction = 0; direction < 2; direction++) {
       const double hits = direction ? above[positive] : (double)n - above[positive];
       const double wrong = direction ? above[1 - positive] : (double)n - above[1 - positive];
-      const double gain = wilson(hits, (double)n, -1) - a->delta;
-      const double value = gain > 0 ? log(gain / wilson(wrong, (double)n, 1)) : -INFINITY;
+      const double value = value_of(a->curve, hits, wrong, (double)n);
       if (value > best[positive].value) best[positive] = (test){score, threshold, direction, value};
     }
 }
@@ -177,16 +200,18 @@ static faro_status explore(attack *a, const pair *p, size_t n, test best[static 
   return FARO_OK;
 }
 
+/* Two tests, two bounds each. */
+static double alpha_of(const attack *a) { return (1 - a->plan->confidence) / 4; }
+
 /* The bound that one test gives, from its counts in n runs on each input. */
 static double bound(const attack *a, const uint64_t hits[static 2], int positive, uint64_t n) {
-  const double alpha = (1 - a->plan->confidence) / 4; /* two tests, two bounds each */
-  const double low = faro_proportion_low(hits[positive], n, alpha);
-  const double high = faro_proportion_high(hits[1 - positive], n, alpha);
-  return low > a->delta ? fmax(0, log((low - a->delta) / high)) : 0;
+  const double low = faro_proportion_low(hits[positive], n, alpha_of(a));
+  const double high = faro_proportion_high(hits[1 - positive], n, alpha_of(a));
+  return fmax(0, faro_curve_least(a->curve, low, high));
 }
 
 /* Spends all remaining runs on the tests. */
-static faro_status evaluate(attack *a, const pair *p, const test tests[static 2], faro_audit_result *result,
+static faro_status evaluate(attack *a, const pair *p, const test tests[static 2], faro_finding *outcome,
                             faro_error *error) {
   const uint64_t n = (a->plan->trials - a->runs) / 2;
   uint64_t hits[2][2] = {{0}}; /* by test, by input */
@@ -199,15 +224,16 @@ static faro_status evaluate(attack *a, const pair *p, const test tests[static 2]
       if (isfinite(tests[t].value) && (score[tests[t].score] > tests[t].threshold) == tests[t].above)
         hits[t][i % 2]++;
   }
-  result->epsilon_lower = -1;
+  outcome->least = -1;
   for (int t = 0; t < 2; t++) {
-    const double epsilon = bound(a, hits[t], t, n);
-    if (epsilon <= result->epsilon_lower) continue;
-    result->epsilon_lower = epsilon;
-    result->statistic = faro_score_name(tests[t].score);
-    result->hits = (double)hits[t][t] / (double)n;
-    result->false_hits = (double)hits[t][1 - t] / (double)n;
+    const double least = bound(a, hits[t], t, n);
+    if (least <= outcome->least) continue;
+    outcome->least = least;
+    outcome->statistic = faro_score_name(tests[t].score);
+    outcome->hits = (double)hits[t][t] / (double)n;
+    outcome->false_hits = (double)hits[t][1 - t] / (double)n;
   }
+  outcome->power = isnan(a->claimed) ? NAN : faro_curve_power(a->curve, a->claimed, n, alpha_of(a));
   return FARO_OK;
 }
 
@@ -217,7 +243,9 @@ static faro_status make_room(attack *a, faro_error *error) {
   a->x = faro_arena_alloc(&a->arena, a->contribution->dimension, sizeof *a->x, error);
   a->view = faro_arena_alloc(&a->arena, view_length(m), sizeof *a->view, error);
   a->pooled = faro_arena_alloc(&a->arena, 2 * most, sizeof *a->pooled, error);
-  if (!a->x || !a->view || !a->pooled) return FARO_MEMORY;
+  for (int i = 0; i < 2; i++)
+    a->z[i] = faro_arena_alloc(&a->arena, a->contribution->length, sizeof **a->z, error);
+  if (!a->x || !a->view || !a->pooled || !a->z[0] || !a->z[1]) return FARO_MEMORY;
   const faro_status status =
       faro_discriminant_open(&a->discriminant, batches_of(m), m->messages, m->width, &a->arena, error);
   if (status != FARO_OK) return status;
@@ -229,38 +257,101 @@ static faro_status make_room(attack *a, faro_error *error) {
   return FARO_OK;
 }
 
-static faro_status run_attack(attack *a, faro_audit_result *result, faro_error *error) {
-  const size_t quarter = (size_t)(a->plan->trials / 4);
-  const pair *winner = &pairs[0];
-  double most = -INFINITY;
-  test tests[2] = {{0}};
-  for (size_t i = 0; i < PAIRS; i++) {
-    const faro_status status = explore(a, &pairs[i], quarter / PAIRS / 4, tests, error);
-    if (status != FARO_OK) return status;
-    const double value = fmax(tests[0].value, tests[1].value);
-    if (value > most) winner = &pairs[i];
-    most = fmax(most, value);
+static size_t pairs_of(const attack *a) { return a->sums ? PAIRS : ALWAYS; }
+
+/* How far the pair moves a clipped contribution, squared. */
+static double distance(attack *a, size_t index) {
+  double square = 0;
+  for (size_t input = 0; input < 2; input++) {
+    const double y = faro_attack_input(a->contribution, 2 * index + input, a->x);
+    faro_contribution_make(a->contribution, a->x, y, a->z[input]);
   }
-  result->pair = winner->name;
-  const faro_status status = explore(a, winner, quarter / 4, tests, error);
-  return status == FARO_OK ? evaluate(a, winner, tests, result, error) : status;
+  for (size_t i = 0; i < a->contribution->length; i++) square += pow(a->z[0][i] - a->z[1][i], 2);
+  return square;
 }
 
-faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
-                       const faro_audit_plan *plan, faro_audit_result *result, faro_error *error) {
+/* The pair that moves a contribution most; of several, the last, which also leaves the bounds. */
+static size_t expected_pair(attack *a) {
+  size_t best = 0;
+  double most = 0;
+  for (size_t i = 0; i < PAIRS; i++) {
+    const double here = distance(a, i);
+    if (here < most * (1 - 1e-9)) continue;
+    most = fmax(most, here);
+    best = i;
+  }
+  return best;
+}
+
+/* The best pair in n runs. If one should be best, another must be clearly better: by two standard
+ * deviations, which are about 1.8 / sqrt(n) for the parameters of all curves. */
+static size_t choose_pair(attack *a, const double value[static PAIRS], size_t n) {
+  size_t best = a->sums ? expected_pair(a) : 0;
+  double least = value[best] + (a->sums ? 2 * 1.8 / sqrt((double)n) : 0);
+  for (size_t i = 0; i < pairs_of(a); i++) {
+    if (!(value[i] > least)) continue;
+    least = value[i];
+    best = i;
+  }
+  return best;
+}
+
+static faro_status run_attack(attack *a, faro_finding *outcome, faro_error *error) {
+  const size_t quarter = (size_t)(a->plan->trials / 4);
+  test tests[2] = {{0}};
+  const size_t n = quarter / pairs_of(a) / 4;
+  double value[PAIRS];
+  for (size_t i = 0; i < pairs_of(a); i++) {
+    const faro_status status = explore(a, &pairs[i], n, tests, error);
+    if (status != FARO_OK) return status;
+    value[i] = fmax(tests[0].value, tests[1].value);
+  }
+  const pair *winner = &pairs[choose_pair(a, value, n)];
+  outcome->pair = winner->name;
+  const faro_status status = explore(a, winner, quarter / 4, tests, error);
+  return status == FARO_OK ? evaluate(a, winner, tests, outcome, error) : status;
+}
+
+faro_status faro_attack_run(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
+                            const faro_audit_plan *plan, const faro_target *target, faro_finding *outcome,
+                            faro_error *error) {
   attack a = {.mechanism = mechanism,
               .contribution = contribution,
               .plan = plan,
-              .delta = isnan(plan->delta) ? 0 : plan->delta};
-  faro_audit_result made = {.epsilon = plan->epsilon, .delta = plan->delta, .confidence = plan->confidence};
+              .curve = target->curve,
+              .claimed = target->claimed,
+              .sums = target->sums};
+  faro_finding made = {0};
   faro_status status = check_plan(mechanism, plan, error);
   if (status == FARO_OK) status = make_room(&a, error);
   if (status == FARO_OK) status = run_attack(&a, &made, error);
   faro_discriminant_close(&a.discriminant);
   faro_arena_free(&a.arena);
   if (status != FARO_OK) return status;
-  made.trials = a.runs;
-  made.consistent = !(made.epsilon_lower > made.epsilon);
-  *result = made;
+  made.runs = a.runs;
+  *outcome = made;
+  return FARO_OK;
+}
+
+faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
+                       const faro_audit_plan *plan, faro_audit_result *result, faro_error *error) {
+  const faro_target claim = {.curve = {FARO_CURVE_POINT, isnan(plan->delta) ? 0 : plan->delta},
+                             .claimed = plan->epsilon};
+  faro_finding outcome;
+  const faro_status status = faro_attack_run(mechanism, contribution, plan, &claim, &outcome, error);
+  if (status != FARO_OK) return status;
+  *result = (faro_audit_result){.epsilon_lower = outcome.least,
+                                .power = outcome.power,
+                                .epsilon = plan->epsilon,
+                                .delta = plan->delta,
+                                .trials = outcome.runs,
+                                .confidence = plan->confidence,
+                                .against = "claim",
+                                .order_power = NAN,
+                                .pair = outcome.pair,
+                                .statistic = outcome.statistic,
+                                .hits = outcome.hits,
+                                .false_hits = outcome.false_hits,
+                                .consistent = !(outcome.least > plan->epsilon)};
   return FARO_OK;
 }

@@ -103,6 +103,15 @@ static double refuted_up_to(stage *s, size_t guesses, size_t right, double delta
   return low;
 }
 
+/* The epsilon that is as likely as not to give enough right guesses to refute the claim. */
+static double power(stage *s, size_t guesses, const faro_claim *claim, double alpha) {
+  if (isnan(claim->epsilon)) return NAN;
+  for (size_t right = guesses / 2; right < guesses; right++)
+    if (refuted_up_to(s, guesses, right, claim->delta, alpha) > claim->epsilon)
+      return log((double)right / (double)(guesses - right));
+  return INFINITY;
+}
+
 faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contribution *contribution,
                                const faro_release_params *params, const faro_audit_plan *plan,
                                faro_audit_result *result, faro_error *error) {
@@ -133,6 +142,9 @@ faro_status faro_audit_one_run(const faro_release_kind *kind, const faro_contrib
                             .proven = claim->proven,
                             .trials = 1,
                             .confidence = plan->confidence,
+                            .power = power(&s, guesses, claim, 1 - plan->confidence),
+                            .against = "claim",
+                            .order_power = NAN,
                             .pair = "opposite",
                             .statistic = "canaries of one run",
                             .hits = (double)right / (double)guesses,

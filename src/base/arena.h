@@ -18,4 +18,10 @@ void *faro_arena_alloc(faro_arena *arena, size_t count, size_t size, faro_error 
 char *faro_arena_strdup(faro_arena *arena, const char *text, faro_error *error);
 void faro_arena_free(faro_arena *arena);
 
+/* The bytes of all allocations, to bring them back later, at the same addresses. No allocation may
+ * come between. */
+size_t faro_arena_size(const faro_arena *arena);
+void faro_arena_save(const faro_arena *arena, void *image);
+void faro_arena_load(const faro_arena *arena, const void *image);
+
 #endif

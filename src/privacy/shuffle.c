@@ -269,8 +269,8 @@ double faro_shuffle_delta(double epsilon0, double delta0, double n, double epsil
 /* The given values of a search over epsilon or over epsilon0. */
 typedef struct target {
   const window *window;
-  double epsilon, delta, delta0, n;
-  double share; /* of true codes; 0: any randomizer */
+  double epsilon, delta, delta0, n; /* epsilon: epsilon0 if epsilon is searched for */
+  double share;                     /* of true codes; 0: any randomizer */
 } target;
 
 static bool epsilon_holds(double epsilon, const void *context) {
@@ -324,6 +324,18 @@ double faro_shuffle_response_delta(double epsilon0, double share, double n, doub
   window w;
   open_window(&w, epsilon0, clones / (1 - clones), n);
   return fmin(local, v * pair_delta(&w, epsilon));
+}
+
+static bool response_holds(double epsilon, const void *context) {
+  const target *t = context;
+  return !(faro_shuffle_response_delta(t->epsilon, t->share, t->n, epsilon) > t->delta);
+}
+
+double faro_shuffle_response_epsilon(double epsilon0, double share, double n, double delta) {
+  const target t = {.epsilon = epsilon0, .share = share, .n = n, .delta = delta};
+  if (response_holds(0, &t)) return 0;
+  return faro_bisect(&(faro_bisection){.holds = response_holds, .context = &t, .near = epsilon_near},
+                     epsilon0, 0);
 }
 
 /* What epsilon0 allows, less allows too: codes drawn again among all, by chance, after shuffling.

@@ -39,6 +39,7 @@
 
 #include "base/abort.h"
 #include "release/grounds.h"
+#include "release/plant.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
 
@@ -136,8 +137,9 @@ faro_status faro_bits_set_noise(faro_release *r, size_t level, size_t class_inde
                      "raise epsilon or delta, or change batch",
                      r->kind->name, bits, BITS_MAX, TOTAL_MAX);
   faro_bits_noise *n = &faro_bits_of(r)->level[level].noise[class_index];
-  n->bits = server ? 0 : (uint64_t)bits;
-  n->noise = server ? (uint64_t)bits : n->bits * faro_bits_users(r, level, class_index);
+  const uint64_t whole = (uint64_t)(bits FARO_PLANT_NOISE FARO_PLANT_NOISE);
+  n->bits = server ? 0 : whole;
+  n->noise = server ? whole : n->bits * faro_bits_users(r, level, class_index);
   return FARO_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/abort.h"
 #include "release/bits.h"
+#include "release/plant.h"
 #include "release/shares.h"
 
 /* True if nobody is trusted: then every user's noise protects that user only. */
@@ -30,7 +31,7 @@ static faro_bits_plan plan_of(const faro_release *r, size_t level, size_t class_
                           .dimension = (double)r->contribution.length,
                           .sensitivity = r->contribution.sensitivity / (2 * s->entry),
                           .grid = grid,
-                          .load = levels * load_at(unit, r->repeats),
+                          .load = FARO_PLANT_LEVELS(levels) * load_at(unit, r->repeats),
                           .repeat = (double)(unit < r->repeats ? unit : r->repeats),
                           .touched = levels * (double)r->repeats};
 }

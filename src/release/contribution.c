@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "release/plant.h"
+
 /* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high] (docs/privacy.md, Lemma 1). With
  * a = |x|^2, b = |v|^2, c = <x, v>:
  *
@@ -192,6 +194,7 @@ void faro_contribution_weights(const faro_contribution *c, double *weight) {
 
 /* The factor that scales x back to the norm; 0 if x is not finite. */
 static double shrink(const faro_contribution *c, const double *x) {
+  FARO_PLANT_UNCLIPPED(1)
   double square = 0;
   for (size_t i = 0; i < c->dimension; i++) square += x[i] * x[i];
   if (square <= c->norm * c->norm) return 1;
@@ -199,6 +202,7 @@ static double shrink(const faro_contribution *c, const double *x) {
 }
 
 static double clip(const faro_contribution *c, double y) { /* NaN: low */
+  FARO_PLANT_UNCLIPPED(y)
   return y >= c->low ? (y <= c->high ? y : c->high) : c->low;
 }
 

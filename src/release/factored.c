@@ -8,6 +8,7 @@
  *   noise_t = g_t + sum_j weight_j base_j state_j,     state_j <- base_j state_j + g_t */
 #include "privacy/continual.h"
 #include "release/grounds.h"
+#include "release/plant.h"
 #include "release/real.h"
 
 typedef struct factored {
@@ -40,7 +41,7 @@ static void add_noise(faro_release *r) {
   const factored *f = factored_of(r);
   const size_t length = r->contribution.length;
   for (size_t i = 0; i < length; i++) {
-    const double fresh = r->unit[i] * faro_sim_normal(r->source.sim);
+    const double fresh = r->unit[i] * faro_sim_normal(r->source.sim) FARO_PLANT_NOISE;
     double noise = fresh;
     for (size_t j = 0; j < FARO_FACTORED_TERMS; j++) {
       double *state = f->state + j * length + i;

@@ -21,6 +21,7 @@
 
 #include "random/noise.h"
 #include "release/grounds.h"
+#include "release/plant.h"
 #include "release/shares.h"
 
 static const double MARGIN = 0x1p-20;
@@ -75,7 +76,7 @@ static void choose_grid(faro_release *r) {
   const double more = fmin(g->spread, COARSE) * (1 + MARGIN);
   for (size_t k = 0; k < classes_of(r); k++)
     for (size_t i = 0; i < c->length; i++) {
-      const double steps = (r->factor ? r->factor[k] : 1) * r->unit[i] / g->unit * more;
+      const double steps = (r->factor ? r->factor[k] : 1) * r->unit[i] / g->unit * more FARO_PLANT_NOISE;
       g->variance[k * c->length + i] = (uint64_t)fmax(1, ceil(steps * steps));
     }
   const double noise = faro_server_adds_noise(r) ? 0 : REACH * sd * more;

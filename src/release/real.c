@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "release/grounds.h"
+#include "release/plant.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
 
@@ -24,8 +25,8 @@ faro_status faro_real_init(faro_release *r, faro_error *error) {
 
 /* The noise of `users` users of batch k, Laplace or Gaussian as calibrated. */
 static void draw(const faro_release *r, uint64_t k, double users, double *to) {
-  const double root = faro_noise_factor(r, k) * sqrt(users);
-  const double b = faro_noise_factor(r, k) * r->laplace;
+  const double root = faro_noise_factor(r, k) * sqrt(users) FARO_PLANT_NOISE;
+  const double b = faro_noise_factor(r, k) * r->laplace FARO_PLANT_NOISE;
   const size_t length = r->contribution.length;
   faro_sim_rng *sim = r->source.sim;
   if (r->gaussian)

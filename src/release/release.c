@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "release/plant.h"
 #include "base/abort.h"
 #include "release/adapt.h"
 
@@ -104,7 +105,7 @@ static void choose_schedule(faro_release *r) {
 static faro_status resolve(faro_release *r, faro_error *error) {
   faro_release_params *p = &r->params;
   if (p->honest == 0) p->honest = 1;
-  r->repeats = p->contributions > 0 ? p->contributions : 1;
+  r->repeats = FARO_PLANT_VISITS(p->contributions > 0 ? p->contributions : 1);
   if (p->batch == 0) choose_schedule(r);
   if (p->growth == 0) p->growth = 1;
   if (p->adaptive && p->largest == 0) p->largest = p->horizon;

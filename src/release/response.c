@@ -27,7 +27,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "release/answer.h"
 #include "release/grounds.h"
+#include "release/plant.h"
 #include "release/real.h"
 #include "release/shuffler.h"
 
@@ -85,7 +87,7 @@ static void mean_greatest(size_t k, double *c) {
  * any of the m, all alike. */
 static uint64_t threshold_of(double epsilon0, size_t k, size_t m) {
   const double odds = (double)m * expm1(epsilon0);
-  const double gamma = isinf(odds) ? 1 : odds / (odds + 2 * (double)k);
+  const double gamma = (isinf(odds) ? 1 : odds / (odds + 2 * (double)k)) FARO_PLANT_ANSWER;
   const uint64_t threshold = (uint64_t)ldexp(fmin(gamma, 1 - 0x1p-50) * (1 - 1e-12), 64);
   return threshold - threshold % m;
 }
@@ -283,6 +285,35 @@ static double direction_of(const faro_release *r, const void *message) {
   const uint64_t code = word % codes;
   make_direction(s, word / codes, code / 2, s->g);
   return code % 2 ? -1 : 1;
+}
+
+size_t faro_answer_size(const faro_release *release) { return response_in(release)->plus; }
+
+void faro_answer_prepare(const faro_release *release, const double *x, double y, double *prepared) {
+  const response *s = response_in(release);
+  faro_contribution_make(&release->contribution, x, y, release->z);
+  extend(release, release->z);
+  memcpy(prepared, s->u, s->plus * sizeof *prepared);
+}
+
+void faro_answer_read(const faro_release *release, const void *message, const double *prepared, size_t count,
+                      double *fits) {
+  const response *s = response_in(release);
+  const faro_response_rule *rule = rule_at(release, release->open);
+  const uint64_t seed = *(const uint64_t *)message / (2 * rule->directions);
+  const double sign = direction_of(release, message);
+  double along[FARO_ANSWERS_MAX];
+  size_t nearer[FARO_ANSWERS_MAX] = {0};
+  for (size_t i = 0; i < count; i++) along[i] = sign * dot(s, s->g, prepared + i * s->plus);
+  for (size_t d = 0; d < rule->directions; d++) {
+    make_direction(s, seed, d, s->g);
+    for (size_t i = 0; i < count; i++) nearer[i] += fabs(dot(s, s->g, prepared + i * s->plus)) > along[i];
+  }
+  for (size_t i = 0; i < count; i++) fits[i] = along[i] > 0 && nearer[i] < rule->nearest ? 1 : 0;
+}
+
+double faro_answer_share(const faro_release *release) {
+  return faro_response_share(rule_at(release, release->open));
 }
 
 static void decode(const faro_release *r, const void *message, double *z) {

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "release/plant.h"
 #include "random/noise.h"
 #include "release/grounds.h"
 
@@ -111,7 +112,7 @@ static void draw(faro_release *r, size_t l, double *own) {
   const tree *t = tree_in(r);
   for (size_t i = 0; i < r->contribution.length; i++) {
     if (r->deployed) t->level[l].whole[i] += faro_exact_discrete_gaussian(r->rng, t->grid.variance[i], 1);
-    else t->level[l].total[i] += r->unit[i] * faro_sim_normal(r->source.sim);
+    else t->level[l].total[i] += r->unit[i] * faro_sim_normal(r->source.sim) FARO_PLANT_NOISE;
     own[i] = t->level[l].total[i] + t->grid.unit * (double)t->level[l].whole[i];
   }
 }

@@ -33,7 +33,7 @@ typedef struct faro_cell {
   faro_claim claim;
   faro_cost cost;
   double fit_noise[2]; /* of an asker, see faro_asker_params */
-  char *grounds; /* what the claim rests on, as JSON; NULL: nothing recorded */
+  char *grounds;       /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };

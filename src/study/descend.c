@@ -219,8 +219,8 @@ static double ratio_of(const faro_release *release) {
 }
 
 /* Tries a fit with everybody. Where a study is one batch, that is the only fit there is. */
-faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, double *noise, char **grounds,
-                                faro_error *error) {
+faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, double *noise,
+                                char **grounds, faro_error *error) {
   faro_fit_budget fit;
   faro_release *release = NULL;
   const faro_study_params *p = &study->params;

@@ -68,8 +68,8 @@ faro_status faro_study_descend(faro_study *study, const faro_question *ask, cons
 /* Refuses, before anything is spent, if fit number `index` of the part would be impossible with
  * everybody present. noise: its standard deviation in an entry of the gradient; may be NULL, as
  * may `grounds`. */
-faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, double *noise, char **grounds,
-                                faro_error *error);
+faro_status faro_study_rehearse(const faro_study *study, unsigned part, uint64_t index, double *noise,
+                                char **grounds, faro_error *error);
 faro_status faro_study_publish(faro_study *study, const faro_question *ask, faro_answer *answer,
                                faro_error *error);
 

@@ -1,12 +1,13 @@
 /* central-factored: a trusted server adds correlated Gaussian noise to the prefix sums. See
  * factored.c. */
 #include "release/choose.h"
+#include "release/plant.h"
 #include "release/real.h"
 
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
   const faro_continual factors = faro_factored_factors(r->batches, r->repeats);
-  const double shift = r->contribution.sensitivity * factors.sensitivity;
+  const double shift = r->contribution.sensitivity * FARO_PLANT_LEVELS(factors.sensitivity);
   r->mu = faro_gaussian_mu(r->params.epsilon, r->params.delta);
   faro_set_gaussian(r, shift / r->mu, 1, 1);
   faro_set_scale(r, factors.prefix);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "release/choose.h"
+#include "release/plant.h"
 #include "release/shares.h"
 #include "release/tree.h"
 
@@ -51,7 +52,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
   const faro_continual factors = faro_tree_factors(r->batches, r->repeats);
-  const double shift = r->contribution.sensitivity * factors.sensitivity;
+  const double shift = r->contribution.sensitivity * FARO_PLANT_LEVELS(factors.sensitivity);
   const double nodes = (double)faro_tree_levels(r) * (double)r->repeats;
   r->mu = faro_gaussian_mu(epsilon, delta);
   faro_set_gaussian(r, shift / r->mu, 1, 1);

@@ -304,6 +304,7 @@ static void test_audit__false_alarms_are_as_rare_as_stated(void **state) {
   const faro_contribution c = contribution(0, 1);
   const faro_audit_mechanism mechanism = {.messages = 1, .width = 1, .run = answer};
   uint64_t alarms = 0;
+  double sum = 0;
   for (uint64_t seed = 0; seed < AUDITS; seed++) {
     faro_audit_plan p = plan(2000);
     p.delta = 0;
@@ -311,10 +312,11 @@ static void test_audit__false_alarms_are_as_rare_as_stated(void **state) {
     p.seed = seed;
     faro_audit_result result = {0};
     assert_ok(faro_audit(&mechanism, &c, &p, &result, error));
-    assert_true(result.epsilon_lower > 0.5 * EPSILON);
+    sum += result.epsilon_lower;
     alarms += !result.consistent;
   }
   print_message("  %llu of %d\n", (unsigned long long)alarms, AUDITS);
+  assert_true(sum / AUDITS > 0.7 * EPSILON);
   assert_true(faro_proportion_low(alarms, AUDITS, FALSE_ALARM) <= 0.2);
 }
 

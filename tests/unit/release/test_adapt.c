@@ -156,7 +156,8 @@ static void test_adaptive__is_refused_where_it_has_no_meaning(void **state) {
   refuse(&faro_release_shuffle_bits, p, faro_source_none(), "adaptive needs growth 1");
   p = params();
   p.calibration = FARO_CALIBRATION_PAPER;
-  refuse(&faro_release_shuffle_bits, p, faro_source_none(), "calibration must be tight if batches are adaptive");
+  refuse(&faro_release_shuffle_bits, p, faro_source_none(),
+         "calibration must be tight if batches are adaptive");
   p = params();
   p.horizon = UINT64_C(1) << 32;
   refuse(&faro_release_shuffle_bits, p, faro_source_none(), "batch must be at least 42950 if sizes adapt");
