@@ -42,6 +42,7 @@ typedef struct faro_agent_params {
   uint64_t batch;
   double growth;
   uint64_t largest;
+  bool adversarial;   /* see faro_release_params */
   uint64_t shufflers; /* concurrent-bits only: their number; 0: log2(horizon) - 1 */
   faro_level level;
   uint64_t contributions;  /* level user only: the most rounds of one person, at most one per batch; 0: 1 */

@@ -64,7 +64,7 @@ FARO_API faro_statistics faro_doubling_statistics(const faro_doubling *doubling)
 FARO_API faro_noise faro_doubling_noise(const faro_doubling *doubling);
 FARO_API double faro_doubling_scale(const faro_doubling *doubling, size_t entry);
 
-/* As faro_release_grounds, of all releases that so many users need. */
+/* As faro_release_grounds, of all releases that this many users need. */
 FARO_API char *faro_doubling_grounds(const faro_doubling *doubling, uint64_t users);
 
 /* As faro_release_state_size, _save and _load. Save refuses if the horizon was doubled. */

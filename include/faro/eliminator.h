@@ -74,8 +74,8 @@ typedef struct faro_eliminator_settings {
 } faro_eliminator_settings;
 
 /* What would be heard for a plan, apart from the sums: counts and noise, which are public. */
-typedef faro_status faro_preview(const void *context, const faro_plan *plan, faro_heard *heard,
-                                 faro_error *error);
+typedef faro_status (*faro_preview)(const void *context, const faro_plan *plan, faro_heard *heard,
+                                    faro_error *error);
 
 typedef struct faro_eliminator_params {
   const faro_arms *arms; /* all of them; they must not change */
@@ -87,7 +87,7 @@ typedef struct faro_eliminator_params {
   uint64_t clients; /* clients in every phase; 0: a growing number */
   faro_calibration calibration;
   const faro_eliminator_settings *settings; /* NULL: the defaults */
-  faro_preview *preview;                    /* NULL: `auto` means a core set in every phase */
+  faro_preview preview;                     /* NULL: `auto` means a core set in every phase */
   const void *context;                      /* of the preview */
 } faro_eliminator_params;
 

@@ -116,11 +116,12 @@ typedef struct faro_env_params {
 
 /* What a learner may know about a world in advance. */
 typedef struct faro_env_facts {
-  double norm;   /* bound on ||x|| */
-  double low;    /* the least reward */
-  double high;   /* the greatest: 1, except for counts */
-  double bound;  /* bound on ||theta|| */
-  double spread; /* sub-Gaussian scale of clients' parameters about the common one */
+  double norm;      /* bound on ||x|| */
+  double low;       /* the least reward */
+  double high;      /* the greatest: 1, except for counts */
+  double bound;     /* bound on ||theta|| */
+  double spread;    /* sub-Gaussian scale of clients' parameters about the common one */
+  bool adversarial; /* contexts change so that old information is least useful */
 } faro_env_facts;
 
 typedef struct faro_env faro_env;

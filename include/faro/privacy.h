@@ -165,7 +165,7 @@ FARO_API double faro_shuffle_epsilon(double epsilon0, double delta0, double n, d
  * itself. */
 FARO_API double faro_shuffle_local_epsilon(double epsilon, double delta, double n, double delta0);
 /* The same for messages that are one of many codes, of which a share, at most 1/2, is the truth:
- * each true code is e^epsilon0 times as likely as each of the others. */
+ * each true code is e^epsilon0 times as likely as each of the others (docs/privacy.md, Lemma R). */
 FARO_API double faro_shuffle_response_delta(double epsilon0, double share, double n, double epsilon);
 FARO_API double faro_shuffle_response_epsilon(double epsilon0, double share, double n, double delta);
 FARO_API double faro_shuffle_response_local_epsilon(double epsilon, double delta, double n, double share);

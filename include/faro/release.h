@@ -44,6 +44,7 @@ typedef struct faro_release_params {
    * 0: 1, or what the release chooses where batch is 0. Above 1 under `tight` only. */
   double growth;
   uint64_t largest;   /* the most users of a batch that has grown; 0: no bound, or what the release chooses */
+  bool adversarial;   /* contexts may change at any time: batches that the release chooses stay shorter */
   uint64_t shufflers; /* concurrent-bits only: k; 0: log2(T) - 1 */
   faro_level level;
   uint64_t contributions; /* user level only: M0, the most rounds of a user, one per batch; 0: 1 */

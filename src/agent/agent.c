@@ -73,6 +73,7 @@ static faro_release_params release_params(const faro_agent *a) {
                                 .batch = p->batch,
                                 .growth = p->batch == 0 && p->growth == 0 && steady ? 1 : p->growth,
                                 .largest = p->largest,
+                                .adversarial = p->adversarial,
                                 .shufflers = p->shufflers,
                                 .level = p->level,
                                 .contributions = p->contributions,

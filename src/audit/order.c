@@ -95,7 +95,7 @@ static uint64_t members(const watch *w, uint64_t j) {
 
 static faro_order judge(const watch *w, uint64_t trials, double alpha) {
   const double users = (double)w->users;
-  const uint64_t small = w->users / w->parts; /* a part has so many members, or one more */
+  const uint64_t small = w->users / w->parts; /* each part has this many members, or one more */
   const range after = range_of(trials, 1 / users, alpha);
   const range part[2] = {range_of(trials, (double)small / users, alpha),
                          range_of(trials, (double)(small + 1) / users, alpha)};

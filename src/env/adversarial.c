@@ -77,11 +77,17 @@ static void begin(faro_env *env) {
   turn(env);
 }
 
+static void describe(const faro_env_params *params, faro_env_facts *facts) {
+  (void)params;
+  facts->adversarial = true;
+}
+
 const faro_env_rules faro_env_linear_adversarial = {
     .about = {.name = "linear-adversarial",
               .summary = "linear rewards, arms rotated so that old information is least useful"},
     .size = sizeof(faro_adversary),
     .check = check,
+    .describe = describe,
     .init = faro_adversary_init,
     .begin = begin,
     .next = turn,

@@ -79,7 +79,7 @@ static double next_hard(faro_env *env) {
 
 const faro_env_rules faro_env_bits_random = {
     .about = {.name = "bits-random",
-              .summary = "a stream of independent fair bits, for learner sum",
+              .summary = "a stream of independent fair bits, for sum and trend",
               .traits = FARO_ENV_STREAM},
     .size = sizeof(bits),
     .begin = begin_random,
@@ -97,7 +97,7 @@ const faro_env_rules faro_env_bits_hard = {
     .about =
         {.name = "bits-hard",
          .summary =
-             "a stream of single and repeated fair bits, hard to sum with few shufflers, for learner sum",
+             "a stream of single and repeated fair bits, hard to sum with few shufflers, for sum and trend",
          .traits = FARO_ENV_STREAM,
          .settings = hard_settings,
          .settings_size = sizeof(faro_env_settings)},

@@ -54,6 +54,7 @@ static faro_status check(const faro_env_rules *rules, const faro_env_params *p, 
 static void describe(const faro_env_params *params, faro_env_facts *facts) {
   facts->low = 0;
   facts->bound = norm_of(params);
+  facts->adversarial = contexts_of(params) == FARO_CONTEXTS_ADVERSARIAL;
 }
 
 /* Five standard deviations above the greatest mean, and five. */

@@ -36,16 +36,10 @@ void faro_belief_see(faro_belief *belief, const double *W, double s) {
   (void)faro_shrink(belief->dimension, belief->g, s, NULL);
 }
 
-/* A += value q q', packed. */
-static void add_direction(size_t d, double value, const double *q, double *A) {
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j <= i; j++) A[faro_packed(i) + j] += value * q[i] * q[j];
-}
-
 void faro_belief_curvature(const faro_belief *belief, double least, double factor, double *P) {
   const size_t d = belief->dimension;
   memset(P, 0, faro_packed(d) * sizeof *P);
-  for (size_t i = 0; i < d; i++) add_direction(d, factor * fmax(belief->g[i], least), belief->Q + i * d, P);
+  for (size_t i = 0; i < d; i++) faro_add_outer(d, factor * fmax(belief->g[i], least), belief->Q + i * d, P);
 }
 
 void faro_belief_take(faro_belief *belief, const faro_answer *fit, double ridge) {
@@ -56,7 +50,7 @@ void faro_belief_take(faro_belief *belief, const faro_answer *fit, double ridge)
     const double share = h / (h + fit->noise * fit->noise);
     const double slope = fit->gradient ? faro_dot(d, q, fit->gradient) : 0;
     const double along = share * ((h + ridge) * faro_dot(d, q, fit->theta) - slope);
-    add_direction(d, share * h, q, belief->Lambda);
+    faro_add_outer(d, share * h, q, belief->Lambda);
     for (size_t i = 0; i < d; i++) belief->r[i] += along * q[i];
   }
   settle(belief);

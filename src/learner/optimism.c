@@ -3,7 +3,7 @@
 
 const faro_setting faro_optimism_settings[] = {
     {"optimism", FARO_SETTING_REAL, offsetof(faro_optimism, optimism), 0.001, 10, 0.2, NULL,
-     "under tight: factor on the noise bounds of the confidence region; the theorem has 1"},
+     "generalised linear learners except glm-batched, under tight: factor on the published widths"},
     {0}};
 
 double faro_optimism_of(const void *settings, faro_calibration calibration) {

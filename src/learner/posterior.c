@@ -72,12 +72,6 @@ typedef struct posterior {
  * `block`, `before` and `last`, one after the other. */
 enum { BLOCK_IS, BLOCK_GRAM, BLOCK_ERROR, BLOCK_VECTOR, BLOCK_DRIFT, BLOCK_COUNT };
 
-/* A += weight q q', packed. */
-static void add_outer(size_t d, double weight, const double *q, double *A) {
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j <= i; j++) A[faro_packed(i) + j] += weight * q[i] * q[j];
-}
-
 /* Adds what the newest block says to `now`. */
 static void add_block(posterior *p) {
   const size_t d = p->dimension;
@@ -92,7 +86,7 @@ static void add_block(posterior *p) {
     const double c = c0 + p->R2 * p->g[k];
     const double along = p->g[k] / c * faro_dot(d, q, u);
     for (size_t i = 0; i < d; i++) p->now.r[i] += along * q[i];
-    add_outer(d, p->g[k] * p->g[k] / c, q, p->now.J);
+    faro_add_outer(d, p->g[k] * p->g[k] / c, q, p->now.J);
     if (k < out) *p->now.excess += p->block[BLOCK_GRAM] / (2 * c);
   }
 }
@@ -102,7 +96,7 @@ static void set_precision(posterior *p) {
   faro_eigen_find(p->eigen, p->now.J, p->g, p->Q);
   memset(p->precision, 0, faro_packed(d) * sizeof *p->precision);
   for (size_t k = 0; k < d; k++)
-    add_outer(d, p->prior + fmax(0, p->g[k] - *p->now.excess), p->Q + k * d, p->precision);
+    faro_add_outer(d, p->prior + fmax(0, p->g[k] - *p->now.excess), p->Q + k * d, p->precision);
 }
 
 static void set_policy(posterior *p, faro_policy *policy) {

@@ -10,6 +10,12 @@ static inline double faro_dot(size_t d, const double *a, const double *b) {
   return sum;
 }
 
+/* A += weight q q', packed. */
+static inline void faro_add_outer(size_t d, double weight, const double *q, double *A) {
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++) A[faro_packed(i) + j] += weight * q[i] * q[j];
+}
+
 /* to = A^-1 u = W' (W u), where W is the packed inverse factor of A. `to` and `u` must differ. */
 void faro_ridge_solve(size_t d, const double *W, const double *u, double *to);
 

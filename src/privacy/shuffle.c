@@ -39,7 +39,7 @@
  * all codes, what those said that did not, and whether the victim's code is true for z or z', which
  * has the same probability v = w (e^epsilon0 + 1) (1 - gamma) for both. If it is, what is left is
  * the pair above with Bin(n-1, 2 w (1 - gamma)) clones, else nothing: delta = v times that of the
- * pair. Fewer true codes that differ: the same with each of these messages erased by chance. */
+ * pair. True codes that z and z' share only help (docs/privacy.md, Lemma R). */
 #include <math.h>
 
 #include <faro/privacy.h>
@@ -338,8 +338,7 @@ double faro_shuffle_response_epsilon(double epsilon0, double share, double n, do
                      epsilon0, 0);
 }
 
-/* What epsilon0 allows, less allows too: codes drawn again among all, by chance, after shuffling.
- * */
+/* What epsilon0 allows, less allows too: some codes drawn again among all, after shuffling. */
 double faro_shuffle_response_local_epsilon(double epsilon, double delta, double n, double share) {
   return find_local(&(target){.epsilon = epsilon, .delta = delta, .n = n, .share = share});
 }

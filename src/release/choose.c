@@ -60,11 +60,11 @@ static double users_to_learn(const faro_release *r, double sigma, bool per_user)
 bool faro_choose_blocks(const faro_release *r, double sigma, bool per_user, double share,
                         faro_release_params *params) {
   if (!faro_learns(r) || must_be_uniform(r)) return false;
-  const double horizon = (double)params->horizon;
+  const uint64_t most = params->horizon / (r->params.adversarial ? 50 : 20);
   const double first = share * users_to_learn(r, sigma, per_user);
-  params->batch = (uint64_t)fmax(2, fmin(first, horizon / 20));
+  params->batch = (uint64_t)fmax(2, fmin(first, (double)most));
   params->growth = 2;
-  params->largest = params->horizon / 20 + 1;
+  params->largest = most + 1;
   return true;
 }
 

@@ -11,9 +11,6 @@ typedef struct faro_real {
 } faro_real;
 
 static inline faro_real *faro_real_of(faro_release *r) { return (faro_real *)(void *)r; }
-static inline const faro_real *faro_real_in(const faro_release *r) {
-  return (const faro_real *)(const void *)r;
-}
 
 faro_status faro_real_init(faro_release *r, faro_error *error);
 void faro_real_encode(const faro_release *r, const double *z, void *message);

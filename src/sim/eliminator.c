@@ -393,29 +393,32 @@ static faro_status check(const faro_cell *cell, faro_error *error) {
   return FARO_OK;
 }
 
-/* The more users a phase has, the less noise their messages need, so the largest phase bounds all
- * of them. The bits of a user are rounded up, which is not quite monotone. */
-static void imply_local(faro_cell *cell, const faro_claim *largest) {
-  const bool bits = cell->release == &faro_release_shuffle_bits;
-  cell->claim.local_epsilon = bits ? 0 : largest->local_epsilon;
-  cell->claim.local_delta = bits ? 0 : largest->local_delta;
+/* The more users a phase has, the less Laplace noise their messages need, so the largest phase
+ * bounds all of them. Not so for bits, which are rounded up, and for releases that choose between
+ * kinds of noise or numbers of directions. */
+static void imply_local(faro_cell *cell, const faro_release *largest) {
+  const faro_claim *claim = faro_release_claim(largest);
+  const bool bounds = faro_release_noise(largest).laplace > 0 && !cell->settings.anytime;
+  cell->claim.local_epsilon = bounds ? claim->local_epsilon : 0;
+  cell->claim.local_delta = bounds ? claim->local_delta : 0;
 }
 
 /* The largest phase must be possible too. The numbers in the claim's text are those of a phase of
  * 1000 users. */
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
+  faro_release *largest = NULL;
   faro_release *release = NULL;
   faro_status status = check(cell, error);
-  if (status == FARO_OK) status = sample(cell, cell->settings.horizon, &release, error);
-  if (status != FARO_OK) return status;
-  const faro_claim largest = *faro_release_claim(release);
-  faro_cell_ground(cell, faro_release_grounds(release));
-  faro_release_destroy(release);
-  release = NULL;
-  status = sample(cell, 1000, &release, error);
-  if (status != FARO_OK) return status;
+  if (status == FARO_OK) status = sample(cell, cell->settings.horizon, &largest, error);
+  if (status == FARO_OK) status = sample(cell, 1000, &release, error);
+  if (status != FARO_OK) {
+    faro_release_destroy(largest);
+    return status;
+  }
+  faro_cell_ground(cell, faro_release_grounds(largest));
   cell->claim = *faro_release_claim(release);
-  imply_local(cell, &largest);
+  imply_local(cell, largest);
+  faro_release_destroy(largest);
   cell->cost = faro_release_cost(release);
   if (fixes_clients(cell) && cell->claim.trust != FARO_TRUST_NONE)
     cell->claim = faro_claim_make(cell->claim.epsilon, cell->claim.delta, cell->claim.trust, false,

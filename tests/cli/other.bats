@@ -205,7 +205,7 @@ offered() {
   done
   for learner in $learners; do grep -Eq "^$learner +none +paper" <<<"$output"; done
   for learner in dpe pe hanna; do
-    if grep -Eq "^$learner +(central-tree|central-factored|central-bits|concurrent-bits) " <<<"$output"; then false; fi
+    if grep -Eq "^$learner +(central-tree|central-factored|concurrent-bits) " <<<"$output"; then false; fi
     if grep -Eq "^$learner .* figure" <<<"$output"; then false; fi
     grep -Eq "^$learner +shuffle-bits +paper" <<<"$output"
   done

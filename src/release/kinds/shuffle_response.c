@@ -23,7 +23,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   if (status != FARO_OK) return status;
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_SHUFFLE, true,
-      "randomized response, amplified by shuffling (clones of a response, numerically)%s",
+      "randomized response, amplified by shuffling (docs/privacy.md, Lemma R, numerically)%s",
       r->repeats == 1 ? "" : "; the batches of a user composed by privacy-loss distributions");
   faro_imply_pure(r, faro_response_most(r));
   return FARO_OK;

@@ -250,9 +250,9 @@ static void test_messages__are_bounded_and_so_is_what_one_can_do(void **state) {
 
 /* Messages are pairs of a seed, of which there are `seeds`, all alike, and a code. A shuffler
  * leaves how often each message occurs; codes that are equally likely for everyone count as one
- * type. With A, A' and B the true codes of z, of z' and of the others, disjoint A and A':
- * A in B, A not in B, A' in B, A' not in B, the rest in B, the rest. */
-enum { CLASSES = 6, TYPES = 2 * CLASSES, HISTOGRAMS = 12000 };
+ * type. With A, A' and B the true codes of z, of z' and of the others: A alone in B, A alone not in
+ * B, A' alone in B, A' alone not in B, neither in B, neither, both (not in B). */
+enum { CLASSES = 7, TYPES = 2 * CLASSES, HISTOGRAMS = 12000 };
 
 typedef struct crowd {
   size_t seeds, codes, nearest, users;
@@ -328,14 +328,13 @@ static void visit(sum_over *s, size_t type, size_t left) {
   s->delta += fmax(0, P - exp(s->epsilon) * Q);
 }
 
-/* The worst delta over the data of the others, of which `in_A` true codes are in A and `in_moved`
- * in A'; negative if there are too many histograms. */
+/* Negative if there are too many histograms. */
 static double delta_of(const crowd *c, double epsilon) {
   double one[TYPES];
   double two[TYPES];
   double others[TYPES];
-  spread(c, 0x3, one);
-  spread(c, 0xC, two);
+  spread(c, 0x43, one);
+  spread(c, 0x4C, two);
   spread(c, 0x15, others);
   sum_over s = {.users = c->users, .one = one, .two = two, .others = others, .epsilon = epsilon};
   s.types = pack(c, one, two, others);
@@ -344,18 +343,22 @@ static double delta_of(const crowd *c, double epsilon) {
   return s.delta;
 }
 
+/* Over others whose true codes are in A, in A' or in neither, where z and z' share some or none. */
 static double worst_delta(const crowd *c, double epsilon) {
   const size_t m = c->nearest;
   double worst = -1;
-  for (size_t in_A = 0; in_A <= m; in_A += (m + 1) / 2)
-    for (size_t in_moved = 0; in_A + in_moved <= m; in_moved += (m + 1) / 2) {
-      const size_t rest = m - in_A - in_moved;
-      if (rest > c->codes - 2 * m) continue;
-      crowd made = *c;
-      const size_t count[CLASSES] = {in_A, m - in_A, in_moved, m - in_moved, rest, c->codes - 2 * m - rest};
-      memcpy(made.count, count, sizeof count);
-      worst = fmax(worst, delta_of(&made, epsilon));
-    }
+  for (size_t both = 0; both < m; both += (m + 1) / 2)
+    for (size_t in_A = 0; in_A <= m - both; in_A += (m + 1) / 2)
+      for (size_t in_moved = 0; in_A + in_moved <= m && in_moved <= m - both; in_moved += (m + 1) / 2) {
+        const size_t rest = m - in_A - in_moved;
+        const size_t neither = c->codes - 2 * m + both;
+        if (rest > neither) continue;
+        crowd made = *c;
+        const size_t count[CLASSES] = {in_A, m - both - in_A, in_moved, m - both - in_moved,
+                                       rest, neither - rest,  both};
+        memcpy(made.count, count, sizeof count);
+        worst = fmax(worst, delta_of(&made, epsilon));
+      }
   return worst;
 }
 
