@@ -42,12 +42,12 @@ typedef struct faro_agent_params {
   uint64_t batch;
   double growth;
   uint64_t largest;
-  bool adversarial;   /* see faro_release_params */
   uint64_t shufflers; /* concurrent-bits only: their number; 0: log2(horizon) - 1 */
   faro_level level;
   uint64_t contributions;  /* level user only: the most rounds of one person, at most one per batch; 0: 1 */
   double honest;           /* share of a batch whose noise the claim counts on; 0: 1 */
   bool adaptive;           /* see faro_release_params */
+  bool adversarial;        /* likewise */
   bool anytime;            /* the algorithm does not know the horizon: it starts small and doubles */
   const char *calibration; /* NULL: tight */
   double norm;             /* features are scaled back to this norm; 0: 1 */

@@ -44,6 +44,7 @@
 
 #include <faro/privacy.h>
 
+#include "base/abort.h"
 #include "privacy/bisect.h"
 #include "random/samplers.h"
 
@@ -205,6 +206,7 @@ static double sum_blocks(const window *w, const level *l, int i, int j, double f
 static double pair_delta(const window *w, double epsilon) {
   const level l = level_at(w->epsilon0, epsilon);
   const int parts = w->count < COARSE ? w->count : COARSE;
+  FARO_INVARIANT(parts > 0);
   int start[COARSE + 1];
   double at[COARSE + 1];
   double least = 0; /* the sum rounded down, which errors are compared with */

@@ -27,6 +27,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/abort.h"
 #include "release/answer.h"
 #include "release/grounds.h"
 #include "release/plant.h"
@@ -232,6 +233,7 @@ static void extend(const faro_release *r, const double *z) {
 
 /* The index of the greatest of k values but `rank` greater ones, which are overwritten. */
 static size_t find_rank(size_t k, double *value, size_t rank) {
+  FARO_INVARIANT(rank < k);
   for (;; rank--) {
     size_t best = 0;
     for (size_t i = 1; i < k; i++)
@@ -245,6 +247,7 @@ static size_t find_rank(size_t k, double *value, size_t rank) {
 static uint64_t true_code(const response *s, uint64_t seed, size_t k, size_t rank) {
   double along[DIRECTIONS_MAX];
   uint64_t side[DIRECTIONS_MAX];
+  FARO_INVARIANT(k > 0);
   for (size_t i = 0; i < k; i++) {
     make_direction(s, seed, i, s->g);
     along[i] = dot(s, s->g, s->u);
@@ -334,6 +337,7 @@ static void collect(faro_release *r, size_t index, const void *message) {
 /* <sign g_i, u> of a true code. */
 static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, size_t rank) {
   double along[DIRECTIONS_MAX];
+  FARO_INVARIANT(rule->directions > 0);
   for (size_t i = 0; i < rule->directions; i++) along[i] = fabs(faro_sim_normal(sim));
   return along[find_rank(rule->directions, along, rank)];
 }
