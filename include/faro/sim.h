@@ -44,7 +44,8 @@ typedef struct faro_override {
 typedef struct faro_experiment_options {
   const faro_override *overrides;
   size_t override_count;
-  bool quick; /* at most 2000 rounds and 4 instances */
+  bool quick;   /* at most 2000 rounds and 4 instances */
+  bool outline; /* nothing is calibrated, which may take seconds; the result can be listed, not run */
 } faro_experiment_options;
 
 /* Reads, checks and resolves an experiment. `file` names it in messages ("file:line: ..."). */

@@ -31,8 +31,9 @@ static void list_experiment(const char *folder, const char *file) {
   char path[CLI_PATH];
   faro_error error = {0};
   faro_experiment *experiment = NULL;
+  const faro_experiment_options options = {.outline = true};
   if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path) return;
-  if (faro_experiment_load(&experiment, path, NULL, &error) == FARO_OK)
+  if (faro_experiment_load(&experiment, path, &options, &error) == FARO_OK)
     printf("  %-20s %s\n", faro_experiment_name(experiment), faro_experiment_title(experiment));
   else printf("  %-20s (cannot be run: %s)\n", file, error.message);
   faro_experiment_destroy(experiment);

@@ -16,6 +16,7 @@
 #include <faro/privacy.h>
 
 #include "privacy/bisect.h"
+#include "privacy/memo.h"
 
 /* This file, bits.c, discrete.c, shuffle.c, pld.c and random/table.c were checked with a long
  * double of 64 bits of mantissa and 15 of exponent. With fewer, erfc(28) below is no longer normal,
@@ -86,9 +87,15 @@ double faro_gaussian_epsilon(double mu, double delta) {
   return faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, low);
 }
 
+/* Schedules are chosen among hundreds, all for the same epsilon and delta. */
 double faro_gaussian_mu(double epsilon, double delta) {
+  static _Thread_local faro_memo memo;
+  const double key[FARO_MEMO_KEYS] = {epsilon, delta};
+  const double *kept = faro_memo_find(&memo, key);
+  if (kept) return *kept;
   const target t = {.given = epsilon, .delta = delta};
   double high = 1;
   while (mu_holds(high, &t)) high *= 2;
-  return faro_bisect(&(faro_bisection){.holds = mu_holds, .context = &t, .ratio = true}, 1e-12, high);
+  return *faro_memo_add(&memo, key) =
+             faro_bisect(&(faro_bisection){.holds = mu_holds, .context = &t, .ratio = true}, 1e-12, high);
 }

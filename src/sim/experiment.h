@@ -52,6 +52,7 @@ struct faro_experiment {
   int x;                    /* FARO_PLOT_ROUND, or index of a sweep */
   int panels;               /* FARO_PLOT_NONE, or index of a sweep */
   bool per_round;           /* the figure shows the measure divided by the rounds so far */
+  bool outline;             /* nothing was calibrated: not to be run */
   unsigned char digest[32]; /* hash of everything that determines the results, also the program */
 };
 

@@ -134,7 +134,7 @@ static faro_status resolve_cell(faro_draft *draft, faro_experiment *experiment, 
   faro_cell *cell = &experiment->cell[index];
   faro_status status = set_cell(draft, algorithm, index / draft->algorithms, &experiment->arena, cell);
   if (status == FARO_OK) status = check_draw(draft, algorithm, cell);
-  if (status == FARO_OK) status = try_cell(draft, algorithm, cell);
+  if (status == FARO_OK && !experiment->outline) status = try_cell(draft, algorithm, cell);
   if (status != FARO_OK) return status;
   cell->label = index < draft->algorithms
                     ? faro_arena_strdup(&experiment->arena, algorithm->label, draft->error)
@@ -375,6 +375,7 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   made->arena = arena;
   draft->file = file;
   draft->error = error;
+  made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
   if (status == FARO_OK) status = resolve(draft, made);
   free(draft->algorithm);

@@ -307,6 +307,7 @@ static void leave_twins(crew *c) {
 
 faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                      faro_results **results, faro_error *error) {
+  if (experiment->outline) return faro_fail(error, FARO_INVALID, "outline must be false for a run");
   crew c = {.experiment = experiment, .options = options, .error = error};
   c.slots = experiment->count * experiment->instances; /* at most 10^4 x 10^6 */
   c.record = calloc(c.slots, sizeof *c.record);

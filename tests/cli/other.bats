@@ -177,7 +177,7 @@ offered() {
   [ -z "$stderr" ]
 }
 
-@test "list experiments names all that are shipped, and all can be run" {
+@test "list experiments names all that are shipped" {
   faro 0 list experiments
   local file
   for file in experiments/*.yaml; do grep -q "^  $(basename "$file" .yaml) " <<<"$output"; done

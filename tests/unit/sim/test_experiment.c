@@ -124,6 +124,20 @@ static void test_local_epsilon__is_met_and_epsilon_follows(void **state) {
   }
 }
 
+/* An outline has names and titles, and is not run. */
+static void test_outline__can_be_listed_and_not_run(void **state) {
+  (void)state;
+  const faro_experiment_options options = {.outline = true};
+  faro_experiment *e = NULL;
+  faro_results *results = NULL;
+  faro_error refusal = {0};
+  assert_ok(faro_experiment_load(&e, "experiments/trust-models.yaml", &options, error));
+  assert_string_equal(faro_experiment_name(e), "trust-models");
+  assert_int_equal(faro_run(e, NULL, &results, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "outline"));
+  faro_experiment_destroy(e);
+}
+
 /* Every shipped experiment can be played with the published calibrations. */
 static void test_override__calibration_paper_suits_every_shipped_experiment(void **state) {
   (void)state;
@@ -303,6 +317,7 @@ int main(void) {
       cmocka_unit_test(test_claim__says_which_actions_may_be_seen),
       cmocka_unit_test(test_claim__clients_counted_on_data_prove_nothing),
       cmocka_unit_test(test_local_epsilon__is_met_and_epsilon_follows),
+      cmocka_unit_test(test_outline__can_be_listed_and_not_run),
       cmocka_unit_test(test_override__calibration_paper_suits_every_shipped_experiment),
       cmocka_unit_test(test_override__replaces_a_value_wherever_it_stands),
       cmocka_unit_test(test_override__says_what_is_wrong),
