@@ -190,7 +190,7 @@ static void repeat(const faro_release_kind *kind, double delta) {
   uint64_t alarms = 0;
   double sum = 0;
   for (uint64_t seed = 0; seed < AUDITS; seed++) {
-    const faro_audit_plan plan = {.trials = 400, .confidence = 0.9, .seed = seed};
+    const faro_audit_plan plan = {.trials = 1000, .confidence = 0.9, .seed = seed};
     faro_audit_result r = {0};
     assert_ok(faro_audit_release(kind, &c, &params, &plan, &r, error));
     alarms += !r.consistent;

@@ -8,6 +8,7 @@
 #include "privacy/continual.h"
 #include "release/bits.h"
 #include "release/real.h"
+#include "release/answer.h"
 #include "release/response.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
@@ -173,32 +174,45 @@ static double laplace_variance(const char *name, double epsilon, const faro_rele
   return laplace_count(name, m) * 2 * b * b;
 }
 
-/* Responses. With u = z / radius, the estimate of a user is C g for any code, and for the true one
- * C T along u, T = max |N_i|. So its covariance is C^2 (I + gamma (E T^2 - 1) u u') - z z'. */
+/* Responses. With u = z / radius, the estimate of a user is C g for any code, and for a true one C T
+ * along u, T one of the m greatest of k |N_i|. So its covariance is C^2 (I + gamma (E T^2 - 1) u u')
+ * - z z'. */
 static bool responds(const faro_release *r) { return r->kind->mechanism == &faro_mechanism_response; }
 
-static double greatest_square(size_t k) { /* E T^2, by the trapezoid rule over 2 t P(T > t) */
-  double sum = 0;
-  for (double t = 0; t < 12; t += 1e-3) sum += 2 * t * (1 - pow(erf(t / sqrt(2)), (double)k)) * 1e-3;
-  return sum;
+/* P(T > t): the mean over j <= m of P(at least j of k are above t). */
+static double nearest_tail(double t, double k, double m) {
+  const double above = erfc(t / sqrt(2));
+  double sum = 0; /* E min(m, number above t) */
+  for (double j = 1; j <= k; j++) {
+    const double ways = exp(lgamma(k + 1) - lgamma(j + 1) - lgamma(k - j + 1));
+    sum += fmin(j, m) * ways * pow(above, j) * pow(1 - above, k - j);
+  }
+  return sum / m;
 }
 
-static double response_covariance(const faro_release *r, double epsilon, int m, int i, int j) {
+static double response_covariance(const faro_release *r, double epsilon, int batches, int i, int j) {
   const double radius = values ? sqrt(LENGTH) / 2 : sqrt(2);
   const faro_budget each = faro_composed_share(r);
-  double epsilon0 = fmax(each.epsilon, epsilon / (double)repeats);
-  if (r->kind == &faro_release_shuffle_response)
-    epsilon0 = fmax(each.epsilon, faro_shuffle_local_epsilon(each.epsilon, each.delta, BATCH, 0));
-  const faro_response_rule rule = faro_response_choose(epsilon0, radius);
-  const double k = (double)rule.directions;
-  const double gamma = expm1(epsilon0) / (exp(epsilon0) + 2 * k - 1);
-  const double C = radius / (rule.c * gamma);
+  const double k = (double)((r->range[0].most + 1) >> 46);
+  const double m = 2 * k * faro_answer_share(r);
+  const double epsilon0 =
+      r->kind == &faro_release_shuffle_response
+          ? faro_shuffle_response_local_epsilon(each.epsilon, each.delta, BATCH, faro_answer_share(r))
+          : fmax(each.epsilon, epsilon / (double)repeats);
+  const double gamma = m * expm1(epsilon0) / (m * expm1(epsilon0) + 2 * k);
+  double mean = 0; /* of T, and of its square, by the midpoint rule */
+  double square = 0;
+  for (double t = 0.005; t < 12; t += 0.01) {
+    mean += nearest_tail(t, k, m) * 0.01;
+    square += 2 * t * nearest_tail(t, k, m) * 0.01;
+  }
+  const double C = radius / (mean * gamma);
+  const double along = gamma * (square - 1) * C * C / (radius * radius);
   double sum = 0;
   for (int u = 0; u < BATCH; u++) {
     double z[LENGTH];
     faro_contribution_make(&r->contribution, feature[u], reward[u], z);
-    const double along = gamma * (greatest_square(rule.directions) - 1) * C * C / (radius * radius);
-    sum += m * ((i == j ? C * C : 0) + (along - 1) * z[i] * z[j]);
+    sum += batches * ((i == j ? C * C : 0) + (along - 1) * z[i] * z[j]);
   }
   return sum;
 }
