@@ -129,7 +129,7 @@ static void begin(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits
   const faro_asker_params *p = &b->params;
   const unsigned part = part_of(b);
   b->terms++;
-  b->spread = faro_noise_deviation(&noise[part], p->dimension).on;
+  b->spread = faro_noise_diagonal(&noise[part], p->dimension);
   b->lambda = 0.75 * (double)p->dimension * log(4 * (double)p->horizon / p->failure) +
               2 * faro_gram_bound(&noise[part], p->dimension, p->failure / (4 * PUBLISHED));
   fits[part] = 1;

@@ -64,6 +64,12 @@ faro_deviation faro_noise_deviation(const faro_noise *noise, size_t d) {
   return (faro_deviation){.on = ratio * s.on, .off = ratio * s.off, .vector = ratio * s.vector};
 }
 
+double faro_noise_diagonal(const faro_noise *noise, size_t d) {
+  double most = 0;
+  for (size_t i = 0; noise->scale && i < d; i++) most = fmax(most, noise->scale[faro_diagonal(i)]);
+  return most * (noise->ratio > 0 ? noise->ratio : 1);
+}
+
 /* Hsu, Kakade and Zhang, from trace, squared Frobenius norm and norm. */
 static double length_bound(double trace, double square, double top, double q) {
   const double t = log(1 / q);

@@ -17,5 +17,7 @@ typedef struct faro_deviation {
   double on, off, vector;
 } faro_deviation;
 faro_deviation faro_noise_deviation(const faro_noise *noise, size_t d);
+/* The first of them, for sums of x x' alone. */
+double faro_noise_diagonal(const faro_noise *noise, size_t d);
 
 #endif

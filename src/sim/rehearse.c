@@ -1,5 +1,7 @@
 /* rehearse: tries what the runner will create for a cell, so that what cannot run is refused before
  * anything runs, and keeps what that tells: claim, cost, batch. */
+#include <stdlib.h>
+
 #include "privacy/bisect.h"
 #include "sim/loop.h"
 
@@ -25,8 +27,11 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
 static bool meets(double epsilon, const void *context) {
   faro_cell trial = *(const faro_cell *)context;
   trial.settings.epsilon = epsilon;
-  return rehearse(&trial, NULL) == FARO_OK && trial.claim.local_epsilon > 0 &&
-         trial.claim.local_epsilon <= trial.settings.local_epsilon;
+  trial.grounds = NULL;
+  const bool met = rehearse(&trial, NULL) == FARO_OK && trial.claim.local_epsilon > 0 &&
+                   trial.claim.local_epsilon <= trial.settings.local_epsilon;
+  free(trial.grounds);
+  return met;
 }
 
 static bool near(double low, double high) { return !(high > low * (1 + 1e-3)); }

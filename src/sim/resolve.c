@@ -177,8 +177,11 @@ static bool lacks(const faro_draft *draft, const faro_draft_algorithm *algorithm
                   faro_arena *arena) {
   faro_error inner = {0};
   faro_cell cell = {0};
-  return set_cell(draft, algorithm, point, arena, &cell) == FARO_OK &&
-         faro_cell_rehearse(&cell, &inner) == FARO_INVALID && strncmp(inner.message, "calibration ", 12) == 0;
+  const bool lacking = set_cell(draft, algorithm, point, arena, &cell) == FARO_OK &&
+                       faro_cell_rehearse(&cell, &inner) == FARO_INVALID &&
+                       strncmp(inner.message, "calibration ", 12) == 0;
+  free(cell.grounds);
+  return lacking;
 }
 
 static bool offers_all(const faro_draft *draft, const faro_draft_algorithm *algorithm) {

@@ -277,6 +277,7 @@ gaussian_truth() {
 }
 
 @test "compose: pure mechanisms add up at most" {
+  slow_test
   printf -- '- {mechanism: pure, epsilon: 0.5}\n- {mechanism: laplace, scale: 2}\n' >"$T/list.yaml"
   field epsilon compose "$T/list.yaml" --delta 1e-12
   near "$value" 1 1e-3
@@ -326,6 +327,7 @@ there_and_back() {
 }
 
 @test "delta of epsilon of delta" {
+  slow_test
   local mechanism
   for mechanism in "gaussian --sigma 2" "laplace --scale 1" "discrete-laplace --scale 3 --sensitivity 2" \
     "discrete-gaussian --sigma 3" "response --local-epsilon 2" "tree --steps 10 --sigma 9" \
@@ -544,6 +546,7 @@ there_and_back() {
 }
 
 @test "never a NaN, at the ends of all ranges" {
+  slow_test
   local e d s
   for e in 1e-4 1000; do
     for d in 1e-15 0.999; do

@@ -314,6 +314,7 @@ refused() {
 }
 
 @test "a run.json of the wrong types is refused" {
+  slow_test
   finished
   local filter
   for filter in '.results = {}' '.results = []' '.results = "none"' '.results[3] = null' '.results[0].label = 3' \

@@ -43,6 +43,7 @@ journal_only() {
 }
 
 @test "the number of threads changes nothing" {
+  slow_test
   local name
   for name in 000-fig1 000-fig2; do
     faro 0 run $name "${tiny[@]}" --jobs 1 --out "$T/$name-1"
@@ -177,6 +178,7 @@ interrupt() {
 }
 
 @test "an interrupted run goes on, to the same bytes" {
+  slow_test
   interrupt INT 130 "$T/a"
   [ ! -s "$T/a.stdout" ]
   local kept
@@ -228,6 +230,7 @@ interrupt() {
 }
 
 @test "torn and spoilt records are played again" {
+  slow_test
   local size record spoil kept
   journal_only "$T/whole"
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"

@@ -474,6 +474,7 @@ line() {
 }
 
 @test "demo: every environment that it lists works" {
+  slow_test
   local environment
   for environment in linear-fixed linear-adversarial linear-population; do
     has "$("$FARO" demo --help)" "$environment"
@@ -501,6 +502,7 @@ line() {
 }
 
 @test "demo: every release without a shuffler can be deployed" {
+  slow_test
   for release in local-gaussian local-response local-bits central-tree central-bits; do
     faro 0 demo --clients 60 --rounds 2 --threads 4 --release "$release"
     has "$output" "60 clients, posterior behind $release, batches of 30; 1 process;"
@@ -511,6 +513,7 @@ line() {
 }
 
 @test "demo: batches grow, whatever the learner and the release" {
+  slow_test
   local pair
   for pair in "posterior shuffle-bits" "posterior shuffle-response" "posterior local-response" "posterior central-tree" \
     "linucb shuffle-bits" "lints shuffle-gaussian"; do

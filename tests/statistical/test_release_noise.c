@@ -174,9 +174,9 @@ static double laplace_variance(const char *name, double epsilon, const faro_rele
   return laplace_count(name, m) * 2 * b * b;
 }
 
-/* Responses. With u = z / radius, the estimate of a user is C g for any code, and for a true one C T
- * along u, T one of the m greatest of k |N_i|. So its covariance is C^2 (I + gamma (E T^2 - 1) u u')
- * - z z'. */
+/* Responses. With u = z / radius, the estimate of a user is C g for any code, and for a true one C
+ * T along u, T one of the m greatest of k |N_i|. So its covariance is C^2 (I + gamma (E T^2 - 1) u
+ * u') - z z'. */
 static bool responds(const faro_release *r) { return r->kind->mechanism == &faro_mechanism_response; }
 
 /* P(T > t): the mean over j <= m of P(at least j of k are above t). */
