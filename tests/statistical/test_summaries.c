@@ -46,7 +46,7 @@ static const plan plans[] = {
     {"002-alpha", "horizon=100000", 12},
     {"002-fig2b", "", 30},
     {"002-fig2c", "", 50},
-    {"002-pe", "horizon=[10000, 100000, 1000000]", 30},
+    {"002-pe", "horizon=[10000, 100000]", 20},
     {"002-pe-posterior", "horizon=[10000, 100000]", 20},
     {"002-population", "horizon=[10000, 100000]", 12},
     {"002-returning", "horizon=60000; population=4000", 12},
