@@ -88,7 +88,7 @@ typedef struct faro_eliminator_params {
   faro_calibration calibration;
   const faro_eliminator_settings *settings; /* NULL: the defaults */
   faro_preview preview;                     /* NULL: `auto` means a core set in every phase */
-  const void *context;                      /* of the preview */
+  const void *context;                      /* passed to the preview */
 } faro_eliminator_params;
 
 typedef struct faro_eliminator faro_eliminator;

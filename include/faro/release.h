@@ -167,8 +167,8 @@ FARO_API double faro_release_scale(const faro_release *release, size_t entry);
 FARO_API bool faro_release_gaussian(const faro_release *release, double share, double *mu, double *slack);
 
 /* What the claim rests on, as JSON (docs/privacy.md, Checking a claim): a user's influence and the
- * noise, from which `faro verify` computes the claim again. Caller frees. NULL if there is none to
- * record, or if memory runs out. */
+ * noise, from which `faro verify` computes the claim again. The caller frees it. NULL if
+ * nothing is recorded for this release, or if memory runs out. */
 FARO_API char *faro_release_grounds(const faro_release *release);
 
 /* State: everything that the server must remember to continue after a restart, between two batches.

@@ -20,8 +20,8 @@
 enum { PARTS = 64 };
 
 typedef struct watch {
-  uint64_t users, parts; /* parts: of the batch; and as many messages are watched */
-  size_t size;           /* of a message */
+  uint64_t users, parts; /* the batch has this many parts, and this many messages are watched */
+  size_t size;           /* bytes of a message */
   unsigned char *messages;
   uint64_t *seat;       /* where each watched message came to lie */
   uint64_t *place;      /* counts, message by part */

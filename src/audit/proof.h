@@ -16,11 +16,11 @@ typedef struct faro_proof {
   const char *name; /* "claim", "Gaussian", "Laplace" or "message" */
   faro_target target;
   const faro_claim *claim;
-  bool message;  /* of one message, amplified */
+  bool message;  /* the proof is about one message, which a shuffler amplifies */
   double users;  /* message: honest users who are mixed */
-  double rounds; /* message: of one user */
+  double rounds; /* message: how many rounds one user is in */
   double batch;  /* message: epsilon of each round's batch */
-  double share;  /* message: of codes that are true, in a response; else 0 */
+  double share;  /* message: which share of a response's codes is true; else 0 */
 } faro_proof;
 
 /* What is promised about the whole view. One number and one round: Laplace noise has its own

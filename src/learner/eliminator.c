@@ -73,7 +73,7 @@ const faro_setting faro_eliminator_of_clients[] = {
      clients_words, "dpe only: growing: more clients in each phase; fixed: the same number in each"},
     {0}};
 
-/* Of all phases until the horizon is extended. */
+/* The probability of failure that all phases until the next extension of the horizon share. */
 static double failure_of(const faro_eliminator *e) {
   const double j = e->doublings;
   return e->params.anytime ? e->params.failure / (j * (j + 1)) : e->params.failure;

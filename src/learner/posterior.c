@@ -1,8 +1,8 @@
 /* posterior: optimistic Thompson sampling from a posterior that knows the noise in released sums.
  *
- * It has no constant to tune: prior and sampling scale are Bayes'. The posterior is a Gaussian
- * approximation, so this is a calibrated Bayesian heuristic, not a proven region (docs/regret.md);
- * linucb has that.
+ * Prior and sampling scale are Bayes'. The posterior is a Gaussian approximation, so this is a
+ * calibrated Bayesian heuristic, not a proven region; linucb has that. docs/regret.md says which
+ * problems its rules were chosen on.
  *
  *   theta     prior N(0, I / d): its length is about 1, the bound that is declared
  *   block     a sum with noise of its own: a batch, if the noise of batches is independent;

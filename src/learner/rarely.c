@@ -105,10 +105,10 @@ static faro_rarely_constants figure(const faro_asker_params *p, bool exact, doub
 /* The constants under `tight`: the published program's widths times `optimism`, and its threshold
  * divided by it (not by its square, as in `theorem`, so more is explored). lambda follows from the
  * actual noise, as in linucb. lambda is so small that noise alone can double V or H, so growth
- * within `doubt` is none; the whole bound for V, in which mostly nobody is. Fits: one more than V
- * can double in all directions equally; for H in each direction by itself, as adversarial contexts
- * need. Where all directions grow together few of them are made, and what the others would have
- * spent is little. */
+ * within `doubt` does not count. For V, which few people enter, that is the whole bound. Fits: one
+ * more than V can double in all directions equally; for H in each direction by itself, as
+ * adversarial contexts need. Where all directions grow together few of them are made, and what the
+ * others would have spent is little. */
 static faro_rarely_constants practice(const faro_asker_params *p, const faro_noise noise[FARO_PARTS]) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;

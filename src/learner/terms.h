@@ -13,8 +13,8 @@ typedef struct faro_terms_facts {
   double prior;    /* precision of the prior in one direction */
   double slope;    /* expected slope of the link under it */
   double noise[2]; /* in a fit's gradient, per entry: over sqrt(T) people, and over T people */
-  double quantile,
-      typical; /* arms stay within this many standard deviations; the best of K is so many above the mean */
+  double quantile; /* arms stay within this many standard deviations */
+  double typical;  /* the best of K arms is this many standard deviations above the mean */
 } faro_terms_facts;
 
 typedef struct faro_terms {
