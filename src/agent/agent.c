@@ -141,6 +141,7 @@ static faro_status make_updater(faro_agent *a, faro_error *error) {
   const faro_agent_params *p = &a->params;
   const bool tight = a->calibration == FARO_CALIBRATION_TIGHT;
   const uint64_t horizon = faro_doubling_horizon(a->sums);
+  const faro_noise noise = noise_of(a, faro_doubling_noise(a->sums));
   const double share = p->anytime ? 1 / ((double)a->epoch * (double)(a->epoch + 1)) : 1;
   const faro_updater_params params = {.dimension = p->dimension,
                                       .horizon = horizon,
@@ -149,9 +150,11 @@ static faro_status make_updater(faro_agent *a, faro_error *error) {
                                       .failure = share * p->failure,
                                       .link = p->link,
                                       .bound = p->bound,
-                                      .reward = tight ? (p->high - p->low) / 2 : 1,
+                                      .reward = noise.answer > 0 ? noise.answer
+                                                : tight          ? (p->high - p->low) / 2
+                                                                 : 1,
                                       .calibration = a->calibration,
-                                      .noise = noise_of(a, faro_doubling_noise(a->sums)),
+                                      .noise = noise,
                                       .settings = p->settings};
   return faro_updater_create(&a->updater, a->learner, &params, error);
 }

@@ -75,6 +75,9 @@ faro_status faro_release_randomize(faro_release *release, const double *x, doubl
                                    faro_error *error) {
   const faro_status status = refuse_without_source(release, error);
   if (status != FARO_OK) return status;
+  if (release->answer > 0)
+    return faro_fail(error, FARO_INVALID, "%s of rewards alone has no messages: it is for simulation",
+                     release->kind->name);
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->mechanism->encode(release, release->z, message);
   memset(release->z, 0, release->contribution.length * sizeof *release->z); /* wipes the user's data */

@@ -264,6 +264,7 @@ bool faro_release_absorb(faro_release *release, const double *x, double y) {
   const faro_mechanism *mechanism = release->kind->mechanism;
   if (!plays_all_parties(release) || faro_release_spent(release)) return false;
   faro_contribution_make(&release->contribution, x, y, release->z);
+  release->x = x;
   mechanism->absorb(release, release->z);
   if (++release->waiting < release->size) return false;
   FARO_MUST(faro_ledger_charge(&release->ledger, NULL));
@@ -318,7 +319,8 @@ void faro_release_publish(faro_release *r) {
 
 /* The noise of a sum with these scales. */
 static faro_noise noise_of(const faro_release *r, const double *scale, double ratio, double summands) {
-  return (faro_noise){.scale = has_noise(r) ? scale : NULL,
+  return (faro_noise){.scale = has_noise(r) && r->answer == 0 ? scale : NULL,
+                      .answer = r->answer * fmax(fabs(r->contribution.low), fabs(r->contribution.high)),
                       .ratio = ratio,
                       .dependent = r->dependent,
                       .gaussian = r->gaussian,

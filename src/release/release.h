@@ -35,6 +35,7 @@ struct faro_release {
   double ratio, fresh_ratio; /* see faro_noise: of the newest sum, and of the newest batch */
   bool dependent;            /* see faro_noise */
   double *factor;            /* per class of batches: of each user's noise; NULL: 1 */
+  double answer;             /* see faro_noise, in units of z */
 
   /* Set by the mechanism. */
   size_t shufflers;    /* 0 if nothing is shuffled */
@@ -46,9 +47,10 @@ struct faro_release {
   faro_range *range;
   size_t ranges;
 
-  double *z;    /* scratch: the current clipped contribution */
-  double *sum;  /* noisy sum of all complete batches, in units of z */
-  double *unit; /* noise of one user, batch or node per entry, in units of z; bits: 1 */
+  double *z;       /* scratch: the current clipped contribution */
+  const double *x; /* the features it was made from, while it is absorbed */
+  double *sum;     /* noisy sum of all complete batches, in units of z */
+  double *unit;    /* noise of one user, batch or node per entry, in units of z; bits: 1 */
   /* Set by publish, in units of unit^2: the variance of the newest sum, and of the newest batch by
    * itself. */
   double variance, fresh;

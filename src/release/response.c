@@ -19,6 +19,11 @@
  * A message is one number, seed 2k + code, with a seed of SEED_BITS. Directions are cut at MOST,
  * which no seed is likely to reach, so that a dishonest user cannot choose one without bound.
  *
+ * Rewards alone, nobody trusted: x is public, so it is the only direction that is needed, and z = v u
+ * with v = x / L known to the server and |u| <= 1. The answer is a sign s, true with mean u, any
+ * with probability 1 - gamma, and z^ = v s / gamma. So the sum of x y has no noise but that of
+ * rewards which are +- h / gamma, with the mean of y: learners need only know how large they are.
+ *
  * In simulation the directions are not made: with D + 1 fresh normal variables g, the answer has
  * the same distribution as g (any code), or g + (t - <g, u>) u with t one of the m greatest of k
  * |N_i| (a true code). The noise of all users with any code is one draw for the whole batch. */
@@ -177,6 +182,23 @@ faro_status faro_response_set(faro_release *r, faro_message_epsilon *epsilon0, f
   r->dependent = true;
   r->ratio = sqrt(real_sum / faro_total_noises(r)) / most;
   set_cost(r);
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
+  return FARO_OK;
+}
+
+/* A rule for one pair of codes, whose direction has length 1. */
+faro_status faro_response_set_answers(faro_release *r, double epsilon0, faro_error *error) {
+  response *s = response_of(r);
+  FARO_INVARIANT(r->contribution.form == FARO_FORM_REWARDS);
+  faro_response_rule rule = make_rule(epsilon0, r->contribution.radius, 1, 1, 1);
+  rule.proxy = rule.length;
+  for (size_t c = 0; c < r->schedule.classes; c++) s->rule[c] = rule;
+  /* over all directions, v v' <= 1 has the mean 1 / d */
+  for (size_t i = 0; i < r->contribution.length; i++)
+    r->unit[i] = rule.length / sqrt((double)r->contribution.dimension);
+  r->answer = rule.length;
+  (void)error;
+  r->cost = (faro_cost){.bits = 1};
   faro_set_scale(r, sqrt(faro_total_noises(r)));
   return FARO_OK;
 }
@@ -353,8 +375,31 @@ static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, si
   return along[find_rank(rule->directions, along, rank)];
 }
 
+/* z = v u. Features of length 0 say nothing. */
+static void absorb_answer(faro_release *r, const double *z) {
+  const faro_contribution *c = &r->contribution;
+  const faro_response_rule *rule = rule_at(r, r->open);
+  double square = 0;
+  double along = 0;
+  for (size_t i = 0; i < c->length; i++) {
+    square += r->x[i] * r->x[i];
+    along += r->x[i] * z[i];
+  }
+  if (!(square > 0 && square < INFINITY)) return;
+  const double v = 1 / fmax(c->norm, sqrt(square)); /* v = x times this */
+  const bool truth = faro_draw_uniform(r->rng) < (1 + along / (v * square)) / 2;
+  const uint64_t word = faro_rng_next(r->rng);
+  const bool side = word < rule->threshold ? truth : faro_rng_next(r->rng) & 1;
+  for (size_t i = 0; i < c->length; i++)
+    response_of(r)->real.open[i] += (side ? rule->length : -rule->length) * v * r->x[i];
+}
+
 static void absorb(faro_release *r, const double *z) {
   response *s = response_of(r);
+  if (r->answer > 0) {
+    absorb_answer(r, z);
+    return;
+  }
   if (r->deployed) {
     uint64_t message;
     encode(r, z, &message);
@@ -399,6 +444,7 @@ static void measure(faro_release *r) {
   const uint64_t k = r->ledger.charged - 1;
   const faro_response_rule *rule = rule_at(r, k);
   faro_real_measure(r);
+  if (r->answer > 0) return;
   s->real_sum += (double)faro_schedule_size(&r->schedule, k) * rule->length * rule->length;
   r->fresh_ratio = rule->length / rule->proxy;
   r->ratio = sqrt(s->real_sum / r->variance) / r->unit[0];

@@ -190,6 +190,63 @@ static void test_rewards__laplace_noise_is_in_original_units(void **state) {
   faro_release_destroy(r);
 }
 
+/* Nobody trusted: each user adds +-h / gamma times x / L, gamma = (e - 1) / (e + 1), with the mean of
+ * x y, and nothing beside x. Features too long are scaled back. The share of either sign is within
+ * five standard deviations: a false alarm once in a million. */
+static void test_rewards__answers_are_signs_along_x(void **state) {
+  (void)state;
+  enum { USERS = 200000 };
+  const double x[D] = {2, 0, -1.5}; /* length 2.5, scaled back to 2 */
+  const double gamma = expm1(1) / (exp(1) + 1);
+  faro_contribution c;
+  faro_release *r = NULL;
+  faro_sim_rng sim;
+  const faro_release_params p = {
+      .epsilon = 1, .delta = 1e-6, .horizon = USERS, .batch = 1, .calibration = FARO_CALIBRATION_TIGHT};
+  faro_sim_open(&sim, 5, 0, FARO_ROLE_USER);
+  assert_ok(faro_contribution_rewards(&c, D, 2, -0.5, 1, error));
+  assert_ok(faro_release_create(&r, &faro_release_local, &c, &p, faro_source_simulated(&sim), error));
+  assert_true(faro_release_claim(r)->proven && faro_release_claim(r)->delta == 0);
+  const faro_noise noise = faro_release_noise(r);
+  assert_null(noise.scale);
+  assert_close(noise.answer, 1 / gamma, 1e-9);
+  double last[D] = {0};
+  double positive = 0;
+  for (int i = 0; i < USERS; i++) {
+    assert_true(faro_release_absorb(r, x, 0.25));
+    const double *sum = faro_release_statistics(r).sum;
+    const double answer = (sum[0] - last[0]) / 1.6;
+    assert_close(fabs(answer), 1 / gamma, 1e-6);
+    assert_close(sum[1], 0, 1e-9);
+    assert_close(sum[2] - last[2], -1.2 * answer, 1e-6);
+    positive += answer > 0;
+    memcpy(last, sum, sizeof last);
+  }
+  const double share = (1 + 0.25 * gamma) / 2;
+  assert_true(fabs(positive - share * USERS) < 5 * sqrt(share * (1 - share) * USERS));
+  faro_release_destroy(r);
+}
+
+/* The analyzer of such messages would need x beside them. */
+static void test_rewards__answers_are_not_sent(void **state) {
+  (void)state;
+  const double x[D] = {1, 0, 0};
+  uint64_t message = 0;
+  faro_contribution c;
+  faro_release *r = NULL;
+  faro_sim_rng sim;
+  faro_error refusal = {0};
+  const faro_release_params p = {
+      .epsilon = 1, .delta = 1e-6, .horizon = 10, .batch = 1, .calibration = FARO_CALIBRATION_TIGHT};
+  faro_sim_open(&sim, 5, 0, FARO_ROLE_USER);
+  assert_ok(faro_contribution_rewards(&c, D, 1, -1, 1, error));
+  assert_ok(
+      faro_release_create(&r, &faro_release_local_response, &c, &p, faro_source_simulated(&sim), error));
+  assert_int_equal(faro_release_randomize(r, x, 1, &message, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "no messages"));
+  faro_release_destroy(r);
+}
+
 static faro_agent *make_agent(const char *release, bool public_arms) {
   const faro_agent_params p = {.learner = "posterior",
                                .release = release,
@@ -354,6 +411,8 @@ int main(void) {
       cmocka_unit_test(test_release__is_linearised_between_batches),
       cmocka_unit_test(test_rewards__move_by_the_sensitivity),
       cmocka_unit_test(test_rewards__laplace_noise_is_in_original_units),
+      cmocka_unit_test(test_rewards__answers_are_signs_along_x),
+      cmocka_unit_test(test_rewards__answers_are_not_sent),
       cmocka_unit_test(test_public_arms__without_noise_change_nothing),
       cmocka_unit_test(test_public_arms__claim_rewards_only),
       cmocka_unit_test(test_public_arms__are_for_simulation_and_linear_rewards),
