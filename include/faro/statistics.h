@@ -42,8 +42,8 @@ typedef struct faro_noise {
   double laplace;  /* Laplace noise only: the scale b of each variable; else 0 */
   double summands; /* the most variables summed in an entry */
   double gamma;    /* the published experiments' bound on the Gram noise; 0 without noise */
-  /* Rewards alone, nobody trusted: every reward y is replaced by an answer of mean y that is plus or
-   * minus this, and there is no other noise. 0: rewards are summed as they are. */
+  /* Rewards alone, nobody trusted: every reward y is replaced by an answer of mean y that is plus
+   * or minus this, and there is no other noise. 0: rewards are summed as they are. */
   double answer;
 } faro_noise;
 

@@ -17,6 +17,7 @@ extern "C" {
 typedef struct faro_updater_params {
   size_t dimension;
   uint64_t horizon;  /* T */
+  bool ends;         /* nobody teaches after the horizon; false: it may grow */
   uint64_t releases; /* M: the most publications of statistics */
   double norm;       /* L: bound on feature norms */
   faro_link link; /* how rewards follow from scores; only generalised learners take links other than linear */

@@ -145,6 +145,7 @@ static faro_status make_updater(faro_agent *a, faro_error *error) {
   const double share = p->anytime ? 1 / ((double)a->epoch * (double)(a->epoch + 1)) : 1;
   const faro_updater_params params = {.dimension = p->dimension,
                                       .horizon = horizon,
+                                      .ends = !p->anytime,
                                       .releases = faro_release_batches(faro_agent_release(a)),
                                       .norm = p->norm,
                                       .failure = share * p->failure,

@@ -24,9 +24,12 @@
  *   Lambda    = d I + J less the excess, in no direction below d
  *   policy    argmax <Lambda^-1 r, x> + beta max(0, <w' xi, x>), w' w = Lambda^-1, xi standard
  *             normal, drawn on the user's device
- *   beta      1 less the least eigenvalue of the whole G over their mean, from below: if contexts
- *             vary so much that every direction is explored anyway, exploring on purpose is waste
- *             (Bastani, Bayati & Khosravi 2021)
+ *   beta      = (1 - a) sqrt(1 - n / T)
+ *   a         the least eigenvalue of the whole G over their mean, from below: if contexts vary so
+ *             much that every direction is explored anyway, exploring on purpose is waste (Bastani,
+ *             Bayati & Khosravi 2021)
+ *   n / T     users so far over all: what is explored now pays for the share of them that is still
+ *             to come, and the last batch teaches nobody (docs/regret.md). 0 if T may grow
  *
  * Generalised linear rewards, mean mu(<x, theta>): a batch was linearised at a point theta_0, so
  *   G = sum w x x',   b = sum x (y - mu(<x, theta_0>)),   R = 1,   prior N(0, S^2 I / d).
@@ -55,6 +58,7 @@ typedef struct posterior {
   double R2;
   double prior; /* precision */
   bool linear;
+  double horizon; /* T; INFINITY: it may grow */
   faro_spd *spd;
   faro_eigen *eigen;
   knowledge past; /* from the blocks before the newest */
@@ -216,7 +220,8 @@ static double need_to_explore(posterior *p, const faro_statistics *statistics) {
   faro_eigen_find(p->eigen, statistics->sum, p->g, p->Q);
   for (size_t i = 0; i < d; i++) mean += p->g[i] / (double)d;
   const double least = p->g[d - 1] - s_G * sqrt(2 * (double)d);
-  return least > 0 ? 1 - least / mean : 1;
+  const double left = 1 - (double)statistics->users / p->horizon;
+  return (least > 0 ? 1 - least / mean : 1) * sqrt(fmax(0, left));
 }
 
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
@@ -243,6 +248,7 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   p->dimension = d;
   p->length = faro_packed(d) + d;
   p->linear = params->link == FARO_LINK_LINEAR;
+  p->horizon = params->ends ? (double)params->horizon : INFINITY;
   p->R2 = p->linear ? params->reward * params->reward : 1;
   p->prior = p->linear ? (double)d : (double)d / (params->bound * params->bound);
   faro_status status =

@@ -19,8 +19,8 @@
  * A message is one number, seed 2k + code, with a seed of SEED_BITS. Directions are cut at MOST,
  * which no seed is likely to reach, so that a dishonest user cannot choose one without bound.
  *
- * Rewards alone, nobody trusted: x is public, so it is the only direction that is needed, and z = v u
- * with v = x / L known to the server and |u| <= 1. The answer is a sign s, true with mean u, any
+ * Rewards alone, nobody trusted: x is public, so it is the only direction that is needed, and z = v
+ * u with v = x / L known to the server and |u| <= 1. The answer is a sign s, true with mean u, any
  * with probability 1 - gamma, and z^ = v s / gamma. So the sum of x y has no noise but that of
  * rewards which are +- h / gamma, with the mean of y: learners need only know how large they are.
  *

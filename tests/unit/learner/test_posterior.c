@@ -10,9 +10,10 @@ enum { D_MAX = 8, LENGTH_MAX = D_MAX * (D_MAX + 3) / 2 };
 
 static const double R = 0.5;
 
-static faro_updater *make(size_t d) {
+static faro_updater *make_until(size_t d, bool ends) {
   const faro_updater_params p = {.dimension = d,
                                  .horizon = 1000,
+                                 .ends = ends,
                                  .releases = 10,
                                  .norm = 1,
                                  .failure = 0.1,
@@ -22,6 +23,8 @@ static faro_updater *make(size_t d) {
   assert_ok(faro_updater_create(&l, faro_learner_find("posterior"), &p, error));
   return l;
 }
+
+static faro_updater *make(size_t d) { return make_until(d, false); }
 
 /* ---- the naive posterior */
 
@@ -280,6 +283,31 @@ static void test_posterior__without_noise_is_bayesian_regression(void **state) {
   }
 }
 
+/* Where the horizon is known, the sample's variance falls with the people still to come: 1000, 750,
+ * 500, 250, none. Nothing else changes. */
+static void test_posterior__explores_for_those_to_come(void **state) {
+  (void)state;
+  enum { D = 4 };
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 36, 0, FARO_ROLE_CONTEXT);
+  faro_updater *one = make_until(D, true);
+  faro_updater *two = make(D);
+  assert_true(faro_updater_policy(one)->beta == 1);
+  for (int t = 1; t <= 4; t++) {
+    sums s;
+    fill(&s, D, 250, 1, 1, &sim);
+    const faro_statistics published = {.sum = s.sum, .users = 250 * (uint64_t)t, .noise = {.scale = s.scale}};
+    faro_updater_update(one, &published);
+    faro_updater_update(two, &published);
+    const double beta = faro_updater_policy(two)->beta;
+    assert_true(beta > 0);
+    assert_close(pow(faro_updater_policy(one)->beta / beta, 2), 1 - 0.25 * t, 1e-12);
+    assert_memory_equal(faro_updater_policy(one)->theta, faro_updater_policy(two)->theta, D * sizeof(double));
+  }
+  faro_updater_destroy(one);
+  faro_updater_destroy(two);
+}
+
 /* A Gram matrix of noise alone adds next to nothing: its eigenvalues, positive and negative, are
  * shrunk to their mean. */
 static void test_posterior__noise_alone_teaches_nothing(void **state) {
@@ -381,6 +409,7 @@ int main(void) {
       cmocka_unit_test(test_posterior__batches_equal_the_naive_ones),
       cmocka_unit_test(test_posterior__running_sums_equal_the_naive_one),
       cmocka_unit_test(test_posterior__without_noise_is_bayesian_regression),
+      cmocka_unit_test(test_posterior__explores_for_those_to_come),
       cmocka_unit_test(test_posterior__noise_alone_teaches_nothing),
       cmocka_unit_test(test_posterior__memory_is_all_that_it_knows),
       cmocka_unit_test(test_posterior__updates_allocate_nothing),

@@ -190,9 +190,9 @@ static void test_rewards__laplace_noise_is_in_original_units(void **state) {
   faro_release_destroy(r);
 }
 
-/* Nobody trusted: each user adds +-h / gamma times x / L, gamma = (e - 1) / (e + 1), with the mean of
- * x y, and nothing beside x. Features too long are scaled back. The share of either sign is within
- * five standard deviations: a false alarm once in a million. */
+/* Nobody trusted: each user adds +-h / gamma times x / L, gamma = (e - 1) / (e + 1), with the mean
+ * of x y, and nothing beside x. Features too long are scaled back. The share of either sign is
+ * within five standard deviations: a false alarm once in a million. */
 static void test_rewards__answers_are_signs_along_x(void **state) {
   (void)state;
   enum { USERS = 200000 };
