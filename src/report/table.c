@@ -1,4 +1,4 @@
-/* table: the summary for a terminal, and the CSV files. */
+/* table: the summary for a terminal. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,102 +176,5 @@ char *faro_report_table(const faro_report *report) {
   faro_view_add_phases(report, "", "\n", &out);
   faro_view_add_early(report, "", "\n", add_plain, &out);
   explain(report, &out);
-  return finish(&out);
-}
-
-/* CSV, RFC 4180: text in quotes, quotes doubled. */
-static void add_quoted(faro_text *out, const char *value) {
-  faro_text_add(out, "\"");
-  for (; *value; value++) faro_text_add(out, *value == '"' ? "\"%c" : "%c", *value);
-  faro_text_add(out, "\",");
-}
-
-static void add_number(faro_text *out, double value, char end) {
-  char number[FARO_NUMBER_SIZE];
-  faro_text_add(out, "%s%c", isfinite(value) ? faro_number(value, number) : "", end);
-}
-
-static void add_identity(const faro_report *report, const faro_view_row *row, faro_text *out) {
-  add_quoted(out, row->label);
-  for (size_t s = 0; s < report->sweeps; s++) {
-    if (isfinite(row->place[s])) add_number(out, row->place[s], ',');
-    else add_quoted(out, row->at[s]);
-  }
-}
-
-static void add_identity_head(const faro_report *report, faro_text *out) {
-  faro_text_add(out, "label,");
-  for (size_t s = 0; s < report->sweeps; s++) faro_text_add(out, "%s,", report->sweep[s]);
-}
-
-/* "regret_mean,regret_sd," for the parts of a spread listed in `parts`, which NULL ends. */
-static void add_measure_head(const faro_report *report, const char *const *parts, faro_text *out) {
-  for (; *parts; parts++) faro_text_add(out, "%s_%s,", report->measure->name, *parts);
-}
-
-/* Seconds are not included, so that the CSV files of a run are the same bytes on every repetition.
- * A swept key has its column already. batch_users is the batch that was played, even if the
- * experiment says auto; 0 if it changed during the run (anytime). */
-char *faro_report_summary_csv(const faro_report *report) {
-  faro_text out = FARO_TEXT_INIT;
-  const bool calibration = !is_swept(report, "calibration");
-  static const char *const spread[] = {"mean", "sd", "se", "q25", "median", "q75", "max", "tail", NULL};
-  const bool level = !is_swept(report, "level");
-  add_identity_head(report, &out);
-  faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
-  add_measure_head(report, spread, &out);
-  faro_text_add(&out, "bits_per_user,messages_per_user,");
-#define OUTCOME(member, how, where, name, csv, ...)                                                          \
-  if (csv) faro_text_add(&out, "%s,", name);
-#include <faro/outcomes.def>
-#undef OUTCOME
-  faro_text_add(&out, "claim_epsilon,claim_delta,claim_contributions,trust,%sstanding,by\n",
-                level ? "level," : "");
-  for (size_t i = 0; i < report->count; i++) {
-    const faro_view_row *row = &report->row[i];
-    add_identity(report, row, &out);
-    add_quoted(&out, row->learner);
-    add_quoted(&out, row->release);
-    if (calibration) add_quoted(&out, row->calibration);
-    const double values[] = {row->batch,        row->rounds,        (double)report->instances,
-                             row->regret.mean,  row->regret.sd,     row->regret.error,
-                             row->regret.lower, row->regret.median, row->regret.upper,
-                             row->regret.most,  row->regret.tail,   row->bits,
-                             row->messages};
-    for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
-#define OUTCOME(member, how, where, name, csv, ...)                                                          \
-  if (csv) add_number(&out, row->member, ',');
-#include <faro/outcomes.def>
-#undef OUTCOME
-    add_number(&out, row->epsilon, ',');
-    add_number(&out, row->delta, ',');
-    add_number(&out, row->contributions, ',');
-    add_quoted(&out, row->trust);
-    if (level) add_quoted(&out, row->level);
-    add_quoted(&out, row->standing);
-    add_quoted(&out, row->by);
-    if (!out.failed) out.data[out.length - 1] = '\n'; /* in place of the last comma */
-  }
-  return finish(&out);
-}
-
-char *faro_report_curves_csv(const faro_report *report) {
-  faro_text out = FARO_TEXT_INIT;
-  static const char *const spread[] = {"mean", "sd", "q25", "median", "q75", NULL};
-  add_identity_head(report, &out);
-  faro_text_add(&out, "round,");
-  add_measure_head(report, spread, &out);
-  if (!out.failed) out.data[out.length - 1] = '\n';
-  for (size_t i = 0; i < report->count; i++)
-    for (size_t k = 0; k < report->row[i].points; k++) {
-      const faro_view_point *point = &report->row[i].curve[k];
-      add_identity(report, &report->row[i], &out);
-      add_number(&out, point->round, ',');
-      add_number(&out, point->mean, ',');
-      add_number(&out, point->sd, ',');
-      add_number(&out, point->lower, ',');
-      add_number(&out, point->median, ',');
-      add_number(&out, point->upper, '\n');
-    }
   return finish(&out);
 }

@@ -33,7 +33,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_env_params env = faro_cell_env(cell);
   faro_status status = faro_env_create(&t->env, cell->env, &env, error);
   if (status != FARO_OK) return status;
-  faro_env_begin(t->env, turn->seed, turn->instance);
+  faro_turn_begin(turn, t->env);
   faro_agent_params agent = faro_cell_agent(cell, faro_env_arms(t->env)->count, turn->instance);
   agent.seed = turn->seed;
   status = faro_agent_create(&t->agent, &agent, error);
