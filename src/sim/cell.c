@@ -54,9 +54,9 @@ faro_env_facts faro_cell_facts(const faro_cell *cell) {
   return faro_env_describe(cell->env, &env);
 }
 
-/* The link that the learner knows of. */
+/* The link that the learner knows of. A blind one needs none. */
 static faro_link link_of(const faro_cell *cell) {
-  return cell->settings.surrogate ? FARO_LINK_LINEAR : cell->env->link;
+  return cell->settings.surrogate || cell->learner->blind ? FARO_LINK_LINEAR : cell->env->link;
 }
 
 /* The constant that is subtracted from rewards. If rewards are in [0, 1], features end in a

@@ -85,7 +85,8 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
 /* Learners of linear rewards may be played elsewhere, as baselines that are wrong in the end; but
  * not by mistake. */
 static faro_status check_link(const faro_cell *cell, faro_error *error) {
-  if (cell->env->link == FARO_LINK_LINEAR || cell->learner->generalised || cell->settings.surrogate)
+  if (cell->env->link == FARO_LINK_LINEAR || cell->learner->generalised || cell->learner->blind ||
+      cell->settings.surrogate)
     return FARO_OK;
   return faro_fail(error, FARO_INVALID,
                    "surrogate must be true for learner %s with %s, whose rewards it would treat as linear",
@@ -113,8 +114,8 @@ static const char *needs(const faro_learner_kind *learner) {
 }
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
-  (void)learner;
-  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION));
+  if (env->traits & FARO_ENV_STREAM) return false;
+  return learner->blind || !(env->traits & FARO_ENV_POPULATION);
 }
 
 static const char *misfit(const faro_learner_kind *learner, const faro_env_kind *env) {
