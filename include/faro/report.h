@@ -22,8 +22,14 @@ FARO_API faro_status faro_report_load(faro_report **report, const char *director
                                       faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_report_destroy(faro_report *report);
 
+/* How the table is shown. */
+typedef struct faro_table_style {
+  size_t width; /* columns of the terminal: long labels wrap, and lesser columns are left out; 0: any */
+  bool colour;  /* marks what is not proven, and who learnt nothing */
+} faro_table_style;
+
 /* Each returns a string that the caller frees, or NULL if memory runs out. */
-FARO_API char *faro_report_table(const faro_report *report);
+FARO_API char *faro_report_table(const faro_report *report, faro_table_style style);
 FARO_API char *faro_report_json(const faro_report *report); /* without curves */
 FARO_API char *faro_report_summary_csv(const faro_report *report);
 FARO_API char *faro_report_curves_csv(const faro_report *report);
