@@ -34,6 +34,7 @@ FARO_API char *faro_report_json(const faro_report *report); /* without curves */
 FARO_API char *faro_report_summary_csv(const faro_report *report);
 FARO_API char *faro_report_curves_csv(const faro_report *report);
 FARO_API char *faro_report_instances_csv(const faro_report *report);
+FARO_API char *faro_report_latex(const faro_report *report); /* with booktabs */
 FARO_API char *faro_report_svg(const faro_report *report);
 FARO_API char *faro_report_html(const faro_report *report);
 
@@ -41,8 +42,8 @@ FARO_API char *faro_report_html(const faro_report *report);
  * The results are zeros. Caller frees; NULL if memory runs out. */
 FARO_API char *faro_report_claims(const faro_experiment *experiment);
 
-/* Writes run.json, summary.csv, curves.csv, instances.csv, NAME.svg and report.html into an
- * existing directory, each whole or not at all. */
+/* Writes run.json, summary.csv, curves.csv, instances.csv, table.tex, NAME.svg and report.html into
+ * an existing directory, each whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
 

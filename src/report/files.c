@@ -31,6 +31,7 @@ faro_status faro_report_write(const faro_report *report, const char *directory, 
     status = write_file(directory, "curves", ".csv", faro_report_curves_csv(report), error);
   if (status == FARO_OK)
     status = write_file(directory, "instances", ".csv", faro_report_instances_csv(report), error);
+  if (status == FARO_OK) status = write_file(directory, "table", ".tex", faro_report_latex(report), error);
   if (status == FARO_OK) status = write_file(directory, report->name, ".svg", faro_report_svg(report), error);
   if (status == FARO_OK) status = write_file(directory, "report", ".html", faro_report_html(report), error);
   if (status == FARO_OK)

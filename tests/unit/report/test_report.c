@@ -559,6 +559,29 @@ static void test_learnt__is_said_outright(void **state) {
   faro_report_destroy(report);
 }
 
+/* Labels are escaped, powers are formulas, and every line has as many columns as the head says. */
+static void test_latex__is_escaped_and_regular(void **state) {
+  (void)state;
+  static const char text[] =
+      "environment: {name: linear-fixed, arms: 4}\nhorizon: 100\ninstances: 3\n"
+      "sweep: {dimension: [2, 3]}\nalgorithms:\n"
+      "  - {label: '50% & a_b {x} \\ ^~#$', learner: linucb, release: local, batch: 5}\n"
+      "  - {label: plain, learner: linucb, release: none, calibration: figure}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  char *latex = faro_report_latex(report);
+  assert_int_equal(count_of(latex, "50\\% \\& a\\_b \\{x\\} \\textbackslash{} "
+                                   "\\textasciicircum{}\\textasciitilde{}\\#\\$ & $"),
+                   2);
+  assert_int_equal(count_of(latex, "\\begin{tabular}{rlrcrrl}\n\\toprule\n"), 1);
+  assert_int_equal(count_of(latex, "& $5$ & $(1, 0)$ proven \\\\\n"), 2);
+  assert_int_equal(count_of(latex, " no privacy \\\\\n"), 2);
+  assert_int_equal(count_of(latex, "\\addlinespace\n"), 1);
+  assert_int_equal(count_of(latex, " & "), 5 * 6);
+  assert_int_equal(count_of(latex, "\\bottomrule\n\\end{tabular}\n"), 1);
+  free(latex);
+  faro_report_destroy(report);
+}
+
 /* No line is wider than the terminal, whatever is left out; regret and claim stay. */
 static void test_table__fits_the_terminal(void **state) {
   (void)state;
@@ -674,8 +697,8 @@ static void test_files__are_written_whole_and_read_back(void **state) {
     free(b);
   }
   faro_report_destroy(loaded);
-  static const char *const files[] = {"run.json",      "summary.csv", "curves.csv",
-                                      "instances.csv", "report.svg",  "report.html"};
+  static const char *const files[] = {"run.json",  "summary.csv", "curves.csv", "instances.csv",
+                                      "table.tex", "report.svg",  "report.html"};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char file[100];
     snprintf(file, sizeof file, "%s/%s", path, files[i]);
@@ -783,8 +806,10 @@ static void test_parse__hostile_settings_stay_text(void **state) {
 static void test_render__survives_exhausted_memory(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, NULL, NULL);
-  char *(*const forms[])(const faro_report *) = {plain_table, faro_report_summary_csv, faro_report_curves_csv,
-                                                 faro_report_svg, faro_report_html};
+  char *(*const forms[])(const faro_report *) = {
+      plain_table,       faro_report_summary_csv, faro_report_instances_csv,
+      faro_report_latex, faro_report_curves_csv,  faro_report_svg,
+      faro_report_html};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     for (size_t n = 1; n < 100; n++) {
       alloc_fail_at(n);
@@ -818,6 +843,7 @@ int main(void) {
       cmocka_unit_test(test_parse__reads_older_runs),
       cmocka_unit_test(test_learnt__is_said_outright),
       cmocka_unit_test(test_table__fits_the_terminal),
+      cmocka_unit_test(test_latex__is_escaped_and_regular),
       cmocka_unit_test(test_figure__power_laws_have_logarithmic_axes),
       cmocka_unit_test(test_measure__has_its_name_everywhere),
       cmocka_unit_test(test_files__are_written_whole_and_read_back),
