@@ -47,6 +47,19 @@ FARO_API char *faro_report_claims(const faro_experiment *experiment);
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
 
+/* Two runs, compared row by row: those with the same label and sweep values. The reports must stay
+ * as long as the comparison. */
+typedef struct faro_comparison faro_comparison;
+
+/* FARO_INVALID if the measures differ, or if no rows belong together. */
+FARO_API faro_status faro_comparison_create(faro_comparison **comparison, const faro_report *first,
+                                            const faro_report *second, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_comparison_destroy(faro_comparison *comparison); /* NULL is allowed */
+/* `first` and `second` name the runs. Caller frees; NULL if memory runs out. */
+FARO_API char *faro_comparison_table(const faro_comparison *comparison, const char *first, const char *second,
+                                     faro_table_style style);
+FARO_API char *faro_comparison_json(const faro_comparison *comparison, const char *first, const char *second);
+
 #ifdef __cplusplus
 }
 #endif

@@ -255,18 +255,22 @@ bool faro_view_alike(const faro_report *report, const faro_view_row *a, const fa
   return true;
 }
 
+bool faro_view_print(const json_t *value, char out[static 64]) {
+  char number[FARO_NUMBER_SIZE];
+  if (json_is_string(value) && clean(json_string_value(value)))
+    snprintf(out, 64, "%s", json_string_value(value));
+  else if (json_is_number(value)) snprintf(out, 64, "%s", faro_number(json_number_value(value), number));
+  else if (json_is_boolean(value)) snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
+  else return false;
+  return true;
+}
+
 /* Whether all results have the same value for a setting; if so, writes it as text. */
 static bool shared_setting(const faro_report *report, const char *key, char out[static 64]) {
   const json_t *first = json_object_get(report->row[0].settings, key);
   for (size_t i = 1; i < report->count; i++)
     if (!json_equal(json_object_get(report->row[i].settings, key), first)) return false;
-  char number[FARO_NUMBER_SIZE];
-  if (json_is_string(first) && clean(json_string_value(first)))
-    snprintf(out, 64, "%s", json_string_value(first));
-  else if (json_is_number(first)) snprintf(out, 64, "%s", faro_number(json_number_value(first), number));
-  else if (json_is_boolean(first)) snprintf(out, 64, "%s", json_is_true(first) ? "true" : "false");
-  else return false;
-  return true;
+  return faro_view_print(first, out);
 }
 
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {

@@ -122,6 +122,9 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
  * are omitted. */
 void faro_view_add_setting(const faro_report *report, faro_text *out);
 
+/* Writes a setting as text. False: it is neither a word, nor a number, nor true or false. */
+bool faro_view_print(const json_t *value, char out[static 64]);
+
 /* Whether two rows have the same label, and the same value of every sweep except perhaps these two
  * (-1: no sweep). */
 bool faro_view_alike(const faro_report *report, const faro_view_row *a, const faro_view_row *b, int except,
