@@ -344,6 +344,7 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
   double least = INFINITY;
   double most = 0;
   for (size_t i = 0; i < report->count; i++) {
+    if (!faro_view_is_private(&report->row[i])) continue; /* without a claim, nobody is refused */
     least = fmin(least, report->row[i].refused);
     most = fmax(most, report->row[i].refused);
   }
