@@ -132,8 +132,8 @@ static void test_all__report_early_regret(void **state) {
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, "<p>&lt;a&gt;: 25 to 50 % of the regret"));
   char *csv = faro_report_summary_csv(report);
-  assert_int_equal(count_of(csv, ",0.125,,,,1,\"none\""), 1);
-  assert_int_equal(count_of(csv, ",0,0,,,,1,\"none\""), 2);
+  assert_int_equal(count_of(csv, ",0.125,,,,,\"none\""), 1);
+  assert_int_equal(count_of(csv, ",0,0,,,,,\"none\""), 2);
   char *json = faro_report_json(report);
   assert_int_equal(count_of(json, "\"explored\": 0.125"), 1);
   assert_int_equal(count_of(json, "\"early\": "), 4);
