@@ -82,6 +82,8 @@ static void test_json__has_the_documented_fields(void **state) {
   assert_string_equal(json_string_value(json_object_get(claim, "level")), "event");
   assert_true(json_is_true(json_object_get(claim, "proven")));
   assert_true(json_is_null(json_object_get(json_object_get(json_array_get(results, 0), "claim"), "epsilon")));
+  assert_non_null(strstr(text, "\"delta\": 0.1,")); /* not 0.10000000000000001 */
+  assert_true(json_is_false(json_object_get(json_object_get(one, "settings"), "anytime")));
   const double mean = json_number_value(json_object_get(json_object_get(one, "regret"), "mean"));
   assert_true(mean == report->row[1].regret.mean); /* reads back exactly */
   json_decref(document);
@@ -538,6 +540,10 @@ static void test_learnt__is_said_outright(void **state) {
   assert_false(faro_view_learnt_nothing(&row[1])); /* it said so */
   char *table = plain_table(report);
   assert_int_equal(count_of(table, " learnt nothing"), 1);
+  char yardstick[100];
+  snprintf(yardstick, sizeof yardstick, "\nuniform play would have a regret of %.0f, %.2f per user\n",
+           row[0].uniform, row[0].uniform / 400);
+  assert_non_null(strstr(table, yardstick));
   assert_non_null(strstr(table, "\npoor learnt nothing at epsilon 0.001: its regret is "));
   free(table);
   table = faro_report_table(report, (faro_table_style){.colour = true});
