@@ -144,6 +144,14 @@ FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
 /* The reward of an arm, without a new round; for arms that stay. */
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
+/* The regret of simple play over the horizon of an instance. */
+typedef struct faro_yardstick {
+  double uniform; /* of an arm drawn uniformly in each round; NaN for streams */
+  double fixed;   /* of the best single arm; NaN where arms do not stay */
+} faro_yardstick;
+/* Begins the instance like faro_env_begin, and measures simple play on it: exactly where arms stay,
+ * else by an unbiased sample of its rounds. */
+FARO_API faro_yardstick faro_env_begin_measured(faro_env *env, uint64_t seed, uint64_t instance);
 /* The greatest standard error, in any direction, of arms' features that were estimated in advance;
  * 0: they are exact. */
 FARO_API double faro_env_error(const faro_env *env);

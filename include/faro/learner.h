@@ -4,7 +4,7 @@
  * contribution or the trust model. There are five protocols, each with a header and a handle type
  * of its own, so that a call which does not suit a learner does not compile:
  *
- *   updater.h     statistics in, policy out                             linucb, lints
+ *   updater.h     statistics in, policy out           linucb, lints, greedy, uniform
  *   estimator.h   statistics in, estimate of a running sum out          sum
  *   eliminator.h  plan out, private sums of rewards in                  pe, dpe, hanna
  *   asker.h       picks arms, sees sums, asks a study for fits glm-joint, glm-batched, rs-glm
@@ -48,6 +48,7 @@ typedef struct faro_learner_kind {
   bool steady;        /* updaters only: batches of one size suit it better than growing ones */
   bool carries;       /* updaters only: it keeps what it learned when the horizon doubles */
   bool generalised;   /* updaters only: it knows rewards whose mean is mu(<x, theta>) */
+  bool blind;         /* updaters only: it does not learn, so it suits all environments with arms */
   unsigned refuses;   /* calibrations without a rule: bits 1 << calibration */
   const faro_setting *settings; /* the learner's own, ended by an empty row; may be NULL */
   size_t settings_size;         /* size of the struct that holds them */

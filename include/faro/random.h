@@ -50,7 +50,8 @@ typedef enum faro_role {
   FARO_ROLE_VISITOR,
   FARO_ROLE_ORDER,
   FARO_ROLE_LUCK,
-  FARO_ROLE_DIRECTION /* public randomness of responses */
+  FARO_ROLE_DIRECTION, /* public randomness of responses */
+  FARO_ROLE_YARDSTICK  /* rounds at which uniform play is measured */
 } faro_role;
 
 FARO_API void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_role role);

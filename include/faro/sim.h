@@ -70,8 +70,19 @@ typedef struct faro_spread {
   double tail; /* share of instances above three times the mean */
 } faro_spread;
 
+/* The results of one instance: plain doubles, so that the journal can store them unchanged. */
+typedef struct faro_play_record {
+  double regret;         /* or error, see faro_measure */
+  double uniform, fixed; /* regret of simple play, see faro_yardstick */
+#define OUTCOME(member, ...) double member;
+#include <faro/outcomes.def>
+#undef OUTCOME
+  double curve[FARO_CURVE_POINTS];
+} faro_play_record;
+
 typedef struct faro_outcome {
-  faro_spread regret; /* final regret, or the error if that is the measure */
+  faro_spread regret;    /* final regret, or the error if that is the measure */
+  double uniform, fixed; /* mean regret of simple play; NaN: does not apply */
 #define OUTCOME(member, ...) double member;
 #include <faro/outcomes.def>
 #undef OUTCOME
@@ -83,8 +94,10 @@ typedef struct faro_outcome {
 typedef struct faro_results {
   size_t cells;
   faro_outcome *outcome; /* one per cell */
-  size_t resumed;        /* instances finished by an earlier run */
-  double seconds;        /* wall time of this run */
+  size_t instances;
+  faro_play_record *record; /* of every instance: [instance * cells + cell]; NULL: not kept */
+  size_t resumed;           /* instances finished by an earlier run */
+  double seconds;           /* wall time of this run */
 } faro_results;
 
 typedef struct faro_run_options {

@@ -9,7 +9,8 @@ static int report(const char *directory, bool json) {
     faro_report_destroy(loaded);
     return cli_fail(&error);
   }
-  const int status = cli_print(stdout, json ? faro_report_json(loaded) : faro_report_table(loaded));
+  const int status =
+      cli_print(stdout, json ? faro_report_json(loaded) : faro_report_table(loaded, cli_screen(stdout)));
   if (status == EXIT_DONE && !json) printf("report: %s/report.html\n", directory);
   faro_report_destroy(loaded);
   return status;

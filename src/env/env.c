@@ -157,6 +157,46 @@ void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance) {
   env->rules->begin(env);
 }
 
+/* The average gap of all arms in this round. */
+static double average_gap(const faro_env *env) {
+  double sum = 0;
+  for (size_t a = 0; a < env->arms.count; a++) sum += faro_env_gap(env, a);
+  return sum / (double)env->arms.count;
+}
+
+/* One round drawn from each of at most SAMPLES equal parts of the horizon. Arms that depend on the
+ * round (adversarial) are hit in all of its parts, and fresh ones are drawn as they are played. */
+static double sample_gap(faro_env *env, faro_sim_rng *pick) {
+  enum { SAMPLES = 256 };
+  const uint64_t horizon = env->params.horizon;
+  const uint64_t parts = horizon < SAMPLES ? horizon : SAMPLES;
+  double sum = 0;
+  for (uint64_t i = 0; i < parts; i++) {
+    const double place = ((double)i + faro_sim_uniform(pick)) / (double)parts;
+    const uint64_t round = (uint64_t)(place * (double)horizon);
+    env->round = round < horizon ? round : horizon - 1;
+    env->rules->next(env);
+    sum += average_gap(env);
+  }
+  return sum / (double)parts;
+}
+
+faro_yardstick faro_env_begin_measured(faro_env *env, uint64_t seed, uint64_t instance) {
+  const double horizon = (double)env->params.horizon;
+  faro_env_begin(env, seed, instance);
+  if (has(env, FARO_ENV_STREAM)) return (faro_yardstick){.uniform = (double)NAN, .fixed = (double)NAN};
+  const uint64_t version = env->arms.version;
+  if (env->rules->next) env->rules->next(env);
+  if (env->arms.version == version)
+    return (faro_yardstick){.uniform = horizon * average_gap(env),
+                            .fixed = horizon * faro_env_gap(env, faro_env_best(env))};
+  faro_sim_rng pick;
+  faro_sim_open(&pick, seed, instance, FARO_ROLE_YARDSTICK);
+  const double gap = sample_gap(env, &pick);
+  faro_env_begin(env, seed, instance);
+  return (faro_yardstick){.uniform = horizon * gap, .fixed = (double)NAN};
+}
+
 double faro_env_least_error(const faro_env *env) {
   return env->rules->least_error ? env->rules->least_error(&env->params) : 0;
 }

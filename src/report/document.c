@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "report/claim.h"
+#include "report/json.h"
 #include "report/view.h"
 #include "sim/experiment.h"
+#include "sim/interval.h"
 
 /* NaN has no JSON form; null means that a number does not apply. */
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
@@ -17,6 +19,7 @@ static json_t *whole(double value) { return json_integer((json_int_t)value); }
 static json_t *key_value(faro_key key, double value) {
   char text[FARO_PRINTED];
   faro_key_print(key, value, text);
+  if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) return json_boolean(*text == 't');
   /* a choice, or the word for zero: auto, log, new */
   if (text[0] < '0' || text[0] > '9') return json_string(text);
   return value == floor(value) ? whole(value) : number(value);
@@ -38,23 +41,28 @@ json_t *faro_claim_json(const faro_claim *claim) {
   return made;
 }
 
-static json_t *make_spread(const faro_spread *s) {
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd", number(s->sd),
-                   "se", number(s->error), "q25", number(s->lower), "median", number(s->median), "q75",
-                   number(s->upper), "max", number(s->most), "tail", number(s->tail));
+static json_t *make_spread(const faro_spread *s, size_t instances) {
+  const faro_interval mean = faro_interval_positive(s->mean, s->error, (double)instances - 1);
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mean", number(s->mean), "sd",
+                   number(s->sd), "se", number(s->error), "low", number(mean.low), "high", number(mean.high),
+                   "q25", number(s->lower), "median", number(s->median), "q75", number(s->upper), "max",
+                   number(s->most), "tail", number(s->tail));
 }
 
-static json_t *make_curve(const faro_outcome *outcome) {
-  json_t *column[6];
-  for (size_t i = 0; i < 6; i++) column[i] = json_array();
+static json_t *make_curve(const faro_outcome *outcome, size_t instances) {
+  enum { COLUMNS = 8 };
+  static const char *const name[COLUMNS] = {"round", "mean", "sd", "low", "high", "q25", "median", "q75"};
+  json_t *curve = json_object();
+  json_t *column[COLUMNS];
+  for (size_t i = 0; i < COLUMNS; i++) json_object_set_new(curve, name[i], column[i] = json_array());
   for (size_t i = 0; i < outcome->points; i++) {
     const faro_spread *s = &outcome->curve[i];
+    const faro_interval mean = faro_interval_positive(s->mean, s->error, (double)instances - 1);
+    const double value[COLUMNS] = {0, s->mean, s->sd, mean.low, mean.high, s->lower, s->median, s->upper};
     json_array_append_new(column[0], json_integer((json_int_t)outcome->round[i]));
-    const double value[5] = {s->mean, s->sd, s->lower, s->median, s->upper};
-    for (size_t k = 0; k < 5; k++) json_array_append_new(column[k + 1], number(value[k]));
+    for (size_t k = 1; k < COLUMNS; k++) json_array_append_new(column[k], number(value[k]));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "round", column[0], "mean", column[1], "sd", column[2],
-                   "q25", column[3], "median", column[4], "q75", column[5]);
+  return curve;
 }
 
 /* Keys without a meaning for a stream, which has no arms. */
@@ -76,13 +84,21 @@ static json_t *make_settings(const faro_cell *cell) {
 }
 
 /* In which results an outcome is written (outcomes.def). */
-typedef enum where { WHERE_NONE, WHERE_ALL, WHERE_PHASES, WHERE_STUDIES, WHERE_STREAMS } where;
+typedef enum where {
+  WHERE_NONE,
+  WHERE_ALL,
+  WHERE_PHASES,
+  WHERE_STUDIES,
+  WHERE_MATRICES,
+  WHERE_STREAMS
+} where;
 
 static bool is_told(where place, faro_protocol protocol) {
   switch (place) {
   case WHERE_ALL: return true;
   case WHERE_PHASES: return protocol == FARO_PROTOCOL_ELIMINATOR;
   case WHERE_STUDIES: return protocol == FARO_PROTOCOL_ASKER || protocol == FARO_PROTOCOL_WATCHER;
+  case WHERE_MATRICES: return protocol == FARO_PROTOCOL_UPDATER || protocol == FARO_PROTOCOL_ASKER;
   case WHERE_STREAMS: return protocol == FARO_PROTOCOL_ESTIMATOR;
   case WHERE_NONE: break;
   }
@@ -112,8 +128,45 @@ static const char *region_of(const faro_cell *cell) {
   return asks && calibration == FARO_CALIBRATION_PAPER ? NULL : cell->learner->region;
 }
 
+/* What regret is worth: per user, and beside that of simple play on the same instances. */
+static void add_yardstick(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
+  if (cell->env->traits & FARO_ENV_STREAM) return;
+  const double regret = outcome->regret.mean;
+  json_object_set_new(result, "per_user", number(regret / (double)cell->settings.horizon));
+  json_object_set_new(result, "uniform", json_pack("{s:o}", "mean", number(outcome->uniform)));
+  if (isfinite(outcome->fixed))
+    json_object_set_new(result, "fixed", json_pack("{s:o}", "mean", number(outcome->fixed)));
+  if (outcome->uniform > 0) json_object_set_new(result, "learnt", number(1 - regret / outcome->uniform));
+}
+
+/* Appends this instance to the list of that name. */
+static void append_to(json_t *lists, const char *name, double value) {
+  json_t *list = json_object_get(lists, name);
+  if (!list) json_object_set_new(lists, name, list = json_array());
+  json_array_append_new(list, number(value));
+}
+
+/* Every instance: the measure, what uniform play would have got, and the outcomes. Not the time, so
+ * that the CSV files of a run are the same bytes on every repetition. */
+static json_t *make_each(const faro_cell *cell, const char *measure, const faro_play_record *first,
+                         size_t step, size_t count) {
+  json_t *lists = json_object();
+  for (const faro_play_record *one = first; one < first + count * step; one += step) {
+    append_to(lists, measure, one->regret);
+    if (isfinite(one->uniform)) append_to(lists, "uniform", one->uniform);
+    if (isfinite(one->fixed)) append_to(lists, "fixed", one->fixed);
+#define OUTCOME(member, how, where, name, csv, ...)                                                          \
+  if (csv && is_told(WHERE_##where, cell->learner->protocol))                                                \
+    append_to(lists, name, strcmp(#how, "UPDATE") == 0 ? one->member / fmax(one->updates, 1) : one->member);
+#include <faro/outcomes.def>
+#undef OUTCOME
+  }
+  return lists;
+}
+
+/* `records` of the cell's instances, one in every `count` of cells; NULL: they are not kept. */
 static json_t *make_result(const faro_experiment *experiment, const faro_cell *cell,
-                           const faro_outcome *outcome) {
+                           const faro_outcome *outcome, const faro_play_record *records) {
   const faro_settings *settings = &cell->settings;
   json_t *result =
       json_pack("{s:s, s:s, s:s, s:o, s:o}", "label", cell->label, "learner", cell->learner->name, "release",
@@ -122,7 +175,9 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
     const faro_sweep *sweep = &experiment->sweep[s];
     json_object_set_new(result, faro_key_name(sweep->key), key_value(sweep->key, sweep->value[cell->at[s]]));
   }
-  json_object_set_new(result, faro_measure_name(experiment->measure), make_spread(&outcome->regret));
+  json_object_set_new(result, faro_measure_name(experiment->measure),
+                      make_spread(&outcome->regret, experiment->instances));
+  if (outcome->points > 0) add_yardstick(result, cell, outcome);
   json_object_set_new(result, "rounds", whole((double)settings->horizon));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
   const char *region = region_of(cell);
@@ -131,7 +186,11 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   json_object_set_new(result, "claim", faro_claim_json(&cell->claim));
   if (cell->grounds) json_object_set_new(result, "grounds", json_loads(cell->grounds, 0, NULL));
   json_object_set_new(result, "settings", make_settings(cell));
-  json_object_set_new(result, "curve", make_curve(outcome));
+  json_object_set_new(result, "curve", make_curve(outcome, experiment->instances));
+  if (records)
+    json_object_set_new(result, "each",
+                        make_each(cell, faro_measure_name(experiment->measure), records, experiment->count,
+                                  experiment->instances));
   return result;
 }
 
@@ -156,7 +215,8 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
     json_array_append_new(sweep, json_string(faro_key_name(experiment->sweep[s].key)));
   json_t *result = json_array();
   for (size_t c = 0; c < results->cells; c++)
-    json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c]));
+    json_array_append_new(result, make_result(experiment, &experiment->cell[c], &results->outcome[c],
+                                              results->record ? results->record + c : NULL));
   const char *measure = faro_measure_name(experiment->measure);
   json_t *document = json_pack(
       "{s:s, s:s, s:s, s:I, s:I, s:{s:s, s:s, s:s}, s:o, s:s, s:o, s:I, s:o, s:{s:s, s:s, s:s}, s:o}",
@@ -190,6 +250,29 @@ static json_t *make_slopes(const faro_report *report) {
   return slopes;
 }
 
+/* A row's values of the sweeps, as run.json has them. */
+static json_t *make_place(const faro_report *report, const faro_view_row *row) {
+  const json_t *result =
+      json_array_get(json_object_get(report->document, "results"), (size_t)(row - report->row));
+  json_t *at = json_object();
+  for (size_t s = 0; s < report->sweeps; s++)
+    json_object_set(at, report->sweep[s], json_object_get(result, report->sweep[s]));
+  return at;
+}
+
+static json_t *make_comparisons(const faro_report *report) {
+  json_t *comparisons = json_array();
+  for (size_t i = 0; i < report->comparisons; i++) {
+    const faro_view_comparison *c = &report->comparison[i];
+    json_array_append_new(comparisons,
+                          json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:b}", "at",
+                                    make_place(report, c->better), "better", c->better->label, "worse",
+                                    c->worse->label, "difference", number(c->difference), "low",
+                                    number(c->low), "high", number(c->high), "seen", c->seen ? 1 : 0));
+  }
+  return comparisons;
+}
+
 static faro_status adopt(faro_report **report, json_t *document, const char *name, faro_error *error) {
   faro_arena arena = {0};
   faro_report *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
@@ -200,8 +283,10 @@ static faro_status adopt(faro_report **report, json_t *document, const char *nam
   made->arena = arena;
   made->document = document;
   const faro_status status = faro_view_read(made, name, error);
-  if (status == FARO_OK)
-    json_object_set_new(document, "slopes", make_slopes(made)); /* never read back, always fitted */
+  if (status == FARO_OK) { /* never read back, always computed */
+    json_object_set_new(document, "slopes", make_slopes(made));
+    json_object_set_new(document, "comparisons", make_comparisons(made));
+  }
   if (status == FARO_OK) *report = made;
   else faro_report_destroy(made);
   return status;
@@ -218,9 +303,9 @@ char *faro_report_claims(const faro_experiment *experiment) {
   static const faro_outcome none;
   json_t *results = json_array();
   for (size_t c = 0; c < experiment->count; c++)
-    json_array_append_new(results, make_result(experiment, &experiment->cell[c], &none));
+    json_array_append_new(results, make_result(experiment, &experiment->cell[c], &none, NULL));
   json_t *document = json_pack("{s:s, s:o}", "experiment", experiment->name, "results", results);
-  char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = faro_json_text(document, false);
   json_decref(document);
   return text;
 }
@@ -245,11 +330,15 @@ char *faro_report_json(const faro_report *report) {
   json_t *results = json_deep_copy(json_object_get(report->document, "results"));
   size_t index = 0;
   json_t *result = NULL;
-  json_array_foreach(results, index, result) json_object_del(result, "curve");
+  json_array_foreach(results, index, result) {
+    json_object_del(result, "curve");
+    json_object_del(result, "each");
+  }
   json_t *document =
-      json_pack("{s:s, s:s, s:O, s:o}", "experiment", report->name, "measure", report->measure->name,
-                "slopes", json_object_get(report->document, "slopes"), "results", results);
-  char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+      json_pack("{s:s, s:s, s:O, s:O, s:o}", "experiment", report->name, "measure", report->measure->name,
+                "slopes", json_object_get(report->document, "slopes"), "comparisons",
+                json_object_get(report->document, "comparisons"), "results", results);
+  char *text = faro_json_text(document, true);
   json_decref(document);
   return text;
 }

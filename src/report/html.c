@@ -45,7 +45,8 @@ static void add_row(const faro_report *report, const faro_view_row *row, faro_te
     faro_text_add(out, "<td>%s</td>", faro_brief(numbers[i], text));
     if (i == 2) faro_text_add(out, "<td>%.2g%%</td>", 100 * row->regret.tail);
   }
-  faro_text_add(out, "<td>%.3g%%</td>", 100 * row->shifted);
+  if (isfinite(row->shifted)) faro_text_add(out, "<td>%.3g%%</td>", 100 * row->shifted);
+  else faro_text_add(out, "<td>-</td>");
   add_cell(out, row->region ? row->region : "-");
   add_standing(out, row);
   faro_text_add(out, "</tr>\n");

@@ -1,6 +1,8 @@
 /* view: checks and reads the run document. It may come from a file, so nothing in it is trusted. */
 #include "report/view.h"
 
+#include "sim/interval.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,10 +46,10 @@ static const char *text(const json_t *object, const char *key) {
 /* A sweep's value as text, allocated in the arena. */
 static const char *print_value(faro_arena *arena, const json_t *value, faro_error *error) {
   if (json_is_string(value)) return clean(json_string_value(value));
+  if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
   char number[FARO_NUMBER_SIZE];
-  return json_is_number(value)
-             ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error)
-             : NULL;
+  return json_is_number(value) ? faro_arena_strdup(arena, faro_short(json_number_value(value), number), error)
+                               : NULL;
 }
 
 static bool read_spread(const json_t *object, faro_spread *out) {
@@ -65,6 +67,7 @@ static bool read_spread(const json_t *object, faro_spread *out) {
 
 static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *row, faro_error *error) {
   static const char *const names[] = {"round", "mean", "sd", "q25", "median", "q75"};
+  const double root = sqrt((double)report->instances);
   row->points = json_array_size(json_object_get(curve, "round"));
   if (row->points < 1 || row->points > FARO_CURVE_POINTS) return false;
   row->curve = faro_arena_alloc(&report->arena, row->points, sizeof *row->curve, error);
@@ -75,9 +78,38 @@ static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *
       value[k] = real(json_array_get(json_object_get(curve, names[k]), i));
       if (!isfinite(value[k])) return false;
     }
-    row->curve[i] = (faro_view_point){value[0], value[1], value[2], value[3], value[4], value[5]};
+    const faro_interval mean =
+        faro_interval_positive(value[1], value[2] / root, (double)report->instances - 1);
+    row->curve[i] =
+        (faro_view_point){value[0], value[1], value[2], value[3], value[4], value[5], mean.low, mean.high};
   }
   return true;
+}
+
+/* The regret beside that of simple play. Runs from before there was a yardstick have none. */
+static void read_yardstick(const faro_report *report, const json_t *result, faro_view_row *row) {
+  const faro_interval mean =
+      faro_interval_positive(row->regret.mean, row->regret.error, (double)report->instances - 1);
+  row->low = mean.low;
+  row->high = mean.high;
+  row->uniform = real(json_object_get(json_object_get(result, "uniform"), "mean"));
+  row->fixed = real(json_object_get(json_object_get(result, "fixed"), "mean"));
+  row->learnt = row->uniform > 0 ? 1 - row->regret.mean / row->uniform : (double)NAN;
+  row->per_user = strcmp(report->measure->name, "regret") == 0 ? row->regret.mean / row->rounds : (double)NAN;
+}
+
+/* Every instance. False if it is there and wrong. */
+static bool read_each(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
+  const json_t *list = json_object_get(json_object_get(result, "each"), report->measure->name);
+  if (!list) return true;
+  if (json_array_size(list) != report->instances) return false;
+  double *each = faro_arena_alloc(&report->arena, report->instances, sizeof *each, error);
+  for (size_t i = 0; each && i < report->instances; i++) {
+    each[i] = real(json_array_get(list, i));
+    if (!isfinite(each[i])) return false;
+  }
+  row->each = each;
+  return each;
 }
 
 /* `auto` stays if the batch changes during the run. */
@@ -91,9 +123,17 @@ enum {
   IS_ALWAYS_ALL = 1,
   IS_ALWAYS_PHASES = 0,
   IS_ALWAYS_STUDIES = 0,
+  IS_ALWAYS_MATRICES = 0,
   IS_ALWAYS_STREAMS = 0,
   IS_ALWAYS_NONE = 0
 };
+
+/* NaN if it may be absent and is. */
+static bool read_outcome(const json_t *result, const char *name, bool always, double *value) {
+  *value = real_or(result, name, (double)NAN);
+  if (!always && !json_object_get(result, name)) return true;
+  return *value >= 0 && isfinite(*value);
+}
 
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
@@ -121,7 +161,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .local_epsilon = real(json_object_get(local, "epsilon")),
                          .local_delta = real(json_object_get(local, "delta"))};
 #define OUTCOME(member, how, where, name, ...)                                                               \
-  row->member = real_or(result, name, IS_ALWAYS_##where ? (double)NAN : 0);
+  if (!read_outcome(result, name, IS_ALWAYS_##where, &row->member)) return false;
 #include <faro/outcomes.def>
 #undef OUTCOME
   for (size_t s = 0; s < report->sweeps; s++) {
@@ -130,17 +170,15 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  const double numbers[] = {
-      row->batch, row->rounds, row->bits, row->messages, row->contributions,
-#define OUTCOME(member, ...) row->member,
-#include <faro/outcomes.def>
-#undef OUTCOME
-  };
+  const double numbers[] = {row->batch, row->rounds, row->bits, row->messages, row->contributions};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
-  return row->label && row->learner && row->release && row->calibration && row->trust && row->level &&
-         row->by && row->standing &&
-         read_spread(json_object_get(result, report->measure->name), &row->regret) &&
+  if (!(row->label && row->learner && row->release && row->calibration && row->trust && row->level &&
+        row->by && row->standing &&
+        read_spread(json_object_get(result, report->measure->name), &row->regret)))
+    return false;
+  read_yardstick(report, result, row);
+  return read_each(report, result, row, error) &&
          read_curve(report, json_object_get(result, "curve"), row, error);
 }
 
@@ -205,7 +243,8 @@ faro_status faro_view_read(faro_report *report, const char *name, faro_error *er
   for (size_t i = 0; i < report->count; i++)
     if (!read_row(report, json_array_get(results, i), &report->row[i], error))
       return faro_fail(error, FARO_INVALID, "%s: not a run of faro: result %zu is incomplete", name, i + 1);
-  return faro_view_fit(report, error);
+  const faro_status status = faro_view_fit(report, error);
+  return status == FARO_OK ? faro_view_compare(report, error) : status;
 }
 
 bool faro_view_alike(const faro_report *report, const faro_view_row *a, const faro_view_row *b, int except,
@@ -216,17 +255,22 @@ bool faro_view_alike(const faro_report *report, const faro_view_row *a, const fa
   return true;
 }
 
+bool faro_view_print(const json_t *value, char out[static 64]) {
+  char number[FARO_NUMBER_SIZE];
+  if (json_is_string(value) && clean(json_string_value(value)))
+    snprintf(out, 64, "%s", json_string_value(value));
+  else if (json_is_number(value)) snprintf(out, 64, "%s", faro_short(json_number_value(value), number));
+  else if (json_is_boolean(value)) snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
+  else return false;
+  return true;
+}
+
 /* Whether all results have the same value for a setting; if so, writes it as text. */
 static bool shared_setting(const faro_report *report, const char *key, char out[static 64]) {
   const json_t *first = json_object_get(report->row[0].settings, key);
   for (size_t i = 1; i < report->count; i++)
     if (!json_equal(json_object_get(report->row[i].settings, key), first)) return false;
-  char number[FARO_NUMBER_SIZE];
-  if (json_is_string(first) && clean(json_string_value(first)))
-    snprintf(out, 64, "%s", json_string_value(first));
-  else if (json_is_number(first)) snprintf(out, 64, "%s", faro_number(json_number_value(first), number));
-  else return false;
-  return true;
+  return faro_view_print(first, out);
 }
 
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
@@ -301,6 +345,7 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
   double least = INFINITY;
   double most = 0;
   for (size_t i = 0; i < report->count; i++) {
+    if (!faro_view_is_private(&report->row[i])) continue; /* without a claim, nobody is refused */
     least = fmin(least, report->row[i].refused);
     most = fmax(most, report->row[i].refused);
   }
@@ -329,8 +374,8 @@ void faro_view_add_setting(const faro_report *report, faro_text *out) {
     faro_text_add(out, "%s%s%s%s", separator, i ? keys[i] : "", i ? " " : "", value);
     separator = ", ";
   }
-  faro_text_add(out, "%s%zu instances, seed %llu", separator, report->instances,
-                (unsigned long long)report->seed);
+  faro_text_add(out, "%s%zu instance%s, seed %llu", separator, report->instances,
+                report->instances == 1 ? "" : "s", (unsigned long long)report->seed);
 }
 
 const char *faro_brief(double value, char out[static 32]) {

@@ -14,6 +14,7 @@ typedef struct faro_measure_text {
 
 typedef struct faro_view_point {
   double round, mean, sd, lower, median, upper;
+  double low, high; /* 95 % interval of the mean; NaN: one instance */
 } faro_view_point;
 
 typedef struct faro_view_row {
@@ -30,21 +31,37 @@ typedef struct faro_view_row {
   double local_epsilon, local_delta;        /* what a user's own messages give; NaN: nothing */
   const char *region;                       /* of the learner: "proven", "calibrated"; NULL: nothing said */
   faro_spread regret;                       /* or the error, see faro_measure */
+  double low, high;                         /* 95 % interval of its mean; NaN: one instance */
+  double per_user;                          /* mean regret divided by the rounds; NaN: an error */
+  double uniform, fixed;                    /* mean regret of simple play (faro_yardstick); NaN: absent */
+  double learnt;                            /* 1 - regret / uniform; NaN: absent */
+  const double *each;                       /* the measure of every instance; NULL: not kept */
   double bits, messages;                    /* sent by a user */
-#define OUTCOME(member, ...) double member; /* 0 if the document does not have it */
+#define OUTCOME(member, ...) double member; /* NaN if the document does not have it */
 #include <faro/outcomes.def>
 #undef OUTCOME
   size_t points;
   faro_view_point *curve;
 } faro_view_row;
 
-/* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. */
+/* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. There
+ * is none for an algorithm whose results do not depend on x. */
 typedef struct faro_view_slope {
   /* the first row of the line, which has the label and the values of the other sweeps */
   const faro_view_row *row;
   double slope, error; /* slope of the mean and its standard error; NaN if a mean is not positive */
   double of_most;      /* slope of the worst instance; NaN if not known */
+  /* slopes of a curved fit at the least and the greatest x; a power law has the same everywhere */
+  double first, last;
+  bool straight; /* else no power law fits, and the slopes above are NaN */
 } faro_view_slope;
+
+/* Two algorithms at one sweep point, compared by their paired differences over instances. */
+typedef struct faro_view_comparison {
+  const faro_view_row *better, *worse;
+  double difference, low, high; /* mean of worse less better, and its 95 % interval */
+  bool seen;                    /* the interval does not have 0 */
+} faro_view_comparison;
 
 struct faro_report {
   faro_arena arena;
@@ -63,6 +80,8 @@ struct faro_report {
   faro_view_row *row;
   size_t slopes; /* 0 unless x is a swept number with three or more positive values */
   faro_view_slope *slope;
+  size_t comparisons; /* 0 if there is one instance, or instances were not kept */
+  faro_view_comparison *comparison;
 };
 
 /* Formats a number with a few digits: 632, 2748, 938M; "-" for NaN. */
@@ -86,6 +105,18 @@ void faro_view_add_early(const faro_report *report, const char *before, const ch
 void faro_view_add_left_out(const faro_report *report, const char *before, const char *after,
                             void (*add)(faro_text *, const char *), faro_text *out);
 
+/* Whether a row's regret is that of uniform play, or nearly so. */
+bool faro_view_learnt_nothing(const faro_view_row *row);
+/* Appends what simple play would have got on the same instances; nothing if that is not known. */
+void faro_view_add_yardstick(const faro_report *report, const char *before, const char *after,
+                             faro_text *out);
+/* Appends the algorithms that learnt nothing, one line per label (notes.c). */
+void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
+                          void (*add)(faro_text *, const char *), faro_text *out);
+/* Appends the algorithms between which no difference was seen, one line per sweep point. */
+void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
+                               void (*add)(faro_text *, const char *), faro_text *out);
+
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing if all
  * were counted. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);
@@ -94,6 +125,9 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
  * are omitted. */
 void faro_view_add_setting(const faro_report *report, faro_text *out);
 
+/* Writes a setting as text. False: it is neither a word, nor a number, nor true or false. */
+bool faro_view_print(const json_t *value, char out[static 64]);
+
 /* Whether two rows have the same label, and the same value of every sweep except perhaps these two
  * (-1: no sweep). */
 bool faro_view_alike(const faro_report *report, const faro_view_row *a, const faro_view_row *b, int except,
@@ -101,6 +135,12 @@ bool faro_view_alike(const faro_report *report, const faro_view_row *a, const fa
 
 /* Fits the slopes (slope.c). */
 faro_status faro_view_fit(faro_report *report, faro_error *error);
+
+/* Compares algorithms (comparison.c): at each sweep point the best private one with all others, and
+ * neighbours in the ranking. */
+faro_status faro_view_compare(faro_report *report, faro_error *error);
+/* Whether a row claims privacy. */
+bool faro_view_is_private(const faro_view_row *row);
 
 /* Reads report->document into the rest of the struct. `name` is for messages. */
 faro_status faro_view_read(faro_report *report, const char *name, faro_error *error);

@@ -222,7 +222,7 @@ static faro_status init(table *s, const faro_turn *turn, faro_error *error) {
   s->theta = faro_arena_alloc(&s->arena, env.dimension, sizeof *s->theta, error);
   faro_sim_open(&s->noise, turn->seed, turn->instance, FARO_ROLE_USER);
   faro_sim_open(&s->luck, turn->seed, turn->instance, FARO_ROLE_LUCK);
-  faro_env_begin(s->env, turn->seed, turn->instance);
+  faro_turn_begin(turn, s->env);
   s->gradient = faro_arena_alloc(&s->arena, env.dimension, sizeof *s->gradient, error);
   return s->x && s->theta && s->gradient ? FARO_OK : FARO_MEMORY;
 }

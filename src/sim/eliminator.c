@@ -285,7 +285,7 @@ static faro_status play_phase(table *s, bool *over, faro_error *error) {
  * population. */
 static faro_status make_gate(table *s, faro_error *error) {
   const faro_settings *set = &s->cell->settings;
-  if (set->level != FARO_LEVEL_USER || set->population == 0 || samples(s->cell)) return FARO_OK;
+  if (!faro_cell_limits(s->cell) || samples(s->cell)) return FARO_OK;
   return faro_gate_create(&s->gate, set->population, set->contributions, error);
 }
 
@@ -293,7 +293,7 @@ static faro_status init(table *s, const faro_turn *turn, uint64_t clients, faro_
   const faro_env_params env = faro_cell_env(s->cell);
   faro_status status = faro_env_create(&s->env, s->cell->env, &env, error);
   if (status != FARO_OK) return status;
-  faro_env_begin(s->env, turn->seed, turn->instance);
+  faro_turn_begin(turn, s->env);
   faro_sim_open(&s->noise, turn->seed, turn->instance, FARO_ROLE_USER);
   faro_sim_open(&s->order, turn->seed, turn->instance, FARO_ROLE_ORDER);
   faro_sim_open(&s->visitor, turn->seed, turn->instance, FARO_ROLE_VISITOR);

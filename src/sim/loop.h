@@ -8,15 +8,6 @@
 
 #include "sim/experiment.h"
 
-/* The results of one instance: plain doubles, so that the journal can store them unchanged. */
-typedef struct faro_play_record {
-  double regret; /* or error, see faro_measure */
-#define OUTCOME(member, ...) double member;
-#include <faro/outcomes.def>
-#undef OUTCOME
-  double curve[FARO_CURVE_POINTS];
-} faro_play_record;
-
 enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
 
 /* One instance of a cell to play. */
@@ -74,6 +65,9 @@ typedef faro_status faro_play_rounds(void *state, uint64_t from, uint64_t until,
 /* Plays all rounds, and records the curve on the way. */
 faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, void *state,
                             faro_error *error) FARO_WARN_UNUSED;
+
+/* Begins the turn's instance, and records what simple play would have got on it. */
+void faro_turn_begin(const faro_turn *turn, faro_env *env);
 
 static inline bool faro_turn_stopped(const faro_turn *turn) {
   return turn->stopped && turn->stopped(turn->context);

@@ -57,7 +57,8 @@ static faro_status check_environment(const faro_cell *cell, faro_error *error) {
   list learners = {0};
   list environments = {0};
   for (size_t i = 0; i < faro_learner_count(); i++)
-    if (suits(faro_learner_at(i), cell->env)) add(&learners, faro_learner_at(i)->name);
+    if (suits(faro_learner_at(i), cell->env) && !faro_learner_at(i)->blind)
+      add(&learners, faro_learner_at(i)->name);
   for (size_t i = 0; i < faro_env_count(); i++)
     if (suits(cell->learner, faro_env_at(i))) add(&environments, faro_env_at(i)->name);
   return faro_fail(error, FARO_INVALID, "learner %s needs %s (%s), because %s; for %s use %s",

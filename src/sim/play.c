@@ -26,6 +26,12 @@ faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, voi
   return FARO_OK;
 }
 
+void faro_turn_begin(const faro_turn *turn, faro_env *env) {
+  const faro_yardstick yardstick = faro_env_begin_measured(env, turn->seed, turn->instance);
+  turn->record->uniform = yardstick.uniform;
+  turn->record->fixed = yardstick.fixed;
+}
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -233,6 +233,8 @@ static void summarise(const crew *all, size_t cell, double *scratch, faro_outcom
   }
   for (size_t i = 0; i < c.count; i++) scratch[i] = c.first[i * c.step].regret;
   outcome->regret = spread(scratch, c.count);
+  outcome->uniform = total(&c, offsetof(faro_play_record, uniform), (double)c.count);
+  outcome->fixed = total(&c, offsetof(faro_play_record, fixed), (double)c.count);
   outcome->points = faro_curve_rounds(e->cell[cell].settings.horizon, outcome->round);
   for (size_t k = 0; k < outcome->points; k++) {
     for (size_t i = 0; i < c.count; i++) scratch[i] = c.first[i * c.step].curve[k];
@@ -247,7 +249,17 @@ typedef struct kept_results {
   faro_journal *journal;
 } kept_results;
 
-static faro_status make_results(const crew *c, faro_results **results, faro_error *error) {
+/* Cells that were not played have the records of the cell that was. */
+static void copy_twins(const crew *c) {
+  const size_t cells = c->experiment->count;
+  for (size_t slot = 0; slot < c->slots; slot++) {
+    const size_t twin = c->experiment->cell[slot % cells].twin;
+    c->record[slot] = c->record[slot - slot % cells + twin];
+  }
+}
+
+/* Takes the records. */
+static faro_status make_results(crew *c, faro_results **results, faro_error *error) {
   kept_results *made = calloc(1, sizeof *made);
   faro_outcome *outcome = calloc(c->experiment->count, sizeof *outcome);
   double *scratch = calloc(c->experiment->instances, sizeof *scratch);
@@ -257,9 +269,14 @@ static faro_status make_results(const crew *c, faro_results **results, faro_erro
     free(scratch);
     return faro_fail(error, FARO_MEMORY, "cannot allocate the results of %zu cells", c->experiment->count);
   }
-  made->results = (faro_results){.cells = c->experiment->count, .outcome = outcome};
+  made->results = (faro_results){.cells = c->experiment->count,
+                                 .outcome = outcome,
+                                 .instances = c->experiment->instances,
+                                 .record = c->record};
   made->journal = c->journal;
   for (size_t cell = 0; cell < c->experiment->count; cell++) summarise(c, cell, scratch, &outcome[cell]);
+  copy_twins(c);
+  c->record = NULL;
   free(scratch);
   *results = &made->results;
   return FARO_OK;
@@ -269,6 +286,7 @@ void faro_results_destroy(faro_results *results) {
   if (!results) return;
   faro_journal_close(((kept_results *)(void *)results)->journal);
   free(results->outcome);
+  free(results->record);
   free(results);
 }
 

@@ -40,7 +40,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
     status = faro_estimator_create(&t->estimator, t->cell->learner, t->cell->settings.calibration, error);
   if (status != FARO_OK) return status;
   faro_sim_open(&t->noise, turn->seed, turn->instance, FARO_ROLE_USER);
-  faro_env_begin(t->env, turn->seed, turn->instance);
+  faro_turn_begin(turn, t->env);
   return FARO_OK;
 }
 

@@ -23,8 +23,9 @@ static void clear(table *t) {
 }
 
 /* Under a user-level claim, returning users pass the gate. */
-static faro_status make_gate(table *t, const faro_settings *s, faro_error *error) {
-  if (s->level != FARO_LEVEL_USER || s->population == 0) return FARO_OK;
+static faro_status make_gate(table *t, const faro_cell *cell, faro_error *error) {
+  const faro_settings *s = &cell->settings;
+  if (!faro_cell_limits(cell)) return FARO_OK;
   return faro_gate_create(&t->gate, s->population, s->contributions, error);
 }
 
@@ -33,11 +34,11 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_env_params env = faro_cell_env(cell);
   faro_status status = faro_env_create(&t->env, cell->env, &env, error);
   if (status != FARO_OK) return status;
-  faro_env_begin(t->env, turn->seed, turn->instance);
+  faro_turn_begin(turn, t->env);
   faro_agent_params agent = faro_cell_agent(cell, faro_env_arms(t->env)->count, turn->instance);
   agent.seed = turn->seed;
   status = faro_agent_create(&t->agent, &agent, error);
-  if (status == FARO_OK) status = make_gate(t, &cell->settings, error);
+  if (status == FARO_OK) status = make_gate(t, cell, error);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return status == FARO_OK && !t->x ? FARO_MEMORY : status;
 }
@@ -85,7 +86,8 @@ static faro_status play(const faro_turn *turn, faro_error *error) {
 /* Learners of linear rewards may be played elsewhere, as baselines that are wrong in the end; but
  * not by mistake. */
 static faro_status check_link(const faro_cell *cell, faro_error *error) {
-  if (cell->env->link == FARO_LINK_LINEAR || cell->learner->generalised || cell->settings.surrogate)
+  if (cell->env->link == FARO_LINK_LINEAR || cell->learner->generalised || cell->learner->blind ||
+      cell->settings.surrogate)
     return FARO_OK;
   return faro_fail(error, FARO_INVALID,
                    "surrogate must be true for learner %s with %s, whose rewards it would treat as linear",
@@ -113,8 +115,8 @@ static const char *needs(const faro_learner_kind *learner) {
 }
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {
-  (void)learner;
-  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION));
+  if (env->traits & FARO_ENV_STREAM) return false;
+  return learner->blind || !(env->traits & FARO_ENV_POPULATION);
 }
 
 static const char *misfit(const faro_learner_kind *learner, const faro_env_kind *env) {

@@ -17,7 +17,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   if (status == FARO_OK) learner.offers = faro_env_arms(t->env)->count; /* those of a net, too */
   if (status == FARO_OK) status = faro_watcher_create(&t->learner, turn->cell->learner, &learner, error);
   if (status != FARO_OK) return status;
-  faro_env_begin(t->env, turn->seed, turn->instance);
+  faro_turn_begin(turn, t->env);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return t->x ? FARO_OK : FARO_MEMORY;
 }

@@ -524,7 +524,7 @@ line() {
   faro 2 demo --clients 80 --growth 2 --largest 81
   has "$stderr" "--largest must be at most the number of clients, 80 (got 81)"
   faro 2 demo --learner pe
-  has "$stderr" "must be one of linucb, posterior, lints (got pe"
+  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform (got pe"
 }
 
 @test "demo: its help lists every release that can be deployed" {

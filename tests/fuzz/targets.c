@@ -50,10 +50,18 @@ int fuzz_run(const uint8_t *data, size_t size) {
   faro_error error = {0};
   faro_report *report = NULL;
   if (faro_report_parse(&report, "run.json", (const char *)data, size, &error) != FARO_OK) return 0;
-  free(faro_report_table(report));
+  free(faro_report_table(report, (faro_table_style){.width = 40}));
   free(faro_report_json(report));
   free(faro_report_summary_csv(report));
   free(faro_report_curves_csv(report));
+  free(faro_report_instances_csv(report));
+  free(faro_report_latex(report));
+  faro_comparison *comparison = NULL;
+  if (faro_comparison_create(&comparison, report, report, &error) == FARO_OK) {
+    free(faro_comparison_table(comparison, "a", "b", (faro_table_style){.width = 1}));
+    free(faro_comparison_json(comparison, "a", "b"));
+  }
+  faro_comparison_destroy(comparison);
   free(faro_report_html(report)); /* with the figure in it */
   faro_report_destroy(report);
   return 0;

@@ -9,6 +9,7 @@
 static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env) {
   const bool stays = env->traits & FARO_ENV_STAYS;
   if (env->traits & FARO_ENV_STREAM) return learner->protocol == FARO_PROTOCOL_ESTIMATOR;
+  if (strcmp(learner->name, "uniform") == 0) return true;
   if (env->traits & FARO_ENV_POPULATION) return learner->protocol == FARO_PROTOCOL_ELIMINATOR;
   switch (learner->protocol) {
   case FARO_PROTOCOL_UPDATER: return true;
@@ -45,7 +46,7 @@ static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *e
   faro_experiment *e = NULL;
   faro_error error = {0};
   const faro_status status = faro_experiment_parse(&e, "p.yaml", text, strlen(text), NULL, &error);
-  const bool updates = learner->protocol == FARO_PROTOCOL_UPDATER;
+  const bool updates = learner->protocol == FARO_PROTOCOL_UPDATER && strcmp(learner->name, "uniform") != 0;
   if (own && updates && env->link != FARO_LINK_LINEAR && !learner->generalised) {
     assert_non_null(strstr(error.message, "surrogate must be true for learner"));
     return;
@@ -74,7 +75,7 @@ static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *e
   assert_non_null(use);
   assert_reason(error.message, want);
   for (size_t l = 0, listed = 0; l < faro_learner_count(); l++)
-    if (goes_with(faro_learner_at(l), env))
+    if (goes_with(faro_learner_at(l), env) && strcmp(faro_learner_at(l)->name, "uniform") != 0)
       used += (size_t)snprintf(want + used, sizeof want - used, "%s%s", listed++ ? ", " : "",
                                faro_learner_at(l)->name);
   snprintf(want + used, sizeof want - used, " [algorithm %s/none]", learner->name);

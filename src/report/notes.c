@@ -1,0 +1,178 @@
+/* notes: sentences under a table: who learnt nothing, and which algorithms differ. */
+#include <math.h>
+#include <string.h>
+
+#include "report/grid.h"
+
+enum { POINTS_SHOWN = 5, LINES_SHOWN = 6 };
+
+/* Below this share of what uniform play loses, nothing is said to have been learnt. */
+static const double NOTHING = 0.05;
+
+bool faro_view_learnt_nothing(const faro_view_row *row) {
+  return row->learnt < NOTHING && strcmp(row->learner, "uniform") != 0;
+}
+
+static double uniform_of(const faro_view_row *row) { return row->uniform; }
+static double fixed_of(const faro_view_row *row) { return row->fixed; }
+static double per_user_of(const faro_view_row *row) { return row->uniform / row->rounds; }
+
+/* "925", or "925 to 9120" if rows differ. False: no row has it, or it is 0. */
+static bool add_range(const faro_report *report, const char *before, double (*value)(const faro_view_row *),
+                      faro_text *out) {
+  double least = INFINITY;
+  double most = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    least = fmin(least, value(&report->row[i]));
+    most = fmax(most, value(&report->row[i]));
+  }
+  if (!(most > 0)) return false;
+  const faro_digits digits = faro_digits_for(least, most);
+  char text[32];
+  faro_text_add(out, "%s%s", before, faro_digits_text(&digits, least, text));
+  if (most > least * (1 + 1e-9)) faro_text_add(out, " to %s", faro_digits_text(&digits, most, text));
+  return true;
+}
+
+void faro_view_add_yardstick(const faro_report *report, const char *before, const char *after,
+                             faro_text *out) {
+  faro_text line = FARO_TEXT_INIT;
+  if (add_range(report, "uniform play would have a regret of ", uniform_of, &line)) {
+    (void)add_range(report, ", ", per_user_of, &line);
+    faro_text_add(&line, " per user");
+    (void)add_range(report, "; the best single arm ", fixed_of, &line);
+    faro_text_add(out, "%s%s%s", before, line.failed ? "" : line.data, after);
+  }
+  out->failed |= line.failed;
+  faro_text_clear(&line);
+}
+
+static bool same_label(const faro_view_row *a, const faro_view_row *b) {
+  return strcmp(a->label, b->label) == 0;
+}
+
+static bool is_first(const faro_report *report, const faro_view_row *row) {
+  for (const faro_view_row *other = report->row; other < row; other++)
+    if (same_label(other, row)) return false;
+  return true;
+}
+
+/* " at epsilon 0.2, dimension 5"; nothing without sweeps. */
+static void add_place(const faro_report *report, const faro_view_row *row, const char *before,
+                      void (*add)(faro_text *, const char *), faro_text *out) {
+  for (size_t s = 0; s < report->sweeps; s++) {
+    faro_text_add(out, "%s%s ", s ? ", " : before, report->sweep[s]);
+    add(out, row->at[s]);
+  }
+}
+
+/* The rows of a label that learnt nothing: how many, of how many, how many of them did even worse,
+ * and beside which uniform play. */
+typedef struct idle {
+  size_t count, all, worse;
+  double least, most;
+} idle;
+
+static idle find_idle(const faro_report *report, const faro_view_row *row) {
+  idle found = {.least = INFINITY};
+  for (const faro_view_row *other = row; other < report->row + report->count; other++) {
+    if (!same_label(other, row)) continue;
+    found.all++;
+    if (!faro_view_learnt_nothing(other)) continue;
+    found.count++;
+    found.worse += other->learnt < -NOTHING;
+    found.least = fmin(found.least, other->uniform);
+    found.most = fmax(found.most, other->uniform);
+  }
+  return found;
+}
+
+static void add_idle_places(const faro_report *report, const faro_view_row *row, size_t count,
+                            void (*add)(faro_text *, const char *), faro_text *out) {
+  size_t shown = 0;
+  for (const faro_view_row *other = row; other < report->row + report->count; other++) {
+    if (!same_label(other, row) || !faro_view_learnt_nothing(other) || shown == POINTS_SHOWN) continue;
+    const bool short_form = shown++ > 0 && report->sweeps == 1;
+    if (short_form) faro_text_add(out, ", ");
+    if (short_form) add(out, other->at[0]);
+    else add_place(report, other, shown > 1 ? "; " : " at ", add, out);
+  }
+  if (count > shown) faro_text_add(out, " and %zu more", count - shown);
+}
+
+void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
+                          void (*add)(faro_text *, const char *), faro_text *out) {
+  for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
+    if (!is_first(report, row)) continue;
+    const idle found = find_idle(report, row);
+    if (found.count == 0) continue;
+    char number[32];
+    faro_text_add(out, "%s", before);
+    add(out, row->label);
+    faro_text_add(out, " learnt nothing");
+    if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
+    faro_text_add(out, ": its regret is %s uniform play%s (%s",
+                  found.worse == found.count ? "above that of" : "that of",
+                  found.worse > 0 && found.worse < found.count ? " or more" : "",
+                  faro_brief(found.least, number));
+    if (found.least < found.most) faro_text_add(out, " to %s", faro_brief(found.most, number));
+    faro_text_add(out, ")%s", after);
+  }
+}
+
+static bool same_place(const faro_view_comparison *a, const faro_view_comparison *b, size_t sweeps) {
+  for (size_t s = 0; s < sweeps; s++)
+    if (strcmp(a->better->at[s], b->better->at[s]) != 0) return false;
+  return true;
+}
+
+/* " (-12 to 30)" */
+static void add_interval(const faro_view_comparison *c, faro_text *out) {
+  const double most = fmax(fabs(c->low), fabs(c->high));
+  const faro_digits digits = faro_digits_for(most, most);
+  char low[32];
+  char high[32];
+  if (c->low < c->high)
+    faro_text_add(out, " (%s to %s)", faro_digits_text(&digits, c->low, low),
+                  faro_digits_text(&digits, c->high, high));
+  else faro_text_add(out, " (the same on every instance)");
+}
+
+/* "no difference seen at epsilon 1: A and B; C and D", from the first of the sweep point on. */
+static void add_alike(const faro_report *report, size_t first, void (*add)(faro_text *, const char *),
+                      faro_text *out) {
+  const faro_view_comparison *c = report->comparison;
+  faro_text_add(out, "no difference seen");
+  add_place(report, c[first].better, " at ", add, out);
+  const char *separator = ": ";
+  for (size_t i = first; i < report->comparisons && same_place(&c[i], &c[first], report->sweeps); i++) {
+    if (c[i].seen) continue;
+    faro_text_add(out, "%s", separator);
+    add(out, c[i].better->label);
+    faro_text_add(out, " and ");
+    add(out, c[i].worse->label);
+    add_interval(&c[i], out);
+    separator = "; ";
+  }
+}
+
+void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
+                               void (*add)(faro_text *, const char *), faro_text *out) {
+  const faro_view_comparison *c = report->comparison;
+  size_t lines = 0;
+  for (size_t i = 0; i < report->comparisons; i++) {
+    if (c[i].seen) continue;
+    if (lines++ < LINES_SHOWN) {
+      faro_text_add(out, "%s", before);
+      add_alike(report, i, add, out);
+      faro_text_add(out, "%s", after);
+    }
+    while (i + 1 < report->comparisons && same_place(&c[i + 1], &c[i], report->sweeps)) i++;
+  }
+  if (lines > LINES_SHOWN)
+    faro_text_add(out, "%sno difference seen at %zu more points of the sweep (comparisons in run.json)%s",
+                  before, lines - LINES_SHOWN, after);
+  if (lines > 0)
+    faro_text_add(out, "%sin brackets: 95 %% interval of the difference on the same instances%s", before,
+                  after);
+}
