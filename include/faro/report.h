@@ -22,13 +22,30 @@ FARO_API faro_status faro_report_load(faro_report **report, const char *director
                                       faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_report_destroy(faro_report *report);
 
+/* Sizes of the figure: as wide as a screen's page, or as one or two columns of a paper (3.5 and 7
+ * inches), which have their title and caption in the text. */
+#define FARO_FIGURE_LIST(X)                                                                                  \
+  X(SCREEN, "screen")                                                                                        \
+  X(ONE_COLUMN, "one-column")                                                                                \
+  X(TWO_COLUMN, "two-column")
+
+typedef enum faro_figure_size {
+#define X(id, name) FARO_FIGURE_##id,
+  FARO_FIGURE_LIST(X)
+#undef X
+} faro_figure_size;
+
+FARO_API const char *faro_figure_size_name(faro_figure_size size);
+
 /* Each returns a string that the caller frees, or NULL if memory runs out. */
 FARO_API char *faro_report_table(const faro_report *report);
 FARO_API char *faro_report_json(const faro_report *report); /* without curves */
 FARO_API char *faro_report_summary_csv(const faro_report *report);
 FARO_API char *faro_report_curves_csv(const faro_report *report);
 FARO_API char *faro_report_instances_csv(const faro_report *report);
-FARO_API char *faro_report_svg(const faro_report *report);
+FARO_API char *faro_report_svg(const faro_report *report); /* in the size for screens */
+FARO_API char *faro_report_figure(const faro_report *report, faro_figure_size size);
+FARO_API char *faro_report_caption(const faro_report *report); /* what bands and dashes mean, for a paper */
 FARO_API char *faro_report_html(const faro_report *report);
 
 /* The claims of an experiment that has not run, with what they rest on, in the form of run.json.
@@ -39,6 +56,12 @@ FARO_API char *faro_report_claims(const faro_experiment *experiment);
  * existing directory, each whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
+
+/* Writes the figure in a size: NAME.svg, or for columns of a paper NAME-one-column.svg and
+ * NAME-two-column.svg. *path is its path, which the caller frees. */
+FARO_API faro_status faro_report_write_figure(const faro_report *report, const char *directory,
+                                              faro_figure_size size, char **path,
+                                              faro_error *error) FARO_WARN_UNUSED;
 
 #ifdef __cplusplus
 }
