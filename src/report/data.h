@@ -11,8 +11,8 @@
  *    "lines": [{"name", "colour", "marker", "at": [a trace per panel, or null]}],
  *    "uniform": [a trace per panel, or null]}
  *
- * The best line is the first. A trace is {"x": [...], "y": [means], "low": [...], "high": [...], "bound": [...], "dashed"};
- * low, high and bound are left out where they are not known. */
+ * The best line is the first. A trace is {"x": [...], "y": [means], "low": [...], "high": [...],
+ * "bound": [...], "dashed"}; low, high and bound are left out where they are not known. */
 void faro_data_add(const faro_figure *figure, faro_text *out);
 
 #endif

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-LIMIT = 300  # seconds; far beyond what a busy machine takes: it only ends what hangs
+LIMIT = 120  # seconds; far beyond what a busy machine takes: it only ends what hangs
 
 
 def find():
@@ -80,14 +80,17 @@ class Page:
 
     def __init__(self, browser, width, height=900, dark=False, scripts=True):
         self.browser = browser
-        target = browser.send("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = browser.send("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.send("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(domain + ".enable")
         self.resize(width, height)
         self.send("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
+
+    def close(self):
+        self.browser.send("Target.closeTarget", targetId=self.target)
 
     def send(self, method, **parameters):
         return self.browser.send(method, self.session, **parameters)

@@ -265,7 +265,8 @@ static void test_page__says_what_a_claim_means(void **state) {
   faro_report_destroy(report);
 }
 
-/* The row to take: the best proven one of each trust model at each epsilon, by a search of its own. */
+/* The row to take: the best proven one of each trust model at each epsilon, found by a search of
+ * its own. */
 static void test_page__recommends_the_best_proven_row(void **state) {
   (void)state;
   faro_report *report =
