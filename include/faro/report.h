@@ -37,13 +37,20 @@ typedef enum faro_figure_size {
 
 FARO_API const char *faro_figure_size_name(faro_figure_size size);
 
+/* How the table is shown. */
+typedef struct faro_table_style {
+  size_t width; /* columns of the terminal: long labels wrap, and lesser columns are left out; 0: any */
+  bool colour;  /* marks what is not proven, and who learnt nothing */
+} faro_table_style;
+
 /* Each returns a string that the caller frees, or NULL if memory runs out. */
-FARO_API char *faro_report_table(const faro_report *report);
+FARO_API char *faro_report_table(const faro_report *report, faro_table_style style);
 FARO_API char *faro_report_json(const faro_report *report); /* without curves */
 FARO_API char *faro_report_summary_csv(const faro_report *report);
 FARO_API char *faro_report_curves_csv(const faro_report *report);
 FARO_API char *faro_report_instances_csv(const faro_report *report);
-FARO_API char *faro_report_svg(const faro_report *report); /* in the size for screens */
+FARO_API char *faro_report_latex(const faro_report *report); /* with booktabs */
+FARO_API char *faro_report_svg(const faro_report *report);   /* in the size for screens */
 FARO_API char *faro_report_figure(const faro_report *report, faro_figure_size size);
 FARO_API char *faro_report_caption(const faro_report *report); /* what bands and dashes mean, for a paper */
 FARO_API char *faro_report_html(const faro_report *report);
@@ -52,8 +59,8 @@ FARO_API char *faro_report_html(const faro_report *report);
  * The results are zeros. Caller frees; NULL if memory runs out. */
 FARO_API char *faro_report_claims(const faro_experiment *experiment);
 
-/* Writes run.json, summary.csv, curves.csv, instances.csv, NAME.svg and report.html into an
- * existing directory, each whole or not at all. */
+/* Writes run.json, summary.csv, curves.csv, instances.csv, table.tex, NAME.svg and report.html into
+ * an existing directory, each whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
 
@@ -62,6 +69,19 @@ FARO_API faro_status faro_report_write(const faro_report *report, const char *di
 FARO_API faro_status faro_report_write_figure(const faro_report *report, const char *directory,
                                               faro_figure_size size, char **path,
                                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Two runs, compared row by row: those with the same label and sweep values. The reports must stay
+ * as long as the comparison. */
+typedef struct faro_comparison faro_comparison;
+
+/* FARO_INVALID if the measures differ, or if no rows belong together. */
+FARO_API faro_status faro_comparison_create(faro_comparison **comparison, const faro_report *first,
+                                            const faro_report *second, faro_error *error) FARO_WARN_UNUSED;
+FARO_API void faro_comparison_destroy(faro_comparison *comparison); /* NULL is allowed */
+/* `first` and `second` name the runs. Caller frees; NULL if memory runs out. */
+FARO_API char *faro_comparison_table(const faro_comparison *comparison, const char *first, const char *second,
+                                     faro_table_style style);
+FARO_API char *faro_comparison_json(const faro_comparison *comparison, const char *first, const char *second);
 
 #ifdef __cplusplus
 }

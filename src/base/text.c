@@ -6,23 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 1e-6 in place of 1e-06. */
+static const char *shorten_exponent(char *number) {
+  char *at = strchr(number, 'e');
+  if (!at) return number;
+  at += at[1] == '-' || at[1] == '+' ? 2 : 1;
+  const size_t zeros = strspn(at, "0");
+  memmove(at, at + zeros, strlen(at + zeros) + 1);
+  return number;
+}
+
 const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
     if (strtod(out, NULL) == value) break;
   }
-  return out;
+  return shorten_exponent(out);
 }
 
 const char *faro_above(double value, int digits, char out[static FARO_NUMBER_SIZE]) {
   snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
-  if (!isfinite(value) || strtod(out, NULL) >= value) return out;
+  if (!isfinite(value)) return out;
+  if (strtod(out, NULL) >= value) return shorten_exponent(out);
   snprintf(out, FARO_NUMBER_SIZE, "%.*e", digits - 1,
            value); /* below the value: one more in the last place */
   const double below = strtod(out, NULL);
   const double unit = pow(10, (double)(strtol(strchr(out, 'e') + 1, NULL, 10) - digits + 1));
   snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, below + unit);
-  return out;
+  return shorten_exponent(out);
 }
 
 const char *faro_pair_above(double epsilon, double delta, char out[static FARO_PAIR_SIZE]) {

@@ -54,6 +54,10 @@ int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2
 /* Prints text that the library made, and frees it. */
 int cli_print(FILE *out, char *text);
 
+/* The width of a terminal (COLUMNS, or what it says; 0: any) and whether it shows colours: not if
+ * NO_COLOR is set, and not in files and pipes. */
+faro_table_style cli_screen(FILE *out);
+
 /* Finding experiments by name. */
 enum { CLI_PATH = 4096, CLI_PLACES = 4 };
 /* The i-th folder that is searched for experiments, or NULL. */

@@ -93,7 +93,8 @@ static int report(const char *directory, const request *r) {
     faro_report_destroy(loaded);
     return cli_fail(&error);
   }
-  int status = cli_print(stdout, r->json ? faro_report_json(loaded) : faro_report_table(loaded));
+  int status =
+      cli_print(stdout, r->json ? faro_report_json(loaded) : faro_report_table(loaded, cli_screen(stdout)));
   if (status == EXIT_DONE && !r->json) printf("report: %s/report.html\n", directory);
   (void)fflush(stdout);
   if (status == EXIT_DONE && drawn && draw(loaded, directory, r, &error) != FARO_OK)

@@ -110,7 +110,7 @@ static void take_back_folders(folders *f) {
 static int show(const request *r, const faro_report *report, const char *out) {
   if (r->json) return cli_print(stdout, faro_report_json(report));
   if (r->csv) return cli_print(stdout, faro_report_summary_csv(report));
-  const int status = cli_print(stdout, faro_report_table(report));
+  const int status = cli_print(stdout, faro_report_table(report, cli_screen(stdout)));
   if (status == EXIT_DONE) printf("report: %s/report.html\n", out);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/claim.h"
+#include "report/json.h"
 #include "report/view.h"
 #include "sim/experiment.h"
 #include "sim/interval.h"
@@ -18,6 +19,7 @@ static json_t *whole(double value) { return json_integer((json_int_t)value); }
 static json_t *key_value(faro_key key, double value) {
   char text[FARO_PRINTED];
   faro_key_print(key, value, text);
+  if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) return json_boolean(*text == 't');
   /* a choice, or the word for zero: auto, log, new */
   if (text[0] < '0' || text[0] > '9') return json_string(text);
   return value == floor(value) ? whole(value) : number(value);
@@ -294,7 +296,7 @@ char *faro_report_claims(const faro_experiment *experiment) {
   for (size_t c = 0; c < experiment->count; c++)
     json_array_append_new(results, make_result(experiment, &experiment->cell[c], &none, NULL));
   json_t *document = json_pack("{s:s, s:o}", "experiment", experiment->name, "results", results);
-  char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = faro_json_text(document, false);
   json_decref(document);
   return text;
 }
@@ -327,7 +329,7 @@ char *faro_report_json(const faro_report *report) {
       json_pack("{s:s, s:s, s:O, s:O, s:o}", "experiment", report->name, "measure", report->measure->name,
                 "slopes", json_object_get(report->document, "slopes"), "comparisons",
                 json_object_get(report->document, "comparisons"), "results", results);
-  char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = faro_json_text(document, true);
   json_decref(document);
   return text;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "report/json.h"
 #include "report/view.h"
 
 enum { PATH_SIZE = 4096, RUN_MAX = 256 << 20 };
@@ -31,11 +32,11 @@ faro_status faro_report_write(const faro_report *report, const char *directory, 
     status = write_file(directory, "curves", ".csv", faro_report_curves_csv(report), error);
   if (status == FARO_OK)
     status = write_file(directory, "instances", ".csv", faro_report_instances_csv(report), error);
+  if (status == FARO_OK) status = write_file(directory, "table", ".tex", faro_report_latex(report), error);
   if (status == FARO_OK) status = write_file(directory, report->name, ".svg", faro_report_svg(report), error);
   if (status == FARO_OK) status = write_file(directory, "report", ".html", faro_report_html(report), error);
   if (status == FARO_OK)
-    status = write_file(directory, "run", ".json",
-                        json_dumps(report->document, JSON_COMPACT | JSON_REAL_PRECISION(17)), error);
+    status = write_file(directory, "run", ".json", faro_json_text(report->document, false), error);
   return status;
 }
 

@@ -407,6 +407,7 @@ static void add_files(const faro_report *report, faro_text *out) {
   add_link(out, "summary", ".csv", "the table, with all columns");
   add_link(out, "curves", ".csv", "the curves");
   if (report->row[0].each) add_link(out, "instances", ".csv", "every instance");
+  add_link(out, "table", ".tex", "the table, for LaTeX");
   add_link(out, report->name, ".svg", "the figure");
   add_link(out, "run", ".json", "everything, with settings and claims");
   faro_text_add(out, "</ul>\n<p class=\"soft\">For a paper: <code>faro report DIR --figure one-column "

@@ -1,46 +1,28 @@
-/* table: the summary for a terminal. */
+/* table: the summary for a terminal. What matters comes first: the algorithm, its regret, what that
+ * is worth, the batch and the claim; then sentences about what the numbers do not say. A narrow
+ * terminal gets fewer columns and labels in several lines. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/view.h"
+#include "report/grid.h"
 
-/* A table of text cells, padded to the widest of each column; numbers are right-aligned. */
-enum { COLUMNS = 17, CELL = 96 };
+enum { LABEL_MIN = 6 };
 
-typedef struct grid {
-  size_t rows, columns;
-  char (*cell)[COLUMNS][CELL];
-  bool left[COLUMNS];
-} grid;
+static double regret_of(const faro_view_row *row) { return row->regret.mean; }
+static double per_user_of(const faro_view_row *row) { return row->per_user; }
+static double sent_of(const faro_view_row *row) { return row->sent; }
+static double refused_of(const faro_view_row *row) { return row->refused; }
+static double learnt_of(const faro_view_row *row) { return row->learnt; }
 
-static void put(grid *g, size_t row, size_t column, const char *value) {
-  snprintf(g->cell[row][column], CELL, "%s", value);
-}
+/* Columns. */
 
-/* Width of a text on a terminal: continuation bytes of UTF-8 take no room. */
-static size_t width_of(const char *value) {
-  size_t width = 0;
-  for (; *value; value++) width += ((unsigned char)*value & 0xC0) != 0x80;
-  return width;
-}
-
-static void print_grid(const grid *g, faro_text *out) {
-  size_t width[COLUMNS] = {0};
-  for (size_t r = 0; r < g->rows; r++)
-    for (size_t c = 0; c < g->columns; c++)
-      if (width_of(g->cell[r][c]) > width[c]) width[c] = width_of(g->cell[r][c]);
-  for (size_t r = 0; r < g->rows; r++) {
-    for (size_t c = 0; c < g->columns; c++) {
-      const int pad = (int)(width[c] - width_of(g->cell[r][c]));
-      const bool last = c + 1 == g->columns;
-      if (g->left[c]) faro_text_add(out, "%s%*s", g->cell[r][c], last ? 0 : pad, "");
-      else faro_text_add(out, "%*s%s", pad, "", g->cell[r][c]);
-      faro_text_add(out, "%s", last ? "\n" : "  ");
-    }
-  }
-}
+typedef struct sheet {
+  const faro_report *report;
+  faro_digits regret, per_user;
+  bool brief; /* claims without their terms */
+} sheet;
 
 static bool is_swept(const faro_report *report, const char *key) {
   for (size_t s = 0; s < report->sweeps; s++)
@@ -48,62 +30,153 @@ static bool is_swept(const faro_report *report, const char *key) {
   return false;
 }
 
-/* Elimination: users differ in what they send, so the sum is shown too. */
-static bool shows_sent(const faro_report *report) {
+static bool any(const faro_report *report, double (*value)(const faro_view_row *)) {
   for (size_t i = 0; i < report->count; i++)
-    if (report->row[i].sent > 0) return true;
+    if (value(&report->row[i]) > 0) return true;
   return false;
 }
 
-static void fill_head(const faro_report *report, grid *g) {
-  const char *const fixed[] = {
-      "algorithm", "trust",   report->measure->name, "se",        "median",  "tail",   "batch",
-      "updates",   "shifted", "bits/user",           "bits sent", "seconds", "region", "claim"};
-  static const bool left[] = {true,  true,  false, false, false, false, false,
-                              false, false, false, false, false, true,  true};
-  for (size_t s = 0; s < report->sweeps; s++) put(g, 0, g->columns++, report->sweep[s]);
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-    if (is_swept(report, fixed[i])) continue; /* batch */
-    if (strcmp(fixed[i], "bits sent") == 0 && !shows_sent(report)) continue;
-    g->left[g->columns] = left[i];
-    put(g, 0, g->columns++, fixed[i]);
-  }
+static bool any_known(const faro_report *report, double (*value)(const faro_view_row *)) {
+  for (size_t i = 0; i < report->count; i++)
+    if (isfinite(value(&report->row[i]))) return true;
+  return false;
 }
 
-static void fill_row(const faro_report *report, grid *g, size_t index) {
-  const faro_view_row *row = &report->row[index];
+static bool always(const faro_report *report) { return report->count > 0; }
+static bool has_interval(const faro_report *report) { return report->instances > 1; }
+static bool has_yardstick(const faro_report *report) { return any_known(report, learnt_of); }
+static bool has_users(const faro_report *report) { return any_known(report, per_user_of); }
+static bool has_batch(const faro_report *report) { return !is_swept(report, "batch"); }
+static bool has_refused(const faro_report *report) { return any(report, refused_of); }
+/* Elimination: users differ in what they send, so the sum is shown too. */
+static bool has_sent(const faro_report *report) { return any(report, sent_of); }
+
+static void put_regret(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
   char text[32];
-  size_t column = 0;
-  const size_t r = index + 1;
-  for (size_t s = 0; s < report->sweeps; s++) put(g, r, column++, row->at[s]);
-  put(g, r, column++, row->label);
-  put(g, r, column++, row->trust);
-  put(g, r, column++, faro_brief(row->regret.mean, text));
-  put(g, r, column++, report->instances > 1 ? faro_brief(row->regret.error, text) : "-");
-  put(g, r, column++, faro_brief(row->regret.median, text));
-  snprintf(text, sizeof text, "%.2g%%", 100 * row->regret.tail);
-  put(g, r, column++, text);
-  if (!is_swept(report, "batch")) {
-    char batch[48];
-    snprintf(batch, sizeof batch, "%s%s", row->batch > 0 ? faro_brief(row->batch, text) : "auto",
-             row->growth > 1 ? ".." : "");
-    put(g, r, column++, batch);
-  }
-  put(g, r, column++, faro_brief(row->updates, text));
-  snprintf(text, sizeof text, "%.3g%%", 100 * row->shifted);
-  put(g, r, column++, text);
-  put(g, r, column++, faro_brief(row->bits, text));
-  if (shows_sent(report)) put(g, r, column++, faro_brief(row->sent, text));
-  snprintf(text, sizeof text, "%.2f", row->seconds);
-  put(g, r, column++, text);
-  put(g, r, column++, row->region ? row->region : "-");
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_digits_text(&s->regret, row->regret.mean, text));
+}
+
+static void put_interval(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char low[32];
+  char high[32];
+  snprintf(to->text, FARO_GRID_CELL, "%s to %s", faro_digits_text(&s->regret, row->low, low),
+           faro_digits_text(&s->regret, row->high, high));
+}
+
+static void put_per_user(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[32];
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_digits_text(&s->per_user, row->per_user, text));
+}
+
+static void put_learnt(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  (void)s;
+  if (isfinite(row->learnt))
+    snprintf(to->text, FARO_GRID_CELL, "%.0f %%", round(100 * row->learnt) + 0.0); /* no -0 */
+  else snprintf(to->text, FARO_GRID_CELL, "-");
+  to->tint = faro_view_learnt_nothing(row) ? FARO_TINT_YELLOW : FARO_TINT_PLAIN;
+}
+
+/* "auto" if it changes during the run; ".." if later ones are larger. */
+static void put_batch(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  (void)s;
+  if (row->batch > 0) snprintf(to->text, FARO_GRID_CELL, "%.0f%s", row->batch, row->growth > 1 ? ".." : "");
+  else snprintf(to->text, FARO_GRID_CELL, "auto");
+}
+
+static void put_trust(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  (void)s;
+  snprintf(to->text, FARO_GRID_CELL, "%s", row->trust);
+}
+
+static void put_refused(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  (void)s;
+  snprintf(to->text, FARO_GRID_CELL, "%.0f %%", 100 * row->refused);
+}
+
+static void put_bits(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[32];
+  (void)s;
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_with_unit(row->bits, text));
+}
+
+static void put_sent(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[32];
+  (void)s;
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_with_unit(row->sent, text));
+}
+
+static void put_claim(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
   faro_text claim = FARO_TEXT_INIT;
   char pair[FARO_PAIR_SIZE];
   if (isfinite(row->epsilon)) faro_text_add(&claim, "%s ", faro_pair_above(row->epsilon, row->delta, pair));
   faro_text_add(&claim, "%s", row->standing);
-  faro_view_add_terms(row, &claim);
-  put(g, r, column, claim.failed ? row->standing : claim.data);
+  if (!s->brief) faro_view_add_terms(row, &claim);
+  snprintf(to->text, FARO_GRID_CELL, "%s", claim.failed ? row->standing : claim.data);
   faro_text_clear(&claim);
+  to->tint = strcmp(row->standing, "not proven") == 0 ? FARO_TINT_RED : FARO_TINT_PLAIN;
+}
+
+/* The columns after the sweeps and the label, in their order. */
+typedef struct column {
+  const char *title; /* NULL: the measure */
+  bool (*shown)(const faro_report *);
+  void (*put)(const sheet *, const faro_view_row *, faro_grid_cell *);
+  int lesser; /* on a narrow terminal the greatest go first; 0: stays */
+  bool left;
+} column;
+
+static const column columns[] = {
+    {NULL, always, put_regret, 0, false},
+    {"95 % interval", has_interval, put_interval, 1, false},
+    {"per user", has_users, put_per_user, 3, false},
+    {"learnt", has_yardstick, put_learnt, 0, false},
+    {"batch", has_batch, put_batch, 2, false},
+    {"refused", has_refused, put_refused, 4, false},
+    {"bits/user", always, put_bits, 6, false},
+    {"bits sent", has_sent, put_sent, 7, false},
+    {"trust", always, put_trust, 5, true},
+    {"claim", always, put_claim, 0, true},
+};
+enum { KINDS = sizeof columns / sizeof *columns, LESSER_MAX = 7 };
+
+/* Fills the grid with the columns whose rank is at most `most`. */
+static void fill(const sheet *s, int most, faro_grid *g) {
+  const faro_report *report = s->report;
+  memset(g->cell, 0, g->rows * sizeof *g->cell);
+  g->columns = report->sweeps + 1;
+  for (size_t c = 0; c < report->sweeps; c++) faro_grid_put(g, 0, c, report->sweep[c]);
+  g->label = report->sweeps;
+  g->left[g->label] = true;
+  faro_grid_put(g, 0, g->label, "algorithm");
+  for (size_t i = 0; i < report->count; i++) {
+    for (size_t c = 0; c < report->sweeps; c++) faro_grid_put(g, i + 1, c, report->row[i].at[c]);
+    faro_grid_put(g, i + 1, g->label, report->row[i].label);
+  }
+  for (size_t k = 0; k < KINDS; k++) {
+    if (columns[k].lesser > most || !columns[k].shown(report)) continue;
+    const size_t c = g->columns++;
+    g->left[c] = columns[k].left;
+    faro_grid_put(g, 0, c, columns[k].title ? columns[k].title : report->measure->name);
+    for (size_t i = 0; i < report->count; i++) columns[k].put(s, &report->row[i], &g->cell[i + 1][c]);
+  }
+  faro_grid_measure(g);
+}
+
+/* Leaves out what the terminal has no room for: first what claims say besides epsilon and delta,
+ * then lesser columns, then the rest of a label's line. */
+static void fit(sheet *s, const faro_table_style *style, faro_grid *g) {
+  fill(s, LESSER_MAX, g);
+  if (style->width == 0 || faro_grid_width(g) <= style->width) return;
+  s->brief = true;
+  for (int most = LESSER_MAX; most >= 0; most--) {
+    fill(s, most, g);
+    const size_t others = faro_grid_width(g) - g->width[g->label];
+    const size_t room = style->width > others ? style->width - others : 0;
+    if (faro_grid_width(g) <= style->width) return;
+    if (most > 3 || (room < 4 * LABEL_MIN && most > 0)) continue;
+    g->width[g->label] = room > LABEL_MIN ? room : LABEL_MIN;
+    return;
+  }
 }
 
 /* Whether an earlier row gives the same reason for the same algorithm. */
@@ -127,54 +200,111 @@ static void explain(const faro_report *report, faro_text *out) {
   }
 }
 
-/* How the measure grows with x, one row per line of the figure. */
-static bool add_slopes(const faro_report *report, faro_text *out) {
-  if (report->slopes == 0) return true;
-  grid g = {.rows = report->slopes + 1, .cell = calloc(report->slopes + 1, sizeof *g.cell)};
-  if (!g.cell) return false;
-  faro_text_add(out, "\nslope of %s against %s (log-log)\n\n", report->measure->name,
-                report->sweep[report->x]);
-  for (size_t r = 0; r < g.rows; r++) {
-    const faro_view_slope *slope = r > 0 ? &report->slope[r - 1] : NULL;
-    char text[32];
-    g.columns = 0;
-    for (int s = 0; s < (int)report->sweeps; s++)
-      if (s != report->x) put(&g, r, g.columns++, slope ? slope->row->at[s] : report->sweep[s]);
-    g.left[g.columns] = true;
-    put(&g, r, g.columns++, slope ? slope->row->label : "algorithm");
-    put(&g, r, g.columns++, slope ? faro_exponent(slope->slope, text) : "slope");
-    put(&g, r, g.columns++, slope ? faro_exponent(slope->error, text) : "standard error");
-    put(&g, r, g.columns++, slope ? faro_exponent(slope->of_most, text) : "slope, worst instance");
+static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
+
+/* Learners of linear rewards where rewards are not linear. */
+static void add_misspecified(const faro_report *report, faro_text *out) {
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *row = &report->row[i];
+    bool said = !row->region || strcmp(row->region, "misspecified") != 0;
+    for (size_t j = 0; j < i && !said; j++) said = strcmp(report->row[j].label, row->label) == 0;
+    if (!said)
+      faro_text_add(out, "misspecified: %s treats rewards as linear, which they are not\n", row->label);
   }
-  print_grid(&g, out);
+}
+
+/* How the measure grows with x, one row per line of the figure that a power law fits. */
+static bool add_slopes(const faro_report *report, const faro_table_style *style, faro_text *out) {
+  faro_grid g = {.rows = 1, .cell = calloc(report->slopes + 1, sizeof *g.cell)};
+  if (!g.cell) return false;
+  for (size_t i = 0; i <= report->slopes; i++) {
+    const faro_view_slope *slope = i > 0 ? &report->slope[i - 1] : NULL;
+    const size_t r = i > 0 ? g.rows : 0;
+    char text[32];
+    size_t c = 0;
+    if (slope && !slope->straight) continue;
+    for (int s = 0; s < (int)report->sweeps; s++)
+      if (s != report->x) faro_grid_put(&g, r, c++, slope ? slope->row->at[s] : report->sweep[s]);
+    g.left[g.label = c] = true;
+    faro_grid_put(&g, r, c++, slope ? slope->row->label : "algorithm");
+    faro_grid_put(&g, r, c++, slope ? faro_exponent(slope->slope, text) : "slope");
+    faro_grid_put(&g, r, c++, slope ? faro_exponent(slope->error, text) : "standard error");
+    faro_grid_put(&g, r, c++, slope ? faro_exponent(slope->of_most, text) : "slope, worst instance");
+    g.columns = c;
+    g.rows += slope != NULL;
+  }
+  faro_grid_measure(&g);
+  if (g.rows > 1) {
+    faro_text_add(out, "\nslope of %s against %s (log-log)\n\n", report->measure->name,
+                  report->sweep[report->x]);
+    faro_grid_print(&g, style, out);
+  }
   free(g.cell);
   return true;
 }
 
-static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
-
-static char *finish(faro_text *out) {
-  if (out->failed) faro_text_clear(out);
-  return out->data;
+/* Why a line has no slope. */
+static void add_bends(const faro_report *report, faro_text *out) {
+  for (size_t i = 0; i < report->slopes; i++) {
+    const faro_view_slope *slope = &report->slope[i];
+    if (slope->straight) continue;
+    faro_text_add(out, "no slope for %s", slope->row->label);
+    for (int s = 0; s < (int)report->sweeps; s++)
+      if (s != report->x) faro_text_add(out, ", %s %s", report->sweep[s], slope->row->at[s]);
+    if (isfinite(slope->first + slope->last))
+      faro_text_add(out, ": not a power law (the slope changes from %.2f to %.2f along %s)\n", slope->first,
+                    slope->last, report->sweep[report->x]);
+    else faro_text_add(out, ": a mean is not positive\n");
+  }
 }
 
-char *faro_report_table(const faro_report *report) {
+/* Sentences under the table. */
+static void add_notes(const faro_report *report, const faro_table_style *style, faro_text *out) {
+  faro_text learnt = FARO_TEXT_INIT;
+  faro_text plain = FARO_TEXT_INIT;
+  faro_text unproven = FARO_TEXT_INIT;
+  faro_view_add_learnt(report, "", "\n", add_plain, &learnt);
+  faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
+  add_bends(report, &plain);
+  faro_view_add_left_out(report, "", "\n", add_plain, &plain);
+  faro_view_add_refused(report, "", "\n", &plain);
+  faro_view_add_phases(report, "", "\n", &plain);
+  faro_view_add_early(report, "", "\n", add_plain, &plain);
+  add_misspecified(report, &plain);
+  explain(report, &unproven);
+  faro_grid_print_text(out, style, FARO_TINT_YELLOW, learnt.data);
+  faro_grid_print_text(out, style, FARO_TINT_PLAIN, plain.data);
+  faro_grid_print_text(out, style, FARO_TINT_RED, unproven.data);
+  out->failed |= learnt.failed || plain.failed || unproven.failed;
+  faro_text_clear(&learnt);
+  faro_text_clear(&plain);
+  faro_text_clear(&unproven);
+}
+
+static void add_head(const faro_report *report, const faro_table_style *style, faro_text *out) {
+  faro_text head = FARO_TEXT_INIT;
+  faro_text_add(&head, "%s\n", report->title);
+  faro_view_add_setting(report, &head);
+  faro_grid_print_text(out, style, FARO_TINT_PLAIN, head.data);
+  out->failed |= head.failed;
+  faro_text_clear(&head);
+}
+
+char *faro_report_table(const faro_report *report, faro_table_style style) {
   faro_text out = FARO_TEXT_INIT;
-  grid g = {.rows = report->count + 1, .cell = calloc(report->count + 1, sizeof *g.cell)};
+  faro_grid g = {.rows = report->count + 1, .cell = calloc(report->count + 1, sizeof *g.cell)};
+  sheet s = {.report = report,
+             .regret = faro_digits_of(report, regret_of),
+             .per_user = faro_digits_of(report, per_user_of)};
   if (!g.cell) return NULL;
-  fill_head(report, &g);
-  for (size_t i = 0; i < report->count; i++) fill_row(report, &g, i);
-  faro_text_add(&out, "%s\n", report->title);
-  faro_view_add_setting(report, &out);
-  faro_text_add(&out, "\n\n");
-  print_grid(&g, &out);
-  free(g.cell);
-  out.failed |= !add_slopes(report, &out);
+  fit(&s, &style, &g);
+  add_head(report, &style, &out);
   faro_text_add(&out, "\n");
-  faro_view_add_left_out(report, "", "\n", add_plain, &out);
-  faro_view_add_refused(report, "", "\n", &out);
-  faro_view_add_phases(report, "", "\n", &out);
-  faro_view_add_early(report, "", "\n", add_plain, &out);
-  explain(report, &out);
-  return finish(&out);
+  faro_grid_print(&g, &style, &out);
+  free(g.cell);
+  out.failed |= !add_slopes(report, &style, &out);
+  faro_text_add(&out, "\n");
+  add_notes(report, &style, &out);
+  if (out.failed) faro_text_clear(&out);
+  return out.data;
 }

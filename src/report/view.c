@@ -46,6 +46,7 @@ static const char *text(const json_t *object, const char *key) {
 /* A sweep's value as text, allocated in the arena. */
 static const char *print_value(faro_arena *arena, const json_t *value, faro_error *error) {
   if (json_is_string(value)) return clean(json_string_value(value));
+  if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
   char number[FARO_NUMBER_SIZE];
   return json_is_number(value)
              ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error)
@@ -254,17 +255,22 @@ bool faro_view_alike(const faro_report *report, const faro_view_row *a, const fa
   return true;
 }
 
+bool faro_view_print(const json_t *value, char out[static 64]) {
+  char number[FARO_NUMBER_SIZE];
+  if (json_is_string(value) && clean(json_string_value(value)))
+    snprintf(out, 64, "%s", json_string_value(value));
+  else if (json_is_number(value)) snprintf(out, 64, "%s", faro_number(json_number_value(value), number));
+  else if (json_is_boolean(value)) snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
+  else return false;
+  return true;
+}
+
 /* Whether all results have the same value for a setting; if so, writes it as text. */
 static bool shared_setting(const faro_report *report, const char *key, char out[static 64]) {
   const json_t *first = json_object_get(report->row[0].settings, key);
   for (size_t i = 1; i < report->count; i++)
     if (!json_equal(json_object_get(report->row[i].settings, key), first)) return false;
-  char number[FARO_NUMBER_SIZE];
-  if (json_is_string(first) && clean(json_string_value(first)))
-    snprintf(out, 64, "%s", json_string_value(first));
-  else if (json_is_number(first)) snprintf(out, 64, "%s", faro_number(json_number_value(first), number));
-  else return false;
-  return true;
+  return faro_view_print(first, out);
 }
 
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
@@ -367,8 +373,8 @@ void faro_view_add_setting(const faro_report *report, faro_text *out) {
     faro_text_add(out, "%s%s%s%s", separator, i ? keys[i] : "", i ? " " : "", value);
     separator = ", ";
   }
-  faro_text_add(out, "%s%zu instances, seed %llu", separator, report->instances,
-                (unsigned long long)report->seed);
+  faro_text_add(out, "%s%zu instance%s, seed %llu", separator, report->instances,
+                report->instances == 1 ? "" : "s", (unsigned long long)report->seed);
 }
 
 const char *faro_brief(double value, char out[static 32]) {

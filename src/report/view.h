@@ -44,12 +44,16 @@ typedef struct faro_view_row {
   faro_view_point *curve;
 } faro_view_row;
 
-/* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. */
+/* log(mean measure) against log(x) over the rows of one line of the figure, by least squares. There
+ * is none for an algorithm whose results do not depend on x. */
 typedef struct faro_view_slope {
   /* the first row of the line, which has the label and the values of the other sweeps */
   const faro_view_row *row;
   double slope, error; /* slope of the mean and its standard error; NaN if a mean is not positive */
   double of_most;      /* slope of the worst instance; NaN if not known */
+  /* slopes of a curved fit at the least and the greatest x; a power law has the same everywhere */
+  double first, last;
+  bool straight; /* else no power law fits, and the slopes above are NaN */
 } faro_view_slope;
 
 /* Two algorithms at one sweep point, compared by their paired differences over instances. */
@@ -101,6 +105,15 @@ void faro_view_add_early(const faro_report *report, const char *before, const ch
 void faro_view_add_left_out(const faro_report *report, const char *before, const char *after,
                             void (*add)(faro_text *, const char *), faro_text *out);
 
+/* Whether a row's regret is that of uniform play, or nearly so. */
+bool faro_view_learnt_nothing(const faro_view_row *row);
+/* Appends the algorithms that learnt nothing, one line per label (notes.c). */
+void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
+                          void (*add)(faro_text *, const char *), faro_text *out);
+/* Appends the algorithms between which no difference was seen, one line per sweep point. */
+void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
+                               void (*add)(faro_text *, const char *), faro_text *out);
+
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing if all
  * were counted. */
 void faro_view_add_refused(const faro_report *report, const char *before, const char *after, faro_text *out);
@@ -108,6 +121,9 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
 /* Appends the settings that all results share: "linear-fixed, dimension 5, arms 100, ..."; others
  * are omitted. */
 void faro_view_add_setting(const faro_report *report, faro_text *out);
+
+/* Writes a setting as text. False: it is neither a word, nor a number, nor true or false. */
+bool faro_view_print(const json_t *value, char out[static 64]);
 
 /* Whether two rows have the same label, and the same value of every sweep except perhaps these two
  * (-1: no sweep). */

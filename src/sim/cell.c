@@ -54,6 +54,11 @@ faro_env_facts faro_cell_facts(const faro_cell *cell) {
   return faro_env_describe(cell->env, &env);
 }
 
+bool faro_cell_limits(const faro_cell *cell) {
+  return cell->settings.level == FARO_LEVEL_USER && cell->settings.population > 0 &&
+         cell->release->trust != FARO_TRUST_NONE;
+}
+
 /* The link that the learner knows of. A blind one needs none. */
 static faro_link link_of(const faro_cell *cell) {
   return cell->settings.surrogate || cell->learner->blind ? FARO_LINK_LINEAR : cell->env->link;

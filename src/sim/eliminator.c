@@ -285,7 +285,7 @@ static faro_status play_phase(table *s, bool *over, faro_error *error) {
  * population. */
 static faro_status make_gate(table *s, faro_error *error) {
   const faro_settings *set = &s->cell->settings;
-  if (set->level != FARO_LEVEL_USER || set->population == 0 || samples(s->cell)) return FARO_OK;
+  if (!faro_cell_limits(s->cell) || samples(s->cell)) return FARO_OK;
   return faro_gate_create(&s->gate, set->population, set->contributions, error);
 }
 

@@ -65,6 +65,9 @@ void faro_cell_put(faro_cell *cell, faro_key key, double value);
 /* The parameters of the layers below, from the settings of this cell. */
 faro_env_params faro_cell_env(const faro_cell *cell);
 faro_env_facts faro_cell_facts(const faro_cell *cell);
+/* Whether returning users may contribute only as often as the claim allows. Without a claim,
+ * everything counts. */
+bool faro_cell_limits(const faro_cell *cell);
 faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance);
 faro_release_params faro_cell_release(const faro_cell *cell);
 void faro_cell_keep_schedule(faro_cell *cell, const faro_release *release);

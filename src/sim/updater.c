@@ -23,8 +23,9 @@ static void clear(table *t) {
 }
 
 /* Under a user-level claim, returning users pass the gate. */
-static faro_status make_gate(table *t, const faro_settings *s, faro_error *error) {
-  if (s->level != FARO_LEVEL_USER || s->population == 0) return FARO_OK;
+static faro_status make_gate(table *t, const faro_cell *cell, faro_error *error) {
+  const faro_settings *s = &cell->settings;
+  if (!faro_cell_limits(cell)) return FARO_OK;
   return faro_gate_create(&t->gate, s->population, s->contributions, error);
 }
 
@@ -37,7 +38,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   faro_agent_params agent = faro_cell_agent(cell, faro_env_arms(t->env)->count, turn->instance);
   agent.seed = turn->seed;
   status = faro_agent_create(&t->agent, &agent, error);
-  if (status == FARO_OK) status = make_gate(t, &cell->settings, error);
+  if (status == FARO_OK) status = make_gate(t, cell, error);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return status == FARO_OK && !t->x ? FARO_MEMORY : status;
 }

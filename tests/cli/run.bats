@@ -89,7 +89,7 @@ journal_only() {
 
 @test "--json prints what run.json keeps" {
   faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
-  [ "$(jq -S .results <<<"$output")" = "$(jq -S '.results | map(del(.curve))' "$T/a/run.json")" ]
+  [ "$(jq -S .results <<<"$output")" = "$(jq -S '.results | map(del(.curve, .each))' "$T/a/run.json")" ]
 }
 
 @test "--csv prints summary.csv" {
@@ -103,8 +103,23 @@ journal_only() {
   csv_rows "$T/a/summary.csv" >"$T/summary"
   csv_rows "$T/a/curves.csv" >"$T/curves"
   jq -es 'length == 16 and (map(length) | unique | length == 1)' "$T/summary"
-  jq -es 'length == 1 + 15 * 200 and (map(length) | unique == [8])' "$T/curves"
+  jq -es 'length == 1 + 15 * 200 and (map(length) | unique == [10])' "$T/curves"
   jq -es '.[1:] | group_by([.[0], .[1]]) | all(map(.[2]) | . == sort and .[-1] == 300)' "$T/curves"
+  csv_rows "$T/a/instances.csv" >"$T/instances"
+  jq -es 'length == 1 + 15 * 3 and (map(length) | unique | length == 1) and
+    (.[0] | .[:6] == ["label", "epsilon", "instance", "regret", "uniform", "fixed"])' "$T/instances"
+}
+
+@test "the table fits the terminal, and has colours only there" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set calibration=figure --out "$T/a"
+  [[ $output != *$'\033'* ]]
+  COLUMNS=80 faro 0 report "$T/a"
+  [ "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' <<<"$output")" -le 80 ]
+  has "$output" "not proven"
+  TERM=xterm script -qec "$FARO report $T/a" /dev/null >"$T/shown"
+  grep -q $'\033\\[31m.*not proven' "$T/shown"
+  NO_COLOR=1 TERM=xterm script -qec "$FARO report $T/a" /dev/null >"$T/shown"
+  ! grep -q $'\033\\[31m' "$T/shown"
 }
 
 @test "numbers in summary.csv and curves.csv read back exactly" {
@@ -354,9 +369,9 @@ interrupt() {
 	  - {label: target, learner: linucb, release: shuffle-response, batch: 500, local_epsilon: 1}
 	END
   faro 0 run "$T/claims.yaml" --quiet --out "$T/out"
-  has "$output" "(1.23457, 1e-06) proven, local ("
-  has "$output" "(1.23457, 1e-06) proven, actions hidden, local ("
-  has "$(cat "$T/out/report.html")" "(1.23457, 1e-06) proven, actions hidden, local ("
+  has "$output" "(1.23457, 1e-6) proven, local ("
+  has "$output" "(1.23457, 1e-6) proven, actions hidden, local ("
+  has "$(cat "$T/out/report.html")" "(1.23457, 1e-6) proven, actions hidden, local ("
   jq -e '[.results[].claim.trust] == ["central", "shuffle", "shuffle", "shuffle"]' "$T/out/run.json"
   jq -e '[.results[].claim.actions] == ["all", "all", "hidden", "all"]' "$T/out/run.json"
   jq -e '.results[2].claim.adversary_sees | contains("must stay hidden")' "$T/out/run.json"
@@ -536,12 +551,12 @@ sums() {
 @test "running sums: the worst error takes the place of the regret" {
   sums
   faro 0 run "$T/sums.yaml" --quiet --out "$T/a"
-  grep -q '^ *name  horizon  algorithm  trust  error  ' <<<"$output"
+  grep -q '^ *name  horizon  algorithm  *error  ' <<<"$output"
   jq -e '.measure == "error" and .plot == {"x": "horizon", "y": "error", "panels": "name"} and (.results | length == 12 and
     all(.error.mean > 0 and .error.mean == .curve.mean[-1] and (.curve.mean | . == sort) and (has("regret") | not)))' "$T/a/run.json"
   jq -e '.results | map(select(.label == "blind")) | all(.error.mean <= 4.5)' "$T/a/run.json" # nine users unseen, half a unit each
-  head -n 1 "$T/a/summary.csv" | grep -q ',error_mean,error_sd,error_se,error_q25,error_median,error_q75,'
-  head -n 1 "$T/a/curves.csv" | grep -q 'round,error_mean,error_sd,error_q25,error_median,error_q75$'
+  head -n 1 "$T/a/summary.csv" | grep -q ',error_mean,error_sd,error_se,error_low,error_high,error_q25,error_median,error_q75,'
+  head -n 1 "$T/a/curves.csv" | grep -q 'round,error_mean,error_sd,error_low,error_high,error_q25,error_median,error_q75$'
   grep -q 'worst error (logarithmic)' "$T/a/sums.svg"
   not grep -rq 'regret' "$T/a"
 }

@@ -50,7 +50,7 @@ int fuzz_run(const uint8_t *data, size_t size) {
   faro_error error = {0};
   faro_report *report = NULL;
   if (faro_report_parse(&report, "run.json", (const char *)data, size, &error) != FARO_OK) return 0;
-  free(faro_report_table(report));
+  free(faro_report_table(report, (faro_table_style){.width = 40}));
   free(faro_report_json(report));
   free(faro_report_summary_csv(report));
   free(faro_report_curves_csv(report));

@@ -2,7 +2,7 @@
 """Opens reports in a headless Chromium and uses them as a reader does: at the width of a desk and of a phone, with
 and without scripts, light, dark and printed. What the page shows is compared with run.json.
 
-Usage: test_page.py FARO. Exit status 77: there is no Chromium."""
+Usage: test_page.py FARO [EXPERIMENT...]. Exit status 77: there is no Chromium."""
 import json
 import os
 import re
@@ -225,7 +225,7 @@ def main():
     failed = 0
     browser = chromium.Browser()
     try:
-        for name in EXPERIMENTS:
+        for name in sys.argv[2:] or EXPERIMENTS:
             out = os.path.join(folder, name)
             subprocess.run([sys.argv[1], "run", name, "--quick", "--quiet", "--out", out], check=True, stdout=subprocess.DEVNULL)
             path = os.path.join(out, "report.html")

@@ -98,10 +98,10 @@ static void test_above__never_rounds_down(void **state) {
   assert_string_equal(faro_above(0.999999999, 3, text), "1");
   assert_string_equal(faro_above(1, 6, text), "1");
   assert_string_equal(faro_above(0, 6, text), "0");
-  assert_string_equal(faro_above(1e-6, 6, text), "1e-06");
+  assert_string_equal(faro_above(1e-6, 6, text), "1e-6");
   assert_string_equal(faro_above((double)INFINITY, 6, text), "inf");
   assert_string_equal(faro_above(2.2250738585072014e-308, 6, text), "2.22508e-308");
-  assert_string_equal(faro_pair_above(1.2345644, 1e-6, text), "(1.23457, 1e-06)");
+  assert_string_equal(faro_pair_above(1.2345644, 1e-6, text), "(1.23457, 1e-6)");
 }
 
 static void test_nearest__finds_typing_errors(void **state) {

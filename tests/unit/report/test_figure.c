@@ -222,8 +222,9 @@ static void test_page__is_self_contained(void **state) {
   assert_null(strstr(html, "<link"));
   assert_int_equal(count_of(html, "http://"), 2); /* the name of SVG, in the figure and in the script */
   assert_int_equal(count_of(html, "https://"), 0);
-  static const char *const files[] = {"summary.csv", "curves.csv", "instances.csv", "figure.svg", "run.json"};
-  for (size_t i = 0; i < 5; i++) {
+  static const char *const files[] = {"summary.csv", "curves.csv", "instances.csv",
+                                      "table.tex",   "figure.svg", "run.json"};
+  for (size_t i = 0; i < 6; i++) {
     char link[64];
     snprintf(link, sizeof link, "<a href=\"%s\">", files[i]);
     assert_int_equal(count_of(html, link), 1);

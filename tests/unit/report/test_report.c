@@ -31,6 +31,10 @@ static faro_report *report_of(const char *text, const char *key, const char *val
   return report;
 }
 
+static char *plain_table(const faro_report *report) {
+  return faro_report_table(report, (faro_table_style){0});
+}
+
 static size_t count_of(const char *text, const char *part) {
   size_t n = 0;
   for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) n++;
@@ -40,7 +44,7 @@ static size_t count_of(const char *text, const char *part) {
 static void test_table__has_a_row_for_each_result_and_says_what_is_not_proven(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, NULL, NULL);
-  char *table = faro_report_table(report);
+  char *table = plain_table(report);
   assert_int_equal(count_of(table, "no privacy"), 6);
   assert_int_equal(count_of(table, "(0.5, 0.1) proven"), 2);
   assert_int_equal(count_of(table, "(50, 0.1) not proven"), 2);
@@ -50,8 +54,8 @@ static void test_table__has_a_row_for_each_result_and_says_what_is_not_proven(vo
   free(table);
   faro_report_destroy(report);
   report = report_of(FILE_TEXT, "calibration", "[paper, figure]");
-  table = faro_report_table(report);
-  assert_null(strstr(table, "calibration paper"));
+  table = plain_table(report);
+  assert_null(strstr(table, ", calibration paper, 5 instances"));
   free(table);
   faro_report_destroy(report);
   faro_report_destroy(NULL);
@@ -120,7 +124,7 @@ static void test_all__report_early_regret(void **state) {
   results->outcome[2].early = 0.5 * results->outcome[2].regret.mean;
   results->outcome[2].explored = 0.125;
   assert_ok(faro_report_make(&report, e, results, error));
-  char *table = faro_report_table(report);
+  char *table = plain_table(report);
   assert_non_null(strstr(table, "glm-logistic, dimension 2, arms 3, norm 1.5, horizon 50"));
   assert_non_null(strstr(
       table, "\n<a>: 25 to 50 % of the regret is from initial exploration, before the first re-estimate\n"));
@@ -172,16 +176,16 @@ static void test_all__report_user_level_and_refusals(void **state) {
       "instances: 1\nbatch: 5\nlevel: user\ncontributions: 4\n"
       "algorithms: [{learner: linucb, release: none}, {learner: linucb, release: local}]\n";
   faro_report *report = report_of(text, NULL, NULL);
-  char *table = faro_report_table(report);
-  assert_non_null(strstr(table, "(1, 1e-06) proven, user level (4 rounds)"));
+  char *table = plain_table(report);
+  assert_non_null(strstr(table, "(1, 1e-6) proven, user level (4 rounds)"));
   assert_non_null(
-      strstr(table, "population 10, epsilon 1, delta 1e-06, batch 5, level user, contributions 4"));
+      strstr(table, "population 10, epsilon 1, delta 1e-6, batch 5, level user, contributions 4"));
   assert_non_null(strstr(table, "% of rounds were not counted: the user had contributed as often"));
   char *csv = faro_report_summary_csv(report);
   assert_non_null(
       strstr(csv, "shifted,refused,communication_bits,best_arm_lost,early,explored,lower_bound,claim_epsilon,"
                   "claim_delta,claim_contributions,trust,level,"));
-  assert_non_null(strstr(csv, ",1,1e-06,4,\"local\",\"user\",\"proven\","));
+  assert_non_null(strstr(csv, ",1,1e-6,4,\"local\",\"user\",\"proven\","));
   char *json = faro_report_json(report);
   json_t *document = json_loads(json, 0, NULL);
   const json_t *one = json_array_get(json_object_get(document, "results"), 1);
@@ -202,7 +206,7 @@ static void test_all__report_user_level_and_refusals(void **state) {
   free(html);
   faro_report_destroy(report);
   report = report_of(text, "environment.population", "new");
-  table = faro_report_table(report);
+  table = plain_table(report);
   assert_null(strstr(table, "not counted"));
   assert_null(strstr(table, "population"));
   free(table);
@@ -300,6 +304,7 @@ static faro_report *report_with_means(const double mean[static 4]) {
   for (size_t i = 0; i < json_array_size(results); i++) {
     json_t *regret = json_object_get(json_array_get(results, i), "regret");
     json_object_set_new(regret, "mean", json_real(mean[i / 2 % 4]));
+    json_object_set_new(regret, "se", json_real(0.01 * mean[i / 2 % 4]));
     json_object_set_new(regret, "max", json_real(mean[i / 2 % 4] * mean[i / 2 % 4]));
   }
   char *json = json_dumps(report->document, JSON_REAL_PRECISION(17));
@@ -325,7 +330,7 @@ static void test_slopes__of_a_power_law_are_its_exponent(void **state) {
     assert_string_equal(report->slope[i].row->label, i % 2 ? "b" : "a");
     assert_string_equal(report->slope[i].row->at[0], i < 2 ? "2" : "3");
   }
-  char *table = faro_report_table(report);
+  char *table = plain_table(report);
   assert_non_null(strstr(table, "slope of regret against horizon (log-log)\n\ndimension  algorithm  slope  "
                                 "standard error  slope, worst instance\n"
                                 "        2  a          0.400           0.000                  0.800\n"));
@@ -347,7 +352,7 @@ static void test_slopes__of_a_power_law_are_its_exponent(void **state) {
 /* Against the textbook's two passes. */
 static void test_slopes__and_their_errors_are_those_of_least_squares(void **state) {
   (void)state;
-  const double mean[4] = {3, 50, 4.5, 90};
+  const double mean[4] = {3, 7.6, 4.1, 24};
   double x = 0;
   double y = 0;
   for (int i = 0; i < 4; i++) {
@@ -373,8 +378,9 @@ static void test_slopes__need_three_values_and_positive_means(void **state) {
   const double mean[4] = {3, 0, 4.5, 90};
   faro_report *report = report_with_means(mean);
   assert_true(isnan(report->slope[0].slope));
-  char *table = faro_report_table(report);
-  assert_int_equal(count_of(table, "      -               -                      -\n"), 4);
+  char *table = plain_table(report);
+  assert_int_equal(count_of(table, ": a mean is not positive\n"), 4);
+  assert_non_null(strstr(table, "no slope for b, dimension 3: "));
   char *svg = faro_report_svg(report);
   assert_non_null(strstr(svg, ">final pseudo-regret</text>")); /* 0 cannot be shown on a logarithmic axis */
   free(svg);
@@ -384,9 +390,229 @@ static void test_slopes__need_three_values_and_positive_means(void **state) {
   snprintf(text, sizeof text, "%splot: {x: dimension}\n", FILE_TEXT); /* two values */
   report = report_of(text, NULL, NULL);
   assert_int_equal(report->slopes, 0);
-  table = faro_report_table(report);
+  table = plain_table(report);
   assert_null(strstr(table, "slope"));
   free(table);
+  faro_report_destroy(report);
+}
+
+/* A slope that changes from -1 to 1 is no exponent; one that is 0 everywhere says nothing. */
+static void test_slopes__are_only_those_of_power_laws(void **state) {
+  (void)state;
+  double mean[4];
+  for (int i = 0; i < 4; i++) mean[i] = X[i] / 100 + 100 / X[i];
+  faro_report *report = report_with_means(mean);
+  assert_int_equal(report->slopes, 4);
+  const faro_view_slope *slope = &report->slope[0];
+  assert_true(isnan(slope->slope) && isnan(slope->of_most) && !slope->straight);
+  assert_true(slope->first < -0.5 && slope->last > 0.5);
+  char *table = plain_table(report);
+  assert_null(strstr(table, "slope of regret against"));
+  assert_int_equal(count_of(table, ": not a power law (the slope changes from -"), 4);
+  char *json = faro_report_json(report);
+  assert_int_equal(count_of(json, "\"slope\": null"), 4);
+  free(json);
+  free(table);
+  faro_report_destroy(report);
+  report = report_with_means((const double[4]){5, 5, 5, 5});
+  assert_int_equal(report->slopes, 0);
+  faro_report_destroy(report);
+}
+
+/* Bent, but no more than three instances can tell. */
+static void test_slopes__are_not_refused_for_sampling_error(void **state) {
+  (void)state;
+  double mean[4];
+  for (int i = 0; i < 4; i++) mean[i] = pow(X[i], 0.5) * (1 + X[i] / 1000);
+  faro_report *report = report_with_means(mean);
+  assert_false(report->slope[0].straight);
+  json_t *results = json_object_get(report->document, "results");
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    json_t *regret = json_object_get(json_array_get(results, i), "regret");
+    json_object_set_new(regret, "se", json_real(0.6 * mean[i / 2 % 4]));
+  }
+  char *json = json_dumps(report->document, JSON_REAL_PRECISION(17));
+  faro_report *noisy = NULL;
+  assert_ok(faro_report_parse(&noisy, "run.json", json, strlen(json), error));
+  assert_true(noisy->slope[0].straight && noisy->slope[0].slope > 0.5);
+  free(json);
+  faro_report_destroy(noisy);
+  faro_report_destroy(report);
+}
+
+/* Paired differences by the textbook, and which pairs are compared. */
+static void test_comparisons__are_paired_over_instances(void **state) {
+  (void)state;
+  static const char text[] =
+      "environment: {name: linear-fixed, dimension: 2, arms: 3}\nhorizon: 20\ninstances: 4\n"
+      "algorithms:\n  - {label: a, learner: linucb, release: none}\n"
+      "  - {label: b, learner: linucb, release: local}\n"
+      "  - {label: c, learner: linucb, release: local, batch: 2}\n"
+      "  - {label: d, learner: linucb, release: local, batch: 3}\n"
+      "  - {label: e, learner: linucb, release: local, batch: 4}\n";
+  const double each[5][4] = {
+      {1, 2, 3, 4}, {2, 3, 4, 6}, {20, 31, 40, 51}, {21, 30, 41, 50}, {90, 91, 92, 93}};
+  faro_report *report = report_of(text, NULL, NULL);
+  json_t *results = json_object_get(report->document, "results");
+  for (size_t r = 0; r < 5; r++) {
+    json_t *list = json_object_get(json_object_get(json_array_get(results, r), "each"), "regret");
+    double mean = 0;
+    for (size_t i = 0; i < 4; i++) {
+      json_array_set_new(list, i, json_real(each[r][i]));
+      mean += each[r][i] / 4;
+    }
+    json_object_set_new(json_object_get(json_array_get(results, r), "regret"), "mean", json_real(mean));
+  }
+  char *json = json_dumps(report->document, 0);
+  faro_report *changed = NULL;
+  assert_ok(faro_report_parse(&changed, "run.json", json, strlen(json), error));
+  free(json);
+  /* b is the best with privacy: neighbours, and b with all */
+  static const char *const pairs[] = {"ab", "bc", "bd", "be", "cd", "de"};
+  assert_int_equal(changed->comparisons, 6);
+  for (size_t i = 0; i < 6; i++) {
+    const faro_view_comparison *c = &changed->comparison[i];
+    assert_true(*c->better->label == pairs[i][0] && *c->worse->label == pairs[i][1]);
+    assert_true(c->seen == (i != 4));
+  }
+  /* a and b: differences 1, 1, 1, 2; t of 3 degrees of freedom is 3.182 */
+  const faro_view_comparison *first = changed->comparison;
+  assert_close(first->difference, 1.25, 1e-12);
+  assert_close(first->low, 1.25 - 3.182446305 * 0.25, 1e-8);
+  assert_close(first->high, 1.25 + 3.182446305 * 0.25, 1e-8);
+  assert_close(changed->comparison[4].high, 3.182446305 * 2 / sqrt(12), 1e-8); /* 1, -1, 1, -1 */
+  char *table = plain_table(changed);
+  assert_non_null(strstr(table, "no difference seen: c and d (-1.84 to 1.84)\n"));
+  free(table);
+  const json_t *one = json_array_get(json_object_get(changed->document, "comparisons"), 4);
+  assert_true(json_is_false(json_object_get(one, "seen")));
+  faro_report_destroy(changed);
+  faro_report_destroy(report);
+}
+
+/* A run from before there was a yardstick: it is read, and what it lacks is not shown. */
+static void test_parse__reads_older_runs(void **state) {
+  (void)state;
+  faro_report *report = report_of(FILE_TEXT, "epsilon", "1");
+  json_t *document = json_deep_copy(report->document);
+  static const char *const newer[] = {"per_user", "uniform", "fixed", "learnt", "each"};
+  json_object_del(document, "comparisons");
+  for (size_t r = 0; r < report->count; r++) {
+    json_t *result = json_array_get(json_object_get(document, "results"), r);
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+      assert_int_equal(json_object_del(result, newer[i]), 0);
+    json_object_del(json_object_get(result, "regret"), "low");
+    json_object_del(json_object_get(result, "regret"), "high");
+    json_object_del(json_object_get(result, "curve"), "low");
+    json_object_del(json_object_get(result, "curve"), "high");
+  }
+  char *text = json_dumps(document, JSON_REAL_PRECISION(17));
+  faro_report *old = NULL;
+  assert_ok(faro_report_parse(&old, "run.json", text, strlen(text), error));
+  assert_int_equal(old->comparisons, 0);
+  assert_true(old->row[1].low == report->row[1].low && old->row[1].high == report->row[1].high);
+  assert_true(isnan(old->row[1].learnt) && !old->row[1].each);
+  char *table = plain_table(old);
+  assert_null(strstr(table, "learnt"));
+  char *csv = faro_report_instances_csv(old);
+  assert_int_equal(count_of(csv, "\n"), 1);
+  free(csv);
+  free(table);
+  free(text);
+  faro_report_destroy(old);
+  json_decref(document);
+  faro_report_destroy(report);
+}
+
+/* The yardstick in every form; and who learnt nothing is named, with the points where. */
+static void test_learnt__is_said_outright(void **state) {
+  (void)state;
+  static const char text[] =
+      "environment: {name: linear-fixed, dimension: 2, arms: 4}\nhorizon: 400\ninstances: 6\n"
+      "sweep: {epsilon: [0.001, 1000]}\n"
+      "algorithms:\n  - {label: good, learner: linucb, release: none}\n"
+      "  - {label: random, learner: uniform, release: none}\n"
+      "  - {label: poor, learner: lints, release: local, batch: 40}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  const faro_view_row *row = report->row;
+  assert_close(row[0].learnt, 1 - row[0].regret.mean / row[0].uniform, 1e-15);
+  assert_close(row[0].per_user, row[0].regret.mean / 400, 1e-15);
+  assert_true(row[0].learnt > 0.5 && row[0].fixed == 0);
+  assert_true(faro_view_learnt_nothing(&row[2]) && !faro_view_learnt_nothing(&row[5]));
+  assert_false(faro_view_learnt_nothing(&row[1])); /* it said so */
+  char *table = plain_table(report);
+  assert_int_equal(count_of(table, " learnt nothing"), 1);
+  assert_non_null(
+      strstr(table, "\npoor learnt nothing at epsilon 0.001: its regret is that of uniform play ("));
+  free(table);
+  table = faro_report_table(report, (faro_table_style){.colour = true});
+  assert_int_equal(count_of(table, "\033[33m"), 2); /* the cell and the sentence */
+  assert_int_equal(count_of(table, "\033[0m"), 2);
+  free(table);
+  char *csv = faro_report_instances_csv(report);
+  assert_int_equal(count_of(csv, "\n"), 1 + 6 * 6);
+  assert_int_equal(strncmp(csv, "label,epsilon,instance,regret,uniform,fixed,updates,", 51), 0);
+  char number[FARO_NUMBER_SIZE];
+  char line[200];
+  snprintf(line, sizeof line, "\n\"poor\",0.001,3,%s,", faro_number(row[2].each[3], number));
+  assert_non_null(strstr(csv, line));
+  free(csv);
+  double mean = 0;
+  for (size_t i = 0; i < 6; i++) mean += row[2].each[i] / 6;
+  assert_close(mean, row[2].regret.mean, 1e-9);
+  faro_report_destroy(report);
+}
+
+/* Labels are escaped, powers are formulas, and every line has as many columns as the head says. */
+static void test_latex__is_escaped_and_regular(void **state) {
+  (void)state;
+  static const char text[] =
+      "environment: {name: linear-fixed, arms: 4}\nhorizon: 100\ninstances: 3\n"
+      "sweep: {dimension: [2, 3]}\nalgorithms:\n"
+      "  - {label: '50% & a_b {x} \\ ^~#$', learner: linucb, release: local, batch: 5}\n"
+      "  - {label: plain, learner: linucb, release: none, calibration: figure}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  char *latex = faro_report_latex(report);
+  assert_int_equal(count_of(latex, "50\\% \\& a\\_b \\{x\\} \\textbackslash{} "
+                                   "\\textasciicircum{}\\textasciitilde{}\\#\\$ & $"),
+                   2);
+  assert_int_equal(count_of(latex, "\\begin{tabular}{rlrcrrl}\n\\toprule\n"), 1);
+  assert_int_equal(count_of(latex, "& $5$ & $(1, 0)$ proven \\\\\n"), 2);
+  assert_int_equal(count_of(latex, " no privacy \\\\\n"), 2);
+  assert_int_equal(count_of(latex, "\\addlinespace\n"), 1);
+  assert_int_equal(count_of(latex, " & "), 5 * 6);
+  assert_int_equal(count_of(latex, "\\bottomrule\n\\end{tabular}\n"), 1);
+  free(latex);
+  faro_report_destroy(report);
+}
+
+/* No line is wider than the terminal, whatever is left out; regret and claim stay. */
+static void test_table__fits_the_terminal(void **state) {
+  (void)state;
+  static const char text[] =
+      "title: A title that is by itself wider than a narrow terminal, and has to go on in a second line\n"
+      "environment: {name: linear-fixed, arms: 4, population: 50}\nhorizon: 400\n"
+      "instances: 3\nlevel: user\ncontributions: 2\ncalibration: paper\n"
+      "sweep: {epsilon: [0.5, 1, 50], dimension: [2, 3]}\nbatch: 10\n"
+      "algorithms:\n  - {label: plain, learner: linucb, release: none}\n"
+      "  - {label: 'a label of many words that nobody would want in one line', learner: linucb, release: "
+      "local}\n"
+      "  - {label: ein_sehr_langes_Wort_mit_\u00e4\u00f6\u00fc_und_vielen_Silben, learner: lints, release: "
+      "none}\n";
+  faro_report *report = report_of(text, NULL, NULL);
+  for (size_t width = 67; width <= 200; width += 7) {
+    char *table = faro_report_table(report, (faro_table_style){.width = width});
+    for (char *line = strtok(table, "\n"); line; line = strtok(NULL, "\n")) {
+      size_t used = 0;
+      for (const char *c = line; *c; c++) used += ((unsigned char)*c & 0xC0) != 0x80;
+      if (used > width) fail_msg("%zu columns: %s", width, line);
+    }
+    free(table);
+    table = faro_report_table(report, (faro_table_style){.width = width});
+    assert_non_null(strstr(table, "  regret"));
+    assert_non_null(strstr(table, "(0.5, 1e-6) proven"));
+    free(table);
+  }
   faro_report_destroy(report);
 }
 
@@ -420,9 +646,9 @@ static void test_measure__has_its_name_everywhere(void **state) {
                              "algorithms: [{learner: sum, release: none, batch: 10, shufflers: log}]\n"
                              "plot: {y: error}\n";
   faro_report *report = report_of(text, NULL, NULL);
-  char *(*const forms[])(const faro_report *) = {faro_report_table,       faro_report_json,
-                                                 faro_report_summary_csv, faro_report_curves_csv,
-                                                 faro_report_svg,         faro_report_html};
+  char *(*const forms[])(const faro_report *) = {
+      plain_table,     faro_report_json, faro_report_summary_csv, faro_report_curves_csv,
+      faro_report_svg, faro_report_html};
   char *json = faro_report_json(report);
   assert_non_null(strstr(json, "\"shufflers\": \"log\"")); /* a word that stands for zero stays a word */
   free(json);
@@ -462,9 +688,9 @@ static void test_files__are_written_whole_and_read_back(void **state) {
   assert_ok(faro_report_write(report, path, error));
   faro_report *loaded = NULL;
   assert_ok(faro_report_load(&loaded, path, error));
-  char *(*const forms[])(const faro_report *) = {faro_report_table,       faro_report_json,
-                                                 faro_report_summary_csv, faro_report_curves_csv,
-                                                 faro_report_svg,         faro_report_html};
+  char *(*const forms[])(const faro_report *) = {
+      plain_table,     faro_report_json, faro_report_summary_csv, faro_report_curves_csv,
+      faro_report_svg, faro_report_html};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     char *a = forms[i](report);
     char *b = forms[i](loaded);
@@ -473,8 +699,8 @@ static void test_files__are_written_whole_and_read_back(void **state) {
     free(b);
   }
   faro_report_destroy(loaded);
-  static const char *const files[] = {"run.json",      "summary.csv", "curves.csv",
-                                      "instances.csv", "report.svg",  "report.html"};
+  static const char *const files[] = {"run.json",  "summary.csv", "curves.csv", "instances.csv",
+                                      "table.tex", "report.svg",  "report.html"};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char file[100];
     snprintf(file, sizeof file, "%s/%s", path, files[i]);
@@ -582,8 +808,10 @@ static void test_parse__hostile_settings_stay_text(void **state) {
 static void test_render__survives_exhausted_memory(void **state) {
   (void)state;
   faro_report *report = report_of(FILE_TEXT, NULL, NULL);
-  char *(*const forms[])(const faro_report *) = {faro_report_table, faro_report_summary_csv,
-                                                 faro_report_curves_csv, faro_report_svg, faro_report_html};
+  char *(*const forms[])(const faro_report *) = {
+      plain_table,       faro_report_summary_csv, faro_report_instances_csv,
+      faro_report_latex, faro_report_curves_csv,  faro_report_svg,
+      faro_report_html};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     for (size_t n = 1; n < 100; n++) {
       alloc_fail_at(n);
@@ -611,6 +839,13 @@ int main(void) {
       cmocka_unit_test(test_slopes__of_a_power_law_are_its_exponent),
       cmocka_unit_test(test_slopes__and_their_errors_are_those_of_least_squares),
       cmocka_unit_test(test_slopes__need_three_values_and_positive_means),
+      cmocka_unit_test(test_slopes__are_only_those_of_power_laws),
+      cmocka_unit_test(test_slopes__are_not_refused_for_sampling_error),
+      cmocka_unit_test(test_comparisons__are_paired_over_instances),
+      cmocka_unit_test(test_parse__reads_older_runs),
+      cmocka_unit_test(test_learnt__is_said_outright),
+      cmocka_unit_test(test_table__fits_the_terminal),
+      cmocka_unit_test(test_latex__is_escaped_and_regular),
       cmocka_unit_test(test_figure__power_laws_have_logarithmic_axes),
       cmocka_unit_test(test_measure__has_its_name_everywhere),
       cmocka_unit_test(test_files__are_written_whole_and_read_back),

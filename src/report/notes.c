@@ -1,0 +1,127 @@
+/* notes: sentences under a table: who learnt nothing, and which algorithms differ. */
+#include <math.h>
+#include <string.h>
+
+#include "report/view.h"
+
+enum { POINTS_SHOWN = 5, LINES_SHOWN = 6 };
+
+/* Below this share of what uniform play loses, nothing is said to have been learnt. */
+static const double NOTHING = 0.05;
+
+bool faro_view_learnt_nothing(const faro_view_row *row) {
+  return row->learnt < NOTHING && strcmp(row->learner, "uniform") != 0;
+}
+
+static bool same_label(const faro_view_row *a, const faro_view_row *b) {
+  return strcmp(a->label, b->label) == 0;
+}
+
+static bool is_first(const faro_report *report, const faro_view_row *row) {
+  for (const faro_view_row *other = report->row; other < row; other++)
+    if (same_label(other, row)) return false;
+  return true;
+}
+
+/* " at epsilon 0.2, dimension 5"; nothing without sweeps. */
+static void add_place(const faro_report *report, const faro_view_row *row, const char *before,
+                      void (*add)(faro_text *, const char *), faro_text *out) {
+  for (size_t s = 0; s < report->sweeps; s++) {
+    faro_text_add(out, "%s%s ", s ? ", " : before, report->sweep[s]);
+    add(out, row->at[s]);
+  }
+}
+
+/* The rows of a label that learnt nothing: how many, of how many, and beside which uniform play. */
+typedef struct idle {
+  size_t count, all;
+  double least, most;
+} idle;
+
+static idle find_idle(const faro_report *report, const faro_view_row *row) {
+  idle found = {.least = INFINITY};
+  for (const faro_view_row *other = row; other < report->row + report->count; other++) {
+    if (!same_label(other, row)) continue;
+    found.all++;
+    if (!faro_view_learnt_nothing(other)) continue;
+    found.count++;
+    found.least = fmin(found.least, other->uniform);
+    found.most = fmax(found.most, other->uniform);
+  }
+  return found;
+}
+
+static void add_idle_places(const faro_report *report, const faro_view_row *row, size_t count,
+                            void (*add)(faro_text *, const char *), faro_text *out) {
+  size_t shown = 0;
+  for (const faro_view_row *other = row; other < report->row + report->count; other++)
+    if (same_label(other, row) && faro_view_learnt_nothing(other) && shown < POINTS_SHOWN)
+      add_place(report, other, shown++ ? "; " : " at ", add, out);
+  if (count > shown) faro_text_add(out, " and %zu more", count - shown);
+}
+
+void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
+                          void (*add)(faro_text *, const char *), faro_text *out) {
+  for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
+    if (!is_first(report, row)) continue;
+    const idle found = find_idle(report, row);
+    if (found.count == 0) continue;
+    char number[32];
+    faro_text_add(out, "%s", before);
+    add(out, row->label);
+    faro_text_add(out, " learnt nothing");
+    if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
+    faro_text_add(out, ": its regret is that of uniform play (%s", faro_brief(found.least, number));
+    if (found.least < found.most) faro_text_add(out, " to %s", faro_brief(found.most, number));
+    faro_text_add(out, ")%s", after);
+  }
+}
+
+static bool same_place(const faro_view_comparison *a, const faro_view_comparison *b, size_t sweeps) {
+  for (size_t s = 0; s < sweeps; s++)
+    if (strcmp(a->better->at[s], b->better->at[s]) != 0) return false;
+  return true;
+}
+
+/* "no difference seen at epsilon 1: A and B; C and D", from the first of the sweep point on. */
+static void add_alike(const faro_report *report, size_t first, void (*add)(faro_text *, const char *),
+                      faro_text *out) {
+  const faro_view_comparison *c = report->comparison;
+  faro_text_add(out, "no difference seen");
+  add_place(report, c[first].better, " at ", add, out);
+  const char *separator = ": ";
+  for (size_t i = first; i < report->comparisons && same_place(&c[i], &c[first], report->sweeps); i++) {
+    if (c[i].seen) continue;
+    char low[32];
+    char high[32];
+    faro_text_add(out, "%s", separator);
+    add(out, c[i].better->label);
+    faro_text_add(out, " and ");
+    add(out, c[i].worse->label);
+    if (c[i].low < c[i].high)
+      faro_text_add(out, " (%s to %s)", faro_brief(c[i].low, low), faro_brief(c[i].high, high));
+    else faro_text_add(out, " (the same on every instance)");
+    separator = "; ";
+  }
+}
+
+void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
+                               void (*add)(faro_text *, const char *), faro_text *out) {
+  const faro_view_comparison *c = report->comparison;
+  size_t lines = 0;
+  for (size_t i = 0; i < report->comparisons; i++) {
+    if (c[i].seen) continue;
+    if (lines++ < LINES_SHOWN) {
+      faro_text_add(out, "%s", before);
+      add_alike(report, i, add, out);
+      faro_text_add(out, "%s", after);
+    }
+    while (i + 1 < report->comparisons && same_place(&c[i + 1], &c[i], report->sweeps)) i++;
+  }
+  if (lines > LINES_SHOWN)
+    faro_text_add(out, "%sno difference seen at %zu more points of the sweep (comparisons in run.json)%s",
+                  before, lines - LINES_SHOWN, after);
+  if (lines > 0)
+    faro_text_add(out, "%sin brackets: 95 %% interval of the difference on the same instances%s", before,
+                  after);
+}
