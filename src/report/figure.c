@@ -283,6 +283,11 @@ void faro_figure_add_caption(const faro_figure *f, faro_text *out) {
     unproven |= f->line[s].unproven > 0;
     grey |= f->line[s].colour == FARO_GREY;
   }
+  const char *y = faro_figure_y_name(f);
+  faro_text_add(out, "%c%s against %s%s%s. ", y[0] >= 'a' && y[0] <= 'z' ? y[0] - 'a' + 'A' : y[0], y + 1,
+                f->report->x < 0 ? "rounds" : f->report->sweep[f->report->x],
+                f->panels > 1 ? ", a panel for each " : "",
+                f->panels > 1 ? f->report->sweep[f->report->panels] : "");
   if (instances > 1)
     faro_text_add(out, "Lines: mean over %zu instances. Bands: 95 %% interval of the mean.", instances);
   else faro_text_add(out, "One instance: nothing says how much another would differ.");

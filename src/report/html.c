@@ -403,6 +403,7 @@ static void add_link(faro_text *out, const char *name, const char *ending, const
 }
 
 static void add_files(const faro_report *report, faro_text *out) {
+  const char *command = json_string_value(json_object_get(report->document, "command"));
   faro_text_add(out, "<section id=\"files\"><h2>Files</h2>\n<ul class=\"files\">\n");
   add_link(out, "summary", ".csv", "the table, with all columns");
   add_link(out, "curves", ".csv", "the curves");
@@ -410,7 +411,14 @@ static void add_files(const faro_report *report, faro_text *out) {
   add_link(out, "table", ".tex", "the table, for LaTeX");
   add_link(out, report->name, ".svg", "the figure");
   add_link(out, "run", ".json", "everything, with settings and claims");
-  faro_text_add(out, "</ul>\n<p class=\"soft\">For a paper: <code>faro report DIR --figure one-column "
+  if (command) add_link(out, "experiment", ".yaml", "what was run");
+  faro_text_add(out, "</ul>\n");
+  if (command) {
+    faro_text_add(out, "<p class=\"soft\">Run by <code>");
+    faro_markup_add(out, command);
+    faro_text_add(out, "</code>.</p>\n");
+  }
+  faro_text_add(out, "<p class=\"soft\">For a paper: <code>faro report DIR --figure one-column "
                      "--pdf</code> (or <code>two-column</code>, <code>--png</code>).</p></section>\n");
 }
 

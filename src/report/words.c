@@ -123,8 +123,7 @@ static bool is_hidden(const faro_view_row *row) { return same_text(row->actions,
 /* Whether the same sentence says what two claims promise, but for its numbers. */
 static bool same_promise(const faro_view_row *a, const faro_view_row *b) {
   return find_words(a) == find_words(b) && strcmp(a->level, b->level) == 0 &&
-         strcmp(a->standing, b->standing) == 0 && is_hidden(a) == is_hidden(b) &&
-         (strcmp(a->level, "user") != 0 || a->contributions == b->contributions);
+         strcmp(a->standing, b->standing) == 0 && is_hidden(a) == is_hidden(b);
 }
 
 /* Above this epsilon a promise is worth little: it allows a factor of 150. */
@@ -139,8 +138,8 @@ static bool same_local(const faro_view_row *a, const faro_view_row *b) {
 }
 
 static bool same_numbers(const faro_view_row *a, const faro_view_row *b) {
-  return same_promise(a, b) && same_real(a->epsilon, b->epsilon) && same_real(a->delta, b->delta) &&
-         same_local(a, b);
+  return same_promise(a, b) && (a->contributions == b->contributions || !faro_view_is_private(a)) &&
+         same_real(a->epsilon, b->epsilon) && same_real(a->delta, b->delta) && same_local(a, b);
 }
 
 /* The first row for which `same` holds is told. */
@@ -208,16 +207,18 @@ static void add_numbers(const faro_view_row *row, faro_text *out) {
 }
 
 /* What is guessed about: "one round of one user" and the like. */
-static void add_secret(const faro_report *report, const faro_view_row *row, faro_text *out) {
+static void add_secret(const faro_report *report, const faro_view_row *row, bool one, faro_text *out) {
   const bool regret = strcmp(report->measure->name, "regret") == 0;
   if (strcmp(row->level, "user") != 0) {
     faro_text_add(out, regret ? "one round of one user" : "one value");
     return;
   }
-  faro_text_add(out, "all rounds of one user (%.0f at most count)", row->contributions);
+  faro_text_add(out, "all rounds of one user");
+  if (one) faro_text_add(out, " (%.0f at most count)", row->contributions);
 }
 
-static void add_sentence(const faro_report *report, const faro_view_row *row, faro_text *out) {
+/* Up to its numbers; `one`: there is only one set of them. */
+static void add_sentence(const faro_report *report, const faro_view_row *row, bool one, faro_text *out) {
   const trust_words *words = find_words(row);
   if (!faro_view_is_private(row)) {
     faro_text_add(out, "<p>Nothing is promised. %s", words->with);
@@ -232,7 +233,7 @@ static void add_sentence(const faro_report *report, const faro_view_row *row, fa
   faro_text_add(out, "Somebody who sees %s%s can raise the odds of any guess about ",
                 server ? "every published sum" : words->sees,
                 is_hidden(row) ? " but not what other users were shown (that must stay hidden)," : "");
-  add_secret(report, row, out);
+  add_secret(report, row, one, out);
   faro_text_add(out, " by ");
 }
 
@@ -254,6 +255,7 @@ static void add_promise_row(const faro_report *report, size_t i, bool local, far
   faro_text_add(out, "</td><td class=\"t\"><span class=\"pair\">");
   add_pair(out, row->epsilon, row->delta);
   faro_text_add(out, "</span></td>");
+  if (strcmp(row->level, "user") == 0) faro_text_add(out, "<td class=\"t\">%.0f</td>", row->contributions);
   if (local) {
     faro_text_add(out, "<td class=\"t\">");
     if (row->local_epsilon <= LITTLE) add_factor(out, row->local_epsilon);
@@ -272,8 +274,9 @@ static void add_promise_table(const faro_report *report, size_t i, faro_text *ou
     local |= is_promised(report, i, j) && isfinite(report->row[j].local_epsilon);
   faro_text_add(out,
                 "at most</p><div class=\"wide\"><table><thead><tr><th class=\"t\">a factor of</th>"
-                "<th class=\"t\">except with probability</th><th></th>%s<th class=\"t\">algorithms</th></tr>"
-                "</thead><tbody>\n",
+                "<th class=\"t\">except with probability</th><th></th>%s%s<th class=\"t\">algorithms</th>"
+                "</tr></thead><tbody>\n",
+                strcmp(report->row[i].level, "user") == 0 ? "<th class=\"t\">rounds that count</th>" : "",
                 local ? "<th class=\"t\">before mixing, a factor of</th>" : "");
   for (size_t j = i; j < report->count; j++)
     if (is_promised(report, i, j)) add_promise_row(report, j, local, out);
@@ -289,7 +292,7 @@ static void add_promise(const faro_report *report, size_t i, faro_text *out) {
   capital(find_words(row)->trusted, out);
   faro_text_add(out, "%s%s</h3>", is_hidden(row) ? ", actions hidden" : "",
                 faro_words_unproven(row) ? ", not proven" : "");
-  add_sentence(report, row, out);
+  add_sentence(report, row, several == 1, out);
   if (several > 1) add_promise_table(report, i, out);
   else {
     if (faro_view_is_private(row)) add_numbers(row, out);

@@ -79,7 +79,7 @@ FONTS = """[...document.querySelectorAll('body *')].filter(e => e.getClientRects
 
 def check_layout(page, width):
     true("the page scrolls sideways at %d: %s" % (width, page.ask("document.documentElement.scrollWidth")),
-         page.ask("document.documentElement.scrollWidth <= innerWidth"))
+         page.ask("document.documentElement.scrollWidth") <= width)
     for size, text in page.ask(FONTS):
         if text.strip().lstrip("\u2212-").isdigit() and size >= 9:  # exponents
             continue
