@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 
 extern char **environ;
@@ -30,9 +31,9 @@ static const faro_field options[] = {
 };
 
 /* Runs a program and waits for it. */
-static faro_status call(char *const argv[], faro_error *error) {
+static faro_status call(const char *const argv[], faro_error *error) {
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+  const int failed = posix_spawnp(&child, argv[0], NULL, NULL, (char *const *)argv, environ);
   if (failed == ENOENT)
     return faro_fail(error, FARO_SYSTEM,
                      "%s is not installed; on Debian: apt-get install librsvg2-bin. The SVG was written",
@@ -46,24 +47,18 @@ static faro_status call(char *const argv[], faro_error *error) {
   return FARO_OK;
 }
 
-/* Makes x.pdf or x.png of x.svg, and prints its path. */
+/* Makes x.pdf or x.png of x.svg, and prints its path. 96 units of an SVG are an inch: the zoom makes
+ * 300 dots of them. */
 static faro_status convert(const char *svg, const char *format, faro_error *error) {
-  char *out = strdup(svg);
-  char *in = strdup(svg);
-  char *kind = strdup(format);
-  faro_status status = out && in && kind ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot hold a path");
-  if (status == FARO_OK) {
-    strcpy(out + strlen(out) - 3, format); /* as long as "svg" */
-    /* 96 units of an SVG are an inch: the zoom makes 300 dots of them, and PDF has no dots */
-    const char *zoom = strcmp(format, "png") == 0 ? "--zoom=3.125" : "--zoom=1";
-    char *const argv[] = {"rsvg-convert", "--format", kind, (char *)zoom, "--background-color=white",
-                          "--output",     out,        in,   NULL};
-    status = call(argv, error);
-  }
-  if (status == FARO_OK) printf("figure: %s\n", out);
-  free(out);
-  free(in);
-  free(kind);
+  faro_text out = FARO_TEXT_INIT;
+  faro_text_add(&out, "%.*s%s", (int)(strlen(svg) - strlen("svg")), svg, format);
+  const char *zoom = strcmp(format, "png") == 0 ? "--zoom=3.125" : "--zoom=1";
+  const char *const argv[] = {"rsvg-convert", "--format", format, zoom, "--background-color=white",
+                              "--output",     out.data,   svg,    NULL};
+  const faro_status status =
+      out.failed ? faro_fail(error, FARO_MEMORY, "cannot hold a path") : call(argv, error);
+  if (status == FARO_OK) printf("figure: %s\n", out.data);
+  faro_text_clear(&out);
   return status;
 }
 

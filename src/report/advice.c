@@ -7,6 +7,9 @@
 #include "report/svg.h"
 #include "report/words.h"
 
+/* A share learnt below this is called nothing. */
+static const double LITTLE = 0.05;
+
 bool faro_advice_same(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
   for (size_t s = 0; s < report->sweeps; s++)
     if (!faro_words_is_choice(report->sweep[s]) && strcmp(a->at[s], b->at[s]) != 0) return false;
@@ -60,7 +63,7 @@ static void add_price(const faro_report *report, const faro_view_row *row, faro_
 
 static void add_learnt(const faro_view_row *row, faro_text *out) {
   if (!isfinite(row->learnt)) return;
-  if (row->learnt < 0.05) {
+  if (row->learnt < LITTLE) {
     faro_text_add(out, "<b class=\"no\">learnt next to nothing</b>: no better than uniform play");
     return;
   }
@@ -183,11 +186,13 @@ static void add_cell(const faro_report *report, const faro_view_row *row, size_t
     const faro_view_row *best = faro_advice_free(report, row);
     if (best && best != row && best->regret.mean > 0)
       faro_text_add(out, "×&#8239;%.3g ", row->regret.mean / best->regret.mean);
-    if (isfinite(row->learnt)) {
-      faro_text_add(out, "learnt ");
-      faro_words_add_percent(out, fmax(row->learnt, 0));
-    }
     faro_text_add(out, "</span>");
+    if (row->learnt < LITTLE) faro_text_add(out, "<span class=\"no\">learnt nothing</span>");
+    else if (isfinite(row->learnt)) {
+      faro_text_add(out, "<span class=\"soft\">learnt ");
+      faro_words_add_percent(out, row->learnt);
+      faro_text_add(out, "</span>");
+    }
   } else faro_text_add(out, "–");
   faro_text_add(out, "</td>");
 }
@@ -213,6 +218,64 @@ static bool is_first(const faro_report *report, size_t i) {
   for (size_t j = 0; j < i; j++)
     if (faro_advice_same(report, &report->row[j], &report->row[i])) return false;
   return true;
+}
+
+/* How often a row's label is the best of its trust model, over all problems. */
+static size_t count_wins(const faro_report *report, const faro_view_row *row, size_t trust) {
+  size_t wins = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *best = is_first(report, i) ? find_best(report, &report->row[i], trust) : NULL;
+    wins += best && strcmp(best->label, row->label) == 0;
+  }
+  return wins;
+}
+
+/* The label that wins most often with a trust model; NULL if no claim is proven anywhere. */
+static const faro_view_row *find_winner(const faro_report *report, size_t trust, size_t *wins) {
+  const faro_view_row *winner = NULL;
+  *wins = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *best = is_first(report, i) ? find_best(report, &report->row[i], trust) : NULL;
+    const size_t count = best ? count_wins(report, best, trust) : 0;
+    if (count <= *wins) continue;
+    *wins = count;
+    winner = best;
+  }
+  return winner;
+}
+
+/* What privacy costs with a trust model, from the cheapest to the dearest problem. */
+static void add_prices(const faro_report *report, size_t trust, faro_text *out) {
+  double least = INFINITY;
+  double most = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    const faro_view_row *best = find_best(report, &report->row[i], trust);
+    const faro_view_row *none = faro_advice_free(report, &report->row[i]);
+    if (!best || !none || !(none->regret.mean > 0)) continue;
+    least = fmin(least, best->regret.mean / none->regret.mean);
+    most = fmax(most, best->regret.mean / none->regret.mean);
+  }
+  if (most > 0)
+    faro_text_add(out, "; %.3g to %.3g times the %s without privacy", least, most, report->measure->name);
+}
+
+/* In words: what to take with each trust model. */
+static void add_summary(const faro_report *report, size_t problems, faro_text *out) {
+  faro_text_add(out, "<ul>\n");
+  for (size_t t = 1; t < FARO_TRUSTS; t++) {
+    size_t wins = 0;
+    const faro_view_row *winner = find_winner(report, t, &wins);
+    if (!winner) continue;
+    faro_text_add(out, "<li>With %s%s take <b>", faro_words_trusted(t),
+                  2 * wins > problems ? "" : " it depends: mostly");
+    faro_markup_add(out, winner->label);
+    faro_text_add(out, "</b>: the best ");
+    if (wins == problems) faro_text_add(out, "everywhere");
+    else faro_text_add(out, "at %zu of %zu points", wins, problems);
+    add_prices(report, t, out);
+    faro_text_add(out, ".</li>\n");
+  }
+  faro_text_add(out, "</ul>\n");
 }
 
 /* A row for each problem, a column for each trust model. */
@@ -288,7 +351,10 @@ void faro_advice_add(const faro_report *report, faro_text *out) {
   if (problems == 1) {
     add_headline(report, &report->row[0], out);
     add_cards(report, &report->row[0], out);
-  } else add_grid(report, out);
+  } else {
+    add_summary(report, problems, out);
+    add_grid(report, out);
+  }
   add_comparisons(report, out);
   faro_text_add(out, "</section>\n");
 }
