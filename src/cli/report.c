@@ -47,8 +47,8 @@ static faro_status call(const char *const argv[], faro_error *error) {
   return FARO_OK;
 }
 
-/* Makes x.pdf or x.png of x.svg, and prints its path. 96 units of an SVG are an inch: the zoom makes
- * 300 dots of them. */
+/* Makes x.pdf or x.png of x.svg, and prints its path. 96 units of an SVG are an inch: the zoom
+ * makes 300 dots of them. */
 static faro_status convert(const char *svg, const char *format, faro_error *error) {
   faro_text out = FARO_TEXT_INIT;
   faro_text_add(&out, "%.*s%s", (int)(strlen(svg) - strlen("svg")), svg, format);
