@@ -21,6 +21,11 @@ const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
     snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
     if (strtod(out, NULL) == value) break;
   }
+  return out;
+}
+
+const char *faro_short(double value, char out[static FARO_NUMBER_SIZE]) {
+  (void)faro_number(value, out);
   return shorten_exponent(out);
 }
 

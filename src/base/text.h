@@ -10,6 +10,9 @@ enum { FARO_NUMBER_SIZE = 32 };
 /* The shortest of %.15g, %.16g, %.17g that strtod reads back to the same double. */
 const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]);
 
+/* The same for people and reports: 1e-6 in place of 1e-06. Signed documents keep the other form. */
+const char *faro_short(double value, char out[static FARO_NUMBER_SIZE]);
+
 /* For claims: at most `digits` significant digits, rounded up, so that the text never promises more
  * than `value`. */
 const char *faro_above(double value, int digits, char out[static FARO_NUMBER_SIZE]);

@@ -25,7 +25,7 @@ static void add_quoted(faro_text *out, const char *value) {
 
 static void add_number(faro_text *out, double value, char end) {
   char number[FARO_NUMBER_SIZE];
-  faro_text_add(out, "%s%c", isfinite(value) ? faro_number(value, number) : "", end);
+  faro_text_add(out, "%s%c", isfinite(value) ? faro_short(value, number) : "", end);
 }
 
 static void add_identity(const faro_report *report, const faro_view_row *row, faro_text *out) {

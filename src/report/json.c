@@ -31,11 +31,11 @@ static void add_string(writer *w, const char *value) {
 /* A real stays a real: 5.0. */
 static void add_real(writer *w, double value) {
   char number[FARO_NUMBER_SIZE];
-  faro_number(value, number);
+  faro_short(value, number);
   faro_text_add(&w->out, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
 }
 
-static void add_array(writer *w, const json_t *array) {
+static void add_array(writer *w, const json_t *array) { /* NOLINT(misc-no-recursion) */
   const size_t count = json_array_size(array);
   faro_text_add(&w->out, "[");
   w->depth++;
@@ -49,7 +49,7 @@ static void add_array(writer *w, const json_t *array) {
   faro_text_add(&w->out, "]");
 }
 
-static void add_object(writer *w, const json_t *object) {
+static void add_object(writer *w, const json_t *object) { /* NOLINT(misc-no-recursion) */
   const char *key = NULL;
   json_t *value = NULL;
   const char *separator = "";
@@ -68,7 +68,8 @@ static void add_object(writer *w, const json_t *object) {
   faro_text_add(&w->out, "}");
 }
 
-static void add_value(writer *w, const json_t *value) {
+/* The depth is limited: jansson reads at most 2048 levels. */
+static void add_value(writer *w, const json_t *value) { /* NOLINT(misc-no-recursion) */
   switch (json_typeof(value)) {
   case JSON_OBJECT: add_object(w, value); break;
   case JSON_ARRAY: add_array(w, value); break;

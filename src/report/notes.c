@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/view.h"
+#include "report/grid.h"
 
 enum { POINTS_SHOWN = 5, LINES_SHOWN = 6 };
 
@@ -32,9 +32,10 @@ static void add_place(const faro_report *report, const faro_view_row *row, const
   }
 }
 
-/* The rows of a label that learnt nothing: how many, of how many, and beside which uniform play. */
+/* The rows of a label that learnt nothing: how many, of how many, how many of them did even worse,
+ * and beside which uniform play. */
 typedef struct idle {
-  size_t count, all;
+  size_t count, all, worse;
   double least, most;
 } idle;
 
@@ -45,6 +46,7 @@ static idle find_idle(const faro_report *report, const faro_view_row *row) {
     found.all++;
     if (!faro_view_learnt_nothing(other)) continue;
     found.count++;
+    found.worse += other->learnt < -NOTHING;
     found.least = fmin(found.least, other->uniform);
     found.most = fmax(found.most, other->uniform);
   }
@@ -54,9 +56,13 @@ static idle find_idle(const faro_report *report, const faro_view_row *row) {
 static void add_idle_places(const faro_report *report, const faro_view_row *row, size_t count,
                             void (*add)(faro_text *, const char *), faro_text *out) {
   size_t shown = 0;
-  for (const faro_view_row *other = row; other < report->row + report->count; other++)
-    if (same_label(other, row) && faro_view_learnt_nothing(other) && shown < POINTS_SHOWN)
-      add_place(report, other, shown++ ? "; " : " at ", add, out);
+  for (const faro_view_row *other = row; other < report->row + report->count; other++) {
+    if (!same_label(other, row) || !faro_view_learnt_nothing(other) || shown == POINTS_SHOWN) continue;
+    const bool short_form = shown++ > 0 && report->sweeps == 1;
+    if (short_form) faro_text_add(out, ", ");
+    if (short_form) add(out, other->at[0]);
+    else add_place(report, other, shown > 1 ? "; " : " at ", add, out);
+  }
   if (count > shown) faro_text_add(out, " and %zu more", count - shown);
 }
 
@@ -71,7 +77,10 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
     add(out, row->label);
     faro_text_add(out, " learnt nothing");
     if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
-    faro_text_add(out, ": its regret is that of uniform play (%s", faro_brief(found.least, number));
+    faro_text_add(out, ": its regret is %s uniform play%s (%s",
+                  found.worse == found.count ? "above that of" : "that of",
+                  found.worse > 0 && found.worse < found.count ? " or more" : "",
+                  faro_brief(found.least, number));
     if (found.least < found.most) faro_text_add(out, " to %s", faro_brief(found.most, number));
     faro_text_add(out, ")%s", after);
   }
@@ -83,6 +92,18 @@ static bool same_place(const faro_view_comparison *a, const faro_view_comparison
   return true;
 }
 
+/* " (-12 to 30)" */
+static void add_interval(const faro_view_comparison *c, faro_text *out) {
+  const double most = fmax(fabs(c->low), fabs(c->high));
+  const faro_digits digits = faro_digits_for(most, most);
+  char low[32];
+  char high[32];
+  if (c->low < c->high)
+    faro_text_add(out, " (%s to %s)", faro_digits_text(&digits, c->low, low),
+                  faro_digits_text(&digits, c->high, high));
+  else faro_text_add(out, " (the same on every instance)");
+}
+
 /* "no difference seen at epsilon 1: A and B; C and D", from the first of the sweep point on. */
 static void add_alike(const faro_report *report, size_t first, void (*add)(faro_text *, const char *),
                       faro_text *out) {
@@ -92,15 +113,11 @@ static void add_alike(const faro_report *report, size_t first, void (*add)(faro_
   const char *separator = ": ";
   for (size_t i = first; i < report->comparisons && same_place(&c[i], &c[first], report->sweeps); i++) {
     if (c[i].seen) continue;
-    char low[32];
-    char high[32];
     faro_text_add(out, "%s", separator);
     add(out, c[i].better->label);
     faro_text_add(out, " and ");
     add(out, c[i].worse->label);
-    if (c[i].low < c[i].high)
-      faro_text_add(out, " (%s to %s)", faro_brief(c[i].low, low), faro_brief(c[i].high, high));
-    else faro_text_add(out, " (the same on every instance)");
+    add_interval(&c[i], out);
     separator = "; ";
   }
 }

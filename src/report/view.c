@@ -48,9 +48,8 @@ static const char *print_value(faro_arena *arena, const json_t *value, faro_erro
   if (json_is_string(value)) return clean(json_string_value(value));
   if (json_is_boolean(value)) return json_is_true(value) ? "true" : "false";
   char number[FARO_NUMBER_SIZE];
-  return json_is_number(value)
-             ? faro_arena_strdup(arena, faro_number(json_number_value(value), number), error)
-             : NULL;
+  return json_is_number(value) ? faro_arena_strdup(arena, faro_short(json_number_value(value), number), error)
+                               : NULL;
 }
 
 static bool read_spread(const json_t *object, faro_spread *out) {
@@ -259,7 +258,7 @@ bool faro_view_print(const json_t *value, char out[static 64]) {
   char number[FARO_NUMBER_SIZE];
   if (json_is_string(value) && clean(json_string_value(value)))
     snprintf(out, 64, "%s", json_string_value(value));
-  else if (json_is_number(value)) snprintf(out, 64, "%s", faro_number(json_number_value(value), number));
+  else if (json_is_number(value)) snprintf(out, 64, "%s", faro_short(json_number_value(value), number));
   else if (json_is_boolean(value)) snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
   else return false;
   return true;
@@ -345,6 +344,7 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
   double least = INFINITY;
   double most = 0;
   for (size_t i = 0; i < report->count; i++) {
+    if (!faro_view_is_private(&report->row[i])) continue; /* without a claim, nobody is refused */
     least = fmin(least, report->row[i].refused);
     most = fmax(most, report->row[i].refused);
   }

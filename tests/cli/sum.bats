@@ -36,7 +36,7 @@ last() {
 @test "the head tells the claim; a line at each release: count, sum, error" {
   seq 1 1000 | awk '{print $1 % 2}' >"$T/bits"
   faro 0 sum --range 0,1 --horizon 1000 --batch 100 --epsilon 2 --delta 1e-5 "$T/bits"
-  has "$output" "# claim: epsilon 2, delta 1e-05, trust "
+  has "$output" "# claim: epsilon 2, delta 1e-5, trust "
   has "$output" "level event: proven"
   has "$output" "# by: "
   has "$output" "calibration tight"

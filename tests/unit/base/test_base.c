@@ -101,6 +101,11 @@ static void test_above__never_rounds_down(void **state) {
   assert_string_equal(faro_above(1e-6, 6, text), "1e-6");
   assert_string_equal(faro_above((double)INFINITY, 6, text), "inf");
   assert_string_equal(faro_above(2.2250738585072014e-308, 6, text), "2.22508e-308");
+  assert_string_equal(faro_short(1e-6, text), "1e-6");
+  assert_string_equal(faro_short(-2.5e-101, text), "-2.5e-101");
+  assert_string_equal(faro_short(3e20, text), "3e+20");
+  assert_string_equal(faro_short(3e200, text), "3e+200");
+  assert_string_equal(faro_short(0.1, text), "0.1");
   assert_string_equal(faro_pair_above(1.2345644, 1e-6, text), "(1.23457, 1e-6)");
 }
 
