@@ -344,6 +344,9 @@ static void add_comparisons(const faro_report *report, faro_text *out) {
   faro_text_add(out, "</tbody></table></div></details>\n");
 }
 
+/* With more problems than this the grid would be as long as the table, and take long to make. */
+enum { PROBLEMS_SHOWN = 60 };
+
 void faro_advice_add(const faro_report *report, faro_text *out) {
   size_t problems = 0;
   for (size_t i = 0; i < report->count; i++) problems += is_first(report, i);
@@ -351,6 +354,9 @@ void faro_advice_add(const faro_report *report, faro_text *out) {
   if (problems == 1) {
     add_headline(report, &report->row[0], out);
     add_cards(report, &report->row[0], out);
+  } else if (problems > PROBLEMS_SHOWN) {
+    faro_text_add(out, "<p>%zu problems were run: for each, the table below starts with the least %s.</p>\n",
+                  problems, report->measure->name);
   } else {
     add_summary(report, problems, out);
     add_grid(report, out);

@@ -231,9 +231,11 @@ static bool is_any(const faro_report *report, const faro_view_row *row, size_t s
 /* Whether a row says what an earlier one said for any value of a sweep. */
 static bool is_repeated(const faro_report *report, size_t i) {
   const faro_view_row *row = &report->row[i];
-  for (size_t s = 0; s < report->sweeps; s++)
-    for (size_t j = 0; is_any(report, row, s) && j < i; j++)
+  for (size_t s = 0; s < report->sweeps; s++) {
+    if (!is_any(report, row, s)) continue;
+    for (size_t j = 0; j < i; j++)
       if (faro_view_alike(report, row, &report->row[j], (int)s, -1)) return true;
+  }
   return false;
 }
 

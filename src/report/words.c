@@ -101,11 +101,12 @@ void faro_words_add_measure(faro_text *out, const faro_view_row *row) {
   faro_text_add(out, ")");
 }
 
-/* Digits where they matter: close to 100 %. */
+/* More digits close to 100 %, where they matter. */
 void faro_words_add_percent(faro_text *out, double share) {
   const double percent = 100 * share;
-  if (!isfinite(percent)) faro_text_add(out, "–");
-  else faro_text_add(out, percent > 99 && percent < 99.995 ? "%.2f&#8239;%%" : "%.0f&#8239;%%", percent);
+  const int digits = percent > 99.9 ? 2 : percent > 99 ? 1 : 0;
+  if (isfinite(percent)) faro_text_add(out, "%.*f&#8239;%%", digits, percent);
+  else faro_text_add(out, "–");
 }
 
 bool faro_words_is_choice(const char *key) {
