@@ -286,7 +286,7 @@ void faro_figure_add_caption(const faro_figure *f, faro_text *out) {
   const char *y = faro_figure_y_name(f);
   faro_text_add(out, "%c%s against %s%s%s. ", y[0] >= 'a' && y[0] <= 'z' ? y[0] - 'a' + 'A' : y[0], y + 1,
                 f->report->x < 0 ? "rounds" : f->report->sweep[f->report->x],
-                f->panels > 1 ? ", a panel for each " : "",
+                f->panels > 1 ? ", a panel for each value of " : "",
                 f->panels > 1 ? f->report->sweep[f->report->panels] : "");
   if (instances > 1)
     faro_text_add(out, "Lines: mean over %zu instances. Bands: 95 %% interval of the mean.", instances);

@@ -119,11 +119,11 @@ function panel(index, g, a, parent) {
   const px = v => g.w * (pad + (1 - 2 * pad) * share(a.x, v)), py = v => g.h * (1 - share(a.y, v));
   if (data.panels[index]) draw("text", {x: g.w / 2, y: -9, "text-anchor": "middle", class: "name"}, root, data.panels[index]);
   frame(root, g, a, px, py, g.first);
-  uniform(root, g, a, px, py, data.uniform[index]);
   const order = shown().slice().reverse().sort((p, q) => (p.colour < 0 ? 0 : 1) - (q.colour < 0 ? 0 : 1));
   const group = new Map();
   if (state.bands) for (const l of order) if (l.colour >= 0 && l.at[index] && l.at[index].low) band(root, l, l.at[index], a, px, py);
   for (const l of order) if (l.at[index]) group.set(l, curve(root, l, l.at[index], a, px, py));
+  uniform(root, g, a, px, py, data.uniform[index]);
   draw("rect", {width: g.w, height: g.h, class: "frame"}, root);
   if (g.ends) ends(root, g, a, px, py, index);
   const cursor = draw("g", {}, root);
@@ -168,7 +168,7 @@ function uniform(root, g, a, px, py, t) {
   if (inside.length < 2) return;
   draw("path", {d: "M" + inside.map(p => px(p[0]).toFixed(1) + " " + py(p[1]).toFixed(1)).join(" "), class: "uniform"}, root);
   const [v, m] = inside[Math.floor(.8 * (inside.length - 1))], above = px(v) > 95;
-  draw("text", {x: px(v) + (above ? -6 : 8), y: py(m) + (above ? -4 : 12), "text-anchor": above ? "end" : "start", class: "axis"}, root, "uniform play");
+  draw("text", {x: px(v) + (above ? -6 : 8), y: py(m) + (above ? -4 : 12), "text-anchor": above ? "end" : "start", class: "axis halo"}, root, "uniform play");
 }
 function band(root, l, t, a, px, py) {
   const up = points(t, a, px, py, "high"), down = points(t, a, px, py, "low").reverse();
@@ -246,7 +246,8 @@ function tip(p, rows, near) {
   const x = at.left - host.left + (p.g.left + p.px(rows[0].x)) * scale;
   const left = x + box.offsetWidth + 16 < host.width ? x + 14 : Math.max(x - box.offsetWidth - 14, 4);
   box.style.left = Math.min(left, host.width - box.offsetWidth - 4) + "px";
-  box.style.top = at.top - host.top + (p.g.top + 6) * scale + "px";
+  // on a phone below the panel, so that the curves stay in sight
+  box.style.top = (host.width < 620 ? at.bottom - host.top : at.top - host.top + (p.g.top + 6) * scale) + "px";
 }
 function hide(p) { p.cursor.replaceChildren(); $("tip").style.display = "none"; }
 function listen(p) {
@@ -278,6 +279,7 @@ let panels = [];
 function columns(n, width) {
   const most = width < 620 ? 1 : width < 900 ? 2 : 3;
   if (n === 4 && most > 1) return 2;
+  if (n === 3 && width > 660) return 3;
   if (n <= most) return n;
   for (let c = most; c > 1; c--) if (n % c === 0) return c;
   return most;

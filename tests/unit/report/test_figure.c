@@ -147,8 +147,9 @@ static void test_figure__four_panels_are_two_by_two(void **state) {
     free(svg);
   }
   char *caption = faro_report_caption(report);
-  assert_string_equal(caption, "Cumulative pseudo-regret against rounds, a panel for each epsilon. Lines: "
-                               "mean over 3 instances. Bands: 95 % interval of the mean.");
+  assert_string_equal(caption,
+                      "Cumulative pseudo-regret against rounds, a panel for each value of epsilon. Lines: "
+                      "mean over 3 instances. Bands: 95 % interval of the mean.");
   free(caption);
   faro_report_destroy(report);
 }
