@@ -13,7 +13,7 @@
 
 typedef struct match {
   const faro_view_row *first, *second;
-  const char *unpaired;         /* the setting that differs, or why else; NULL: paired */
+  const char *unpaired;         /* the setting that differs; empty: instances were not kept; NULL: paired */
   size_t common;                /* instances that both have, if paired */
   double difference, low, high; /* second minus first, and its 95 % interval; NaN: not known */
   bool seen;
@@ -110,7 +110,7 @@ static match compare(const faro_comparison *c, const faro_view_row *a, const far
   match m = {.first = a, .second = b, .unpaired = find_other_instances(a->settings, b->settings)};
   const size_t n[2] = {c->report[0]->instances, c->report[1]->instances};
   m.common = n[0] < n[1] ? n[0] : n[1];
-  if (!m.unpaired && !(a->each && b->each)) m.unpaired = "what they kept of instances";
+  if (!m.unpaired && !(a->each && b->each)) m.unpaired = "";
   if (m.unpaired) compare_unpaired(c, &m);
   else compare_paired(&m);
   m.seen = m.low > 0 || m.high < 0;
@@ -239,9 +239,11 @@ static void add_method(const faro_comparison *c, faro_text *out) {
   }
   if (paired > 0)
     faro_text_add(out, "paired: both runs met the same instances (%zu in common)\n", c->match[0].common);
-  if (why)
-    faro_text_add(out, "%snot paired, because the runs differ in %s: intervals by Welch's rule\n",
-                  paired > 0 ? "some rows are " : "", why);
+  if (!why) return;
+  faro_text_add(out, "%snot paired, because ", paired > 0 ? "some rows are " : "");
+  if (*why) faro_text_add(out, "the runs differ in %s", why);
+  else faro_text_add(out, "a run did not keep its instances");
+  faro_text_add(out, ": intervals by Welch's rule\n");
 }
 
 /* Tables. */

@@ -47,7 +47,7 @@ static void add_measure_head(const faro_report *report, const char *const *parts
 }
 
 /* A swept key has its column already. batch_users is the batch that was played, even if the
- * experiment says auto; 0 if it changed during the run (anytime). */
+ * experiment says auto; empty if it changed during the run (anytime). */
 char *faro_report_summary_csv(const faro_report *report) {
   faro_text out = FARO_TEXT_INIT;
   const bool calibration = !is_swept(report, "calibration");
@@ -71,12 +71,24 @@ char *faro_report_summary_csv(const faro_report *report) {
     add_quoted(&out, row->release);
     if (calibration) add_quoted(&out, row->calibration);
     const faro_spread *m = &row->regret;
-    const double values[] = {row->batch,   row->rounds,   (double)report->instances,
-                             m->mean,      m->sd,         m->error,
-                             row->low,     row->high,     m->lower,
-                             m->median,    m->upper,      m->most,
-                             m->tail,      row->per_user, row->uniform,
-                             row->fixed,   row->learnt,   row->bits,
+    const double values[] = {row->batch > 0 ? row->batch : (double)NAN,
+                             row->rounds,
+                             (double)report->instances,
+                             m->mean,
+                             m->sd,
+                             m->error,
+                             row->low,
+                             row->high,
+                             m->lower,
+                             m->median,
+                             m->upper,
+                             m->most,
+                             m->tail,
+                             row->per_user,
+                             row->uniform,
+                             row->fixed,
+                             row->learnt,
+                             row->bits,
                              row->messages};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
@@ -85,7 +97,7 @@ char *faro_report_summary_csv(const faro_report *report) {
 #undef OUTCOME
     add_number(&out, row->epsilon, ',');
     add_number(&out, row->delta, ',');
-    add_number(&out, row->contributions, ',');
+    add_number(&out, faro_view_is_private(row) ? row->contributions : (double)NAN, ',');
     add_quoted(&out, row->trust);
     if (level) add_quoted(&out, row->level);
     add_quoted(&out, row->standing);

@@ -84,13 +84,21 @@ static json_t *make_settings(const faro_cell *cell) {
 }
 
 /* In which results an outcome is written (outcomes.def). */
-typedef enum where { WHERE_NONE, WHERE_ALL, WHERE_PHASES, WHERE_STUDIES, WHERE_STREAMS } where;
+typedef enum where {
+  WHERE_NONE,
+  WHERE_ALL,
+  WHERE_PHASES,
+  WHERE_STUDIES,
+  WHERE_MATRICES,
+  WHERE_STREAMS
+} where;
 
 static bool is_told(where place, faro_protocol protocol) {
   switch (place) {
   case WHERE_ALL: return true;
   case WHERE_PHASES: return protocol == FARO_PROTOCOL_ELIMINATOR;
   case WHERE_STUDIES: return protocol == FARO_PROTOCOL_ASKER || protocol == FARO_PROTOCOL_WATCHER;
+  case WHERE_MATRICES: return protocol == FARO_PROTOCOL_UPDATER || protocol == FARO_PROTOCOL_ASKER;
   case WHERE_STREAMS: return protocol == FARO_PROTOCOL_ESTIMATOR;
   case WHERE_NONE: break;
   }
@@ -148,7 +156,8 @@ static json_t *make_each(const faro_cell *cell, const char *measure, const faro_
     if (isfinite(one->uniform)) append_to(lists, "uniform", one->uniform);
     if (isfinite(one->fixed)) append_to(lists, "fixed", one->fixed);
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
-  if (csv && is_told(WHERE_##where, cell->learner->protocol)) append_to(lists, name, one->member);
+  if (csv && is_told(WHERE_##where, cell->learner->protocol))                                                \
+    append_to(lists, name, strcmp(#how, "UPDATE") == 0 ? one->member / fmax(one->updates, 1) : one->member);
 #include <faro/outcomes.def>
 #undef OUTCOME
   }

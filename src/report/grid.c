@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WIDTH_MIN = 20 };
+
 void faro_grid_put(faro_grid *g, size_t row, size_t column, const char *value) {
   snprintf(g->cell[row][column].text, FARO_GRID_CELL, "%s", value);
 }
@@ -18,18 +20,16 @@ static size_t width_of(const char *value) {
   return width;
 }
 
-/* The bytes of the next line of a text: as many words as fit into `room` columns, at least a
- * character. */
-static size_t take_line(const char *text, size_t room) {
+/* The bytes of the next line of a text of `length` bytes: as many words as fit into `room` columns,
+ * and at least a character. */
+static size_t take_line(const char *text, size_t length, size_t room) {
   size_t used = 0;
   size_t end = 0; /* after the last word that fits */
-  size_t i = 0;
-  for (; text[i]; i++) {
-    if (text[i] == ' ') end = i;
-    if (i > 0 && text[i - 1] == '/') end = i;
-    if (is_start(text[i]) && used++ >= room) return end > 0 ? end : i;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] == ' ' || (i > 0 && text[i - 1] == '/')) end = i;
+    if (is_start(text[i]) && used++ >= room && i > 0) return end > 0 ? end : i;
   }
-  return i;
+  return length;
 }
 
 /* Printing. */
@@ -41,23 +41,26 @@ static void tinted(faro_text *out, const faro_table_style *style, faro_tint hue,
   faro_text_add(out, "%s%.*s%s", colour ? codes[hue] : "", length, text, colour ? "\033[0m" : "");
 }
 
+/* One line of text, in as many lines as it needs. */
+static void print_wrapped(faro_text *out, const faro_table_style *style, faro_tint hue, const char *text,
+                          size_t length) {
+  const size_t width = style->width == 0 ? SIZE_MAX : style->width < WIDTH_MIN ? WIDTH_MIN : style->width;
+  const char *indent = "";
+  do {
+    const size_t taken = take_line(text, length, width - strlen(indent));
+    faro_text_add(out, "%s", indent);
+    tinted(out, style, hue, text, (int)taken);
+    faro_text_add(out, "\n");
+    indent = "  ";
+    for (text += taken, length -= taken; length > 0 && *text == ' '; length--) text++;
+  } while (length > 0);
+}
+
 void faro_grid_print_text(faro_text *out, const faro_table_style *style, faro_tint hue, const char *text) {
   while (text && *text) {
-    const size_t whole = strcspn(text, "\n");
-    char line[4 * FARO_GRID_CELL];
-    const char *indent = "";
-    snprintf(line, sizeof line, "%.*s", (int)whole, text);
-    for (const char *at = line; *at || at == line;) {
-      const size_t room = style->width > 2 * FARO_GRID_CELL || style->width == 0 ? sizeof line : style->width;
-      const size_t length = take_line(at, room - strlen(indent));
-      faro_text_add(out, "%s", indent);
-      tinted(out, style, hue, at, (int)length);
-      faro_text_add(out, "\n");
-      at += length + strspn(at + length, " ");
-      indent = "  ";
-      if (!*at) break;
-    }
-    text += whole + (text[whole] == '\n');
+    const size_t length = strcspn(text, "\n");
+    print_wrapped(out, style, hue, text, length);
+    text += length + (text[length] == '\n');
   }
 }
 
@@ -99,7 +102,7 @@ void faro_grid_print(const faro_grid *g, const faro_table_style *style, faro_tex
   for (size_t r = 0; r < g->rows; r++) {
     const char *label = g->cell[r][g->label].text;
     for (bool first = true; first || *label; first = false) {
-      const size_t length = take_line(label, g->width[g->label]);
+      const size_t length = take_line(label, strlen(label), g->width[g->label]);
       print_line(g, style, g->cell[r], label, length, first, out);
       while (!out->failed && out->length > 0 && out->data[out->length - 1] == ' ') out->length--;
       faro_text_add(out, "\n");

@@ -144,7 +144,9 @@ NUMBER_COLUMN(seconds, row->seconds)
     return expression;                                                                                       \
   }                                                                                                          \
   static void add_##name(const faro_report *report, const faro_view_row *row, faro_text *out) {              \
-    faro_text_add(out, "%.3g&#8239;%%", 100 * name##_of(report, row));                                       \
+    const double share = name##_of(report, row);                                                             \
+    if (isfinite(share)) faro_text_add(out, "%.3g&#8239;%%", 100 * share);                                   \
+    else faro_text_add(out, "–");                                                                            \
   }
 PERCENT_COLUMN(tail, row->regret.tail)
 PERCENT_COLUMN(shifted, row->shifted)

@@ -13,6 +13,40 @@ bool faro_view_learnt_nothing(const faro_view_row *row) {
   return row->learnt < NOTHING && strcmp(row->learner, "uniform") != 0;
 }
 
+static double uniform_of(const faro_view_row *row) { return row->uniform; }
+static double fixed_of(const faro_view_row *row) { return row->fixed; }
+static double per_user_of(const faro_view_row *row) { return row->uniform / row->rounds; }
+
+/* "925", or "925 to 9120" if rows differ. False: no row has it, or it is 0. */
+static bool add_range(const faro_report *report, const char *before, double (*value)(const faro_view_row *),
+                      faro_text *out) {
+  double least = INFINITY;
+  double most = 0;
+  for (size_t i = 0; i < report->count; i++) {
+    least = fmin(least, value(&report->row[i]));
+    most = fmax(most, value(&report->row[i]));
+  }
+  if (!(most > 0)) return false;
+  const faro_digits digits = faro_digits_for(least, most);
+  char text[32];
+  faro_text_add(out, "%s%s", before, faro_digits_text(&digits, least, text));
+  if (most > least * (1 + 1e-9)) faro_text_add(out, " to %s", faro_digits_text(&digits, most, text));
+  return true;
+}
+
+void faro_view_add_yardstick(const faro_report *report, const char *before, const char *after,
+                             faro_text *out) {
+  faro_text line = FARO_TEXT_INIT;
+  if (add_range(report, "uniform play would have a regret of ", uniform_of, &line)) {
+    (void)add_range(report, ", ", per_user_of, &line);
+    faro_text_add(&line, " per user");
+    (void)add_range(report, "; the best single arm ", fixed_of, &line);
+    faro_text_add(out, "%s%s%s", before, line.failed ? "" : line.data, after);
+  }
+  out->failed |= line.failed;
+  faro_text_clear(&line);
+}
+
 static bool same_label(const faro_view_row *a, const faro_view_row *b) {
   return strcmp(a->label, b->label) == 0;
 }

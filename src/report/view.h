@@ -107,6 +107,9 @@ void faro_view_add_left_out(const faro_report *report, const char *before, const
 
 /* Whether a row's regret is that of uniform play, or nearly so. */
 bool faro_view_learnt_nothing(const faro_view_row *row);
+/* Appends what simple play would have got on the same instances; nothing if that is not known. */
+void faro_view_add_yardstick(const faro_report *report, const char *before, const char *after,
+                             faro_text *out);
 /* Appends the algorithms that learnt nothing, one line per label (notes.c). */
 void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
                           void (*add)(faro_text *, const char *), faro_text *out);

@@ -625,3 +625,19 @@ sums() {
   faro 3 run "$T/glm.yaml" --quiet --set protect=rewards --out "$T/none"
   has "$stderr" "protecting rewards only (public_arms) needs linear rewards (got logistic)"
 }
+
+@test "compare: differences, what was set, and bad use" {
+  faro 0 run 000-fig1 "${tiny[@]}" --quiet --set epsilon=1 --out "$T/a"
+  faro 0 run 000-fig1 "${tiny[@]}" --quiet --set epsilon=9 --out "$T/b"
+  COLUMNS=80 faro 0 compare "$T/a" "$T/b"
+  has "$output" "paired: both runs met the same instances (3 in common)"
+  has "$output" "  epsilon: 1 -> 9"
+  faro 0 compare "$T/a" "$T/b" "$T/a" --json
+  jq -e 'length == 2 and all(.differences | length == 5 and all(.paired)) and
+    (.[0].differences[] | select(.label == "LinUCB") | .difference == 0 and (.seen | not)) and
+    (.[0].differences[1].settings.epsilon == [1, 9]) and (.[1].differences | all(.difference == 0))' <<<"$output"
+  faro 2 compare "$T/a"
+  has "$stderr" "two or more DIR are required"
+  faro 3 compare "$T/a" "$T/none"
+  has "$stderr" "$T/none/run.json"
+}

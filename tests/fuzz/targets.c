@@ -54,6 +54,14 @@ int fuzz_run(const uint8_t *data, size_t size) {
   free(faro_report_json(report));
   free(faro_report_summary_csv(report));
   free(faro_report_curves_csv(report));
+  free(faro_report_instances_csv(report));
+  free(faro_report_latex(report));
+  faro_comparison *comparison = NULL;
+  if (faro_comparison_create(&comparison, report, report, &error) == FARO_OK) {
+    free(faro_comparison_table(comparison, "a", "b", (faro_table_style){.width = 1}));
+    free(faro_comparison_json(comparison, "a", "b"));
+  }
+  faro_comparison_destroy(comparison);
   free(faro_report_html(report)); /* with the figure in it */
   faro_report_destroy(report);
   return 0;
