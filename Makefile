@@ -34,7 +34,7 @@ test: bootstrap-test
 	$(CTEST) --test-dir build -LE 'slow|fuzz'
 
 # After `make test`: the slow tests and cases, more faults, and the tests again under the sanitizers.
-check-all: bootstrap-test
+check-all: bootstrap-check
 	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
 	cmake --build build -j $(JOBS)
 	FARO_SLOW_TESTS=1 FARO_FAULTS=$(FAULTS) $(CTEST) --test-dir build

@@ -22,6 +22,21 @@ FARO_API faro_status faro_report_load(faro_report **report, const char *director
                                       faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_report_destroy(faro_report *report);
 
+/* Sizes of the figure: as wide as a screen's page, or as one or two columns of a paper (3.5 and 7
+ * inches), which have their title and caption in the text. */
+#define FARO_FIGURE_LIST(X)                                                                                  \
+  X(SCREEN, "screen")                                                                                        \
+  X(ONE_COLUMN, "one-column")                                                                                \
+  X(TWO_COLUMN, "two-column")
+
+typedef enum faro_figure_size {
+#define X(id, name) FARO_FIGURE_##id,
+  FARO_FIGURE_LIST(X)
+#undef X
+} faro_figure_size;
+
+FARO_API const char *faro_figure_size_name(faro_figure_size size);
+
 /* How the table is shown. */
 typedef struct faro_table_style {
   size_t width; /* columns of the terminal: long labels wrap, and lesser columns are left out; 0: any */
@@ -35,7 +50,9 @@ FARO_API char *faro_report_summary_csv(const faro_report *report);
 FARO_API char *faro_report_curves_csv(const faro_report *report);
 FARO_API char *faro_report_instances_csv(const faro_report *report);
 FARO_API char *faro_report_latex(const faro_report *report); /* with booktabs */
-FARO_API char *faro_report_svg(const faro_report *report);
+FARO_API char *faro_report_svg(const faro_report *report);   /* in the size for screens */
+FARO_API char *faro_report_figure(const faro_report *report, faro_figure_size size);
+FARO_API char *faro_report_caption(const faro_report *report); /* what bands and dashes mean, for a paper */
 FARO_API char *faro_report_html(const faro_report *report);
 
 /* The claims of an experiment that has not run, with what they rest on, in the form of run.json.
@@ -46,6 +63,12 @@ FARO_API char *faro_report_claims(const faro_experiment *experiment);
  * an existing directory, each whole or not at all. */
 FARO_API faro_status faro_report_write(const faro_report *report, const char *directory,
                                        faro_error *error) FARO_WARN_UNUSED;
+
+/* Writes the figure in a size: NAME.svg, or for columns of a paper NAME-one-column.svg and
+ * NAME-two-column.svg. *path is its path, which the caller frees. */
+FARO_API faro_status faro_report_write_figure(const faro_report *report, const char *directory,
+                                              faro_figure_size size, char **path,
+                                              faro_error *error) FARO_WARN_UNUSED;
 
 /* Two runs, compared row by row: those with the same label and sweep values. The reports must stay
  * as long as the comparison. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "report/json.h"
@@ -39,11 +40,36 @@ faro_status faro_report_write(const faro_report *report, const char *directory, 
   return status;
 }
 
+faro_status faro_report_write_figure(const faro_report *report, const char *directory, faro_figure_size size,
+                                     char **path, faro_error *error) {
+  char ending[32] = ".svg";
+  char place[PATH_SIZE];
+  if (size != FARO_FIGURE_SCREEN) snprintf(ending, sizeof ending, "-%s.svg", faro_figure_size_name(size));
+  faro_status status = path_in(directory, report->name, ending, place, error);
+  if (status == FARO_OK)
+    status = write_file(directory, report->name, ending, faro_report_figure(report, size), error);
+  if (status != FARO_OK) return status;
+  *path = strdup(place);
+  return *path ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot hold a path");
+}
+
+/* A run that has a journal and no run.json was interrupted. */
+static faro_status check_finished(const char *directory, const char *path, faro_error *error) {
+  char journal[PATH_SIZE];
+  const faro_status status = path_in(directory, "instances", ".journal", journal, error);
+  if (status != FARO_OK || access(path, F_OK) == 0 || access(journal, F_OK) != 0) return status;
+  return faro_fail(error, FARO_INVALID,
+                   "%s: the run is not finished. Its finished instances are kept in instances.journal: the "
+                   "`faro run` command that began it continues from there",
+                   faro_path_end(directory));
+}
+
 faro_status faro_report_load(faro_report **report, const char *directory, faro_error *error) {
   char path[PATH_SIZE];
   char *text = NULL;
   size_t length = 0;
   faro_status status = path_in(directory, "run", ".json", path, error);
+  if (status == FARO_OK) status = check_finished(directory, path, error);
   if (status == FARO_OK) status = faro_read_file(path, RUN_MAX, &text, &length, error);
   if (status == FARO_OK) status = faro_report_parse(report, path, text, length, error);
   free(text);

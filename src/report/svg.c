@@ -1,55 +1,37 @@
-/* svg: the figure. The measure against rounds (or against a swept key), one panel for each value of
- * another key, all panels on the same scale. A line shows the mean, a band one standard deviation.
+/* svg: draws the figure. A line shows the mean, a band the 95 % interval of the mean. All panels
+ * have the same scale.
  *
  * Lines differ by colour (the palette of Okabe and Ito, safe for colour-blind readers) and by
  * marker, so that a grey print can still be read. A dashed line has a privacy claim that is not
- * proven. */
+ * proven. Text, frame and grid have the current colour, so that the page can set it. The names of
+ * the lines stand at their ends if there is one panel and room, else below in the order of their
+ * results. */
 #include "report/svg.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-  PANEL_W = 300,
-  SINGLE_W = 620, /* width of a single panel */
-  PLOT_H = 230,
-  GAP_X = 34,
-  GAP_Y = 74,
-  LEFT = 74,
-  TOP = 90,
-  PER_ROW = 3,
-  LEGEND_ROW = 22,
-  SERIES_MAX = 256,
-  PANELS_MAX = 100,
-  MARKERS = 5
-};
+#include "base/names.h"
 
-static const char *const colour[] = {"#000000", "#0072B2", "#D55E00", "#009E73",
-                                     "#CC79A7", "#E69F00", "#56B4E9"};
-enum { COLOURS = sizeof colour / sizeof *colour };
+enum { MARKERS = 5 };
 
-typedef struct axis {
-  double low, high;
-  bool log;
-} axis;
+static const char *const palette[FARO_COLOURS] = {"currentColor", "#0072B2", "#D55E00", "#009E73",
+                                                  "#CC79A7",      "#E69F00", "#56B4E9"};
 
-typedef struct series {
-  size_t first;          /* index of a row in it */
-  size_t rows, unproven; /* number of rows, and of those whose claim is not proven */
-} series;
-
-typedef struct figure {
-  const faro_report *report;
+typedef struct sheet {
+  const faro_figure *figure;
   faro_text *out;
-  size_t series_count, panels;
-  series line[SERIES_MAX];
-  size_t panel[PANELS_MAX]; /* index of a row in each panel */
-  int plot_w;               /* width of a panel */
-  size_t *place;            /* per row: its series, and in the second half its panel */
-  axis x, y;
-  bool labelled; /* the current panel has labels on its y axis: the first panel in each row of panels */
-} figure;
+  double font; /* size of the letters; other lengths follow from it */
+  double width, left, right, gap, plot_w, plot_h, pitch;
+  size_t columns;
+  bool direct; /* names stand at the ends of the lines */
+  double y;    /* where the next part of the figure starts */
+} sheet;
+
+const char *faro_figure_size_name(faro_figure_size size) {
+  static const char *const name[] = FARO_NAMES(FARO_FIGURE_LIST);
+  return name[size];
+}
 
 void faro_markup_add(faro_text *out, const char *text) {
   for (; *text; text++) {
@@ -71,415 +53,466 @@ void faro_markup_add_setting(faro_text *out, const faro_report *report) {
   faro_text_clear(&plain);
 }
 
-/* Rows belong to one series if they differ only in x and in the panel. */
-static bool same_series(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
-  return faro_view_alike(report, a, b, report->x, report->panels);
+/* Characters of a UTF-8 text. */
+static double letters(const char *text) {
+  size_t n = 0;
+  for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+  return (double)n;
 }
 
-static bool same_panel(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
-  return report->panels < 0 || strcmp(a->at[report->panels], b->at[report->panels]) == 0;
+static double text_width(const sheet *s, const char *text) { return 0.54 * s->font * letters(text); }
+
+static const char *colour_of(const sheet *s, size_t line) {
+  const int colour = s->figure->line[line].colour;
+  return colour == FARO_GREY ? "#8c8c8c" : palette[colour];
 }
 
-/* Assigns every row its series and its panel, in the order of first appearance. */
-static void group_rows(figure *f) {
-  const faro_report *report = f->report;
-  size_t *series_of = f->place;
-  size_t *panel_of = f->place + report->count;
-  for (size_t r = 0; r < report->count; r++) {
-    const faro_view_row *row = &report->row[r];
-    size_t s = 0;
-    while (s < f->series_count && !same_series(report, row, &report->row[f->line[s].first])) s++;
-    if (s == f->series_count && s < SERIES_MAX) f->line[f->series_count++] = (series){.first = r};
-    if (s < f->series_count) {
-      f->line[s].rows++;
-      f->line[s].unproven += strcmp(row->standing, "not proven") == 0;
-    }
-    size_t p = 0;
-    while (p < f->panels && !same_panel(report, row, &report->row[f->panel[p]])) p++;
-    if (p == f->panels && p < PANELS_MAX) f->panel[f->panels++] = r;
-    series_of[r] = s;
-    panel_of[r] = p;
-  }
+static double at_x(const sheet *s, double value) {
+  const double share = faro_axis_share(&s->figure->x, value);
+  /* the first and the last of points that were run stay clear of the frame */
+  return s->plot_w * (s->figure->report->x < 0 ? share : 0.03 + 0.94 * share);
 }
 
-static void cover(axis *a, double value) {
-  a->low = fmin(a->low, value);
-  a->high = fmax(a->high, value);
-}
-
-/* Distance between ticks: 1, 2 or 5 times a power of ten, about `count` of them. */
-static double tick_step(double span, double count) {
-  const double power = pow(10, floor(log10(span / count)));
-  const double rest = span / count / power;
-  return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
-}
-
-/* The next of 1, 2, 5, 10, 20, ... at or above a value, or with `down` at or below it. */
-static double round_step(double value, bool down) {
-  static const double digit[] = {1, 2, 5, 10};
-  const double power = pow(10, floor(log10(value)));
-  size_t i = 0;
-  while (i < 3 && (down ? digit[i + 1] * power <= value : digit[i] * power < value)) i++;
-  return digit[i] * power;
-}
-
-/* Uses logarithmic axes, so that power laws are straight lines and small values are visible next to
- * large ones, if x or y covers a wide range and every y is positive. */
-static bool scale_log(figure *f) {
-  const faro_report *report = f->report;
-  if (report->slopes == 0) return false;
-  double least = INFINITY;
-  double most = 0;
-  for (size_t r = 0; r < report->count; r++) {
-    least = fmin(least, report->row[r].regret.mean);
-    most = fmax(most, report->row[r].regret.mean);
-  }
-  if (!(f->x.high / f->x.low >= 100 || most / least >= 20)) return false;
-  axis y = {.low = INFINITY, .high = -INFINITY, .log = true};
-  for (size_t r = 0; r < report->count; r++) {
-    const faro_spread *s = &report->row[r].regret;
-    if (!(s->mean > 0)) return false;
-    cover(&y, s->mean + s->sd);
-    cover(&y, fmax(s->mean - s->sd, s->mean / 2)); /* a band that reaches down to 0 ends at the frame */
-    if (report->row[r].least > 0) cover(&y, report->row[r].least);
-  }
-  y.low = round_step(y.low, true);
-  y.high = round_step(y.high * (1 + 1e-9), false);
-  if (!(y.low > 0 && isfinite(y.high))) return false; /* possible in a stored run */
-  f->y = y;
-  return true;
-}
-
-/* A point of a curve as the figure shows it. */
-static faro_view_point shown(const faro_report *report, faro_view_point point) {
-  if (!report->per_round || !(point.round > 0)) return point;
-  point.mean /= point.round;
-  point.sd /= point.round;
-  return point;
-}
-
-static void scale_axes(figure *f) {
-  const faro_report *report = f->report;
-  f->x = (axis){.low = INFINITY, .high = -INFINITY};
-  f->y = (axis){.low = 0, .high = 0};
-  for (size_t r = 0; r < report->count; r++) {
-    const faro_view_row *row = &report->row[r];
-    if (report->x < 0) {
-      cover(&f->x, 0);
-      cover(&f->x, row->curve[row->points - 1].round);
-      for (size_t k = 0; k < row->points; k++) {
-        const faro_view_point point = shown(report, row->curve[k]);
-        cover(&f->y, point.mean + point.sd);
-      }
-    } else {
-      if (isfinite(row->place[report->x])) cover(&f->x, row->place[report->x]);
-      cover(&f->y, row->regret.mean + row->regret.sd);
-    }
-  }
-  if (!(f->x.low < f->x.high))
-    f->x =
-        (axis){.low = isfinite(f->x.low) ? f->x.low - 1 : 0, .high = isfinite(f->x.high) ? f->x.high + 1 : 1};
-  f->x.log = report->x >= 0 && f->x.low > 0 && f->x.high / f->x.low >= 20;
-  if (scale_log(f)) return;
-  if (!(f->y.high > 0)) f->y.high = 1;
-  const double step = tick_step(f->y.high, 5);
-  f->y.high = ceil(f->y.high / step) * step;
-}
-
-/* The position of a value on its axis: 0 is the low end, 1 the high end. */
-static double share_of(const axis *a, double value) {
-  if (a->log) return log(value / a->low) / log(a->high / a->low);
-  return (value - a->low) / (a->high - a->low);
-}
-
-static double at_x(const figure *f, double value) { return f->plot_w * share_of(&f->x, value); }
-static double at_y(const figure *f, double value) {
-  return PLOT_H * (1 - share_of(&f->y, fmax(value, f->y.low)));
+static double at_y(const sheet *s, double value) {
+  return s->plot_h * (1 - faro_axis_share(&s->figure->y, value));
 }
 
 /* 5000 stays, 20000 becomes 20k. */
-static void add_tick_text(faro_text *out, double value) {
-  if (fabs(value) >= 1e9) faro_text_add(out, "%g&#8239;G", value / 1e9);
-  else if (fabs(value) >= 1e6) faro_text_add(out, "%g&#8239;M", value / 1e6);
-  else if (fabs(value) >= 1e4) faro_text_add(out, "%g&#8239;k", value / 1e3);
+static void add_number(faro_text *out, double value) {
+  const double size = fabs(value);
+  if (size >= 1e9) faro_text_add(out, "%g&#8239;G", value / 1e9);
+  else if (size >= 1e6) faro_text_add(out, "%g&#8239;M", value / 1e6);
+  else if (size >= 1e4) faro_text_add(out, "%g&#8239;k", value / 1e3);
   else faro_text_add(out, "%g", value);
 }
 
-static void add_x_tick(const figure *f, double value) {
-  const double x = at_x(f, value);
-  faro_text_add(f->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#333\"/>", x, PLOT_H, x,
-                PLOT_H + 5);
-  faro_text_add(f->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, PLOT_H + 19);
-  add_tick_text(f->out, value);
-  faro_text_add(f->out, "</text>\n");
+static void add_x_tick(const sheet *s, double value, bool labelled) {
+  const double x = at_x(s, value);
+  faro_text_add(s->out, "<path d=\"M%.1f %.1fv%.1f\" stroke=\"currentColor\"/>", x, s->plot_h,
+                labelled ? 0.4 * s->font : 0.22 * s->font);
+  if (!labelled) return;
+  faro_text_add(s->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", x, s->plot_h + 1.5 * s->font);
+  add_number(s->out, value);
+  faro_text_add(s->out, "</text>\n");
 }
 
-static void add_y_tick(const figure *f, double value) {
-  const double y = at_y(f, value);
-  faro_text_add(f->out, "<line x1=\"0\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>", y, f->plot_w,
-                y);
-  if (!f->labelled) return;
-  faro_text_add(f->out, "<text x=\"-8\" y=\"%.1f\" text-anchor=\"end\">", y + 4);
-  add_tick_text(f->out, value);
-  faro_text_add(f->out, "</text>\n");
+static void add_y_tick(const sheet *s, double value, bool labelled, bool named) {
+  const double y = at_y(s, value);
+  if (labelled)
+    faro_text_add(s->out, "<path d=\"M0 %.1fh%.1f\" stroke=\"currentColor\" stroke-opacity=\"0.14\"/>", y,
+                  s->plot_w);
+  faro_text_add(s->out, "<path d=\"M0 %.1fh-%.1f\" stroke=\"currentColor\"/>", y,
+                labelled ? 0.4 * s->font : 0.22 * s->font);
+  if (!named || !labelled) return;
+  faro_text_add(s->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", -0.65 * s->font,
+                y + 0.35 * s->font);
+  add_number(s->out, value);
+  faro_text_add(s->out, "</text>\n");
 }
 
-/* Ticks of a logarithmic axis: the powers of ten; also 2 and 5 times them if there are fewer than
- * two. */
-static void add_log_ticks(const figure *f, const axis *a, void (*add)(const figure *, double)) {
-  const int first = (int)ceil(log10(a->low) - 1e-9);
-  const int last = (int)floor(log10(a->high) + 1e-9);
-  for (int decade = first - 1; decade <= last; decade++)
-    for (int digit = 1; digit <= 5; digit += digit == 1 ? 1 : 3) {
-      const double value = digit * pow(10, decade);
-      const bool inside = value >= a->low * (1 - 1e-9) && value <= a->high * (1 + 1e-9);
-      if (inside && (digit == 1 || last <= first)) add(f, value);
-    }
+/* The values of x that were run, in ascending order; returns how many. */
+static size_t find_places(const faro_figure *f, double out[static FARO_TICKS_MAX]) {
+  size_t n = 0;
+  for (size_t r = 0; r < f->report->count; r++) {
+    const double x = f->report->row[r].place[f->report->x];
+    size_t k = 0;
+    while (k < n && out[k] < x) k++;
+    if (!isfinite(x) || n == FARO_TICKS_MAX || (k < n && out[k] == x)) continue;
+    memmove(&out[k + 1], &out[k], (n - k) * sizeof *out);
+    out[k] = x;
+    n++;
+  }
+  return n;
 }
 
-/* Ticks of a linear axis, about `count` of them. */
-static void add_even_ticks(const figure *f, const axis *a, double count,
-                           void (*add)(const figure *, double)) {
-  const double step = tick_step(a->high - a->low, count);
-  const long last = (long)floor(a->high / step + 1e-9);
-  for (long k = (long)ceil(a->low / step - 1e-9); k <= last; k++) add(f, (double)k * step);
+/* Ticks where something was run, labelled as far as there is room. */
+static void add_run_ticks(const sheet *s) {
+  double place[FARO_TICKS_MAX];
+  const size_t n = find_places(s->figure, place);
+  double end = -INFINITY; /* of the label before */
+  for (size_t i = 0; i < n; i++) {
+    faro_text label = FARO_TEXT_INIT;
+    add_number(&label, place[i]);
+    /* the space between number and unit is one letter, not seven */
+    const double half =
+        label.failed ? 0 : 0.27 * s->font * (letters(label.data) - (strchr(label.data, '&') ? 6 : 0));
+    const bool fits = at_x(s, place[i]) - half > end;
+    add_x_tick(s, place[i], fits);
+    if (fits) end = at_x(s, place[i]) + half + 0.5 * s->font;
+    faro_text_clear(&label);
+  }
 }
 
-static void add_ticks(const figure *f, const axis *a, double count, void (*add)(const figure *, double)) {
-  if (a->log) add_log_ticks(f, a, add);
-  else add_even_ticks(f, a, count, add);
+static void add_x_axis(const sheet *s, bool named) {
+  const faro_figure *f = s->figure;
+  faro_tick tick[FARO_TICKS_MAX];
+  if (f->report->x >= 0) add_run_ticks(s);
+  else
+    for (size_t i = 0, n = faro_axis_ticks(&f->x, s->plot_w / (6 * s->font), tick); i < n; i++)
+      add_x_tick(s, tick[i].value, tick[i].labelled);
+  if (!named) return;
+  faro_text_add(s->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", s->plot_w / 2,
+                s->plot_h + 3 * s->font);
+  faro_markup_add(s->out, faro_figure_x_name(f));
+  faro_text_add(s->out, "</text>\n");
 }
 
-static const char *log_text(const axis *a) { return a->log ? " (logarithmic)" : ""; }
-
-static void add_x_axis(const figure *f) {
-  add_ticks(f, &f->x, 4, add_x_tick);
-  const char *name = f->report->x < 0 ? "round (one user each)" : f->report->sweep[f->report->x];
-  faro_text_add(f->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", f->plot_w / 2, PLOT_H + 38);
-  faro_markup_add(f->out, name);
-  faro_text_add(f->out, "%s</text>\n", log_text(&f->x));
+static void add_y_axis(const sheet *s, bool named) {
+  faro_tick tick[FARO_TICKS_MAX];
+  const size_t n = faro_axis_ticks(&s->figure->y, fmin(s->plot_h / (3.5 * s->font), 7), tick);
+  for (size_t i = 0; i < n; i++) add_y_tick(s, tick[i].value, tick[i].labelled, named);
+  if (named)
+    faro_text_add(s->out,
+                  "<text transform=\"translate(%.1f %.1f) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
+                  1.2 * s->font - s->left, s->plot_h / 2, faro_figure_y_name(s->figure));
 }
 
-static void add_y_axis(const figure *f) {
-  add_ticks(f, &f->y, 5, add_y_tick);
-  const faro_measure_text *measure = f->report->measure;
-  const char *course = f->report->per_round ? "pseudo-regret per round" : measure->course;
-  if (f->labelled)
-    faro_text_add(f->out,
-                  "<text transform=\"translate(-54 %d) rotate(-90)\" text-anchor=\"middle\">%s%s</text>\n",
-                  PLOT_H / 2, f->report->x < 0 ? course : measure->end, log_text(&f->y));
-}
-
-static void add_marker(const figure *f, size_t style, double x, double y) {
-  const char *c = colour[style % COLOURS];
-  switch (style % MARKERS) {
-  case 0: faro_text_add(f->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" fill=\"%s\"/>", x, y, c); break;
+static void add_marker(const sheet *s, size_t line, double x, double y) {
+  const char *c = colour_of(s, line);
+  faro_text *out = s->out;
+  switch (line % MARKERS) {
+  case 0: faro_text_add(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" fill=\"%s\"/>", x, y, c); break;
   case 1:
-    faro_text_add(f->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\" fill=\"%s\"/>", x - 3, y - 3,
-                  c);
+    faro_text_add(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\" fill=\"%s\"/>", x - 3, y - 3, c);
     break;
-  case 2: faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.2 7.2h-8.4z\" fill=\"%s\"/>", x, y - 4.6, c); break;
+  case 2: faro_text_add(out, "<path d=\"M%.1f %.1fl4 6.8h-8z\" fill=\"%s\"/>", x, y - 4.2, c); break;
   case 3:
-    faro_text_add(f->out, "<path d=\"M%.1f %.1fl4.4 4.4l-4.4 4.4l-4.4 -4.4z\" fill=\"%s\"/>", x, y - 4.4, c);
+    faro_text_add(out, "<path d=\"M%.1f %.1fl4.2 4.2l-4.2 4.2l-4.2 -4.2z\" fill=\"%s\"/>", x, y - 4.2, c);
     break;
   default:
-    faro_text_add(f->out,
+    faro_text_add(out,
                   "<path d=\"M%.1f %.1fl6 6m0 -6l-6 6\" stroke=\"%s\" stroke-width=\"2\" fill=\"none\"/>",
                   x - 3, y - 3, c);
   }
 }
 
-static void add_band(const figure *f, size_t style, const faro_view_point *point, size_t count) {
-  faro_text_add(f->out, "<path fill=\"%s\" fill-opacity=\"0.14\" stroke=\"none\" d=\"M",
-                colour[style % COLOURS]);
-  for (size_t k = 0; k < count; k++)
-    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean + point[k].sd));
-  for (size_t k = count; k-- > 0;)
-    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean - point[k].sd));
-  faro_text_add(f->out, "z\"/>\n");
+static void add_band(const sheet *s, size_t line, const faro_trace *t) {
+  if (isnan(t->point[0].low)) return; /* one instance has no interval */
+  faro_text_add(s->out, "<path fill=\"%s\" fill-opacity=\"%s\" stroke=\"none\" d=\"M", colour_of(s, line),
+                s->figure->lines > 4 ? "0.1" : "0.16");
+  for (size_t k = 0; k < t->count; k++)
+    faro_text_add(s->out, "%.1f %.1f ", at_x(s, t->point[k].round), at_y(s, t->point[k].high));
+  for (size_t k = t->count; k-- > 0;)
+    faro_text_add(s->out, "%.1f %.1f ", at_x(s, t->point[k].round), at_y(s, t->point[k].low));
+  faro_text_add(s->out, "z\"/>\n");
 }
 
-static void add_line(const figure *f, size_t style, const faro_view_point *point, size_t count, bool dashed) {
-  faro_text_add(f->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\"%s d=\"M",
-                colour[style % COLOURS], dashed ? " stroke-dasharray=\"6 3\"" : "");
-  for (size_t k = 0; k < count; k++)
-    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].mean));
-  faro_text_add(f->out, "\"/>\n");
-  const size_t every = count > 12 ? count / 6 : 1;
-  /* keeps markers of different lines apart */
-  const size_t offset = count > 12 ? style % every * 5 % every : 0;
-  for (size_t k = offset; k < count; k += every)
-    add_marker(f, style, at_x(f, point[k].round), at_y(f, point[k].mean));
+/* Every point has a marker if x was swept: there something was run. A curve has a few, and those of
+ * different lines are kept apart. */
+static void add_markers(const sheet *s, size_t line, const faro_trace *t) {
+  const bool swept = s->figure->report->x >= 0;
+  const size_t every = swept || t->count <= 12 ? 1 : t->count / 6;
+  for (size_t k = every > 1 ? line % every * 5 % every : 0; k < t->count; k += every)
+    add_marker(s, line, at_x(s, t->point[k].round), at_y(s, t->point[k].mean));
+}
+
+static void add_line(const sheet *s, size_t line, const faro_trace *t) {
+  const bool grey = s->figure->line[line].colour == FARO_GREY;
+  faro_text_add(s->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"%s d=\"M", colour_of(s, line),
+                grey ? "1.2" : "1.8", t->dashed ? " stroke-dasharray=\"6 3\"" : "");
+  for (size_t k = 0; k < t->count; k++)
+    faro_text_add(s->out, "%.1f %.1f ", at_x(s, t->point[k].round), at_y(s, t->point[k].mean));
+  faro_text_add(s->out, "\"/>\n");
+  add_markers(s, line, t);
 }
 
 /* The lower bound, if there is one at every point: dotted, without markers. */
-static void add_bound(const figure *f, size_t style, const faro_view_point *point, size_t count) {
-  for (size_t k = 0; k < count; k++)
-    if (!(point[k].lower > 0)) return;
-  faro_text_add(f->out,
+static void add_bound(const sheet *s, size_t line, const faro_trace *t) {
+  for (size_t k = 0; k < t->count; k++)
+    if (!(t->bound[k] > 0)) return;
+  faro_text_add(s->out,
                 "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"1 4\" d=\"M",
-                colour[style % COLOURS]);
-  for (size_t k = 0; k < count; k++)
-    faro_text_add(f->out, "%.1f %.1f ", at_x(f, point[k].round), at_y(f, point[k].lower));
-  faro_text_add(f->out, "\"/>\n");
+                colour_of(s, line));
+  for (size_t k = 0; k < t->count; k++)
+    faro_text_add(s->out, "%.1f %.1f ", at_x(s, t->point[k].round), at_y(s, t->bound[k]));
+  faro_text_add(s->out, "\"/>\n");
 }
 
-static bool has_bound(const figure *f) {
-  for (size_t r = 0; f->report->x >= 0 && r < f->report->count; r++)
-    if (f->report->row[r].least > 0) return true;
-  return false;
+/* The name of the line of uniform play, above it near its end, or below it if it is steep. */
+static void add_uniform_name(const sheet *s, double x, double y) {
+  const bool above = x > 7.5 * s->font;
+  faro_text_add(s->out,
+                "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%.1f\" "
+                "fill-opacity=\"0.75\">uniform play</text>\n",
+                above ? x - 0.4 * s->font : x + 0.6 * s->font, above ? y - 0.3 * s->font : y + s->font,
+                above ? "end" : "start", 0.9 * s->font);
 }
 
-/* What a series shows in a panel: the curve of its only row, or its rows in the order of x, with
- * the lower bound as `lower`. */
-typedef struct trace {
-  faro_view_point point[FARO_CURVE_POINTS];
-  size_t count;
-  bool dashed;
-} trace;
+/* Uniform play, as far as it is within the frame. */
+static void add_uniform(const sheet *s, size_t panel) {
+  faro_trace t;
+  faro_figure_uniform(s->figure, panel, &t);
+  const double high = s->figure->y.high;
+  size_t n = 0;
+  while (n < t.count && t.point[n].mean <= high) n++;
+  if (n == 1 && t.count == 2 && s->figure->report->x < 0) { /* straight: it leaves through the top */
+    t.point[1].round *= high / t.point[1].mean;
+    t.point[1].mean = high;
+    n = 2;
+  }
+  if (n < 2) return;
+  faro_text_add(s->out, "<path fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.55\" "
+                        "stroke-width=\"1.2\" stroke-dasharray=\"2 3\" d=\"M");
+  for (size_t k = 0; k < n; k++)
+    faro_text_add(s->out, "%.1f %.1f ", at_x(s, t.point[k].round), at_y(s, t.point[k].mean));
+  faro_text_add(s->out, "\"/>\n");
+  const double x[2] = {at_x(s, t.point[n - 2].round), at_x(s, t.point[n - 1].round)};
+  const double y[2] = {at_y(s, t.point[n - 2].mean), at_y(s, t.point[n - 1].mean)};
+  add_uniform_name(s, 0.2 * x[0] + 0.8 * x[1], 0.2 * y[0] + 0.8 * y[1]);
+}
 
-static void follow(const figure *f, size_t style, size_t panel, trace *t) {
-  t->count = 0;
-  t->dashed = false;
-  for (size_t r = 0; r < f->report->count && t->count < FARO_CURVE_POINTS; r++) {
-    const faro_view_row *row = &f->report->row[r];
-    if (f->place[r] != style || f->place[f->report->count + r] != panel) continue;
-    t->dashed |= strcmp(row->standing, "not proven") == 0;
-    if (f->report->x < 0) {
-      for (size_t k = 0; k < row->points; k++) t->point[k] = shown(f->report, row->curve[k]);
-      t->count = row->points;
-      return;
+static void add_name(const sheet *s, size_t line, double x, double y) {
+  faro_text name = FARO_TEXT_INIT;
+  faro_figure_add_name(s->figure, line, &name);
+  faro_text_add(s->out, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
+  if (name.failed) s->out->failed = true;
+  else faro_markup_add(s->out, name.data);
+  faro_text_add(s->out, "</text>\n");
+  faro_text_clear(&name);
+}
+
+/* Moves labels apart: `y` are sorted places; afterwards neighbours are at least `apart` from one
+ * another, and all are within 0 and `most` if there is room. */
+static void spread_out(double *y, size_t count, double apart, double most) {
+  for (size_t i = 1; i < count; i++) y[i] = fmax(y[i], y[i - 1] + apart);
+  double limit = most;
+  for (size_t i = count; i-- > 0; limit = y[i] - apart) y[i] = fmin(y[i], limit);
+}
+
+/* The names at the ends of the lines, with a thread to each end. */
+static void add_ends(const sheet *s) {
+  const faro_figure *f = s->figure;
+  size_t line[FARO_LINES_MAX];
+  double end[FARO_LINES_MAX];
+  double place[FARO_LINES_MAX];
+  double x[FARO_LINES_MAX];
+  size_t n = 0;
+  for (size_t i = 0; i < f->lines; i++) {
+    faro_trace t;
+    faro_figure_trace(f, f->order[i], 0, &t);
+    if (t.count == 0) continue;
+    const double y = at_y(s, t.point[t.count - 1].mean);
+    size_t k = n++;
+    for (; k > 0 && end[k - 1] > y; k--) {
+      end[k] = end[k - 1];
+      x[k] = x[k - 1];
+      line[k] = line[k - 1];
     }
-    const double x = row->place[f->report->x];
-    if (!isfinite(x)) continue;
-    size_t k = t->count++;
-    for (; k > 0 && t->point[k - 1].round > x; k--) t->point[k] = t->point[k - 1];
-    t->point[k] =
-        (faro_view_point){.round = x, .mean = row->regret.mean, .sd = row->regret.sd, .lower = row->least};
+    end[k] = y;
+    x[k] = at_x(s, t.point[t.count - 1].round);
+    line[k] = f->order[i];
+  }
+  memcpy(place, end, n * sizeof *place);
+  spread_out(place, n, 1.25 * s->font, s->plot_h);
+  for (size_t i = 0; i < n; i++) {
+    const double from = s->plot_w + 1.4 * s->font;
+    faro_text_add(s->out, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"currentColor\" stroke-opacity=\"0.3\"/>",
+                  x[i] + 3, end[i], from - 5, place[i]);
+    add_marker(s, line[i], from, place[i]);
+    add_name(s, line[i], from + 0.8 * s->font, place[i] + 0.35 * s->font);
   }
 }
 
-static void add_panel(figure *f, size_t index) {
-  const faro_view_row *panel = &f->report->row[f->panel[index]];
-  const size_t column = index % PER_ROW;
-  faro_text_add(f->out, "<g transform=\"translate(%zu %zu)\">\n", LEFT + column * (size_t)(f->plot_w + GAP_X),
-                TOP + index / PER_ROW * (PLOT_H + GAP_Y));
-  if (f->report->panels >= 0) {
-    faro_text_add(f->out, "<text x=\"%d\" y=\"-10\" text-anchor=\"middle\" font-size=\"13\">", f->plot_w / 2);
-    faro_markup_add(f->out, f->report->sweep[f->report->panels]);
-    faro_text_add(f->out, " = ");
-    faro_markup_add(f->out, panel->at[f->report->panels]);
-    faro_text_add(f->out, "</text>\n");
+static void add_panel_name(const sheet *s, size_t panel) {
+  faro_text name = FARO_TEXT_INIT;
+  faro_figure_add_panel(s->figure, panel, &name);
+  if (name.failed) s->out->failed = true;
+  else if (name.length > 0) {
+    faro_text_add(s->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" font-weight=\"bold\">",
+                  s->plot_w / 2, -0.6 * s->font);
+    faro_markup_add(s->out, name.data);
+    faro_text_add(s->out, "</text>\n");
   }
-  f->labelled = column == 0;
-  add_y_axis(f);
-  add_x_axis(f);
-  for (int pass = 0; pass < 2; pass++) /* all bands are under all lines */
-    for (size_t s = 0; s < f->series_count; s++) {
-      trace t;
-      follow(f, s, index, &t);
-      if (t.count > 0 && pass == 0) add_band(f, s, t.point, t.count);
-      if (t.count > 0 && pass == 1) add_line(f, s, t.point, t.count, t.dashed);
-      if (t.count > 0 && pass == 1 && f->report->x >= 0) add_bound(f, s, t.point, t.count);
-    }
-  faro_text_add(f->out,
-                "<rect x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n</g>\n",
-                f->plot_w, PLOT_H);
+  faro_text_clear(&name);
 }
 
-/* The name of a series: its label, the values of sweeps other than x and panels, and its
- * standing. */
-static void add_series_name(const figure *f, size_t s, faro_text *out) {
-  const series *line = &f->line[s];
-  const faro_view_row *row = &f->report->row[line->first];
-  faro_markup_add(out, row->label);
-  for (int k = 0; k < (int)f->report->sweeps; k++)
-    if (k != f->report->x && k != f->report->panels) {
-      faro_text_add(out, ", ");
-      faro_markup_add(out, f->report->sweep[k]);
-      faro_text_add(out, " ");
-      faro_markup_add(out, row->at[k]);
+/* Bands are under lines, and grey lines have none; coloured lines are above grey ones, the better
+ * above the worse. */
+static void add_lines(const sheet *s, size_t panel) {
+  enum { BANDS, GREY, COLOURED, PASSES };
+  const faro_figure *f = s->figure;
+  for (int pass = BANDS; pass < PASSES; pass++)
+    for (size_t i = f->lines; i-- > 0;) {
+      const size_t line = f->order[i];
+      if ((f->line[line].colour == FARO_GREY) != (pass == GREY)) continue;
+      faro_trace t;
+      faro_figure_trace(f, line, panel, &t);
+      if (t.count == 0) continue;
+      if (pass == BANDS) add_band(s, line, &t);
+      else add_line(s, line, &t);
+      if (pass != BANDS && f->report->x >= 0) add_bound(s, line, &t);
     }
-  if (line->unproven == line->rows) faro_text_add(out, " (not proven)");
-  else if (line->unproven > 0) faro_text_add(out, " (not proven where dashed)");
 }
 
-/* Width of the longest name, at about seven units per letter. */
-static size_t legend_width(const figure *f) {
-  size_t longest = 0;
-  for (size_t s = 0; s < f->series_count; s++) {
+static void add_panel(const sheet *s, size_t index) {
+  const size_t column = index % s->columns;
+  faro_text_add(s->out, "<g transform=\"translate(%.1f %.1f)\">\n",
+                s->left + (double)column * (s->plot_w + s->gap),
+                s->y + (double)(index / s->columns) * s->pitch);
+  add_panel_name(s, index);
+  add_y_axis(s, column == 0);
+  add_x_axis(s, index + s->columns >= s->figure->panels);
+  add_uniform(s, index);
+  add_lines(s, index);
+  faro_text_add(s->out,
+                "<rect x=\"0\" y=\"0\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
+                "stroke=\"currentColor\"/>\n",
+                s->plot_w, s->plot_h);
+  if (s->direct) add_ends(s);
+  faro_text_add(s->out, "</g>\n");
+}
+
+/* Width of the longest name. */
+static double widest_name(const sheet *s) {
+  double widest = 0;
+  for (size_t i = 0; i < s->figure->lines; i++) {
     faro_text name = FARO_TEXT_INIT;
-    add_series_name(f, s, &name);
-    if (name.length > longest) longest = name.length;
+    faro_figure_add_name(s->figure, i, &name);
+    if (!name.failed) widest = fmax(widest, text_width(s, name.data));
     faro_text_clear(&name);
   }
-  return 7 * longest + 64;
+  return widest;
 }
 
-static void add_legend_entry(const figure *f, size_t s, size_t x, size_t y) {
-  const bool dashed = f->line[s].unproven == f->line[s].rows;
-  faro_text_add(f->out, "<path d=\"M%zu %zuh30\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y,
-                colour[s % COLOURS], dashed ? " stroke-dasharray=\"6 3\"" : "");
-  add_marker(f, s, (double)x + 15, (double)y);
-  faro_text_add(f->out, "<text x=\"%zu\" y=\"%zu\">", x + 38, y + 4);
-  add_series_name(f, s, f->out);
-  faro_text_add(f->out, "</text>\n");
-}
-
-static void add_head(const figure *f, size_t width, size_t height) {
-  faro_text_add(
-      f->out,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" width=\"%zu\" height=\"%zu\" "
-      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#111\" role=\"img\">\n<title>",
-      width, height, width, height);
-  faro_markup_add(f->out, f->report->title);
-  faro_text_add(f->out,
-                "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-                "<text x=\"%zu\" y=\"30\" text-anchor=\"middle\" font-size=\"16\" font-weight=\"bold\">",
-                width / 2);
-  faro_markup_add(f->out, f->report->title);
-  faro_text_add(f->out, "</text>\n<text x=\"%zu\" y=\"50\" text-anchor=\"middle\" fill=\"#555\">", width / 2);
-  faro_markup_add_setting(f->out, f->report);
-  faro_text_add(f->out, "</text>\n");
-}
-
-static size_t greater(size_t a, size_t b) { return a > b ? a : b; }
-
-void faro_svg_add(const faro_report *report, faro_text *out) {
-  figure f = {.report = report, .out = out, .place = calloc(2 * report->count, sizeof *f.place)};
-  if (!f.place) {
-    out->failed = true;
-    return;
+static void add_legend(sheet *s) {
+  const faro_figure *f = s->figure;
+  const double entry = widest_name(s) + 4.5 * s->font;
+  const double left = 0.5 * s->font;
+  const size_t per_row = (size_t)fmax(floor((s->width - left) / entry), 1);
+  for (size_t i = 0; i < f->lines; i++) {
+    const size_t line = f->order[i];
+    const double x = left + (double)(i % per_row) * entry;
+    const double y = s->y + (double)(i / per_row) * 1.7 * s->font;
+    faro_text_add(s->out, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y,
+                  2.2 * s->font, colour_of(s, line),
+                  f->line[line].unproven == f->line[line].rows ? " stroke-dasharray=\"6 3\"" : "");
+    add_marker(s, line, x + 1.1 * s->font, y);
+    add_name(s, line, x + 2.8 * s->font, y + 0.35 * s->font);
   }
-  group_rows(&f);
-  scale_axes(&f);
-  f.plot_w = f.panels == 1 ? SINGLE_W : PANEL_W;
-  faro_text setting = FARO_TEXT_INIT;
-  faro_view_add_setting(report, &setting); /* to measure its length */
-  const size_t words = greater(8 * strlen(report->title), 6 * setting.length);
-  faro_text_clear(&setting);
-  const size_t columns = f.panels < PER_ROW ? f.panels : PER_ROW;
-  const size_t rows = (f.panels + PER_ROW - 1) / PER_ROW;
-  const size_t entry = legend_width(&f);
-  const size_t width = LEFT + greater(greater(columns * (size_t)(f.plot_w + GAP_X), entry), words + LEFT);
-  const size_t per_row = greater((width - LEFT) / entry, 1);
-  const size_t legend = TOP + rows * (PLOT_H + GAP_Y);
-  const size_t height = legend + (f.series_count + per_row - 1) / per_row * LEGEND_ROW + 34;
-  add_head(&f, width, height);
-  for (size_t p = 0; p < f.panels; p++) add_panel(&f, p);
-  for (size_t s = 0; s < f.series_count; s++)
-    add_legend_entry(&f, s, LEFT + s % per_row * entry, legend + s / per_row * LEGEND_ROW);
-  faro_text_add(out,
-                "<text x=\"%d\" y=\"%zu\" fill=\"#555\" font-size=\"11\">Mean over %zu instances; band: one "
-                "standard deviation on either side. Dashed: the claim is not proven.%s</text>\n</svg>\n",
-                LEFT, height - 14, report->instances,
-                has_bound(&f) ? " Dotted: order of the lower bound, without its constant." : "");
-  free(f.place);
+  s->y += (double)((f->lines + per_row - 1) / per_row) * 1.7 * s->font;
 }
 
-char *faro_report_svg(const faro_report *report) {
+/* Appends text in lines that fit the width, and moves down. */
+static void add_words(sheet *s, const char *text, double size, const char *style) {
+  const size_t most = (size_t)fmax((s->width - s->font) / (0.52 * size), 20);
+  while (*text) {
+    size_t n = strlen(text);
+    if (n > most) {
+      n = most;
+      while (n > 0 && text[n] != ' ') n--;
+      if (n == 0) n = strlen(text); /* one long word */
+    }
+    s->y += 1.35 * size;
+    faro_text_add(s->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" %s>", 0.5 * s->font, s->y, size,
+                  style);
+    faro_text line = FARO_TEXT_INIT;
+    faro_text_add(&line, "%.*s", (int)n, text);
+    if (line.failed) s->out->failed = true;
+    else faro_markup_add(s->out, line.data);
+    faro_text_clear(&line);
+    faro_text_add(s->out, "</text>\n");
+    text += n;
+    while (*text == ' ') text++;
+  }
+}
+
+/* Words that a function of the figure or of the report writes. */
+static void add_setting(sheet *s) {
+  faro_text words = FARO_TEXT_INIT;
+  faro_view_add_setting(s->figure->report, &words);
+  if (words.failed) s->out->failed = true;
+  else add_words(s, words.data, s->font, "fill-opacity=\"0.7\"");
+  faro_text_clear(&words);
+}
+
+static void add_caption(sheet *s) {
+  faro_text words = FARO_TEXT_INIT;
+  faro_figure_add_caption(s->figure, &words);
+  if (words.failed) s->out->failed = true;
+  else add_words(s, words.data, 0.92 * s->font, "fill-opacity=\"0.7\"");
+  faro_text_clear(&words);
+}
+
+/* As many columns as leave no hole in the last row, if some number does. */
+static size_t choose_columns(size_t panels, size_t most) {
+  if (panels <= most) return panels == 4 && most >= 4 ? 2 : panels;
+  for (size_t c = most; c > 1; c--)
+    if (panels % c == 0) return c;
+  return most;
+}
+
+/* Names at the ends need one panel, room for all of them above one another, and a plot that is
+ * still wide. */
+static void lay_out(sheet *s, faro_figure_size size) {
+  static const double width[] = {
+      [FARO_FIGURE_SCREEN] = 860, [FARO_FIGURE_ONE_COLUMN] = 336, [FARO_FIGURE_TWO_COLUMN] = 672};
+  static const double font[] = {12.5, 10, 10.5};
+  const faro_figure *f = s->figure;
+  s->width = width[size];
+  s->font = font[size];
+  s->left = 5 * s->font;
+  s->gap = 3 * s->font;
+  s->columns = choose_columns(f->panels, size == FARO_FIGURE_ONE_COLUMN ? 1 : 3);
+  const double names = widest_name(s) + 3.2 * s->font;
+  s->direct = f->panels == 1 && names < 0.4 * s->width && f->lines <= 20;
+  s->right = s->direct ? names : 1.7 * s->font;
+  const double inner = s->width - s->left - s->right - s->gap * (double)(s->columns - 1);
+  s->plot_w = inner / (double)s->columns;
+  s->plot_h = fmax(s->plot_w * (f->panels == 1 ? 0.56 : 0.7), 12 * s->font);
+  if (s->direct) s->plot_h = fmax(s->plot_h, 1.25 * s->font * (double)f->lines);
+  s->pitch = s->plot_h + 2.2 * s->font + (f->report->panels >= 0 ? 1.8 * s->font : s->font);
+}
+
+static void add_body(sheet *s, faro_figure_size size, bool titled) {
+  const faro_figure *f = s->figure;
+  if (titled) {
+    add_words(s, f->report->title, 1.3 * s->font, "font-weight=\"bold\"");
+    add_setting(s);
+  }
+  s->y += f->report->panels >= 0 ? 2.2 * s->font : s->font;
+  for (size_t p = 0; p < f->panels; p++) add_panel(s, p);
+  s->y += (double)((f->panels + s->columns - 1) / s->columns) * s->pitch + 1.6 * s->font;
+  if (!s->direct) add_legend(s);
+  if (size == FARO_FIGURE_SCREEN) add_caption(s);
+  s->y += 0.8 * s->font;
+}
+
+/* The head needs the height, which is known after the body. */
+void faro_svg_add(const faro_figure *figure, faro_figure_size size, bool titled, faro_text *out) {
+  faro_text body = FARO_TEXT_INIT;
+  sheet s = {.figure = figure, .out = &body};
+  lay_out(&s, size);
+  add_body(&s, size, titled);
+  faro_text_add(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+                "height=\"%.0f\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"%g\" "
+                "color=\"#111\" fill=\"currentColor\" role=\"img\">\n<title>",
+                s.width, s.y, s.width, s.y, s.font);
+  faro_markup_add(out, figure->report->title);
+  faro_text_add(out, "</title>\n%s", titled ? "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" : "");
+  if (body.failed) out->failed = true;
+  else faro_text_add(out, "%s</svg>\n", body.data);
+  faro_text_clear(&body);
+}
+
+char *faro_report_figure(const faro_report *report, faro_figure_size size) {
   faro_text out = FARO_TEXT_INIT;
-  faro_svg_add(report, &out);
+  faro_figure figure;
+  if (!faro_figure_init(&figure, report)) return NULL;
+  faro_svg_add(&figure, size, size == FARO_FIGURE_SCREEN, &out);
+  faro_figure_clear(&figure);
   if (out.failed) faro_text_clear(&out);
   return out.data;
 }
+
+char *faro_report_caption(const faro_report *report) {
+  faro_text out = FARO_TEXT_INIT;
+  faro_figure figure;
+  if (!faro_figure_init(&figure, report)) return NULL;
+  faro_figure_add_caption(&figure, &out);
+  faro_figure_clear(&figure);
+  if (out.failed) faro_text_clear(&out);
+  return out.data;
+}
+
+char *faro_report_svg(const faro_report *report) { return faro_report_figure(report, FARO_FIGURE_SCREEN); }

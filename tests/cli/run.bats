@@ -557,7 +557,7 @@ sums() {
   jq -e '.results | map(select(.label == "blind")) | all(.error.mean <= 4.5)' "$T/a/run.json" # nine users unseen, half a unit each
   head -n 1 "$T/a/summary.csv" | grep -q ',error_mean,error_sd,error_se,error_low,error_high,error_q25,error_median,error_q75,'
   head -n 1 "$T/a/curves.csv" | grep -q 'round,error_mean,error_sd,error_low,error_high,error_q25,error_median,error_q75$'
-  grep -q 'worst error (logarithmic)' "$T/a/sums.svg"
+  grep -q '>worst error</text>' "$T/a/sums.svg"
   not grep -rq 'regret' "$T/a"
 }
 

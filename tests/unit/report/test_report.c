@@ -161,7 +161,9 @@ static void test_all__report_the_lower_bound(void **state) {
   assert_close(report->row[4].least, rep, 1e-12);
   char *svg = faro_report_svg(report);
   assert_int_equal(count_of(svg, "stroke-dasharray=\"1 4\""), 1);
-  assert_int_equal(count_of(svg, "Dotted: order of the lower bound"), 1);
+  char *caption = faro_report_caption(report);
+  assert_int_equal(count_of(caption, "Dotted: order of the lower bound"), 1);
+  free(caption);
   char *json = faro_report_json(report);
   assert_int_equal(count_of(json, "\"lower_bound\": "), 6);
   free(svg);
@@ -197,8 +199,9 @@ static void test_all__report_user_level_and_refusals(void **state) {
   const double refused = json_number_value(json_object_get(one, "refused"));
   assert_true(refused > 0.7 && refused == report->row[1].refused);
   char *html = faro_report_html(report);
-  assert_non_null(strstr(html, "proven, user level (4 rounds)</td>"));
-  assert_non_null(strstr(html, "At user level it covers all rounds of one user"));
+  assert_non_null(strstr(html, "proven, user level (4 rounds)</span>"));
+  assert_non_null(
+      strstr(html, "can raise the odds of any guess about all rounds of one user (4 at most count)"));
   assert_non_null(strstr(html, "% of rounds were not counted"));
   json_decref(document);
   free(table);
@@ -264,8 +267,10 @@ static void test_figure__escapes_text_and_marks_what_is_not_proven(void **state)
   assert_int_equal(count_of(svg, "cumulative pseudo-regret"), 1);
   char *html = faro_report_html(report);
   check_markup(html);
-  assert_int_equal(count_of(html, "<tr>"), 13);
-  assert_int_equal(count_of(html, "not proven</td>"), 2);
+  /* rows without privacy do not depend on epsilon: one for each dimension */
+  assert_int_equal(count_of(html, "<tr class="), 8);
+  assert_int_equal(count_of(html, ">any</td>"), 2);
+  assert_int_equal(count_of(html, "not proven</span>"), 2);
   free(svg);
   free(html);
   faro_report_destroy(report);
@@ -277,7 +282,8 @@ static void test_figure__can_plot_against_a_swept_key(void **state) {
   snprintf(text, sizeof text, "%splot: {x: epsilon, panels: dimension}\n", FILE_TEXT);
   faro_report *report = report_of(text, NULL, NULL);
   char *svg = faro_report_svg(report);
-  assert_non_null(strstr(svg, "epsilon (logarithmic)"));
+  assert_int_equal(count_of(svg, ">0.5</text>"), 2); /* what was run is labelled, in each panel */
+  assert_int_equal(count_of(svg, "text-anchor=\"middle\">50<"), 2);
   assert_int_equal(count_of(svg, "final pseudo-regret"), 1);
   assert_int_equal(count_of(svg, "dimension = "), 2);
   free(svg);
@@ -624,13 +630,11 @@ static void test_figure__power_laws_have_logarithmic_axes(void **state) {
   const char *const labels[] = {"100", "1000", "10&#8239;k", "100&#8239;k", "1&#8239;M"};
   faro_report *report = report_with_means(steep);
   char *svg = faro_report_svg(report);
-  assert_non_null(strstr(svg, "final pseudo-regret (logarithmic)"));
   for (size_t i = 0; i < 5; i++) { /* once, beside the first panel */
     char label[40];
     snprintf(label, sizeof label, "text-anchor=\"end\">%s<", labels[i]);
     assert_int_equal(count_of(svg, label), 1);
   }
-  assert_int_equal(count_of(svg, "text-anchor=\"end\""), 5);
   assert_null(strstr(svg, "nan"));
   free(svg);
   faro_report_destroy(report);
@@ -656,7 +660,7 @@ static void test_measure__has_its_name_everywhere(void **state) {
   assert_non_null(strstr(json, "\"shufflers\": \"log\"")); /* a word that stands for zero stays a word */
   free(json);
   const char *const words[] = {"  error  ",    "\"error\": {",        ",error_mean,error_sd,",
-                               ",error_mean,", "worst error so far<", "<th>worst error</th>"};
+                               ",error_mean,", "worst error so far<", ">worst error</th>"};
   for (size_t i = 0; i < 6; i++) {
     char *form = forms[i](report);
     assert_non_null(strstr(form, words[i]));
@@ -798,7 +802,7 @@ static void test_parse__hostile_settings_stay_text(void **state) {
     if (status == FARO_OK) {
       char *html = faro_report_html(parsed);
       assert_null(strstr(html, "<x>"));
-      assert_int_equal(count_of(html, "&lt;x&gt;&amp;"), 2);
+      assert_int_equal(count_of(html, "&lt;x&gt;&amp;"), 1); /* the figure does not say it again */
       free(html);
     }
     faro_report_destroy(parsed);
