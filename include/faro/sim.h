@@ -93,8 +93,10 @@ typedef struct faro_run_options {
   bool fresh;          /* discard what the journal already holds */
   /* Called often, from any thread. True: stop as soon as possible. May be NULL. */
   bool (*stopped)(void *context);
-  /* Called about five times a second, from the thread that called faro_run. May be NULL. */
-  void (*progress)(void *context, size_t done, size_t total);
+  /* Called about five times a second, from the thread that called faro_run: instances done, all of
+   * them, and the share of all rounds that has been played, those of unfinished instances too. May
+   * be NULL. */
+  void (*progress)(void *context, size_t done, size_t total, double share);
   void *context;
 } faro_run_options;
 

@@ -61,17 +61,32 @@ const char *cli_experiment_folder(size_t index, char out[static CLI_PATH]);
 /* Finds the path of an experiment. A path is used as it is; a name is searched in the folders. */
 bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error *error);
 
-/* Progress on stderr: a bar on a terminal, plain lines elsewhere. */
+/* Progress on stderr: a bar on a terminal, plain lines elsewhere, nothing for what is done in a
+ * moment.
+ *
+ *     cli_progress progress;
+ *     cli_progress_begin(&progress, "instances", quiet);
+ *     ... cli_progress_show(&progress, done, total, share); ...
+ *     cli_progress_end(&progress); */
 typedef struct cli_progress {
+  const char *what; /* what is counted: "instances" */
   bool quiet, terminal;
-  double start, last;
-  size_t first; /* instances that were done at the start */
-  bool begun;
-  int tenth; /* plain lines: last tenth that was printed */
+  bool begun, shown;  /* a first call came; something was printed */
+  double start, last; /* last: when the last plain line was printed */
+  double first;       /* share that was done at the start */
+  int tenth;          /* last tenth that was printed as a plain line */
+  size_t done, total; /* as last shown */
 } cli_progress;
 
-void cli_progress_begin(cli_progress *progress, bool quiet);
-void cli_progress_show(void *progress, size_t done, size_t total);
+void cli_progress_begin(cli_progress *progress, const char *what, bool quiet);
+/* `share` of the whole work is done, 0 to 1: more exact than done / total, and the time that is left
+ * follows from it. Call it as often as you like, but not from several threads. */
+void cli_progress_show(cli_progress *progress, size_t done, size_t total, double share);
+/* Removes the bar. */
 void cli_progress_end(cli_progress *progress);
+
+/* "12 s", "3 min", "2 h 10 min", "1.5 days": rounded up. */
+enum { CLI_DURATION = 32 };
+const char *cli_duration(double seconds, char out[static CLI_DURATION]);
 
 #endif

@@ -107,6 +107,10 @@ static void take_back_folders(folders *f) {
   }
 }
 
+static void show_progress(void *context, size_t done, size_t total, double share) {
+  cli_progress_show(context, done, total, share);
+}
+
 static int show(const request *r, const faro_report *report, const char *out) {
   if (r->json) return cli_print(stdout, faro_report_json(report));
   if (r->csv) return cli_print(stdout, faro_report_summary_csv(report));
@@ -121,12 +125,12 @@ static int run_into(const request *r, const faro_experiment *experiment, const c
   char journal[CLI_PATH + 32];
   snprintf(journal, sizeof journal, "%s/instances.journal", out);
   cli_progress progress;
-  cli_progress_begin(&progress, r->quiet);
+  cli_progress_begin(&progress, "instances", r->quiet);
   const faro_run_options run = {.jobs = r->jobs,
                                 .journal = journal,
                                 .fresh = r->fresh,
                                 .stopped = is_stopped,
-                                .progress = cli_progress_show,
+                                .progress = show_progress,
                                 .context = &progress};
   faro_results *results = NULL;
   faro_report *report = NULL;

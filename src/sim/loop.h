@@ -6,6 +6,8 @@
 #ifndef FARO_SIM_LOOP_H
 #define FARO_SIM_LOOP_H
 
+#include <stdatomic.h>
+
 #include "sim/experiment.h"
 
 /* The results of one instance: plain doubles, so that the journal can store them unchanged. */
@@ -25,6 +27,7 @@ typedef struct faro_turn {
   uint64_t seed, instance;
   bool (*stopped)(void *context); /* true: stop; NULL: never */
   void *context;
+  atomic_ullong *played; /* rounds played so far, for whoever watches; NULL: nobody does */
   faro_play_record *record;
 } faro_turn;
 
@@ -68,12 +71,17 @@ faro_status faro_cell_rehearse(faro_cell *cell, faro_error *error) FARO_WARN_UNU
 /* Plays an instance and measures the time. */
 faro_status faro_play(const faro_turn *turn, faro_error *error) FARO_WARN_UNUSED;
 
-/* Plays rounds `from` up to `until`, and adds them to the measure. */
+/* Plays rounds `from` up to `until`, and adds them to the measure. A range may be split anywhere, to
+ * the same measure. */
 typedef faro_status faro_play_rounds(void *state, uint64_t from, uint64_t until, double *measure,
                                      faro_error *error);
 /* Plays all rounds, and records the curve on the way. */
 faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, void *state,
                             faro_error *error) FARO_WARN_UNUSED;
+
+static inline void faro_turn_played(const faro_turn *turn, uint64_t rounds) {
+  if (turn->played) atomic_store_explicit(turn->played, rounds, memory_order_relaxed);
+}
 
 static inline bool faro_turn_stopped(const faro_turn *turn) {
   return turn->stopped && turn->stopped(turn->context);

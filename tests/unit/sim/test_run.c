@@ -54,8 +54,9 @@ static void test_run__threads_change_nothing(void **state) {
   faro_experiment_destroy(e);
 }
 
-static void note(void *context, size_t done, size_t total) {
+static void note(void *context, size_t done, size_t total, double share) {
   (void)done;
+  (void)share;
   *(size_t *)context = total;
 }
 
@@ -143,12 +144,15 @@ static void test_run__nobody_contributes_beyond_the_bound(void **state) {
 typedef struct brake {
   atomic_bool pressed;
   size_t after, shown;
+  double share;
 } brake;
 
-static void press(void *context, size_t done, size_t total) {
+static void press(void *context, size_t done, size_t total, double share) {
   brake *b = context;
   b->shown++;
   assert_true(done <= total);
+  assert_true(share >= b->share - 1e-9 && share <= 1 && share >= (double)done / (double)total - 1e-9);
+  b->share = share;
   if (done >= b->after) atomic_store(&b->pressed, true);
 }
 
