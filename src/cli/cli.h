@@ -14,18 +14,23 @@
 #include <faro/faro.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "field/field.h"
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
 
 typedef struct cli_command {
-  const char *name, *usage, *summary;
+  const char *name, *summary;
+  /* Without "faro". Options that it does not mention are added, unless it ends in ... or says
+   * OPTIONS. */
+  const char *usage;
   int (*run)(int argc, char **argv);
   const faro_field *options; /* `--name VALUE` or `--name=VALUE`; no name: a heading in --help */
   size_t count;              /* number of options */
   int words;                 /* greatest number of other arguments */
   faro_words *first;         /* words allowed as the first of them; NULL: any */
+  const char *list;          /* completion: words of `faro list LIST` are offered too; or NULL */
   const char *about, *help;  /* for --help, before and after the options */
 } cli_command;
 
@@ -49,6 +54,10 @@ int cli_choose(const cli_command *command, const char *what, const char *word, s
 
 /* Prints "faro: message" and returns the exit status for the error. */
 int cli_fail(const faro_error *error);
+/* The usage of a command, with all of its options; wrapped to `width`, later lines indented. */
+void cli_usage_text(faro_text *text, const cli_command *command, size_t width, size_t indent);
+/* The command line as a shell would take it: "faro run trust-models --set 'epsilon=[1, 2]'". */
+void cli_command_line(faro_text *text, const cli_command *command, int argc, char **argv);
 /* Prints the message and the usage, and returns EXIT_USAGE. */
 int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2, 3);
 /* Prints text that the library made, and frees it. */
@@ -79,8 +88,8 @@ typedef struct cli_progress {
 } cli_progress;
 
 void cli_progress_begin(cli_progress *progress, const char *what, bool quiet);
-/* `share` of the whole work is done, 0 to 1: more exact than done / total, and the time that is left
- * follows from it. Call it as often as you like, but not from several threads. */
+/* `share` of the whole work is done, 0 to 1: more exact than done / total, and the time that is
+ * left follows from it. Call it as often as you like, but not from several threads. */
 void cli_progress_show(cli_progress *progress, size_t done, size_t total, double share);
 /* Removes the bar. */
 void cli_progress_end(cli_progress *progress);

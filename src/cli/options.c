@@ -8,7 +8,77 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
+enum { HELP_WIDTH = 100, USAGE_WIDTH = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
+
 /* ---- results and errors */
+
+/* Whether the usage names the option: --json, but not in --json-lines. */
+static bool mentions(const char *usage, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = usage; (at = strstr(at, "--")); at += 2)
+    if (strncmp(at + 2, name, length) == 0 && !strchr("-", at[2 + length]) &&
+        !(at[2 + length] >= 'a' && at[2 + length] <= 'z'))
+      return true;
+  return false;
+}
+
+/* Adds a text, wrapped between words that are not in brackets. `*column` is where the line is. */
+static void add_wrapped(faro_text *out, const char *text, size_t width, size_t indent, size_t *column) {
+  while (*text) {
+    size_t length = 0;
+    for (int depth = 0; text[length] && (text[length] != ' ' || depth > 0); length++)
+      depth += (text[length] == '[' || text[length] == '(') - (text[length] == ']' || text[length] == ')');
+    const bool wrap = *column > indent && *column + 1 + length > width;
+    if (wrap) faro_text_add(out, "\n%*s", (int)indent, "");
+    else if (*column > indent) faro_text_add(out, " ");
+    *column = (wrap ? indent : *column + (*column > indent)) + length;
+    faro_text_add(out, "%.*s", (int)length, text);
+    text += length;
+    text += strspn(text, " ");
+  }
+}
+
+void cli_usage_text(faro_text *text, const cli_command *command, size_t width, size_t indent) {
+  const size_t length = strlen(command->usage);
+  const bool open =
+      strstr(command->usage, "OPTIONS") || (length > 4 && strcmp(command->usage + length - 4, " ...") == 0);
+  size_t column = indent;
+  add_wrapped(text, "faro", width, indent, &column);
+  add_wrapped(text, command->usage, width, indent, &column);
+  for (size_t i = 0; !open && i < command->count; i++) {
+    const faro_field *option = &command->options[i];
+    char one[96];
+    if (!option->name || mentions(command->usage, option->name)) continue;
+    snprintf(one, sizeof one, option->required ? "--%s%s%s" : "[--%s%s%s]", option->name,
+             option->value ? " " : "", option->value ? option->value : "");
+    add_wrapped(text, one, width, indent, &column);
+  }
+}
+
+/* A word in quotes if a shell would read it otherwise. */
+static void add_quoted(faro_text *text, const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
+  if (*word && strspn(word, plain) == strlen(word)) {
+    faro_text_add(text, " %s", word);
+    return;
+  }
+  faro_text_add(text, " '");
+  for (; *word; word++) faro_text_add(text, *word == '\'' ? "'\\''" : "%c", *word);
+  faro_text_add(text, "'");
+}
+
+void cli_command_line(faro_text *text, const cli_command *command, int argc, char **argv) {
+  faro_text_add(text, "faro %s", command->name);
+  for (int i = 0; i < argc; i++) add_quoted(text, argv[i]);
+}
+
+static void print_usage(FILE *out, const cli_command *command) {
+  static const char start[] = "usage: ";
+  faro_text text = FARO_TEXT_INIT;
+  cli_usage_text(&text, command, USAGE_WIDTH, sizeof start - 1);
+  fprintf(out, "%s%s\n", start, text.data ? text.data : command->usage);
+  faro_text_clear(&text);
+}
 
 int cli_usage(const cli_command *command, const char *format, ...) {
   va_list args;
@@ -16,7 +86,9 @@ int cli_usage(const cli_command *command, const char *format, ...) {
   fprintf(stderr, "faro %s: ", command->name);
   vfprintf(stderr, format, args);
   va_end(args);
-  fprintf(stderr, "\nusage: faro %s\nrun `faro %s --help` for details\n", command->usage, command->name);
+  fprintf(stderr, "\n");
+  print_usage(stderr, command);
+  fprintf(stderr, "run `faro %s --help` for details\n", command->name);
   return EXIT_USAGE;
 }
 
@@ -39,8 +111,6 @@ int cli_print(FILE *out, char *text) {
 }
 
 /* ---- help */
-
-enum { HELP_WIDTH = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
 
 static const char *option_text(const faro_field *option, char out[static OPTION_SIZE]) {
   snprintf(out, OPTION_SIZE, "--%s%s%s", option->name, option->value ? " " : "",
@@ -94,7 +164,9 @@ static void print_options(const cli_command *command) {
 }
 
 static void print_help(const cli_command *command) {
-  printf("%s\n\nusage: faro %s\n\n", command->summary, command->usage);
+  printf("%s\n\n", command->summary);
+  print_usage(stdout, command);
+  printf("\n");
   if (command->about) printf("%s\n", command->about);
   print_options(command);
   if (command->help) printf("%s%s", command->count > 0 ? "\n" : "", command->help);

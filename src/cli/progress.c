@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 
-/* Nothing is shown of short work: a second on a terminal, two elsewhere. */
+/* Nothing is shown of short work: a second on a terminal, some elsewhere. */
 static const double QUIET_TERMINAL = 1;
-static const double QUIET_LINES = 2;
+static const double QUIET_LINES = 5;
 /* Plain lines come at every tenth, and at least this often, in seconds. */
 static const double LINE_EVERY = 60;
 

@@ -71,8 +71,8 @@ faro_status faro_cell_rehearse(faro_cell *cell, faro_error *error) FARO_WARN_UNU
 /* Plays an instance and measures the time. */
 faro_status faro_play(const faro_turn *turn, faro_error *error) FARO_WARN_UNUSED;
 
-/* Plays rounds `from` up to `until`, and adds them to the measure. A range may be split anywhere, to
- * the same measure. */
+/* Plays rounds `from` up to `until`, and adds them to the measure. A range may be split anywhere:
+ * the measure stays the same. */
 typedef faro_status faro_play_rounds(void *state, uint64_t from, uint64_t until, double *measure,
                                      faro_error *error);
 /* Plays all rounds, and records the curve on the way. */

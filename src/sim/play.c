@@ -13,8 +13,8 @@ const faro_loop *faro_loop_of(const faro_learner_kind *learner) {
   return NULL;
 }
 
-/* Plays a range of rounds in pieces that take about 20 ms each, so that a stop is obeyed and progress
- * is seen at once, however long a round takes. `piece` is the size of the next one. */
+/* Plays a range of rounds in pieces that take about 20 ms each, so that a stop is obeyed and
+ * progress is seen at once, however long a round takes. `piece` is the size of the next one. */
 static faro_status play_range(const faro_turn *turn, faro_play_rounds *rounds, void *state, uint64_t from,
                               uint64_t until, uint64_t *piece, double *measure, faro_error *error) {
   while (from < until) {

@@ -152,6 +152,7 @@ static void run_crew(crew *c) {
   pthread_mutex_unlock(&c->lock);
   wait_for_all(c);
   for (size_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
+  report(c, c->finished, share_of(c)); /* the last word: nothing changes any more */
   if (c->status == FARO_OK && c->finished < c->total) c->status = FARO_INTERRUPTED;
 }
 

@@ -136,7 +136,7 @@ offered() {
 @test "every experiment that --help mentions exists" {
   local name
   faro 0 run --help
-  for name in $(sed -n 's/^  faro run \([^ ]*\).*/\1/p' <<<"$output"); do
+  for name in $(sed -n 's/^  faro run \([a-z0-9][^ ]*\).*/\1/p' <<<"$output"); do
     [ -e "experiments/$name.yaml" ] || { echo "no experiment $name" && false; }
   done
 }
