@@ -27,10 +27,37 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
   [ "$output" = "$help" ]
 }
 
+@test "help COMMAND is COMMAND --help" {
+  local command
+  for command in $commands; do
+    faro 0 $command --help
+    local help=$output
+    faro 0 help $command
+    [ "$output" = "$help" ]
+  done
+  faro 2 help rnu
+  [ "$stderr" = 'faro: unknown command "rnu" (did you mean run?); run `faro --help` for a list' ]
+}
+
+@test "usage lines name every option, or say that there are more" {
+  local command option usage
+  for command in $commands; do
+    faro 0 help $command
+    usage=$(sed -n '/^usage:/,/^$/p' <<<"$output")
+    [[ $usage == *" ..." || $usage == *OPTIONS* ]] && continue
+    for option in $(sed -n 's/^  \(--[a-z-]*\).*/\1/p' <<<"$output"); do
+      grep -qE -- "$option($|[] =])" <<<"$usage" || { echo "$command: $option is not in its usage" && false; }
+    done
+  done
+}
+
 @test "--version" {
   faro 0 --version
   [[ $output =~ ^faro\ [0-9]+\.[0-9]+\.[0-9]+\ \(commit\ [^,]+,\ .+\)$ ]]
   [ -z "$stderr" ]
+  local version=$output
+  faro 0 version
+  [ "$output" = "$version" ]
 }
 
 @test "an unknown command" {
@@ -67,7 +94,7 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
     [ -z "$output" ]
   done
   for words in "run a b" "account gaussian b" "audit local b" "list releases b" "report a b" "keys sign b" \
-    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b" "completion b"; do
+    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b" "completion bash b" "new a b" "rerun a b"; do
     # shellcheck disable=SC2086
     faro 2 $words
     has "$stderr" "unexpected argument b"
@@ -84,7 +111,7 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
 
 # What bash would offer for the last of these words: offered WORD...
 offered() {
-  COMP_WORDS=(faro "$@")
+  COMP_WORDS=("$FARO" "$@")
   COMP_CWORD=$#
   COMPREPLY=()
   _faro
@@ -95,15 +122,55 @@ offered() {
   faro 0 completion
   [ -z "$stderr" ]
   eval "$output"
-  [ "$(offered '')" = "$(paste -sd' ' <<<"$commands") --help --version" ]
+  [ "$(offered '')" = "$(paste -sd' ' <<<"$commands") help version --help --version" ]
+  [ "$(offered ru)" = "run" ]
   [ "$(offered le)" = "ledger" ]
+  [ "$(offered help le)" = "ledger" ]
   [ "$(offered run --q)" = "--quick --quiet" ]
+  [ "$(offered run trust)" = "trust-models" ]
   [ "$(offered list e)" = "environments experiments" ]
   [ "$(offered keys '')" = "sign seal tokens show --out --count --help" ]
   [ "$(offered audit local --level '')" = "event user" ]
   [ "$(offered audit --calibration t)" = "tight" ]
+  [ "$(offered audit --calibration = t)" = "tight" ]
+  [ "$(offered audit --shufflers l)" = "log" ]
+  [ "$(offered completion '')" = "bash zsh fish --help" ]
   [ -z "$(offered run 000-fig1 --out '')" ] # a folder: bash offers its own
   [ -z "$(offered nonsense '')" ]
+}
+
+@test "completion of --set offers keys and their values" {
+  eval "$("$FARO" completion bash)"
+  [ "$(offered run 000-fig1 --set eps)" = "epsilon=" ]
+  [ "$(offered run 000-fig1 --set env)" = "environment=" ]
+  [ "$(offered run 000-fig1 --set calibration =)" = "paper figure tight" ]
+  [ "$(offered run 000-fig1 --set calibration = t)" = "tight" ]
+  [ "$(offered run 000-fig1 --set batch = '')" = "auto" ]
+  [ "$(offered run 000-fig1 --set environment = linear-f)" = "linear-fixed" ]
+  [ "$(offered run 000-fig1 --set anytime = '')" = "false true" ]
+  [ -z "$(offered run 000-fig1 --set learner)" ] # only an algorithm has it
+}
+
+@test "completion scripts are what their shells can read" {
+  local shell
+  for shell in bash zsh fish; do
+    "$FARO" completion "$shell" >"$T/script"
+    if command -v "$shell" >/dev/null; then "$shell" -n "$T/script"; fi
+    local command
+    for command in $commands; do grep -q "\b$command\b" "$T/script"; done
+    grep -q 'calibration' "$T/script"
+  done
+  faro 2 completion tcsh
+  has "$stderr" 'unknown shell "tcsh"'
+}
+
+@test "fish completes commands, options, settings and values" {
+  command -v fish >/dev/null || skip "no fish"
+  "$FARO" completion fish >"$T/script"
+  fish_offers() { HOME=$T fish -c "source $T/script; complete -C '$1'" | cut -f1 | paste -sd' '; }
+  [ "$(fish_offers 'faro ru')" = run ]
+  [ "$(fish_offers 'faro run --set calib')" = "calibration= calibration=figure calibration=paper calibration=tight" ]
+  [ "$(fish_offers 'faro audit --level ')" = "event user" ]
 }
 
 @test "options: values with = and without, words in between, the last one counts" {
@@ -175,6 +242,36 @@ offered() {
     grep -q "^  $release " <<<"$output"
   done
   [ -z "$stderr" ]
+}
+
+@test "list --json: every list, with the same names" {
+  local list
+  faro 0 list --json
+  local all=$output
+  jq -e 'keys == ["environments", "experiments", "learners", "releases", "settings"]' <<<"$all"
+  for list in learners releases environments experiments settings; do
+    faro 0 list $list --json
+    [ "$(jq -c . <<<"$output")" = "$(jq -c .$list <<<"$all")" ]
+    local names
+    names=$(jq -r '.[].name' <<<"$output")
+    faro 0 list $list
+    [ "$names" = "$(sed -n 's/^  \([^ ]\{1,\}\).*/\1/p' <<<"$output")" ]
+  done
+  faro 0 list --matrix --json
+  jq -e 'any(.learner == "linucb" and .release == "none" and .calibrations == ["paper", "figure", "tight"])' <<<"$output"
+}
+
+@test "settings: one column, and the same keys and defaults as docs/experiments.md" {
+  faro 0 list settings
+  [ "$(grep -E '^  [a-z]' <<<"$output" | sed -E 's/^(  [^ ]+ +).*/\1/' | awk '{ print length($0) }' | sort -u | wc -l)" -eq 1 ]
+  [ "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' <<<"$output")" -le 100 ]
+  local name default row
+  while read -r name default; do
+    row=$(grep -E "^\|[^|]*\`$name\`" docs/experiments.md) || { echo "docs/experiments.md lacks $name" && false; }
+    if [[ $default =~ ^[a-z] ]]; then
+      cut -d'|' -f4 <<<"$row" | grep -qw -- "$default" || { echo "$name: $default is not in: $row" && false; }
+    fi
+  done < <("$FARO" list settings --json | jq -r '.[] | "\(.name) \(.default)"')
 }
 
 @test "list experiments names all that are shipped" {
