@@ -22,7 +22,7 @@ enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTE
 
 typedef struct cli_command {
   const char *name, *summary;
-  /* Without "faro". Options that it does not mention are added, unless it ends in ... or says
+  /* Without "faro". Options that it does not mention are added, unless it has the word ... or
    * OPTIONS. */
   const char *usage;
   int (*run)(int argc, char **argv);

@@ -40,8 +40,8 @@ static void add_wrapped(faro_text *out, const char *text, size_t width, size_t i
 
 void cli_usage_text(faro_text *text, const cli_command *command, size_t width, size_t indent) {
   const size_t length = strlen(command->usage);
-  const bool open =
-      strstr(command->usage, "OPTIONS") || (length > 4 && strcmp(command->usage + length - 4, " ...") == 0);
+  const bool open = strstr(command->usage, "OPTIONS") || strstr(command->usage, " ... ") ||
+                    (length > 4 && strcmp(command->usage + length - 4, " ...") == 0);
   size_t column = indent;
   add_wrapped(text, "faro", width, indent, &column);
   add_wrapped(text, command->usage, width, indent, &column);

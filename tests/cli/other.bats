@@ -44,9 +44,9 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
   for command in $commands; do
     faro 0 help $command
     usage=$(sed -n '/^usage:/,/^$/p' <<<"$output")
-    [[ $usage == *" ..." || $usage == *OPTIONS* ]] && continue
+    [[ $usage == *" ..."* || $usage == *OPTIONS* ]] && continue
     for option in $(sed -n 's/^  \(--[a-z-]*\).*/\1/p' <<<"$output"); do
-      grep -qE -- "$option($|[] =])" <<<"$usage" || { echo "$command: $option is not in its usage" && false; }
+      grep -qE -- "$option($|[]) =])" <<<"$usage" || { echo "$command: $option is not in its usage" && false; }
     done
   done
 }
@@ -102,11 +102,42 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
   done
 }
 
-@test "every command is in the manual page" {
-  local command
+# The text of a manual page, without its formatting, in one line: page NAME
+page() {
+  sed -e 's/\\f[BIR]//g' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g' -e '/^\.PP$/d' -e '/^\.[nf][fi]$/d' \
+    "$(dirname "$FARO")/man/$1.1" | tr -s ' \n' '  '
+}
+
+@test "every command has a manual page with everything that --help says" {
+  local command help text line
   for command in $commands; do
-    grep -Eq "^\.(B faro $command|BR .*\b$command\b)" docs/faro.1 || { echo "$command is not in docs/faro.1" && false; }
+    faro 0 help $command
+    help=$output
+    text=$(page "faro-$command")
+    has "$text" "faro-$command - $(head -1 <<<"$help")"
+    has "$text" "$(sed -n '/^usage: /,/^$/p' <<<"$help" | sed 's/^usage: //' | tr -s ' \n' '  ' | sed 's/ *$//')"
+    for line in $(sed -n 's/^  \(--[a-z-]*\).*/\1/p' <<<"$help") --help; do has "$text" ".TP $line"; done
+    # every line after the usage; a description that is written by hand may replace what comes before the options
+    if grep -qs '^\.SH DESCRIPTION' "docs/man/$command.1"; then help=$(sed -n '/^  --/,$p' <<<"$help")
+    else help=$(sed '1,/^usage: /d' <<<"$help" | sed '1,/^$/d'); fi
+    while IFS= read -r line; do has "$text" "$line"; done < <(sed -E -e 's/^  --[^ ]+( [^ ]+)*  +//' -e 's/`//g' \
+      -e 's/^ *//' -e 's/  +/ /g' -e '/^examples:$/d' -e '/^[a-z ]+:$/d' <<<"$help")
   done
+}
+
+@test "manual pages have a date and a version, and groff has nothing to say about them" {
+  local file
+  for file in "$(dirname "$FARO")"/man/*.1; do
+    grep -qE '^\.TH FARO[A-Z-]* 1 "[0-9]{4}-[0-9]{2}-[0-9]{2}" "faro [0-9.]+" "User commands"$' "$file"
+    if command -v groff >/dev/null; then
+      [ -z "$(groff -man -ww -Tutf8 -z "$file" 2>&1)" ] || { groff -man -ww -Tutf8 -z "$file" && false; }
+    fi
+  done
+}
+
+@test "the overview names every command" {
+  local command
+  for command in $commands; do has "$(page faro)" "faro-$command (1) "; done
 }
 
 # What bash would offer for the last of these words: offered WORD...
