@@ -1,4 +1,5 @@
-/* dry: faro run --dry-run. What would be run, what it would claim, and about how long it would take. */
+/* dry: faro run --dry-run. What would be run, what it would claim, and about how long it would
+ * take. */
 #include "cli/dry.h"
 
 #include <jansson.h>

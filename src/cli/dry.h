@@ -4,7 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Prints the claims, the instances and about how long they take; `folder` is where results would go. */
+/* Prints the claims, the instances and about how long they take; `folder` is where results would
+ * go. */
 int cli_dry_run(const faro_experiment *experiment, size_t jobs, bool json, const char *folder);
 
 #endif

@@ -2,10 +2,10 @@
  *
  *     faro_manual DOCS OUT
  *
- * The page of a command is made from its tables: usage, options, what --help says. docs/man/NAME.1 may
- * have sections besides: a DESCRIPTION takes the place of the one in --help, EXIT STATUS that of the
- * usual one, EXAMPLES and SEE ALSO are added, and the others come after the options. docs/faro.1 is the
- * overview; its line `.\" COMMANDS` becomes the list of the commands. */
+ * The page of a command is made from its tables: usage, options, what --help says. docs/man/NAME.1
+ * may have sections besides: a DESCRIPTION takes the place of the one in --help, EXIT STATUS that
+ * of the usual one, EXAMPLES and SEE ALSO are added, and the others come after the options.
+ * docs/faro.1 is the overview; its line `.\" COMMANDS` becomes the list of the commands. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * A first signal asks the run to stop. Threads obey within a few hundredths of a second as long as
  * they play rounds; where one computes something long instead, the program ends without it, because
- * finished instances are in the journal already. Files are replaced as a whole, so the report may be
- * interrupted anywhere. A second signal ends the program at once. */
+ * finished instances are in the journal already. Files are replaced as a whole, so the report may
+ * be interrupted anywhere. A second signal ends the program at once. */
 #include "cli/play.h"
 
 #include <signal.h>

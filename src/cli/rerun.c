@@ -120,7 +120,7 @@ static faro_status choose(const request *r, const faro_experiment *experiment, c
   while (length > 1 && r->directory[length - 1] == '/') length--;
   if (r->out) return cli_results_choose(results, experiment, r->out, false, error);
   snprintf(place, sizeof place, "%.*s-rerun", (int)length, r->directory);
-  return cli_results_new(results, place, error);
+  return cli_results_new(results, experiment, place, error);
 }
 
 static int execute(const request *r) {

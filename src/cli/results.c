@@ -103,14 +103,14 @@ faro_status cli_results_choose(cli_results *results, const faro_experiment *expe
   return no_place(place, error);
 }
 
-faro_status cli_results_new(cli_results *results, const char *path, faro_error *error) {
-  struct stat info;
+faro_status cli_results_new(cli_results *results, const faro_experiment *experiment, const char *path,
+                            faro_error *error) {
   const faro_status status = check_length(path, error);
   if (status != FARO_OK) return status;
   *results = (cli_results){.first = 0};
   for (int n = 1; n <= NUMBERS; n++) {
     number_place(results, path, n);
-    if (lstat(results->path, &info) != 0) return FARO_OK;
+    if (look_into(results->path, experiment) == HOLDS_NOTHING) return FARO_OK;
   }
   return no_place(path, error);
 }

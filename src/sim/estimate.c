@@ -1,5 +1,5 @@
-/* estimate: how long a run will take, from the first rounds of the first instance of every cell. Where
- * there are many cells, from some of them. */
+/* estimate: how long a run will take, from the first rounds of the first instance of every cell.
+ * Where there are many cells, from some of them. */
 #include <cblas.h>
 
 #include "base/clock.h"

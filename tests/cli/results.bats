@@ -64,6 +64,7 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
 }
 
 @test "long and odd overrides make a usable name" {
+  slow_test
   cd "$T" && experiment a
   local values
   values=$(seq -s ', ' 1 100)
@@ -214,10 +215,11 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
 }
 
 @test "the sweep that the new experiment offers in a comment runs too" {
+  slow_test
   cd "$T"
   faro 0 new mine
   sed -e '/^epsilon: 2/d' -e 's/^# \(sweep:\|  epsilon:\|plot:\)/\1/' mine.yaml >swept.yaml
-  faro 0 run swept.yaml --quick --quiet --json
+  faro 0 run swept.yaml --quiet --json --set horizon=300 --set instances=1
   jq -e '.results | map(.epsilon) | unique == [0.5, 1, 2, 5, 10]' <<<"$output"
 }
 
