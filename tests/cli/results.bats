@@ -265,3 +265,18 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
   [ "$(cat "$T/stderr")" = "faro: interrupted before the first instance finished; nothing was saved" ]
   gone "$T/a"
 }
+
+@test "on a terminal a bar shows the share of rounds and the time left, in 80 columns" {
+  slow_test
+  command -v script >/dev/null || skip "no script"
+  cat >"$T/long.yaml" <<-'YAML'
+	environment: {name: linear-iid, dimension: 20, arms: 500}
+	horizon: 1000000000
+	instances: 2
+	algorithms: [{learner: linucb, release: none, batch: 1000}]
+	YAML
+  timeout -s INT 4 script -qec "$FARO run $T/long.yaml --out $T/a" "$T/log" >/dev/null || true
+  tr '\r' '\n' <"$T/log" | sed 's/\x1b\[K//g' | grep '^\[' >"$T/bars"
+  grep -qE '^\[ {24}\] 0 %, 0 of 2 instances, about .* left$' "$T/bars"
+  [ "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' "$T/bars")" -le 79 ]
+}

@@ -108,6 +108,23 @@ static void test_run__cells_without_the_swept_setting_are_played_once(void **sta
   faro_experiment_destroy(e);
 }
 
+/* What is to be played, counted by hand: lints at both values of the sweep, pe once. The seconds
+ * are those of a whole run, of which little was played here. */
+static void test_run__an_estimate_counts_what_is_played_once(void **state) {
+  (void)state;
+  faro_experiment *e = parse_experiment(
+      "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 1000000000\ninstances: 3\n"
+      "sweep: {scale: [0.1, 1]}\n"
+      "algorithms: [{learner: lints, release: none}, {learner: pe, release: none}]\n");
+  faro_estimate estimate;
+  assert_ok(faro_run_estimate(e, 0.03, &estimate, error));
+  assert_int_equal(estimate.cells, 4);
+  assert_int_equal(estimate.instances, 3 * (2 + 1));
+  assert_true(estimate.rounds == 9e9);
+  assert_true(estimate.seconds > 6); /* 6e9 rounds of lints: more than a nanosecond each */
+  faro_experiment_destroy(e);
+}
+
 /* Ten users in batches of five, each at most twice: 20 contributions and four updates, however long
  * it continues. At event level, and if nobody comes back, all count. */
 static void test_run__nobody_contributes_beyond_the_bound(void **state) {
@@ -395,6 +412,7 @@ int main(void) {
       cmocka_unit_test(test_run__threads_change_nothing),
       cmocka_unit_test(test_run__cells_without_privacy_are_played_once),
       cmocka_unit_test(test_run__cells_without_the_swept_setting_are_played_once),
+      cmocka_unit_test(test_run__an_estimate_counts_what_is_played_once),
       cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
       cmocka_unit_test(test_run__learners_choose_among_all_points_of_a_net),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
