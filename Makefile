@@ -20,7 +20,7 @@ CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
 
 all: bootstrap-build
 	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF >/dev/null
-	@cmake --build build -j $(JOBS) --target faro manual faro_shared faro_client faro_client_shared $(if $(VERBOSE),-v)
+	@cmake --build build -j $(JOBS) --target faro faro_shared faro_client faro_client_shared $(if $(VERBOSE),-v)
 
 bootstrap-%:
 	@scripts/bootstrap $*

@@ -65,9 +65,6 @@ FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
  * program. Hexadecimal digits. */
 FARO_API const char *faro_experiment_identity(const faro_experiment *experiment);
 
-/* The table of settings as text, for `faro list settings` and the docs. Caller frees. */
-FARO_API char *faro_settings_table(void);
-
 /* The results of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {
   /* error: standard error of the mean; lower, upper: quartiles */

@@ -60,6 +60,11 @@ void cli_usage_text(faro_text *text, const cli_command *command, size_t width, s
 void cli_command_line(faro_text *text, const cli_command *command, int argc, char **argv);
 /* Prints the message and the usage, and returns EXIT_USAGE. */
 int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2, 3);
+/* The width of the terminal: COLUMNS, or what it says; 0: it is none. */
+size_t cli_width(FILE *out);
+/* Prints a text, wrapped to `width` (0: not at all), and indented to `column`; the line
+ * has `used` characters already. */
+void cli_wrap(FILE *out, const char *text, size_t length, size_t width, size_t column, size_t used);
 /* Prints text that the library made, and frees it. */
 int cli_print(FILE *out, char *text);
 

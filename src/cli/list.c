@@ -8,25 +8,34 @@
 #include "cli/cli.h"
 #include "sim/settings.h"
 
+enum { COLUMN = 23, SETTINGS_WIDTH = 100 };
+
+/* A name and what it is, wrapped on a terminal. */
+static void print_row(const char *name, const char *text) {
+  const int used = printf("  %s", name);
+  cli_wrap(stdout, text, strlen(text), cli_width(stdout), COLUMN, (size_t)used);
+}
+
 static void list_learners(void) {
   for (size_t i = 0; i < faro_learner_count(); i++) {
     const faro_learner_kind *kind = faro_learner_at(i);
-    printf("  %-20s %s", kind->name, kind->summary);
-    if (kind->cite) printf(" (%s)", kind->cite);
-    printf("\n");
+    char text[400];
+    if (kind->cite) snprintf(text, sizeof text, "%s (%s)", kind->summary, kind->cite);
+    else snprintf(text, sizeof text, "%s", kind->summary);
+    print_row(kind->name, text);
   }
 }
 
 static void list_releases(void) {
   for (size_t i = 0; i < faro_release_kinds(); i++) {
     const faro_release_kind *kind = faro_release_kind_at(i);
-    printf("  %-20s trust %-10s %s\n", kind->name, faro_trust_name(kind->trust), kind->summary);
+    const int used = printf("  %-20s trust %s", kind->name, faro_trust_name(kind->trust));
+    cli_wrap(stdout, kind->summary, strlen(kind->summary), cli_width(stdout), COLUMN + 17, (size_t)used);
   }
 }
 
 static void list_environments(void) {
-  for (size_t i = 0; i < faro_env_count(); i++)
-    printf("  %-20s %s\n", faro_env_at(i)->name, faro_env_at(i)->summary);
+  for (size_t i = 0; i < faro_env_count(); i++) print_row(faro_env_at(i)->name, faro_env_at(i)->summary);
 }
 
 /* One experiment: its name and title, or why it cannot be run. */
@@ -68,8 +77,9 @@ static int read_experiments(each_experiment *each, void *context) {
 
 static void print_experiment(const char *name, const char *title, const char *fault, void *context) {
   (void)context;
-  if (fault) printf("  %-20s (cannot be run: %s)\n", name, fault);
-  else printf("  %-20s %s\n", name, title);
+  char text[sizeof((faro_error *)0)->message + 32];
+  if (fault) snprintf(text, sizeof text, "(cannot be run: %s)", fault);
+  print_row(name, fault ? text : title);
 }
 
 static void list_experiments(void) {
@@ -77,7 +87,24 @@ static void list_experiments(void) {
     printf("  none found in ./experiments, next to the program, or in %s\n", FARO_DATADIR "/experiments");
 }
 
-static void list_settings(void) { (void)cli_print(stdout, faro_settings_table()); }
+static void list_settings(void) {
+  const size_t terminal = cli_width(stdout);
+  const size_t width = terminal > 0 && terminal < SETTINGS_WIDTH ? terminal : SETTINGS_WIDTH;
+  size_t widest = 0;
+  for (faro_key k = 0; k < faro_key_count(); k++)
+    if (strlen(faro_key_name(k)) > widest) widest = strlen(faro_key_name(k));
+  for (faro_key k = 0; k < faro_key_count(); k++) {
+    const char *help = faro_key_setting(k)->help;
+    char allowed[FARO_ALLOWED];
+    char preset[FARO_PRINTED];
+    char line[2 * FARO_ALLOWED];
+    snprintf(line, sizeof line, "in: %s; default: %s; %s", faro_scope_text(faro_key_scope(k)),
+             faro_key_preset(k, preset), faro_key_allowed(k, allowed));
+    const int used = printf("  %s", faro_key_name(k));
+    cli_wrap(stdout, help, strlen(help), width, widest + 4, (size_t)used);
+    cli_wrap(stdout, line, strlen(line), width, widest + 4, 0);
+  }
+}
 
 /* Which learner can use which release, under which calibrations. */
 typedef void each_pair(const faro_learner_kind *learner, const faro_release_kind *release, void *context);

@@ -5,15 +5,17 @@
 #include "cli/cli.h"
 
 static void help(FILE *out) {
+  static const char statuses[] =
+      "Exit status: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 the system failed, 130 interrupted.";
   const cli_command *command = NULL;
-  fprintf(out, "faro: bandits that learn from people without learning about any of them\n\nusage: faro "
-               "COMMAND ...\n\n");
-  for (size_t i = 0; (command = cli_command_at(i)); i++)
-    fprintf(out, "  %-10s %s\n", command->name, command->summary);
-  fprintf(
-      out,
-      "\nRun `faro help COMMAND` for details and `faro version` for the version.\n"
-      "Exit status: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 the system failed, 130 interrupted.\n");
+  fprintf(out, "faro: bandits that learn from people without learning about any of them\n\n"
+               "usage: faro COMMAND ...\n\n");
+  for (size_t i = 0; (command = cli_command_at(i)); i++) {
+    const int used = fprintf(out, "  %s", command->name);
+    cli_wrap(out, command->summary, strlen(command->summary), cli_width(out), 13, (size_t)used);
+  }
+  fprintf(out, "\nRun `faro help COMMAND` for details and `faro version` for the version.\n");
+  cli_wrap(out, statuses, sizeof statuses - 1, cli_width(out), 0, 0);
 }
 
 static int unknown(const char *name) {

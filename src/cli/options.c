@@ -3,12 +3,46 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/abort.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
-enum { HELP_WIDTH = 100, USAGE_WIDTH = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
+enum { WIDTH_LEAST = 40, WIDTH_MOST = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
+
+size_t cli_width(FILE *out) {
+  const char *columns = getenv("COLUMNS");
+  const long given = columns ? strtol(columns, NULL, 10) : 0;
+  struct winsize size = {0};
+  if (given > 0) return (size_t)given;
+  return isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* The width of help and usage. */
+static size_t help_width(FILE *out) {
+  const size_t width = cli_width(out);
+  if (width == 0 || width > WIDTH_MOST) return WIDTH_MOST;
+  return width < WIDTH_LEAST ? WIDTH_LEAST : width;
+}
+
+void cli_wrap(FILE *out, const char *text, size_t length, size_t width, size_t column, size_t used) {
+  const char *end = text + length;
+  while (text < end) {
+    const size_t word = strcspn(text, " \n");
+    if (width > 0 && used > column && used + 1 + word > width) {
+      fprintf(out, "\n");
+      used = 0;
+    }
+    const int blanks = used < column ? (int)(column - used) : used > 0;
+    fprintf(out, "%*s%.*s", blanks, "", (int)word, text);
+    used += (size_t)blanks + word;
+    text += word;
+    text += strspn(text, " \n");
+  }
+  fprintf(out, "\n");
+}
 
 /* ---- results and errors */
 
@@ -75,7 +109,7 @@ void cli_command_line(faro_text *text, const cli_command *command, int argc, cha
 static void print_usage(FILE *out, const cli_command *command) {
   static const char start[] = "usage: ";
   faro_text text = FARO_TEXT_INIT;
-  cli_usage_text(&text, command, USAGE_WIDTH, sizeof start - 1);
+  cli_usage_text(&text, command, help_width(out), sizeof start - 1);
   fprintf(out, "%s%s\n", start, text.data ? text.data : command->usage);
   faro_text_clear(&text);
 }
@@ -127,21 +161,19 @@ static const char *help_text(const faro_field *option, char out[static HELP_SIZE
   return out;
 }
 
-/* Prints a text, wrapped and indented to `column`. The line already has `used` characters. */
-static void print_wrapped(const char *text, size_t column, size_t used) {
+/* Prints paragraphs, wrapped; indented lines stay as they are. */
+static void print_paragraphs(const char *text) {
   while (*text) {
-    const size_t length = strcspn(text, " ");
-    if (used > column && used + 1 + length > HELP_WIDTH) {
-      printf("\n");
-      used = 0;
-    }
-    const int blanks = used < column ? (int)(column - used) : 1;
-    printf("%*s%.*s", blanks, "", (int)length, text);
-    used += (size_t)blanks + length;
+    size_t length = 0;
+    const bool kept = *text == ' ' || *text == '\n';
+    do {
+      length += strcspn(text + length, "\n");
+      length += text[length] == '\n';
+    } while (!kept && text[length] && text[length] != ' ' && text[length] != '\n');
+    if (kept) printf("%.*s", (int)length, text);
+    else cli_wrap(stdout, text, length, help_width(stdout), 0, 0);
     text += length;
-    text += strspn(text, " ");
   }
-  printf("\n");
 }
 
 static void print_options(const cli_command *command) {
@@ -159,7 +191,8 @@ static void print_options(const cli_command *command) {
     }
     char help[HELP_SIZE];
     const int used = printf("  %s", option_text(option, text));
-    print_wrapped(help_text(option, help), 2 + widest + 2, (size_t)used);
+    const char *words = help_text(option, help);
+    cli_wrap(stdout, words, strlen(words), help_width(stdout), 2 + widest + 2, (size_t)used);
   }
 }
 
@@ -167,9 +200,13 @@ static void print_help(const cli_command *command) {
   printf("%s\n\n", command->summary);
   print_usage(stdout, command);
   printf("\n");
-  if (command->about) printf("%s\n", command->about);
+  if (command->about) {
+    print_paragraphs(command->about);
+    printf("\n");
+  }
   print_options(command);
-  if (command->help) printf("%s%s", command->count > 0 ? "\n" : "", command->help);
+  if (command->help && command->count > 0) printf("\n");
+  if (command->help) print_paragraphs(command->help);
 }
 
 /* ---- options */

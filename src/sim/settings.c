@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/abort.h"
-#include "base/text.h"
 
 #define X(id, text) text,
 static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X) NULL};
@@ -109,42 +108,4 @@ const char *faro_key_preset(faro_key key, char out[static FARO_PRINTED]) {
   if (isnan(s->preset)) snprintf(out, FARO_PRINTED, "required");
   else faro_key_print(key, s->preset, out);
   return out;
-}
-
-/* Adds a text from column `indent` on, wrapped between words. */
-static void add_wrapped(faro_text *table, const char *text, int indent) {
-  enum { WIDTH = 100 };
-  int column = indent;
-  while (*text) {
-    const int length = (int)strcspn(text, " ");
-    if (column > indent && column + 1 + length > WIDTH) {
-      faro_text_add(table, "\n%*s", indent, "");
-      column = indent;
-    }
-    faro_text_add(table, "%s%.*s", column > indent ? " " : "", length, text);
-    column += length + (column > indent);
-    text += length;
-    text += strspn(text, " ");
-  }
-  faro_text_add(table, "\n");
-}
-
-char *faro_settings_table(void) {
-  faro_text table = FARO_TEXT_INIT;
-  int widest = 0;
-  for (faro_key k = 0; k < faro_key_count(); k++)
-    if ((int)strlen(faro_key_name(k)) > widest) widest = (int)strlen(faro_key_name(k));
-  for (faro_key k = 0; k < faro_key_count(); k++) {
-    char allowed[FARO_ALLOWED];
-    char preset[FARO_PRINTED];
-    char line[2 * FARO_ALLOWED];
-    faro_text_add(&table, "  %-*s  ", widest, faro_key_name(k));
-    add_wrapped(&table, faro_key_setting(k)->help, widest + 4);
-    snprintf(line, sizeof line, "in: %s; default: %s; %s", faro_scope_text(faro_key_scope(k)),
-             faro_key_preset(k, preset), faro_key_allowed(k, allowed));
-    faro_text_add(&table, "%*s", widest + 4, "");
-    add_wrapped(&table, line, widest + 4);
-  }
-  if (table.failed) faro_text_clear(&table);
-  return table.data;
 }

@@ -261,6 +261,15 @@ offered() {
   [ -z "$stderr" ]
 }
 
+@test "lists and help fit a terminal of 80 columns" {
+  COLUMNS=80 "$FARO" list >"$T/list"
+  COLUMNS=80 "$FARO" list settings >>"$T/list"
+  COLUMNS=80 "$FARO" help run >>"$T/list"
+  COLUMNS=80 "$FARO" --help >>"$T/list"
+  awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' "$T/list"
+  COLUMNS=80 "$FARO" list learners | grep -q '^  linucb'
+}
+
 @test "list --json: every list, with the same names" {
   local list all
   all=$("$FARO" list --json)
