@@ -199,6 +199,37 @@ static void test_run__learners_choose_among_all_points_of_a_net(void **state) {
     }
 }
 
+/* Stops as soon as it has seen progress, or after a minute without any. */
+static void press_within(void *context, size_t done, size_t total, double share) {
+  brake *b = context;
+  assert_int_equal(done, 0);
+  assert_int_equal(total, 2);
+  b->share = share;
+  if (share > 0 || ++b->shown > 300) atomic_store(&b->pressed, true);
+}
+
+/* An instance of these would take minutes. */
+static void test_run__progress_and_stops_within_an_instance(void **state) {
+  (void)state;
+  static const char *const algorithms[] = {
+      "linucb, release: none", "linucb, release: shuffle-bits, batch: 100", "lints, release: local"};
+  for (size_t i = 0; i < 3; i++) {
+    faro_experiment *e =
+        parse_experiment("environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 1000000000\n"
+                         "instances: 2\nalgorithms: [{learner: %s}]\n",
+                         algorithms[i]);
+    brake b = {0};
+    faro_results *results = NULL;
+    faro_error error = {0};
+    const faro_run_options options = {
+        .jobs = 2, .stopped = is_pressed, .progress = press_within, .context = &b};
+    assert_int_equal(faro_run(e, &options, &results, &error), FARO_INTERRUPTED);
+    assert_non_null(strstr(error.message, "before the first instance finished; nothing was saved"));
+    assert_true(b.share > 0 && b.share < 0.5);
+    faro_experiment_destroy(e);
+  }
+}
+
 static void test_run__resumes_where_it_stopped(void **state) {
   (void)state;
   char path[] = "/tmp/faro-test-XXXXXX";
@@ -415,6 +446,7 @@ int main(void) {
       cmocka_unit_test(test_run__an_estimate_counts_what_is_played_once),
       cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
       cmocka_unit_test(test_run__learners_choose_among_all_points_of_a_net),
+      cmocka_unit_test(test_run__progress_and_stops_within_an_instance),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
       cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),
       cmocka_unit_test(test_run__a_full_disk_ends_the_run_with_its_reason),
