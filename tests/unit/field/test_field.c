@@ -500,7 +500,7 @@ static void test_yaml__messages_name_line_key_value_and_what_is_allowed(void **s
        "5: parts[1].weight must be a whole number from 0 to 9007199254740992 (got x)"},
       {"name: a\nparts:\n  - url: a\n  - urll: 1\n",
        "4: unknown key \"urll\" in parts[1] (did you mean url?); allowed: url, weight, beside"},
-      {"name: a\ninner.real: 1\n", "2: unknown key \"inner.real\"; allowed: " KEYS},
+      {"name: a\ninner.real: 1\n", "2: unknown key \"inner.real\" (did you mean inner?); allowed: " KEYS},
       {"name: a\nparts[].url: 1\n", "2: unknown key \"parts[].url\"; allowed: " KEYS},
       {"name: [a]\n", "1: name must be a text of 1 to 7 printable characters (got a list)"},
       {"- a\n", "1: the file must be a mapping of keys to values (got a list)"},
