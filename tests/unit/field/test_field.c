@@ -501,7 +501,7 @@ static void test_yaml__messages_name_line_key_value_and_what_is_allowed(void **s
       {"name: a\nparts:\n  - url: a\n  - urll: 1\n",
        "4: unknown key \"urll\" in parts[1] (did you mean url?); allowed: url, weight, beside"},
       {"name: a\ninner.real: 1\n", "2: unknown key \"inner.real\" (did you mean inner?); allowed: " KEYS},
-      {"name: a\nparts[].url: 1\n", "2: unknown key \"parts[].url\"; allowed: " KEYS},
+      {"name: a\nparts[].url: 1\n", "2: unknown key \"parts[].url\" (did you mean parts?); allowed: " KEYS},
       {"name: [a]\n", "1: name must be a text of 1 to 7 printable characters (got a list)"},
       {"- a\n", "1: the file must be a mapping of keys to values (got a list)"},
       {"", "1: the file must be a mapping of keys to values (got nothing)"},
