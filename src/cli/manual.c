@@ -234,16 +234,26 @@ static faro_status write_page(const char *folder, const char *name, faro_text *p
   return status;
 }
 
+/* Reads a file as a string. */
+static faro_status read_string(const char *path, char **text, faro_error *error) {
+  char *bytes = NULL;
+  size_t length = 0;
+  const faro_status status = faro_read_file(path, PAGE_MAX, &bytes, &length, error);
+  if (status != FARO_OK) return status;
+  *text = strndup(bytes, length);
+  free(bytes);
+  return *text ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
+}
+
 static faro_status make_command(const char *docs, const char *folder, const cli_command *command,
                                 faro_error *error) {
   char path[CLI_PATH];
   char name[NAME_MAX_SECTION];
   hand h = {NULL};
-  size_t length = 0;
   faro_text page = FARO_TEXT_INIT;
   snprintf(path, sizeof path, "%s/man/%s.1", docs, command->name);
   snprintf(name, sizeof name, "faro-%s", command->name);
-  if (faro_read_file(path, PAGE_MAX, &h.text, &length, NULL) != FARO_OK) h.text = NULL; /* it is optional */
+  if (read_string(path, &h.text, NULL) != FARO_OK) h.text = NULL; /* it is optional */
   add_page(&page, command, &h);
   free(h.text);
   return write_page(folder, name, &page, error);
@@ -254,13 +264,12 @@ int main(int argc, char **argv) {
   faro_text page = FARO_TEXT_INIT;
   char path[CLI_PATH];
   char *text = NULL;
-  size_t length = 0;
   if (argc != 3) {
     fprintf(stderr, "usage: faro_manual DOCS OUT\n");
     return EXIT_USAGE;
   }
   snprintf(path, sizeof path, "%s/faro.1", argv[1]);
-  faro_status status = faro_read_file(path, PAGE_MAX, &text, &length, &error);
+  faro_status status = read_string(path, &text, &error);
   if (status == FARO_OK) status = add_overview(&page, text, &error);
   if (status == FARO_OK) status = write_page(argv[2], "faro", &page, &error);
   free(text);
