@@ -62,7 +62,8 @@ static void print_claims(const faro_experiment *e) {
 static void print_text(const faro_experiment *e, const faro_estimate *estimate, size_t threads,
                        double seconds, const char *folder) {
   char duration[CLI_DURATION];
-  printf("%s: %s\n\n", e->name, e->title);
+  if (strcmp(e->name, e->title) == 0) printf("%s\n\n", e->name);
+  else printf("%s: %s\n\n", e->name, e->title);
   print_claims(e);
   printf("\n%zu %s to play (%zu %s, %zu %s each), %.10g rounds in all\n", estimate->instances,
          estimate->instances == 1 ? "instance" : "instances", estimate->cells,

@@ -175,13 +175,14 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
 
 @test "--dry-run tells claims, instances, rounds and time, and writes nothing" {
   cd "$T" && experiment a
-  faro 0 run a.yaml --dry-run --set 'epsilon=[1, 2]'
+  faro 0 run a.yaml --dry-run --set 'epsilon=[1, 2]' --set delta=0.1
+  [ "${lines[0]}" = a ]
   has "$output" "epsilon 1:"
-  has "$output" "  server  batch 10      (2, 1e-06) proven, trust: central"
+  has "$output" "  server  batch 10      (2, 0.1) proven, trust: central"
   has "$output" "  open    batch 1       nothing is claimed"
   has "$output" "6 instances to play (4 rows, 2 instances each), 360 rounds in all" # no privacy: once
   grep -q '^about [0-9]* s with [0-9]* threads* on this machine$' <<<"$output"
-  has "$output" "results would go to results/a,epsilon=1+2; nothing was written"
+  has "$output" "results would go to results/a,epsilon=1+2,delta=0.1; nothing was written"
   [ -z "$stderr" ]
   gone results
   faro 0 run a.yaml --dry-run --json --jobs 1
