@@ -38,6 +38,9 @@ typedef struct faro_audit_plan {
   uint64_t trials;       /* number of runs, 1000 .. 10^9 */
   double confidence;     /* 0.5 .. 1 - 10^-9 */
   uint64_t seed;
+  /* Called now and then with the number of runs made since the last call; NULL: never. */
+  void (*progress)(void *context, uint64_t runs);
+  void *context;
   /* For faro_audit_release only. */
   uint64_t visits; /* how often the victim comes; 0: as often as the claim allows */
   /* joint and concurrent only: how many users come before the victim's first visit; each further

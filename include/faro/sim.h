@@ -44,8 +44,10 @@ typedef struct faro_override {
 typedef struct faro_experiment_options {
   const faro_override *overrides;
   size_t override_count;
-  bool quick;   /* at most 2000 rounds and 4 instances */
-  bool outline; /* nothing is calibrated, which may take seconds; the result can be listed, not run */
+  bool quick;          /* at most 2000 rounds, 4 instances and batches of 200, as labels then say */
+  bool outline;        /* nothing is calibrated, which may take seconds; the result can be listed, not run */
+  const char *name;    /* instead of the file's name */
+  const char *command; /* the command line, for the record */
 } faro_experiment_options;
 
 /* Reads, checks and resolves an experiment. `file` names it in messages ("file:line: ..."). */
@@ -59,9 +61,9 @@ FARO_API void faro_experiment_destroy(faro_experiment *experiment);
 
 FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
 FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
-
-/* The table of settings as text, for `faro list settings` and the docs. Caller frees. */
-FARO_API char *faro_settings_table(void);
+/* What decides the results, hashed: the name and every setting of every algorithm, but not the
+ * program. Hexadecimal digits. */
+FARO_API const char *faro_experiment_identity(const faro_experiment *experiment);
 
 /* The results of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {
@@ -106,8 +108,10 @@ typedef struct faro_run_options {
   bool fresh;          /* discard what the journal already holds */
   /* Called often, from any thread. True: stop as soon as possible. May be NULL. */
   bool (*stopped)(void *context);
-  /* Called about five times a second, from the thread that called faro_run. May be NULL. */
-  void (*progress)(void *context, size_t done, size_t total);
+  /* Called about five times a second, from the thread that called faro_run: instances done, all of
+   * them, and the share of all rounds that has been played, those of unfinished instances too. May
+   * be NULL. */
+  void (*progress)(void *context, size_t done, size_t total, double share);
   void *context;
 } faro_run_options;
 
@@ -118,6 +122,18 @@ typedef struct faro_run_options {
 FARO_API faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                               faro_results **results, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_results_destroy(faro_results *results);
+
+/* What a run would take. */
+typedef struct faro_estimate {
+  size_t cells;     /* algorithms at sweep points */
+  size_t instances; /* to play: those with the same results are played once */
+  double rounds;    /* of these instances, together */
+  double seconds;   /* of processor time, on this machine */
+} faro_estimate;
+
+/* Plays the beginning of instances for about `seconds`, and extrapolates. Results are discarded. */
+FARO_API faro_status faro_run_estimate(const faro_experiment *experiment, double seconds,
+                                       faro_estimate *estimate, faro_error *error) FARO_WARN_UNUSED;
 
 #ifdef __cplusplus
 }

@@ -106,7 +106,10 @@ static size_t view_length(const faro_audit_mechanism *m) { return batches_of(m) 
 
 /* One run, on a stream that no other run uses. */
 static faro_status play(attack *a, const pair *p, int input, faro_error *error) {
+  enum { TOLD_EVERY = 64 };
   faro_sim_rng sim;
+  if (a->plan->progress && a->runs % TOLD_EVERY == TOLD_EVERY - 1)
+    a->plan->progress(a->plan->context, TOLD_EVERY);
   faro_sim_open(&sim, a->plan->seed, a->runs++, FARO_ROLE_USER);
   const double y = faro_attack_input(a->contribution, 2 * (size_t)(p - pairs) + (size_t)input, a->x);
   const faro_audit_mechanism *m = a->mechanism;

@@ -74,6 +74,27 @@ static size_t distance(const char *a, const char *b) {
   return row[n % 3][m];
 }
 
+/* How a word is a part of a name: 0 not at all, 1 the name is in the word, 2 the word is in the
+ * name, 3 the name begins with it. Very short words are in everything. */
+static int kinship(const char *word, const char *name) {
+  enum { WORD_LEAST = 3, NAME_LEAST = 4 };
+  if (strlen(word) >= WORD_LEAST && strstr(name, word)) return strstr(name, word) == name ? 3 : 2;
+  return strlen(name) >= NAME_LEAST && strlen(word) <= WORD_MAX && strstr(word, name) ? 1 : 0;
+}
+
+/* The shortest name of the closest kin. */
+static const char *nearest_kin(const char *word, const char *const *names, size_t count) {
+  const char *best = NULL;
+  int closest = 0;
+  for (size_t i = 0; i < count; i++) {
+    const int now = kinship(word, names[i]);
+    if (now == 0 || now < closest || (now == closest && strlen(names[i]) >= strlen(best))) continue;
+    best = names[i];
+    closest = now;
+  }
+  return best;
+}
+
 const char *faro_nearest(const char *word, const char *const *names, size_t count) {
   const char *best = NULL;
   size_t least = strlen(word) / 3 + 1; /* one typing error in three letters, and one more */
@@ -84,7 +105,7 @@ const char *faro_nearest(const char *word, const char *const *names, size_t coun
       least = now;
     }
   }
-  return best;
+  return best ? best : nearest_kin(word, names, count);
 }
 
 const char *faro_hint(const char *word, const char *const *names, size_t count, char out[static FARO_HINT]) {

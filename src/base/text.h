@@ -20,7 +20,8 @@ const char *faro_above(double value, int digits, char out[static FARO_NUMBER_SIZ
 enum { FARO_PAIR_SIZE = 72 };
 const char *faro_pair_above(double epsilon, double delta, char out[static FARO_PAIR_SIZE]);
 
-/* The name nearest to `word` if it is near enough to be a typing error, else NULL. */
+/* The name nearest to `word` if it is near enough to be a typing error; else one that the word is a
+ * part of (`gauss` of gaussian), or that is a part of it; else NULL. */
 const char *faro_nearest(const char *word, const char *const *names, size_t count);
 /* " (did you mean NAME?)" for a message, or "" if no name is near. */
 enum { FARO_HINT = 64 };

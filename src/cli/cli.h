@@ -14,18 +14,23 @@
 #include <faro/faro.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "field/field.h"
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_INPUT = 3, EXIT_SYSTEM = 4, EXIT_STOPPED = 130 };
 
 typedef struct cli_command {
-  const char *name, *usage, *summary;
+  const char *name, *summary;
+  /* Without "faro". Options that it does not mention are added, unless it has the word ... or
+   * OPTIONS. */
+  const char *usage;
   int (*run)(int argc, char **argv);
   const faro_field *options; /* `--name VALUE` or `--name=VALUE`; no name: a heading in --help */
   size_t count;              /* number of options */
   int words;                 /* greatest number of other arguments */
   faro_words *first;         /* words allowed as the first of them; NULL: any */
+  const char *list;          /* completion: words of `faro list LIST` are offered too; or NULL */
   const char *about, *help;  /* for --help, before and after the options */
 } cli_command;
 
@@ -49,8 +54,17 @@ int cli_choose(const cli_command *command, const char *what, const char *word, s
 
 /* Prints "faro: message" and returns the exit status for the error. */
 int cli_fail(const faro_error *error);
+/* The usage of a command, with all of its options; wrapped to `width`, later lines indented. */
+void cli_usage_text(faro_text *text, const cli_command *command, size_t width, size_t indent);
+/* The command line as a shell would take it: "faro run trust-models --set 'epsilon=[1, 2]'". */
+void cli_command_line(faro_text *text, const cli_command *command, int argc, char **argv);
 /* Prints the message and the usage, and returns EXIT_USAGE. */
 int cli_usage(const cli_command *command, const char *format, ...) FARO_PRINTF(2, 3);
+/* The width of the terminal: COLUMNS, or what it says; 0: it is none. */
+size_t cli_width(FILE *out);
+/* Prints a text, wrapped to `width` (0: not at all), and indented to `column`; the line
+ * has `used` characters already. */
+void cli_wrap(FILE *out, const char *text, size_t length, size_t width, size_t column, size_t used);
 /* Prints text that the library made, and frees it. */
 int cli_print(FILE *out, char *text);
 
@@ -65,17 +79,32 @@ const char *cli_experiment_folder(size_t index, char out[static CLI_PATH]);
 /* Finds the path of an experiment. A path is used as it is; a name is searched in the folders. */
 bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error *error);
 
-/* Progress on stderr: a bar on a terminal, plain lines elsewhere. */
+/* Progress on stderr: a bar on a terminal, plain lines elsewhere, nothing for what is done in a
+ * moment.
+ *
+ *     cli_progress progress;
+ *     cli_progress_begin(&progress, "instances", quiet);
+ *     ... cli_progress_show(&progress, done, total, share); ...
+ *     cli_progress_end(&progress); */
 typedef struct cli_progress {
+  const char *what; /* what is counted: "instances" */
   bool quiet, terminal;
-  double start, last;
-  size_t first; /* instances that were done at the start */
-  bool begun;
-  int tenth; /* plain lines: last tenth that was printed */
+  bool begun, shown;  /* a first call came; something was printed */
+  double start, last; /* last: when the last plain line was printed */
+  double first;       /* share that was done at the start */
+  int tenth;          /* last tenth that was printed as a plain line */
+  size_t done, total; /* as last shown */
 } cli_progress;
 
-void cli_progress_begin(cli_progress *progress, bool quiet);
-void cli_progress_show(void *progress, size_t done, size_t total);
+void cli_progress_begin(cli_progress *progress, const char *what, bool quiet);
+/* `share` of the whole work is done, 0 to 1: more exact than done / total, and the time that is
+ * left follows from it. Call it as often as you like, but not from several threads. */
+void cli_progress_show(cli_progress *progress, size_t done, size_t total, double share);
+/* Removes the bar. */
 void cli_progress_end(cli_progress *progress);
+
+/* "12 s", "3 min", "2 h 10 min", "1.5 days": rounded up. */
+enum { CLI_DURATION = 32 };
+const char *cli_duration(double seconds, char out[static CLI_DURATION]);
 
 #endif

@@ -3,12 +3,116 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/abort.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
+enum { WIDTH_LEAST = 40, WIDTH_MOST = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
+
+size_t cli_width(FILE *out) {
+  const char *columns = getenv("COLUMNS");
+  const long given = columns ? strtol(columns, NULL, 10) : 0;
+  struct winsize size = {0};
+  if (given > 0) return (size_t)given;
+  return isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* The width of help and usage. */
+static size_t help_width(FILE *out) {
+  const size_t width = cli_width(out);
+  if (width == 0 || width > WIDTH_MOST) return WIDTH_MOST;
+  return width < WIDTH_LEAST ? WIDTH_LEAST : width;
+}
+
+void cli_wrap(FILE *out, const char *text, size_t length, size_t width, size_t column, size_t used) {
+  const char *end = text + length;
+  while (text < end) {
+    const size_t word = strcspn(text, " \n");
+    if (width > 0 && used > column && used + 1 + word > width) {
+      fprintf(out, "\n");
+      used = 0;
+    }
+    const int blanks = used < column ? (int)(column - used) : used > 0;
+    fprintf(out, "%*s%.*s", blanks, "", (int)word, text);
+    used += (size_t)blanks + word;
+    text += word;
+    text += strspn(text, " \n");
+  }
+  fprintf(out, "\n");
+}
+
 /* ---- results and errors */
+
+/* Whether the usage names the option: --json, but not in --json-lines. */
+static bool mentions(const char *usage, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = usage; (at = strstr(at, "--")); at += 2)
+    if (strncmp(at + 2, name, length) == 0 && !strchr("-", at[2 + length]) &&
+        !(at[2 + length] >= 'a' && at[2 + length] <= 'z'))
+      return true;
+  return false;
+}
+
+/* Adds a text, wrapped between words that are not in brackets. `*column` is where the line is. */
+static void add_wrapped(faro_text *out, const char *text, size_t width, size_t indent, size_t *column) {
+  while (*text) {
+    size_t length = 0;
+    for (int depth = 0; text[length] && (text[length] != ' ' || depth > 0); length++)
+      depth += (text[length] == '[' || text[length] == '(') - (text[length] == ']' || text[length] == ')');
+    const bool wrap = *column > indent && *column + 1 + length > width;
+    if (wrap) faro_text_add(out, "\n%*s", (int)indent, "");
+    else if (*column > indent) faro_text_add(out, " ");
+    *column = (wrap ? indent : *column + (*column > indent)) + length;
+    faro_text_add(out, "%.*s", (int)length, text);
+    text += length;
+    text += strspn(text, " ");
+  }
+}
+
+void cli_usage_text(faro_text *text, const cli_command *command, size_t width, size_t indent) {
+  const size_t length = strlen(command->usage);
+  const bool open = strstr(command->usage, "OPTIONS") || strstr(command->usage, " ... ") ||
+                    (length > 4 && strcmp(command->usage + length - 4, " ...") == 0);
+  size_t column = indent;
+  add_wrapped(text, "faro", width, indent, &column);
+  add_wrapped(text, command->usage, width, indent, &column);
+  for (size_t i = 0; !open && i < command->count; i++) {
+    const faro_field *option = &command->options[i];
+    char one[96];
+    if (!option->name || mentions(command->usage, option->name)) continue;
+    snprintf(one, sizeof one, option->required ? "--%s%s%s" : "[--%s%s%s]", option->name,
+             option->value ? " " : "", option->value ? option->value : "");
+    add_wrapped(text, one, width, indent, &column);
+  }
+}
+
+/* A word in quotes if a shell would read it otherwise. */
+static void add_quoted(faro_text *text, const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%";
+  if (*word && strspn(word, plain) == strlen(word)) {
+    faro_text_add(text, " %s", word);
+    return;
+  }
+  faro_text_add(text, " '");
+  for (; *word; word++) faro_text_add(text, *word == '\'' ? "'\\''" : "%c", *word);
+  faro_text_add(text, "'");
+}
+
+void cli_command_line(faro_text *text, const cli_command *command, int argc, char **argv) {
+  faro_text_add(text, "faro %s", command->name);
+  for (int i = 0; i < argc; i++) add_quoted(text, argv[i]);
+}
+
+static void print_usage(FILE *out, const cli_command *command) {
+  static const char start[] = "usage: ";
+  faro_text text = FARO_TEXT_INIT;
+  cli_usage_text(&text, command, help_width(out), sizeof start - 1);
+  fprintf(out, "%s%s\n", start, text.data ? text.data : command->usage);
+  faro_text_clear(&text);
+}
 
 int cli_usage(const cli_command *command, const char *format, ...) {
   va_list args;
@@ -16,7 +120,9 @@ int cli_usage(const cli_command *command, const char *format, ...) {
   fprintf(stderr, "faro %s: ", command->name);
   vfprintf(stderr, format, args);
   va_end(args);
-  fprintf(stderr, "\nusage: faro %s\nrun `faro %s --help` for details\n", command->usage, command->name);
+  fprintf(stderr, "\n");
+  print_usage(stderr, command);
+  fprintf(stderr, "run `faro %s --help` for details\n", command->name);
   return EXIT_USAGE;
 }
 
@@ -40,8 +146,6 @@ int cli_print(FILE *out, char *text) {
 
 /* ---- help */
 
-enum { HELP_WIDTH = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
-
 static const char *option_text(const faro_field *option, char out[static OPTION_SIZE]) {
   snprintf(out, OPTION_SIZE, "--%s%s%s", option->name, option->value ? " " : "",
            option->value ? option->value : "");
@@ -57,21 +161,19 @@ static const char *help_text(const faro_field *option, char out[static HELP_SIZE
   return out;
 }
 
-/* Prints a text, wrapped and indented to `column`. The line already has `used` characters. */
-static void print_wrapped(const char *text, size_t column, size_t used) {
+/* Prints paragraphs, wrapped; indented lines stay as they are. */
+static void print_paragraphs(const char *text) {
   while (*text) {
-    const size_t length = strcspn(text, " ");
-    if (used > column && used + 1 + length > HELP_WIDTH) {
-      printf("\n");
-      used = 0;
-    }
-    const int blanks = used < column ? (int)(column - used) : 1;
-    printf("%*s%.*s", blanks, "", (int)length, text);
-    used += (size_t)blanks + length;
+    size_t length = 0;
+    const bool kept = *text == ' ' || *text == '\n';
+    do {
+      length += strcspn(text + length, "\n");
+      length += text[length] == '\n';
+    } while (!kept && text[length] && text[length] != ' ' && text[length] != '\n');
+    if (kept) printf("%.*s", (int)length, text);
+    else cli_wrap(stdout, text, length, help_width(stdout), 0, 0);
     text += length;
-    text += strspn(text, " ");
   }
-  printf("\n");
 }
 
 static void print_options(const cli_command *command) {
@@ -89,15 +191,22 @@ static void print_options(const cli_command *command) {
     }
     char help[HELP_SIZE];
     const int used = printf("  %s", option_text(option, text));
-    print_wrapped(help_text(option, help), 2 + widest + 2, (size_t)used);
+    const char *words = help_text(option, help);
+    cli_wrap(stdout, words, strlen(words), help_width(stdout), 2 + widest + 2, (size_t)used);
   }
 }
 
 static void print_help(const cli_command *command) {
-  printf("%s\n\nusage: faro %s\n\n", command->summary, command->usage);
-  if (command->about) printf("%s\n", command->about);
+  printf("%s\n\n", command->summary);
+  print_usage(stdout, command);
+  printf("\n");
+  if (command->about) {
+    print_paragraphs(command->about);
+    printf("\n");
+  }
   print_options(command);
-  if (command->help) printf("%s%s", command->count > 0 ? "\n" : "", command->help);
+  if (command->help && command->count > 0) printf("\n");
+  if (command->help) print_paragraphs(command->help);
 }
 
 /* ---- options */

@@ -172,6 +172,7 @@ const cli_command cli_verify = {
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,
+    .list = "experiments",
     .words = WORDS_MAX,
     .about =
         "DIR is the directory of the results of `faro run`; the claims of an EXPERIMENT are checked without\n"

@@ -205,6 +205,17 @@ static const char *axis_name(const faro_experiment *experiment, int axis, const 
   return axis >= 0 ? faro_key_name(experiment->sweep[axis].key) : otherwise;
 }
 
+/* How the run was asked for: enough to run it again, with experiment.yaml beside it. */
+static void add_record(json_t *document, const faro_experiment *experiment) {
+  json_t *overrides = json_array();
+  for (size_t i = 0; i < experiment->overrides; i++)
+    json_array_append_new(overrides, json_string(experiment->override[i]));
+  if (experiment->command) json_object_set_new(document, "command", json_string(experiment->command));
+  json_object_set_new(document, "overrides", overrides);
+  json_object_set_new(document, "quick", json_boolean(experiment->quick));
+  json_object_set_new(document, "identity", json_string(experiment->identity));
+}
+
 static json_t *make_document(const faro_experiment *experiment, const faro_results *results) {
   char start[32] = "";
   const time_t began = time(NULL) - (time_t)results->seconds;
@@ -229,6 +240,7 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
       experiment->per_round ? "regret-per-round" : measure, "panels",
       axis_name(experiment, experiment->panels, "none"), "results", result);
   if (experiment->left_out) json_object_set_new(document, "left_out", json_string(experiment->left_out));
+  add_record(document, experiment);
   return document;
 }
 

@@ -52,6 +52,31 @@ static void sweep_at_most(faro_draft *draft, faro_key key, double most) {
   if (sweep) sweep->count = kept;
 }
 
+/* Whether two algorithms are the same but for their labels. */
+static bool are_alike(const faro_draft_algorithm *a, const faro_draft_algorithm *b) {
+  for (faro_key k = 0; k < faro_key_count(); k++)
+    if (a->own[k].given != b->own[k].given || (a->own[k].given && a->own[k].value != b->own[k].value))
+      return false;
+  return true;
+}
+
+/* Labels often name the batch of the file. Where another one is played, the label says so; of
+ * algorithms that have become the same, the first stays. */
+static void quicken_algorithms(faro_draft *draft, double batch) {
+  size_t kept = 0;
+  for (size_t i = 0; i < draft->algorithms; i++) {
+    faro_draft_algorithm *here = &draft->algorithm[i];
+    const bool cut = here->own[FARO_KEY_BATCH].given && here->own[FARO_KEY_BATCH].value > batch;
+    at_most(&here->own[FARO_KEY_BATCH].value, batch);
+    bool twice = false;
+    for (size_t j = 0; cut && j < kept; j++) twice |= are_alike(&draft->algorithm[j], here);
+    const size_t used = strlen(here->label);
+    if (cut) snprintf(here->label + used, sizeof here->label - used, ", batch cut to %.0f", batch);
+    if (!twice) draft->algorithm[kept++] = *here;
+  }
+  draft->algorithms = kept;
+}
+
 void faro_draft_quicken(faro_draft *draft) {
   const double horizon = 2000;
   at_most(&draft->top[FARO_KEY_HORIZON].value, horizon);
@@ -61,8 +86,7 @@ void faro_draft_quicken(faro_draft *draft) {
   at_most(&draft->top[FARO_KEY_BATCH].value, horizon / 10);
   sweep_at_most(draft, FARO_KEY_HORIZON, horizon);
   sweep_at_most(draft, FARO_KEY_BATCH, horizon / 10);
-  for (size_t i = 0; i < draft->algorithms; i++)
-    at_most(&draft->algorithm[i].own[FARO_KEY_BATCH].value, horizon / 10);
+  quicken_algorithms(draft, horizon / 10);
 }
 
 /* Checks. */

@@ -39,6 +39,7 @@ typedef struct faro_draft_axis {
 
 typedef struct faro_draft {
   const char *file;
+  const char *name; /* of the experiment, instead of the file's; NULL: the file's */
   faro_error *error;
   char title[DRAFT_NAME_MAX];
   faro_entry top[FARO_KEYS_MAX];

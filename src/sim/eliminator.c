@@ -329,6 +329,7 @@ static faro_status play_with(const faro_turn *turn, uint64_t clients, faro_play_
   table s = {.cell = turn->cell, .record = record};
   faro_status status = init(&s, turn, clients, error);
   for (bool over = false; status == FARO_OK && !over;) {
+    faro_turn_played(turn, s.rounds);
     status = faro_turn_stopped(turn) ? FARO_INTERRUPTED : play_phase(&s, &over, error);
     if (s.rounds == s.horizon) over = true;
   }

@@ -54,6 +54,12 @@ struct faro_experiment {
   bool per_round;           /* the figure shows the measure divided by the rounds so far */
   bool outline;             /* nothing was calibrated: not to be run */
   unsigned char digest[32]; /* hash of everything that determines the results, also the program */
+  char identity[33];        /* the same without the program, but with the name, as digits */
+  /* For the record. */
+  const char *command; /* NULL: not known */
+  bool quick;
+  size_t overrides;
+  const char **override; /* "key=value" */
 };
 
 /* The value of a key in the cell; NaN if neither its learner nor its environment has such a

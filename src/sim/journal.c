@@ -120,6 +120,16 @@ static faro_status load(faro_journal *journal, const unsigned char *digest, bool
   return FARO_OK;
 }
 
+bool faro_journal_suits(const char *path, const unsigned char digest[static 32]) {
+  FILE *file = fopen(path, "rb");
+  header head;
+  if (!file) return errno == ENOENT || errno == ENOTDIR;
+  const bool whole = fread(&head, sizeof head, 1, file) == 1;
+  fclose(file);
+  return !whole || (memcmp(head.magic, MAGIC, sizeof MAGIC) == 0 &&
+                    memcmp(head.digest, digest, sizeof head.digest) == 0);
+}
+
 faro_status faro_journal_open(faro_journal **journal, const char *path, const unsigned char digest[static 32],
                               size_t values, bool fresh,
                               bool (*each)(void *, uint32_t, uint32_t, const double *), void *context,

@@ -21,6 +21,8 @@ faro_status faro_journal_open(faro_journal **journal, const char *path, const un
                               size_t values, bool fresh,
                               bool (*each)(void *, uint32_t cell, uint32_t instance, const double *),
                               void *context, faro_error *error) FARO_WARN_UNUSED;
+/* Whether there is no journal at the path, or an empty one, or one of this experiment. */
+bool faro_journal_suits(const char *path, const unsigned char digest[static 32]);
 faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t instance, const double *values,
                              faro_error *error) FARO_WARN_UNUSED;
 void faro_journal_close(faro_journal *journal);

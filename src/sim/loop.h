@@ -6,6 +6,8 @@
 #ifndef FARO_SIM_LOOP_H
 #define FARO_SIM_LOOP_H
 
+#include <stdatomic.h>
+
 #include "sim/experiment.h"
 
 enum { FARO_PLAY_VALUES = sizeof(faro_play_record) / sizeof(double) };
@@ -16,6 +18,7 @@ typedef struct faro_turn {
   uint64_t seed, instance;
   bool (*stopped)(void *context); /* true: stop; NULL: never */
   void *context;
+  atomic_ullong *played; /* rounds played so far, for whoever watches; NULL: nobody does */
   faro_play_record *record;
 } faro_turn;
 
@@ -59,7 +62,8 @@ faro_status faro_cell_rehearse(faro_cell *cell, faro_error *error) FARO_WARN_UNU
 /* Plays an instance and measures the time. */
 faro_status faro_play(const faro_turn *turn, faro_error *error) FARO_WARN_UNUSED;
 
-/* Plays rounds `from` up to `until`, and adds them to the measure. */
+/* Plays rounds `from` up to `until`, and adds them to the measure. A range may be split anywhere:
+ * the measure stays the same. */
 typedef faro_status faro_play_rounds(void *state, uint64_t from, uint64_t until, double *measure,
                                      faro_error *error);
 /* Plays all rounds, and records the curve on the way. */
@@ -68,6 +72,9 @@ faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, voi
 
 /* Begins the turn's instance, and records what simple play would have got on it. */
 void faro_turn_begin(const faro_turn *turn, faro_env *env);
+static inline void faro_turn_played(const faro_turn *turn, uint64_t rounds) {
+  if (turn->played) atomic_store_explicit(turn->played, rounds, memory_order_relaxed);
+}
 
 static inline bool faro_turn_stopped(const faro_turn *turn) {
   return turn->stopped && turn->stopped(turn->context);

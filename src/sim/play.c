@@ -1,6 +1,7 @@
 /* play: plays one algorithm on one instance: the table of loops, the curve, the time. */
 #include <time.h>
 
+#include "base/clock.h"
 #include "sim/loop.h"
 
 static const faro_loop *const loops[] = {&faro_loop_updater, &faro_loop_estimator, &faro_loop_eliminator,
@@ -12,13 +13,33 @@ const faro_loop *faro_loop_of(const faro_learner_kind *learner) {
   return NULL;
 }
 
+/* Plays a range of rounds in pieces that take about 20 ms each, so that a stop is obeyed and
+ * progress is seen at once, however long a round takes. `piece` is the size of the next one. */
+static faro_status play_range(const faro_turn *turn, faro_play_rounds *rounds, void *state, uint64_t from,
+                              uint64_t until, uint64_t *piece, double *measure, faro_error *error) {
+  while (from < until) {
+    if (faro_turn_stopped(turn)) return FARO_INTERRUPTED;
+    const uint64_t next = until - from > *piece ? from + *piece : until;
+    const double start = faro_clock();
+    const faro_status status = rounds(state, from, next, measure, error);
+    if (status != FARO_OK) return status;
+    const double spent = faro_clock() - start;
+    if (spent < 0.01 && next - from == *piece) *piece *= 2;
+    if (spent > 0.04 && *piece > 1) *piece /= 2;
+    faro_turn_played(turn, next);
+    from = next;
+  }
+  return FARO_OK;
+}
+
 faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, void *state, faro_error *error) {
   uint64_t round[FARO_CURVE_POINTS];
   const size_t points = faro_curve_rounds(turn->cell->settings.horizon, round);
   double measure = 0;
+  uint64_t piece = 16;
   for (size_t i = 0; i < points; i++) {
-    if (faro_turn_stopped(turn)) return FARO_INTERRUPTED;
-    const faro_status status = rounds(state, i ? round[i - 1] : 0, round[i], &measure, error);
+    const faro_status status =
+        play_range(turn, rounds, state, i ? round[i - 1] : 0, round[i], &piece, &measure, error);
     if (status != FARO_OK) return status;
     turn->record->curve[i] = measure;
   }

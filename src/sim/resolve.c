@@ -300,12 +300,12 @@ static faro_status resolve_sweeps(const faro_draft *draft, faro_experiment *expe
   return FARO_OK;
 }
 
-/* The file's name without folders and ending. */
+/* The name that was asked for, or the file's name without folders and ending. */
 static faro_status resolve_name(const faro_draft *draft, faro_experiment *experiment) {
   const char *slash = strrchr(draft->file, '/');
   char name[DRAFT_NAME_MAX];
-  snprintf(name, sizeof name, "%s", slash ? slash + 1 : draft->file);
-  char *dot = strrchr(name, '.');
+  snprintf(name, sizeof name, "%s", draft->name ? draft->name : slash ? slash + 1 : draft->file);
+  char *dot = draft->name ? NULL : strrchr(name, '.');
   if (dot && dot != name) *dot = '\0';
   for (char *c = name; *c; c++) /* it names files, and stands in documents */
     if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 127) *c = '_';
@@ -325,20 +325,35 @@ static void hash_program(crypto_generichash_state *state) {
   if (file) fclose(file);
 }
 
+/* Every setting of every algorithm. */
+static void hash_cells(crypto_generichash_state *state, const faro_experiment *experiment) {
+  for (size_t c = 0; c < experiment->count; c++) {
+    const faro_cell *cell = &experiment->cell[c];
+    crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
+    for (faro_key k = 0; k < faro_key_count(); k++) {
+      const double value = faro_cell_get(cell, k);
+      crypto_generichash_update(state, (const unsigned char *)&value, sizeof value);
+    }
+  }
+}
+
 /* Same digest, same results: everything that decides them is in it. */
 static void digest(faro_experiment *experiment) {
   crypto_generichash_state state;
   crypto_generichash_init(&state, NULL, 0, sizeof experiment->digest);
   hash_program(&state);
-  for (size_t c = 0; c < experiment->count; c++) {
-    const faro_cell *cell = &experiment->cell[c];
-    crypto_generichash_update(&state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
-    for (faro_key k = 0; k < faro_key_count(); k++) {
-      const double value = faro_cell_get(cell, k);
-      crypto_generichash_update(&state, (const unsigned char *)&value, sizeof value);
-    }
-  }
+  hash_cells(&state, experiment);
   crypto_generichash_final(&state, experiment->digest, sizeof experiment->digest);
+}
+
+static void identify(faro_experiment *experiment) {
+  unsigned char hash[sizeof experiment->identity / 2];
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, NULL, 0, sizeof hash);
+  crypto_generichash_update(&state, (const unsigned char *)experiment->name, strlen(experiment->name) + 1);
+  hash_cells(&state, experiment);
+  crypto_generichash_final(&state, hash, sizeof hash);
+  sodium_bin2hex(experiment->identity, sizeof experiment->identity, hash, sizeof hash);
 }
 
 static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
@@ -350,7 +365,32 @@ static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
   if (status == FARO_OK) status = resolve_plot(draft, experiment);
   if (status == FARO_OK) status = resolve_cells(draft, experiment);
   if (status == FARO_OK) digest(experiment);
+  if (status == FARO_OK) identify(experiment);
   return status;
+}
+
+/* Keeps how the experiment was asked for. */
+static faro_status keep_record(faro_experiment *experiment, const faro_experiment_options *options,
+                               faro_error *error) {
+  faro_arena *arena = &experiment->arena;
+  if (!options) return FARO_OK;
+  experiment->quick = options->quick;
+  if (options->command && !(experiment->command = faro_arena_strdup(arena, options->command, error)))
+    return FARO_MEMORY;
+  if (options->override_count == 0) return FARO_OK;
+  experiment->override =
+      faro_arena_alloc(arena, options->override_count, sizeof *experiment->override, error);
+  if (!experiment->override) return FARO_MEMORY;
+  for (size_t i = 0; i < options->override_count; i++) {
+    const faro_override *one = &options->overrides[i];
+    const size_t size = strlen(one->key) + strlen(one->value) + 2;
+    char *text = faro_arena_alloc(arena, size, 1, error);
+    if (!text) return FARO_MEMORY;
+    snprintf(text, size, "%s=%s", one->key, one->value);
+    experiment->override[i] = text;
+  }
+  experiment->overrides = options->override_count;
+  return FARO_OK;
 }
 
 static faro_status build_draft(faro_draft *draft, const char *text, size_t length,
@@ -377,9 +417,11 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   }
   made->arena = arena;
   draft->file = file;
+  draft->name = options ? options->name : NULL;
   draft->error = error;
   made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
+  if (status == FARO_OK) status = keep_record(made, options, error);
   if (status == FARO_OK) status = resolve(draft, made);
   free(draft->algorithm);
   if (status == FARO_OK) *experiment = made;
@@ -406,6 +448,7 @@ void faro_experiment_destroy(faro_experiment *experiment) {
 
 const char *faro_experiment_name(const faro_experiment *experiment) { return experiment->name; }
 const char *faro_experiment_title(const faro_experiment *experiment) { return experiment->title; }
+const char *faro_experiment_identity(const faro_experiment *experiment) { return experiment->identity; }
 
 const char *faro_measure_name(faro_measure measure) {
   static const char *const name[] = {

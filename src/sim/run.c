@@ -22,11 +22,15 @@ typedef struct crew {
   faro_play_record *record; /* instance-major: [instance * cells + cell] */
   bool *done;               /* also if copied from the cell's twin */
   size_t slots, total;      /* total: slots to play */
+  double rounds;            /* of all slots to play */
   atomic_size_t next;
-  pthread_mutex_t lock; /* guards everything below */
+  atomic_ullong playing[JOBS_MAX]; /* rounds of the instance that each thread is in */
+  pthread_mutex_t lock;            /* guards everything below */
   pthread_cond_t change;
   faro_journal *journal;
   size_t finished, working;
+  size_t threads; /* started so far: each takes a number */
+  double played;  /* rounds of the finished instances */
   faro_status status;
   faro_error *error;
 } crew;
@@ -40,11 +44,13 @@ static bool recall(void *context, uint32_t cell, uint32_t instance, const double
   memcpy(&c->record[slot], values, sizeof c->record[slot]);
   c->done[slot] = true;
   c->finished++;
+  c->played += (double)c->experiment->cell[cell].settings.horizon;
   return true;
 }
 
 /* Stores a finished slot, or the first failure. */
-static void settle(crew *c, size_t slot, faro_status status, const faro_error *error) {
+static void settle(crew *c, size_t slot, faro_status status, const faro_error *error,
+                   atomic_ullong *playing) {
   const size_t cells = c->experiment->count;
   pthread_mutex_lock(&c->lock);
   if (status == FARO_OK && c->journal)
@@ -52,8 +58,11 @@ static void settle(crew *c, size_t slot, faro_status status, const faro_error *e
                               (const double *)&c->record[slot], c->error);
   else if (status != FARO_OK && c->status == FARO_OK && error->status != FARO_OK)
     (void)faro_fail(c->error, error->status, "%s", error->message);
-  if (status == FARO_OK) c->finished++;
-  else if (c->status == FARO_OK) c->status = status;
+  if (status == FARO_OK) {
+    c->finished++;
+    c->played += (double)c->experiment->cell[slot % cells].settings.horizon;
+    atomic_store(playing, 0);
+  } else if (c->status == FARO_OK) c->status = status;
   pthread_cond_signal(&c->change);
   pthread_mutex_unlock(&c->lock);
 }
@@ -67,6 +76,9 @@ static bool stopped(crew *c) {
 
 static void *work(void *context) {
   crew *c = context;
+  pthread_mutex_lock(&c->lock);
+  atomic_ullong *playing = &c->playing[c->threads++];
+  pthread_mutex_unlock(&c->lock);
   while (!stopped(c)) {
     const size_t slot = atomic_fetch_add(&c->next, 1);
     if (slot >= c->slots) break;
@@ -78,9 +90,10 @@ static void *work(void *context) {
                             .instance = slot / cells,
                             .stopped = c->options->stopped,
                             .context = c->options->context,
+                            .played = playing,
                             .record = &c->record[slot]};
     const faro_status status = faro_play(&turn, &error);
-    settle(c, slot, status, &error);
+    settle(c, slot, status, &error, playing);
   }
   pthread_mutex_lock(&c->lock);
   c->working--;
@@ -89,8 +102,15 @@ static void *work(void *context) {
   return NULL;
 }
 
-static void report(crew *c, size_t finished) {
-  if (c->options->progress) c->options->progress(c->options->context, finished, c->total);
+/* The share of all rounds that has been played; with the lock. */
+static double share_of(crew *c) {
+  double played = c->played;
+  for (size_t i = 0; i < c->threads; i++) played += (double)atomic_load(&c->playing[i]);
+  return c->rounds > 0 ? fmin(1, played / c->rounds) : 1;
+}
+
+static void report(crew *c, size_t finished, double share) {
+  if (c->options->progress) c->options->progress(c->options->context, finished, c->total, share);
 }
 
 /* Waits until all threads are done, and reports progress about five times a second. */
@@ -105,8 +125,9 @@ static void wait_for_all(crew *c) {
     int woken = 0;
     while (c->working > 0 && woken == 0) woken = pthread_cond_timedwait(&c->change, &c->lock, &until);
     const size_t finished = c->finished;
+    const double share = share_of(c);
     pthread_mutex_unlock(&c->lock);
-    report(c, finished);
+    report(c, finished, share);
     pthread_mutex_lock(&c->lock);
   }
   pthread_mutex_unlock(&c->lock);
@@ -131,6 +152,7 @@ static void run_crew(crew *c) {
   pthread_mutex_unlock(&c->lock);
   wait_for_all(c);
   for (size_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
+  report(c, c->finished, share_of(c)); /* the last word: nothing changes any more */
   if (c->status == FARO_OK && c->finished < c->total) c->status = FARO_INTERRUPTED;
 }
 
@@ -298,7 +320,7 @@ static faro_status run(crew *c, faro_results **results) {
                                c->options->fresh, recall, c, c->error);
   if (status != FARO_OK) return status;
   const size_t resumed = c->finished;
-  report(c, resumed);
+  report(c, resumed, share_of(c));
   run_crew(c);
   status = c->status;
   if (status == FARO_OK) status = make_results(c, results, c->error);
@@ -320,6 +342,7 @@ static void leave_twins(crew *c) {
     const size_t cell = slot % c->experiment->count;
     c->done[slot] = c->experiment->cell[cell].twin != cell;
     c->total -= c->done[slot];
+    if (!c->done[slot]) c->rounds += (double)c->experiment->cell[cell].settings.horizon;
   }
 }
 

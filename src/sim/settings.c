@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/abort.h"
-#include "base/text.h"
 
 #define X(id, text) text,
 static const char *const calibrations[] = {FARO_CALIBRATION_LIST(X) NULL};
@@ -99,21 +98,14 @@ const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED]) {
   return faro_field_allowed(&field, FARO_FROM_YAML, out);
 }
 
-static const char *scope_text(faro_scope scope) {
+const char *faro_scope_text(faro_scope scope) {
   static const char *const text[] = {"top level", "top level, algorithm", "environment", "algorithm"};
   return text[scope];
 }
 
-char *faro_settings_table(void) {
-  faro_text table = FARO_TEXT_INIT;
-  for (faro_key k = 0; k < faro_key_count(); k++) {
-    const faro_setting *s = faro_key_setting(k);
-    char allowed[FARO_ALLOWED];
-    char preset[FARO_PRINTED] = "required";
-    if (!isnan(s->preset)) faro_key_print(k, s->preset, preset);
-    faro_text_add(&table, "  %-12s %s\n  %-12s in: %s; default: %s; %s\n", s->name, s->help, "",
-                  scope_text(faro_key_scope(k)), preset, faro_key_allowed(k, allowed));
-  }
-  if (table.failed) faro_text_clear(&table);
-  return table.data;
+const char *faro_key_preset(faro_key key, char out[static FARO_PRINTED]) {
+  const faro_setting *s = faro_key_setting(key);
+  if (isnan(s->preset)) snprintf(out, FARO_PRINTED, "required");
+  else faro_key_print(key, s->preset, out);
+  return out;
 }

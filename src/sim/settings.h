@@ -45,6 +45,10 @@ const char *faro_key_title(faro_key key);
 faro_field faro_key_field(faro_key key);
 const char *faro_key_print(faro_key key, double value, char out[static FARO_PRINTED]);
 const char *faro_key_allowed(faro_key key, char out[static FARO_ALLOWED]);
+/* The default as text; "required" if there is none. */
+const char *faro_key_preset(faro_key key, char out[static FARO_PRINTED]);
+/* "top level, algorithm" */
+const char *faro_scope_text(faro_scope scope);
 /* Whether the value is a number (else a word). */
 static inline bool faro_key_is_number(faro_key key) {
   const faro_setting_type type = faro_key_setting(key)->type;

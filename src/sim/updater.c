@@ -56,7 +56,7 @@ static bool admit(table *t, uint64_t user) {
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                faro_error *error) {
   table *t = state;
-  double sum = 0;
+  double sum = *regret;
   faro_status status = FARO_OK;
   for (uint64_t round = from; status == FARO_OK && round < until; round++) {
     const size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
@@ -65,7 +65,7 @@ static faro_status play_rounds(void *state, uint64_t from, uint64_t until, doubl
     const double reward = faro_env_play(t->env, arm, t->x);
     if (admit(t, user)) status = faro_agent_learn(t->agent, t->x, reward, error);
   }
-  *regret += sum;
+  *regret = sum;
   return status;
 }
 

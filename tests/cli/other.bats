@@ -31,6 +31,9 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
   faro 0 --version
   [[ $output =~ ^faro\ [0-9]+\.[0-9]+\.[0-9]+\ \(commit\ [^,]+,\ .+\)$ ]]
   [ -z "$stderr" ]
+  local version=$output
+  faro 0 version
+  [ "$output" = "$version" ]
 }
 
 @test "an unknown command" {
@@ -67,7 +70,7 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
     [ -z "$output" ]
   done
   for words in "run a b" "account gaussian b" "audit local b" "list releases b" "report a b" "keys sign b" \
-    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b" "completion b"; do
+    "analyzer b" "shuffler b" "client b" "demo b" "ledger explain b" "completion bash b" "new a b" "rerun a b"; do
     # shellcheck disable=SC2086
     faro 2 $words
     has "$stderr" "unexpected argument b"
@@ -75,16 +78,57 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
   done
 }
 
-@test "every command is in the manual page" {
-  local command
+# The text of a manual page, without its formatting, in one line: page NAME
+page() {
+  sed -e 's/\\f[BIR]//g' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g' -e '/^\.PP$/d' -e '/^\.[nf][fi]$/d' \
+    "$(dirname "$FARO")/man/$1.1" | tr -s ' \n' '  '
+}
+
+@test "help COMMAND, the usage in it, and a manual page with everything that it says" {
+  local command help text usage line
   for command in $commands; do
-    grep -Eq "^\.(B faro $command|BR .*\b$command\b)" docs/faro.1 || { echo "$command is not in docs/faro.1" && false; }
+    help=$("$FARO" help "$command")
+    [ "$help" = "$("$FARO" "$command" --help)" ]
+    text=$(page "faro-$command")
+    usage=$(sed -n -e 's/^usage: //' -e '3,/^$/p' <<<"$help" | tr -s ' \n' '  ')
+    has "$text" "faro-$command - ${help%%$'\n'*}"
+    has "$text" "${usage% }"
+    for line in $(sed -n 's/^  \(--[a-z-]*\).*/\1/p' <<<"$help") --help; do
+      has "$text" ".TP $line"
+      [[ $usage == *" ..."* || $usage == *OPTIONS* || $line == --help ||
+        "$usage " == *"$line"[]\)\ ]* ]] || {
+        echo "$line is not in the usage: $usage"
+        false
+      }
+    done
+    # every line after the usage; a description that is written by hand may replace what comes before the options
+    if grep -qs '^\.SH DESCRIPTION' "docs/man/$command.1"; then help=$(sed -n '/^  --/,$p' <<<"$help")
+    else help=$(sed -e '1,3d' <<<"$help" | sed '1,/^$/d'); fi
+    while IFS= read -r line; do has "$text" "$line"; done < <(sed -E -e 's/^  --[^ ]+( [^ ]+)*  +//' -e 's/`//g' \
+      -e 's/^ *//' -e 's/  +/ /g' -e '/^examples:$/d' -e '/^[a-z ]+:$/d' <<<"$help")
   done
+  faro 2 help rnu
+  [ "$stderr" = 'faro: unknown command "rnu" (did you mean run?); run `faro --help` for a list' ]
+}
+
+@test "manual pages have a date and a version, and groff has nothing to say about them" {
+  local file
+  for file in "$(dirname "$FARO")"/man/*.1; do
+    grep -qE '^\.TH FARO[A-Z-]* 1 "[0-9]{4}-[0-9]{2}-[0-9]{2}" "faro [0-9.]+" "User commands"$' "$file"
+    if command -v groff >/dev/null; then
+      [ -z "$(groff -man -ww -Tutf8 -z "$file" 2>&1)" ] || { groff -man -ww -Tutf8 -z "$file" && false; }
+    fi
+  done
+}
+
+@test "the overview names every command" {
+  local command
+  for command in $commands; do has "$(page faro)" "faro-$command (1) "; done
 }
 
 # What bash would offer for the last of these words: offered WORD...
 offered() {
-  COMP_WORDS=(faro "$@")
+  COMP_WORDS=("$FARO" "$@")
   COMP_CWORD=$#
   COMPREPLY=()
   _faro
@@ -95,15 +139,55 @@ offered() {
   faro 0 completion
   [ -z "$stderr" ]
   eval "$output"
-  [ "$(offered '')" = "$(paste -sd' ' <<<"$commands") --help --version" ]
+  [ "$(offered '')" = "$(paste -sd' ' <<<"$commands") help version --help --version" ]
+  [ "$(offered ru)" = "run" ]
   [ "$(offered le)" = "ledger" ]
+  [ "$(offered help le)" = "ledger" ]
   [ "$(offered run --q)" = "--quick --quiet" ]
+  [ "$(offered run trust)" = "trust-models" ]
   [ "$(offered list e)" = "environments experiments" ]
   [ "$(offered keys '')" = "sign seal tokens show --out --count --help" ]
   [ "$(offered audit local --level '')" = "event user" ]
   [ "$(offered audit --calibration t)" = "tight" ]
+  [ "$(offered audit --calibration = t)" = "tight" ]
+  [ "$(offered audit --shufflers l)" = "log" ]
+  [ "$(offered completion '')" = "bash zsh fish --help" ]
   [ -z "$(offered run 000-fig1 --out '')" ] # a folder: bash offers its own
   [ -z "$(offered nonsense '')" ]
+}
+
+@test "completion of --set offers keys and their values" {
+  eval "$("$FARO" completion bash)"
+  [ "$(offered run 000-fig1 --set eps)" = "epsilon=" ]
+  [ "$(offered run 000-fig1 --set env)" = "environment=" ]
+  [ "$(offered run 000-fig1 --set calibration =)" = "paper figure tight" ]
+  [ "$(offered run 000-fig1 --set calibration = t)" = "tight" ]
+  [ "$(offered run 000-fig1 --set batch = '')" = "auto" ]
+  [ "$(offered run 000-fig1 --set environment = linear-f)" = "linear-fixed" ]
+  [ "$(offered run 000-fig1 --set anytime = '')" = "false true" ]
+  [ -z "$(offered run 000-fig1 --set learner)" ] # only an algorithm has it
+}
+
+@test "completion scripts are what their shells can read" {
+  local shell
+  for shell in bash zsh fish; do
+    "$FARO" completion "$shell" >"$T/script"
+    if command -v "$shell" >/dev/null; then "$shell" -n "$T/script"; fi
+    local command
+    for command in $commands; do grep -q "\b$command\b" "$T/script"; done
+    grep -q 'calibration' "$T/script"
+  done
+  faro 2 completion tcsh
+  has "$stderr" 'unknown shell "tcsh"'
+}
+
+@test "fish completes commands, options, settings and values" {
+  command -v fish >/dev/null || skip "no fish"
+  "$FARO" completion fish >"$T/script"
+  fish_offers() { HOME=$T fish -c "source $T/script; complete -C '$1'" | cut -f1 | paste -sd' '; }
+  [ "$(fish_offers 'faro ru')" = run ]
+  [ "$(fish_offers 'faro run --set calib')" = "calibration= calibration=figure calibration=paper calibration=tight" ]
+  [ "$(fish_offers 'faro audit --level ')" = "event user" ]
 }
 
 @test "options: values with = and without, words in between, the last one counts" {
@@ -136,7 +220,7 @@ offered() {
 @test "every experiment that --help mentions exists" {
   local name
   faro 0 run --help
-  for name in $(sed -n 's/^  faro run \([^ ]*\).*/\1/p' <<<"$output"); do
+  for name in $(sed -n 's/^  faro run \([a-z0-9][^ ]*\).*/\1/p' <<<"$output"); do
     [ -e "experiments/$name.yaml" ] || { echo "no experiment $name" && false; }
   done
 }
@@ -175,6 +259,45 @@ offered() {
     grep -q "^  $release " <<<"$output"
   done
   [ -z "$stderr" ]
+}
+
+@test "lists and help fit a terminal of 80 columns" {
+  COLUMNS=80 "$FARO" list >"$T/list"
+  COLUMNS=80 "$FARO" list settings >>"$T/list"
+  COLUMNS=80 "$FARO" help run >>"$T/list"
+  COLUMNS=80 "$FARO" --help >>"$T/list"
+  awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' "$T/list"
+  COLUMNS=80 "$FARO" list learners | grep -q '^  linucb'
+}
+
+@test "list --json: every list, with the same names" {
+  local list all
+  all=$("$FARO" list --json)
+  jq -e 'keys == ["environments", "experiments", "learners", "releases", "settings"]' <<<"$all"
+  for list in learners releases environments experiments settings; do
+    [ "$(jq -r ".$list[].name" <<<"$all")" = "$("$FARO" list $list | sed -n 's/^  \([^ ]\{1,\}\).*/\1/p')" ]
+  done
+  [ "$("$FARO" list releases --json | jq -c .)" = "$(jq -c .releases <<<"$all")" ]
+  "$FARO" list --matrix --json |
+    jq -e 'any(.learner == "linucb" and .release == "none" and .calibrations == ["paper", "figure", "tight"])'
+}
+
+@test "settings: one column, and the same keys and defaults as docs/experiments.md" {
+  faro 0 list settings
+  awk '/^  [a-z]/ { match($0, /^  [^ ]+ +/); width[RLENGTH] } length($0) > 100 { exit 1 }
+    END { exit length(width) != 1 }' <<<"$output"
+  "$FARO" list settings --json | jq -r '.[] | "\(.name) \(.default)"' >"$T/settings"
+  awk 'FNR == NR { preset[$1] = $2; next }
+    /^\| `/ { split($0, cell, "|"); n = split(cell[2], name, "`"); for (i = 2; i <= n; i += 2) said[name[i]] = cell[4] }
+    END {
+      for (key in preset) {
+        word = preset[key] ~ /^[a-z]/ # numbers are written in other ways there
+        if (key in said && (!word || index(said[key], preset[key]) > 0)) continue
+        print key ": " preset[key] " by default, which docs/experiments.md does not say"
+        bad = 1
+      }
+      exit bad
+    }' "$T/settings" docs/experiments.md
 }
 
 @test "list experiments names all that are shipped" {

@@ -32,7 +32,7 @@ journal_only() {
     has "$output" "report: $T/$name/report.html"
     [ -z "$stderr" ]
     [ "$(find "$T/$name" -type f -printf '%f\n' | sort | tr '\n' ' ')" = \
-      "$(printf '%s\n' "$name.svg" curves.csv report.html run.json summary.csv | sort | tr '\n' ' ')" ]
+      "$(printf '%s\n' "$name.svg" curves.csv experiment.yaml report.html run.json summary.csv | sort | tr '\n' ' ')" ]
     jq -e '.results | length > 0 and all(.rounds <= 2000 and .instances <= 4)' "$T/$name/run.json"
   done
 }
@@ -479,18 +479,15 @@ interrupt() {
 }
 
 @test "an experiment from standard input" {
-  run --separate-stderr "$FARO" run /dev/stdin "${tiny[@]}" --out "$T/a" <experiments/000-fig1.yaml
+  run --separate-stderr "$FARO" run - "${tiny[@]}" --out "$T/a" <experiments/000-fig1.yaml
   [ "$status" -eq 0 ]
+  [ "$(jq -r .experiment "$T/a/run.json")" = stdin ]
+  cmp "$T/a/experiment.yaml" experiments/000-fig1.yaml
+  run --separate-stderr "$FARO" run - --out "$T/c" <<<"horizon: many"
+  [ "$status" -eq 3 ]
+  has "$stderr" "faro: standard input:1: horizon must be"
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"
   same_results "$T/a" "$T/b"
-}
-
-@test "results go to results/EXPERIMENT by default" {
-  local file=$PWD/experiments/000-fig1.yaml
-  cd "$T"
-  faro 0 run "$file" "${tiny[@]}"
-  has "$output" "report: results/000-fig1/report.html"
-  [ -s results/000-fig1/report.html ]
 }
 
 @test "--out makes the folders on the way" {

@@ -571,11 +571,3 @@ line() {
     [ "${level%.*}" -le 1 ]
   done
 }
-
-@test "deploy: manual pages are well made, and every command has one" {
-  local page
-  for page in analyzer shuffler client demo keys ledger; do
-    [ -f "docs/faro-$page.1" ]
-    if command -v groff >/dev/null; then [ -z "$(groff -man -ww -Tutf8 "docs/faro-$page.1" 2>&1 >/dev/null)" ]; fi
-  done
-}

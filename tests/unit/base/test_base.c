@@ -116,6 +116,12 @@ static void test_nearest__finds_typing_errors(void **state) {
   assert_string_equal(faro_nearest("bach", names, 4), "batch");
   assert_string_equal(faro_nearest("delta", names, 4), "delta");
   assert_null(faro_nearest("something-else", names, 4));
+  const char *const kin[] = {"discrete-gaussian", "gaussian", "shuffle-amplified", "shuffle-bits", "tree"};
+  assert_string_equal(faro_nearest("gauss", kin, 5), "gaussian");
+  assert_string_equal(faro_nearest("shuffle", kin, 5), "shuffle-bits");
+  assert_string_equal(faro_nearest("amplified", kin, 5), "shuffle-amplified");
+  assert_string_equal(faro_nearest("central-tree", kin, 5), "tree");
+  assert_null(faro_nearest("x-", kin, 5));
   assert_null(faro_nearest("a word that is much longer than any name could reasonably be", names, 4));
 }
 

@@ -290,15 +290,6 @@ static void test_load__reads_files_and_names_those_it_cannot(void **state) {
   assert_int_equal(faro_experiment_load(&e, "experiments", NULL, &error), FARO_INVALID);
 }
 
-static void test_settings__table_lists_every_key(void **state) {
-  (void)state;
-  char *table = faro_settings_table();
-  assert_non_null(table);
-  for (faro_key k = 0; k < faro_key_count(); k++) assert_non_null(strstr(table, faro_key_name(k)));
-  assert_non_null(strstr(table, "shuffle-amplified"));
-  free(table);
-}
-
 static void test_curve__rounds_rise_to_the_horizon(void **state) {
   (void)state;
   const uint64_t horizons[] = {2, 3, 199, 200, 201, 1000, 20000, 10000000000};
@@ -326,7 +317,6 @@ int main(void) {
       cmocka_unit_test(test_digest__changes_with_what_decides_results),
       cmocka_unit_test(test_parse__survives_exhausted_memory),
       cmocka_unit_test(test_load__reads_files_and_names_those_it_cannot),
-      cmocka_unit_test(test_settings__table_lists_every_key),
       cmocka_unit_test(test_curve__rounds_rise_to_the_horizon),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

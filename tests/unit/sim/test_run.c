@@ -54,8 +54,9 @@ static void test_run__threads_change_nothing(void **state) {
   faro_experiment_destroy(e);
 }
 
-static void note(void *context, size_t done, size_t total) {
+static void note(void *context, size_t done, size_t total, double share) {
   (void)done;
+  (void)share;
   *(size_t *)context = total;
 }
 
@@ -107,6 +108,23 @@ static void test_run__cells_without_the_swept_setting_are_played_once(void **sta
   faro_experiment_destroy(e);
 }
 
+/* What is to be played, counted by hand: lints at both values of the sweep, pe once. The seconds
+ * are those of a whole run, of which little was played here. */
+static void test_run__an_estimate_counts_what_is_played_once(void **state) {
+  (void)state;
+  faro_experiment *e = parse_experiment(
+      "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 1000000000\ninstances: 3\n"
+      "sweep: {scale: [0.1, 1]}\n"
+      "algorithms: [{learner: lints, release: none}, {learner: pe, release: none}]\n");
+  faro_estimate estimate;
+  assert_ok(faro_run_estimate(e, 0.03, &estimate, error));
+  assert_int_equal(estimate.cells, 4);
+  assert_int_equal(estimate.instances, 3 * (2 + 1));
+  assert_true(estimate.rounds == 9e9);
+  assert_true(estimate.seconds > 6); /* 6e9 rounds of lints: more than a nanosecond each */
+  faro_experiment_destroy(e);
+}
+
 /* Ten users in batches of five, each at most twice: 20 contributions and four updates, however long
  * it continues. At event level, if nobody comes back, and if nothing is claimed, all count. */
 static void test_run__nobody_contributes_beyond_the_bound(void **state) {
@@ -145,12 +163,15 @@ static void test_run__nobody_contributes_beyond_the_bound(void **state) {
 typedef struct brake {
   atomic_bool pressed;
   size_t after, shown;
+  double share;
 } brake;
 
-static void press(void *context, size_t done, size_t total) {
+static void press(void *context, size_t done, size_t total, double share) {
   brake *b = context;
   b->shown++;
   assert_true(done <= total);
+  assert_true(share >= b->share - 1e-9 && share <= 1 && share >= (double)done / (double)total - 1e-9);
+  b->share = share;
   if (done >= b->after) atomic_store(&b->pressed, true);
 }
 
@@ -178,6 +199,37 @@ static void test_run__learners_choose_among_all_points_of_a_net(void **state) {
       assert_true(play_cell(&e->cell[0], 1).regret < 0.05 * 3000);
       faro_experiment_destroy(e);
     }
+}
+
+/* Stops as soon as it has seen progress, or after a minute without any. */
+static void press_within(void *context, size_t done, size_t total, double share) {
+  brake *b = context;
+  assert_int_equal(done, 0);
+  assert_int_equal(total, 2);
+  b->share = share;
+  if (share > 0 || ++b->shown > 300) atomic_store(&b->pressed, true);
+}
+
+/* An instance of these would take minutes. */
+static void test_run__progress_and_stops_within_an_instance(void **state) {
+  (void)state;
+  static const char *const algorithms[] = {
+      "linucb, release: none", "linucb, release: shuffle-bits, batch: 100", "lints, release: local"};
+  for (size_t i = 0; i < 3; i++) {
+    faro_experiment *e =
+        parse_experiment("environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 1000000000\n"
+                         "instances: 2\nalgorithms: [{learner: %s}]\n",
+                         algorithms[i]);
+    brake b = {0};
+    faro_results *results = NULL;
+    faro_error error = {0};
+    const faro_run_options options = {
+        .jobs = 2, .stopped = is_pressed, .progress = press_within, .context = &b};
+    assert_int_equal(faro_run(e, &options, &results, &error), FARO_INTERRUPTED);
+    assert_non_null(strstr(error.message, "before the first instance finished; nothing was saved"));
+    assert_true(b.share > 0 && b.share < 0.5);
+    faro_experiment_destroy(e);
+  }
 }
 
 static void test_run__resumes_where_it_stopped(void **state) {
@@ -393,8 +445,10 @@ int main(void) {
       cmocka_unit_test(test_run__threads_change_nothing),
       cmocka_unit_test(test_run__cells_without_privacy_are_played_once),
       cmocka_unit_test(test_run__cells_without_the_swept_setting_are_played_once),
+      cmocka_unit_test(test_run__an_estimate_counts_what_is_played_once),
       cmocka_unit_test(test_run__nobody_contributes_beyond_the_bound),
       cmocka_unit_test(test_run__learners_choose_among_all_points_of_a_net),
+      cmocka_unit_test(test_run__progress_and_stops_within_an_instance),
       cmocka_unit_test(test_run__resumes_where_it_stopped),
       cmocka_unit_test(test_run__a_journal_that_cannot_be_opened_is_an_error),
       cmocka_unit_test(test_run__a_full_disk_ends_the_run_with_its_reason),

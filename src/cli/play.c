@@ -1,0 +1,180 @@
+/* play: see the header.
+ *
+ * A first signal asks the run to stop. Threads obey within a few hundredths of a second as long as
+ * they play rounds; where one computes something long instead, the program ends without it, because
+ * finished instances are in the journal already. Files are replaced as a whole, so the report may
+ * be interrupted anywhere. A second signal ends the program at once. */
+#include "cli/play.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+/* ---- experiments */
+
+faro_status cli_source_read(cli_source *source, const char *experiment, faro_error *error) {
+  enum { FILE_MAX = 1 << 20 };
+  *source = (cli_source){.name = NULL};
+  const bool input = strcmp(experiment, "-") == 0;
+  if (input) {
+    snprintf(source->file, sizeof source->file, "standard input");
+    source->name = "stdin";
+  } else if (!cli_find_experiment(experiment, source->file, error)) return FARO_INVALID;
+  return faro_read_file(input ? "/dev/stdin" : source->file, FILE_MAX, &source->text, &source->length, error);
+}
+
+void cli_source_clear(cli_source *source) {
+  free(source->text);
+  source->text = NULL;
+}
+
+faro_status cli_source_parse(const cli_source *source, const char *const *sets, size_t count, bool quick,
+                             const char *command, faro_experiment **experiment, faro_error *error) {
+  char **key = calloc(count + 1, sizeof *key);
+  faro_override *override = calloc(count + 1, sizeof *override);
+  bool made = key && override;
+  for (size_t i = 0; i < count && made; i++) {
+    const size_t length = strcspn(sets[i], "=");
+    key[i] = strndup(sets[i], length);
+    override[i] = (faro_override){.key = key[i], .value = sets[i] + length + 1};
+    made = key[i] != NULL;
+  }
+  const faro_experiment_options options = {.overrides = override,
+                                           .override_count = count,
+                                           .quick = quick,
+                                           .name = source->name,
+                                           .command = command};
+  const faro_status status =
+      made ? faro_experiment_parse(experiment, source->file, source->text, source->length, &options, error)
+           : faro_fail(error, FARO_MEMORY, "out of memory");
+  for (size_t i = 0; key && i < count; i++) free(key[i]);
+  free(key);
+  free(override);
+  return status;
+}
+
+/* ---- signals */
+
+static atomic_bool stop;
+static atomic_bool writing; /* the run is over and its report is written */
+
+static bool is_stopped(void *context) {
+  (void)context;
+  return atomic_load(&stop);
+}
+
+static void on_signal(int number) {
+  static const char text[] =
+      "\nfaro: interrupted while the report was written; run the same command again to "
+      "write it\n";
+  (void)number;
+  if (!atomic_load(&writing)) {
+    atomic_store(&stop, true);
+    return;
+  }
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  _exit(EXIT_STOPPED);
+}
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- playing */
+
+typedef struct stage {
+  cli_results *results;
+  char journal[CLI_PATH + 32];
+  cli_progress progress;
+  double stopped; /* when the stop was first seen; 0: not yet */
+} stage;
+
+/* After an interrupt: says where to go on, or removes what is of no use. */
+static void close_interrupted(stage *s) {
+  if (s->progress.done > 0) {
+    fprintf(stderr, "faro: run the same command again to continue (saved in %s)\n", s->results->path);
+    return;
+  }
+  (void)remove(s->journal);
+  cli_results_take_back(s->results);
+}
+
+/* Ends the program without its threads: one of them is in the middle of something long. */
+static _Noreturn void abandon(stage *s) {
+  cli_progress_end(&s->progress);
+  if (s->progress.done > 0)
+    fprintf(stderr, "faro: interrupted: %zu of %zu instances are finished and saved\n", s->progress.done,
+            s->progress.total);
+  else fprintf(stderr, "faro: interrupted before the first instance finished; nothing was saved\n");
+  close_interrupted(s);
+  _exit(EXIT_STOPPED);
+}
+
+static void show_progress(void *context, size_t done, size_t total, double share) {
+  static const double PATIENCE = 0.4;
+  stage *s = context;
+  if (!s->progress.begun && done > 0 && !s->progress.quiet)
+    fprintf(stderr, "faro: %zu of %zu instances were saved by an earlier run\n", done, total);
+  cli_progress_show(&s->progress, done, total, share);
+  if (!is_stopped(NULL)) return;
+  if (s->stopped == 0) s->stopped = faro_clock();
+  if (faro_clock() - s->stopped > PATIENCE) abandon(s);
+}
+
+/* Writes the report and the experiment; the journal is removed last, when nothing needs it. */
+static faro_status write_all(const stage *s, const faro_report *report, const cli_source *source,
+                             faro_error *error) {
+  char path[CLI_PATH + 32];
+  snprintf(path, sizeof path, "%s/experiment.yaml", s->results->path);
+  faro_status status = faro_write_file(path, source->text, source->length, 0666, error);
+  if (status == FARO_OK) status = faro_report_write(report, s->results->path, error);
+  if (status == FARO_OK) (void)remove(s->journal);
+  return status;
+}
+
+static faro_status play(stage *s, const faro_experiment *experiment, const cli_source *source,
+                        const cli_play_options *options, faro_results **results, faro_report **report,
+                        faro_error *error) {
+  const faro_run_options run = {.jobs = options->jobs,
+                                .journal = s->journal,
+                                .fresh = options->fresh,
+                                .stopped = is_stopped,
+                                .progress = show_progress,
+                                .context = s};
+  cli_progress_begin(&s->progress, "instances", options->quiet);
+  catch_signals();
+  faro_status status = faro_run(experiment, &run, results, error);
+  atomic_store(&writing, true);
+  cli_progress_end(&s->progress);
+  if (status == FARO_OK && is_stopped(NULL))
+    status = faro_fail(error, FARO_INTERRUPTED, "interrupted before the report was written");
+  if (status == FARO_OK) status = faro_report_make(report, experiment, *results, error);
+  return status == FARO_OK ? write_all(s, *report, source, error) : status;
+}
+
+int cli_play(const faro_experiment *experiment, const cli_source *source, cli_results *results,
+             const cli_play_options *options,
+             int (*then)(const faro_report *report, const char *folder, const void *context),
+             const void *context) {
+  stage s = {.results = results};
+  faro_results *played = NULL;
+  faro_report *report = NULL;
+  faro_error error = {0};
+  snprintf(s.journal, sizeof s.journal, "%s/instances.journal", results->path);
+  faro_status status = cli_results_make(results, &error);
+  if (status == FARO_OK) status = play(&s, experiment, source, options, &played, &report, &error);
+  const int result = status == FARO_OK ? then(report, results->path, context) : cli_fail(&error);
+  faro_report_destroy(report);
+  faro_results_destroy(played);
+  if (status == FARO_INTERRUPTED) close_interrupted(&s);
+  else if (result != EXIT_DONE) cli_results_take_back(results);
+  return result;
+}
