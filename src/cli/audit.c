@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/claim.h"
+#include "report/json.h"
 
 typedef struct request {
   const char *release;
@@ -194,8 +196,6 @@ static const char *verdict(const item *it) {
   return is_violated(it) ? "violated" : "consistent";
 }
 
-static json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
 /* Rounds of one user that the claims cover. */
 static uint64_t rounds(const request *r) { return r->params.contributions ? r->params.contributions : 1; }
 
@@ -205,11 +205,11 @@ static json_t *item_json(const request *r, const item *it) {
       "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:s, s:s, s:s, s:f, s:f, s:s}",
       "release", it->kind->name, "calibration", faro_calibration_name(it->calibration), "data",
       it->numbers ? "numbers" : "moments", "level", faro_level_name(r->params.level), "contributions",
-      (json_int_t)rounds(r), "epsilon", json_number(a->epsilon), "delta", json_number(a->delta), "proven",
-      a->proven, "epsilon_lower", json_number(a->epsilon_lower), "power", json_number(a->power),
-      "order_power", json_number(a->order_power), "trials", (json_int_t)a->trials, "confidence",
-      a->confidence, "against", a->against, "pair", a->pair, "statistic", a->statistic, "hits", a->hits,
-      "false_hits", a->false_hits, "verdict", verdict(it));
+      (json_int_t)rounds(r), "epsilon", faro_json_number(a->epsilon), "delta", faro_json_number(a->delta),
+      "proven", a->proven, "epsilon_lower", faro_json_number(a->epsilon_lower), "power",
+      faro_json_number(a->power), "order_power", faro_json_number(a->order_power), "trials",
+      (json_int_t)a->trials, "confidence", a->confidence, "against", a->against, "pair", a->pair, "statistic",
+      a->statistic, "hits", a->hits, "false_hits", a->false_hits, "verdict", verdict(it));
 }
 
 static int print_json(const request *r, const item *items, size_t count, bool consistent) {
@@ -217,7 +217,7 @@ static int print_json(const request *r, const item *items, size_t count, bool co
   for (size_t i = 0; i < count; i++) json_array_append_new(list, item_json(r, &items[i]));
   json_t *all = json_pack("{s:I, s:f, s:b, s:o}", "trials", (json_int_t)r->plan.trials, "confidence",
                           r->plan.confidence, "consistent", consistent, "audits", list);
-  char *text = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = faro_json_text(all, true);
   json_decref(all);
   return cli_print(stdout, text);
 }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/sum/sum.h"
 #include "report/claim.h"
+#include "report/json.h"
 
 /* The name of a column in the output. */
 static const char *label(const sum_format *format, size_t column, char out[static SUM_NAME_SIZE]) {
@@ -73,7 +74,7 @@ static faro_status write_json_head(const sum_writer *w, const sum_tally *t, faro
                            "batch", (json_int_t)faro_release_batch(release), "horizon",
                            horizon > 0 ? json_integer((json_int_t)horizon) : json_null(), "columns",
                            json_labels(w->format), "confidence", w->confidence);
-  char *text = head ? json_dumps(head, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = faro_json_text(head, false);
   json_decref(head);
   if (!text) return faro_fail(error, FARO_MEMORY, "out of memory");
   fprintf(w->out, "%s\n", text);
