@@ -39,8 +39,9 @@ last() {
   [[ $output =~ "# claim: epsilon 2, delta 1e-"0?5", trust " ]]
   has "$output" "level event: proven"
   has "$output" "# by: "
+  has "$output" "# factor of 7.39, except with probability 1e-"
   has "$output" "calibration tight"
-  has "$output" "a sum after every 100 values and one at the end, horizon 1000"
+  has "$output" "# sums: after every 100 values and at the end; horizon 1000"
   has "$output" "with probability 0.95"
   has "$output" "# values: in [0, 1]"
   has "$output" $'# count\tsum\terror'
@@ -208,7 +209,7 @@ last() {
   for trust in shuffle central local; do
     faro 0 sum --total --range 0,100 --skip-bad --epsilon 1000 --delta 0.1 --trust $trust "$T/in"
     [ "$(data | wc -l)" -eq 1 ]
-    has "$output" "one release of all values"
+    has "$output" "# once: one release of all values"
     has "$output" $'# count\ttotal\terror'
     last 1 100 0
     last 2 5050 200

@@ -123,13 +123,24 @@ static void write_names(const sum_writer *w) {
 static void write_schedule(const sum_writer *w, const sum_tally *t) {
   const uint64_t horizon = t->plan.params.horizon;
   if (at_end(w)) {
-    fprintf(w->out, "one release of %s\n", w->wanted->count ? "all lines" : "all values");
+    fprintf(w->out, "# once: one release of all %s\n", w->wanted->count ? "lines" : "values");
     return;
   }
-  fprintf(w->out, "a sum after every %llu values and one at the end, horizon %s%llu%s\n",
+  fprintf(w->out, "# sums: after every %llu values and at the end; horizon %s%llu%s\n",
           (unsigned long long)faro_release_batch(t->stage),
           horizon > 0 ? "" : "unknown: ", (unsigned long long)t->horizon,
           horizon > 0 ? "" : " at first, then doubled");
+}
+
+/* The claim in words. */
+static void write_meaning(const sum_writer *w, const faro_claim *claim) {
+  enum { LARGE = 10 }; /* a factor of 22 000 tells nobody anything */
+  char factor[FARO_NUMBER_SIZE];
+  char delta[FARO_NUMBER_SIZE];
+  if (!claim->proven || claim->epsilon > LARGE) return;
+  fprintf(w->out, "# so nobody who sees that can change the odds of a guess about one line by more than a\n");
+  fprintf(w->out, "# factor of %s, except with probability %s\n", faro_above(exp(claim->epsilon), 3, factor),
+          faro_above(claim->delta, 6, delta));
 }
 
 static void write_text_head(const sum_writer *w, const sum_tally *t) {
@@ -143,15 +154,17 @@ static void write_text_head(const sum_writer *w, const sum_tally *t) {
           faro_level_name(claim.level), faro_claim_standing(&claim), claim.by);
   fprintf(w->out, "# an adversary sees %s; neighbours differ in one line%s\n", view_of(&claim),
           w->wanted->count ? ", which may hold a value or none" : "");
+  write_meaning(w, &claim);
   if (claim.local_epsilon > 0)
     fprintf(w->out, "# local: the messages of one user are %s-private by themselves\n",
             faro_pair_above(claim.local_epsilon, claim.local_delta, pair));
-  fprintf(w->out, "# release: %s, calibration %s, ", faro_release_kind_of(t->stage)->name,
+  fprintf(w->out, "# release: %s, calibration %s", faro_release_kind_of(t->stage)->name,
           faro_calibration_name(t->plan.params.calibration));
-  if (json_is_string(shufflers)) fprintf(w->out, "shufflers log, ");
+  if (json_is_string(shufflers)) fprintf(w->out, ", shufflers log");
   if (json_is_integer(shufflers))
-    fprintf(w->out, "shufflers %lld, ", (long long)json_integer_value(shufflers));
+    fprintf(w->out, ", shufflers %lld", (long long)json_integer_value(shufflers));
   json_decref(shufflers);
+  fprintf(w->out, "\n");
   write_schedule(w, t);
   fprintf(w->out,
           "# errors: with probability %g, every number in a line is within the error printed next to it\n",

@@ -187,17 +187,37 @@ faro_status sum_tally_add(sum_tally *t, const double *vector, bool *released, fa
   return FARO_OK;
 }
 
+/* Adds zeros until the open batch is full. */
+static void fill_batch(sum_tally *t) {
+  memset(t->open, 0, t->contribution.length * sizeof *t->open);
+  while (!faro_release_absorb(t->stage, t->open, 0)) continue;
+}
+
+/* Whether to fill the open batch of the stage: it takes a moment only, and it is not the first one,
+ * for which a stage pays most. */
+static bool can_fill(const sum_tally *t) {
+  const uint64_t most = 100000000 / t->contribution.length;
+  return t->plan.trust == SUM_TRUST_CENTRAL && t->stage && !faro_release_spent(t->stage) &&
+         faro_release_statistics(t->stage).releases > 0 && faro_release_batch(t->stage) <= most;
+}
+
 faro_status sum_tally_end(sum_tally *t, bool *released, faro_error *error) {
   const size_t length = t->contribution.length;
-  const uint64_t users = t->waiting;
+  uint64_t users = t->waiting;
   *released = false;
   if (users == 0) return FARO_OK;
-  const faro_status status = begin_last(t, users, error);
-  if (status != FARO_OK) return status;
-  for (uint64_t i = 0; i < users; i++) *released = faro_release_absorb(t->stage, t->open + i * length, 0);
-  memset(t->open, 0, length * sizeof *t->open);
-  while (!*released) *released = faro_release_absorb(t->stage, t->open, 0);
+  if (can_fill(t)) {
+    users += faro_release_statistics(t->stage).users;
+    fill_batch(t);
+  } else {
+    const faro_status status = begin_last(t, users, error);
+    if (status != FARO_OK) return status;
+    bool full = false;
+    for (uint64_t i = 0; i < users; i++) full = faro_release_absorb(t->stage, t->open + i * length, 0);
+    if (!full) fill_batch(t);
+  }
   add_up(t, users);
   t->waiting = 0;
+  *released = true;
   return FARO_OK;
 }

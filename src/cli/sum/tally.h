@@ -5,8 +5,10 @@
  *
  * A stage is a release with a horizon of its own. When it is spent, a stage with twice the horizon
  * follows. When the input ends, the values of the batch that is still open become a stage of one
- * batch, with noise made for it. Each value is in one stage only, so the claim of a single stage is
- * the claim of all (docs/privacy.md, Doubling); a stage that claims less than the first is refused.
+ * batch, with noise made for it. The noise of a trusted server does not depend on the number of
+ * users; it fills the open batch with zeros instead, which costs less noise. Each value is in one
+ * stage only, so the claim of a single stage is the claim of all (docs/privacy.md, Doubling); a
+ * stage that claims less than the first is refused.
  *
  * The values of the open batch are kept in memory until its end, because only then is the number of
  * users known that the noise of the last stage must hide. */

@@ -114,6 +114,8 @@ static void test_tally__what_is_left_at_the_end_has_the_stated_noise(void **stat
   for (size_t trust = 0; trust < TRUSTS; trust++) {
     const sum_plan running = plan_of(trust, 1, 4, 10, false);
     check_noise(&running, 9); /* two batches, and one value by itself */
+    const sum_plan open = plan_of(trust, 1, 4, 12, false);
+    check_noise(&open, 9); /* the same in a batch that could still be filled */
     const sum_plan once = plan_of(trust, 1, 0, 10, true);
     check_noise(&once, 9);
   }
