@@ -281,8 +281,9 @@ static void print_table(const request *r, const item *items, size_t count) {
   enum { FEW = 4 };
   bool without = false;
   print_visits(r);
-  printf("%llu trials each; confidence %.10g%s.\n\n", (unsigned long long)r->plan.trials, r->plan.confidence,
-         count > 1 ? " for all together" : "");
+  if (r->one_run) printf("One run each; ");
+  else printf("%llu trials each; ", (unsigned long long)r->plan.trials);
+  printf("confidence %.10g%s.\n\n", r->plan.confidence, count > 1 ? " for all together" : "");
   printf("%-17s %-11s %-15s %7s %9s  %s\n", "release", "calibration", "claim", "reaches", "could see",
          "verdict");
   for (size_t i = 0; i < count; i++) {

@@ -120,7 +120,7 @@ last() {
   # separators
   tr ';' '\t' <<<$'a;b\n1;2' >"$T/tabs"
   faro 0 sum --column b --separator tab --range 0,5 "$T/tabs"
-  has "$stderr" "1 values read"
+  has "$stderr" "1 value read"
 }
 
 @test "columns that are not there" {
@@ -169,7 +169,7 @@ last() {
   has "$stderr" "10 values read, 0 numbers clipped, 3 lines skipped"
   { head -c 3000000 /dev/zero | tr '\0' 1 && printf '\n1\n'; } >"$T/long"
   faro 0 sum --range 0,1 --skip-bad "$T/long"
-  has "$stderr" "1 values read, 0 numbers clipped, 1 lines skipped"
+  has "$stderr" "1 value read, 0 numbers clipped, 1 line skipped"
 }
 
 @test "more values than the horizon: status 3, and nothing beyond is absorbed" {
@@ -244,6 +244,23 @@ last() {
   has "$stderr" "--shufflers must be 1 for --total, --mean and --count"
   faro 2 sum --total
   has "$stderr" "--range LOW,HIGH or --binary is required"
+}
+
+# Of 40 lines each error bound holds with probability 0.95, so more than 12 fail with probability below 1e-7.
+@test "errors of totals, means, counts and last sums are within their bounds as often as they say" {
+  slow_test
+  local trust round
+  seq 1 207 | awk '{print $1 % 5 ? 20 + $1 % 11 : "none"}' >"$T/in" # 166 values, their sum is 4142
+  for trust in shuffle central local; do
+    for ((round = 0; round < 40; round++)); do
+      faro 0 sum --count --total --mean --range 0,30 --trust $trust --quiet "$T/in"
+      data | awk -v OFS='\t' '{print $2 - 166, $3, $4 - 4142, $5, $6 - 4142 / 166, $7}'
+      faro 0 sum --range 0,30 --trust $trust --quiet --skip-bad --batch 50 "$T/in"
+      data | tail -n 1 | awk -v OFS='\t' '{print $2 - 4142, $3}'
+    done >"$T/errors"
+    awk '{for (i = 1; i < NF; i += 2) {n++; x = $i < 0 ? -$i : $i; bad[NF, i] += x > $(i + 1); if (i < 5) sum[NF, i] += $i / $(i + 1)}}
+      END {for (k in bad) {m = sum[k] / 40; if (bad[k] > 12 || m > 0.5 || m < -0.5) exit 1}; exit n != 160}' "$T/errors"
+  done
 }
 
 @test "a trusted server has less noise than shufflers, in its worst line and on the average" {

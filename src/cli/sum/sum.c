@@ -361,14 +361,23 @@ static int sum_files(stream *s) {
   return status;
 }
 
+/* "1 line", "2 lines" */
+static void say_count(uint64_t count, const char *what) {
+  fprintf(stderr, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
+}
+
 /* For the person who runs the command: these counts are about raw values and have no noise. */
 static void close_line(const stream *s) {
   fflush(stdout);
   const bool count = s->request->wanted.count;
   const uint64_t left = s->read - s->tally.users;
-  fprintf(stderr, "faro sum: %llu %s read, %llu numbers clipped, %llu lines %s", (unsigned long long)s->read,
-          count ? "lines" : "values", (unsigned long long)s->clipped, (unsigned long long)s->skipped,
-          count ? "without a value" : "skipped");
+  fprintf(stderr, "faro sum: ");
+  say_count(s->read, count ? "line" : "value");
+  fprintf(stderr, " read, ");
+  say_count(s->clipped, "number");
+  fprintf(stderr, " clipped, ");
+  say_count(s->skipped, "line");
+  fprintf(stderr, count ? " without a value" : " skipped");
   if (left > 0) fprintf(stderr, "; the last %llu are in no sum", (unsigned long long)left);
   fprintf(stderr, "\n");
 }
