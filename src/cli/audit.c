@@ -186,8 +186,8 @@ static faro_status audit(const request *r, item *items, size_t count, faro_error
   return status;
 }
 
-/* Only what was proven is claimed, and can be violated: noise that was never proven to be enough, such
- * as that of the published figures, promises nothing. */
+/* Only what was proven is claimed, and can be violated: noise that was never proven to be enough,
+ * such as that of the published figures, promises nothing. */
 static bool claims(const item *it) { return it->result.proven; }
 static bool is_violated(const item *it) { return claims(it) && !it->result.consistent; }
 

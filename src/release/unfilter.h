@@ -1,6 +1,6 @@
-/* unfilter: the inverse of the factored mechanism's filter, in whole numbers. Given prefix sums p it
- * finds whole numbers y with L y = p up to a small residual, which does not grow from step to step
- * because y itself is fed back (docs/privacy.md, Exact noise, Lemma 9). */
+/* unfilter: the inverse of the factored mechanism's filter, in whole numbers. Given prefix sums p
+ * it finds whole numbers y with L y = p up to a small residual, which does not grow from step to
+ * step because y itself is fed back (docs/privacy.md, Exact noise, Lemma 9). */
 #ifndef FARO_RELEASE_UNFILTER_H
 #define FARO_RELEASE_UNFILTER_H
 
@@ -20,8 +20,8 @@ static inline int64_t faro_unfilter(const double weight[static FARO_FACTORED_TER
   return y;
 }
 
-/* A bound on |L y - p| for `steps` prefix sums that each grow by at most `most`; INFINITY if y might
- * not fit. `column` is the norm of a column of R (faro_continual). */
+/* A bound on |L y - p| for `steps` prefix sums that each grow by at most `most`; INFINITY if y
+ * might not fit. `column` is the norm of a column of R (faro_continual). */
 static inline double faro_unfilter_residual(const double weight[static FARO_FACTORED_TERMS],
                                             const double base[static FARO_FACTORED_TERMS], double steps,
                                             double most, double column) {

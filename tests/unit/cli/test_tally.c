@@ -87,8 +87,8 @@ static void test_tally__stages_have_different_users(void **state) {
   }
 }
 
-/* Errors of n values over many runs: mean 0 and the stated variance, which is that of the noise and,
- * for bits, bounds it closely. */
+/* Errors of n values over many runs: mean 0 and the stated variance, which is that of the noise
+ * and, for bits, bounds it closely. */
 static void check_noise(const sum_plan *plan, uint64_t n) {
   enum { RUNS = 400 };
   double mean = 0, square = 0, scale = 0;
@@ -121,7 +121,7 @@ static void test_tally__what_is_left_at_the_end_has_the_stated_noise(void **stat
   }
 }
 
-/* A single release at the end spends all of its budget on it: the noise of the Gaussian mechanism. */
+/* A single release at the end spends the whole budget: the noise of the Gaussian mechanism. */
 static void test_tally__a_total_has_the_noise_of_one_release(void **state) {
   (void)state;
   const double sigma = 1 / faro_gaussian_mu(1, 1e-6);
