@@ -3,9 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/claim.h"
+#include "report/json.h"
 
 typedef struct request {
   const char *release;
@@ -138,12 +141,37 @@ static faro_status describe(const request *r, const item *it, faro_contribution 
                      : faro_contribution_init(c, dimension, 1, 0, 1, error);
 }
 
+/* How far the audits are. Only for a terminal: a file has no use for it. */
+typedef struct course {
+  cli_progress bar;
+  size_t done, count;   /* audits */
+  double runs, planned; /* of the current one */
+} course;
+
+static void show(course *c) {
+  const double share = c->planned > 0 ? fmin(1, c->runs / c->planned) : 0;
+  cli_progress_show(&c->bar, c->done, c->count, ((double)c->done + share) / (double)c->count);
+}
+
+static void ran(void *context, uint64_t runs) {
+  course *c = context;
+  c->runs += (double)runs;
+  show(c);
+}
+
 /* The probability of a false alarm in any of the audits stays below 1 - confidence. */
 static faro_status audit(const request *r, item *items, size_t count, faro_error *error) {
   faro_status status = FARO_OK;
   faro_audit_plan plan = r->plan;
+  course so_far = {.count = count, .planned = (double)plan.trials};
+  cli_progress_begin(&so_far.bar, "audits", !isatty(STDERR_FILENO));
+  plan.progress = ran;
+  plan.context = &so_far;
   plan.confidence = fmin(1 - (1 - plan.confidence) / (double)count, 1 - 1e-9);
   for (size_t i = 0; i < count && status == FARO_OK; i++) {
+    so_far.done = i;
+    so_far.runs = 0;
+    show(&so_far);
     item *it = &items[i];
     faro_contribution contribution;
     faro_release_params params = r->params;
@@ -154,19 +182,19 @@ static faro_status audit(const request *r, item *items, size_t count, faro_error
       status = (r->one_run ? faro_audit_one_run : faro_audit_release)(it->kind, &contribution, &params, &plan,
                                                                       &it->result, error);
   }
+  cli_progress_end(&so_far.bar);
   return status;
 }
 
-/* Only what was proven can be violated. */
-static bool is_violated(const item *it) { return it->result.proven && !it->result.consistent; }
+/* Only what was proven is claimed, and can be violated: noise that was never proven to be enough,
+ * such as that of the published figures, promises nothing. */
+static bool claims(const item *it) { return it->result.proven; }
+static bool is_violated(const item *it) { return claims(it) && !it->result.consistent; }
 
 static const char *verdict(const item *it) {
-  if (isnan(it->result.epsilon)) return "nothing claimed";
-  if (it->result.consistent) return "consistent";
-  return is_violated(it) ? "violated" : "does not hold";
+  if (!claims(it)) return "no claim";
+  return is_violated(it) ? "violated" : "consistent";
 }
-
-static json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 /* Rounds of one user that the claims cover. */
 static uint64_t rounds(const request *r) { return r->params.contributions ? r->params.contributions : 1; }
@@ -177,11 +205,11 @@ static json_t *item_json(const request *r, const item *it) {
       "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:s, s:s, s:s, s:f, s:f, s:s}",
       "release", it->kind->name, "calibration", faro_calibration_name(it->calibration), "data",
       it->numbers ? "numbers" : "moments", "level", faro_level_name(r->params.level), "contributions",
-      (json_int_t)rounds(r), "epsilon", json_number(a->epsilon), "delta", json_number(a->delta), "proven",
-      a->proven, "epsilon_lower", json_number(a->epsilon_lower), "power", json_number(a->power),
-      "order_power", json_number(a->order_power), "trials", (json_int_t)a->trials, "confidence",
-      a->confidence, "against", a->against, "pair", a->pair, "statistic", a->statistic, "hits", a->hits,
-      "false_hits", a->false_hits, "verdict", verdict(it));
+      (json_int_t)rounds(r), "epsilon", faro_json_number(a->epsilon), "delta", faro_json_number(a->delta),
+      "proven", a->proven, "epsilon_lower", faro_json_number(a->epsilon_lower), "power",
+      faro_json_number(a->power), "order_power", faro_json_number(a->order_power), "trials",
+      (json_int_t)a->trials, "confidence", a->confidence, "against", a->against, "pair", a->pair, "statistic",
+      a->statistic, "hits", a->hits, "false_hits", a->false_hits, "verdict", verdict(it));
 }
 
 static int print_json(const request *r, const item *items, size_t count, bool consistent) {
@@ -189,7 +217,7 @@ static int print_json(const request *r, const item *items, size_t count, bool co
   for (size_t i = 0; i < count; i++) json_array_append_new(list, item_json(r, &items[i]));
   json_t *all = json_pack("{s:I, s:f, s:b, s:o}", "trials", (json_int_t)r->plan.trials, "confidence",
                           r->plan.confidence, "consistent", consistent, "audits", list);
-  char *text = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = faro_json_text(all, true);
   json_decref(all);
   return cli_print(stdout, text);
 }
@@ -202,24 +230,40 @@ static void print_visits(const request *r) {
 }
 
 /* The epsilon from which on a violation was likely to be found; "-" if there is none. */
-static void format_power(double power, char text[static 16]) {
-  if (isfinite(power)) snprintf(text, 16, "%.3g", power);
+static const char *power_text(const item *it, char text[static 16]) {
+  if (claims(it) && isfinite(it->result.power)) snprintf(text, 16, "%.3g", it->result.power);
   else snprintf(text, 16, "-");
+  return text;
 }
 
-static void print_item(const item *it) {
+static const char *claim_text(const item *it, char text[static 64]) {
+  if (claims(it)) snprintf(text, 64, "(%g, %g)", it->result.epsilon, it->result.delta);
+  else snprintf(text, 64, "none");
+  return text;
+}
+
+static void print_row(const item *it) {
+  char claim[64], power[16];
+  printf("%-17s %-11s %-15s %7.3g %9s  %s\n", it->kind->name, faro_calibration_name(it->calibration),
+         claim_text(it, claim), it->result.epsilon_lower, power_text(it, power), verdict(it));
+}
+
+/* A row in words. */
+static void explain(const item *it) {
   const faro_audit_result *a = &it->result;
-  const bool claims = !isnan(a->epsilon);
-  char claim[64] = "none";
-  char power[16];
-  format_power(a->power, power);
-  if (claims) snprintf(claim, sizeof claim, "(%g, %g)", a->epsilon, a->delta);
-  printf("%-18s %-11s %-19s %-10s %11.4g %9s  %-15s %s: %s, %s\n", it->kind->name,
-         faro_calibration_name(it->calibration), claim,
-         !claims     ? ""
-         : a->proven ? "proven"
-                     : "not proven",
-         a->epsilon_lower, power, verdict(it), a->against, a->pair, a->statistic);
+  printf("\n%s, %s: the best attack (%s: %s, %s)\n", it->kind->name, faro_calibration_name(it->calibration),
+         a->against, a->pair, a->statistic);
+  if (!claims(it))
+    printf("  reaches epsilon >= %.3g. There is no claim that it could contradict.\n", a->epsilon_lower);
+  else if (is_violated(it))
+    printf("  reaches epsilon >= %.3g, and %g is claimed: the claim is violated.\n", a->epsilon_lower,
+           a->epsilon);
+  else if (isfinite(a->power))
+    printf("  could have seen epsilon >= %.3g, where %g is claimed. It saw %.3g.\n", a->power, a->epsilon,
+           a->epsilon_lower);
+  else
+    printf("  saw epsilon >= %.3g, but could not have seen a violation of %g.\n", a->epsilon_lower,
+           a->epsilon);
 }
 
 /* What shuffled messages were tested for besides. */
@@ -228,20 +272,28 @@ static void print_order(const item *items, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (items[i].result.order_power > weakest) weakest = items[i].result.order_power;
   if (weakest > 0)
-    printf(
-        "The order of shuffled messages was tested too: a place or a succession %.3g times as likely as it\n"
-        "should be was likely to be found.\n",
-        weakest);
+    printf("The order of shuffled messages was tested too: a place or a succession that\n"
+           "is %.3g times as likely as it should be was likely to be found.\n",
+           weakest);
 }
 
 static void print_table(const request *r, const item *items, size_t count) {
+  enum { FEW = 4 };
+  bool without = false;
   print_visits(r);
-  printf("%llu trials each; the lower bounds on epsilon hold with confidence %.10g%s.\n\n",
-         (unsigned long long)r->plan.trials, r->plan.confidence, count > 1 ? ", all together" : "");
-  printf("%-18s %-11s %-19s %-10s %11s %9s  %-15s %s\n", "release", "calibration", "claim", "", "lower bound",
-         "sees from", "verdict", "best attack");
-  for (size_t i = 0; i < count; i++) print_item(&items[i]);
-  printf("\nsees from: a violation of this epsilon or more was likely to be found; -: of none.\n");
+  if (r->one_run) printf("One run each; ");
+  else printf("%llu trials each; ", (unsigned long long)r->plan.trials);
+  printf("confidence %.10g%s.\n\n", r->plan.confidence, count > 1 ? " for all together" : "");
+  printf("%-17s %-11s %-15s %7s %9s  %s\n", "release", "calibration", "claim", "reaches", "could see",
+         "verdict");
+  for (size_t i = 0; i < count; i++) {
+    print_row(&items[i]);
+    without = without || !claims(&items[i]);
+  }
+  for (size_t i = 0; i < count && count <= FEW; i++) explain(&items[i]);
+  printf("\nreaches: the attack shows that epsilon is at least this.\n"
+         "could see: an epsilon of this or more was likely to be found; -: none was.\n");
+  if (without) printf("no claim: not proven to be private, so there is nothing to violate.\n");
   print_order(items, count);
 }
 
@@ -290,16 +342,16 @@ const cli_command cli_audit = {
     .first = release_word,
     .about =
         "RELEASE is one of `faro list releases`, or all. It is run many times on two inputs that differ in\n"
-        "one user, and a test tries to tell them apart. Half of the runs choose the inputs and the test; "
-        "the\n"
-        "other half gives a lower bound on epsilon. A bound above the claim is a violation. A bound below "
-        "it\n"
-        "proves nothing; `sees from` says how large a violation this audit was likely to find.\n"
+        "one user, and a test tries to tell them apart. Half of the runs choose the inputs and the test;\n"
+        "the other half gives a lower bound on epsilon. A bound above a proven claim is a violation. A "
+        "bound\n"
+        "below it proves nothing; `could see` says how large a violation this audit was likely to find.\n"
+        "Calibrations that are not proven, such as figure, claim nothing and cannot be violated.\n"
         "\n"
         "Releases whose proof is a Gaussian or Laplace noise are tested along its whole curve, so that a\n"
         "small delta hides nothing. Amplified releases are tested in three ways: the shuffled batch, one\n"
         "message by itself, and whether the order of messages is uniform.\n",
-    .help = "Exit status: 0 consistent, 1 a proven claim is violated.\n"
+    .help = "Exit status: 0 no proven claim is violated, 1 one is.\n"
             "\n"
             "examples:\n"
             "  faro audit local\n"

@@ -75,7 +75,9 @@ static const faro_field options[] = {
              "unless --keep is given or something goes wrong"},
     {"keep", FARO_FIELD_FLAG, FARO_AT(request, keep), .help = "keep the folder in $TMPDIR or /tmp"},
     {"hold", FARO_FIELD_FLAG, FARO_AT(request, hold),
-     .help = "keep the roles running after the last batch, to look at the page, until Enter or Ctrl-C"},
+     .help = "keep the roles running after the last batch, to look at the page, until Enter, Ctrl-C or the "
+             "end of "
+             "the input"},
 };
 
 /* A client is at most once in a batch, so batches cannot grow beyond the clients. In a few rounds
@@ -141,26 +143,34 @@ static void say_verified(const faro_trial *trial) {
 }
 
 static void began(void *context, const faro_trial *trial) {
-  (void)context;
+  const request *r = context;
   const faro_campaign *c = &trial->campaign;
   char url[FARO_URL_MAX + 1];
   printf("%" PRIu64 " clients, %s behind %s, batches of %" PRIu64, trial->params.clients, c->learner,
          c->release->name, c->params.batch);
   if (c->params.growth > 1) printf(" to %" PRIu64, faro_campaign_largest(c));
-  printf("; %zu process%s; files in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
+  printf("; %zu process%s\nfiles in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
          trial->params.directory);
   char pair[FARO_PAIR_SIZE];
-  printf("claim: %s at %s level%s, trust %s, %s\n", faro_pair_above(c->claim.epsilon, c->claim.delta, pair),
+  printf("claim: %s, %s level%s; trust %s; %s\n", faro_pair_above(c->claim.epsilon, c->claim.delta, pair),
          faro_level_name(c->claim.level),
-         c->claim.level == FARO_LEVEL_USER ? " for all reports of a client" : "",
+         c->claim.level == FARO_LEVEL_USER ? ", all reports of a client" : "",
          faro_trust_name(c->claim.trust), c->claim.proven ? "proven" : "not proven");
   say_verified(trial);
-  printf("dashboard: %s\n\n", faro_trial_url(trial, 0, "/", url));
+  printf("dashboard: %s (%s)\n\n", faro_trial_url(trial, 0, "/", url),
+         r->hold ? "held at the end" : "until the last batch; --hold keeps it");
   printf("%7s %9s %9s %9s %9s %11s\n", "policy", "reports", "a second", "reward", "regret", "of uniform");
   fflush(stdout);
 }
 
-/* Waits for Enter on a terminal, or for a signal. */
+/* Whether there is nothing more to wait for: Enter on a terminal, the end of any other input. */
+static bool input_ended(bool terminal) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  char ignored[256];
+  if (poll(&input, 1, 200) <= 0) return false;
+  return terminal || read(STDIN_FILENO, ignored, sizeof ignored) <= 0;
+}
+
 static void hold(void *context, const faro_trial *trial) {
   (void)context;
   char name[24], url[FARO_URL_MAX + 1];
@@ -168,10 +178,9 @@ static void hold(void *context, const faro_trial *trial) {
   printf("\n");
   for (size_t role = 0; role < trial->roles; role++)
     printf("%s: %s\n", faro_trial_role(trial, role, name), faro_trial_url(trial, role, "", url));
-  printf("running until %s\n", terminal ? "Enter or Ctrl-C" : "SIGINT or SIGTERM");
+  printf("running until %s\n", terminal ? "Enter or Ctrl-C" : "the end of the input, SIGINT or SIGTERM");
   fflush(stdout);
-  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-  while (!interrupted && poll(&input, terminal ? 1 : 0, 200) <= 0) continue;
+  while (!interrupted && !input_ended(terminal)) continue;
   interrupted = 0; /* this ends the waiting only; the checks still follow */
 }
 
@@ -184,14 +193,40 @@ static void admit(const faro_demo_step *step) {
 
 static void stepped(void *context, const faro_demo_step *step) {
   const request *r = context;
-  enum { WIDTH = 24 };
+  enum { WIDTH = 20 };
   const double share = step->uniform > 0 ? step->regret / step->uniform : 0;
   const int filled = share < 1 ? (int)(share * WIDTH + 0.5) : WIDTH;
   printf("%7" PRIu64 " %9" PRIu64 " %9.0f %9.4f %9.4f %10.1f%% %.*s\n", step->version, step->reports,
          (double)step->reports / step->seconds, step->reward, step->regret, 100 * share, filled,
-         "########################");
+         "####################");
   if (step->version == r->demo.rounds) admit(step);
   fflush(stdout);
+}
+
+/* Prints words from `column` on, at most SCREEN columns wide. The line already has `used`. */
+static void print_words(const char *text, int column, int used) {
+  enum { SCREEN = 80 };
+  while (*text) {
+    const int length = (int)strcspn(text, " ");
+    if (used > column && used + 1 + length > SCREEN) {
+      printf("\n");
+      used = 0;
+    }
+    const int blanks = used < column ? column - used : 1;
+    printf("%*s%.*s", blanks, "", length, text);
+    used += blanks + length;
+    text += length;
+    text += strspn(text, " ");
+  }
+  printf("\n");
+}
+
+/* "passed (a) what was checked (what was found)" */
+static void print_check(const faro_check *c) {
+  enum { INDENT = 14 };
+  char line[1024];
+  snprintf(line, sizeof line, "%s (%s)", c->text, c->found);
+  print_words(line, INDENT, printf("  %s  (%c)", c->passed ? "passed" : "FAILED", c->letter));
 }
 
 static void print_checks(const faro_checks *list) {
@@ -201,7 +236,7 @@ static void print_checks(const faro_checks *list) {
     for (size_t i = 0; i < list->count; i++) {
       const faro_check *c = &list->row[i];
       if (c->letter != *letter) continue;
-      printf("  %s  (%c) %-70s %s\n", c->passed ? "passed" : "FAILED", *letter, c->text, c->found);
+      print_check(c);
       passed += c->passed;
     }
   printf("%zu of %zu passed\n", passed, list->count);

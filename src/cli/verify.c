@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/json.h"
 
 enum { RUN_MAX = 1 << 28, WORDS_MAX = 1000 };
 
@@ -38,7 +39,7 @@ static void print_json(const char *where, const faro_checked *c) {
                 "delta", c->delta, "verdict", faro_verify_word(f->verdict), "reason", f->reason);
   if (f->high >= 0) json_object_set_new(line, "delta_low", json_real(f->low));
   if (f->high >= 0) json_object_set_new(line, "delta_high", json_real(f->high));
-  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  char *text = faro_json_text(line, false);
   printf("%s\n", text ? text : "");
   free(text);
   json_decref(line);

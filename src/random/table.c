@@ -103,7 +103,7 @@ faro_status faro_table_init(faro_table *table, faro_arena *arena, uint64_t n, do
   if (t.columns > COLUMNS_MAX)
     return faro_fail(error, FARO_INVALID,
                      "exact noise from %llu bits would need a table of %llu numbers (at most 2^%d); use "
-                     "calibration tight, a larger batch or a larger epsilon",
+                     "calibration tight or a larger epsilon",
                      (unsigned long long)n, (unsigned long long)count, COLUMNS_MAX);
   const uint64_t columns = UINT64_C(1) << t.columns;
   t.column = faro_arena_alloc(arena, columns, sizeof *t.column, error);

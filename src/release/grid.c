@@ -66,13 +66,12 @@ static double choose_unit(const faro_release *r, double sd) {
   return fmax(fine, ldexp(1, ilogb(total / TOTAL_MAX) + 1));
 }
 
-/* Chooses the grid from the noise. */
-static void choose_grid(faro_release *r) {
+void faro_grid_choose(faro_release *r) {
   faro_grid *g = faro_grid_of(r);
   const faro_contribution *c = &r->contribution;
   const double sd = greatest_unit(r);
   g->unit = choose_unit(r, sd);
-  g->spread = 1 + g->unit * sqrt((double)c->length) / c->sensitivity;
+  g->spread = 1 + g->unit * (sqrt((double)c->length) + g->blur) / c->sensitivity;
   const double more = fmin(g->spread, COARSE) * (1 + MARGIN);
   for (size_t k = 0; k < classes_of(r); k++)
     for (size_t i = 0; i < c->length; i++) {
@@ -138,7 +137,7 @@ static void prove_local(faro_release *r) {
 
 faro_status faro_grid_settle(faro_release *r, faro_error *error) {
   const faro_grid *g = faro_grid_in(r);
-  choose_grid(r);
+  faro_grid_choose(r);
   *r->range = (faro_range){.least = -(int64_t)g->most, .most = (int64_t)g->most, .users = 1};
   r->influence = g->unit * (double)g->most;
   if (r->deployed && r->claim.local_epsilon > 0) prove_local(r);

@@ -15,7 +15,8 @@ typedef struct faro_grid {
   faro_real real;         /* for simulations of whole batches */
   faro_grid_basis *basis; /* per class of batches with noise of its own; set by calibration tight */
   double unit;            /* u, a power of two: one step in original units */
-  double spread;          /* (S + u sqrt(length)) / S: the growth of the sensitivity by rounding */
+  double blur;            /* steps by which two users' messages may differ besides; set before settle */
+  double spread;          /* (S + u (sqrt(length) + blur)) / S: the growth of the sensitivity by rounding */
   uint64_t *variance;     /* variance of the discrete Gaussian, per entry, in steps */
   uint64_t most;          /* no entry of a message exceeds this in magnitude */
   int64_t *whole;         /* sum of the messages of the open batch; tree: of all batches */
@@ -28,6 +29,9 @@ static inline const faro_grid *faro_grid_in(const faro_release *r) {
 }
 
 faro_status faro_grid_init(faro_release *r, faro_error *error);
+/* Chooses unit, variances and range from the calibrated noise. */
+void faro_grid_choose(faro_release *r);
+/* Chooses, and for deployment proves that the claim holds on the grid. */
 faro_status faro_grid_settle(faro_release *r, faro_error *error);
 /* z on the grid, without noise. */
 void faro_grid_round(const faro_release *r, const double *z, void *message);

@@ -12,8 +12,8 @@
 #include "sim/experiment.h"
 #include "sim/interval.h"
 
-/* NaN has no JSON form; null means that a number does not apply. */
-static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+json_t *faro_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *number(double value) { return faro_json_number(value); }
 static json_t *whole(double value) { return json_integer((json_int_t)value); }
 
 static json_t *key_value(faro_key key, double value) {

@@ -366,15 +366,31 @@ there_and_back() {
   has "$output" "privacy-loss distributions"
 }
 
-@test "--help says what the options of bits mean" {
+@test "--help is short, with an example for each mechanism that works; one mechanism has its own" {
   faro 0 account --help
-  local words
-  for words in "usage: faro account MECHANISM" "number of coordinates" "L2 norm of the difference" \
-    "interval of width 1" "changes the counts by about s G" "in one coordinate of the sum, in original units"; do
-    has "$output" "$words"
-  done
-  [ -z "$stderr" ]
-  faro 0 account bits --help
+  has "$output" "Run \`faro account MECHANISM --help\` for the options of one of them."
+  [ "$(wc -l <<<"$output")" -lt 40 ]
+  local examples line mechanism
+  examples=$(grep -o 'faro account [a-z].*' <<<"$output")
+  printf -- '- {mechanism: gaussian, sigma: 2, times: 3}\n' >"$T/mechanisms.yaml"
+  cd "$T"
+  while read -r line; do
+    run --separate-stderr bash -c "\"$FARO\" ${line#faro }"
+    [ "$status" -eq 0 ]
+  done <<<"$examples"
+  [ "$(wc -l <<<"$examples")" -eq 11 ]
+  # options of this mechanism, and of no other
+  faro 0 account gaussian --help
+  has "$output" "usage: faro account gaussian ("
+  has "$output" "--sigma S"
+  not grep -Eq -- '--(grid|steps|scale|users|rho)' <<<"$output"
+  has "$output" "  faro account gaussian --epsilon 1 --delta 1e-6"
+  faro 0 account bits -h
+  has "$output" "greatest L2 distance of two users' vectors"
+  has "$output" "noise_sd"
+  has "$output" "bits_per_user"
+  faro 0 account compose --help
+  has "$output" "YAML list"
   faro 0 --help
   grep -q "^  account " <<<"$output"
 }

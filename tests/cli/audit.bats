@@ -9,16 +9,19 @@ teardown() { faro_teardown; }
   faro 0 audit local --calibration paper --trials 4000
   has "$output" "4000 trials"
   has "$output" "confidence 0.99"
-  has "$output" "lower bound"
-  has "$output" "sees from"
-  [[ $output =~ local\ +paper\ +\(1,\ 0.1\)\ +proven\ +[0-9.e-]+\ +1\.[0-9]+\ +consistent\ +Gaussian: ]]
+  has "$output" "reaches could see"
+  [[ $output =~ local\ +paper\ +\(1,\ 0.1\)\ +[0-9.e-]+\ +1\.[0-9]+\ +consistent ]]
+  [[ $output =~ "local, paper: the best attack (Gaussian: " ]]
+  [[ $output =~ "could have seen epsilon >= "1\.[0-9]+", where 1 is claimed. It saw " ]]
   [ -z "$stderr" ]
 }
 
-@test "only what was proven can be violated: others do not hold, status 0" {
+@test "only what was proven can be violated: others have no claim, status 0" {
   slow_test
   faro 0 audit shuffle-amplified --calibration figure --trials 20000
-  [[ $output =~ \(1,\ 0.1\)\ +not\ proven\ +[0-9.]+\ +[0-9.]+\ +does\ not\ hold ]]
+  [[ $output =~ figure\ +none\ +[0-9.]+\ +-\ +no\ claim ]]
+  [[ $output =~ "reaches epsilon >= "[2-9]\.[0-9]+". There is no claim that it could contradict." ]]
+  not grep -q violated <<<"$output"
   [ -z "$stderr" ]
   faro 0 audit shuffle-amplified --calibration figure --trials 20000 --json
   [ "$(jq '.consistent' <<<"$output")" = true ]
@@ -27,7 +30,7 @@ teardown() { faro_teardown; }
 
 @test "what an audit could have found is printed, and what it tested" {
   faro 0 audit shuffle-laplace --calibration tight --batch 5 --trials 4000
-  has "$output" "sees from: a violation of this epsilon or more was likely to be found; -: of none."
+  has "$output" "could see: an epsilon of this or more was likely to be found; -: none was."
   has "$output" "The order of shuffled messages was tested too"
   faro 0 audit shuffle-laplace --calibration tight --batch 5 --trials 4000 --json
   [ "$(jq -c '.audits[0] | [.data, .against, .power > 1, .order_power > 1]' <<<"$output")" = '["numbers","message",true,true]' ]
@@ -50,9 +53,23 @@ teardown() { faro_teardown; }
 
 @test "none claims nothing" {
   faro 0 audit none --calibration paper --trials 2000
-  has "$output" "nothing claimed"
+  has "$output" "no claim"
   faro 0 audit none --calibration paper --trials 2000 --json
-  [ "$(jq -c '.audits[0] | [.epsilon, .delta, .proven, .verdict]' <<<"$output")" = '[null,null,false,"nothing claimed"]' ]
+  [ "$(jq -c '.audits[0] | [.epsilon, .delta, .proven, .verdict]' <<<"$output")" = '[null,null,false,"no claim"]' ]
+}
+
+@test "the first example of the help ends well, and no line is wider than 80 columns" {
+  faro 0 audit local --trials 4000
+  has "$output" "no claim: not proven to be private"
+  [ "$(awk 'length > 80' <<<"$output")" = "" ]
+  faro 0 audit shuffle-amplified --epsilon 0.0001 --delta 1e-15 --trials 1000
+  [ "$(awk 'length > 80' <<<"$output")" = "" ]
+}
+
+@test "docs/audit.md shows what the command prints" {
+  slow_test
+  faro 0 audit local
+  diff <(awk '/^    \$ faro audit local$/{on = 1; next} on && /^[^ ]/{exit} on {sub(/^    /, ""); print}' docs/audit.md | sed '$d') <(cat <<<"$output")
 }
 
 @test "all: every release under every calibration that it offers, and every proven claim is consistent" {

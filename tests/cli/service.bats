@@ -437,7 +437,8 @@ line() {
 
 @test "demo: all checks pass, and no files stay" {
   faro 0 demo --clients 60 --rounds 3 --threads 4
-  has "$output" "dashboard: http://127.0.0.1:"
+  [[ $output =~ dashboard:\ http://127.0.0.1:[0-9]+/\ \(until\ the\ last\ batch\;\ --hold\ keeps\ it\) ]]
+  [ "$(awk 'length > 80' <<<"$output")" = "" ]
   not grep -q FAILED <<<"$output"
   has "$output" "24 of 24 passed"
   gone "$(sed -n 's/.*files in //p' <<<"$output")"
@@ -484,8 +485,10 @@ line() {
 }
 
 @test "demo: holds until it is told to end" {
-  "$FARO" demo --clients 60 --rounds 2 --threads 4 --hold >"$T/out" 2>"$T/err" </dev/null 3>&- &
+  mkfifo "$T/held"
+  "$FARO" demo --clients 60 --rounds 2 --threads 4 --hold >"$T/out" 2>"$T/err" <"$T/held" 3>&- &
   local pid=$! i ended=0 place
+  exec 9>"$T/held"
   started+=("$pid")
   for ((i = 0; i < 3000; i++)); do
     grep -q '^running until' "$T/out" && break
@@ -494,18 +497,24 @@ line() {
   place=$(sed -n 's/^analyzer: //p' "$T/out")
   run get "$place" /healthz
   has "$output" " 200 "
+  echo "not the end" >&9
   kill -TERM "$pid"
   wait "$pid" || ended=$?
   started=()
+  exec 9>&-
   [ "$ended" -eq 0 ]
   grep -q '^24 of 24 passed' "$T/out"
+  # or until the input ends
+  faro 0 demo --clients 60 --rounds 2 --threads 4 --hold </dev/null
+  has "$output" "running until the end of the input, SIGINT or SIGTERM"
+  has "$output" "24 of 24 passed"
 }
 
 @test "demo: every release without a shuffler can be deployed" {
   slow_test
   for release in local-gaussian local-response local-bits central-tree central-bits; do
     faro 0 demo --clients 60 --rounds 2 --threads 4 --release "$release"
-    has "$output" "60 clients, posterior behind $release, batches of 30; 1 process;"
+    has "$output" "60 clients, posterior behind $release, batches of 30; 1 process"
     not grep -q FAILED <<<"$output"
   done
   faro 0 demo --clients 60 --rounds 2 --threads 4 --release local # the better of the two

@@ -7,6 +7,7 @@
 
 #include "cli/account/account.h"
 #include "cli/cli.h"
+#include "report/json.h"
 
 static const account_mechanism *const mechanisms[] = {&account_gaussian,
                                                       &account_laplace,
@@ -70,10 +71,84 @@ static const char *mechanism_name(size_t index) {
   return index < MECHANISMS ? mechanisms[index]->name : NULL;
 }
 
+/* All options that a mechanism knows. */
+static unsigned known_options(const account_mechanism *m) {
+  unsigned known = 0;
+  for (size_t i = 0; i < ACCOUNT_FORMS_MAX && m->form[i].solve; i++)
+    known |= m->form[i].need | m->form[i].may;
+  return known;
+}
+
+/* ---- help */
+
+enum { OPTION_FIELDS = sizeof options / sizeof *options, HELP_TEXT = 1200 };
+
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 0; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
+/* Prints the help of a command that is made for this. */
+static int print_help(const cli_command *command) {
+  static char help[] = "--help";
+  char *argv[] = {help, NULL};
+  account unused = {0};
+  int words = 0;
+  return cli_read(command, &unused, 1, argv, &words);
+}
+
+/* One mechanism: its forms and its options only. */
+static int help_mechanism(const account_mechanism *m) {
+  const unsigned known = known_options(m);
+  faro_field own[OPTION_FIELDS];
+  char usage[HELP_TEXT];
+  char example[HELP_TEXT];
+  size_t count = 0;
+  for (size_t i = 0; i < OPTION_FIELDS; i++) {
+    if (i < ACCOUNT_TIMES && !(known & (1u << i))) continue;
+    own[count] = options[i];
+    if (i == ACCOUNT_SENSITIVITY && m->sensitivity) own[count].help = m->sensitivity;
+    count++;
+  }
+  snprintf(usage, sizeof usage, "account %s %s [--json]", m->name, m->usage);
+  snprintf(example, sizeof example, "%s%sexample:\n  faro account %s %s\n", m->about ? m->about : "",
+           m->about ? "\n" : "", m->name, m->example);
+  const cli_command command = {.name = "account",
+                               .usage = usage,
+                               .summary = m->summary,
+                               .options = own,
+                               .count = count,
+                               .help = example};
+  return print_help(&command);
+}
+
+/* The list of mechanisms, each with an example. */
+static int help_all(void) {
+  faro_text list = FARO_TEXT_INIT;
+  faro_text_add(&list, "%s\n", cli_account.about);
+  for (size_t i = 0; i < MECHANISMS; i++)
+    faro_text_add(&list, "  %-18s %s\n    faro account %s %s\n", mechanisms[i]->name, mechanisms[i]->summary,
+                  mechanisms[i]->name, mechanisms[i]->example);
+  const cli_command command = {.name = cli_account.name,
+                               .usage = cli_account.usage,
+                               .summary = cli_account.summary,
+                               .about = list.data,
+                               .help =
+                                   "Run `faro account MECHANISM --help` for the options of one of them.\n"};
+  const int status = list.failed ? EXIT_SYSTEM : print_help(&command);
+  faro_text_clear(&list);
+  return status;
+}
+
+/* ---- reading */
+
 /* Reads the mechanism, its file if it takes one, and the options as text. */
 static int read_question(account *a, int argc, char **argv) {
   int words = 0;
   size_t which = 0;
+  if (asks_for_help(argc, argv))
+    return faro_words_find(mechanism_name, argv[0], &which) ? help_mechanism(mechanisms[which]) : help_all();
   int status = cli_read(&cli_account, a, argc, argv, &words);
   if (status == CLI_GO) status = cli_choose(&cli_account, "mechanism", words > 0 ? argv[0] : NULL, &which);
   if (status != CLI_GO) return status;
@@ -99,9 +174,7 @@ static const char *set_text(unsigned set, const char *between, char out[static A
 /* Refuses an option that no form of the mechanism has. */
 static int refuse_foreign(const account *a) {
   const account_mechanism *m = a->mechanism;
-  unsigned known = 0;
-  for (size_t i = 0; i < ACCOUNT_FORMS_MAX && m->form[i].solve; i++)
-    known |= m->form[i].need | m->form[i].may;
+  const unsigned known = known_options(m);
   for (int i = 0; i < ACCOUNT_OPTIONS; i++)
     if (a->given & ~known & (1u << i)) {
       char got[FARO_GOT];
@@ -184,7 +257,7 @@ static int show(const account *a) {
     fprintf(stderr, "faro: out of memory\n");
     return EXIT_SYSTEM;
   }
-  if (a->json) return cli_print(stdout, json_dumps(a->fields, JSON_REAL_PRECISION(17)));
+  if (a->json) return cli_print(stdout, faro_json_text(a->fields, false));
   const char *name = NULL;
   json_t *value = NULL;
   json_object_foreach(a->fields, name, value) {
@@ -232,45 +305,12 @@ const cli_command cli_account = {
     .first = mechanism_name,
     .about =
         "Neighbours differ in one user's data. Results are upper bounds: noise that is enough, or an\n"
-        "epsilon and delta that hold.\n"
-        "\n"
-        "  gaussian, discrete-gaussian\n"
-        "           (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) [--sensitivity S]\n"
-        "  laplace, discrete-laplace\n"
-        "           (--epsilon E [--delta D] | --scale B [--delta D] | --scale B --epsilon E)\n"
-        "           [--sensitivity S]\n"
-        "  zcdp     (--epsilon E --delta D | --rho R --delta D)\n"
-        "  response (--epsilon E [--delta D] | --local-epsilon E0 [--delta D | --epsilon E])\n"
-        "  bits     --users N --dimension D --sensitivity S --delta D\n"
-        "           (--epsilon E [--grid G] | --grid G --noise-bits B) [--bias 1/2] [--honest H]\n"
-        "  shuffle  --users N (--local-epsilon E0 (--delta D | --epsilon E) | --epsilon E --delta D)\n"
-        "           [--local-delta D0]\n"
-        "  tree, factored\n"
-        "           --steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E)\n"
-        "           [--contributions M] [--sensitivity S]\n"
-        "  compose  FILE (--delta D | --epsilon E)\n"
-        "\n"
-        "What is not given is computed: noise from epsilon and delta, epsilon from noise and delta, or "
-        "delta\n"
-        "from noise and epsilon.\n",
-    .help =
-        "bits: every user sends, for every coordinate, G bits that encode the entry and B noise bits; the\n"
-        "sums of the bits are published. The sensitivity bounds the L2 norm of the difference of two users'\n"
-        "vectors, in original units, with every entry in an interval of width 1. A difference of norm s\n"
-        "changes the counts by about s G plus rounding. A finer grid costs bits, a coarser one precision.\n"
-        "  noise_sd           standard deviation of the noise in one coordinate of the sum, in original "
-        "units\n"
-        "  noise_bits_total   noise bits of all users, for one coordinate\n"
-        "  bits_per_user      D (G + B)\n"
-        "\n"
-        "compose: FILE (- is standard input) is a YAML list; `times` repeats a mechanism, 1 by default:\n"
-        "  - {mechanism: gaussian, sigma: 2, sensitivity: 1, times: 100}\n"
-        "  - {mechanism: laplace, scale: 3, sensitivity: 1}\n"
-        "  - {mechanism: response, local-epsilon: 1, times: 5}\n"
-        "  - {mechanism: pure, epsilon: 0.1, delta: 1e-8}\n"
-        "\n"
-        "examples:\n"
-        "  faro account gaussian --sensitivity 1 --epsilon 1 --delta 1e-6\n"
-        "  faro account bits --users 1000 --dimension 1 --sensitivity 1 --epsilon 1 --delta 1e-6\n"
-        "  faro account shuffle --local-epsilon 4 --users 100000 --delta 1e-6 --json\n",
+        "epsilon and delta that hold. What is not given is computed: noise from epsilon and delta, epsilon\n"
+        "from noise and delta, or delta from noise and epsilon.\n",
+    .help = "Each mechanism takes some of these options; `faro account MECHANISM --help` says which.\n"
+            "\n"
+            "examples:\n"
+            "  faro account gaussian --sensitivity 1 --epsilon 1 --delta 1e-6\n"
+            "  faro account bits --users 1000 --dimension 1 --sensitivity 1 --epsilon 1 --delta 1e-6\n"
+            "  faro account shuffle --local-epsilon 4 --users 100000 --delta 1e-6 --json\n",
 };

@@ -73,7 +73,12 @@ typedef struct account_form {
 
 typedef struct account_mechanism {
   const char *name;
-  bool file; /* takes the path of a file */
+  const char *summary;     /* one line for lists */
+  const char *usage;       /* the options of its forms */
+  const char *sensitivity; /* what --sensitivity means here; NULL: it has none, or as in the list above */
+  const char *about;       /* more for --help; NULL: nothing */
+  const char *example;     /* arguments after `faro account NAME` */
+  bool file;               /* takes the path of a file */
   account_form form[ACCOUNT_FORMS_MAX];
   faro_field own[ACCOUNT_OWN_MAX]; /* options with a range other than in the list above */
 } account_mechanism;

@@ -184,5 +184,13 @@ static int compose(account *a) {
 
 const account_mechanism account_compose = {
     .name = "compose",
+    .summary = "several mechanisms on the same data, from a file",
+    .usage = "FILE (--delta D | --epsilon E)",
+    .about = "FILE (- is standard input) is a YAML list; `times` repeats a mechanism, 1 by default:\n"
+             "  - {mechanism: gaussian, sigma: 2, sensitivity: 1, times: 100}\n"
+             "  - {mechanism: laplace, scale: 3, sensitivity: 1}\n"
+             "  - {mechanism: response, local-epsilon: 1, times: 5}\n"
+             "  - {mechanism: pure, epsilon: 0.1, delta: 1e-8}\n",
+    .example = "mechanisms.yaml --delta 1e-6",
     .file = true,
     .form = {{ACCOUNT_BIT(DELTA), 0, compose}, {ACCOUNT_BIT(EPSILON), 0, compose}}};

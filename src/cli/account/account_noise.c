@@ -72,6 +72,10 @@ static int gaussian_delta(account *a) {
 
 const account_mechanism account_gaussian = {
     .name = "gaussian",
+    .summary = "Gaussian noise",
+    .usage = "(--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) [--sensitivity S]",
+    .sensitivity = "greatest L2 distance of two users' values; 1 by default",
+    .example = "--epsilon 1 --delta 1e-6",
     .form = {{NEED_NOISE, ACCOUNT_BIT(SENSITIVITY), gaussian_sigma},
              {SIGMA_EPSILON, ACCOUNT_BIT(SENSITIVITY), gaussian_epsilon},
              {SIGMA_DELTA, ACCOUNT_BIT(SENSITIVITY), gaussian_delta}}};
@@ -108,6 +112,10 @@ static int laplace_delta(account *a) {
 
 const account_mechanism account_laplace = {
     .name = "laplace",
+    .summary = "Laplace noise",
+    .usage = "(--epsilon E [--delta D] | --scale B [--delta D] | --scale B --epsilon E) [--sensitivity S]",
+    .sensitivity = "greatest L1 distance of two users' values; 1 by default",
+    .example = "--epsilon 1",
     .form = {{ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), laplace_scale},
              {ACCOUNT_BIT(SCALE), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), laplace_epsilon},
              {SCALE_DELTA, ACCOUNT_BIT(SENSITIVITY), laplace_delta}},
@@ -144,6 +152,10 @@ static int discrete_laplace_delta(account *a) {
 
 const account_mechanism account_discrete_laplace = {
     .name = "discrete-laplace",
+    .summary = "Laplace noise in whole numbers",
+    .usage = "(--epsilon E [--delta D] | --scale B [--delta D] | --scale B --epsilon E) [--sensitivity S]",
+    .sensitivity = "greatest distance of two users' values, a whole number; 1 by default",
+    .example = "--scale 2 --sensitivity 1",
     .form = {{ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), discrete_laplace_scale},
              {ACCOUNT_BIT(SCALE), ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(DELTA), discrete_laplace_epsilon},
              {SCALE_DELTA, ACCOUNT_BIT(SENSITIVITY), discrete_laplace_delta}},
@@ -174,6 +186,10 @@ static int discrete_gaussian_delta(account *a) {
 
 const account_mechanism account_discrete_gaussian = {
     .name = "discrete-gaussian",
+    .summary = "Gaussian noise in whole numbers",
+    .usage = "(--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) [--sensitivity S]",
+    .sensitivity = "greatest distance of two users' values, a whole number; 1 by default",
+    .example = "--sigma 20 --delta 1e-6",
     .form = {{NEED_NOISE, ACCOUNT_BIT(SENSITIVITY), discrete_gaussian_sigma},
              {SIGMA_EPSILON, ACCOUNT_BIT(SENSITIVITY), discrete_gaussian_epsilon},
              {SIGMA_DELTA, ACCOUNT_BIT(SENSITIVITY), discrete_gaussian_delta}},
@@ -217,6 +233,9 @@ static int response_local_epsilon(account *a) {
 
 const account_mechanism account_response = {
     .name = "response",
+    .summary = "randomized response over two answers",
+    .usage = "(--epsilon E [--delta D] | --local-epsilon E0 [--delta D | --epsilon E])",
+    .example = "--local-epsilon 1",
     .form = {{ACCOUNT_BIT(LOCAL_EPSILON), ACCOUNT_BIT(DELTA), response_epsilon},
              {RESPONSE_DELTA, 0, response_delta},
              {ACCOUNT_BIT(EPSILON), ACCOUNT_BIT(DELTA), response_local_epsilon}},
@@ -241,4 +260,7 @@ static int zcdp_rho(account *a) {
 
 const account_mechanism account_zcdp = {
     .name = "zcdp",
+    .summary = "zero-concentrated privacy",
+    .usage = "(--epsilon E --delta D | --rho R --delta D)",
+    .example = "--rho 0.1 --delta 1e-6",
     .form = {{NEED_NOISE, 0, zcdp_rho}, {ACCOUNT_BIT(RHO) | ACCOUNT_BIT(DELTA), 0, zcdp_epsilon}}};

@@ -113,6 +113,19 @@ enum {
 
 const account_mechanism account_bits = {
     .name = "bits",
+    .summary = "sums of bits, some of which are noise",
+    .usage = "--users N --dimension D --sensitivity S --delta D (--epsilon E [--grid G] | --grid G "
+             "--noise-bits B) [--bias 1/2] [--honest H]",
+    .sensitivity = "greatest L2 distance of two users' vectors, with every entry in an interval of width 1",
+    .about =
+        "Every user sends, for every coordinate, G bits that encode the entry and B noise bits; the sums\n"
+        "of the bits are published. A difference of norm s changes the counts by about s G plus rounding.\n"
+        "A finer grid costs bits, a coarser one precision.\n"
+        "  noise_sd           standard deviation of the noise in one coordinate of the sum, in original\n"
+        "                     units\n"
+        "  noise_bits_total   noise bits of all users, for one coordinate\n"
+        "  bits_per_user      D (G + B)\n",
+    .example = "--users 1000 --dimension 1 --sensitivity 1 --epsilon 1 --delta 1e-6",
     .form = {{BITS | ACCOUNT_BIT(EPSILON), BITS_MAY | ACCOUNT_BIT(GRID), bits_calibrate},
              {BITS | ACCOUNT_BIT(GRID) | ACCOUNT_BIT(NOISE_BITS), BITS_MAY, bits_epsilon}},
     .own = {{"epsilon", FARO_FIELD_REAL, .least = 1e-4, .most = 50}}};
@@ -189,6 +202,10 @@ enum { SHUFFLE = ACCOUNT_BIT(USERS), SHUFFLE_MAY = ACCOUNT_BIT(LOCAL_DELTA) };
 
 const account_mechanism account_shuffle = {
     .name = "shuffle",
+    .summary = "messages of a local randomizer, shuffled",
+    .usage =
+        "--users N (--local-epsilon E0 (--delta D | --epsilon E) | --epsilon E --delta D) [--local-delta D0]",
+    .example = "--local-epsilon 4 --users 100000 --delta 1e-6",
     .form = {{SHUFFLE | ACCOUNT_BIT(LOCAL_EPSILON) | ACCOUNT_BIT(DELTA), SHUFFLE_MAY, shuffle_epsilon},
              {SHUFFLE | ACCOUNT_BIT(EPSILON) | ACCOUNT_BIT(DELTA), SHUFFLE_MAY, shuffle_local_epsilon},
              {SHUFFLE | ACCOUNT_BIT(LOCAL_EPSILON) | ACCOUNT_BIT(EPSILON), SHUFFLE_MAY, shuffle_delta}},
@@ -263,13 +280,24 @@ enum {
   CONTINUAL_MAY = ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(CONTRIBUTIONS),
 };
 
-const account_mechanism account_tree = {.name = "tree",
-                                        .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
-                                                 {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
-                                                 {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}}};
+const account_mechanism account_tree = {
+    .name = "tree",
+    .summary = "running sums with noise at the nodes of a binary tree",
+    .usage = "--steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) "
+             "[--contributions M] [--sensitivity S]",
+    .sensitivity = "greatest L2 distance of two users' values; 1 by default",
+    .example = "--steps 1000 --epsilon 1 --delta 1e-6",
+    .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
+             {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
+             {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}}};
 
 const account_mechanism account_factored = {
     .name = "factored",
+    .summary = "running sums with correlated noise",
+    .usage = "--steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) "
+             "[--contributions M] [--sensitivity S]",
+    .sensitivity = "greatest L2 distance of two users' values; 1 by default",
+    .example = "--steps 1000 --epsilon 1 --delta 1e-6",
     .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
              {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
              {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}},

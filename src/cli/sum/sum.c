@@ -1,11 +1,12 @@
-/* sum: faro sum. Reads a stream of values and prints their private sum at each release. The noise
- * is from a secure generator. */
+/* sum: faro sum. Reads a stream of values and prints their private sum at each release, or one
+ * private total, mean or count at the end. The noise is from a secure generator. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/decimal.h"
@@ -13,16 +14,13 @@
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
 
-/* The trust models and the release for each. All of these draw their noise in integers. */
-enum { TRUST_SHUFFLE, TRUST_CENTRAL, TRUST_LOCAL };
+/* In the order of SUM_TRUST_SHUFFLE, ... */
 FARO_WORDS(trusts, "shuffle", "central", "local")
-FARO_WORDS(trust_kinds, "concurrent-bits", "central-bits", "local-bits")
 
 FARO_WORDS(calibration_words, "tight", "paper")
 static const faro_calibration calibrations[] = {FARO_CALIBRATION_TIGHT, FARO_CALIBRATION_PAPER};
 
-/* If the horizon is not known, it starts at FIRST_HORIZON and doubles. */
-enum { FIRST_HORIZON = 1024, SHUFFLERS_DEFAULT = 3 };
+enum { SHUFFLERS_DEFAULT = 3 };
 static const uint64_t NOT_GIVEN = UINT64_MAX;
 
 /* The intervals of values: none, one for all columns, or one for each. */
@@ -33,9 +31,9 @@ typedef struct ranges {
 
 typedef struct request {
   sum_format format;
-  faro_release_params params; /* horizon 0: unknown */
-  size_t trust, calibration;  /* indices of their words */
-  bool shufflers_given;
+  sum_wanted wanted;
+  sum_plan plan;
+  size_t calibration; /* index of its word */
   ranges ranges;
   double confidence;
   bool skip_bad, json, quiet;
@@ -120,23 +118,33 @@ static const faro_field options[] = {
      .help = "character between fields, or tab; a comma by default"},
     {"skip-bad", FARO_FIELD_FLAG, FARO_AT(request, skip_bad),
      .help = "skip malformed lines and count them; by default the first one stops the command"},
+    {.help = "one release at the end of the input, instead of running sums"},
+    {"total", FARO_FIELD_FLAG, FARO_AT(request, wanted.total),
+     .help = "the sum of all values; all of the budget goes into it"},
+    {"mean", FARO_FIELD_FLAG, FARO_AT(request, wanted.mean), .help = "the mean of all values"},
+    {"count", FARO_FIELD_FLAG, FARO_AT(request, wanted.count),
+     .help = "how many lines hold a value, with noise: whether a line does is then private too, and "
+             "malformed lines count as lines without a value. Without --count the number of values is "
+             "public"},
     {.help = "privacy"},
-    {"epsilon", FARO_FIELD_REAL, FARO_AT(request, params.epsilon), .least = 1e-4, .most = 1000, .value = "E",
-     .help = "1 by default"},
-    {"delta", FARO_FIELD_REAL, FARO_AT(request, params.delta), .least = 1e-15, .most = 0.999, .value = "D",
-     .help = "1e-6 by default"},
-    {"trust", FARO_FIELD_CHOICE, FARO_AT(request, trust), .words = trusts, .value = "T",
+    {"epsilon", FARO_FIELD_REAL, FARO_AT(request, plan.params.epsilon), .least = 1e-4, .most = 1000,
+     .value = "E", .help = "1 by default"},
+    {"delta", FARO_FIELD_REAL, FARO_AT(request, plan.params.delta), .least = 1e-15, .most = 0.999,
+     .value = "D", .help = "1e-6 by default"},
+    {"trust", FARO_FIELD_CHOICE, FARO_AT(request, plan.trust), .words = trusts, .value = "T",
      .help = "who may see raw values; shuffle by default"},
-    {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, params.shufflers), .least = 1, .most = 50, .zero = "log",
-     .value = "K",
+    {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, plan.params.shufflers), .least = 1, .most = 50,
+     .zero = "log", .value = "K",
      .help = "number of shufflers that work at the same time, or log: a binary tree; more of them add less "
              "noise; 3 by default"},
-    {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 0x1p40, .value = "N",
+    {"horizon", FARO_FIELD_COUNT, FARO_AT(request, plan.params.horizon), .least = 1, .most = 0x1p40,
+     .value = "N",
      .help =
          "the greatest number of values; this adds less noise than the default, where the horizon doubles "
          "from 1024"},
-    {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 0x1p40, .value = "B",
-     .help = "values between two releases; chosen by default"},
+    {"batch", FARO_FIELD_COUNT, FARO_AT(request, plan.params.batch), .least = 1, .most = 0x1p40, .value = "B",
+     .help = "values between two releases; chosen by default. Values left over at the end of the input "
+             "are one more release"},
     {"calibration", FARO_FIELD_CHOICE, FARO_AT(request, calibration), .words = calibration_words,
      .value = "C", .help = "paper uses the constants of the published theorems; tight by default"},
     {.help = "output"},
@@ -148,17 +156,17 @@ static const faro_field options[] = {
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-/* Refuses options that exclude each other, and fills in what follows from the others. */
-static int complete(request *r) {
+/* One interval per column. A count alone needs none. */
+static int complete_ranges(request *r) {
   sum_format *f = &r->format;
   ranges *all = &r->ranges;
-  if (!f->csv) f->columns = 1;
+  const bool needed = sum_entries(&r->wanted, f->columns) > r->wanted.count;
   if (f->binary && all->count > 0)
     return cli_usage(&cli_sum, "--range and --binary exclude each other: with --binary values are 0 or 1");
-  if (!f->binary && all->count == 0)
+  if (!f->binary && all->count == 0 && needed)
     return cli_usage(&cli_sum, "--range LOW,HIGH or --binary is required: the noise depends on how much "
                                "one value can change a sum");
-  if (f->binary) all->high[all->count++] = 1; /* and low is 0 */
+  if (all->count == 0) all->high[all->count++] = 1; /* and low is 0 */
   if (all->count != 1 && all->count != f->columns)
     return cli_usage(&cli_sum, "--range must be given once, or once for each of the %zu columns (got %zu)",
                      f->columns, all->count);
@@ -166,37 +174,55 @@ static int complete(request *r) {
     all->low[i] = all->low[0];
     all->high[i] = all->high[0];
   }
-  r->shufflers_given = r->params.shufflers != NOT_GIVEN;
-  if (r->shufflers_given && r->trust != TRUST_SHUFFLE)
-    return cli_usage(&cli_sum, "--shufflers requires --trust shuffle (got %s)", trusts(r->trust));
-  if (!r->shufflers_given) r->params.shufflers = SHUFFLERS_DEFAULT;
-  r->params.calibration = calibrations[r->calibration];
   return CLI_GO;
+}
+
+/* Refuses options that exclude each other, and fills in what follows from the others. */
+static int complete(request *r) {
+  sum_plan *plan = &r->plan;
+  if (!r->format.csv) r->format.columns = 1;
+  plan->once = r->wanted.total || r->wanted.mean || r->wanted.count;
+  if (plan->once && plan->params.batch > 0)
+    return cli_usage(&cli_sum, "--batch is for running sums: --total, --mean and --count make one release");
+  plan->shufflers_given = plan->params.shufflers != NOT_GIVEN;
+  if (plan->shufflers_given && plan->trust != SUM_TRUST_SHUFFLE)
+    return cli_usage(&cli_sum, "--shufflers requires --trust shuffle (got %s)", trusts(plan->trust));
+  if (plan->shufflers_given && plan->once && plan->params.shufflers != 1)
+    return cli_usage(&cli_sum, "--shufflers must be 1 for --total, --mean and --count: one release needs no "
+                               "more");
+  if (!plan->shufflers_given) plan->params.shufflers = SHUFFLERS_DEFAULT;
+  plan->params.calibration = calibrations[r->calibration];
+  r->skip_bad = r->skip_bad || r->wanted.count;
+  return complete_ranges(r);
 }
 
 /* ---- the stream */
 
 typedef struct stream {
   const request *request;
-  faro_doubling *release;
+  sum_tally tally;
   faro_secure_rng *secure;
   sum_reader reader;
   sum_writer writer;
-  double value[SUM_COLUMNS_MAX];
+  double value[SUM_COLUMNS_MAX + 1];
   int input;       /* file descriptor */
+  bool headed;     /* the head is written */
   bool unwritable; /* the output failed */
   uint64_t read, clipped, skipped;
 } stream;
 
 /* Messages of the library begin with a parameter; on the command line it is an option. */
-static int refuse(const faro_error *error) {
+static int refuse(const request *r, const faro_error *error) {
   if (error->status != FARO_INVALID) return cli_fail(error);
   const size_t length = strcspn(error->message, " ");
   bool option = false;
   for (size_t i = 0; i < OPTIONS; i++)
     option = option || (options[i].name && strlen(options[i].name) == length &&
                         strncmp(options[i].name, error->message, length) == 0);
-  return cli_usage(&cli_sum, "%s%s", option ? "--" : "", error->message);
+  if (option) return cli_usage(&cli_sum, "--%s", error->message);
+  const bool paper = r->plan.params.calibration == FARO_CALIBRATION_PAPER;
+  fprintf(stderr, "faro sum: %s%s\n", paper ? "--calibration paper: " : "", error->message);
+  return EXIT_USAGE;
 }
 
 /* Fails after the start. What was released before is printed before the message. */
@@ -219,39 +245,60 @@ static ssize_t fill(void *context, char *to, size_t room) {
   return got;
 }
 
-/* A release ends at its horizon. If the horizon is not known, another release with twice the
- * horizon continues from its sums. */
-static int renew(stream *s) {
-  if (s->request->params.horizon > 0 || !faro_doubling_spent(s->release)) return EXIT_DONE;
-  faro_error error = {0};
-  return faro_doubling_next(s->release, &error) == FARO_OK ? EXIT_DONE : fail(&error);
-}
-
 static int over(const stream *s) {
   faro_error error = {0};
   (void)faro_fail(
       &error, FARO_INVALID,
       "%s:%llu: more than the %llu values that --horizon allows; this value and all after it are ignored",
-      s->reader.file, (unsigned long long)s->reader.line, (unsigned long long)s->request->params.horizon);
+      s->reader.file, (unsigned long long)s->reader.line,
+      (unsigned long long)s->request->plan.params.horizon);
   return fail(&error);
 }
 
-/* Feeds the values of a line to the release, which clips them. Here clipped values are only
- * counted. */
-static int absorb(stream *s) {
+static int write_head(stream *s) {
+  faro_error error = {0};
+  if (s->headed) return EXIT_DONE;
+  s->headed = true;
+  return sum_write_head(&s->writer, &s->tally, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+}
+
+/* Values shifted and scaled to [-1/2, 1/2]; 0 in a line without a value, which takes part in the
+ * count alone. Clipped values are only counted here: the release clips. */
+static void prepare(stream *s, bool present) {
   const request *r = s->request;
-  if (s->read == r->params.horizon && r->params.horizon > 0) return over(s);
-  for (size_t i = 0; i < r->format.columns; i++) {
+  const size_t columns = sum_entries(&r->wanted, r->format.columns) - r->wanted.count;
+  for (size_t i = 0; i < columns; i++) {
     const double value = s->value[i];
     const double low = r->ranges.low[i];
     const double high = r->ranges.high[i];
-    s->clipped += value < low || value > high;
-    s->value[i] = (value - low) / (high - low) - 0.5;
+    s->clipped += present && (value < low || value > high);
+    s->value[i] = present ? (value - low) / (high - low) - 0.5 : 0;
   }
+  if (r->wanted.count) s->value[columns] = present ? 0.5 : -0.5;
+}
+
+/* Feeds a line to the tally. */
+static int absorb(stream *s, bool present) {
+  const uint64_t horizon = s->request->plan.params.horizon;
+  faro_error error = {0};
+  bool released = false;
+  if (s->read == horizon && horizon > 0) return over(s);
+  prepare(s, present);
   s->read++;
-  if (!faro_doubling_absorb(s->release, s->value, 0)) return EXIT_DONE;
-  sum_write_release(&s->writer, s->release);
-  return renew(s);
+  if (sum_tally_add(&s->tally, s->value, &released, &error) != FARO_OK) return fail(&error);
+  if (released) sum_write_line(&s->writer, &s->tally);
+  return EXIT_DONE;
+}
+
+/* The end of the input. */
+static int finish(stream *s) {
+  faro_error error = {0};
+  bool released = false;
+  if (sum_tally_end(&s->tally, &released, &error) != FARO_OK) return fail(&error);
+  if (!released) return EXIT_DONE;
+  const int status = write_head(s);
+  if (status == EXIT_DONE) sum_write_line(&s->writer, &s->tally);
+  return status;
 }
 
 /* Stops at a malformed line or an unreadable file. */
@@ -266,10 +313,10 @@ static int sum_lines(stream *s) {
   for (;;) {
     const sum_result result = sum_next(&s->reader, s->value);
     int status = EXIT_DONE;
-    if (result == SUM_GOOD) status = absorb(s);
-    else if (result == SUM_END) return EXIT_DONE;
-    else if (result == SUM_UNREADABLE || !s->request->skip_bad) status = stop(s, result);
-    else s->skipped++;
+    if (result == SUM_END) return EXIT_DONE;
+    if (result == SUM_UNREADABLE || (result != SUM_GOOD && !s->request->skip_bad)) return stop(s, result);
+    s->skipped += result != SUM_GOOD;
+    if (result == SUM_GOOD || s->request->wanted.count) status = absorb(s, result == SUM_GOOD);
     if (status != EXIT_DONE) return status;
   }
 }
@@ -284,10 +331,26 @@ static int sum_file(stream *s, const char *path) {
     return fail(&error);
   }
   int status = EXIT_DONE;
-  if (sum_start(&s->reader, name, &error) == FARO_OK) status = sum_lines(s);
-  else status = s->unwritable ? EXIT_SYSTEM : fail(&error);
+  if (sum_start(&s->reader, name, &error) != FARO_OK) status = s->unwritable ? EXIT_SYSTEM : fail(&error);
+  else if (!s->request->plan.once) status = write_head(s); /* the first file can be read */
+  if (status == EXIT_DONE) status = sum_lines(s);
   if (!standard) close(s->input);
   return status;
+}
+
+/* A file that is missing is found before anything is read or printed. */
+static int check_files(const request *r) {
+  for (int i = 0; i < r->files; i++) {
+    struct stat info;
+    faro_error error = {0};
+    if (strcmp(r->file[i], "-") == 0) continue;
+    int reason = access(r->file[i], R_OK) != 0 || stat(r->file[i], &info) != 0 ? errno : 0;
+    if (reason == 0 && S_ISDIR(info.st_mode)) reason = EISDIR;
+    if (reason == 0) continue;
+    (void)faro_fail(&error, FARO_INVALID, "%s: cannot be read: %s", r->file[i], strerror(reason));
+    return cli_fail(&error);
+  }
+  return EXIT_DONE;
 }
 
 static int sum_files(stream *s) {
@@ -298,91 +361,74 @@ static int sum_files(stream *s) {
   return status;
 }
 
+/* "1 line", "2 lines" */
+static void say_count(uint64_t count, const char *what) {
+  fprintf(stderr, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
+}
+
 /* For the person who runs the command: these counts are about raw values and have no noise. */
 static void close_line(const stream *s) {
   fflush(stdout);
-  const uint64_t seen = faro_doubling_statistics(s->release).users;
-  fprintf(stderr, "faro sum: %llu values read, %llu numbers clipped, %llu lines skipped; ",
-          (unsigned long long)s->read, (unsigned long long)s->clipped, (unsigned long long)s->skipped);
-  if (seen > 0)
-    fprintf(stderr, "the last sum covers %llu, %llu are in no sum\n", (unsigned long long)seen,
-            (unsigned long long)(s->read - seen));
-  else
-    fprintf(stderr, "no sum was released: the first one needs %llu values (--batch sets this)\n",
-            (unsigned long long)faro_release_batch(faro_doubling_release(s->release)));
+  const bool count = s->request->wanted.count;
+  const uint64_t left = s->read - s->tally.users;
+  fprintf(stderr, "faro sum: ");
+  say_count(s->read, count ? "line" : "value");
+  fprintf(stderr, " read, ");
+  say_count(s->clipped, "number");
+  fprintf(stderr, " clipped, ");
+  say_count(s->skipped, "line");
+  fprintf(stderr, count ? " without a value" : " skipped");
+  if (left > 0) fprintf(stderr, "; the last %llu are in no sum", (unsigned long long)left);
+  fprintf(stderr, "\n");
 }
 
-/* Creates the release, with noise from the operating system, and opens the reader. */
-static faro_status open_stream(stream *s, const faro_release_kind *kind, const faro_release_params *params,
-                               faro_error *error) {
+/* Begins the tally, with noise from the operating system, and opens the reader. */
+static faro_status open_stream(stream *s, faro_error *error) {
   const request *r = s->request;
   faro_contribution contribution;
-  faro_status status = faro_contribution_values(&contribution, r->format.columns, r->format.binary, error);
+  faro_status status = faro_contribution_values(&contribution, sum_entries(&r->wanted, r->format.columns),
+                                                r->format.binary && !r->wanted.count, error);
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
   if (status == FARO_OK)
-    status = faro_doubling_create(&s->release, kind, &contribution, params,
-                                  faro_source_all_parties(s->secure), error);
+    status = sum_tally_open(&s->tally, &r->plan, &contribution, faro_source_all_parties(s->secure), error);
   if (status == FARO_OK) status = sum_open(&s->reader, &r->format, fill, s, SUM_LINE_MAX, SUM_BLOCK, error);
   return status;
 }
 
-static const uint64_t HORIZON_MAX = UINT64_C(1) << 40;
-
-/* The smallest horizon for k shufflers: the largest node of their tree must fit into it. */
-static uint64_t least_horizon(const faro_release_params *p) {
-  uint64_t least = p->batch > 2 ? p->batch : 2;
-  for (uint64_t k = 1; k < p->shufflers && least < HORIZON_MAX; k++) least *= 2;
-  return least;
-}
-
-/* Fills in what was not given: the horizon to start from, and fewer shufflers if the default number
- * does not fit. */
-static faro_release_params full_params(const request *r) {
-  faro_release_params p = r->params;
-  p.anytime = p.horizon == 0;
-  if (p.anytime)
-    for (p.horizon = FIRST_HORIZON; p.horizon < least_horizon(&p) && p.horizon < HORIZON_MAX;) p.horizon *= 2;
-  while (!r->shufflers_given && p.shufflers > 1 && least_horizon(&p) > p.horizon) p.shufflers--;
-  return p;
-}
-
 static int execute(stream *s) {
   const request *r = s->request;
-  const faro_release_kind *kind = faro_release_kind_find(trust_kinds(r->trust));
-  const bool known = r->params.horizon > 0;
-  const faro_release_params params = full_params(r);
   faro_error error = {0};
-  if (open_stream(s, kind, &params, &error) != FARO_OK) return refuse(&error);
-  const faro_release_kind *made = faro_release_kind_of(faro_doubling_release(s->release));
-  s->writer = (sum_writer){stdout, r->json, &r->format, r->ranges.low, r->ranges.high, r->confidence};
-  if (sum_write_head(&s->writer, faro_doubling_release(s->release), made, &params, known, &error) != FARO_OK)
-    return cli_fail(&error);
-  const int status = sum_files(s);
+  if (open_stream(s, &error) != FARO_OK) return refuse(r, &error);
+  s->writer =
+      (sum_writer){stdout, r->json, &r->format, &r->wanted, r->ranges.low, r->ranges.high, r->confidence};
+  int status = sum_files(s);
+  if (status == EXIT_DONE) status = finish(s);
   if (!r->quiet && !s->unwritable) close_line(s);
   return status;
 }
 
 static int run(int argc, char **argv) {
   request r = {.format = {.separator = ','},
-               .params = {.epsilon = 1, .delta = 1e-6, .shufflers = NOT_GIVEN},
+               .plan = {.params = {.epsilon = 1, .delta = 1e-6, .shufflers = NOT_GIVEN}},
                .confidence = 0.95};
   int status = cli_read(&cli_sum, &r, argc, argv, &r.files);
   if (status == CLI_GO) status = complete(&r);
   if (status != CLI_GO) return status;
   r.file = argv;
   stream s = {.request = &r};
-  status = execute(&s);
+  status = check_files(&r);
+  if (status == EXIT_DONE) status = execute(&s);
   sum_close(&s.reader);
-  faro_doubling_destroy(s.release);
+  sum_tally_close(&s.tally);
   faro_secure_close(s.secure);
   return status;
 }
 
 const cli_command cli_sum = {
     .name = "sum",
-    .usage =
-        "sum (--range LOW,HIGH | --binary) [--epsilon E] [--delta D] [--trust T] [--horizon N] ... [FILE]...",
-    .summary = "private running sums of a stream of values",
+    .usage = "sum (--range LOW,HIGH | --binary) [--total] [--mean] [--count] [--epsilon E] [--delta D] "
+             "[--trust T] ... [FILE]...",
+    .summary = "private sums, totals, means and counts of values in a file or a stream",
     .run = run,
     .options = options,
     .count = OPTIONS,
@@ -390,8 +436,9 @@ const cli_command cli_sum = {
     .about =
         "Reads one value per line from the files, or from standard input (also -), and prints a line at\n"
         "each release: how many values the sum covers, the sum with noise, and a bound on its error.\n"
-        "The first lines state the claim. A sum is printed as soon as enough values have been read, not\n"
-        "at the end of the input.\n",
+        "The first lines state the claim. A sum is printed as soon as enough values have been read; what\n"
+        "is left at the end of the input is one more release. --total, --mean and --count print one line\n"
+        "at the end instead, with far less noise.\n",
     .help =
         "The closing line and the messages about malformed lines are for the person who runs the command:\n"
         "they are about raw values and have no noise.\n"
@@ -400,6 +447,8 @@ const cli_command cli_sum = {
         "4 the system failed.\n"
         "\n"
         "examples:\n"
+        "  faro sum --total --column price --range 0,100 orders.csv\n"
+        "  faro sum --mean --count --trust central --column age --range 0,120 people.csv\n"
         "  tail -f ratings.txt | faro sum --range 0,5\n"
         "  faro sum --binary --horizon 1000000 --epsilon 0.5 clicks.txt\n"
         "  faro sum --column price,quantity --range 0,100 --range 0,10 --json orders.csv\n",

@@ -1,12 +1,14 @@
-/* sum: what the files of `faro sum` share. sum_read.c turns bytes into values. sum_write.c prints
- * releases. sum.c has the options, and passes values from the reader through the release to the
- * writer. */
+/* sum: what the files of `faro sum` share. sum_read.c turns bytes into values. tally.c makes
+ * private sums of them. sum_write.c prints those. sum.c has the options, and passes values from the
+ * reader through the tally to the writer. */
 #ifndef FARO_CLI_SUM_SUM_H
 #define FARO_CLI_SUM_SUM_H
 
 #include <faro/faro.h>
 #include <stdio.h>
 #include <sys/types.h>
+
+#include "cli/sum/tally.h"
 
 enum {
   SUM_COLUMNS_MAX = 1000,
@@ -94,20 +96,30 @@ faro_status sum_explain(const sum_reader *r, sum_result result, faro_error *erro
 
 /* ---- writing */
 
+/* What is printed at the end of the input; if nothing is asked for, running sums. */
+typedef struct sum_wanted {
+  bool total, mean;
+  bool count; /* how many lines hold a value, as a private number; else all do, and it is public */
+} sum_wanted;
+
+/* Entries of a vector: one per column if their sums are needed, then one for the count. */
+static inline size_t sum_entries(const sum_wanted *w, size_t columns) {
+  return (w->count && !w->total && !w->mean ? 0 : columns) + w->count;
+}
+
 /* How releases are printed. */
 typedef struct sum_writer {
   FILE *out;
   bool json;
   const sum_format *format;
+  const sum_wanted *wanted;
   const double *low, *high; /* one per column */
   double confidence;        /* probability that all bounds in a line hold */
 } sum_writer;
 
 /* Writes what the sums mean: the claim, the release and the columns. */
-faro_status sum_write_head(const sum_writer *w, const faro_release *release, const faro_release_kind *kind,
-                           const faro_release_params *params, bool horizon_known,
-                           faro_error *error) FARO_WARN_UNUSED;
-/* Writes the sums of the newest release. */
-void sum_write_release(const sum_writer *w, const faro_doubling *release);
+faro_status sum_write_head(const sum_writer *w, const sum_tally *tally, faro_error *error) FARO_WARN_UNUSED;
+/* Writes the newest sums, or what was asked for at the end. */
+void sum_write_line(const sum_writer *w, const sum_tally *tally);
 
 #endif

@@ -1,8 +1,8 @@
 /* central-factored: a trusted server adds correlated Gaussian noise to the prefix sums. See
  * factored.c. */
 #include "release/choose.h"
+#include "release/grid.h"
 #include "release/plant.h"
-#include "release/real.h"
 
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   (void)error;
@@ -11,6 +11,11 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   r->mu = faro_gaussian_mu(r->params.epsilon, r->params.delta);
   faro_set_gaussian(r, shift / r->mu, 1, 1);
   faro_set_scale(r, factors.prefix);
+  if (r->deployed)
+    *faro_grid_of(r)->basis = (faro_grid_basis){.mu = r->mu,
+                                                .epsilon = r->params.epsilon,
+                                                .delta = r->params.delta,
+                                                .draws = (double)r->batches * (double)r->contribution.length};
   r->claim = faro_claim_make(
       r->params.epsilon, r->params.delta, FARO_TRUST_JOINT, true,
       "exact Gaussian mechanism (Balle & Wang 2018) on the factored prefix sums, column norm %.4g",

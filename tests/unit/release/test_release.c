@@ -496,13 +496,15 @@ static void test_source__deployment_takes_exact_noise_only(void **state) {
       faro_release *r = NULL;
       faro_error refusal = {0};
       const bool exact = is_exact(kind->name);
+      const bool alone = kind == &faro_release_central_factored && i == 2; /* one process plays all */
       const faro_status status = faro_release_create(&r, kind, &c, &p, deployed[i], &refusal);
       assert_int_equal(faro_release_kind_exact(kind), exact);
-      assert_int_equal(status, exact ? FARO_OK : FARO_INVALID);
-      if (!exact) assert_non_null(strstr(refusal.message, "adds floating-point noise or no noise"));
+      assert_int_equal(status, exact || alone ? FARO_OK : FARO_INVALID);
+      if (status != FARO_OK)
+        assert_non_null(strstr(refusal.message, "adds floating-point noise or no noise"));
       const double x[D] = {0};
       uint64_t message[LENGTH * 8];
-      if (exact) assert_ok(faro_release_randomize(r, x, 0, message, error));
+      if (r) assert_ok(faro_release_randomize(r, x, 0, message, error));
       faro_release_destroy(r);
     }
   faro_secure_close(secure);
