@@ -73,7 +73,8 @@ char *faro_book_table(const faro_book *book) {
     faro_text_add(&out, "\n");
     total += faro_chapter_seconds(chapter);
   }
-  faro_text_add(&out, "\n%zu experiments, %.0f s of processor time\n", book->count, total);
+  faro_text_add(&out, "\n%zu experiment%s, %.0f s of processor time\n", book->count,
+                book->count == 1 ? "" : "s", total);
   if (out.failed) faro_text_clear(&out);
   return out.data;
 }

@@ -83,11 +83,11 @@ static void reason(faro_text *out, size_t number, const char *text) {
   faro_text_add(out, "</p>\n");
 }
 
-static void figure(faro_text *out, const faro_report *report, const char *caption) {
+static void figure(faro_text *out, const faro_report *report, const char *caption, bool open) {
   char *svg = faro_report_svg(report);
   const char *start = svg ? strstr(svg, "<svg") : NULL;
   if (!start) out->failed = true;
-  faro_text_add(out, "<details><summary>figure, ");
+  faro_text_add(out, "<details%s><summary>figure, ", open ? " open" : "");
   faro_markup_add(out, caption);
   faro_text_add(out, "</summary>\n%s</details>\n", start ? start : "");
   free(svg);

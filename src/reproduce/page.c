@@ -60,10 +60,11 @@ static void add_summary(page *p) {
   p->pen->table_end(p->out);
   const size_t bad = faro_book_count(p->book, FARO_VERDICT_UNEXPLAINED);
   faro_text line = FARO_TEXT_INIT;
-  faro_text_add(&line, "%zu experiments, %.0f s of processor time. ", p->book->count, total);
+  faro_text_add(&line, "%zu experiment%s, %.0f s of processor time. ", p->book->count,
+                p->book->count == 1 ? "" : "s", total);
   if (p->book->quick) faro_text_add(&line, "These are quick runs: nothing was compared.");
   else if (bad == 0) faro_text_add(&line, "No difference is unexplained.");
-  else faro_text_add(&line, "%zu differences are UNEXPLAINED.", bad);
+  else faro_text_add(&line, "%zu difference%s UNEXPLAINED.", bad, bad == 1 ? " is" : "s are");
   paragraph(p, &line);
 }
 
@@ -270,7 +271,7 @@ static void add_figures(page *p) {
     const faro_rerun *run = &p->chapter->run[i];
     char caption[CELL];
     snprintf(caption, sizeof caption, "calibration %s", run->calibration ? run->calibration : "as written");
-    p->pen->figure(p->out, run->report, caption);
+    p->pen->figure(p->out, run->report, caption, i == 0);
   }
 }
 

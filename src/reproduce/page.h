@@ -21,7 +21,8 @@ typedef struct faro_pen {
   void (*row_end)(faro_text *out);
   void (*table_end)(faro_text *out);
   void (*reason)(faro_text *out, size_t number, const char *text);
-  void (*figure)(faro_text *out, const faro_report *report, const char *caption); /* optional */
+  /* optional; `open`: shown at once */
+  void (*figure)(faro_text *out, const faro_report *report, const char *caption, bool open);
 } faro_pen;
 
 char *faro_book_write(const faro_book *book, const faro_pen *pen);
