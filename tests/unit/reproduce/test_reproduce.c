@@ -187,6 +187,9 @@ static void test_sentence__is_judged_where_it_is_furthest_off(void **state) {
   assert_int_equal(worst.verdict, FARO_VERDICT_UNEXPLAINED);
   assert_close(worst.ratio, 2.5, 1e-12);
   check(HEAD "sentences: [{says: x, less: A, than: C}]", "tight", FARO_VERDICT_UNEXPLAINED);
+  /* explained at epsilon 1 (2.5), but not at epsilon 2 (1.25) */
+  check(HEAD "sentences: [{says: x, less: A, than: B}]\nreasons: [{from: 2, to: 3, text: y}]", "tight",
+        FARO_VERDICT_UNEXPLAINED);
 }
 
 static void refuse(const char *text, const char *message) {
