@@ -88,20 +88,16 @@ static faro_tone tone_of(faro_verdict verdict) {
              : FARO_TONE_NUMBER;
 }
 
-static size_t reason_number(const faro_chapter *chapter, const faro_reason *reason) {
-  return (size_t)(reason - chapter->published->reason) + 1;
-}
-
-/* " (1.19 of it, [2])" */
+/* " (1.19 of it, proven [2])" */
 static void add_judgement(const faro_chapter *chapter, const faro_comparison *c, faro_text *out) {
-  switch (c->verdict) {
-  case FARO_VERDICT_EQUAL: faro_text_add(out, " (equal)"); return;
-  case FARO_VERDICT_HOLDS: faro_text_add(out, " (holds)"); return;
-  case FARO_VERDICT_BETTER: faro_text_add(out, " (%.2f of it, proven", c->ratio); break;
-  case FARO_VERDICT_UNEXPLAINED: faro_text_add(out, " (%.2f of it, UNEXPLAINED", c->ratio); break;
-  default: faro_text_add(out, " (%.2f of it", c->ratio); break;
-  }
-  if (c->reason) faro_text_add(out, " [%zu]", reason_number(chapter, c->reason));
+  const bool better = c->verdict == FARO_VERDICT_BETTER;
+  faro_text_add(out, " (");
+  if (c->verdict == FARO_VERDICT_EQUAL || c->verdict == FARO_VERDICT_HOLDS || c->kind != FARO_ITEM_NUMBER)
+    faro_text_add(out, "%s", faro_verdict_name(c->verdict));
+  else faro_text_add(out, "%.2f of it%s", c->ratio, better ? ", proven" : "");
+  if (c->kind == FARO_ITEM_NUMBER && c->verdict == FARO_VERDICT_UNEXPLAINED)
+    faro_text_add(out, ", %s", faro_verdict_name(c->verdict));
+  if (c->reason) faro_text_add(out, " [%zu]", (size_t)(c->reason - chapter->published->reason) + 1);
   faro_text_add(out, ")");
 }
 

@@ -40,7 +40,7 @@ Y
   faro 0 reproduce --list
   has "$output" "Chowdhury & Zhou 2022"
   has "$output" "  004-table2             Table 2"
-  [ "$(grep -c '^  ' <<<"$output")" -eq "$(ls experiments/*.yaml | wc -l)" ]
+  [ "$(grep -c '^  ' <<<"$output")" -eq "$(ls experiments/published/*.yaml | wc -l)" ]
 }
 
 @test "what to reproduce must be said, and must exist" {
