@@ -154,9 +154,10 @@ static int play(const request *r, faro_book *book) {
     status = play_chapter(&rerun, book, &book->chapter[i], &done, total, &error);
   if (status == FARO_OK) status = write_pages(out, book, &error);
   if (status == FARO_OK) return show(r, book, out);
+  const int result = cli_fail(&error);
   if (status == FARO_INTERRUPTED)
     fprintf(stderr, "faro: run the same command again to continue (saved in %s)\n", out);
-  return cli_fail(&error);
+  return result;
 }
 
 static int show_list(const faro_book *book) {

@@ -15,8 +15,9 @@
 #include "base/text.h"
 #include "cli/reproduce/rerun.h"
 #include "sim/experiment.h"
+#include "sim/journal.h"
 
-enum { HEX = 2 * 32 + 1, MARK_SIZE = 256 };
+enum { MARK_SIZE = 256 };
 
 static atomic_int stop;
 
@@ -91,6 +92,7 @@ static faro_status write_mark(const char *folder, const char *mark, double secon
 
 /* ---- a run */
 
+/* A journal of another experiment or program is of no use, and is discarded. */
 static faro_status run_into(const rerun_options *o, const faro_experiment *experiment, const char *folder,
                             faro_report **report, faro_error *error) {
   char journal[CLI_PATH + 32];
@@ -99,16 +101,13 @@ static faro_status run_into(const rerun_options *o, const faro_experiment *exper
   cli_progress_begin(&progress, o->quiet);
   const faro_run_options run = {.jobs = o->jobs,
                                 .journal = journal,
-                                .fresh = true,
+                                .fresh = o->fresh || !faro_journal_fits(journal, experiment->digest),
                                 .stopped = is_stopped,
                                 .progress = cli_progress_show,
                                 .context = &progress};
-  faro_run_options again = run;
-  again.fresh = o->fresh;
   faro_results *results = NULL;
   catch_signals();
-  faro_status status = faro_run(experiment, &again, &results, error);
-  if (status == FARO_INVALID) status = faro_run(experiment, &run, &results, error); /* another's journal */
+  faro_status status = faro_run(experiment, &run, &results, error);
   cli_progress_end(&progress);
   if (status == FARO_OK) status = faro_report_make(report, experiment, results, error);
   if (status == FARO_OK) status = faro_report_write(*report, folder, error);
