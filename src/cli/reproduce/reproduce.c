@@ -93,22 +93,24 @@ static size_t runs_of(const faro_chapter *chapter) {
   return sides > 0 ? sides : 1;
 }
 
-static faro_status play_chapter(const rerun_options *rerun, const faro_book *book, faro_chapter *chapter,
-                                size_t *done, size_t total, faro_error *error) {
+static int play_chapter(const rerun_options *rerun, const faro_book *book, faro_chapter *chapter,
+                        size_t *done, size_t total) {
   const faro_sides *sides = &chapter->published->sides;
+  faro_error error = {0};
   faro_status status = FARO_OK;
   for (size_t k = 0; k < runs_of(chapter) && status == FARO_OK; k++) {
     char progress[64];
     faro_rerun *run = &chapter->run[k];
     snprintf(progress, sizeof progress, "%zu of %zu", ++*done, total);
-    status = rerun_play(rerun, chapter->name, sides->count > 0 ? faro_side_name(sides->side[k]) : NULL,
-                        progress, run, error);
+    const int result = rerun_play(rerun, chapter->name,
+                                  sides->count > 0 ? faro_side_name(sides->side[k]) : NULL, progress, run);
     chapter->runs += run->report != NULL;
-    if (status == FARO_OK) status = faro_sight_add(&chapter->sight, run->report, error);
+    if (result != EXIT_DONE) return result;
+    status = faro_sight_add(&chapter->sight, run->report, &error);
   }
   if (status == FARO_OK && !book->quick)
-    status = faro_compare(&chapter->comparisons, chapter->published, &chapter->sight, chapter->name, error);
-  return status;
+    status = faro_compare(&chapter->comparisons, chapter->published, &chapter->sight, chapter->name, &error);
+  return status == FARO_OK ? EXIT_DONE : cli_fail(&error);
 }
 
 static faro_status write_text(const char *out, const char *name, char *text, faro_error *error) {
@@ -148,16 +150,12 @@ static int play(const request *r, faro_book *book) {
   faro_error error = {0};
   size_t done = 0;
   size_t total = 0;
+  int result = EXIT_DONE;
   for (size_t i = 0; i < book->count; i++) total += runs_of(&book->chapter[i]);
-  faro_status status = FARO_OK;
-  for (size_t i = 0; i < book->count && status == FARO_OK; i++)
-    status = play_chapter(&rerun, book, &book->chapter[i], &done, total, &error);
-  if (status == FARO_OK) status = write_pages(out, book, &error);
-  if (status == FARO_OK) return show(r, book, out);
-  const int result = cli_fail(&error);
-  if (status == FARO_INTERRUPTED)
-    fprintf(stderr, "faro: run the same command again to continue (saved in %s)\n", out);
-  return result;
+  for (size_t i = 0; i < book->count && result == EXIT_DONE; i++)
+    result = play_chapter(&rerun, book, &book->chapter[i], &done, total);
+  if (result != EXIT_DONE) return result;
+  return write_pages(out, book, &error) == FARO_OK ? show(r, book, out) : cli_fail(&error);
 }
 
 static int show_list(const faro_book *book) {

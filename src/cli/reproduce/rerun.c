@@ -44,7 +44,8 @@ static double processor_seconds(void) {
   return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
 }
 
-faro_status rerun_make_folder(const char *path, faro_error *error) {
+/* mkdir -p */
+static faro_status make_folder(const char *path, faro_error *error) {
   char part[CLI_PATH];
   if (*path == '\0' || snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
     return faro_fail(error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
@@ -143,21 +144,26 @@ static faro_status play(const rerun_options *o, const faro_experiment *experimen
   return status;
 }
 
-faro_status rerun_play(const rerun_options *o, const char *name, const char *calibration,
-                       const char *progress, faro_rerun *run, faro_error *error) {
+int rerun_play(const rerun_options *o, const char *name, const char *calibration, const char *progress,
+               faro_rerun *run) {
   char folder[CLI_PATH];
   faro_experiment *experiment = NULL;
+  faro_error error = {0};
   const double start = processor_seconds();
   *run = (faro_rerun){.calibration = calibration};
   snprintf(run->folder, sizeof run->folder, "%s/%s", name, calibration ? calibration : "as-written");
-  if (snprintf(folder, sizeof folder, "%s/%s", o->out, run->folder) >= (int)sizeof folder)
-    return faro_fail(error, FARO_INVALID, "--out is too long");
   if (!o->quiet)
     fprintf(stderr, "faro: %s: %s%s%s\n", progress, name, calibration ? ", calibration " : "",
             calibration ? calibration : "");
-  faro_status status = rerun_make_folder(folder, error);
-  if (status == FARO_OK) status = load(o, name, calibration, &experiment, error);
-  if (status == FARO_OK) status = play(o, experiment, folder, start, run, error);
+  faro_status status = FARO_OK;
+  if (snprintf(folder, sizeof folder, "%s/%s", o->out, run->folder) >= (int)sizeof folder)
+    status = faro_fail(&error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
+  if (status == FARO_OK) status = make_folder(folder, &error);
+  if (status == FARO_OK) status = load(o, name, calibration, &experiment, &error);
+  if (status == FARO_OK) status = play(o, experiment, folder, start, run, &error);
   faro_experiment_destroy(experiment);
-  return status;
+  const int result = status == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  if (status == FARO_INTERRUPTED)
+    fprintf(stderr, "faro: run the same command again to continue (saved in %s)\n", o->out);
+  return result;
 }

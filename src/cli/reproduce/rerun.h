@@ -23,11 +23,9 @@ typedef struct rerun_options {
 } rerun_options;
 
 /* Runs a chapter under one calibration (NULL: as written), or takes the results of an earlier run of the
- * same program from the folder. `progress` is printed first: "3 of 58". */
-faro_status rerun_play(const rerun_options *options, const char *name, const char *calibration,
-                       const char *progress, faro_rerun *run, faro_error *error) FARO_WARN_UNUSED;
-
-/* mkdir -p */
-faro_status rerun_make_folder(const char *path, faro_error *error) FARO_WARN_UNUSED;
+ * same program from the folder. `progress` is printed first: "3 of 58". Returns the exit status, after a
+ * message if it is not EXIT_DONE. */
+int rerun_play(const rerun_options *options, const char *name, const char *calibration, const char *progress,
+               faro_rerun *run);
 
 #endif
