@@ -7,8 +7,8 @@
 #include "report/view.h"
 #include "reproduce/reproduce.h"
 
-/* "epsilon=1, norm=2", without the sweep `except` (-1: all). A swept calibration is left out too: it is
- * what is compared. */
+/* "epsilon=1, norm=2", without the sweep `except` (-1: all). A swept calibration is left out too:
+ * it is what is compared. */
 static void put_point(const faro_report *report, const faro_view_row *row, int except, char *out) {
   size_t length = 0;
   *out = '\0';

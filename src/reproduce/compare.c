@@ -1,9 +1,9 @@
 /* compare: published items against what was seen.
  *
  * An item differs if it is off by more than FARO_STANDARD_ERRORS standard errors of the difference,
- * plus the error of reading a number off a figure. If a paper does not print the standard deviation of
- * a mean, ours is taken for it. With three standard errors a true equality is called a difference once
- * in 370 comparisons; the seeds are fixed, so it is the same one every time. */
+ * plus the error of reading a number off a figure. If a paper does not print the standard deviation
+ * of a mean, ours is taken for it. With three standard errors a true equality is called a
+ * difference once in 370 comparisons; the seeds are fixed, so it is the same one every time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +84,8 @@ static void explain(const faro_published *published, faro_comparison *c) {
 
 /* ---- items */
 
-/* The result of a label under a calibration at a point. NULL: there is none. Results of algorithms that
- * do not depend on a sweep are repeated along it; others must not fit the same item. */
+/* The result of a label under a calibration at a point. NULL: there is none. Results of algorithms
+ * that do not depend on a sweep are repeated along it; others must not fit the same item. */
 static const faro_seen *find(const faro_sight *sight, bool slope, const char *label, const char *calibration,
                              const char *at, bool *several) {
   const faro_seen *found = NULL;
@@ -175,8 +175,8 @@ size_t faro_sight_sides(const faro_sight *sight, const char *side[static FARO_SI
   return count;
 }
 
-/* An item that no run has a result for is a mistake in the file, or in the experiment. A slope may be
- * missing, because not everything is a power law. */
+/* An item that no run has a result for is a mistake in the file, or in the experiment. A slope may
+ * be missing, because not everything is a power law. */
 static void refuse_absent(faro_comparison *one, size_t sides) {
   bool absent = sides > 0 && one->kind != FARO_ITEM_EXPONENT;
   for (size_t k = 0; k < sides; k++) absent &= one[k].verdict == FARO_VERDICT_ABSENT;

@@ -1,5 +1,5 @@
-/* page: see page.h. Summary first, then a section for each experiment: where the published numbers come
- * from, figures, ours beside the published ones, and the reasons for what differs. */
+/* page: see page.h. Summary first, then a section for each experiment: where the published numbers
+ * come from, figures, ours beside the published ones, and the reasons for what differs. */
 #include "reproduce/page.h"
 
 #include <math.h>
@@ -129,7 +129,7 @@ static const faro_seen *seen_beside(const faro_sight *sight, const faro_seen *se
   return NULL;
 }
 
-/* Whether a result with this label and point has an earlier row already, under another calibration. */
+/* Whether no earlier result has this label and point; else it has a row already. */
 static bool is_first(const faro_sight *sight, size_t index) {
   const faro_seen *seen = &sight->seen[index];
   for (size_t i = 0; i < index; i++)

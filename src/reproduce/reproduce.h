@@ -2,12 +2,12 @@
  *
  *   experiments/published/NAME.yaml --published.c--> what the paper says about experiment NAME
  *   reports of the runs of NAME ------collect.c----> what was seen: means and slopes
- *   both -----------------------------compare.c----> a comparison for each published item and calibration
- *   all of them ----------------------page.c, ...--> one page, as HTML, Markdown and JSON
+ *   both -----------------------------compare.c----> one comparison per item and calibration
+ *   all of them ----------------------page.c-------> one page, as HTML, Markdown and JSON
  *
- * A paper may publish three kinds of items: numbers, exponents of upper bounds, and sentences such as
- * "A is close to B". A difference is explained if a reason of the file applies to it; a reason states
- * the range of ours/published that it explains, so that it does not explain everything. */
+ * A paper may publish three kinds of items: numbers, exponents of upper bounds, and sentences such
+ * as "A is close to B". A difference is explained if a reason of the file applies to it; a reason
+ * states the range of ours/published that it explains, so that it does not explain everything. */
 #ifndef FARO_REPRODUCE_REPRODUCE_H
 #define FARO_REPRODUCE_REPRODUCE_H
 
@@ -17,8 +17,8 @@ enum { FARO_LINE = 200, FARO_PASSAGE = 1200, FARO_ITEMS = 96, FARO_REASONS = 24,
 
 typedef enum faro_item_kind { FARO_ITEM_NUMBER, FARO_ITEM_EXPONENT, FARO_ITEM_SENTENCE } faro_item_kind;
 
-/* A published item. `at` is a point of the sweep, "epsilon=1, norm=2"; sweeps that it does not name may
- * have any value. */
+/* A published item. `at` is a point of the sweep, "epsilon=1, norm=2"; sweeps that it does not name
+ * may have any value. */
 typedef struct faro_item {
   char label[FARO_LINE]; /* sentence: the algorithm with less regret */
   char at[FARO_LINE];
@@ -123,8 +123,8 @@ typedef struct faro_comparisons {
 /* How many standard errors a difference may have before it needs a reason. */
 enum { FARO_STANDARD_ERRORS = 3 };
 
-/* Compares every item under every calibration in `sight`. FARO_INVALID if an item fits several results
- * that differ. An item without any result is UNEXPLAINED. */
+/* Compares every item under every calibration in `sight`. FARO_INVALID if an item fits several
+ * results that differ. An item without any result is UNEXPLAINED. */
 faro_status faro_compare(faro_comparisons *out, const faro_published *published, const faro_sight *sight,
                          const char *name, faro_error *error) FARO_WARN_UNUSED;
 void faro_comparisons_clear(faro_comparisons *comparisons);

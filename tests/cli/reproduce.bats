@@ -51,6 +51,8 @@ Y
   faro 3 reproduce 000-fig3 --out "$T/a"
   has "$stderr" 'no published results for "000-fig3" (did you mean 000-fig'
   gone "$T/a"
+  faro 3 reproduce 000-fig1 --out "" --quiet
+  has "$stderr" "--out must be a path of 1 to 4095 characters"
 }
 
 @test "a page is written in three forms, with every calibration" {

@@ -31,8 +31,8 @@ static const faro_field options[] = {
 
 /* ---- which experiments */
 
-/* Whether an argument names an experiment: its name, or what stands before its first "-", which names
- * all experiments that begin so. */
+/* Whether an argument names an experiment: its name, or what stands before its first "-", which
+ * names all experiments that begin so. */
 static bool is_named(const char *name, const char *word) {
   const size_t length = strlen(word);
   return strncmp(name, word, length) == 0 &&

@@ -1,8 +1,8 @@
 /* rerun: see rerun.h.
  *
- * A finished run has a file `finished` beside its results: the digest of the experiment (which covers
- * the program), the number of instances, and the processor time. If these are the same, the results are
- * used again. An unfinished run continues from its journal. */
+ * A finished run has a file `finished` beside its results: the digest of the experiment (which
+ * covers the program), the number of instances, and the processor time. If these are the same, the
+ * results are used again. An unfinished run continues from its journal. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,8 +47,7 @@ static double processor_seconds(void) {
 /* mkdir -p */
 static faro_status make_folder(const char *path, faro_error *error) {
   char part[CLI_PATH];
-  if (*path == '\0' || snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
-    return faro_fail(error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
+  snprintf(part, sizeof part, "%s", path);
   for (size_t i = 1; i <= strlen(path); i++) {
     if (path[i] != '/' && path[i] != '\0') continue;
     part[i] = '\0';
@@ -156,7 +155,7 @@ int rerun_play(const rerun_options *o, const char *name, const char *calibration
     fprintf(stderr, "faro: %s: %s%s%s\n", progress, name, calibration ? ", calibration " : "",
             calibration ? calibration : "");
   faro_status status = FARO_OK;
-  if (snprintf(folder, sizeof folder, "%s/%s", o->out, run->folder) >= (int)sizeof folder)
+  if (*o->out == '\0' || snprintf(folder, sizeof folder, "%s/%s", o->out, run->folder) >= (int)sizeof folder)
     status = faro_fail(&error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
   if (status == FARO_OK) status = make_folder(folder, &error);
   if (status == FARO_OK) status = load(o, name, calibration, &experiment, &error);

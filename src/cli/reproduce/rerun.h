@@ -22,9 +22,9 @@ typedef struct rerun_options {
   bool quick, fresh, quiet;
 } rerun_options;
 
-/* Runs a chapter under one calibration (NULL: as written), or takes the results of an earlier run of the
- * same program from the folder. `progress` is printed first: "3 of 58". Returns the exit status, after a
- * message if it is not EXIT_DONE. */
+/* Runs a chapter under one calibration (NULL: as written), or takes the results of an earlier run
+ * of the same program from the folder. `progress` is printed first: "3 of 58". Returns the exit
+ * status, after a message if it is not EXIT_DONE. */
 int rerun_play(const rerun_options *options, const char *name, const char *calibration, const char *progress,
                faro_rerun *run);
 

@@ -105,8 +105,8 @@ static void test_points__have_their_parts_in_any_order_and_as_numbers(void **sta
   assert_false(faro_point_has("", "epsilon=1"));
 }
 
-/* Ours 100 +- 3; of 100 published instances with sd 30: +- 3; three standard errors of the difference
- * are 12.7. */
+/* Ours 100 +- 3; of 100 published instances with sd 30: +- 3; three standard errors of the
+ * difference are 12.7. */
 static void test_number__is_equal_within_three_standard_errors_and_the_reading(void **state) {
   (void)state;
   check(HEAD "instances: 100\nvalues: [{label: A, at: epsilon=1, mean: 112}]", "tight", FARO_VERDICT_EQUAL);
