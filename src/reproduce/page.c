@@ -271,17 +271,19 @@ static void add_figures(page *p) {
   }
 }
 
+static void add_plain(faro_text *out, const char *text) { faro_text_add(out, "%s", text); }
+
 static void add_runs(page *p) {
-  faro_text line = FARO_TEXT_INIT;
   char text[32];
   for (size_t i = 0; i < p->chapter->runs; i++) {
     const faro_rerun *run = &p->chapter->run[i];
-    faro_text_add(&line, "%sfaro run %s%s%s: %s, files in %s.", i ? " " : "", p->chapter->name,
+    faro_text line = FARO_TEXT_INIT;
+    faro_text_add(&line, "faro run %s%s%s: %s; files in %s", p->chapter->name,
                   run->calibration ? " --set calibration=" : "", run->calibration ? run->calibration : "",
                   seconds_text(run->seconds, text), run->folder);
-    if (run->report->left_out) faro_text_add(&line, " (%s.)", run->report->left_out);
+    faro_view_add_left_out(run->report, "; ", "", add_plain, &line);
+    paragraph(p, &line);
   }
-  paragraph(p, &line);
 }
 
 static void add_chapter(page *p) {
