@@ -23,7 +23,8 @@ static const char STYLE[] =
     "details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}"
     "svg{max-width:100%;height:auto;background:#fff;border-radius:4px}"
     "p.why{margin:.3rem 0 .3rem 2.2rem;text-indent:-2.2rem;font-size:.92rem}"
-    "@media(max-width:500px){body{font-size:15px;padding:0 .6rem}th,td{padding:.2rem .35rem}}"
+    "@media(max-width:500px){body{font-size:15px;padding:0 .6rem}th,td{padding:.2rem .35rem}"
+    ".all td:nth-child(2),.all th:nth-child(2){display:none}.all td:nth-child(4){min-width:9rem}}"
     "@media print{details>*{display:block}h3{break-after:avoid}}";
 
 static void begin(faro_text *out, const char *title) {
@@ -52,7 +53,7 @@ static void paragraph(faro_text *out, const char *text) {
 }
 
 static void table(faro_text *out, const char *const *head, size_t count, bool links) {
-  faro_text_add(out, "<div class=\"wide\"><table><thead><tr>");
+  faro_text_add(out, "<div class=\"wide\"><table%s><thead><tr>", links ? " class=\"all\"" : "");
   for (size_t i = 0; i < count; i++) {
     faro_text_add(out, i < 2 || (links && i + 1 < count) ? "<th class=\"t\">" : "<th>");
     faro_markup_add(out, head[i]);
