@@ -156,3 +156,12 @@ faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t inst
                      strerror(errno));
   return FARO_OK;
 }
+
+bool faro_journal_fits(const char *path, const unsigned char digest[static 32]) {
+  FILE *file = fopen(path, "rb");
+  header head;
+  const bool read = file && fread(&head, sizeof head, 1, file) == 1;
+  if (file) fclose(file);
+  return read && memcmp(head.magic, MAGIC, sizeof MAGIC) == 0 &&
+         memcmp(head.digest, digest, sizeof head.digest) == 0;
+}

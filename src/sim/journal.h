@@ -27,4 +27,7 @@ faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t inst
                              faro_error *error) FARO_WARN_UNUSED;
 void faro_journal_close(faro_journal *journal);
 
+/* Whether there is a journal of this experiment, made by this program. */
+bool faro_journal_fits(const char *path, const unsigned char digest[static 32]);
+
 #endif

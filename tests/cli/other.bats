@@ -304,7 +304,7 @@ offered() {
   faro 0 list experiments
   local file
   for file in experiments/*.yaml; do grep -q "^  $(basename "$file" .yaml) " <<<"$output"; done
-  [ "$(wc -l <<<"$output")" -eq "$(find experiments -name '*.yaml' | wc -l)" ]
+  [ "$(wc -l <<<"$output")" -eq "$(find experiments -maxdepth 1 -name '*.yaml' | wc -l)" ]
   not grep -q 'cannot be run' <<<"$output"
 }
 

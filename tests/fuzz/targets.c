@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
+#include "reproduce/reproduce.h"
 #include "sim/journal.h"
 #include "verify/verify.h"
 #include "yaml/yaml.h"
@@ -21,6 +22,24 @@ int fuzz_experiment(const uint8_t *data, size_t size) {
   if (faro_experiment_parse(&experiment, "fuzz.yaml", (const char *)data, size, NULL, &error) == FARO_OK)
     faro_experiment_destroy(experiment);
   else if (error.message[0] == '\0') abort(); /* a refusal says why */
+  return 0;
+}
+
+/* Read, and compared with one result. */
+int fuzz_published(const uint8_t *data, size_t size) {
+  faro_seen seen = {.label = "A", .calibration = "tight", .standing = "proven", .at = "epsilon=1", .mean = 1};
+  const faro_sight sight = {.count = 1, .seen = &seen};
+  faro_error error = {0};
+  faro_published *published = NULL;
+  faro_comparisons comparisons = {0};
+  if (faro_published_parse(&published, "fuzz.yaml", (const char *)data, size, &error) != FARO_OK) {
+    if (error.message[0] == '\0') abort(); /* a refusal says why */
+    return 0;
+  }
+  if (faro_compare(&comparisons, published, &sight, "fuzz", &error) != FARO_OK && error.message[0] == '\0')
+    abort();
+  faro_comparisons_clear(&comparisons);
+  free(published);
   return 0;
 }
 

@@ -1,0 +1,323 @@
+/* page: see page.h. Summary first, then a section for each experiment: where the published numbers
+ * come from, figures, ours beside the published ones, and the reasons for what differs. */
+#include "reproduce/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/view.h"
+
+enum { CELL = 256, COLUMNS = FARO_SIDES + 4 };
+
+typedef struct page {
+  const faro_book *book;
+  const faro_pen *pen;
+  faro_text *out;
+  const faro_chapter *chapter;
+  size_t sides;
+  const char *side[FARO_SIDES];
+} page;
+
+/* Passes a text that was built piece by piece, and frees it. */
+static void paragraph(page *p, faro_text *text) {
+  p->out->failed |= text->failed;
+  if (!text->failed) p->pen->paragraph(p->out, text->data);
+  faro_text_clear(text);
+}
+
+static void cell(page *p, const char *text, faro_tone tone) { p->pen->cell(p->out, text, tone, false); }
+
+static const char *seconds_text(double seconds, char out[static 32]) {
+  snprintf(out, 32, seconds < 9.95 ? "%.1f s" : "%.0f s", seconds);
+  return out;
+}
+
+/* ---- the summary */
+
+static void add_summary(page *p) {
+  static const char *const head[] = {"experiment", "paper", "shows", "verdict", "processor time"};
+  double total = 0;
+  char text[32];
+  p->pen->table(p->out, head, 5, true);
+  for (size_t i = 0; i < p->book->count; i++) {
+    const faro_chapter *chapter = &p->book->chapter[i];
+    const bool bad = faro_chapter_count(chapter, NULL, FARO_VERDICT_UNEXPLAINED) > 0;
+    faro_text verdict = FARO_TEXT_INIT;
+    faro_chapter_add_verdict(p->book, chapter, &verdict);
+    p->out->failed |= verdict.failed;
+    p->pen->row(p->out);
+    p->pen->cell(p->out, chapter->name, FARO_TONE_WORD, true);
+    cell(p, chapter->published->paper, FARO_TONE_WORD);
+    cell(p, chapter->published->shows, FARO_TONE_WORD);
+    cell(p, verdict.failed ? "" : verdict.data, bad ? FARO_TONE_BAD : FARO_TONE_WORD);
+    cell(p, seconds_text(faro_chapter_seconds(chapter), text), FARO_TONE_NUMBER);
+    p->pen->row_end(p->out);
+    faro_text_clear(&verdict);
+    total += faro_chapter_seconds(chapter);
+  }
+  p->pen->table_end(p->out);
+  const size_t bad = faro_book_count(p->book, FARO_VERDICT_UNEXPLAINED);
+  faro_text line = FARO_TEXT_INIT;
+  faro_text_add(&line, "%zu experiment%s, %.0f s of processor time. ", p->book->count,
+                p->book->count == 1 ? "" : "s", total);
+  if (p->book->quick) faro_text_add(&line, "These are quick runs: nothing was compared.");
+  else if (bad == 0) faro_text_add(&line, "No difference is unexplained.");
+  else faro_text_add(&line, "%zu difference%s UNEXPLAINED.", bad, bad == 1 ? " is" : "s are");
+  paragraph(p, &line);
+}
+
+static void add_legend(page *p) {
+  p->pen->paragraph(
+      p->out,
+      "Equal: within three standard errors of the difference (and the error of reading a figure, where a "
+      "number was read off one). Better, proven: less regret than published, with a proven claim. "
+      "Explained: it differs, and the reason stands under the table. Holds: a slope is at most the "
+      "exponent of the published bound, or a sentence of the paper is true of our runs. tight, paper and "
+      "figure are calibrations: the least noise that is proven, the constants of the published theorems, "
+      "and the constants behind the published figures, which prove nothing.");
+}
+
+/* ---- a chapter's tables */
+
+static faro_tone tone_of(faro_verdict verdict) {
+  if (verdict == FARO_VERDICT_UNEXPLAINED) return FARO_TONE_BAD;
+  return verdict == FARO_VERDICT_BETTER || verdict == FARO_VERDICT_EQUAL || verdict == FARO_VERDICT_HOLDS
+             ? FARO_TONE_GOOD
+             : FARO_TONE_NUMBER;
+}
+
+/* " (1.19 of it, proven [2])" */
+static void add_judgement(const faro_chapter *chapter, const faro_comparison *c, faro_text *out) {
+  const bool better = c->verdict == FARO_VERDICT_BETTER;
+  faro_text_add(out, " (");
+  if (c->verdict == FARO_VERDICT_EQUAL || c->verdict == FARO_VERDICT_HOLDS || c->kind != FARO_ITEM_NUMBER)
+    faro_text_add(out, "%s", faro_verdict_name(c->verdict));
+  else faro_text_add(out, "%.2f of it%s", c->ratio, better ? ", proven" : "");
+  if (c->kind == FARO_ITEM_NUMBER && c->verdict == FARO_VERDICT_UNEXPLAINED)
+    faro_text_add(out, ", %s", faro_verdict_name(c->verdict));
+  if (c->reason) faro_text_add(out, " [%zu]", (size_t)(c->reason - chapter->published->reason) + 1);
+  faro_text_add(out, ")");
+}
+
+/* The comparison of an item under a calibration. */
+static const faro_comparison *comparison_of(const faro_chapter *chapter, const faro_item *item,
+                                            const char *calibration) {
+  for (size_t i = 0; i < chapter->comparisons.count; i++) {
+    const faro_comparison *c = &chapter->comparisons.one[i];
+    if (c->item == item && strcmp(c->calibration, calibration) == 0) return c;
+  }
+  return NULL;
+}
+
+/* The published number for a result; NULL: none. */
+static const faro_item *published_at(const faro_published *p, const faro_seen *seen) {
+  for (size_t i = 0; i < p->count[FARO_ITEM_NUMBER]; i++)
+    if (strcmp(p->number[i].label, seen->label) == 0 && faro_point_has(seen->at, p->number[i].at))
+      return &p->number[i];
+  return NULL;
+}
+
+static const faro_seen *seen_beside(const faro_sight *sight, const faro_seen *seen, const char *calibration) {
+  for (size_t i = 0; i < sight->count; i++) {
+    const faro_seen *s = &sight->seen[i];
+    if (!s->is_slope && strcmp(s->label, seen->label) == 0 && strcmp(s->at, seen->at) == 0 &&
+        strcmp(s->calibration, calibration) == 0)
+      return s;
+  }
+  return NULL;
+}
+
+/* Whether no earlier result has this label and point; else it has a row already. */
+static bool is_first(const faro_sight *sight, size_t index) {
+  const faro_seen *seen = &sight->seen[index];
+  for (size_t i = 0; i < index; i++)
+    if (!sight->seen[i].is_slope && strcmp(sight->seen[i].label, seen->label) == 0 &&
+        strcmp(sight->seen[i].at, seen->at) == 0)
+      return false;
+  return true;
+}
+
+static void add_seen(page *p, const faro_item *item, const faro_seen *seen, const char *calibration) {
+  if (!seen) {
+    cell(p, "", FARO_TONE_NUMBER);
+    return;
+  }
+  const faro_comparison *c = item ? comparison_of(p->chapter, item, calibration) : NULL;
+  char mean[32];
+  char error[32];
+  faro_text text = FARO_TEXT_INIT;
+  faro_text_add(&text, "%s ± %s", faro_brief(seen->mean, mean), faro_brief(seen->error, error));
+  if (strcmp(seen->standing, "not proven") == 0) faro_text_add(&text, " not proven");
+  if (c && c->verdict != FARO_VERDICT_ABSENT) add_judgement(p->chapter, c, &text);
+  p->out->failed |= text.failed;
+  cell(p, text.failed ? "" : text.data, c ? tone_of(c->verdict) : FARO_TONE_NUMBER);
+  faro_text_clear(&text);
+}
+
+static void add_published(page *p, const faro_item *item) {
+  char text[CELL];
+  char mean[32];
+  char sd[32];
+  faro_brief(item ? item->value : 0, mean);
+  if (!item) *text = '\0';
+  else if (item->sd > 0) snprintf(text, sizeof text, "%s (sd %s)", mean, faro_brief(item->sd, sd));
+  else snprintf(text, sizeof text, "%s", mean);
+  cell(p, text, FARO_TONE_NUMBER);
+}
+
+static void begin_table(page *p, const char *const *first, size_t count) {
+  const char *head[COLUMNS];
+  memcpy(head, first, count * sizeof *head);
+  memcpy(head + count, p->side, p->sides * sizeof *head);
+  p->pen->table(p->out, head, count + p->sides, false);
+}
+
+/* Ours, the published ones where there are any, side by side. */
+static void add_results(page *p) {
+  const faro_chapter *chapter = p->chapter;
+  const bool some = chapter->published->count[FARO_ITEM_NUMBER] > 0;
+  static const char *const head[] = {"algorithm", "at", "published"};
+  begin_table(p, head, some ? 3 : 2);
+  for (size_t i = 0; i < chapter->sight.count; i++) {
+    const faro_seen *seen = &chapter->sight.seen[i];
+    if (seen->is_slope || !is_first(&chapter->sight, i)) continue;
+    const faro_item *item = published_at(chapter->published, seen);
+    p->pen->row(p->out);
+    cell(p, seen->label, FARO_TONE_WORD);
+    cell(p, seen->at, FARO_TONE_WORD);
+    if (some) add_published(p, item);
+    for (size_t k = 0; k < p->sides; k++)
+      add_seen(p, item, seen_beside(&chapter->sight, seen, p->side[k]), p->side[k]);
+    p->pen->row_end(p->out);
+  }
+  p->pen->table_end(p->out);
+}
+
+/* One cell for an exponent or a sentence. */
+static void add_checked(page *p, const faro_item *item, const char *calibration) {
+  const faro_comparison *c = comparison_of(p->chapter, item, calibration);
+  faro_text text = FARO_TEXT_INIT;
+  if (!c || !c->seen) faro_text_add(&text, "%s", "-");
+  else if (c->kind == FARO_ITEM_EXPONENT) faro_text_add(&text, "%.3f ± %.3f", c->seen->mean, c->seen->error);
+  else
+    faro_text_add(&text, "%.3g times%s%s", c->ratio * item->value, *c->seen->at ? " at " : "", c->seen->at);
+  if (c && (c->seen || c->verdict == FARO_VERDICT_UNEXPLAINED)) add_judgement(p->chapter, c, &text);
+  p->out->failed |= text.failed;
+  cell(p, text.failed ? "" : text.data, c ? tone_of(c->verdict) : FARO_TONE_NUMBER);
+  faro_text_clear(&text);
+}
+
+static void add_exponents(page *p) {
+  static const char *const head[] = {"algorithm", "the paper's bound", "exponent, at most"};
+  const faro_published *published = p->chapter->published;
+  if (published->count[FARO_ITEM_EXPONENT] == 0 || p->book->quick) return;
+  begin_table(p, head, 3);
+  for (size_t i = 0; i < published->count[FARO_ITEM_EXPONENT]; i++) {
+    const faro_item *item = &published->exponent[i];
+    char text[CELL];
+    p->pen->row(p->out);
+    snprintf(text, sizeof text, "%s%s%s", item->label, *item->at ? ", " : "", item->at);
+    cell(p, text, FARO_TONE_WORD);
+    cell(p, item->says, FARO_TONE_WORD);
+    snprintf(text, sizeof text, "%.3g", item->value);
+    cell(p, text, FARO_TONE_NUMBER);
+    for (size_t k = 0; k < p->sides; k++) add_checked(p, item, p->side[k]);
+    p->pen->row_end(p->out);
+  }
+  p->pen->table_end(p->out);
+}
+
+static void add_sentences(page *p) {
+  static const char *const head[] = {"the paper says", "checked as"};
+  const faro_published *published = p->chapter->published;
+  if (published->count[FARO_ITEM_SENTENCE] == 0 || p->book->quick) return;
+  begin_table(p, head, 2);
+  for (size_t i = 0; i < published->count[FARO_ITEM_SENTENCE]; i++) {
+    const faro_item *item = &published->sentence[i];
+    char text[3 * FARO_LINE];
+    char times[48] = "";
+    if (item->value != 1) snprintf(times, sizeof times, "%.3g times ", item->value);
+    snprintf(text, sizeof text, "%s at most %s%s%s%s", item->label, times, item->than,
+             *item->at ? ", at " : "", item->at);
+    p->pen->row(p->out);
+    cell(p, item->says, FARO_TONE_WORD);
+    cell(p, text, FARO_TONE_WORD);
+    for (size_t k = 0; k < p->sides; k++) add_checked(p, item, p->side[k]);
+    p->pen->row_end(p->out);
+  }
+  p->pen->table_end(p->out);
+}
+
+/* ---- a chapter */
+
+static void add_reasons(page *p) {
+  const faro_chapter *chapter = p->chapter;
+  for (size_t i = 0; i < chapter->published->reasons; i++) {
+    bool used = false;
+    for (size_t j = 0; j < chapter->comparisons.count; j++)
+      used |= chapter->comparisons.one[j].reason == &chapter->published->reason[i];
+    if (used) p->pen->reason(p->out, i + 1, chapter->published->reason[i].text);
+  }
+}
+
+static void add_figures(page *p) {
+  for (size_t i = 0; p->pen->figure && i < p->chapter->runs; i++) {
+    const faro_rerun *run = &p->chapter->run[i];
+    char caption[CELL];
+    snprintf(caption, sizeof caption, "calibration %s", run->calibration ? run->calibration : "as written");
+    p->pen->figure(p->out, run->report, caption, i == 0);
+  }
+}
+
+static void add_plain(faro_text *out, const char *text) { faro_text_add(out, "%s", text); }
+
+static void add_runs(page *p) {
+  char text[32];
+  for (size_t i = 0; i < p->chapter->runs; i++) {
+    const faro_rerun *run = &p->chapter->run[i];
+    faro_text line = FARO_TEXT_INIT;
+    faro_text_add(&line, "faro run %s%s%s: %s; files in %s", p->chapter->name,
+                  run->calibration ? " --set calibration=" : "", run->calibration ? run->calibration : "",
+                  seconds_text(run->seconds, text), run->folder);
+    faro_view_add_left_out(run->report, "; ", "", add_plain, &line);
+    paragraph(p, &line);
+  }
+}
+
+static void add_chapter(page *p) {
+  const faro_chapter *chapter = p->chapter;
+  const faro_report *report = chapter->run[0].report;
+  faro_text line = FARO_TEXT_INIT;
+  p->sides = faro_sight_sides(&chapter->sight, p->side);
+  p->pen->heading(p->out, 3, chapter->name);
+  faro_text_add(&line, "%s. %s. ", chapter->published->shows, report->title);
+  faro_view_add_setting(report, &line);
+  faro_text_add(&line, ".");
+  paragraph(p, &line);
+  p->pen->paragraph(p->out, chapter->published->numbers);
+  add_figures(p);
+  add_results(p);
+  add_exponents(p);
+  add_sentences(p);
+  add_reasons(p);
+  add_runs(p);
+}
+
+char *faro_book_write(const faro_book *book, const faro_pen *pen) {
+  faro_text out = FARO_TEXT_INIT;
+  page p = {.book = book, .pen = pen, .out = &out};
+  pen->begin(&out, "The papers' results, and ours");
+  add_summary(&p);
+  add_legend(&p);
+  for (size_t i = 0; i < book->count; i++) {
+    p.chapter = &book->chapter[i];
+    const char *paper = p.chapter->published->paper;
+    if (i == 0 || strcmp(paper, book->chapter[i - 1].published->paper) != 0) pen->heading(&out, 2, paper);
+    add_chapter(&p);
+  }
+  pen->end(&out);
+  if (out.failed) faro_text_clear(&out);
+  return out.data;
+}
