@@ -3,7 +3,7 @@
 The comment at the top is the introduction; indented parts of it are code. Below, each declaration follows its own
 comment. Consecutive declarations without a comment between them stay together.
 """
-import os, re
+import os, re, textwrap
 
 
 def unwrap(comment):
@@ -12,19 +12,29 @@ def unwrap(comment):
     return "\n".join(re.sub(r"^ ?\* ?", "", line) for line in text.split("\n"))
 
 
+def runs(lines):
+    """(whether it is code, its lines) for each run of indented or plain lines of a comment."""
+    run, kind = [], None
+    for line in lines:
+        now = kind if not line.strip() else line.startswith("  ")
+        if run and now != kind:
+            yield kind, run
+            run = []
+        kind = now
+        run.append(line)
+    if run:
+        yield kind, run
+
+
 def prose(text):
     """A comment's text as Markdown: paragraphs, and indented lines as code."""
-    out, code = [], False
-    for line in text.split("\n"):
-        indented = line.startswith("  ") and line.strip()
-        if indented and not code:
-            out += ["", "```c"]
-        if not indented and code and line.strip():
-            out += ["```", ""]
-        if indented or line.strip():
-            code = bool(indented)
-        out.append(line if code else re.sub(r"([<*_\[\]|])", r"\\\1", line))
-    return "\n".join(out + (["```"] if code else []))
+    out = []
+    for is_code, lines in runs(text.split("\n")):
+        if is_code:
+            out += ["", "```c", textwrap.dedent("\n".join(lines)).strip("\n"), "```", ""]
+        else:
+            out.append(re.sub(r"([<*_\[\]|])", r"\\\1", "\n".join(lines)))
+    return "\n".join(out)
 
 
 def body_of(text):

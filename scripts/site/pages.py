@@ -44,7 +44,7 @@ def groups(names):
 def navigation(here, names):
     out = []
     for group, entries in groups(names):
-        is_open = group == "Begin" or any(name + ".html" == here for name, _ in entries)
+        is_open = any(name + ".html" == here for name, _ in entries)
         out.append("<details%s><summary>%s</summary>\n" % (" open" if is_open else "", group))
         for name, text in entries:
             mark = ' aria-current="page"' if name + ".html" == here else ""
