@@ -30,10 +30,10 @@ help: ## this list
 bootstrap-%:
 	@scripts/bootstrap $*
 
-run: all ## build, then compare every trust model on one problem (another 15 s)
+run: all ## build, then compare every trust model on one problem (10 s more)
 	build/faro run trust-models
 
-test: bootstrap-test ## build and run the tests, but for slow ones (3 minutes)
+test: bootstrap-test ## build and run the tests, but for slow ones (4 minutes)
 	$(call configure,release,-DFARO_TESTS=ON)
 	$(call build,faro and its tests,build)
 	$(CTEST) --test-dir build -LE 'slow|fuzz'
@@ -100,7 +100,7 @@ image: ## a container image, with docker or podman (some minutes)
 	@scripts/make-image
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
-	$(call build,all of it,build)
+	$(call build,the rest,build)
 	$(QUIETLY) "installing to $(DESTDIR)$(PREFIX)" env DESTDIR="$(DESTDIR)" cmake --install build
 
 clean: ## remove build/
