@@ -1,7 +1,7 @@
 # faro in a container, from Debian packages alone: `make image`, then `docker run --rm faro run trust-models`.
 # The first stage builds the Debian package, the second installs it.
 FROM debian:12-slim AS build
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make git ca-certificates >/dev/null
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make git >/dev/null
 COPY . /faro
 WORKDIR /faro
 RUN make deb
