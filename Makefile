@@ -33,7 +33,7 @@ bootstrap-%:
 run: all ## build, then compare every trust model on one problem (10 s more)
 	build/faro run trust-models
 
-test: bootstrap-test ## build and run the tests, but for slow ones (4 minutes)
+test: bootstrap-test ## build and run the tests, but for slow ones (3 minutes)
 	$(call configure,release,-DFARO_TESTS=ON)
 	$(call build,faro and its tests,build)
 	$(CTEST) --test-dir build -LE 'slow|fuzz'
