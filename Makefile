@@ -1,13 +1,5 @@
-# The commands of this project. CMake does the work (CMakePresets.json).
-#
-#   make          the command and libraries    make bench      nanoseconds per round, with a textbook version
-#   make run      a first experiment           make lint       layers, columns, formatting, clang-tidy
-#   make test     tests, but for slow ones     make format     formats the code
-#   make check-all  what takes longer: statistics, audits, faults, sanitizers, valgrind
-#   make asan     tests under address and undefined-behaviour sanitizers
-#   make tsan     tests under the thread sanitizer         make memcheck   tests under valgrind
-#   make coverage line coverage of src/        make fuzz       fuzzes the parsers (FUZZ_SECONDS each)
-#   make install  DESTDIR and PREFIX are honoured          make clean
+# The commands of this project; `make help` lists them. CMake does the work (CMakePresets.json).
+# A line `target: ... ## text` is what `make help` prints about a target.
 
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
@@ -15,79 +7,101 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 FAULTS ?= 30
 CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+QUIETLY = @scripts/quietly
+# build(what, folder, options): one line on the terminal, the compiler's output in build/log
+build = $(QUIETLY) "building $(1)" cmake --build $(2) -j $(JOBS) $(3) $(if $(VERBOSE),-v)
+# configure(preset, options): silent unless something is wrong
+configure = @cmake --preset $(1) $(if $(VERBOSE),,--log-level=WARNING) $(2) >/dev/null
 
-.PHONY: all run test check-all bench lint format asan tsan memcheck coverage fuzz install clean bootstrap-%
+.PHONY: all help run test check-all bench lint format asan tsan memcheck coverage fuzz docs deb image install clean bootstrap-%
 
-all: bootstrap-build
-	@cmake --preset release $(if $(VERBOSE),,--log-level=WARNING) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF >/dev/null
-	@cmake --build build -j $(JOBS) --target faro faro_shared faro_client faro_client_shared $(if $(VERBOSE),-v)
+all: bootstrap-build ## build the command and the libraries into build/ (half a minute)
+	$(call configure,release,-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF)
+	$(call build,faro,build,--target faro faro_shared faro_client faro_client_shared)
+
+help: ## this list
+	@echo "usage: make TARGET     (times: two cores, without installing packages; VERBOSE=1 shows every command)"
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
+	  printf '  %-10s %s\n' "$$target" "$$text"; done
+	@echo
+	@echo "Every target first installs the Debian packages that it needs (scripts/bootstrap)."
 
 bootstrap-%:
 	@scripts/bootstrap $*
 
-run: all
+run: all ## build, then compare every trust model on one problem (10 s more)
 	build/faro run trust-models
 
-test: bootstrap-test
-	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
-	cmake --build build -j $(JOBS)
+test: bootstrap-test ## build and run the tests, but for slow ones (3 minutes)
+	$(call configure,release,-DFARO_TESTS=ON)
+	$(call build,faro and its tests,build)
 	$(CTEST) --test-dir build -LE 'slow|fuzz'
 
 # After `make test`: the slow tests and cases, more faults, and the tests again under the sanitizers.
-check-all: bootstrap-check
-	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
-	cmake --build build -j $(JOBS)
+check-all: bootstrap-check ## what takes longer: statistics, audits, faults, documents, sanitizers (most of an hour)
+	$(call configure,release,-DFARO_TESTS=ON)
+	$(call build,faro and its tests,build)
 	FARO_SLOW_TESTS=1 FARO_FAULTS=$(FAULTS) $(CTEST) --test-dir build
 	$(MAKE) asan tsan
 
-asan: bootstrap-test
-	@cmake --preset $@ --log-level=WARNING >/dev/null
-	cmake --build build/$@ -j $(JOBS)
+asan: bootstrap-test ## tests under the address and undefined-behaviour sanitizers
+	$(call configure,$@)
+	$(call build,with sanitizers,build/$@)
 	$(CTEST) --test-dir build/$@ -LE slow
 
 # Accountants are slow and have one thread: there is nothing to find in them.
-tsan: bootstrap-test
-	@cmake --preset $@ --log-level=WARNING >/dev/null
-	cmake --build build/$@ -j $(JOBS)
+tsan: bootstrap-test ## tests under the thread sanitizer
+	$(call configure,$@)
+	$(call build,with the thread sanitizer,build/$@)
 	$(CTEST) --test-dir build/$@ -LE slow -E 'unit/privacy/'
 
-memcheck: bootstrap-memcheck
-	@cmake --preset release --log-level=WARNING -DFARO_TESTS=ON >/dev/null
-	cmake --build build -j $(JOBS)
+memcheck: bootstrap-memcheck ## unit tests under valgrind
+	$(call configure,release,-DFARO_TESTS=ON)
+	$(call build,faro and its tests,build)
 	set -e; for test in $$(cd build && ctest -N -L unit -LE slow | sed -n 's|.*unit/.*/||p; s|.*unit/||p' | sort -u); do echo "memcheck: $$test"; \
 	  OPENBLAS_NUM_THREADS=1 valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite,indirect \
 	    build/tests/$$test >/dev/null; done
 
-bench: bootstrap-build
-	@cmake --preset bench --log-level=WARNING >/dev/null
-	cmake --build build/bench -j $(JOBS)
+bench: bootstrap-build ## nanoseconds per round, beside a textbook version
+	$(call configure,bench)
+	$(call build,the benchmarks,build/bench)
 	cmake --build build/bench --target run_benches
 
-coverage: bootstrap-coverage
-	@cmake --preset coverage --log-level=WARNING >/dev/null
-	cmake --build build/coverage -j $(JOBS)
+coverage: bootstrap-coverage ## line coverage of src/
+	$(call configure,coverage)
+	$(call build,with coverage,build/coverage)
 	find build/coverage -name '*.gcda' -delete # counts of an older build make gcov complain on stderr
 	$(CTEST) --test-dir build/coverage
 	gcovr --root . --filter src/ --object-directory build/coverage --exclude-throw-branches --sort-percentage --fail-under-line 90 --html-details build/coverage/index.html --print-summary
 
-fuzz: bootstrap-fuzz
-	@cmake --preset fuzz --log-level=WARNING >/dev/null
-	cmake --build build/fuzz -j $(JOBS)
+fuzz: bootstrap-fuzz ## fuzz the parsers, FUZZ_SECONDS each
+	$(call configure,fuzz)
+	$(call build,the fuzz targets,build/fuzz)
 	scripts/fuzz build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
-lint: bootstrap-lint
+lint: bootstrap-lint ## check layers, columns, formatting, clang-tidy
 	scripts/check-layers
 	scripts/check-columns
 	git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
-	@cmake --preset release --log-level=WARNING >/dev/null
+	$(call configure,release)
 	git ls-files 'src/*.c' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --warnings-as-errors='*'
 
-format: bootstrap-lint
+format: bootstrap-lint ## format the code
 	git ls-files '*.c' '*.h' | xargs clang-format -i
 
-install: all
-	cmake --build build -j $(JOBS)
-	DESTDIR="$(DESTDIR)" cmake --install build
+docs: bootstrap-docs ## the documents as a website in build/site (2 s)
+	$(QUIETLY) "writing build/site/index.html" scripts/make-site build/site
 
-clean:
+deb: bootstrap-deb ## a Debian package, build/faro_*.deb (a minute)
+	@scripts/make-deb
+
+image: ## a container image, with docker or podman (some minutes)
+	@scripts/make-image
+
+install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
+	$(call build,the rest,build)
+	$(QUIETLY) "installing to $(DESTDIR)$(PREFIX)" env DESTDIR="$(DESTDIR)" cmake --install build
+
+clean: ## remove build/
 	rm -rf build

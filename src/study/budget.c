@@ -25,7 +25,8 @@
  * shuffle-bits under `paper`: epsilon and delta are halved for the sum and the fits, with advanced
  * composition over the steps (Sarmasarkar 2026, Alg. 7).
  *
- * Responses, Laplace noise and amplified messages under `tight`: halved too. A fit is one step.
+ * All others under `tight` (central-bits, local, Laplace noise, amplified messages): halved too. A
+ * fit is one step.
  *
  * Where a study is one batch, only one part publishes, so that nobody changes part. The other
  * part's sum is not published, and a person of the other part adds zero everywhere, within the

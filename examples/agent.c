@@ -1,0 +1,51 @@
+/* agent: a shop that learns which of four banners people click, behind a shuffler.
+ *
+ *   cc agent.c $(pkg-config --cflags --libs faro)
+ *
+ * The agent is simulated here: it plays users, shuffler and server in one process. With
+ * .use = FARO_USE_ALL_PARTIES its noise is exact and comes from the operating system. */
+#include <faro/faro.h>
+#include <stdio.h>
+
+enum { BANNERS = 4, FEATURES = 3, VISITORS = 20000 };
+
+/* Size, colour, and a constant; the length of each row is at most 1. */
+static const double banner[BANNERS * FEATURES] = {
+    0.1, 0.7, 0.7, /* small and bright */
+    0.7, 0.1, 0.7, /* large and dull */
+    0.4, 0.4, 0.7, /* medium */
+    0.1, 0.1, 0.7, /* small and dull */
+};
+static const double clicks[BANNERS] = {0.55, 0.30, 0.40, 0.20}; /* unknown to the agent */
+
+static int fail(const faro_error *error) { return fprintf(stderr, "%s\n", error->message), 1; }
+
+int main(void) {
+  const faro_agent_params params = {.learner = "posterior",
+                                    .release = "shuffle-bits",
+                                    .dimension = FEATURES,
+                                    .horizon = VISITORS,
+                                    .epsilon = 1,
+                                    .delta = 1e-6,
+                                    .use = FARO_USE_SIMULATED,
+                                    .seed = 1};
+  faro_agent *agent = NULL;
+  faro_error error = {0};
+  if (faro_agent_create(&agent, &params, &error) != FARO_OK) return fail(&error);
+  faro_sim_rng people;
+  faro_sim_open(&people, 2, 0, FARO_ROLE_REWARD);
+
+  double lost = 0;
+  for (int i = 0; i < VISITORS; i++) {
+    const size_t shown = faro_agent_choose(agent, banner, BANNERS);
+    const double clicked = faro_sim_bernoulli(&people, clicks[shown]);
+    if (faro_agent_learn(agent, banner + shown * FEATURES, clicked, &error) != FARO_OK) return fail(&error);
+    lost += clicks[0] - clicks[shown];
+  }
+  const faro_claim *claim = faro_agent_claim(agent);
+  printf("%d visitors, %.0f clicks lost; showing banners at random loses %.0f\n", VISITORS, lost,
+         VISITORS * (0.55 - (0.55 + 0.30 + 0.40 + 0.20) / 4));
+  printf("(%g, %g), %s\n", claim->epsilon, claim->delta, claim->proven ? "proven" : "not proven");
+  faro_agent_destroy(agent);
+  return 0;
+}
