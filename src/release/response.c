@@ -353,8 +353,28 @@ static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, si
   return along[find_rank(rule->directions, along, rank)];
 }
 
-static void absorb(faro_release *r, const double *z) {
+/* Many users with the same z: those with a true code add up to normal variables around c u each;
+ * how <sign g_i, u> scatters about its mean c is left out. */
+static void absorb_alike(faro_release *r, const double *z, uint64_t users) {
   response *s = response_of(r);
+  const faro_response_rule *rule = rule_at(r, r->open);
+  faro_binomial draw;
+  faro_binomial_plan(&draw, users, ldexp((double)rule->threshold, -64));
+  const double truths = (double)faro_sim_binomial(&draw, r->source.sim);
+  extend(r, z);
+  for (size_t i = 0; i < s->plus; i++) s->g[i] = sqrt(truths) * faro_sim_normal(r->source.sim);
+  const double along = truths * rule->c - dot(s, s->g, s->u);
+  for (size_t i = 0; i < r->contribution.length; i++)
+    s->real.open[i] += rule->length * (s->g[i] + along * s->u[i]);
+  s->any += users - (uint64_t)truths;
+}
+
+static void absorb(faro_release *r, const double *z, uint64_t users) {
+  response *s = response_of(r);
+  if (users > 1) {
+    absorb_alike(r, z, users);
+    return;
+  }
   if (r->deployed) {
     uint64_t message;
     encode(r, z, &message);

@@ -26,7 +26,7 @@ def schedules(p, release):
     n = int(p["users"])
     one_size = [{"batch": max(2, n // s)} for s in SHARES]
     if release == "concurrent-bits":
-        return [dict(s, shufflers=k) for k in range(2, int(p["shufflers"]) + 1) for s in one_size[1:]]
+        return [dict(s, shufflers=k) for k in range(2, int(p["shufflers"]) + 1) for s in one_size[1:] if s["batch"] << k <= n]
     grown = [{"batch": max(2, n // s), "growth": 2, "largest": n // most} for s in (30, 100, 300, 1000) for most in (10, 20, 50)]
     slow = [{"batch": 50, "growth": 1.2, "largest": n // most} for most in (20, 50, 100)]
     return one_size + grown + slow
