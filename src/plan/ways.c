@@ -120,12 +120,14 @@ faro_status plan_list_add(plan_list *list, const faro_problem *problem, const fa
   return status == FARO_OK ? FARO_OK : note_refusal(list, &refusal, error);
 }
 
+void plan_list_drop(plan_list *list) {
+  const plan_way *last = &list->way[--list->count];
+  faro_experiment_destroy(last->experiment);
+  free(last->way.experiment);
+}
+
 void plan_list_clear(plan_list *list) {
-  for (size_t i = 0; i < list->count; i++) {
-    faro_experiment_destroy(list->way[i].experiment);
-    free(list->way[i].way.experiment);
-  }
-  list->count = 0;
+  while (list->count > 0) plan_list_drop(list);
 }
 
 /* The trust model under which a release is listed: one shuffler is a choice where there are
@@ -133,6 +135,17 @@ void plan_list_clear(plan_list *list) {
 static bool is_there(const faro_problem *problem, faro_trust trust) {
   const unsigned several = problem->trusts >> FARO_TRUST_CONCURRENT & 1 && trust == FARO_TRUST_SHUFFLE;
   return problem->trusts == 0 || problem->trusts >> trust & 1 || several;
+}
+
+/* Whether it is one of the two choices of another release, by name. */
+static bool is_choice(const faro_release_kind *kind) {
+  for (size_t i = 0; i < faro_release_kinds(); i++) {
+    const faro_release_kind *other = faro_release_kind_at(i);
+    if (other->alternative && other != kind && other->trust == kind->trust &&
+        (other->alternative == kind || other->mechanism == kind->mechanism))
+      return true;
+  }
+  return false;
 }
 
 static faro_status add_learners(plan_list *list, const faro_problem *problem, faro_way way,
@@ -159,7 +172,7 @@ faro_status plan_list_fill(plan_list *list, const faro_problem *problem, faro_er
   for (size_t i = 0; status == FARO_OK && i < faro_release_kinds(); i++) {
     const faro_release_kind *kind = faro_release_kind_at(i);
     const bool several = kind->trust == FARO_TRUST_CONCURRENT;
-    if (kind->trust == FARO_TRUST_NONE || !is_there(problem, kind->trust)) continue;
+    if (kind->trust == FARO_TRUST_NONE || !is_there(problem, kind->trust) || is_choice(kind)) continue;
     for (uint64_t k = several ? 2 : 1; status == FARO_OK && k <= (several ? most : 1); k++) {
       const bool shuffles = several || kind->trust == FARO_TRUST_SHUFFLE;
       const faro_way way = {

@@ -30,6 +30,7 @@ faro_status plan_list_fill(plan_list *list, const faro_problem *problem, faro_er
 /* The same release and learner with another schedule. What cannot run is left out. */
 faro_status plan_list_add(plan_list *list, const faro_problem *problem, const faro_way *way,
                           faro_error *error);
+void plan_list_drop(plan_list *list); /* the last one */
 void plan_list_clear(plan_list *list);
 
 /* The cell that is played. */
