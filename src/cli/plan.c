@@ -141,9 +141,9 @@ static void print_choice(const faro_way *way) {
   printf("  Take %s with the learner %s", way->release, way->learner);
   if (way->shufflers > 1) printf(" and %llu shufflers", (unsigned long long)way->shufflers);
   printf(", %s%s.\n", schedule_text(way, schedule), way->automatic ? " (batch: auto)" : "");
-  printf("  The policy is updated %llu times. Each user sends %s bits. The noise in a sum is like the "
-         "answers of\n"
-         "  %.0f users.\n",
+  printf("  The policy is updated %llu times. Each user sends %s bits. The noise in a sum of rewards has "
+         "a\n"
+         "  standard deviation of %.3g.\n",
          (unsigned long long)way->updates, short_number(way->bits, bits), way->noise);
   print_needed(way);
 }

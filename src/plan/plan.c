@@ -13,7 +13,7 @@ enum {
   FIRST = 4,     /* instances on which every way is played */
   LEAST = 8,     /* instances of the ways that may be best, */
   MOST = 32,     /* as many as time allows */
-  FINALISTS = 4, /* of a trust model */
+  FINALISTS = 3, /* of a trust model */
   SIMULATED = 8, /* instances of a full simulation */
   GROUPS = FARO_TRUST_CONCURRENT + 1
 };
@@ -21,7 +21,7 @@ enum {
 /* Standard deviation of the logarithm of a prediction's error, beside chance; docs/plan.md. */
 static const double MODEL_ERROR = 0.08;
 /* Ways that may be best: those within this factor of the best so far. */
-static const double NEAR = 1.5;
+static const double NEAR = 1.25;
 static const double USERS_MOST = 1e9;
 
 typedef struct planner {
@@ -83,7 +83,7 @@ static uint64_t thin_of(const faro_problem *p, const faro_cell *cell) {
   return (uint64_t)fmax(8, rounds_of(p) / (double)(cell->batches > 0 ? cell->batches : 1));
 }
 
-/* Instances that take about a third of a second, by a rough count of operations: the clock would give
+/* Instances that take about a fifth of a second, by a rough count of operations: the clock would give
  * other advice on another machine. */
 static size_t instances_of(const planner *r) {
   const faro_problem *p = r->problem;
@@ -94,7 +94,7 @@ static size_t instances_of(const planner *r) {
   const double seconds = rounds * each + 30 * d * d * d * 2e-8;
   if (r->options->instances > 0) return r->options->instances;
   if (r->options->simulate) return SIMULATED;
-  return (size_t)fmin(MOST, fmax(LEAST, 0.3 / seconds));
+  return (size_t)fmin(MOST, fmax(LEAST, 0.2 / seconds));
 }
 
 static void set_thin(const planner *r) {

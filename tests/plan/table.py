@@ -78,8 +78,38 @@ def sweep(faro, folder, p):
     return min((again[k][0], k) for k in again)
 
 
+def ask(faro, folder, p):
+    """What the planner takes and predicts: the first choice's words, prediction, low, high, and its experiment."""
+    path = os.path.join(folder, p["name"] + "-plan.yaml")
+    asked = [faro, "plan", "--quiet", "--json", "--write", path]
+    for key in ("users", "dimension", "arms", "epsilon", "delta", "contexts", "rewards", "trust", "shufflers"):
+        if p[key] != "0":
+            asked += ["--" + key, p[key]]
+    text = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = lambda key: re.search(rf'"{key}": "?([^",\n]+)', text).group(1)
+    words = f"{found('release')}, {found('learner')}, {found('batch')} to {found('largest')}"
+    if found("shufflers") not in ("0", "1"):
+        words += f", {found('shufflers')} shufflers"
+    return words, float(found("mean")), float(found("low")), float(found("high")), path
+
+
+def simulate_choice(faro, path):
+    done = subprocess.run([faro, "run", path, "--set", "instances=16", "--set", "seed=2", "--csv", "--quiet", "--jobs", "1",
+                           "--fresh", "--out", path[:-5]], stdout=subprocess.PIPE, text=True, check=True)
+    return float(next(csv.DictReader(done.stdout.splitlines()))["regret_mean"])
+
+
 if __name__ == "__main__":
     faro, folder = sys.argv[1:3]
     os.makedirs(folder, exist_ok=True)
+    near = close = count = 0
+    print("| problem | planner's choice | predicted | simulated | factor | best of sweep | above it |\n|---|---|---|---|---|---|---|")
     for p in problems(sys.argv[3:]):
-        print(p["name"], sweep(faro, folder, p), flush=True)
+        words, mean, low, high, path = ask(faro, folder, p)
+        regret = simulate_choice(faro, path)
+        best, how = sweep(faro, folder, p)
+        factor, above = math.exp(abs(math.log(mean / regret))), regret / best - 1
+        near, close, count = near + (above <= 0.1), close + (factor <= 1.5), count + 1
+        print(f"| `{p['name']}` | {words} | {mean:.0f} ({low:.0f} .. {high:.0f}) | {regret:.0f} | {factor:.2f} | {best:.0f}: {how} "
+              f"| {100 * above:+.0f} % |", flush=True)
+    print(f"\nwithin 10 % of the sweep: {near} of {count}; predicted within a factor of 1.5: {close} of {count}")
