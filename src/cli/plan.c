@@ -132,7 +132,7 @@ static void print_needed(const faro_way *way) {
   else printf("  It learns only %.0f %%: ", 100 * way->learnt);
   if (way->needed > 0)
     printf("you need about %llu users to learn half.\n", (unsigned long long)rounded(way->needed));
-  else printf("not even a thousand million users would be enough to learn half.\n");
+  else printf("no number of users up to 10^9 was found that would learn half.\n");
 }
 
 static void print_choice(const faro_way *way) {

@@ -191,16 +191,18 @@ static faro_status add_schedules(planner *r, const faro_way *best, faro_error *e
     status = add_schedule(r, *best, (double)best->batch, best->growth, n / batches[i], error);
   for (size_t i = 0; status == FARO_OK && !grows && i < 3; i++)
     status = add_schedule(r, *best, n / batches[i], 1, 0, error);
+  if (status == FARO_OK && grows) status = add_schedule(r, *best, (double)best->batch, 1.2, n / 20, error);
+  if (status == FARO_OK) status = add_schedule(r, *best, n / 200, 1, 0, error);
   return status;
 }
 
-/* Whether a way is better than another by a tenth, and by more than chance explains. */
+/* Whether a way is better than another by a twentieth, and by more than chance explains. */
 static bool beats(const plan_way *w, const plan_way *other) {
   const size_t n = w->played;
   const double gain = mean_over(other, n) - mean_of(w);
   double square = 0;
   for (size_t i = 0; i < n; i++) square += pow(other->regret[i] - w->regret[i] - gain, 2);
-  return n > 2 && gain > 0.1 * mean_over(other, n) && gain > 3 * sqrt(square / (double)((n - 1) * n));
+  return n > 2 && gain > 0.05 * mean_over(other, n) && gain > 2.5 * sqrt(square / (double)((n - 1) * n));
 }
 
 static void swap(plan_way *a, plan_way *b) {
@@ -226,7 +228,7 @@ static faro_status refine(planner *r, faro_trust group, faro_error *error) {
   if (status == FARO_OK) status = plan_crew_play(&r->crew, some, count, few, error);
   size_t promising = 0;
   for (size_t i = 0; i < count; i++)
-    if (mean_over(some[i], few) < 0.93 * mean_over(best, few)) some[promising++] = some[i];
+    if (mean_over(some[i], few) < 0.96 * mean_over(best, few)) some[promising++] = some[i];
   r->crew.total += promising * (best->played - few);
   if (status == FARO_OK) status = plan_crew_play(&r->crew, some, promising, best->played, error);
   for (size_t i = 0; status == FARO_OK && i < promising; i++)
@@ -328,6 +330,13 @@ static double student(size_t n) {
          (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * pow(v, 3));
 }
 
+/* The mean regret on all instances that any way of the group was played on: that of the best way,
+ * times how much worse this one is on those that both were played on. */
+static double expected_regret(const planner *r, const plan_way *w) {
+  const plan_way *best = best_of(r, group_of(r->problem, &w->way));
+  return mean_of(best) * mean_of(w) / mean_over(best, w->played);
+}
+
 static void judge(const planner *r, plan_way *w) {
   const double n = (double)w->played;
   const double mean = mean_of(w);
@@ -335,8 +344,10 @@ static void judge(const planner *r, plan_way *w) {
   for (size_t i = 0; i < w->played; i++) square += (w->regret[i] - mean) * (w->regret[i] - mean);
   const double chance = w->played > 1 ? student(w->played) * sqrt(square / (n - 1) / n) / mean : 1;
   const double spread = hypot(chance, r->options->simulate ? 0 : 1.96 * MODEL_ERROR);
-  w->way.regret = (faro_expected){.mean = mean, .low = mean * exp(-spread), .high = mean * exp(spread)};
-  w->way.learnt = 1 - mean / r->uniform;
+  const double expected = expected_regret(r, w);
+  w->way.regret =
+      (faro_expected){.mean = expected, .low = expected * exp(-spread), .high = expected * exp(spread)};
+  w->way.learnt = 1 - expected / r->uniform;
 }
 
 static int place_of(faro_trust trust) {
