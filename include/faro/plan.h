@@ -1,6 +1,7 @@
 /* plan: which release, learner and schedule suit a problem, before anything is run.
  *
- *     faro_problem problem = {.users = 20000, .dimension = 10, .arms = 50, .epsilon = 2, .delta = 1e-6};
+ *     faro_problem problem = {.users = 20000, .dimension = 10, .arms = 50,
+ *                             .epsilon = 2, .delta = 1e-6};
  *     faro_advice *advice;
  *     if (faro_advise(&advice, &problem, NULL, &error) != FARO_OK) ...
  *     for (size_t i = 0; i < advice->count; i++)

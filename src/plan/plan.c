@@ -83,8 +83,8 @@ static uint64_t thin_of(const faro_problem *p, const faro_cell *cell) {
   return (uint64_t)fmax(8, rounds_of(p) / (double)(cell->batches > 0 ? cell->batches : 1));
 }
 
-/* Instances that take about a fifth of a second, by a rough count of operations: the clock would give
- * other advice on another machine. */
+/* Instances that take about a fifth of a second, by a rough count of operations: the clock would
+ * give other advice on another machine. */
 static size_t instances_of(const planner *r) {
   const faro_problem *p = r->problem;
   const double size = (double)p->arms * (double)p->dimension;

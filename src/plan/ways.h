@@ -1,5 +1,5 @@
-/* ways: what a planner may choose from: a release, a learner and a schedule, as an experiment of one
- * algorithm that can be played thinned. */
+/* ways: what a planner may choose from: a release, a learner and a schedule, as an experiment of
+ * one algorithm that can be played thinned. */
 #ifndef FARO_PLAN_WAYS_H
 #define FARO_PLAN_WAYS_H
 
