@@ -84,6 +84,10 @@ FARO_API size_t faro_agent_choose_from(faro_agent *agent, const faro_arms *arms)
  * more is learned. */
 FARO_API faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward,
                                       faro_error *error) FARO_WARN_UNUSED;
+/* The same for `people` people alike, at most as many as faro_release_missing says of the agent's
+ * release. Simulation only. */
+FARO_API faro_status faro_agent_learn_alike(faro_agent *agent, const double *x, double reward,
+                                            uint64_t people, faro_error *error) FARO_WARN_UNUSED;
 /* The same for a whole batch of messages (message.h), as an analyzer gets them. On failure nothing
  * is changed. */
 FARO_API faro_status faro_agent_analyze(faro_agent *agent, const void *messages, size_t count,

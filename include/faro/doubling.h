@@ -46,8 +46,9 @@ FARO_API const faro_release *faro_doubling_release(const faro_doubling *doubling
 /* The horizon of the current release. */
 FARO_API uint64_t faro_doubling_horizon(const faro_doubling *doubling);
 
-/* As faro_release_absorb and faro_release_analyze (message.h), into the current release. */
+/* As faro_release_absorb, _absorb_alike and _analyze (message.h), into the current release. */
 FARO_API bool faro_doubling_absorb(faro_doubling *doubling, const double *x, double y);
+FARO_API bool faro_doubling_absorb_alike(faro_doubling *doubling, const double *x, double y, uint64_t users);
 FARO_API faro_status faro_doubling_analyze(faro_doubling *doubling, const void *batch, size_t count,
                                            faro_error *error) FARO_WARN_UNUSED;
 /* True if the current release has published all its batches. */

@@ -141,6 +141,9 @@ FARO_API uint64_t faro_env_user(const faro_env *env);         /* who plays this 
 FARO_API double faro_env_gap(const faro_env *env, size_t arm); /* best mean less the mean of this arm */
 /* Plays an arm: copies its features to x, returns the reward, and makes the next round ready. */
 FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
+/* The same for `users` users who play the arm on the same features: what their rewards are in the
+ * mean, with the variance of such a mean. Passes on as many rounds. */
+FARO_API double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x);
 /* The reward of an arm, without a new round; for arms that stay. */
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */

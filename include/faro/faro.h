@@ -18,6 +18,7 @@
 #include <faro/learner.h>
 #include <faro/linalg.h>
 #include <faro/message.h>
+#include <faro/plan.h>
 #include <faro/policy.h>
 #include <faro/privacy.h>
 #include <faro/random.h>

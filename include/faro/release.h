@@ -134,6 +134,11 @@ FARO_API void faro_release_destroy(faro_release *release); /* NULL is allowed */
  * have been published. For sources that play all parties, simulated or deployed. With other
  * sources, and beyond the horizon, it does nothing and returns false. */
 FARO_API bool faro_release_absorb(faro_release *release, const double *x, double y);
+/* The same for `users` users who contribute alike, at most as many as are missing: fast predictions
+ * play a few people in the place of many. Simulation only. */
+FARO_API bool faro_release_absorb_alike(faro_release *release, const double *x, double y, uint64_t users);
+/* How many users the open batch still waits for; 0: all batches have been published. */
+FARO_API uint64_t faro_release_missing(const faro_release *release);
 
 /* Linearised moments only: sets the point for the users from now on, scaled back to the bound. It
  * must be public: a published policy, or what follows from one. Set it between two batches. */

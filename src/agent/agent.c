@@ -241,8 +241,13 @@ static faro_status publish(faro_agent *a, faro_error *error) {
 }
 
 faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward, faro_error *error) {
-  if (agent->params.public_arms && !faro_agent_done(agent)) faro_public_add(&agent->arms, x);
-  const bool published = faro_doubling_absorb(agent->sums, x, reward - agent->params.centre);
+  return faro_agent_learn_alike(agent, x, reward, 1, error);
+}
+
+faro_status faro_agent_learn_alike(faro_agent *agent, const double *x, double reward, uint64_t people,
+                                   faro_error *error) {
+  if (agent->params.public_arms && !faro_agent_done(agent)) faro_public_add(&agent->arms, x, (double)people);
+  const bool published = faro_doubling_absorb_alike(agent->sums, x, reward - agent->params.centre, people);
   return published ? publish(agent, error) : FARO_OK;
 }
 

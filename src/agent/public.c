@@ -17,14 +17,14 @@ faro_status faro_public_init(faro_public *p, size_t dimension, double norm, faro
   return FARO_OK;
 }
 
-void faro_public_add(faro_public *p, const double *x) {
+void faro_public_add(faro_public *p, const double *x, double people) {
   double square = 0;
   for (size_t i = 0; i < p->dimension; i++) square += x[i] * x[i];
   if (!isfinite(square)) return;
   const double factor = square > p->norm * p->norm ? p->norm * p->norm / square : 1;
   double *entry = p->sum;
   for (size_t i = 0; i < p->dimension; i++)
-    for (size_t j = 0; j <= i; j++) *entry++ += factor * x[i] * x[j];
+    for (size_t j = 0; j <= i; j++) *entry++ += people * factor * x[i] * x[j];
 }
 
 faro_noise faro_public_noise(const faro_public *p, faro_noise noise, double *scale) {

@@ -21,7 +21,7 @@ typedef struct faro_public {
 faro_status faro_public_init(faro_public *p, size_t dimension, double norm, faro_arena *arena,
                              faro_error *error) FARO_WARN_UNUSED;
 /* Before the person's reward is absorbed. */
-void faro_public_add(faro_public *p, const double *x);
+void faro_public_add(faro_public *p, const double *x, double people);
 /* After a publication of the vector. */
 faro_statistics faro_public_extend(faro_public *p, const faro_statistics *vector);
 /* Noise of the vector as noise of both parts. */

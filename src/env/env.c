@@ -232,10 +232,14 @@ size_t faro_env_best(const faro_env *env) {
   return best;
 }
 
-double faro_env_play(faro_env *env, size_t arm, double *x) {
+double faro_env_play(faro_env *env, size_t arm, double *x) { return faro_env_play_alike(env, arm, 1, x); }
+
+double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x) {
   for (size_t i = 0; i < env->arms.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
-  const double reward = faro_linear_reward(env, mean_of(env, arm));
-  env->round++;
+  const double mean = mean_of(env, arm);
+  const double one = faro_linear_reward(env, mean);
+  const double reward = users == 1 ? one : mean + (one - mean) / sqrt((double)users);
+  env->round += users;
   call_user(env);
   if (env->rules->next && env->round < env->params.horizon) env->rules->next(env);
   return reward;

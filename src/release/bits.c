@@ -367,7 +367,18 @@ static void round_all(const faro_release *r, const double *z, uint64_t *ones, bo
   }
 }
 
-static void absorb(faro_release *r, const double *z) { round_all(r, z, faro_bits_of(r)->count, true); }
+/* The sum of many equal numbers is rounded once. */
+static void absorb(faro_release *r, const double *z, uint64_t users) {
+  const faro_bits *s = faro_bits_in(r);
+  if (users == 1) {
+    round_all(r, z, s->count, true);
+    return;
+  }
+  for (size_t i = 0; i < r->contribution.length; i++) {
+    const double steps = fmin(fmax(0, (z[i] + s->entry) / s->step), (double)s->grid);
+    s->count[i] += (uint64_t)(steps * (double)users + faro_sim_uniform(r->source.sim));
+  }
+}
 
 static void encode(const faro_release *r, const double *z, void *message) {
   const faro_bits *s = faro_bits_in(r);

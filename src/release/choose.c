@@ -1,5 +1,5 @@
-/* choose: see the header. The ratios and caps were chosen on the problems T1 to T6 of
- * docs/regret.md, and only there. */
+/* choose: see the header. The ratios and caps were chosen on problems that docs/plan.md names, and
+ * only there. */
 #include "release/choose.h"
 
 #include <math.h>
@@ -11,17 +11,6 @@ bool faro_learns(const faro_release *r) {
 }
 
 static bool must_be_uniform(const faro_release *r) { return r->params.growth == 1; }
-
-void faro_choose_continual(const faro_release *r, faro_release_params *params) {
-  if (!faro_learns(r)) return;
-  if (must_be_uniform(r)) {
-    params->batch = params->horizon / 400 + 1;
-    return;
-  }
-  params->batch = 50;
-  params->growth = 1.2;
-  params->largest = params->horizon / 50 + 1;
-}
 
 void faro_choose_often(const faro_release *r, faro_release_params *params) {
   if (!faro_learns(r)) return;
@@ -57,21 +46,50 @@ static double users_to_learn(const faro_release *r, double sigma, bool per_user)
   return half + sqrt(half * half + prior * noise / (a * a));
 }
 
-bool faro_choose_blocks(const faro_release *r, double sigma, bool per_user, double share,
-                        faro_release_params *params) {
+double faro_gaussian_sigma(const faro_release *r) {
+  return sqrt((double)r->repeats) * r->contribution.sensitivity /
+         faro_gaussian_mu(r->params.epsilon, r->params.delta);
+}
+
+static bool choose_growing(const faro_release *r, double first, uint64_t count, faro_release_params *params) {
   if (!faro_learns(r) || must_be_uniform(r)) return false;
-  const uint64_t most = params->horizon / (r->params.adversarial ? 50 : 20);
-  const double first = share * users_to_learn(r, sigma, per_user);
+  const uint64_t most = params->horizon / (r->params.adversarial ? 50 : count);
   params->batch = (uint64_t)fmax(2, fmin(first, (double)most));
   params->growth = 2;
   params->largest = most + 1;
   return true;
 }
 
+bool faro_choose_blocks(const faro_release *r, double sigma, faro_release_params *params) {
+  return choose_growing(r, 2 * users_to_learn(r, sigma, false), 10, params);
+}
+
+bool faro_choose_mixed(const faro_release *r, double sigma, faro_release_params *params) {
+  return choose_growing(r, 0.5 * users_to_learn(r, sigma, true), 10, params);
+}
+
+static void choose_many(const faro_release *r, faro_release_params *params) {
+  if (faro_learns(r)) params->batch = params->horizon / 400 + 1;
+}
+
+void faro_choose_alone(const faro_release *r, double sigma, faro_release_params *params) {
+  if (!choose_growing(r, users_to_learn(r, sigma, true), 20, params)) choose_many(r, params);
+}
+
+void faro_choose_continual(const faro_release *r, faro_release_params *params) {
+  if (!faro_choose_blocks(r, faro_gaussian_sigma(r), params)) choose_many(r, params);
+}
+
 void faro_choose_local(const faro_release *r, faro_release_params *params) {
-  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
-  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
-  if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
+  faro_choose_alone(r, faro_gaussian_sigma(r), params);
+}
+
+bool faro_choose_nodes(const faro_release *r, double shufflers, faro_release_params *params) {
+  if (!faro_learns(r) || must_be_uniform(r)) return false;
+  const double n = (double)params->horizon;
+  const double first = 3 * users_to_learn(r, sqrt(shufflers) * faro_gaussian_sigma(r), false);
+  params->batch = (uint64_t)fmax(2, fmin(fmax(first, n / 400), fmin(n / 10, ldexp(n, -(int)shufflers))));
+  return true;
 }
 
 /* By how much users who are in M0 batches raise the variance of a node of `unit` batches;

@@ -7,21 +7,27 @@
 /* Whether a learner will use the sums: moments under calibration tight. */
 bool faro_learns(const faro_release *r);
 
-/* Noise of running sums that does not grow with them (central-tree, central-factored): early, then
- * every time the users have grown by a fifth, and at least 50 times. Batches of one size: 400. */
-void faro_choose_continual(const faro_release *r, faro_release_params *params);
+/* The noise of a Gaussian mechanism that a user is in as often as the claim allows, in units of
+ * z. */
+double faro_gaussian_sigma(const faro_release *r);
 
 /* No noise: often enough that waiting costs a learner nothing that can be measured. */
 void faro_choose_often(const faro_release *r, faro_release_params *params);
 
-/* Noise of each batch by itself (standard deviation `sigma` in units of z, of the batch, or of each
- * user where `per_user`): batches that double, until there are about twenty. The first one has
- * `share` of the users after which the sums say as much as the prior. False, with nothing chosen,
- * where nobody learns from them or batches must be of one size. */
-bool faro_choose_blocks(const faro_release *r, double sigma, bool per_user, double share,
-                        faro_release_params *params);
-/* Blocks for Gaussian noise, or noise like it, at every user. */
-void faro_choose_local(const faro_release *r, faro_release_params *params);
+/* Batches that double, up to a tenth of the horizon (a fiftieth where contexts are adversarial).
+ * The first has twice the users n0 after which the sums say as much as the prior. `sigma` is the
+ * standard deviation of a batch's noise, in units of z. False, with nothing chosen, where nobody
+ * learns from them or batches must be of one size. */
+bool faro_choose_blocks(const faro_release *r, double sigma, faro_release_params *params);
+/* The same for noise of `sigma` at every user, less where a shuffler mixes them: n0 / 2. */
+bool faro_choose_mixed(const faro_release *r, double sigma, faro_release_params *params);
+/* The same where nobody mixes them: n0, and at most a twentieth. Batches of one size: 400. */
+void faro_choose_alone(const faro_release *r, double sigma, faro_release_params *params);
+void faro_choose_local(const faro_release *r, faro_release_params *params); /* Gaussian noise */
+/* Running sums (central-tree, central-factored): blocks, or 400 batches of one size. */
+void faro_choose_continual(const faro_release *r, faro_release_params *params);
+/* The lowest nodes of a tree of shufflers: 3 n0, but at most 400 of them. */
+bool faro_choose_nodes(const faro_release *r, double shufflers, faro_release_params *params);
 
 /* Batches of one size, with noise of their own, for a learner or for sums. */
 uint64_t faro_choose_uniform(const faro_release *r);

@@ -93,7 +93,11 @@ static void add_past(faro_doubling *d) {
 }
 
 bool faro_doubling_absorb(faro_doubling *doubling, const double *x, double y) {
-  if (!faro_release_absorb(doubling->now, x, y)) return false;
+  return faro_doubling_absorb_alike(doubling, x, y, 1);
+}
+
+bool faro_doubling_absorb_alike(faro_doubling *doubling, const double *x, double y, uint64_t users) {
+  if (!faro_release_absorb_alike(doubling->now, x, y, users)) return false;
   add_past(doubling);
   return true;
 }

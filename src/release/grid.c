@@ -181,10 +181,10 @@ void faro_grid_collect(faro_release *r, size_t index, const void *message) {
   g->counted = true;
 }
 
-void faro_grid_absorb(faro_release *r, const double *z) {
+void faro_grid_absorb(faro_release *r, const double *z, uint64_t users) {
   faro_grid *g = faro_grid_of(r);
   if (!r->deployed) {
-    faro_real_absorb(r, z);
+    faro_real_absorb(r, z, users);
     return;
   }
   for (size_t i = 0; i < r->contribution.length; i++) g->whole[i] += cut(g, round_entry(g, z[i]));

@@ -37,7 +37,7 @@ faro_status faro_grid_settle(faro_release *r, faro_error *error);
 void faro_grid_round(const faro_release *r, const double *z, void *message);
 void faro_grid_collect(faro_release *r, size_t index, const void *message);
 /* In floating point in simulations, on the grid in deployment. */
-void faro_grid_absorb(faro_release *r, const double *z);
+void faro_grid_absorb(faro_release *r, const double *z, uint64_t users);
 
 /* The noise of a class, for grounds.h: in real numbers, and as it is drawn in deployment. */
 void faro_grid_ground(const faro_release *r, size_t k, struct faro_text *out);

@@ -56,8 +56,9 @@ struct faro_mechanism {
   /* Required. A: adds message or report `index`, which is valid, to the open batch. */
   void (*collect)(faro_release *, size_t index, const void *message);
 
-  /* Required. Adds one user to the open batch, without noise. */
-  void (*absorb)(faro_release *, const double *z);
+  /* Required. Adds `users` users who contribute the same z to the open batch, without noise. More
+   * than one in simulation only. */
+  void (*absorb)(faro_release *, const double *z, uint64_t users);
   /* Required. Adds the noise of all users of the open batch, or that of a trusted server. */
   void (*add_noise)(faro_release *);
   /* Required. Turns the open batch into new statistics. Draws nothing. */

@@ -46,12 +46,12 @@ void faro_real_mix(const faro_release *r, void *batch) {
 
 void faro_real_collect(faro_release *r, size_t index, const void *message) {
   (void)index;
-  faro_real_absorb(r, message);
+  faro_real_absorb(r, message, 1);
 }
 
-void faro_real_absorb(faro_release *r, const double *z) {
+void faro_real_absorb(faro_release *r, const double *z, uint64_t users) {
   double *open = faro_real_of(r)->open;
-  for (size_t i = 0; i < r->contribution.length; i++) open[i] += z[i];
+  for (size_t i = 0; i < r->contribution.length; i++) open[i] += (double)users * z[i];
 }
 
 /* How many users' noise batch k gets. */

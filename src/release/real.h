@@ -16,7 +16,7 @@ faro_status faro_real_init(faro_release *r, faro_error *error);
 void faro_real_encode(const faro_release *r, const double *z, void *message);
 void faro_real_mix(const faro_release *r, void *batch);
 void faro_real_collect(faro_release *r, size_t index, const void *message);
-void faro_real_absorb(faro_release *r, const double *z);
+void faro_real_absorb(faro_release *r, const double *z, uint64_t users);
 void faro_real_add_noise(faro_release *r);
 void faro_real_publish(faro_release *r);
 void faro_real_measure(faro_release *r);

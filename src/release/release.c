@@ -261,13 +261,24 @@ static bool plays_all_parties(const faro_release *r) {
   return r->source.use == FARO_USE_SIMULATED || r->source.use == FARO_USE_ALL_PARTIES;
 }
 
+uint64_t faro_release_missing(const faro_release *release) {
+  return faro_release_spent(release) ? 0 : release->size - release->waiting;
+}
+
 bool faro_release_absorb(faro_release *release, const double *x, double y) {
+  return faro_release_absorb_alike(release, x, y, 1);
+}
+
+bool faro_release_absorb_alike(faro_release *release, const double *x, double y, uint64_t users) {
   const faro_mechanism *mechanism = release->kind->mechanism;
   if (!plays_all_parties(release) || faro_release_spent(release)) return false;
+  if (users == 0 || (users > 1 && release->deployed)) return false;
+  if (users > faro_release_missing(release)) users = faro_release_missing(release);
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->x = x;
-  mechanism->absorb(release, release->z);
-  if (++release->waiting < release->size) return false;
+  mechanism->absorb(release, release->z, users);
+  release->waiting += users;
+  if (release->waiting < release->size) return false;
   FARO_MUST(faro_ledger_charge(&release->ledger, NULL));
   mechanism->add_noise(release);
   faro_release_publish(release);

@@ -375,8 +375,21 @@ static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, si
   return along[find_rank(rule->directions, along, rank)];
 }
 
+/* How many of these users answer plus, if the mean of a true sign is u. */
+static double count_pluses(faro_release *r, double u, uint64_t users) {
+  const faro_response_rule *rule = rule_at(r, r->open);
+  if (users > 1) {
+    faro_binomial draw;
+    faro_binomial_plan(&draw, users, (1 + u * ldexp((double)rule->threshold, -64)) / 2);
+    return (double)faro_sim_binomial(&draw, r->source.sim);
+  }
+  const bool truth = faro_draw_uniform(r->rng) < (1 + u) / 2;
+  const uint64_t word = faro_rng_next(r->rng);
+  return word < rule->threshold ? truth : faro_rng_next(r->rng) & 1;
+}
+
 /* z = v u. Features of length 0 say nothing. */
-static void absorb_answer(faro_release *r, const double *z) {
+static void absorb_answer(faro_release *r, const double *z, uint64_t users) {
   const faro_contribution *c = &r->contribution;
   const faro_response_rule *rule = rule_at(r, r->open);
   double square = 0;
@@ -387,17 +400,35 @@ static void absorb_answer(faro_release *r, const double *z) {
   }
   if (!(square > 0 && square < INFINITY)) return;
   const double v = 1 / fmax(c->norm, sqrt(square)); /* v = x times this */
-  const bool truth = faro_draw_uniform(r->rng) < (1 + along / (v * square)) / 2;
-  const uint64_t word = faro_rng_next(r->rng);
-  const bool side = word < rule->threshold ? truth : faro_rng_next(r->rng) & 1;
-  for (size_t i = 0; i < c->length; i++)
-    response_of(r)->real.open[i] += (side ? rule->length : -rule->length) * v * r->x[i];
+  const double pluses = count_pluses(r, along / (v * square), users);
+  const double answers = rule->length * (2 * pluses - (double)users);
+  for (size_t i = 0; i < c->length; i++) response_of(r)->real.open[i] += answers * v * r->x[i];
 }
 
-static void absorb(faro_release *r, const double *z) {
+/* Many users with the same z: those with a true code add up to normal variables around c u each;
+ * how <sign g_i, u> scatters about its mean c is left out. */
+static void absorb_alike(faro_release *r, const double *z, uint64_t users) {
+  response *s = response_of(r);
+  const faro_response_rule *rule = rule_at(r, r->open);
+  faro_binomial draw;
+  faro_binomial_plan(&draw, users, ldexp((double)rule->threshold, -64));
+  const double truths = (double)faro_sim_binomial(&draw, r->source.sim);
+  extend(r, z);
+  for (size_t i = 0; i < s->plus; i++) s->g[i] = sqrt(truths) * faro_sim_normal(r->source.sim);
+  const double along = truths * rule->c - dot(s, s->g, s->u);
+  for (size_t i = 0; i < r->contribution.length; i++)
+    s->real.open[i] += rule->length * (s->g[i] + along * s->u[i]);
+  s->any += users - (uint64_t)truths;
+}
+
+static void absorb(faro_release *r, const double *z, uint64_t users) {
   response *s = response_of(r);
   if (r->answer > 0) {
-    absorb_answer(r, z);
+    absorb_answer(r, z, users);
+    return;
+  }
+  if (users > 1) {
+    absorb_alike(r, z, users);
     return;
   }
   if (r->deployed) {

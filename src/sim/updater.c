@@ -3,6 +3,7 @@
  *   arms --policy--> arm --env--> reward --release--> statistics --learner--> policy */
 #include <faro/agent.h>
 #include <faro/gate.h>
+#include <faro/linalg.h>
 
 #include "sim/loop.h"
 
@@ -69,10 +70,40 @@ static faro_status play_rounds(void *state, uint64_t from, uint64_t until, doubl
   return status;
 }
 
+/* A prediction: of each batch only cell->thin people are played, each in the place of a group of
+ * people alike. The means of their rewards have the variance of the group's, and the noise is that
+ * of the whole batch, so the sums say as much as they would with everybody; only the choice of
+ * arms is coarser. Without a curve, and without people who return. */
+static faro_status play_groups(table *t, const faro_turn *turn, double *regret, faro_error *error) {
+  const uint64_t horizon = turn->cell->settings.horizon;
+  const uint64_t thin = turn->cell->thin;
+  uint64_t group = 0;
+  uint64_t batch = UINT64_MAX;
+  faro_status status = FARO_OK;
+  for (uint64_t round = 0; status == FARO_OK && round < horizon;) {
+    const uint64_t missing = faro_release_missing(faro_agent_release(t->agent));
+    const uint64_t left = missing > 0 ? missing : horizon - round;
+    if (batch != faro_agent_batches(t->agent)) {
+      if (faro_turn_stopped(turn)) return FARO_INTERRUPTED;
+      group = (left + thin - 1) / thin;
+    }
+    batch = faro_agent_batches(t->agent);
+    const uint64_t users = group < left ? group : left;
+    const size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+    *regret += (double)users * faro_env_gap(t->env, arm);
+    const double reward = faro_env_play_alike(t->env, arm, users, t->x);
+    status = faro_agent_learn_alike(t->agent, t->x, reward, users, error);
+    round += users;
+  }
+  return status;
+}
+
 static faro_status play(const faro_turn *turn, faro_error *error) {
   table t = {0};
   faro_status status = init(&t, turn, error);
-  if (status == FARO_OK) status = faro_play_curve(turn, play_rounds, &t, error);
+  if (status == FARO_OK)
+    status = turn->cell->thin > 0 ? play_groups(&t, turn, &turn->record->regret, error)
+                                  : faro_play_curve(turn, play_rounds, &t, error);
   if (status == FARO_OK) {
     const faro_diagnostics diagnostics = faro_agent_diagnose(t.agent);
     turn->record->updates = (double)diagnostics.updates;
@@ -94,6 +125,12 @@ static faro_status check_link(const faro_cell *cell, faro_error *error) {
                    cell->learner->name, cell->env->name);
 }
 
+static double last_noise(const faro_cell *cell, const faro_release *release) {
+  const faro_noise noise = faro_release_noise(release);
+  const size_t gram = cell->settings.protect == 1 ? 0 : faro_packed((size_t)cell->settings.dimension);
+  return noise.scale ? noise.scale[gram] * (noise.ratio > 0 ? noise.ratio : 1) : 0;
+}
+
 static faro_status rehearse(faro_cell *cell, faro_error *error) {
   const faro_status allowed = check_link(cell, error);
   if (allowed != FARO_OK) return allowed;
@@ -104,6 +141,8 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   cell->claim = *faro_agent_claim(agent);
   cell->cost = faro_agent_cost(agent);
   cell->grounds = faro_agent_grounds(agent);
+  cell->batches = faro_release_batches(faro_agent_release(agent));
+  cell->noise = last_noise(cell, faro_agent_release(agent));
   faro_cell_keep_schedule(cell, faro_agent_release(agent));
   faro_agent_destroy(agent);
   return FARO_OK;

@@ -240,6 +240,7 @@ static void walk_agent(const faro_agent_params *params, bool good) {
   assert_int_equal(faro_agent_save(agent, kept, NULL) == FARO_OK, size > 0);
   free(kept);
   assert_ok(faro_agent_learn(agent, x, 1, NULL));
+  assert_ok(faro_agent_learn_alike(agent, x, 1, 0, NULL));
   assert_non_null(faro_agent_policy(agent));
   assert_non_null(faro_agent_claim(agent));
   assert_true(faro_agent_cost(agent).bits >= 0);
@@ -352,6 +353,8 @@ static void walk_steps(faro_release *release, faro_use use) {
   const bool analyzes = mixed > 0 && use != FARO_USE_CLIENT;
   assert_int_equal(faro_release_analyze(release, batch, mixed, NULL) == FARO_OK, analyzes);
   const bool absorbs = use == FARO_USE_SIMULATED || use == FARO_USE_ALL_PARTIES;
+  assert_false(faro_release_absorb_alike(release, x, 1, 0));
+  assert_true(faro_release_missing(release) <= 2);
   assert_false(faro_release_absorb(release, x, 1));
   assert_int_equal(faro_release_absorb(release, x, NAN), absorbs); /* the second of two */
   free(batch);
@@ -405,7 +408,8 @@ static void walk_doubling(const faro_release_kind *kind, bool anytime, faro_sour
   assert_true(faro_doubling_scale(doubling, 0) >= 0);
   const bool absorbs = source.use == FARO_USE_SIMULATED || source.use == FARO_USE_ALL_PARTIES;
   faro_doubling_linearise(doubling, NULL);
-  for (int i = 0; i < 8; i++) (void)faro_doubling_absorb(doubling, x, 1);
+  for (int i = 0; i < 7; i++) (void)faro_doubling_absorb(doubling, x, 1);
+  (void)faro_doubling_absorb_alike(doubling, x, 1, 1);
   assert_int_equal(faro_doubling_spent(doubling), absorbs);
   assert_int_equal(faro_doubling_next(doubling, NULL) == FARO_OK, absorbs && anytime);
   faro_doubling_destroy(doubling);

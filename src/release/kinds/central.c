@@ -45,9 +45,7 @@ static faro_status calibrate_tight(faro_release *r, faro_error *error) {
 }
 
 static void choose(const faro_release *r, faro_release_params *params) {
-  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
-  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
-  if (!faro_choose_blocks(r, sigma, false, 0.5, params) && faro_learns(r))
+  if (!faro_choose_blocks(r, faro_gaussian_sigma(r), params) && faro_learns(r))
     params->batch = faro_choose_uniform(r);
 }
 

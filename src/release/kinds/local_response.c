@@ -31,7 +31,7 @@ static void choose(const faro_release *r, faro_release_params *params) {
     return;
   }
   const double sigma = faro_response_choose(epsilon0_of(r, 1, 0.5), r->contribution.radius).length;
-  if (!faro_choose_blocks(r, sigma, true, 0.5, params)) faro_choose_continual(r, params);
+  faro_choose_alone(r, sigma, params);
 }
 
 const faro_release_kind faro_release_local_response = {

@@ -168,10 +168,8 @@ void faro_amplified_choose(const faro_release *r, faro_release_params *params) {
   const double d = (double)r->contribution.dimension;
   const faro_budget each = faro_advanced_share(r);
   const double logs = log(t / each.delta) * log(2 / each.delta);
-  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
   params->batch = (uint64_t)ceil(pow(d * each.epsilon * each.epsilon / logs, -0.2) * pow(t, 0.6));
-  (void)faro_choose_blocks(r, shift / faro_gaussian_mu(r->params.epsilon, r->params.delta), true, 0.25,
-                           params);
+  (void)faro_choose_mixed(r, faro_gaussian_sigma(r), params);
 }
 
 const faro_release_kind faro_release_shuffle_amplified = {

@@ -123,11 +123,9 @@ static double theorem_batch(const faro_release *r) {
 
 /* Bits of a batch have about the noise of a Gaussian. */
 static void choose(const faro_release *r, faro_release_params *params) {
-  const double shift = sqrt((double)r->repeats) * r->contribution.sensitivity;
-  const double sigma = shift / faro_gaussian_mu(r->params.epsilon, r->params.delta);
   if (r->params.calibration != FARO_CALIBRATION_TIGHT) params->batch = (uint64_t)theorem_batch(r);
   else if (r->params.adaptive) faro_adapt_range(faro_choose_uniform(r), params);
-  else if (!faro_choose_blocks(r, sigma, false, 0.5, params)) params->batch = faro_choose_uniform(r);
+  else if (!faro_choose_blocks(r, faro_gaussian_sigma(r), params)) params->batch = faro_choose_uniform(r);
 }
 
 const faro_release_kind faro_release_shuffle_bits = {

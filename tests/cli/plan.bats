@@ -1,0 +1,61 @@
+# faro plan: what it prints, what it writes, and what it refuses.
+
+load support
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instances 2 --quiet)
+
+@test "plan names a release, its regret, and the command that simulates it" {
+  faro 0 plan "${small[@]}" --trust shuffler
+  has "$output" "1000 users, 2 features, 3 arms, fixed contexts, linear rewards"
+  has "$output" "Playing at random would regret"
+  has "$output" "A trusted shuffler"
+  has "$output" "Take shuffle-"
+  has "$output" "--trust shuffler --write plan.yaml"
+  [ -z "$stderr" ]
+}
+
+@test "what plan writes can be run" {
+  faro 0 plan "${small[@]}" --trust server --write "$T/plan.yaml"
+  has "$output" "faro run $T/plan.yaml"
+  faro 0 run "$T/plan.yaml" --set instances=2 --quiet --json --out "$T/out"
+  [ "$(jq '.results | length' <<<"$output")" = 2 ]
+}
+
+@test "plan --json has numbers, a claim and an experiment for every choice, and is the same every time" {
+  faro 0 plan "${small[@]}" --trust nobody --json
+  jq -e '.problem.users == 1000 and .uniform > 0 and .simulated == false and (.plans | length > 1)
+    and (.plans | all(.trust == "nobody" and .regret.low < .regret.mean and .regret.mean < .regret.high
+      and .bits > 0 and .updates > 0 and .batch > 0 and .claim.proven == true and (.experiment | length > 0)))' <<<"$output"
+  local first=$output
+  faro 0 plan "${small[@]}" --trust nobody --json --jobs 1
+  [ "$output" = "$first" ]
+}
+
+@test "plan --simulate plays everybody" {
+  faro 0 plan "${small[@]}" --trust server --simulate --json
+  jq -e '.simulated == true and .error == 1 and (.plans | length > 1)' <<<"$output"
+}
+
+@test "plan compares every trust model" {
+  slow_test
+  faro 0 plan "${small[@]}" --contributions 4
+  has "$output" "1000 users who take part 4 times each"
+  has "$output" "everything that one user does"
+  for title in "A trusted server" "A trusted shuffler" "Several shufflers" "Nobody is trusted"; do has "$output" "$title"; done
+}
+
+@test "plan refuses what it cannot plan, and says what is allowed" {
+  faro 2 plan --users 1000 --dimension 2 --arms 3
+  has "$stderr" "--epsilon E is required"
+  faro 2 plan "${small[@]}" --trust shufler
+  has "$stderr" "--trust must be one of any, server, shuffler, shufflers, nobody (got shufler"
+  faro 2 plan "${small[@]}" --users 5
+  has "$stderr" "--users must be"
+  faro 2 plan "${small[@]}" --delta 0
+  has "$stderr" "--delta must be"
+  faro 3 plan --users 1000 --dimension 200 --arms 100000 --epsilon 1
+  has "$stderr" "arms x dimension must be"
+}
