@@ -385,7 +385,8 @@ static double count_pluses(faro_release *r, double u, uint64_t users) {
   }
   const bool truth = faro_draw_uniform(r->rng) < (1 + u) / 2;
   const uint64_t word = faro_rng_next(r->rng);
-  return word < rule->threshold ? truth : faro_rng_next(r->rng) & 1;
+  const bool side = word < rule->threshold ? truth : faro_rng_next(r->rng) & 1;
+  return side ? 1 : 0;
 }
 
 /* z = v u. Features of length 0 say nothing. */
