@@ -64,7 +64,9 @@ static line fit(const points *p) {
   const size_t n = p->count;
   const double x = mean_of_list(p->x, n);
   const double y = mean_of_list(p->y, n);
-  double u2 = 0, u3 = 0, uy = 0;
+  double u2 = 0;
+  double u3 = 0;
+  double uy = 0;
   for (size_t i = 0; i < n; i++) {
     const double u = p->x[i] - x;
     u2 += u * u;
@@ -72,7 +74,12 @@ static line fit(const points *p) {
     uy += u * (p->y[i] - y);
   }
   const double slope = uy / u2;
-  double rest = 0, q2 = 0, qy = 0, qs = 0, low = INFINITY, high = -INFINITY;
+  double rest = 0;
+  double q2 = 0;
+  double qy = 0;
+  double qs = 0;
+  double low = INFINITY;
+  double high = -INFINITY;
   for (size_t i = 0; i < n; i++) {
     const double u = p->x[i] - x;
     const double q = u * u - u2 / (double)n - u * u3 / u2;

@@ -136,7 +136,7 @@ bool faro_view_alike(const faro_report *report, const faro_view_row *a, const fa
 /* Fits the slopes (slope.c). */
 faro_status faro_view_fit(faro_report *report, faro_error *error);
 
-/* Compares algorithms (comparison.c): at each sweep point the best private one with all others, and
+/* Compares algorithms (rivals.c): at each sweep point the best private one with all others, and
  * neighbours in the ranking. */
 faro_status faro_view_compare(faro_report *report, faro_error *error);
 /* Whether a row claims privacy. */

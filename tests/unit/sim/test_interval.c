@@ -36,7 +36,7 @@ static void test_interval__suits_what_it_measures(void **state) {
   assert_close(plain.high, -3 + 2 * 2.262157163, 1e-8);
   const faro_interval positive = faro_interval_positive(10, 8, 3);
   assert_true(positive.low > 0 && positive.high > 10);
-  assert_close(positive.low * positive.high, 100, 1e-12); /* symmetric in the logarithm */
+  assert_close(positive.low * positive.high, 100, 1e-12);             /* symmetric in the logarithm */
   assert_close(positive.high, 10 * exp(1) * 0.8 * 3.182446305, 1e-7); /* few instances: linear */
   assert_close(log(faro_interval_positive(10, 2, 3).high / 10), 0.2 * 3.182446305, 1e-8);
   const faro_interval zero = faro_interval_positive(0, 0, 4);

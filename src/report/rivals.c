@@ -1,4 +1,4 @@
-/* comparison: which algorithms differ. All algorithms of an experiment meet the same instances, so
+/* rivals: which algorithms differ. All algorithms of an experiment meet the same instances, so
  * the difference of two is computed on each instance, and its mean has a much narrower interval
  * than the two means.
  *
