@@ -85,27 +85,30 @@ static int kinship(const char *word, const char *name) {
 /* The shortest name of the closest kin. */
 static const char *nearest_kin(const char *word, const char *const *names, size_t count) {
   const char *best = NULL;
-  int closest = 0;
+  size_t shortest = SIZE_MAX;
+  int closest = 1;
   for (size_t i = 0; i < count; i++) {
     const int now = kinship(word, names[i]);
-    if (now == 0 || now < closest || (now == closest && strlen(names[i]) >= strlen(best))) continue;
+    const size_t length = strlen(names[i]);
+    if (now < closest || (now == closest && length >= shortest)) continue;
     best = names[i];
+    shortest = length;
     closest = now;
   }
   return best;
 }
 
 const char *faro_nearest(const char *word, const char *const *names, size_t count) {
-  const char *best = NULL;
+  size_t best = count;
   size_t least = strlen(word) / 3 + 1; /* one typing error in three letters, and one more */
   for (size_t i = 0; i < count; i++) {
     const size_t now = distance(word, names[i]);
-    if (now <= least && (!best || now < least)) {
-      best = names[i];
+    if (now <= least && (best == count || now < least)) {
+      best = i;
       least = now;
     }
   }
-  return best ? best : nearest_kin(word, names, count);
+  return best < count ? names[best] : nearest_kin(word, names, count);
 }
 
 const char *faro_hint(const char *word, const char *const *names, size_t count, char out[static FARO_HINT]) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/abort.h"
 #include "base/text.h"
 #include "sim/experiment.h"
 
@@ -45,6 +46,7 @@ static const char *point_text(const faro_experiment *e, const faro_cell *cell, c
 
 static void print_claims(const faro_experiment *e) {
   size_t widest = 0;
+  FARO_INVARIANT(e->algorithms > 0);
   for (size_t a = 0; a < e->algorithms; a++)
     if (strlen(e->cell[a].label) > widest) widest = strlen(e->cell[a].label);
   for (size_t c = 0; c < e->count; c++) {
