@@ -223,7 +223,7 @@ static faro_status refine(planner *r, faro_trust group, faro_error *error) {
   set_thin(r);
   size_t count = 0;
   for (size_t i = before; i < r->list->count; i++) some[count++] = &r->list->way[i];
-  const size_t few = best->played < LEAST ? best->played : LEAST;
+  const size_t few = best->played < FIRST ? best->played : FIRST;
   r->crew.total += count * few;
   if (status == FARO_OK) status = plan_crew_play(&r->crew, some, count, few, error);
   size_t promising = 0;

@@ -84,11 +84,11 @@ void faro_choose_local(const faro_release *r, faro_release_params *params) {
   faro_choose_alone(r, faro_gaussian_sigma(r), params);
 }
 
-bool faro_choose_nodes(const faro_release *r, double shufflers, faro_release_params *params) {
+bool faro_choose_nodes(const faro_release *r, size_t levels, double most, faro_release_params *params) {
   if (!faro_learns(r) || must_be_uniform(r)) return false;
   const double n = (double)params->horizon;
-  const double first = 3 * users_to_learn(r, sqrt(shufflers) * faro_gaussian_sigma(r), false);
-  params->batch = (uint64_t)fmax(2, fmin(fmax(first, n / 400), fmin(n / 10, ldexp(n, -(int)shufflers))));
+  const double first = 3 * users_to_learn(r, sqrt((double)levels) * faro_gaussian_sigma(r), false);
+  params->batch = (uint64_t)fmax(2, fmin(fmax(first, n / 400), fmin(n / 10, most)));
   return true;
 }
 

@@ -26,8 +26,8 @@ void faro_choose_alone(const faro_release *r, double sigma, faro_release_params 
 void faro_choose_local(const faro_release *r, faro_release_params *params); /* Gaussian noise */
 /* Running sums (central-tree, central-factored): blocks, or 400 batches of one size. */
 void faro_choose_continual(const faro_release *r, faro_release_params *params);
-/* The lowest nodes of a tree of shufflers: 3 n0, but at most 400 of them. */
-bool faro_choose_nodes(const faro_release *r, double shufflers, faro_release_params *params);
+/* The lowest nodes of a tree of shufflers: 3 n0 users, at most `most`, but at most 400 of them. */
+bool faro_choose_nodes(const faro_release *r, size_t levels, double most, faro_release_params *params);
 
 /* Batches of one size, with noise of their own, for a learner or for sums. */
 uint64_t faro_choose_uniform(const faro_release *r);

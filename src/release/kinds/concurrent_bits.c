@@ -50,9 +50,10 @@ static double tight_cost(const faro_release *r, double low) {
 static bool by_theorem(const faro_release *r) { return r->params.calibration == FARO_CALIBRATION_PAPER; }
 
 static void choose(const faro_release *r, faro_release_params *params) {
-  const double k = (double)(binary_tree(r) ? levels_over(r, 2) : r->params.shufflers);
+  const size_t k = levels_over(r, fmax(2, count_of(r) / 400));
+  const double most = binary_tree(r) ? count_of(r) : ldexp(count_of(r), -(int)k);
   if (by_theorem(r)) params->batch = (uint64_t)theorem_low(r);
-  else if (!faro_choose_nodes(r, k, params)) params->batch = faro_least_batch(r, tight_cost);
+  else if (!faro_choose_nodes(r, k, most, params)) params->batch = faro_least_batch(r, tight_cost);
 }
 
 static faro_status shape(const faro_release *r, size_t *levels, uint64_t *degree, faro_error *error) {
