@@ -266,10 +266,14 @@ static int print_json(const request *r, const faro_advice *advice) {
 
 /* ---- the command */
 
+static void show_progress(void *context, size_t done, size_t total) {
+  cli_progress_show(context, done, total, (double)done / (double)total);
+}
+
 static faro_status advise(request *r, faro_advice **advice, faro_error *error) {
   cli_progress progress;
-  cli_progress_begin(&progress, r->quiet);
-  r->options.progress = cli_progress_show;
+  cli_progress_begin(&progress, "plans", r->quiet);
+  r->options.progress = show_progress;
   r->options.context = &progress;
   const faro_status status = faro_advise(advice, &r->problem, &r->options, error);
   cli_progress_end(&progress);

@@ -92,18 +92,22 @@ static faro_status write_mark(const char *folder, const char *mark, double secon
 
 /* ---- a run */
 
+static void show_progress(void *context, size_t done, size_t total, double share) {
+  cli_progress_show(context, done, total, share);
+}
+
 /* A journal of another experiment or program is of no use, and is discarded. */
 static faro_status run_into(const rerun_options *o, const faro_experiment *experiment, const char *folder,
                             faro_report **report, faro_error *error) {
   char journal[CLI_PATH + 32];
   snprintf(journal, sizeof journal, "%s/instances.journal", folder);
   cli_progress progress;
-  cli_progress_begin(&progress, o->quiet);
+  cli_progress_begin(&progress, "instances", o->quiet);
   const faro_run_options run = {.jobs = o->jobs,
                                 .journal = journal,
                                 .fresh = o->fresh || !faro_journal_fits(journal, experiment->digest),
                                 .stopped = is_stopped,
-                                .progress = cli_progress_show,
+                                .progress = show_progress,
                                 .context = &progress};
   faro_results *results = NULL;
   catch_signals();
