@@ -150,6 +150,7 @@ static faro_status play(stage *s, const faro_experiment *experiment, const cli_s
                                 .progress = show_progress,
                                 .context = s};
   cli_progress_begin(&s->progress, "instances", options->quiet);
+  atomic_store(&writing, false);
   catch_signals();
   faro_status status = faro_run(experiment, &run, results, error);
   atomic_store(&writing, true);

@@ -195,6 +195,7 @@ const cli_command cli_reproduce = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .words = NAMES_MAX,
+    .list = "experiments",
     .about = "NAME is an experiment, or the part of names before the first \"-\": 000 is all of 000-....\n",
     .help =
         "DIR gets one page (reproduce.html, and the same as .md and .json) and the results of every run in\n"

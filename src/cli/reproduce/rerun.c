@@ -3,59 +3,21 @@
  * A finished run has a file `finished` beside its results: the digest of the experiment (which
  * covers the program), the number of instances, and the processor time. If these are the same, the
  * results are used again. An unfinished run continues from its journal. */
-#include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/file.h"
-#include "base/text.h"
+#include "cli/play.h"
 #include "cli/reproduce/rerun.h"
 #include "sim/experiment.h"
 #include "sim/journal.h"
 
 enum { MARK_SIZE = 256 };
 
-static atomic_int stop;
-
-static bool is_stopped(void *context) {
-  (void)context;
-  return atomic_load(&stop) != 0;
-}
-
-static void on_signal(int number) {
-  (void)number;
-  atomic_store(&stop, 1);
-}
-
-/* The first signal stops the run cleanly; a second one ends the program at once. */
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
-
 static double processor_seconds(void) {
   struct timespec t;
   return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
-}
-
-/* mkdir -p */
-static faro_status make_folder(const char *path, faro_error *error) {
-  char part[CLI_PATH];
-  snprintf(part, sizeof part, "%s", path);
-  for (size_t i = 1; i <= strlen(path); i++) {
-    if (path[i] != '/' && path[i] != '\0') continue;
-    part[i] = '\0';
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
-      return faro_fail(error, FARO_SYSTEM, "%s: cannot be created: %s", faro_path_end(part), strerror(errno));
-    part[i] = path[i];
-  }
-  return FARO_OK;
 }
 
 /* ---- the mark of a finished run */
@@ -92,64 +54,59 @@ static faro_status write_mark(const char *folder, const char *mark, double secon
 
 /* ---- a run */
 
-static void show_progress(void *context, size_t done, size_t total, double share) {
-  cli_progress_show(context, done, total, share);
+static int ignore(const faro_report *report, const char *folder, const void *context) {
+  (void)report, (void)folder, (void)context;
+  return EXIT_DONE;
 }
 
 /* A journal of another experiment or program is of no use, and is discarded. */
-static faro_status run_into(const rerun_options *o, const faro_experiment *experiment, const char *folder,
-                            faro_report **report, faro_error *error) {
+static int run_into(const rerun_options *o, const faro_experiment *experiment, const cli_source *source,
+                    const char *folder) {
   char journal[CLI_PATH + 32];
+  cli_results results = {.first = 0};
   snprintf(journal, sizeof journal, "%s/instances.journal", folder);
-  cli_progress progress;
-  cli_progress_begin(&progress, "instances", o->quiet);
-  const faro_run_options run = {.jobs = o->jobs,
-                                .journal = journal,
-                                .fresh = o->fresh || !faro_journal_fits(journal, experiment->digest),
-                                .stopped = is_stopped,
-                                .progress = show_progress,
-                                .context = &progress};
-  faro_results *results = NULL;
-  catch_signals();
-  faro_status status = faro_run(experiment, &run, &results, error);
-  cli_progress_end(&progress);
-  if (status == FARO_OK) status = faro_report_make(report, experiment, results, error);
-  if (status == FARO_OK) status = faro_report_write(*report, folder, error);
-  if (status == FARO_OK) (void)remove(journal);
-  faro_results_destroy(results);
-  return status;
+  snprintf(results.path, sizeof results.path, "%s", folder);
+  const cli_play_options options = {.jobs = o->jobs,
+                                    .fresh = o->fresh || !faro_journal_fits(journal, experiment->digest),
+                                    .quiet = o->quiet};
+  return cli_play(experiment, source, &results, &options, ignore, NULL);
 }
 
-static faro_status load(const rerun_options *o, const char *name, const char *calibration,
+static faro_status load(const rerun_options *o, const char *name, const char *calibration, cli_source *source,
                         faro_experiment **experiment, faro_error *error) {
-  char path[CLI_PATH];
-  const faro_override override = {.key = "calibration", .value = calibration};
-  const faro_experiment_options settings = {
-      .overrides = &override, .override_count = calibration ? 1 : 0, .quick = o->quick};
-  if (!cli_find_experiment(name, path, error)) return FARO_INVALID;
-  return faro_experiment_load(experiment, path, &settings, error);
+  char set[FARO_LINE];
+  const char *sets[] = {set};
+  snprintf(set, sizeof set, "calibration=%s", calibration ? calibration : "");
+  const faro_status status = cli_source_read(source, name, error);
+  if (status != FARO_OK) return status;
+  return cli_source_parse(source, sets, calibration ? 1 : 0, o->quick, "faro reproduce", experiment, error);
 }
 
 /* Runs, or takes the results from the folder. */
-static faro_status play(const rerun_options *o, const faro_experiment *experiment, const char *folder,
-                        double start, faro_rerun *run, faro_error *error) {
+static int play(const rerun_options *o, const faro_experiment *experiment, const cli_source *source,
+                const char *folder, double start, faro_rerun *run) {
   char mark[MARK_SIZE];
   char path[CLI_PATH + 32];
+  faro_error error = {0};
   mark_of(experiment, mark);
   if (!o->fresh && is_finished(folder, mark, &run->seconds) &&
-      faro_report_load(&run->report, folder, error) == FARO_OK)
-    return FARO_OK;
+      faro_report_load(&run->report, folder, &error) == FARO_OK)
+    return EXIT_DONE;
   snprintf(path, sizeof path, "%s/finished", folder);
   (void)remove(path);
-  faro_status status = run_into(o, experiment, folder, &run->report, error);
+  const int result = run_into(o, experiment, source, folder);
+  if (result != EXIT_DONE) return result;
   run->seconds = processor_seconds() - start;
-  if (status == FARO_OK) status = write_mark(folder, mark, run->seconds, error);
-  return status;
+  if (faro_report_load(&run->report, folder, &error) == FARO_OK &&
+      write_mark(folder, mark, run->seconds, &error) == FARO_OK)
+    return EXIT_DONE;
+  return cli_fail(&error);
 }
 
 int rerun_play(const rerun_options *o, const char *name, const char *calibration, const char *progress,
                faro_rerun *run) {
   char folder[CLI_PATH];
+  cli_source source = {.text = NULL};
   faro_experiment *experiment = NULL;
   faro_error error = {0};
   const double start = processor_seconds();
@@ -161,12 +118,9 @@ int rerun_play(const rerun_options *o, const char *name, const char *calibration
   faro_status status = FARO_OK;
   if (*o->out == '\0' || snprintf(folder, sizeof folder, "%s/%s", o->out, run->folder) >= (int)sizeof folder)
     status = faro_fail(&error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
-  if (status == FARO_OK) status = make_folder(folder, &error);
-  if (status == FARO_OK) status = load(o, name, calibration, &experiment, &error);
-  if (status == FARO_OK) status = play(o, experiment, folder, start, run, &error);
+  if (status == FARO_OK) status = load(o, name, calibration, &source, &experiment, &error);
+  const int result = status == FARO_OK ? play(o, experiment, &source, folder, start, run) : cli_fail(&error);
   faro_experiment_destroy(experiment);
-  const int result = status == FARO_OK ? EXIT_DONE : cli_fail(&error);
-  if (status == FARO_INTERRUPTED)
-    fprintf(stderr, "faro: run the same command again to continue (saved in %s)\n", o->out);
+  cli_source_clear(&source);
   return result;
 }
