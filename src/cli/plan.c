@@ -138,7 +138,8 @@ static void print_needed(const faro_way *way) {
 static void print_choice(const faro_way *way) {
   char bits[NUMBER];
   char schedule[SCHEDULE];
-  printf("  Take %s with the learner %s", way->release, way->learner);
+  printf("  Take %s with the learner %s%s", way->release, way->learner,
+         way->surrogate ? " (surrogate: true)" : "");
   if (way->shufflers > 1) printf(" and %llu shufflers", (unsigned long long)way->shufflers);
   printf(", %s%s.\n", schedule_text(way, schedule), way->automatic ? " (batch: auto)" : "");
   printf("  The policy is updated %llu times. Each user sends %s bits. The noise in a sum of rewards has "

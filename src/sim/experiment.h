@@ -34,8 +34,8 @@ typedef struct faro_cell {
   faro_cost cost;
   /* Predictions only: people who are played in each batch, in the place of all; 0: everybody. */
   uint64_t thin;
-  uint64_t batches; /* updaters: how many the schedule has */
-  double noise; /* updaters: standard deviation of the noise in an entry of the last sum of x y */
+  uint64_t batches;    /* updaters: how many the schedule has */
+  double noise;        /* updaters: standard deviation of the noise in an entry of the last sum of x y */
   double fit_noise[2]; /* of an asker, see faro_asker_params */
   char *grounds;       /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;

@@ -122,8 +122,8 @@ static double mean_regret(faro_cell *cell, uint64_t thin, size_t instances) {
   return sum / (double)instances;
 }
 
-/* Both means are over the same instances, but draw differently. Over the seeds 1 to 5 the ratio was
- * 0.9 to 1.12. */
+/* Both means are over the same instances, but draw differently, and each has a standard error of up
+ * to a tenth. A group that counts once, or noise that is not the batch's, is off by far more. */
 static void compare(const char *environment, uint64_t horizon, const char *algorithm, size_t instances) {
   faro_experiment *experiment = parse_experiment("environment: {%s}\nhorizon: %llu\nepsilon: 2\ndelta: 1e-5\n"
                                                  "algorithms: [{%s}]\n",
@@ -155,9 +155,9 @@ static void test_prediction__few_people_regret_like_all_everywhere(void **state)
     for (size_t k = 0; k < sizeof release / sizeof *release; k++) {
       char algorithm[100];
       snprintf(algorithm, sizeof algorithm, "learner: posterior, release: %s", release[k]);
-      compare(environment[e], 30000, algorithm, 24);
+      compare(environment[e], 15000, algorithm, 16);
     }
-  compare(environment[0], 30000, "learner: linucb, release: central-factored", 16);
+  compare(environment[0], 15000, "learner: linucb, release: central-factored", 16);
 }
 
 /* ---- advice */
