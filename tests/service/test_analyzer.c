@@ -194,6 +194,7 @@ static void join(trial *t) {
                                 faro_source_server(t->secure), error));
   const faro_updater_params params = {.dimension = DIMENSION,
                                       .horizon = c->params.horizon,
+                                      .ends = true,
                                       .releases = c->batches,
                                       .norm = 1,
                                       .failure = 0.1,
