@@ -65,7 +65,7 @@ bool faro_choose_blocks(const faro_release *r, double sigma, faro_release_params
 }
 
 bool faro_choose_mixed(const faro_release *r, double sigma, faro_release_params *params) {
-  return choose_growing(r, 0.5 * users_to_learn(r, sigma, true), 10, params);
+  return choose_growing(r, 0.25 * users_to_learn(r, sigma, true), 20, params);
 }
 
 static void choose_many(const faro_release *r, faro_release_params *params) {

@@ -186,7 +186,6 @@ void faro_http_spare(faro_http *http, size_t bytes) {
 void faro_http_stop(faro_http *http) {
   if (!http) return;
   if (http->daemon) {
-    (void)MHD_quiesce_daemon(http->daemon); /* we own the socket again */
     const struct timespec until = faro_clock_after(30);
     pthread_mutex_lock(&http->mutex);
     http->stopping = true;
@@ -196,7 +195,8 @@ void faro_http_stop(faro_http *http) {
            pthread_cond_clockwait(&http->idle, &http->mutex, CLOCK_MONOTONIC, &until) == 0)
       continue;
     pthread_mutex_unlock(&http->mutex);
-    MHD_stop_daemon(http->daemon);
+    MHD_stop_daemon(http->daemon); /* closes the socket */
+    http->socket = -1;
   }
   if (http->socket >= 0) close(http->socket);
   faro_guard_destroy(http->guard);
