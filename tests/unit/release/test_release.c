@@ -785,8 +785,8 @@ static uint64_t first_block(const faro_release *r) {
   return kind->trust == FARO_TRUST_SHUFFLE ? users_to_learn(sigma, true) / 4 : 0;
 }
 
-/* Batches double, from what the noise asks for to a tenth of the horizon, or a twentieth where every
- * message has noise of its own. */
+/* Batches double, from what the noise asks for to a tenth of the horizon, or a twentieth where
+ * every message has noise of its own. */
 static void test_schedule__auto_is_that_of_the_noise(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++) {
@@ -795,8 +795,7 @@ static void test_schedule__auto_is_that_of_the_noise(void **state) {
     const faro_release_params *made = faro_release_params_of(r);
     const faro_release_kind *kind = faro_release_kind_of(r);
     const uint64_t first = first_block(r);
-    const uint64_t most =
-        kind->trust == FARO_TRUST_JOINT || kind == &faro_release_shuffle_bits ? 2000 : 1000;
+    const uint64_t most = kind->trust == FARO_TRUST_JOINT || kind == &faro_release_shuffle_bits ? 2000 : 1000;
     if (first > 0) {
       if (kind->weighs)
         assert_true(llabs((long long)made->batch - (long long)(first < most ? first : most)) <= 2);
