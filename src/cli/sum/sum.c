@@ -118,7 +118,7 @@ static const faro_field options[] = {
      .help = "character between fields, or tab; a comma by default"},
     {"skip-bad", FARO_FIELD_FLAG, FARO_AT(request, skip_bad),
      .help = "skip malformed lines and count them; by default the first one stops the command"},
-    {.help = "one release at the end of the input, instead of running sums"},
+    {.help = "one release at the end of the input"},
     {"total", FARO_FIELD_FLAG, FARO_AT(request, wanted.total),
      .help = "the sum of all values; all of the budget goes into it"},
     {"mean", FARO_FIELD_FLAG, FARO_AT(request, wanted.mean), .help = "the mean of all values"},

@@ -138,9 +138,10 @@ static void write_meaning(const sum_writer *w, const faro_claim *claim) {
   char factor[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
   if (!claim->proven || claim->epsilon > LARGE) return;
-  fprintf(w->out, "# so nobody who sees that can change the odds of a guess about one line by more than a\n");
-  fprintf(w->out, "# factor of %s, except with probability %s\n", faro_above(exp(claim->epsilon), 3, factor),
+  fprintf(w->out, "# so what is seen tells no more than something that, except with probability %s,\n",
           faro_above(claim->delta, 6, delta));
+  fprintf(w->out, "# changes the odds of a guess about one line by a factor of at most %s\n",
+          faro_above(exp(claim->epsilon), 3, factor));
 }
 
 static void write_text_head(const sum_writer *w, const sum_tally *t) {
