@@ -35,8 +35,8 @@ def schedules(p, release):
 def sweep_list(p):
     for release in RELEASES[p["trust"]]:
         for s in schedules(p, release):
-            for learner in ("posterior", "linucb"):
-                if learner == "linucb" and ("growth" in s or release.endswith("laplace")):
+            for learner in ("posterior", "greedy"):
+                if learner == "greedy" and s.get("growth") == 2:
                     continue
                 yield dict(s, learner=learner, release=release)
 
