@@ -84,8 +84,8 @@ FARO_API size_t faro_agent_choose_from(faro_agent *agent, const faro_arms *arms)
  * more is learned. */
 FARO_API faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward,
                                       faro_error *error) FARO_WARN_UNUSED;
-/* The same for `people` people alike, at most as many as faro_release_missing says of the agent's
- * release. Simulation only. */
+/* The same for `people` people alike, in simulation: FARO_INVALID for more than one in a
+ * deployment. Those beyond what faro_release_missing says of the agent's release are left out. */
 FARO_API faro_status faro_agent_learn_alike(faro_agent *agent, const double *x, double reward,
                                             uint64_t people, faro_error *error) FARO_WARN_UNUSED;
 /* The same for a whole batch of messages (message.h), as an analyzer gets them. On failure nothing

@@ -38,7 +38,8 @@ FARO_API double faro_release_influence(const faro_release *release);
 /* Clients only: the batch that messages are for from now on; at first it is 0. Where batches grow,
  * so do the crowds to hide in, and a user's noise falls. */
 FARO_API void faro_release_seek(faro_release *release, uint64_t k);
-/* R. FARO_INVALID for a release without a source. */
+/* R. FARO_INVALID for a release without a source, and for answers of rewards alone, which are not
+ * sent as messages. */
 FARO_API faro_status faro_release_randomize(faro_release *release, const double *x, double y, void *message,
                                             faro_error *error) FARO_WARN_UNUSED;
 /* A message for the open batch that counts as nothing, in place of one that cannot be used: zeros,
@@ -51,8 +52,8 @@ FARO_API void faro_release_blank(const faro_release *release, void *message);
  * has no source. */
 FARO_API size_t faro_release_mix(const faro_release *release, void *batch);
 /* A: publishes new statistics from a shuffled batch. Refuses, with nothing changed, a batch that is
- * not whole, a message out of range, a batch beyond the horizon, and a release whose source is none
- * or a client's. */
+ * not whole, a message out of range, a batch beyond the horizon, a release whose source is none or
+ * a client's, and answers of rewards alone. */
 FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
                                           faro_error *error) FARO_WARN_UNUSED;
 

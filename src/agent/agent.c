@@ -246,7 +246,13 @@ faro_status faro_agent_learn(faro_agent *agent, const double *x, double reward, 
 
 faro_status faro_agent_learn_alike(faro_agent *agent, const double *x, double reward, uint64_t people,
                                    faro_error *error) {
-  if (agent->params.public_arms && !faro_agent_done(agent)) faro_public_add(&agent->arms, x, (double)people);
+  if (people > 1 && agent->secure)
+    return faro_fail(error, FARO_INVALID,
+                     "people must be 0 or 1 in a deployment (got %llu): each has noise of their own",
+                     (unsigned long long)people);
+  const uint64_t missing = faro_release_missing(faro_agent_release(agent));
+  if (people > missing) people = missing;
+  if (agent->params.public_arms) faro_public_add(&agent->arms, x, (double)people);
   const bool published = faro_doubling_absorb_alike(agent->sums, x, reward - agent->params.centre, people);
   return published ? publish(agent, error) : FARO_OK;
 }

@@ -180,7 +180,9 @@ char *faro_doubling_grounds(const faro_doubling *doubling, uint64_t users) {
   faro_doubling d = *doubling;
   faro_text out = FARO_TEXT_INIT;
   uint64_t covered = 0;
-  if (!d.params.anytime) return faro_release_grounds(d.now);
+  char *now = faro_release_grounds(d.now);
+  if (!d.params.anytime || !now) return now;
+  free(now);
   d.source = faro_source_none();
   faro_text_add(&out, "{\"mechanism\":\"doubling\",\"parts\":[");
   for (uint64_t horizon = d.params.horizon; covered < users && !out.failed; horizon *= 2) {
@@ -193,7 +195,7 @@ char *faro_doubling_grounds(const faro_doubling *doubling, uint64_t users) {
     faro_release_destroy(release);
   }
   faro_text_add(&out, "]}");
-  if (out.failed || covered < users || d.kind->trust == FARO_TRUST_NONE) faro_text_clear(&out);
+  if (out.failed || covered < users) faro_text_clear(&out);
   return out.data;
 }
 

@@ -50,6 +50,7 @@ char *faro_release_grounds(const faro_release *release) {
   const faro_mechanism *mechanism = release->kind->mechanism;
   faro_text out = FARO_TEXT_INIT;
   if (release->kind->trust == FARO_TRUST_NONE || !mechanism->grounds) return NULL;
+  if (mechanism->alone && release->deployed) return NULL; /* its whole numbers are not recorded */
   faro_text_add(&out, "{\"release\":\"%s\"", release->kind->name);
   write_contribution(&release->contribution, &out);
   faro_ground_number(&out, "repeats", (double)release->repeats);

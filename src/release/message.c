@@ -9,6 +9,9 @@
 /* The range of messages without a bound: sums of 2^40 of these still fit. */
 static const faro_range unbounded = {.least = -(INT64_C(1) << 22), .most = INT64_C(1) << 22, .users = 1};
 
+/* Whether messages are whole numbers; if not, they are doubles. */
+static bool sends_whole(const faro_release *r) { return r->kind->mechanism->exact || r->deployed; }
+
 size_t faro_release_message_size(const faro_release *release) { return release->message_size; }
 
 size_t faro_release_numbers(const faro_release *release, const void *message, double *numbers) {
@@ -18,7 +21,7 @@ size_t faro_release_numbers(const faro_release *release, const void *message, do
   const int64_t *whole = message;
   if (!message) return count;
   if (mechanism->decode) mechanism->decode(release, message, numbers);
-  else if (!mechanism->exact) memcpy(numbers, message, release->message_size);
+  else if (!sends_whole(release)) memcpy(numbers, message, release->message_size);
   else
     for (size_t i = 0; i < count; i++) numbers[i] = (double)whole[i];
   return count;
@@ -65,19 +68,21 @@ size_t faro_release_expected(const faro_release *release) {
 
 /* R, S and A. */
 
-static faro_status refuse_without_source(const faro_release *r, faro_error *error) {
-  if (r->rng) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "this %s was created without a source: it only answers questions",
-                   r->kind->name);
+/* Refuses releases without a source, and answers: their analyzer would need x beside them. */
+static faro_status refuse_messages(const faro_release *r, faro_error *error) {
+  if (!r->rng)
+    return faro_fail(error, FARO_INVALID, "this %s was created without a source: it only answers questions",
+                     r->kind->name);
+  if (r->answer > 0)
+    return faro_fail(error, FARO_INVALID, "%s of rewards alone has no messages: it is for simulation",
+                     r->kind->name);
+  return FARO_OK;
 }
 
 faro_status faro_release_randomize(faro_release *release, const double *x, double y, void *message,
                                    faro_error *error) {
-  const faro_status status = refuse_without_source(release, error);
+  const faro_status status = refuse_messages(release, error);
   if (status != FARO_OK) return status;
-  if (release->answer > 0)
-    return faro_fail(error, FARO_INVALID, "%s of rewards alone has no messages: it is for simulation",
-                     release->kind->name);
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->kind->mechanism->encode(release, release->z, message);
   memset(release->z, 0, release->contribution.length * sizeof *release->z); /* wipes the user's data */
@@ -88,6 +93,10 @@ faro_status faro_release_randomize(faro_release *release, const double *x, doubl
 void faro_release_blank(const faro_release *release, void *message) {
   const faro_mechanism *mechanism = release->kind->mechanism;
   int64_t *whole = message;
+  if (release->answer > 0) {
+    memset(message, 0, release->message_size); /* there are no messages, and nobody takes this one */
+    return;
+  }
   if (mechanism->blank) {
     mechanism->blank(release, message);
     return;
@@ -116,7 +125,7 @@ static bool is_valid(const faro_release *r, size_t index, const void *message) {
   const int64_t users = (int64_t)range->users;
   const double *real = message;
   const int64_t *whole = message;
-  const bool exact = r->kind->mechanism->exact;
+  const bool exact = sends_whole(r);
   for (size_t i = 0; i < r->report_size / sizeof *whole; i++)
     if (exact ? whole[i] < users * range->least || whole[i] > users * range->most : !isfinite(real[i]))
       return false;
@@ -125,7 +134,7 @@ static bool is_valid(const faro_release *r, size_t index, const void *message) {
 
 static faro_status check_batch(const faro_release *r, const unsigned char *batch, size_t count,
                                faro_error *error) {
-  const faro_status status = refuse_without_source(r, error);
+  const faro_status status = refuse_messages(r, error);
   if (status != FARO_OK) return status;
   if (r->source.use == FARO_USE_CLIENT)
     return faro_fail(error, FARO_INVALID, "this %s was created for a client, which does not analyze batches",

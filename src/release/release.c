@@ -49,7 +49,12 @@ static faro_status bind_source(faro_release *r, faro_source source, faro_error *
   r->deployed = source.use != FARO_USE_NONE && source.use != FARO_USE_SIMULATED;
   if (r->deployed ? !source.secure : source.use == FARO_USE_SIMULATED && !source.sim)
     return faro_fail(error, FARO_INVALID, "a source that draws needs a stream (got NULL)");
-  const bool alone = r->kind->mechanism->alone && source.use == FARO_USE_ALL_PARTIES;
+  const bool alone = r->kind->mechanism->alone;
+  if (r->deployed && alone && source.use != FARO_USE_ALL_PARTIES)
+    return faro_fail(
+        error, FARO_INVALID,
+        "%s can be deployed only where one process plays all parties: only there is its noise exact",
+        r->kind->name);
   if (r->deployed && !r->kind->mechanism->exact && !alone)
     return faro_fail(error, FARO_INVALID,
                      "%s adds floating-point noise or no noise, so it is for simulation only", r->kind->name);

@@ -366,18 +366,22 @@ static void say_count(uint64_t count, const char *what) {
   fprintf(stderr, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
 }
 
-/* For the person who runs the command: these counts are about raw values and have no noise. */
+/* For the person who runs the command: these counts are about raw values and have no noise. With
+ * --count the number of values is what the noise hides, so only lines are counted. */
 static void close_line(const stream *s) {
   fflush(stdout);
   const bool count = s->request->wanted.count;
   const uint64_t left = s->read - s->tally.users;
   fprintf(stderr, "faro sum: ");
   say_count(s->read, count ? "line" : "value");
-  fprintf(stderr, " read, ");
-  say_count(s->clipped, "number");
-  fprintf(stderr, " clipped, ");
-  say_count(s->skipped, "line");
-  fprintf(stderr, count ? " without a value" : " skipped");
+  fprintf(stderr, " read");
+  if (!count) {
+    fprintf(stderr, ", ");
+    say_count(s->clipped, "number");
+    fprintf(stderr, " clipped, ");
+    say_count(s->skipped, "line");
+    fprintf(stderr, " skipped");
+  }
   if (left > 0) fprintf(stderr, "; the last %llu are in no sum", (unsigned long long)left);
   fprintf(stderr, "\n");
 }

@@ -153,8 +153,9 @@ static void write_text_head(const sum_writer *w, const sum_tally *t) {
   fprintf(w->out, "# claim: epsilon %s, delta %s, trust %s, level %s: %s\n# by: %s\n",
           faro_above(claim.epsilon, 6, epsilon), faro_above(claim.delta, 6, delta), faro_claim_trust(&claim),
           faro_level_name(claim.level), faro_claim_standing(&claim), claim.by);
-  fprintf(w->out, "# an adversary sees %s; neighbours differ in one line%s\n", view_of(&claim),
-          w->wanted->count ? ", which may hold a value or none" : "");
+  fprintf(w->out, "# an adversary sees %s\n# neighbours differ in %s\n", view_of(&claim),
+          w->wanted->count ? "one line, which may hold a value or none"
+                           : "the values of one line; how many lines hold one is public");
   write_meaning(w, &claim);
   if (claim.local_epsilon > 0)
     fprintf(w->out, "# local: the messages of one user are %s-private by themselves\n",

@@ -187,10 +187,13 @@ faro_status sum_tally_add(sum_tally *t, const double *vector, bool *released, fa
   return FARO_OK;
 }
 
-/* Adds zeros until the open batch is full. */
-static void fill_batch(sum_tally *t) {
+/* Fills the open batch with zeros. Returns how much that takes away from every sum: binary values
+ * are -1/2 or 1/2, so a filler among them counts as -1/2. */
+static double fill_batch(sum_tally *t) {
+  const double fillers = (double)faro_release_missing(t->stage);
   memset(t->open, 0, t->contribution.length * sizeof *t->open);
   while (!faro_release_absorb(t->stage, t->open, 0)) continue;
+  return t->contribution.binary ? fillers / 2 : 0;
 }
 
 /* Whether to fill the open batch of the stage: it takes a moment only, and it is not the first one,
@@ -204,19 +207,21 @@ static bool can_fill(const sum_tally *t) {
 faro_status sum_tally_end(sum_tally *t, bool *released, faro_error *error) {
   const size_t length = t->contribution.length;
   uint64_t users = t->waiting;
+  double taken = 0;
   *released = false;
   if (users == 0) return FARO_OK;
   if (can_fill(t)) {
     users += faro_release_statistics(t->stage).users;
-    fill_batch(t);
+    taken = fill_batch(t);
   } else {
     const faro_status status = begin_last(t, users, error);
     if (status != FARO_OK) return status;
     bool full = false;
     for (uint64_t i = 0; i < users; i++) full = faro_release_absorb(t->stage, t->open + i * length, 0);
-    if (!full) fill_batch(t);
+    if (!full) taken = fill_batch(t);
   }
   add_up(t, users);
+  for (size_t i = 0; i < length; i++) t->sum[i] += taken;
   t->waiting = 0;
   *released = true;
   return FARO_OK;

@@ -271,6 +271,23 @@ static void test_agent__deployed_is_exact_or_refused(void **state) {
   assert_non_null(strstr(error.message, "floating-point"));
 }
 
+/* Noise that is drawn once for many is for simulation; nothing is dropped without a word. */
+static void test_agent__deployed_takes_people_one_by_one(void **state) {
+  (void)state;
+  const double x[D] = {0.5};
+  faro_agent_params params = usual("linucb", "local");
+  params.use = FARO_USE_ALL_PARTIES;
+  faro_agent *agent = make(&params);
+  faro_error refusal = {0};
+  const uint64_t missing = faro_release_missing(faro_agent_release(agent));
+  assert_int_equal(faro_agent_learn_alike(agent, x, 1, 2, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "people must be 0 or 1 in a deployment (got 2)"));
+  assert_int_equal(faro_release_missing(faro_agent_release(agent)), missing);
+  for (uint64_t i = 0; i < missing; i++) assert_ok(faro_agent_learn_alike(agent, x, 1, 1, error));
+  assert_int_equal(faro_agent_batches(agent), 1);
+  faro_agent_destroy(agent);
+}
+
 static void test_agent__refuses_what_it_does_not_know(void **state) {
   (void)state;
   const struct {
@@ -391,6 +408,7 @@ int main(void) {
       cmocka_unit_test(test_agent__continues_from_a_saved_state),
       cmocka_unit_test(test_agent__without_a_horizon_learns_on),
       cmocka_unit_test(test_agent__deployed_is_exact_or_refused),
+      cmocka_unit_test(test_agent__deployed_takes_people_one_by_one),
       cmocka_unit_test(test_agent__refuses_what_it_does_not_know),
       cmocka_unit_test(test_agent__survives_exhaustion),
       cmocka_unit_test(test_lints__samples_from_the_covariance_of_rewards_and_noise),

@@ -231,7 +231,7 @@ static void test_rewards__answers_are_signs_along_x(void **state) {
 static void test_rewards__answers_are_not_sent(void **state) {
   (void)state;
   const double x[D] = {1, 0, 0};
-  uint64_t message = 0;
+  uint64_t message = 1;
   faro_contribution c;
   faro_release *r = NULL;
   faro_sim_rng sim;
@@ -244,6 +244,12 @@ static void test_rewards__answers_are_not_sent(void **state) {
       faro_release_create(&r, &faro_release_local_response, &c, &p, faro_source_simulated(&sim), error));
   assert_int_equal(faro_release_randomize(r, x, 1, &message, &refusal), FARO_INVALID);
   assert_non_null(strstr(refusal.message, "no messages"));
+  refusal = (faro_error){0};
+  faro_release_blank(r, &message);
+  assert_int_equal(message, 0);
+  assert_int_equal(faro_release_analyze(r, &message, 1, &refusal), FARO_INVALID);
+  assert_non_null(strstr(refusal.message, "no messages"));
+  assert_int_equal(faro_release_statistics(r).users, 0);
   faro_release_destroy(r);
 }
 
@@ -308,6 +314,24 @@ static void test_public_arms__claim_rewards_only(void **state) {
     faro_agent_destroy(whole);
     faro_agent_destroy(open);
   }
+}
+
+/* Those beyond the end of a batch are in neither the sum nor the Gram matrix. */
+static void test_public_arms__count_whom_the_release_counts(void **state) {
+  (void)state;
+  const double x[D] = {1, 0, 0};
+  faro_agent *exact = make_agent("none", true);
+  faro_agent *more = make_agent("none", true);
+  const uint64_t missing = faro_release_missing(faro_agent_release(exact));
+  assert_ok(faro_agent_learn_alike(exact, x, 1, missing, error));
+  assert_ok(faro_agent_learn_alike(more, x, 1, 7 * missing, error));
+  assert_int_equal(faro_agent_statistics(more).users, missing);
+  for (int i = 0; i < D; i++)
+    assert_close(faro_agent_policy(more)->theta[i], faro_agent_policy(exact)->theta[i], 1e-12);
+  for (int i = 0; i < PACKED; i++)
+    assert_close(faro_agent_policy(more)->w[i], faro_agent_policy(exact)->w[i], 1e-12);
+  faro_agent_destroy(exact);
+  faro_agent_destroy(more);
 }
 
 static void test_public_arms__are_for_simulation_and_linear_rewards(void **state) {
@@ -415,6 +439,7 @@ int main(void) {
       cmocka_unit_test(test_rewards__answers_are_not_sent),
       cmocka_unit_test(test_public_arms__without_noise_change_nothing),
       cmocka_unit_test(test_public_arms__claim_rewards_only),
+      cmocka_unit_test(test_public_arms__count_whom_the_release_counts),
       cmocka_unit_test(test_public_arms__are_for_simulation_and_linear_rewards),
       cmocka_unit_test(test_agent__follows_its_own_policy),
   };

@@ -3,6 +3,9 @@
  * program fails with probability 1e-6 per statistical check, on every run. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <faro/doubling.h>
 
 #include "release/grid.h"
 #include "release/unfilter.h"
@@ -131,6 +134,58 @@ static void test_exact__sums_have_the_stated_noise(void **state) {
   }
 }
 
+/* In whole steps. The sum is within eight standard deviations. */
+static void test_exact__messages_are_whole_numbers(void **state) {
+  (void)state;
+  const double x[1] = {-0.5};
+  int64_t batch[3], least, most;
+  double number = 0;
+  faro_secure_rng *secure = NULL;
+  faro_contribution c;
+  assert_ok(faro_secure_open(&secure, error));
+  assert_ok(faro_contribution_values(&c, 1, false, error));
+  faro_release *r = make(faro_source_all_parties(secure), &c);
+  faro_release_range(r, 0, &least, &most);
+  for (int i = 0; i < 3; i++) assert_ok(faro_release_randomize(r, x, 0, &batch[i], error));
+  assert_int_equal(batch[0], least);
+  assert_int_equal(faro_release_numbers(r, batch, &number), 1);
+  assert_true(number == (double)least);
+  const int64_t outside[] = {least - 1, most + 1, INT64_C(1) << 61};
+  for (int i = 0; i < 3; i++) {
+    faro_error refusal = {0};
+    batch[1] = outside[i];
+    assert_int_equal(faro_release_analyze(r, batch, 3, &refusal), FARO_INVALID);
+    assert_non_null(strstr(refusal.message, "message 2 of the batch is out of range"));
+  }
+  batch[1] = least;
+  assert_ok(faro_release_analyze(r, batch, 3, error));
+  assert_true(fabs(faro_release_statistics(r).sum[0] + 1.5) < 8 * faro_release_scale(r, 0));
+  faro_release_destroy(r);
+  faro_secure_close(secure);
+}
+
+/* The noise of the simulation would not be what the claim rests on. */
+static void test_exact__has_no_grounds(void **state) {
+  (void)state;
+  faro_secure_rng *secure = NULL;
+  faro_contribution c;
+  assert_ok(faro_secure_open(&secure, error));
+  assert_ok(faro_contribution_values(&c, 1, false, error));
+  for (int anytime = 0; anytime < 2; anytime++)
+    for (int deployed = 0; deployed < 2; deployed++) {
+      faro_doubling *d = NULL;
+      faro_release_params p = params;
+      p.anytime = anytime;
+      assert_ok(faro_doubling_create(&d, &faro_release_central_factored, &c, &p,
+                                     deployed ? faro_source_all_parties(secure) : faro_source_none(), error));
+      char *grounds = faro_doubling_grounds(d, 100);
+      assert_int_equal(grounds == NULL, deployed);
+      free(grounds);
+      faro_doubling_destroy(d);
+    }
+  faro_secure_close(secure);
+}
+
 static void test_exact__is_for_one_process_only(void **state) {
   (void)state;
   faro_secure_rng *secure = NULL;
@@ -167,6 +222,8 @@ int main(void) {
       cmocka_unit_test(test_unfilter__neighbours_are_as_far_apart_as_lemma_9_says),
       cmocka_unit_test(test_residual__is_infinite_where_whole_numbers_might_not_fit),
       cmocka_unit_test(test_exact__sums_have_the_stated_noise),
+      cmocka_unit_test(test_exact__messages_are_whole_numbers),
+      cmocka_unit_test(test_exact__has_no_grounds),
       cmocka_unit_test(test_exact__is_for_one_process_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
