@@ -188,7 +188,7 @@ static void hold(void *context, const faro_trial *trial) {
  * help: the budget covers all reports of a client, so the noise grows with their number. */
 static void admit(const faro_demo_step *step) {
   if (step->regret < step->uniform) return;
-  printf("\nno better than random choice: with this much noise use more --clients or another --release\n");
+  printf("\nno better than random choice: use more --clients, or a --release with less noise\n");
 }
 
 static void stepped(void *context, const faro_demo_step *step) {

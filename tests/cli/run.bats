@@ -32,7 +32,7 @@ journal_only() {
     has "$output" "report: $T/$name/report.html"
     [ -z "$stderr" ]
     [ "$(find "$T/$name" -type f -printf '%f\n' | sort | tr '\n' ' ')" = \
-      "$(printf '%s\n' "$name.svg" curves.csv experiment.yaml report.html run.json summary.csv | sort | tr '\n' ' ')" ]
+      "$(printf '%s\n' "$name.svg" curves.csv experiment.yaml instances.csv report.html run.json summary.csv table.tex | sort | tr '\n' ' ')" ]
     jq -e '.results | length > 0 and all(.rounds <= 2000 and .instances <= 4)' "$T/$name/run.json"
   done
 }
