@@ -155,7 +155,7 @@ static void test_prediction__few_people_regret_like_all_everywhere(void **state)
     for (size_t k = 0; k < sizeof release / sizeof *release; k++) {
       char algorithm[100];
       snprintf(algorithm, sizeof algorithm, "learner: posterior, release: %s", release[k]);
-      compare(environment[e], 15000, algorithm, 16);
+      compare(environment[e], 15000, algorithm, 40);
     }
   compare(environment[0], 15000, "learner: linucb, release: central-factored", 16);
 }
