@@ -276,7 +276,11 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
 	instances: 2
 	algorithms: [{learner: linucb, release: none, batch: 1000}]
 	YAML
-  timeout -s INT 4 script -qec "$FARO run $T/long.yaml --out $T/a" "$T/log" >/dev/null || true
+  script -qefc "exec $FARO run $T/long.yaml --out $T/a" "$T/log" >/dev/null &
+  local pid=$!
+  until grep -q ' left' "$T/log"; do kill -0 "$pid"; sleep 0.1; done
+  kill -INT $(cat "/proc/$pid/task/$pid/children")
+  wait "$pid" || true
   tr '\r' '\n' <"$T/log" | sed 's/\x1b\[K//g' | grep '^\[' >"$T/bars"
   grep -qE '^\[ {24}\] 0 %, 0 of 2 instances, about .* left$' "$T/bars"
   [ "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' "$T/bars")" -le 79 ]
