@@ -47,7 +47,7 @@ static const faro_field options[] = {
     {"simulate", FARO_FIELD_FLAG, FARO_AT(request, options.simulate),
      .help = "simulate everybody instead of predicting: takes minutes"},
     {"instances", FARO_FIELD_COUNT, FARO_AT(request, options.instances), .least = 2, .most = 64, .value = "I",
-     .help = "problems on which a number is averaged; 8 to 32 by default"},
+     .help = "problems on which a number is averaged; 8 to 64 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, options.seed), .least = 1, .most = 0x1p53, .value = "S",
      .help = "1 by default"},
     {"jobs", FARO_FIELD_COUNT, FARO_AT(request, options.jobs), .least = 1, .most = 256, .value = "J",
