@@ -63,12 +63,13 @@ typedef struct faro_way {
   bool surrogate;   /* generalised linear rewards are treated as linear */
   uint64_t updates; /* of the policy */
   faro_expected regret;
-  double error;  /* typical error of predicting it, as a factor; 1: everybody was simulated */
-  bool chosen;   /* recommended for its trust model: of the ways that show no difference to the best, the one
-                      with the fewest shufflers, and then the fewest bits */
-  double learnt; /* 1 - regret over that of uniform play; may be below 0 */
-  double bits;   /* sent by a user */
-  double noise;  /* standard deviation of the noise in an entry of the last sum of x y */
+  double error; /* typical error of predicting it, as a factor; 1: everybody was simulated */
+  /* Recommended for its trust model: of the ways that show no difference to the best, the one with
+   * the fewest shufflers, and then the fewest bits. */
+  bool chosen;
+  double learnt;   /* 1 - regret over that of uniform play; may be below 0 */
+  double bits;     /* sent by a user */
+  double noise;    /* standard deviation of the noise in an entry of the last sum of x y */
   uint64_t needed; /* best way of a trust model that learns less than half: users with whom it would; 0:
                       not sought, or beyond 10^9 */
   faro_claim claim;

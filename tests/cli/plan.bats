@@ -10,16 +10,33 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
 @test "plan names a release, its regret, and the command that simulates it" {
   faro 0 plan "${small[@]}" --trust shuffler
   has "$output" "1000 users, 2 features, 3 arms, fixed contexts, linear rewards"
-  has "$output" "Playing at random would regret"
+  has "$output" "Random play incurs a regret of"
   has "$output" "A trusted shuffler"
-  has "$output" "Take shuffle-"
+  has "$output" "Use shuffle-"
   has "$output" "--trust shuffler --write plan.yaml"
   [ -z "$stderr" ]
+}
+
+@test "plan wraps its sentences, and names no refusal unless asked" {
+  COLUMNS=70 faro 0 plan --users 100 --dimension 2 --arms 3 --epsilon 0.01 --trust shufflers --instances 2 --quiet
+  [ "$(grep -v '\.\. \|bits/user' <<<"$output" | grep -v 'faro plan' | wc -L)" -le 70 ]
+  not has "$output" "cannot run here"
+  faro 0 plan --users 100 --dimension 2 --arms 3 --epsilon 0.01 --trust shufflers --instances 2 --quiet --all
+  has "$output" "cannot run here"
+}
+
+@test "plan says when nothing is learnt, and when a user would send too much" {
+  slow_test
+  faro 0 plan --users 300 --dimension 10 --arms 20 --epsilon 0.1 --quiet
+  has "$output" "It learns nothing that could be seen"
+  has "$output" "too much for most devices"
+  has "$output" "Everybody was simulated."
 }
 
 @test "what plan writes can be run" {
   faro 0 plan "${small[@]}" --trust server --write "$T/plan.yaml"
   has "$output" "faro run $T/plan.yaml"
+  has "$(head -1 "$T/plan.yaml")" "Planned: 1000 users, 2 features, 3 arms"
   faro 0 run "$T/plan.yaml" --set instances=2 --quiet --json --out "$T/out"
   [ "$(jq '.results | length' <<<"$output")" = 2 ]
 }
