@@ -106,7 +106,8 @@ static const char *schedule_text(const faro_way *way, char out[static SCHEDULE])
   return out;
 }
 
-/* Whether the regret is below that of uniform play, by more than chance and the error of predicting. */
+/* Whether the regret is below that of uniform play, by more than chance and the error of
+ * predicting. */
 static bool learns(const faro_way *way, const faro_advice *advice) {
   return way->regret.high < advice->uniform;
 }
