@@ -13,6 +13,7 @@ enum { SHOWN = 3 }; /* ways of a trust model in the table */
 typedef struct request {
   faro_problem problem;
   faro_advice_options options;
+  double users;                    /* so that 1e6 can be written */
   size_t contexts, rewards, trust; /* indices of words */
   const char *write;
   bool all, json, quiet;
@@ -23,7 +24,7 @@ FARO_WORDS(rewards, "linear", "logistic", "probit")
 FARO_WORDS(trusts, "any", "server", "shuffler", "shufflers", "nobody")
 
 static const faro_field options[] = {
-    {"users", FARO_FIELD_COUNT, FARO_AT(request, problem.users), .least = 100, .most = 1e9, .value = "N",
+    {"users", FARO_FIELD_WHOLE, FARO_AT(request, users), .least = 100, .most = 1e9, .value = "N",
      .required = true, .help = "how many people will take part"},
     {"dimension", FARO_FIELD_COUNT, FARO_AT(request, problem.dimension), .least = 2, .most = 200,
      .value = "D", .required = true, .help = "length of a feature vector"},
@@ -352,6 +353,7 @@ static void complete(request *r) {
   static const faro_contexts context[] = {FARO_CONTEXTS_FRESH, FARO_CONTEXTS_FIXED,
                                           FARO_CONTEXTS_ADVERSARIAL};
   static const faro_link link[] = {FARO_LINK_LINEAR, FARO_LINK_LOGISTIC, FARO_LINK_PROBIT};
+  r->problem.users = (uint64_t)r->users;
   r->problem.contexts = context[r->contexts];
   r->problem.rewards = link[r->rewards];
   r->problem.trusts = r->trust > 0 ? 1U << trust_of[r->trust] : 0;

@@ -47,7 +47,7 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
     and (.plans | all(.trust == "nobody" and .regret.low < .regret.mean and .regret.mean < .regret.high
       and .bits > 0 and .updates > 0 and .batch > 0 and .claim.proven == true and (.experiment | length > 0)))' <<<"$output"
   local first=$output
-  faro 0 plan "${small[@]}" --trust nobody --json --jobs 1
+  faro 0 plan "${small[@]}" --trust nobody --json --jobs 1 --users 1e3
   [ "$output" = "$first" ]
 }
 
@@ -69,6 +69,8 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
   has "$stderr" "--epsilon E is required"
   faro 2 plan "${small[@]}" --trust shufler
   has "$stderr" "--trust must be one of any, server, shuffler, shufflers, nobody (got shufler"
+  faro 2 plan "${small[@]}" --users 1000.5
+  has "$stderr" "--users must be a whole number"
   faro 2 plan "${small[@]}" --users 5
   has "$stderr" "--users must be"
   faro 2 plan "${small[@]}" --delta 0
