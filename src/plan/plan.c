@@ -162,10 +162,15 @@ static size_t first_of(const planner *r) {
   return instances_of(r) < FIRST ? instances_of(r) : FIRST;
 }
 
-static size_t finalists_most(const planner *r) {
-  const size_t most = (size_t)GROUPS * (FINALISTS + 1);
-  return r->list->count < most ? r->list->count : most;
+static size_t groups_of(const planner *r) {
+  unsigned seen = 0;
+  size_t groups = 0;
+  for (size_t i = 0; i < r->list->count; i++) seen |= 1U << group_of(r->problem, &r->list->way[i].way);
+  for (; seen > 0; seen >>= 1) groups += seen & 1;
+  return groups;
 }
+
+static size_t finalists_most(const planner *r) { return groups_of(r) * (FINALISTS + 1); }
 
 static faro_status play_first(planner *r, faro_error *error) {
   plan_way *all[PLAN_WAYS];
@@ -319,8 +324,8 @@ static faro_status refine(planner *r, faro_trust group, faro_error *error) {
   plan_way *some[PLAN_WAYS];
   plan_way *best = choice_of(r, group);
   const size_t before = r->list->count;
-  begin_stage(r, SCHEDULES * instances_of(r));
   if (!best) return FARO_OK;
+  begin_stage(r, SCHEDULES * instances_of(r));
   const faro_way chosen = best->way;
   faro_status status = add_schedules(r, &chosen, error);
   set_thin(r);
@@ -493,7 +498,7 @@ static faro_status make_advice(planner *r, faro_advice **advice, faro_error *err
 static faro_status find_yardsticks(planner *r, faro_error *error) {
   faro_status status = FARO_OK;
   const plan_way *most = &r->list->way[0];
-  begin_stage(r, (size_t)GROUPS * STEPS * trials_of(r));
+  begin_stage(r, groups_of(r) * STEPS * trials_of(r));
   for (size_t i = 0; i < r->list->count; i++)
     if (r->list->way[i].played > most->played) most = &r->list->way[i];
   status = find_uniform(r, most, &r->uniform, error);
@@ -510,9 +515,9 @@ static faro_status find_yardsticks(planner *r, faro_error *error) {
 /* Instances that all stages play at most. */
 static size_t plays_most(const planner *r) {
   const size_t few = first_of(r);
-  const size_t schedules = r->options->simulate ? 0 : (size_t)GROUPS * SCHEDULES * instances_of(r);
+  const size_t schedules = r->options->simulate ? 0 : groups_of(r) * SCHEDULES * instances_of(r);
   return r->list->count * few + finalists_most(r) * (2 * instances_of(r) - few) + schedules +
-         (size_t)GROUPS * STEPS * trials_of(r);
+         groups_of(r) * STEPS * trials_of(r);
 }
 
 static faro_status advise(planner *r, faro_advice **advice, faro_error *error) {
