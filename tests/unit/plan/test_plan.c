@@ -236,6 +236,27 @@ static void test_advice__sees_no_learning_where_there_is_none(void **state) {
   faro_advice_destroy(advice);
 }
 
+/* Where nothing can be learnt all are equal. With this seed another way has the least mean, but its
+ * users send far more. */
+static void test_advice__prefers_what_is_cheaper_among_equals(void **state) {
+  (void)state;
+  const faro_problem hopeless = {.users = 200,
+                                 .dimension = 4,
+                                 .arms = 20,
+                                 .epsilon = 0.05,
+                                 .delta = 1e-6,
+                                 .shufflers = 3,
+                                 .trusts = 1U << FARO_TRUST_CONCURRENT};
+  const faro_advice_options options = {.instances = 12, .jobs = 1, .seed = 2};
+  faro_advice *advice = NULL;
+  assert_ok(faro_advise(&advice, &hopeless, &options, error));
+  const faro_way *way = advice->way;
+  assert_true(way[0].chosen && way[0].shufflers == 1);
+  assert_true(way[1].regret.mean < way[0].regret.mean && way[0].regret.mean < 1.1 * way[1].regret.mean);
+  assert_true(way[0].bits < way[1].bits);
+  faro_advice_destroy(advice);
+}
+
 static void refuse(faro_problem problem, const char *message) {
   faro_advice *advice = NULL;
   faro_error error = {0};
@@ -289,6 +310,7 @@ int main(void) {
       cmocka_unit_test(test_advice__is_sorted_claimed_and_can_be_run),
       cmocka_unit_test(test_advice__does_not_depend_on_threads),
       cmocka_unit_test(test_advice__sees_no_learning_where_there_is_none),
+      cmocka_unit_test(test_advice__prefers_what_is_cheaper_among_equals),
       cmocka_unit_test(test_advice__refuses_what_is_out_of_range),
       cmocka_unit_test(test_advice__stops_when_it_is_told_to),
   };
