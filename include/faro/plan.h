@@ -63,6 +63,10 @@ typedef struct faro_way {
   bool surrogate;   /* generalised linear rewards are treated as linear */
   uint64_t updates; /* of the policy */
   faro_expected regret;
+  double error; /* typical error of predicting it, as a factor; 1: everybody was simulated */
+  /* Recommended for its trust model: of the ways that show no difference to the best, the one with
+   * the fewest shufflers, and then the fewest bits. */
+  bool chosen;
   double learnt;   /* 1 - regret over that of uniform play; may be below 0 */
   double bits;     /* sent by a user */
   double noise;    /* standard deviation of the noise in an entry of the last sum of x y */
@@ -74,9 +78,9 @@ typedef struct faro_way {
 
 typedef struct faro_advice {
   size_t count;
-  faro_way *way;     /* by trust model, from server to nobody, each by regret */
+  faro_way *way;     /* by trust model, from server to nobody: the chosen one, then by regret */
   double uniform;    /* regret of uniform play */
-  double error;      /* typical error of a prediction, as a factor; 1 where everybody was simulated */
+  double error;      /* the largest of the ways */
   uint64_t rounds;   /* users times contributions */
   size_t refused;    /* ways that cannot reach the guarantee */
   char refusal[512]; /* why, of one of them */

@@ -1,5 +1,6 @@
 /* plan: faro plan --users N --dimension D --arms K --epsilon E */
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ enum { SHOWN = 3 }; /* ways of a trust model in the table */
 typedef struct request {
   faro_problem problem;
   faro_advice_options options;
+  double users;                    /* so that 1e6 can be written */
   size_t contexts, rewards, trust; /* indices of words */
   const char *write;
   bool all, json, quiet;
@@ -22,7 +24,7 @@ FARO_WORDS(rewards, "linear", "logistic", "probit")
 FARO_WORDS(trusts, "any", "server", "shuffler", "shufflers", "nobody")
 
 static const faro_field options[] = {
-    {"users", FARO_FIELD_COUNT, FARO_AT(request, problem.users), .least = 100, .most = 1e9, .value = "N",
+    {"users", FARO_FIELD_WHOLE, FARO_AT(request, users), .least = 100, .most = 1e9, .value = "N",
      .required = true, .help = "how many people will take part"},
     {"dimension", FARO_FIELD_COUNT, FARO_AT(request, problem.dimension), .least = 2, .most = 200,
      .value = "D", .required = true, .help = "length of a feature vector"},
@@ -47,7 +49,7 @@ static const faro_field options[] = {
     {"simulate", FARO_FIELD_FLAG, FARO_AT(request, options.simulate),
      .help = "simulate everybody instead of predicting: takes minutes"},
     {"instances", FARO_FIELD_COUNT, FARO_AT(request, options.instances), .least = 2, .most = 64, .value = "I",
-     .help = "problems on which a number is averaged; 8 to 32 by default"},
+     .help = "problems on which a number is averaged; 8 to 64 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, options.seed), .least = 1, .most = 0x1p53, .value = "S",
      .help = "1 by default"},
     {"jobs", FARO_FIELD_COUNT, FARO_AT(request, options.jobs), .least = 1, .most = 256, .value = "J",
@@ -88,10 +90,10 @@ static const char *short_number(double value, char out[static NUMBER]) {
   return out;
 }
 
-/* Two digits: more would promise too much. */
+/* One digit: more would promise too much. */
 static uint64_t rounded(uint64_t users) {
   uint64_t unit = 1;
-  while (users / unit >= 100) unit *= 10;
+  while (users / unit >= 10) unit *= 10;
   return (users + unit / 2) / unit * unit;
 }
 
@@ -105,48 +107,90 @@ static const char *schedule_text(const faro_way *way, char out[static SCHEDULE])
   return out;
 }
 
-static const char *share_text(const faro_way *way, char out[static NUMBER]) {
-  if (way->learnt < 0.05) snprintf(out, NUMBER, "nothing");
+/* Whether the regret is below that of uniform play, by more than chance and the error of
+ * predicting. */
+static bool learns(const faro_way *way, const faro_advice *advice) {
+  return way->regret.high < advice->uniform;
+}
+
+static const char *share_text(const faro_way *way, const faro_advice *advice, char out[static NUMBER]) {
+  if (!learns(way, advice)) snprintf(out, NUMBER, "not seen");
   else snprintf(out, NUMBER, "%.0f %%", 100 * way->learnt);
   return out;
 }
 
+static const char *count_text(uint64_t count, const char *one, const char *many, char out[static NUMBER]) {
+  if (count == 1) snprintf(out, NUMBER, "%s", one);
+  else snprintf(out, NUMBER, "%llu %s", (unsigned long long)count, many);
+  return out;
+}
+
+/* Prints a paragraph as wide as the terminal, or as a page. */
+FARO_PRINTF(2, 3) static void say(size_t indent, const char *format, ...) {
+  enum { PAGE = 100 };
+  char text[1024];
+  const size_t screen = cli_width(stdout);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  cli_wrap(stdout, text, strlen(text), screen > 0 && screen < PAGE ? screen : PAGE, indent, 0);
+}
+
 /* ---- the table and the sentences */
 
-static void print_way(const faro_way *way) {
+static void print_way(const faro_way *way, const faro_advice *advice) {
   char share[NUMBER];
   char bits[NUMBER];
   char range[2 * NUMBER];
   char schedule[SCHEDULE];
   snprintf(range, sizeof range, "%.0f (%.0f .. %.0f)", way->regret.mean, way->regret.low, way->regret.high);
-  printf("  %-24s %7s %8llu %10s  %s, %s", range, share_text(way, share), (unsigned long long)way->updates,
-         short_number(way->bits, bits), way->release, way->learner);
+  printf("  %-24s %8s %8llu %10s  %s, %s", range, share_text(way, advice, share),
+         (unsigned long long)way->updates, short_number(way->bits, bits), way->release, way->learner);
   if (way->shufflers > 1) printf(", %llu shufflers", (unsigned long long)way->shufflers);
   if (way->surrogate) printf(", as if linear");
   printf(", %s\n", schedule_text(way, schedule));
 }
 
-static void print_needed(const faro_way *way) {
-  if (way->learnt >= 0.5) return;
-  if (way->learnt < 0.05) printf("  It learns nothing: ");
-  else printf("  It learns only %.0f %%: ", 100 * way->learnt);
+static void print_needed(const faro_way *way, const faro_advice *advice) {
+  char learnt[64];
+  if (way->learnt >= 0.5 && learns(way, advice)) return;
+  if (!learns(way, advice)) snprintf(learnt, sizeof learnt, "It learns nothing that could be seen");
+  else snprintf(learnt, sizeof learnt, "It learns only %.0f %%", 100 * way->learnt);
   if (way->needed > 0)
-    printf("you need about %llu users to learn half.\n", (unsigned long long)rounded(way->needed));
-  else printf("no number of users up to 10^9 was found that would learn half.\n");
+    say(2, "%s: you need about %llu users to learn half.", learnt, (unsigned long long)rounded(way->needed));
+  else if (way->learnt >= 0.5) say(2, "%s: try --simulate.", learnt);
+  else say(2, "%s: no number of users up to 10^9 was found that would learn half.", learnt);
 }
 
-static void print_choice(const faro_way *way) {
+/* One shuffler is simpler, and needs no trust in others. */
+static void print_fewer(const request *r, const faro_advice *advice, const faro_way *several) {
+  for (size_t i = 0; i < advice->count; i++) {
+    const faro_way *one = &advice->way[i];
+    if (r->trust == 0 && several->trust == FARO_TRUST_CONCURRENT && one->chosen &&
+        one->trust == FARO_TRUST_SHUFFLE && one->regret.mean <= 1.05 * several->regret.mean)
+      say(2, "One shuffler is as good: see above.");
+  }
+}
+
+static void print_choice(const request *r, const faro_advice *advice, const faro_way *way) {
+  static const double much = 1e7;
   char bits[NUMBER];
+  char times[NUMBER];
+  char shufflers[2 * NUMBER] = "";
   char schedule[SCHEDULE];
-  printf("  Take %s with the learner %s%s", way->release, way->learner,
-         way->surrogate ? " (surrogate: true)" : "");
-  if (way->shufflers > 1) printf(" and %llu shufflers", (unsigned long long)way->shufflers);
-  printf(", %s%s.\n", schedule_text(way, schedule), way->automatic ? " (batch: auto)" : "");
-  printf("  The policy is updated %llu times. Each user sends %s bits. The noise in a sum of rewards has "
-         "a\n"
-         "  standard deviation of %.3g.\n",
-         (unsigned long long)way->updates, short_number(way->bits, bits), way->noise);
-  print_needed(way);
+  if (way->shufflers > 1)
+    snprintf(shufflers, sizeof shufflers, " and %llu shufflers", (unsigned long long)way->shufflers);
+  say(2, "Use %s with the learner %s%s%s, %s%s.", way->release, way->learner,
+      way->surrogate ? " (surrogate: true)" : "", shufflers, schedule_text(way, schedule),
+      way->automatic ? " (batch: auto)" : "");
+  say(2,
+      "The policy is updated %s. Each user sends %s bits%s. The noise in a sum of rewards has a standard "
+      "deviation of %.3g.",
+      count_text(way->updates, "once", "times", times), short_number(way->bits, bits),
+      way->bits > much ? ", too much for most devices" : "", way->noise);
+  print_fewer(r, advice, way);
+  print_needed(way, advice);
 }
 
 static void print_group(const request *r, const faro_advice *advice, size_t group) {
@@ -157,38 +201,59 @@ static void print_group(const request *r, const faro_advice *advice, size_t grou
     const faro_way *way = &advice->way[i];
     if (group_of(r, way) != group) continue;
     if (!best)
-      printf("\n%s\n  %-24s %7s %8s %10s  how\n", group_title(group), "regret", "learns", "updates",
+      printf("\n%s\n  %-24s %8s %8s %10s  how\n", group_title(group), "regret", "learns", "updates",
              "bits/user");
     if (!best) best = way;
-    if (r->all || ways < SHOWN) print_way(way), shown++;
+    if (r->all || ways < SHOWN) print_way(way, advice), shown++;
     ways++;
   }
   if (ways > shown) printf("  and %zu more (--all)\n", ways - shown);
-  if (best) print_choice(best);
+  if (best) print_choice(r, advice, best);
+}
+
+static void add_problem(const request *r, faro_text *out) {
+  const faro_problem *p = &r->problem;
+  faro_text_add(out, "%llu users", (unsigned long long)p->users);
+  if (p->contributions > 1)
+    faro_text_add(out, " who take part %llu times each", (unsigned long long)p->contributions);
+  faro_text_add(out, ", %zu features, %zu arms, %s contexts, %s rewards", p->dimension, p->arms,
+                contexts(r->contexts), rewards(r->rewards));
 }
 
 static void print_problem(const request *r, const faro_advice *advice) {
   const faro_problem *p = &r->problem;
   char pair[FARO_PAIR_SIZE];
-  printf("%llu users", (unsigned long long)p->users);
-  if (p->contributions > 1) printf(" who take part %llu times each", (unsigned long long)p->contributions);
-  printf(", %zu features, %zu arms, %s contexts, %s rewards\n", p->dimension, p->arms, contexts(r->contexts),
-         rewards(r->rewards));
-  printf("guarantee: %s for %s\n", faro_pair_above(p->epsilon, p->delta, pair),
-         p->contributions > 0 ? "everything that one user does" : "each round");
-  printf("Playing at random would regret %.0f.\n", advice->uniform);
+  faro_text out = FARO_TEXT_INIT;
+  add_problem(r, &out);
+  if (!out.failed) say(0, "%s", out.data);
+  faro_text_clear(&out);
+  say(0, "guarantee: %s for %s", faro_pair_above(p->epsilon, p->delta, pair),
+      p->contributions > 0 ? "everything that one user does" : "each round");
+  say(0, "Random play incurs a regret of %.0f.", advice->uniform);
 }
 
 static void print_error(const request *r, const faro_advice *advice) {
-  if (r->options.simulate) printf("\nEverybody was simulated. Ranges are 95 %% intervals of the mean.\n");
+  static const char ranges[] = "Ranges are 95 % intervals of the mean. Where no difference is seen, fewer "
+                               "shufflers and then fewer bits come first.";
+  double least = advice->error;
+  for (size_t i = 0; i < advice->count; i++)
+    if (advice->way[i].error < least) least = advice->way[i].error;
+  printf("\n");
+  if (advice->error <= 1) say(0, "Everybody was simulated. %s", ranges);
+  else if (least < advice->error)
+    say(0,
+        "These are predictions. On other problems the mean regret of a simulation was typically within %.0f "
+        "%% "
+        "of the prediction, and within %.0f %% where nobody is trusted (docs/plan.md). %s",
+        100 * (least - 1), 100 * (advice->error - 1), ranges);
   else
-    printf("\nThese are predictions. On other problems the mean regret of a simulation was typically within "
-           "%.0f %%\n"
-           "of the prediction (docs/plan.md). Ranges are 95 %% intervals of the mean.\n",
-           100 * (advice->error - 1));
-  if (advice->refused > 0)
-    printf("%zu combination%s cannot run here, for example: %s\n", advice->refused,
-           advice->refused > 1 ? "s" : "", advice->refusal);
+    say(0,
+        "These are predictions. On other problems like this the mean regret of a simulation was typically "
+        "within %.0f %% of the prediction (docs/plan.md). %s",
+        100 * (advice->error - 1), ranges);
+  if (r->all && advice->refused > 0)
+    say(0, "%zu combination%s cannot run here, for example: %s", advice->refused,
+        advice->refused > 1 ? "s" : "", advice->refusal);
 }
 
 /* The command line that writes the experiment, without what only changes what is printed. */
@@ -214,6 +279,9 @@ static faro_status write_experiment(const request *r, const faro_advice *advice,
   static const char head[] = "algorithms:\n";
   faro_text out = FARO_TEXT_INIT;
   size_t last = 0;
+  faro_text_add(&out, "title: \"Planned: ");
+  add_problem(r, &out);
+  faro_text_add(&out, "\"\n");
   for (size_t i = 0; i < advice->count; i++) {
     const size_t group = group_of(r, &advice->way[i]);
     const char *text = advice->way[i].experiment;
@@ -234,13 +302,13 @@ static faro_status write_experiment(const request *r, const faro_advice *advice,
 /* ---- JSON */
 
 static json_t *way_json(const request *r, const faro_way *w) {
-  json_t *made =
-      json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:I, s:b, s:b, s:I, s:{s:f, s:f, s:f}, s:f, s:f, s:f}",
-                "trust", trusts(group_of(r, w)), "release", w->release, "learner", w->learner, "shufflers",
-                (json_int_t)w->shufflers, "batch", (json_int_t)w->batch, "growth", w->growth, "largest",
-                (json_int_t)w->largest, "automatic", (int)w->automatic, "surrogate", (int)w->surrogate,
-                "updates", (json_int_t)w->updates, "regret", "mean", w->regret.mean, "low", w->regret.low,
-                "high", w->regret.high, "learnt", w->learnt, "bits", w->bits, "noise", w->noise);
+  json_t *made = json_pack(
+      "{s:s, s:s, s:s, s:I, s:I, s:f, s:I, s:b, s:b, s:I, s:{s:f, s:f, s:f}, s:f, s:f, s:f, s:f, s:b}",
+      "trust", trusts(group_of(r, w)), "release", w->release, "learner", w->learner, "shufflers",
+      (json_int_t)w->shufflers, "batch", (json_int_t)w->batch, "growth", w->growth, "largest",
+      (json_int_t)w->largest, "automatic", (int)w->automatic, "surrogate", (int)w->surrogate, "updates",
+      (json_int_t)w->updates, "regret", "mean", w->regret.mean, "low", w->regret.low, "high", w->regret.high,
+      "learnt", w->learnt, "bits", w->bits, "noise", w->noise, "error", w->error, "chosen", (int)w->chosen);
   if (!made) return NULL;
   if (w->needed > 0) json_object_set_new(made, "users_needed", json_integer((json_int_t)w->needed));
   json_object_set_new(made, "claim",
@@ -273,7 +341,7 @@ static void show_progress(void *context, size_t done, size_t total) {
 
 static faro_status advise(request *r, faro_advice **advice, faro_error *error) {
   cli_progress progress;
-  cli_progress_begin(&progress, "plans", r->quiet);
+  cli_progress_begin(&progress, "simulations", r->quiet);
   r->options.progress = show_progress;
   r->options.context = &progress;
   const faro_status status = faro_advise(advice, &r->problem, &r->options, error);
@@ -285,6 +353,7 @@ static void complete(request *r) {
   static const faro_contexts context[] = {FARO_CONTEXTS_FRESH, FARO_CONTEXTS_FIXED,
                                           FARO_CONTEXTS_ADVERSARIAL};
   static const faro_link link[] = {FARO_LINK_LINEAR, FARO_LINK_LOGISTIC, FARO_LINK_PROBIT};
+  r->problem.users = (uint64_t)r->users;
   r->problem.contexts = context[r->contexts];
   r->problem.rewards = link[r->rewards];
   r->problem.trusts = r->trust > 0 ? 1U << trust_of[r->trust] : 0;

@@ -1,4 +1,4 @@
-/* greedy: plays what looks best, without exploring. The baseline that says what exploration is
+/* greedy: plays what looks best, without exploring. A baseline that says what exploration is
  * worth; with fresh contexts it often does well, with fixed arms it can get stuck.
  *
  *   G, u     released sums of x x' and x y
@@ -46,7 +46,8 @@ static void destroy(void *state) { faro_spd_destroy(((greedy *)state)->spd); }
 
 const faro_updater_kind faro_updater_greedy = {
     .about = {.name = "greedy",
-              .summary = "baseline: plays the best estimate and never explores",
+              .summary = "plays the best estimate and never explores: often best where contexts vary, unsafe "
+                         "on fixed arms",
               .protocol = FARO_PROTOCOL_UPDATER,
               .steady = true},
     .size = sizeof(greedy),

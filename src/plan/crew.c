@@ -48,7 +48,7 @@ static void play(work *w, const task *t) {
   faro_error error = {0};
   const faro_turn turn = {.cell = plan_cell(t->way),
                           .seed = w->crew->options->seed,
-                          .instance = t->instance,
+                          .instance = w->crew->first + t->instance,
                           .stopped = w->crew->options->stopped,
                           .context = w->crew->options->context,
                           .record = &record};

@@ -7,6 +7,7 @@
 
 typedef struct plan_crew {
   const faro_advice_options *options; /* with defaults filled in */
+  uint64_t first;                     /* number of the first instance */
   size_t done, total;                 /* for progress: instances played, and to play in all */
 } plan_crew;
 

@@ -1,6 +1,7 @@
 /* plan: see the header. Ways are listed (ways.c), played thinned on a few instances (crew.c), and
- * those that may be best on more of them. All of them meet the same instances, so they are compared
- * in pairs. */
+ * those that may be best on more of them. All of them play the same instances, so they are compared
+ * in pairs. What is printed of the best comes from fresh instances: on those that chose them they
+ * were lucky too. */
 #include <faro/plan.h>
 
 #include <math.h>
@@ -10,16 +11,22 @@
 #include "plan/crew.h"
 
 enum {
-  FIRST = 4,     /* instances on which every way is played */
+  FIRST = 4,     /* instances on which every way is played, or a quarter of all */
   LEAST = 8,     /* instances of the ways that may be best, */
-  MOST = 32,     /* as many as time allows */
-  FINALISTS = 3, /* of a trust model */
+  MOST = 64,     /* as many as time allows */
+  FINALISTS = 3, /* of a trust model, and the cheapest that is as good */
+  SCHEDULES = 7, /* tried beside the one that a release chooses */
+  STEPS = 14,    /* numbers of users tried at most, to learn half */
+  FRESH = 1000,  /* number of the first fresh instance */
   SIMULATED = 8, /* instances of a full simulation */
   GROUPS = FARO_TRUST_CONCURRENT + 1
 };
 
-/* Standard deviation of the logarithm of a prediction's error, beside chance; docs/plan.md. */
-static const double MODEL_ERROR = 0.08;
+/* Typical error of a prediction, as a factor, beside chance; with few users, and where users add
+ * the noise, more. docs/plan.md. */
+static const double ERROR_USUAL = 1.08;
+static const double ERROR_ROUGH = 1.25;
+static const double USERS_FEW = 1e4;
 /* Ways that may be best: those within this factor of the best so far. */
 static const double NEAR = 1.25;
 static const double USERS_MOST = 1e9;
@@ -29,6 +36,7 @@ typedef struct planner {
   const faro_advice_options *options;
   plan_list *list;
   plan_crew crew;
+  size_t planned; /* progress at the end of this stage */
   double uniform;
 } planner;
 
@@ -78,8 +86,13 @@ static double rounds_of(const faro_problem *p) {
   return p->contexts == FARO_CONTEXTS_FIXED ? 4000 : fmin(4000, fmax(1200, 1e6 / size));
 }
 
-/* How many people are played in each batch. Rounds are dear where arms are drawn for every user. */
+/* Whether all are played, since that takes hardly longer. */
+static bool plays_all(const faro_problem *p) { return (double)plan_rounds(p) <= 2 * rounds_of(p); }
+
+/* How many people are played in each batch; 0: all. Rounds are dear where arms are drawn for every
+ * user. */
 static uint64_t thin_of(const faro_problem *p, const faro_cell *cell) {
+  if (plays_all(p)) return 0;
   return (uint64_t)fmax(8, rounds_of(p) / (double)(cell->batches > 0 ? cell->batches : 1));
 }
 
@@ -89,7 +102,7 @@ static size_t instances_of(const planner *r) {
   const faro_problem *p = r->problem;
   const double size = (double)p->arms * (double)p->dimension;
   const double d = (double)p->dimension;
-  const double rounds = fmin((double)plan_rounds(p), rounds_of(p));
+  const double rounds = plays_all(p) ? (double)plan_rounds(p) : rounds_of(p);
   const double each = p->contexts == FARO_CONTEXTS_FIXED ? 1e-6 + 1e-9 * size : 1e-6 + 6e-9 * size;
   const double seconds = rounds * each + 30 * d * d * d * 2e-8;
   if (r->options->instances > 0) return r->options->instances;
@@ -112,6 +125,24 @@ static double mean_over(const plan_way *w, size_t count) {
 
 static double mean_of(const plan_way *w) { return mean_over(w, w->played); }
 
+/* The quantile of Student's t with n - 1 degrees of freedom that 95 % intervals need (Cornish &
+ * Fisher's expansion; within 2 % from n = 4). */
+static double student(size_t n) {
+  const double v = (double)n - 1;
+  const double z = 1.959964;
+  return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
+         (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * pow(v, 3));
+}
+
+/* Half of the 95 % interval of a way's mean, over the mean. */
+static double spread_of(const plan_way *w) {
+  const double n = (double)w->played;
+  const double mean = mean_of(w);
+  double square = 0;
+  for (size_t i = 0; i < w->played; i++) square += pow(w->regret[i] - mean, 2);
+  return w->played > 1 ? student(w->played) * sqrt(square / (n - 1) / n) / mean : 1;
+}
+
 /* The trust model under which a way is ranked: where there are several shufflers, one of them is a
  * choice too. */
 static faro_trust group_of(const faro_problem *p, const faro_way *way) {
@@ -119,12 +150,34 @@ static faro_trust group_of(const faro_problem *p, const faro_way *way) {
   return one ? FARO_TRUST_CONCURRENT : way->trust;
 }
 
+/* Progress: a stage has `count` instances at most, and what it leaves out counts as done. */
+static void begin_stage(planner *r, size_t count) {
+  r->crew.done = r->planned;
+  r->planned += count;
+}
+
+static size_t first_of(const planner *r) {
+  const size_t quarter = instances_of(r) / 4;
+  if (quarter > FIRST) return quarter;
+  return instances_of(r) < FIRST ? instances_of(r) : FIRST;
+}
+
+static size_t groups_of(const planner *r) {
+  unsigned seen = 0;
+  size_t groups = 0;
+  for (size_t i = 0; i < r->list->count; i++) seen |= 1U << group_of(r->problem, &r->list->way[i].way);
+  for (; seen > 0; seen >>= 1) groups += seen & 1;
+  return groups;
+}
+
+static size_t finalists_most(const planner *r) { return groups_of(r) * (FINALISTS + 1); }
+
 static faro_status play_first(planner *r, faro_error *error) {
   plan_way *all[PLAN_WAYS];
-  const size_t until = instances_of(r) < FIRST ? instances_of(r) : FIRST;
+  const size_t until = first_of(r);
   set_thin(r);
   for (size_t i = 0; i < r->list->count; i++) all[i] = &r->list->way[i];
-  r->crew.total = r->list->count * until + 3 * FINALISTS * instances_of(r);
+  begin_stage(r, r->list->count * until);
   return plan_crew_play(&r->crew, all, r->list->count, until, error);
 }
 
@@ -152,16 +205,70 @@ static plan_way *best_of(const planner *r, faro_trust group) {
   return best;
 }
 
-static faro_status play_finalists(planner *r, faro_error *error) {
-  plan_way *some[PLAN_WAYS];
+/* Whether a way shows no difference to the best: within a twentieth, or within a tenth where the
+ * paired 95 % interval contains 0. */
+static bool is_as_good(const plan_way *w, const plan_way *best) {
+  const size_t n = w->played;
+  const double loss = mean_over(w, n) - mean_over(best, n);
+  double square = 0;
+  for (size_t i = 0; i < n; i++) square += pow(w->regret[i] - best->regret[i] - loss, 2);
+  const bool unseen = n > 2 && loss < student(n) * sqrt(square / (double)((n - 1) * n));
+  return loss < (unseen ? 0.1 : 0.05) * mean_over(best, n);
+}
+
+static bool is_cheaper(const faro_way *a, const faro_way *b) {
+  return a->shufflers != b->shufflers ? a->shufflers < b->shufflers : a->bits < b->bits;
+}
+
+/* Of the ways of a group that are as good as the best: the one with the fewest shufflers, and then
+ * the fewest bits. */
+static plan_way *choice_of(const planner *r, faro_trust group) {
+  const plan_way *best = best_of(r, group);
+  plan_way *choice = best_of(r, group);
+  for (size_t i = 0; i < r->list->count; i++) {
+    plan_way *w = &r->list->way[i];
+    if (group_of(r->problem, &w->way) != group || w->played < best->played) continue;
+    if (is_as_good(w, best) && is_cheaper(&w->way, &choice->way)) choice = w;
+  }
+  return choice;
+}
+
+/* The ways that may be best: FINALISTS of every group, and its cheapest that is as good. */
+static size_t list_finalists(const planner *r, plan_way **some) {
   size_t count = 0;
   for (size_t i = 0; i < r->list->count; i++) {
     plan_way *w = &r->list->way[i];
-    const plan_way *best = best_of(r, group_of(r->problem, &w->way));
-    if (rank_of(r, w) < FINALISTS && mean_of(w) < NEAR * mean_of(best)) some[count++] = w;
+    if (rank_of(r, w) < FINALISTS || w == choice_of(r, group_of(r->problem, &w->way))) some[count++] = w;
   }
-  r->crew.total =
-      r->crew.done + count * (instances_of(r) - (instances_of(r) < FIRST ? instances_of(r) : FIRST));
+  return count;
+}
+
+static faro_status play_finalists(planner *r, faro_error *error) {
+  plan_way *some[PLAN_WAYS];
+  const size_t listed = list_finalists(r, some);
+  size_t count = 0;
+  for (size_t i = 0; i < listed; i++)
+    if (mean_of(some[i]) < NEAR * mean_of(best_of(r, group_of(r->problem, &some[i]->way))))
+      some[count++] = some[i];
+  begin_stage(r, finalists_most(r) * (instances_of(r) - first_of(r)));
+  return plan_crew_play(&r->crew, some, count, instances_of(r), error);
+}
+
+/* Plays the finalists on fresh instances and forgets the others: on the instances that chose them
+ * they were lucky, too. Of the rest is known how much worse they were than the best. */
+static faro_status play_fresh(planner *r, faro_error *error) {
+  plan_way *some[PLAN_WAYS];
+  const size_t count = list_finalists(r, some);
+  for (size_t i = 0; i < r->list->count; i++) {
+    plan_way *w = &r->list->way[i];
+    const plan_way *best = best_of(r, group_of(r->problem, &w->way));
+    w->reference = best;
+    w->ratio = mean_of(w) / mean_over(best, w->played);
+    w->spread = spread_of(w);
+  }
+  for (size_t i = 0; i < r->list->count; i++) r->list->way[i].played = 0;
+  r->crew.first = FRESH;
+  begin_stage(r, finalists_most(r) * instances_of(r));
   return plan_crew_play(&r->crew, some, count, instances_of(r), error);
 }
 
@@ -215,21 +322,20 @@ static void swap(plan_way *a, plan_way *b) {
  * a release chooses by itself is preferred, so that it need not be written down. */
 static faro_status refine(planner *r, faro_trust group, faro_error *error) {
   plan_way *some[PLAN_WAYS];
-  plan_way *best = best_of(r, group);
+  plan_way *best = choice_of(r, group);
   const size_t before = r->list->count;
   if (!best) return FARO_OK;
+  begin_stage(r, SCHEDULES * instances_of(r));
   const faro_way chosen = best->way;
   faro_status status = add_schedules(r, &chosen, error);
   set_thin(r);
   size_t count = 0;
   for (size_t i = before; i < r->list->count; i++) some[count++] = &r->list->way[i];
-  const size_t few = best->played < FIRST ? best->played : FIRST;
-  r->crew.total += count * few;
+  const size_t few = first_of(r);
   if (status == FARO_OK) status = plan_crew_play(&r->crew, some, count, few, error);
   size_t promising = 0;
   for (size_t i = 0; i < count; i++)
     if (mean_over(some[i], few) < 0.96 * mean_over(best, few)) some[promising++] = some[i];
-  r->crew.total += promising * (best->played - few);
   if (status == FARO_OK) status = plan_crew_play(&r->crew, some, promising, best->played, error);
   for (size_t i = 0; status == FARO_OK && i < promising; i++)
     if (beats(some[i], best)) swap(some[i], best);
@@ -264,12 +370,20 @@ static faro_status find_uniform(planner *r, const plan_way *w, double *regret, f
   if (status != FARO_OK) return status;
   double sum = 0;
   for (size_t i = 0; i < w->played; i++) {
-    faro_env_begin(env, r->options->seed, i);
+    faro_env_begin(env, r->options->seed, r->crew.first + i);
     sum += uniform_gap(env, params.horizon, r->problem->contexts == FARO_CONTEXTS_FIXED);
   }
   faro_env_destroy(env);
   *regret = sum / (double)w->played * (double)params.horizon;
   return FARO_OK;
+}
+
+/* Instances for a number of users: the regret of each varies by a third or so, so that of 8 the
+ * share that is learnt has an error of about 0.06 near a half. */
+static size_t trials_of(const planner *r) {
+  const size_t quarter = instances_of(r) / 4;
+  if (r->options->instances > 0) return r->options->instances;
+  return quarter > LEAST ? quarter : LEAST;
 }
 
 /* The share that a way would learn with more users. */
@@ -281,15 +395,14 @@ static faro_status learnt_with(planner *r, const faro_way *way, double users, do
   automatic.automatic = true;
   plan_list *list = calloc(1, sizeof *list);
   if (!list) return faro_fail(error, FARO_MEMORY, "cannot allocate a list of ways");
-  planner other = {.problem = &larger, .options = r->options, .list = list, .crew = r->crew};
   faro_status status = plan_list_add(list, &larger, &automatic, error);
   *learnt = 0;
   if (status == FARO_OK && list->count > 0) {
     plan_way *only = &list->way[0];
     double uniform = 0;
     plan_cell(only)->thin = thin_of(&larger, plan_cell(only));
-    status = plan_crew_play(&other.crew, &only, 1, FIRST, error);
-    if (status == FARO_OK) status = find_uniform(&other, only, &uniform, error);
+    status = plan_crew_play(&r->crew, &only, 1, trials_of(r), error);
+    if (status == FARO_OK) status = find_uniform(r, only, &uniform, error);
     if (status == FARO_OK) *learnt = 1 - mean_of(only) / uniform;
   }
   plan_list_clear(list);
@@ -321,30 +434,18 @@ static faro_status find_needed(planner *r, faro_way *way, faro_error *error) {
 
 /* The answer. */
 
-/* The quantile of Student's t with n - 1 degrees of freedom that 95 % intervals need (Cornish &
- * Fisher's expansion; within 2 % from n = 4). */
-static double student(size_t n) {
-  const double v = (double)n - 1;
-  const double z = 1.959964;
-  return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
-         (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * pow(v, 3));
-}
-
-/* The mean regret on all instances that any way of the group was played on: that of the best way,
- * times how much worse this one is on those that both were played on. */
-static double expected_regret(const planner *r, const plan_way *w) {
-  const plan_way *best = best_of(r, group_of(r->problem, &w->way));
-  return mean_of(best) * mean_of(w) / mean_over(best, w->played);
+static double error_of(const planner *r, const faro_way *way) {
+  if (r->options->simulate || plays_all(r->problem)) return 1;
+  const bool rough = way->trust == FARO_TRUST_LOCAL || (double)r->problem->users < USERS_FEW;
+  return rough ? ERROR_ROUGH : ERROR_USUAL;
 }
 
 static void judge(const planner *r, plan_way *w) {
-  const double n = (double)w->played;
-  const double mean = mean_of(w);
-  double square = 0;
-  for (size_t i = 0; i < w->played; i++) square += (w->regret[i] - mean) * (w->regret[i] - mean);
-  const double chance = w->played > 1 ? student(w->played) * sqrt(square / (n - 1) / n) / mean : 1;
-  const double spread = hypot(chance, r->options->simulate ? 0 : 1.96 * MODEL_ERROR);
-  const double expected = expected_regret(r, w);
+  const bool fresh = w->played > 0;
+  w->way.error = error_of(r, &w->way);
+  const double expected = fresh ? mean_of(w) : mean_of(w->reference) * w->ratio;
+  const double chance = fresh ? spread_of(w) : w->spread;
+  const double spread = hypot(chance, 1.96 * log(w->way.error));
   w->way.regret =
       (faro_expected){.mean = expected, .low = expected * exp(-spread), .high = expected * exp(spread)};
   w->way.learnt = 1 - expected / r->uniform;
@@ -359,11 +460,12 @@ static int place_of(faro_trust trust) {
   return place[trust];
 }
 
-/* By group, and by regret within it. */
+/* By group; within it the choice first, and then by regret. */
 static bool comes_before(const planner *r, const faro_way *a, const faro_way *b) {
   const int one = place_of(group_of(r->problem, a));
   const int other = place_of(group_of(r->problem, b));
-  return one != other ? one < other : a->regret.mean < b->regret.mean;
+  if (one != other) return one < other;
+  return a->chosen != b->chosen ? a->chosen : a->regret.mean < b->regret.mean;
 }
 
 static faro_status make_advice(planner *r, faro_advice **advice, faro_error *error) {
@@ -378,13 +480,13 @@ static faro_status make_advice(planner *r, faro_advice **advice, faro_error *err
   *made = (faro_advice){.way = way,
                         .count = count,
                         .uniform = r->uniform,
-                        .error = r->options->simulate ? 1 : exp(MODEL_ERROR),
                         .rounds = plan_rounds(r->problem),
                         .refused = r->list->refused};
   memcpy(made->refusal, r->list->refusal, sizeof made->refusal);
   for (size_t i = 0; i < count; i++) {
     size_t at = i;
     while (at > 0 && comes_before(r, &r->list->way[i].way, &way[at - 1])) at--;
+    made->error = fmax(made->error, r->list->way[i].way.error);
     memmove(way + at + 1, way + at, (i - at) * sizeof *way);
     way[at] = r->list->way[i].way;
     r->list->way[i].way.experiment = NULL; /* the advice owns it now */
@@ -396,25 +498,38 @@ static faro_status make_advice(planner *r, faro_advice **advice, faro_error *err
 static faro_status find_yardsticks(planner *r, faro_error *error) {
   faro_status status = FARO_OK;
   const plan_way *most = &r->list->way[0];
+  begin_stage(r, groups_of(r) * STEPS * trials_of(r));
   for (size_t i = 0; i < r->list->count; i++)
     if (r->list->way[i].played > most->played) most = &r->list->way[i];
   status = find_uniform(r, most, &r->uniform, error);
   for (size_t i = 0; status == FARO_OK && i < r->list->count; i++) judge(r, &r->list->way[i]);
   for (int g = 0; status == FARO_OK && g < GROUPS; g++) {
-    plan_way *best = best_of(r, (faro_trust)g);
-    if (best && best->way.learnt < 0.5) status = find_needed(r, &best->way, error);
+    plan_way *choice = choice_of(r, (faro_trust)g);
+    if (!choice) continue;
+    choice->way.chosen = true;
+    if (choice->way.learnt < 0.5) status = find_needed(r, &choice->way, error);
   }
   return status;
+}
+
+/* Instances that all stages play at most. */
+static size_t plays_most(const planner *r) {
+  const size_t few = first_of(r);
+  const size_t schedules = r->options->simulate ? 0 : groups_of(r) * SCHEDULES * instances_of(r);
+  return r->list->count * few + finalists_most(r) * (2 * instances_of(r) - few) + schedules +
+         groups_of(r) * STEPS * trials_of(r);
 }
 
 static faro_status advise(planner *r, faro_advice **advice, faro_error *error) {
   faro_status status = plan_list_fill(r->list, r->problem, error);
   if (status == FARO_OK && r->list->count == 0)
     return faro_fail(error, FARO_INVALID, "no release reaches this guarantee: %s", r->list->refusal);
+  r->crew.total = plays_most(r);
   if (status == FARO_OK) status = play_first(r, error);
   if (status == FARO_OK) status = play_finalists(r, error);
   for (int g = 0; status == FARO_OK && !r->options->simulate && g < GROUPS; g++)
     status = refine(r, (faro_trust)g, error);
+  if (status == FARO_OK) status = play_fresh(r, error);
   if (status == FARO_OK) status = find_yardsticks(r, error);
   return status == FARO_OK ? make_advice(r, advice, error) : status;
 }

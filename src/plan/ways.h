@@ -15,6 +15,10 @@ typedef struct plan_way {
   faro_experiment *experiment; /* its only cell is what is played */
   double regret[PLAN_INSTANCES];
   size_t played; /* instances */
+  /* From the instances that chose the finalists: the best way of its group, the mean regret over
+   * that way's, and half of the interval over the mean. */
+  const struct plan_way *reference;
+  double ratio, spread;
 } plan_way;
 
 typedef struct plan_list {

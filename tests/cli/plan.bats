@@ -10,16 +10,33 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
 @test "plan names a release, its regret, and the command that simulates it" {
   faro 0 plan "${small[@]}" --trust shuffler
   has "$output" "1000 users, 2 features, 3 arms, fixed contexts, linear rewards"
-  has "$output" "Playing at random would regret"
+  has "$output" "Random play incurs a regret of"
   has "$output" "A trusted shuffler"
-  has "$output" "Take shuffle-"
+  has "$output" "Use shuffle-"
   has "$output" "--trust shuffler --write plan.yaml"
   [ -z "$stderr" ]
+}
+
+@test "plan wraps its sentences, and names no refusal unless asked" {
+  COLUMNS=70 faro 0 plan --users 100 --dimension 2 --arms 3 --epsilon 0.01 --trust shufflers --instances 2 --quiet
+  [ "$(grep -v '\.\. \|bits/user' <<<"$output" | grep -v 'faro plan' | wc -L)" -le 70 ]
+  not has "$output" "cannot run here"
+  faro 0 plan --users 100 --dimension 2 --arms 3 --epsilon 0.01 --trust shufflers --instances 2 --quiet --all
+  has "$output" "cannot run here"
+}
+
+@test "plan says when nothing is learnt, and when a user would send too much" {
+  slow_test
+  faro 0 plan --users 300 --dimension 10 --arms 20 --epsilon 0.1 --quiet
+  has "$output" "It learns nothing that could be seen"
+  has "$output" "too much for most devices"
+  has "$output" "Everybody was simulated."
 }
 
 @test "what plan writes can be run" {
   faro 0 plan "${small[@]}" --trust server --write "$T/plan.yaml"
   has "$output" "faro run $T/plan.yaml"
+  has "$(head -1 "$T/plan.yaml")" "Planned: 1000 users, 2 features, 3 arms"
   faro 0 run "$T/plan.yaml" --set instances=2 --quiet --json --out "$T/out"
   [ "$(jq '.results | length' <<<"$output")" = 2 ]
 }
@@ -30,7 +47,7 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
     and (.plans | all(.trust == "nobody" and .regret.low < .regret.mean and .regret.mean < .regret.high
       and .bits > 0 and .updates > 0 and .batch > 0 and .claim.proven == true and (.experiment | length > 0)))' <<<"$output"
   local first=$output
-  faro 0 plan "${small[@]}" --trust nobody --json --jobs 1
+  faro 0 plan "${small[@]}" --trust nobody --json --jobs 1 --users 1e3
   [ "$output" = "$first" ]
 }
 
@@ -52,6 +69,8 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
   has "$stderr" "--epsilon E is required"
   faro 2 plan "${small[@]}" --trust shufler
   has "$stderr" "--trust must be one of any, server, shuffler, shufflers, nobody (got shufler"
+  faro 2 plan "${small[@]}" --users 1000.5
+  has "$stderr" "--users must be a whole number"
   faro 2 plan "${small[@]}" --users 5
   has "$stderr" "--users must be"
   faro 2 plan "${small[@]}" --delta 0
