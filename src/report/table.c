@@ -69,10 +69,10 @@ static void put_per_user(const sheet *s, const faro_view_row *row, faro_grid_cel
 }
 
 static void put_learnt(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[32];
   (void)s;
-  if (isfinite(row->learnt))
-    snprintf(to->text, FARO_GRID_CELL, "%.0f %%", round(100 * row->learnt) + 0.0); /* no -0 */
-  else snprintf(to->text, FARO_GRID_CELL, "-");
+  snprintf(to->text, FARO_GRID_CELL, "%s%s", faro_percent(row->learnt, text),
+           isfinite(row->learnt) ? " %" : "");
   to->tint = faro_view_learnt_nothing(row) ? FARO_TINT_YELLOW : FARO_TINT_PLAIN;
 }
 

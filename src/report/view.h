@@ -86,6 +86,9 @@ struct faro_report {
 
 /* Formats a number with a few digits: 632, 2748, 938M; "-" for NaN. */
 const char *faro_brief(double value, char out[static 32]);
+/* A share as a percentage without its sign: 43, 99.7, 99.98. More digits close to 100, where they
+ * matter; 100 only if it is. "-" for NaN. */
+const char *faro_percent(double share, char out[static 32]);
 
 /* Formats an exponent with three decimals; "-" for NaN. */
 const char *faro_exponent(double value, char out[static 32]);

@@ -101,11 +101,9 @@ void faro_words_add_measure(faro_text *out, const faro_view_row *row) {
   faro_text_add(out, ")");
 }
 
-/* More digits close to 100 %, where they matter. */
 void faro_words_add_percent(faro_text *out, double share) {
-  const double percent = 100 * share;
-  const int digits = percent > 99.9 ? 2 : percent > 99 ? 1 : 0;
-  if (isfinite(percent)) faro_text_add(out, "%.*f&#8239;%%", digits, percent);
+  char text[32];
+  if (isfinite(share)) faro_text_add(out, "%s&#8239;%%", faro_percent(share, text));
   else faro_text_add(out, "–");
 }
 
