@@ -72,7 +72,7 @@ typedef struct shape {
 
 static shape shape_of(const faro_report *report) {
   shape s = {.digits = faro_digits_of(report, regret_of),
-             .interval = report->instances > 1,
+             .interval = report->instances > 2,
              .batch = !is_swept(report, "batch")};
   for (size_t i = 0; i < report->count; i++) s.learnt |= isfinite(report->row[i].learnt);
   return s;

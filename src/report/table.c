@@ -43,7 +43,7 @@ static bool any_known(const faro_report *report, double (*value)(const faro_view
 }
 
 static bool always(const faro_report *report) { return report->count > 0; }
-static bool has_interval(const faro_report *report) { return report->instances > 1; }
+static bool has_interval(const faro_report *report) { return report->instances > 2; }
 static bool has_yardstick(const faro_report *report) { return any_known(report, learnt_of); }
 static bool has_users(const faro_report *report) { return any_known(report, per_user_of); }
 static bool has_batch(const faro_report *report) { return !is_swept(report, "batch"); }

@@ -14,7 +14,7 @@ typedef struct faro_measure_text {
 
 typedef struct faro_view_point {
   double round, mean, sd, lower, median, upper;
-  double low, high; /* 95 % interval of the mean; NaN: one instance */
+  double low, high; /* 95 % interval of the mean; NaN: fewer than three instances */
 } faro_view_point;
 
 typedef struct faro_view_row {
@@ -31,7 +31,7 @@ typedef struct faro_view_row {
   double local_epsilon, local_delta;        /* what a user's own messages give; NaN: nothing */
   const char *region;                       /* of the learner: "proven", "calibrated"; NULL: nothing said */
   faro_spread regret;                       /* or the error, see faro_measure */
-  double low, high;                         /* 95 % interval of its mean; NaN: one instance */
+  double low, high;                         /* 95 % interval of its mean; NaN: fewer than three instances */
   double per_user;                          /* mean regret divided by the rounds; NaN: an error */
   double uniform, fixed;                    /* mean regret of simple play (faro_yardstick); NaN: absent */
   double learnt;                            /* 1 - regret / uniform; NaN: absent */
