@@ -206,6 +206,9 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
   faro 3 new mine.yaml
   cmp mine.yaml kept
   mkdir sub
+  faro 0 run mine --quick --dry-run # without .yaml: the file here
+  faro 0 new "my exp"
+  has "$output" "run it with: faro run 'my exp.yaml'"
   faro 0 new sub/other.yaml
   [ -s sub/other.yaml ]
   faro 4 new none/x
