@@ -227,9 +227,8 @@ static estimate mean_of(const sum_writer *w, const sum_tally *t, size_t column) 
   const double rounding = 4 * DBL_EPSILON * (fabs(middle) + width);
   const double error =
       width * (own.error + fabs(ratio) * count.error) / (count.value - count.error) + rounding;
-  if (count.error > 0 && !(count.value > count.error && error < width / 2))
-    return (estimate){middle, width / 2 + rounding};
-  return (estimate){middle + width * ratio, error};
+  if (!(count.value > count.error && error < width / 2)) return (estimate){middle, width / 2 + rounding};
+  return (estimate){fmin(fmax(middle + width * ratio, w->low[column]), w->high[column]), error};
 }
 
 /* Prints the digits that are meaningful given the error. The printed bound covers the rounding
