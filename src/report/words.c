@@ -364,11 +364,9 @@ void faro_words_add_claims(const faro_report *report, faro_text *out) {
                       "comes back gives.");
   faro_text_add(out, "<div class=\"promises\">\n");
   for (size_t t = FARO_TRUSTS; t-- > 0;) add_promises(report, t, out);
-  faro_text_add(
-      out,
-      "</div>\n<p class=\"soft\">“Except with probability δ” means: what is published tells no more than "
-      "something that tells everything with probability δ, and otherwise raises the odds by at "
-      "most the factor.</p>\n");
+  faro_text_add(out, "</div>\n<p class=\"soft\">“Except with probability δ” means: at worst, what is seen "
+                     "tells everything with "
+                     "probability δ, and otherwise raises the odds by at most the factor.</p>\n");
   add_grounds(report, out);
   faro_text_add(out, "</section>\n");
 }

@@ -188,6 +188,8 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
   faro 0 run a.yaml --dry-run --json --jobs 1
   jq -e '.instances == 4 and .rounds == 240 and .seconds > 0 and .threads == 1 and .folder == "results/a" and
     (.results | map([.label, .claim.epsilon, .settings.batch]) == [["open", null, 1], ["server", 1, 10]])' <<<"$output"
+  faro 0 run a.yaml --dry-run --set growth=2
+  has "$output" "  server  batch 10..    "
   faro 3 run a.yaml --dry-run --set epsilon=0
   gone results
 }

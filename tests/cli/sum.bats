@@ -39,7 +39,7 @@ last() {
   has "$output" "# claim: epsilon 2, delta 1e-5, trust "
   has "$output" "level event: proven"
   has "$output" "# by: "
-  has "$output" "changes the odds of a guess about one line by a factor of at most 7.39"
+  has "$output" "of any guess about it by a factor of at most 7.39"
   has "$output" "calibration tight"
   has "$output" "# sums: after every 100 values and at the end; horizon 1000"
   has "$output" "with probability 0.95"
