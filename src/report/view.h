@@ -119,6 +119,9 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
 /* Appends the algorithms between which no difference was seen, one line per sweep point. */
 void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
                                void (*add)(faro_text *, const char *), faro_text *out);
+/* Why lines of the figure have no slope. */
+void faro_view_add_bends(const faro_report *report, const char *before, const char *after,
+                         void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing if all
  * were counted. */

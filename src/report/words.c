@@ -246,24 +246,26 @@ static bool is_promised(const faro_report *report, size_t i, size_t j) {
 
 static void add_promise_row(const faro_report *report, size_t i, bool local, faro_text *out) {
   const faro_view_row *row = &report->row[i];
-  faro_text_add(out, "<tr><td class=\"t\">");
+  faro_text_add(out, "<tr><td class=\"t\" data-t=\"factor\"><span>");
   add_factor(out, row->epsilon);
-  faro_text_add(out, "%s</td><td class=\"t\">", row->epsilon > LITTLE ? ", little" : "");
+  faro_text_add(out, "%s</span></td><td class=\"t\" data-t=\"except with probability\"><span>",
+                row->epsilon > LITTLE ? " (protects little)" : "");
   if (row->delta > 0) faro_words_add_probability(out, row->delta);
   else faro_text_add(out, "never");
-  faro_text_add(out, "</td><td class=\"t\"><span class=\"pair\">");
+  faro_text_add(out, "</span></td><td class=\"t\" data-t=\"epsilon, delta\"><span class=\"pair\">");
   add_pair(out, row->epsilon, row->delta);
   faro_text_add(out, "</span></td>");
-  if (strcmp(row->level, "user") == 0) faro_text_add(out, "<td class=\"t\">%.0f</td>", row->contributions);
+  if (strcmp(row->level, "user") == 0)
+    faro_text_add(out, "<td class=\"t\" data-t=\"rounds that count\">%.0f</td>", row->contributions);
   if (local) {
-    faro_text_add(out, "<td class=\"t\">");
+    faro_text_add(out, "<td class=\"t\" data-t=\"factor before mixing\">");
     if (row->local_epsilon <= LITTLE) add_factor(out, row->local_epsilon);
     else faro_text_add(out, row->local_epsilon > LITTLE ? "next to nothing" : "–");
     faro_text_add(out, "</td>");
   }
-  faro_text_add(out, "<td class=\"t\">");
+  faro_text_add(out, "<td class=\"t\" data-t=\"algorithms\"><span>");
   add_labels(report, i, out);
-  faro_text_add(out, "</td></tr>\n");
+  faro_text_add(out, "</span></td></tr>\n");
 }
 
 /* A row for each (epsilon, delta) with which row i's promise is made. */
@@ -272,11 +274,12 @@ static void add_promise_table(const faro_report *report, size_t i, faro_text *ou
   for (size_t j = i; j < report->count; j++)
     local |= is_promised(report, i, j) && isfinite(report->row[j].local_epsilon);
   faro_text_add(out,
-                "at most</p><div class=\"wide\"><table><thead><tr><th class=\"t\">a factor of</th>"
-                "<th class=\"t\">except with probability</th><th></th>%s%s<th class=\"t\">algorithms</th>"
+                "at most these factors:</p><div class=\"wide\"><table class=\"stack\"><thead><tr><th "
+                "class=\"t\">factor</th><th class=\"t\">except with probability</th><th class=\"t\">epsilon, "
+                "delta</th>%s%s<th class=\"t\">algorithms</th>"
                 "</tr></thead><tbody>\n",
                 strcmp(report->row[i].level, "user") == 0 ? "<th class=\"t\">rounds that count</th>" : "",
-                local ? "<th class=\"t\">before mixing, a factor of</th>" : "");
+                local ? "<th class=\"t\">factor before mixing</th>" : "");
   for (size_t j = i; j < report->count; j++)
     if (is_promised(report, i, j)) add_promise_row(report, j, local, out);
   faro_text_add(out, "</tbody></table></div>\n");
