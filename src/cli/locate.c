@@ -1,6 +1,6 @@
 /* locate: finds experiments by name: in ./experiments, next to the program (in its source tree, or
- * where it was installed), and in the folder that was configured for installing them; then NAME.yaml
- * in this folder, which `faro new` writes. */
+ * where it was installed), and in the folder that was configured for installing them. Then
+ * NAME.yaml in this folder, which `faro new` writes. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
