@@ -294,5 +294,5 @@ void faro_figure_add_caption(const faro_figure *f, faro_text *out) {
   else faro_text_add(out, "One instance: nothing says how much another would differ.");
   if (unproven) faro_text_add(out, " Dashed: the privacy claim is not proven.");
   if (faro_figure_bounded(f)) faro_text_add(out, " Dotted: order of the lower bound, without its constant.");
-  if (grey) faro_text_add(out, " Grey: all lines after the first seven.");
+  if (grey) faro_text_add(out, " Grey: lines after the seventh.");
 }
