@@ -413,6 +413,9 @@ static void test_slopes__are_only_those_of_power_laws(void **state) {
   char *table = plain_table(report);
   assert_null(strstr(table, "slope of regret against"));
   assert_int_equal(count_of(table, ": not a power law (the slope changes from -"), 4);
+  char *page = faro_report_html(report);
+  assert_int_equal(count_of(page, ": not a power law (the slope changes from -"), 4);
+  free(page);
   char *json = faro_report_json(report);
   assert_int_equal(count_of(json, "\"slope\": null"), 4);
   free(json);
