@@ -102,6 +102,9 @@ static bool offers(const request *r, const faro_release_kind *kind, faro_calibra
          !(r->params.level == FARO_LEVEL_USER && calibration == FARO_CALIBRATION_FIGURE);
 }
 
+/* Without noise there is nothing to calibrate. */
+static bool same_for_all(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_NONE; }
+
 /* Lists the audits to run; `items` may be NULL to count them. If one release is named, the list
  * keeps a calibration that it does not offer: the release's own message explains best. */
 static size_t collect(const request *r, item *items) {
@@ -114,6 +117,8 @@ static size_t collect(const request *r, item *items) {
       const faro_calibration calibration = (faro_calibration)c;
       if (!r->every_calibration && calibration != r->params.calibration) continue;
       if (!offers(r, kind, calibration) && (all || r->every_calibration)) continue;
+      if (!all && r->every_calibration && same_for_all(kind) && calibration != FARO_CALIBRATION_TIGHT)
+        continue;
       if (items) items[count] = (item){.kind = kind, .calibration = calibration};
       count++;
     }
@@ -259,7 +264,7 @@ static void explain(const item *it) {
     printf("  reaches epsilon >= %.3g, and %g is claimed: the claim is violated.\n", a->epsilon_lower,
            a->epsilon);
   else if (isfinite(a->power))
-    printf("  could have seen epsilon >= %.3g, where %g is claimed. It saw %.3g.\n", a->power, a->epsilon,
+    printf("  could have seen epsilon >= %.3g, where %g is claimed. It found %.3g.\n", a->power, a->epsilon,
            a->epsilon_lower);
   else
     printf("  saw epsilon >= %.3g, but could not have seen a violation of %g.\n", a->epsilon_lower,

@@ -53,11 +53,15 @@ static void print_claims(const faro_experiment *e) {
     const faro_cell *cell = &e->cell[c];
     char point[200];
     char claim[200];
+    char batch[32];
     if (e->sweeps > 0 && c % e->algorithms == 0)
       printf("%s%s:\n", c ? "\n" : "", point_text(e, cell, point, sizeof point));
     claim_text(&cell->claim, claim, sizeof claim);
-    printf("  %-*s  batch %-7llu %s\n", (int)widest, cell->label, (unsigned long long)cell->settings.batch,
-           claim);
+    if (cell->settings.batch == 0) snprintf(batch, sizeof batch, "auto");
+    else
+      snprintf(batch, sizeof batch, "%llu%s", (unsigned long long)cell->settings.batch,
+               cell->settings.growth > 1 ? ".." : "");
+    printf("  %-*s  batch %-7s %s\n", (int)widest, cell->label, batch, claim);
   }
 }
 

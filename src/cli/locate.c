@@ -1,5 +1,6 @@
 /* locate: finds experiments by name: in ./experiments, next to the program (in its source tree, or
- * where it was installed), and in the folder that was configured for installing them. */
+ * where it was installed), and in the folder that was configured for installing them. Then
+ * NAME.yaml in this folder, which `faro new` writes. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ bool cli_find_experiment(const char *name, char out[static CLI_PATH], faro_error
     if (path && snprintf(out, CLI_PATH, "%s/%s.yaml", path, name) < CLI_PATH && access(out, R_OK) == 0)
       return true;
   }
+  if (snprintf(out, CLI_PATH, "%s.yaml", name) < CLI_PATH && access(out, R_OK) == 0) return true;
   char hint[FARO_HINT];
   (void)faro_fail(error, FARO_INVALID,
                   "no experiment \"%.100s\"%s; `faro list experiments` lists them, and a path is allowed too",

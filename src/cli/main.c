@@ -31,7 +31,7 @@ static int unknown(const char *name) {
 static int help_about(int argc, char **argv) {
   static char option[] = "--help";
   size_t index = 0;
-  if (argc == 0) {
+  if (argc == 0 || strcmp(argv[0], "help") == 0) {
     help(stdout);
     return EXIT_DONE;
   }

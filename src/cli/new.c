@@ -56,7 +56,11 @@ static int make(const char *name) {
   const faro_status status = create(path, text, &error);
   free(text);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("%s\nrun it with: faro run %s\n", path, path);
+  char *words[] = {path};
+  faro_text line = FARO_TEXT_INIT;
+  cli_command_line(&line, &cli_run, 1, words);
+  printf("%s\nrun it with: %s\n", path, line.failed ? "faro run" : line.data);
+  faro_text_clear(&line);
   return EXIT_DONE;
 }
 

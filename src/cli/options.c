@@ -9,6 +9,7 @@
 #include "base/abort.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "sim/settings.h"
 
 enum { WIDTH_LEAST = 40, WIDTH_MOST = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
 
@@ -219,9 +220,33 @@ typedef struct line {
   const char *given[FARO_FIELDS_MAX]; /* the text of each option; NULL: not given */
 } line;
 
-static int refuse_option(const cli_command *command, const char *word) {
+/* Whether the word is --KEY or --KEY=... with a key of --set. */
+static bool is_key(const char *word) {
+  const size_t length = strcspn(word, "=");
+  for (faro_key k = 0; word[0] == '-' && word[1] == '-' && k < faro_key_count(); k++)
+    if (faro_key_scope(k) != SCOPE_ALGORITHM && strlen(faro_key_name(k)) + 2 == length &&
+        strncmp(word + 2, faro_key_name(k), length - 2) == 0)
+      return true;
+  return false;
+}
+
+/* A key of an experiment that was given as an option. */
+static int refuse_key(const line *l, const char *word) {
+  const int length = (int)strcspn(word, "=");
+  const char *next = l->place < l->argc && l->argv[l->place][0] != '-' ? l->argv[l->place] : "VALUE";
+  const char *value = word[length] == '=' ? word + length + 1 : next;
+  char shown[FARO_SHORT_SIZE];
+  return cli_usage(l->command, "unknown option %.*s (did you mean --set %.*s=%s?)", length, word, length - 2,
+                   word + 2, faro_shorten(value, strlen(value), shown));
+}
+
+static int refuse_option(const line *l, const char *word) {
+  const cli_command *command = l->command;
   const char *names[FARO_FIELDS_MAX];
   size_t count = 0;
+  for (size_t i = 0; i < command->count; i++)
+    if (command->options[i].name && strcmp(command->options[i].name, "set") == 0 && is_key(word))
+      return refuse_key(l, word);
   for (size_t i = 0; i < command->count; i++)
     if (command->options[i].name) names[count++] = command->options[i].name;
   const char *nearest = faro_nearest(word + 2, names, count);
@@ -267,7 +292,7 @@ static int find_option(line *l, const char *word) {
         (word[2 + length] == '\0' || word[2 + length] == '='))
       return take_option(l, i, word + 2 + length);
   }
-  return refuse_option(l->command, word);
+  return refuse_option(l, word);
 }
 
 static int check_required(const line *l) {

@@ -9,7 +9,7 @@
 /* Nothing is shown of short work: a second on a terminal, some elsewhere. */
 static const double QUIET_TERMINAL = 1;
 static const double QUIET_LINES = 5;
-/* Plain lines come at every tenth, and at least this often, in seconds. */
+/* Plain lines come at once after that, at every tenth, and at least this often, in seconds. */
 static const double LINE_EVERY = 60;
 
 const char *cli_duration(double seconds, char out[static CLI_DURATION]) {
@@ -52,7 +52,8 @@ static void show_bar(const cli_progress *p, double share, size_t done, size_t to
 static void show_line(cli_progress *p, double share, size_t done, size_t total, const char *left,
                       double spent) {
   const int tenth = (int)(10 * share);
-  if (spent - p->last < QUIET_LINES || (tenth == p->tenth && spent - p->last < LINE_EVERY)) return;
+  const bool again = p->last > 0;
+  if (spent - p->last < QUIET_LINES || (again && tenth == p->tenth && spent - p->last < LINE_EVERY)) return;
   fprintf(stderr, "faro: %.0f %% done, %zu of %zu %s%s\n", floor(100 * share), done, total, p->what, left);
   p->tenth = tenth;
   p->last = spent;

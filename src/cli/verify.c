@@ -145,8 +145,9 @@ static faro_status check_campaign(const request *r, tally *all, faro_error *erro
 
 static int finish(const request *r, const tally *all) {
   if (!r->json)
-    printf("%zu verified, %zu not verified, %zu wrong; %zu make no proven claim\n", all->count[FARO_VERIFIED],
-           all->count[FARO_NOT_VERIFIED], all->count[FARO_WRONG], all->open);
+    printf("%zu verified, %zu not verified, %zu wrong; %zu %s no proven claim\n", all->count[FARO_VERIFIED],
+           all->count[FARO_NOT_VERIFIED], all->count[FARO_WRONG], all->open,
+           all->open == 1 ? "makes" : "make");
   return all->count[FARO_NOT_VERIFIED] + all->count[FARO_WRONG] > 0 ? EXIT_CHECK : EXIT_DONE;
 }
 

@@ -1,4 +1,4 @@
-/* advice: which row to take. For each problem and promise (sweeps of settings that are a free
+/* advice: which row to use. For each problem and promise (sweeps of settings that are a free
  * choice, such as the batch, are not part of it), the best proven row of each trust model, its
  * price, and which others cannot be told from it. */
 #include <math.h>
@@ -125,7 +125,7 @@ static void add_cards(const faro_report *report, const faro_view_row *at, faro_t
     else if (only_unproven(report, at, trust))
       faro_text_add(out,
                     "<div class=\"card\"><h3>%s</h3><p class=\"no\">No claim is proven here: there is "
-                    "nothing to take.</p></div>\n",
+                    "nothing to use.</p></div>\n",
                     faro_words_trusted(trust));
   }
   faro_text_add(out, "</div>\n");
@@ -259,14 +259,23 @@ static void add_prices(const faro_report *report, size_t trust, faro_text *out) 
     faro_text_add(out, "; %.3g to %.3g times the %s without privacy", least, most, report->measure->name);
 }
 
-/* In words: what to take with each trust model. */
+/* Whether a proven row with a trust model has another label than this one. */
+static bool has_rival(const faro_report *report, const faro_view_row *row, size_t trust) {
+  for (size_t i = 0; i < report->count; i++)
+    if (faro_words_trust(&report->row[i]) == trust && !faro_words_unproven(&report->row[i]) &&
+        strcmp(report->row[i].label, row->label) != 0)
+      return true;
+  return false;
+}
+
+/* In words: what to use with each trust model that leaves a choice. */
 static void add_summary(const faro_report *report, size_t problems, faro_text *out) {
-  faro_text_add(out, "<ul>\n");
+  bool any = false;
   for (size_t t = 1; t < FARO_TRUSTS; t++) {
     size_t wins = 0;
     const faro_view_row *winner = find_winner(report, t, &wins);
-    if (!winner) continue;
-    faro_text_add(out, "<li>With %s%s take <b>", faro_words_trusted(t),
+    if (!winner || !has_rival(report, winner, t)) continue;
+    faro_text_add(out, "%s<li>With %s%s use <b>", any ? "" : "<ul>\n", faro_words_trusted(t),
                   2 * wins > problems ? "" : " it depends: mostly");
     faro_markup_add(out, winner->label);
     faro_text_add(out, "</b>: the best ");
@@ -274,8 +283,9 @@ static void add_summary(const faro_report *report, size_t problems, faro_text *o
     else faro_text_add(out, "at %zu of %zu points", wins, problems);
     add_prices(report, t, out);
     faro_text_add(out, ".</li>\n");
+    any = true;
   }
-  faro_text_add(out, "</ul>\n");
+  if (any) faro_text_add(out, "</ul>\n");
 }
 
 /* A row for each problem, a column for each trust model. */
@@ -350,7 +360,7 @@ enum { PROBLEMS_SHOWN = 60 };
 void faro_advice_add(const faro_report *report, faro_text *out) {
   size_t problems = 0;
   for (size_t i = 0; i < report->count; i++) problems += is_first(report, i);
-  faro_text_add(out, "<section id=\"advice\"><h2>Which one to take</h2>\n");
+  faro_text_add(out, "<section id=\"advice\"><h2>Which one to use</h2>\n");
   if (problems == 1) {
     add_headline(report, &report->row[0], out);
     add_cards(report, &report->row[0], out);

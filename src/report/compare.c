@@ -14,6 +14,7 @@
 typedef struct match {
   const faro_view_row *first, *second;
   const char *unpaired;         /* the setting that differs; empty: instances were not kept; NULL: paired */
+  bool longer;                  /* one has more rounds, so more regret says nothing */
   size_t common;                /* instances that both have, if paired */
   double difference, low, high; /* second minus first, and its 95 % interval; NaN: not known */
   bool seen;
@@ -113,7 +114,8 @@ static match compare(const faro_comparison *c, const faro_view_row *a, const far
   if (!m.unpaired && !(a->each && b->each)) m.unpaired = "";
   if (m.unpaired) compare_unpaired(c, &m);
   else compare_paired(&m);
-  m.seen = m.low > 0 || m.high < 0;
+  m.longer = !same_setting(json_object_get(a->settings, "horizon"), json_object_get(b->settings, "horizon"));
+  m.seen = !m.longer && (m.low > 0 || m.high < 0);
   return m;
 }
 
@@ -232,8 +234,10 @@ static void add_lonely(const faro_comparison *c, size_t side, faro_text *out) {
 /* How the differences were taken. */
 static void add_method(const faro_comparison *c, faro_text *out) {
   size_t paired = 0;
+  bool longer = false;
   const char *why = NULL;
   for (size_t i = 0; i < c->count; i++) {
+    longer |= c->match[i].longer;
     paired += !c->match[i].unpaired;
     if (c->match[i].unpaired) why = c->match[i].unpaired;
   }
@@ -244,11 +248,17 @@ static void add_method(const faro_comparison *c, faro_text *out) {
   if (*why) faro_text_add(out, "the runs differ in %s", why);
   else faro_text_add(out, "a run did not keep its instances");
   faro_text_add(out, ": intervals by Welch's rule\n");
+  if (longer)
+    faro_text_add(out,
+                  "not comparable: one run has more rounds, and the %s grows with them; give both the "
+                  "same horizon\n",
+                  c->report[0]->measure->name);
 }
 
 /* Tables. */
 
 static const char *verdict(const match *m) {
+  if (m->longer) return "not comparable";
   if (!isfinite(m->low)) return "one instance";
   if (m->low == 0 && m->high == 0) return "the same";
   return !m->seen ? "no difference seen" : m->difference < 0 ? "second better" : "second worse";

@@ -288,10 +288,11 @@ void faro_figure_add_caption(const faro_figure *f, faro_text *out) {
                 f->report->x < 0 ? "rounds" : f->report->sweep[f->report->x],
                 f->panels > 1 ? ", a panel for each value of " : "",
                 f->panels > 1 ? f->report->sweep[f->report->panels] : "");
-  if (instances > 1)
+  if (instances == 2) faro_text_add(out, "Lines: mean over 2 instances, too few for an interval.");
+  else if (instances > 1)
     faro_text_add(out, "Lines: mean over %zu instances. Bands: 95 %% interval of the mean.", instances);
   else faro_text_add(out, "One instance: nothing says how much another would differ.");
   if (unproven) faro_text_add(out, " Dashed: the privacy claim is not proven.");
   if (faro_figure_bounded(f)) faro_text_add(out, " Dotted: order of the lower bound, without its constant.");
-  if (grey) faro_text_add(out, " Grey: lines beyond seven.");
+  if (grey) faro_text_add(out, " Grey: lines after the seventh.");
 }

@@ -1,4 +1,4 @@
-/* html: the page. One file that fetches nothing: what was run, which row to take, curves, results,
+/* html: the page. One file that fetches nothing: what was run, which row to use, curves, results,
  * promises, and files. Everything is there without scripts; page.js makes the figure and the table
  * interactive. */
 #include <math.h>
@@ -340,6 +340,7 @@ static void add_slopes(const faro_report *report, faro_text *out) {
     faro_text_add(out, "<td>%s</td></tr>\n", faro_exponent(slope->of_most, text));
   }
   faro_text_add(out, "</tbody></table></div>\n");
+  faro_view_add_bends(report, "<p class=\"soft\">", "</p>\n", faro_markup_add, out);
 }
 
 /* The drawing that is there without scripts, and the data that the script replaces it from. */

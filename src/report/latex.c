@@ -72,7 +72,7 @@ typedef struct shape {
 
 static shape shape_of(const faro_report *report) {
   shape s = {.digits = faro_digits_of(report, regret_of),
-             .interval = report->instances > 1,
+             .interval = report->instances > 2,
              .batch = !is_swept(report, "batch")};
   for (size_t i = 0; i < report->count; i++) s.learnt |= isfinite(report->row[i].learnt);
   return s;
@@ -107,7 +107,7 @@ static void add_row(const faro_report *report, const shape *s, const faro_view_r
     faro_text_add(out, " & $[%s, %s]$", faro_digits_text(&s->digits, row->low, text[0]),
                   faro_digits_text(&s->digits, row->high, text[1]));
   if (s->learnt && isfinite(row->learnt))
-    faro_text_add(out, " & $%.0f\\,\\%%$", round(100 * row->learnt) + 0.0);
+    faro_text_add(out, " & $%s\\,\\%%$", faro_percent(row->learnt, text[0]));
   else if (s->learnt) faro_text_add(out, " & --");
   if (s->batch && row->batch > 0)
     faro_text_add(out, " & $%.0f%s$", row->batch, row->growth > 1 ? "\\ldots" : "");

@@ -176,3 +176,26 @@ void faro_view_add_comparisons(const faro_report *report, const char *before, co
     faro_text_add(out, "%sin brackets: 95 %% interval of the difference on the same instances%s", before,
                   after);
 }
+
+void faro_view_add_bends(const faro_report *report, const char *before, const char *after,
+                         void (*add)(faro_text *, const char *), faro_text *out) {
+  for (size_t i = 0; i < report->slopes; i++) {
+    const faro_view_slope *slope = &report->slope[i];
+    if (slope->straight) continue;
+    faro_text_add(out, "%sno slope for ", before);
+    add(out, slope->row->label);
+    for (int s = 0; s < (int)report->sweeps; s++) {
+      if (s == report->x) continue;
+      faro_text_add(out, ", ");
+      add(out, report->sweep[s]);
+      faro_text_add(out, " ");
+      add(out, slope->row->at[s]);
+    }
+    if (isfinite(slope->first + slope->last)) {
+      faro_text_add(out, ": not a power law (the slope changes from %.2f to %.2f along ", slope->first,
+                    slope->last);
+      add(out, report->sweep[report->x]);
+      faro_text_add(out, ")%s", after);
+    } else faro_text_add(out, ": a mean is not positive%s", after);
+  }
+}

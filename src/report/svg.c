@@ -187,7 +187,7 @@ static void add_marker(const sheet *s, size_t line, double x, double y) {
 }
 
 static void add_band(const sheet *s, size_t line, const faro_trace *t) {
-  if (isnan(t->point[0].low)) return; /* one instance has no interval */
+  if (isnan(t->point[0].low)) return; /* fewer than three instances have none */
   faro_text_add(s->out, "<path fill=\"%s\" fill-opacity=\"%s\" stroke=\"none\" d=\"M", colour_of(s, line),
                 s->figure->lines > 4 ? "0.1" : "0.16");
   for (size_t k = 0; k < t->count; k++)

@@ -43,7 +43,7 @@ static bool any_known(const faro_report *report, double (*value)(const faro_view
 }
 
 static bool always(const faro_report *report) { return report->count > 0; }
-static bool has_interval(const faro_report *report) { return report->instances > 1; }
+static bool has_interval(const faro_report *report) { return report->instances > 2; }
 static bool has_yardstick(const faro_report *report) { return any_known(report, learnt_of); }
 static bool has_users(const faro_report *report) { return any_known(report, per_user_of); }
 static bool has_batch(const faro_report *report) { return !is_swept(report, "batch"); }
@@ -69,10 +69,10 @@ static void put_per_user(const sheet *s, const faro_view_row *row, faro_grid_cel
 }
 
 static void put_learnt(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[32];
   (void)s;
-  if (isfinite(row->learnt))
-    snprintf(to->text, FARO_GRID_CELL, "%.0f %%", round(100 * row->learnt) + 0.0); /* no -0 */
-  else snprintf(to->text, FARO_GRID_CELL, "-");
+  snprintf(to->text, FARO_GRID_CELL, "%s%s", faro_percent(row->learnt, text),
+           isfinite(row->learnt) ? " %" : "");
   to->tint = faro_view_learnt_nothing(row) ? FARO_TINT_YELLOW : FARO_TINT_PLAIN;
 }
 
@@ -243,21 +243,6 @@ static bool add_slopes(const faro_report *report, const faro_table_style *style,
   return true;
 }
 
-/* Why a line has no slope. */
-static void add_bends(const faro_report *report, faro_text *out) {
-  for (size_t i = 0; i < report->slopes; i++) {
-    const faro_view_slope *slope = &report->slope[i];
-    if (slope->straight) continue;
-    faro_text_add(out, "no slope for %s", slope->row->label);
-    for (int s = 0; s < (int)report->sweeps; s++)
-      if (s != report->x) faro_text_add(out, ", %s %s", report->sweep[s], slope->row->at[s]);
-    if (isfinite(slope->first + slope->last))
-      faro_text_add(out, ": not a power law (the slope changes from %.2f to %.2f along %s)\n", slope->first,
-                    slope->last, report->sweep[report->x]);
-    else faro_text_add(out, ": a mean is not positive\n");
-  }
-}
-
 /* Sentences under the table. */
 static void add_notes(const faro_report *report, const faro_table_style *style, faro_text *out) {
   faro_text learnt = FARO_TEXT_INIT;
@@ -266,7 +251,7 @@ static void add_notes(const faro_report *report, const faro_table_style *style, 
   faro_view_add_learnt(report, "", "\n", add_plain, &learnt);
   faro_view_add_yardstick(report, "", "\n", &plain);
   faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
-  add_bends(report, &plain);
+  faro_view_add_bends(report, "", "\n", add_plain, &plain);
   faro_view_add_left_out(report, "", "\n", add_plain, &plain);
   faro_view_add_refused(report, "", "\n", &plain);
   faro_view_add_phases(report, "", "\n", &plain);

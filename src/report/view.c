@@ -391,6 +391,15 @@ const char *faro_brief(double value, char out[static 32]) {
   return out;
 }
 
+const char *faro_percent(double share, char out[static 32]) {
+  const double percent = 100 * share;
+  if (!isfinite(percent)) snprintf(out, 32, "-");
+  else if (percent < 99.05 || percent >= 100) snprintf(out, 32, "%.0f", round(percent) + 0.0); /* no -0 */
+  else if (percent < 99.91) snprintf(out, 32, "%.1f", fmin(percent, 99.9));
+  else snprintf(out, 32, "%.2f", fmin(percent, 99.99));
+  return out;
+}
+
 const char *faro_exponent(double value, char out[static 32]) {
   if (isfinite(value)) snprintf(out, 32, "%.3f", value);
   else snprintf(out, 32, "-");

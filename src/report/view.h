@@ -14,7 +14,7 @@ typedef struct faro_measure_text {
 
 typedef struct faro_view_point {
   double round, mean, sd, lower, median, upper;
-  double low, high; /* 95 % interval of the mean; NaN: one instance */
+  double low, high; /* 95 % interval of the mean; NaN: fewer than three instances */
 } faro_view_point;
 
 typedef struct faro_view_row {
@@ -31,7 +31,7 @@ typedef struct faro_view_row {
   double local_epsilon, local_delta;        /* what a user's own messages give; NaN: nothing */
   const char *region;                       /* of the learner: "proven", "calibrated"; NULL: nothing said */
   faro_spread regret;                       /* or the error, see faro_measure */
-  double low, high;                         /* 95 % interval of its mean; NaN: one instance */
+  double low, high;                         /* 95 % interval of its mean; NaN: fewer than three instances */
   double per_user;                          /* mean regret divided by the rounds; NaN: an error */
   double uniform, fixed;                    /* mean regret of simple play (faro_yardstick); NaN: absent */
   double learnt;                            /* 1 - regret / uniform; NaN: absent */
@@ -86,6 +86,9 @@ struct faro_report {
 
 /* Formats a number with a few digits: 632, 2748, 938M; "-" for NaN. */
 const char *faro_brief(double value, char out[static 32]);
+/* A share as a percentage without its sign: 43, 99.7, 99.98. More digits close to 100, where they
+ * matter; 100 only if it is. "-" for NaN. */
+const char *faro_percent(double share, char out[static 32]);
 
 /* Formats an exponent with three decimals; "-" for NaN. */
 const char *faro_exponent(double value, char out[static 32]);
@@ -116,6 +119,9 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
 /* Appends the algorithms between which no difference was seen, one line per sweep point. */
 void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
                                void (*add)(faro_text *, const char *), faro_text *out);
+/* Why lines of the figure have no slope. */
+void faro_view_add_bends(const faro_report *report, const char *before, const char *after,
+                         void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Appends how many rounds were not counted, and why, between `before` and `after`; nothing if all
  * were counted. */

@@ -101,11 +101,9 @@ void faro_words_add_measure(faro_text *out, const faro_view_row *row) {
   faro_text_add(out, ")");
 }
 
-/* More digits close to 100 %, where they matter. */
 void faro_words_add_percent(faro_text *out, double share) {
-  const double percent = 100 * share;
-  const int digits = percent > 99.9 ? 2 : percent > 99 ? 1 : 0;
-  if (isfinite(percent)) faro_text_add(out, "%.*f&#8239;%%", digits, percent);
+  char text[32];
+  if (isfinite(share)) faro_text_add(out, "%s&#8239;%%", faro_percent(share, text));
   else faro_text_add(out, "–");
 }
 
@@ -248,24 +246,26 @@ static bool is_promised(const faro_report *report, size_t i, size_t j) {
 
 static void add_promise_row(const faro_report *report, size_t i, bool local, faro_text *out) {
   const faro_view_row *row = &report->row[i];
-  faro_text_add(out, "<tr><td class=\"t\">");
+  faro_text_add(out, "<tr><td class=\"t\" data-t=\"factor\"><span>");
   add_factor(out, row->epsilon);
-  faro_text_add(out, "%s</td><td class=\"t\">", row->epsilon > LITTLE ? ", little" : "");
+  faro_text_add(out, "%s</span></td><td class=\"t\" data-t=\"except with probability\"><span>",
+                row->epsilon > LITTLE ? " (protects little)" : "");
   if (row->delta > 0) faro_words_add_probability(out, row->delta);
   else faro_text_add(out, "never");
-  faro_text_add(out, "</td><td class=\"t\"><span class=\"pair\">");
+  faro_text_add(out, "</span></td><td class=\"t\" data-t=\"epsilon, delta\"><span class=\"pair\">");
   add_pair(out, row->epsilon, row->delta);
   faro_text_add(out, "</span></td>");
-  if (strcmp(row->level, "user") == 0) faro_text_add(out, "<td class=\"t\">%.0f</td>", row->contributions);
+  if (strcmp(row->level, "user") == 0)
+    faro_text_add(out, "<td class=\"t\" data-t=\"rounds that count\">%.0f</td>", row->contributions);
   if (local) {
-    faro_text_add(out, "<td class=\"t\">");
+    faro_text_add(out, "<td class=\"t\" data-t=\"factor before mixing\">");
     if (row->local_epsilon <= LITTLE) add_factor(out, row->local_epsilon);
     else faro_text_add(out, row->local_epsilon > LITTLE ? "next to nothing" : "–");
     faro_text_add(out, "</td>");
   }
-  faro_text_add(out, "<td class=\"t\">");
+  faro_text_add(out, "<td class=\"t\" data-t=\"algorithms\"><span>");
   add_labels(report, i, out);
-  faro_text_add(out, "</td></tr>\n");
+  faro_text_add(out, "</span></td></tr>\n");
 }
 
 /* A row for each (epsilon, delta) with which row i's promise is made. */
@@ -274,11 +274,12 @@ static void add_promise_table(const faro_report *report, size_t i, faro_text *ou
   for (size_t j = i; j < report->count; j++)
     local |= is_promised(report, i, j) && isfinite(report->row[j].local_epsilon);
   faro_text_add(out,
-                "at most</p><div class=\"wide\"><table><thead><tr><th class=\"t\">a factor of</th>"
-                "<th class=\"t\">except with probability</th><th></th>%s%s<th class=\"t\">algorithms</th>"
+                "at most these factors:</p><div class=\"wide\"><table class=\"stack\"><thead><tr><th "
+                "class=\"t\">factor</th><th class=\"t\">except with probability</th><th class=\"t\">epsilon, "
+                "delta</th>%s%s<th class=\"t\">algorithms</th>"
                 "</tr></thead><tbody>\n",
                 strcmp(report->row[i].level, "user") == 0 ? "<th class=\"t\">rounds that count</th>" : "",
-                local ? "<th class=\"t\">before mixing, a factor of</th>" : "");
+                local ? "<th class=\"t\">factor before mixing</th>" : "");
   for (size_t j = i; j < report->count; j++)
     if (is_promised(report, i, j)) add_promise_row(report, j, local, out);
   faro_text_add(out, "</tbody></table></div>\n");
@@ -366,11 +367,9 @@ void faro_words_add_claims(const faro_report *report, faro_text *out) {
                       "comes back gives.");
   faro_text_add(out, "<div class=\"promises\">\n");
   for (size_t t = FARO_TRUSTS; t-- > 0;) add_promises(report, t, out);
-  faro_text_add(
-      out,
-      "</div>\n<p class=\"soft\">“Except with probability δ” means: what is published tells no more than "
-      "something that tells everything with probability δ, and otherwise raises the odds by at "
-      "most the factor.</p>\n");
+  faro_text_add(out, "</div>\n<p class=\"soft\">“Except with probability δ” means: at worst, what is seen "
+                     "tells everything with "
+                     "probability δ, and otherwise raises the odds by at most the factor.</p>\n");
   add_grounds(report, out);
   faro_text_add(out, "</section>\n");
 }

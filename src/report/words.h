@@ -26,7 +26,7 @@ void faro_words_add_claims(const faro_report *report, faro_text *out);
 
 /* Whether a sweep changes how an algorithm is set up, and not the problem or the promise. */
 bool faro_words_is_choice(const char *key);
-/* The section that says which row to take (advice.c). */
+/* The section that says which row to use (advice.c). */
 void faro_advice_add(const faro_report *report, faro_text *out);
 /* The best row without privacy at the row's problem; NULL if there is none. */
 const faro_view_row *faro_advice_free(const faro_report *report, const faro_view_row *row);

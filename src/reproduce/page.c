@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/grid.h"
 #include "report/view.h"
 
 enum { CELL = 256, COLUMNS = FARO_SIDES + 4 };
@@ -69,14 +70,18 @@ static void add_summary(page *p) {
 }
 
 static void add_legend(page *p) {
-  p->pen->paragraph(
-      p->out,
+  static const char verdicts[] =
       "Equal: within three standard errors of the difference (and the error of reading a figure, where a "
       "number was read off one). Better, proven: less regret than published, with a proven claim. "
       "Explained: it differs, and the reason stands under the table. Holds: a slope is at most the "
-      "exponent of the published bound, or a sentence of the paper is true of our runs. tight, paper and "
+      "exponent of the published bound, or a sentence of the paper is true of our runs. ";
+  static const char numbers[] =
+      "1000 ± 20: the mean over the instances, and its standard error. tight, paper and "
       "figure are calibrations: the least noise that is proven, the constants of the published theorems, "
-      "and the constants behind the published figures, which prove nothing.");
+      "and the constants behind the published figures, which prove nothing.";
+  faro_text text = FARO_TEXT_INIT;
+  faro_text_add(&text, "%s%s", p->book->quick ? "" : verdicts, numbers);
+  paragraph(p, &text);
 }
 
 /* ---- a chapter's tables */
@@ -148,7 +153,10 @@ static void add_seen(page *p, const faro_item *item, const faro_seen *seen, cons
   char mean[32];
   char error[32];
   faro_text text = FARO_TEXT_INIT;
-  faro_text_add(&text, "%s ± %s", faro_brief(seen->mean, mean), faro_brief(seen->error, error));
+  const bool exact = seen->error < 1e-6 * seen->mean; /* but for rounding */
+  const faro_digits digits = faro_digits_for(exact ? seen->mean : seen->error, seen->mean);
+  faro_text_add(&text, "%s ± %s", faro_digits_text(&digits, seen->mean, mean),
+                faro_digits_text(&digits, seen->error, error));
   if (strcmp(seen->standing, "not proven") == 0) faro_text_add(&text, " not proven");
   if (c && c->verdict != FARO_VERDICT_ABSENT) add_judgement(p->chapter, c, &text);
   p->out->failed |= text.failed;
@@ -177,7 +185,7 @@ static void begin_table(page *p, const char *const *first, size_t count) {
 /* Ours, the published ones where there are any, side by side. */
 static void add_results(page *p) {
   const faro_chapter *chapter = p->chapter;
-  const bool some = chapter->published->count[FARO_ITEM_NUMBER] > 0;
+  const bool some = chapter->published->count[FARO_ITEM_NUMBER] > 0 && !p->book->quick;
   static const char *const head[] = {"algorithm", "at", "published"};
   begin_table(p, head, some ? 3 : 2);
   for (size_t i = 0; i < chapter->sight.count; i++) {
@@ -278,9 +286,9 @@ static void add_runs(page *p) {
   for (size_t i = 0; i < p->chapter->runs; i++) {
     const faro_rerun *run = &p->chapter->run[i];
     faro_text line = FARO_TEXT_INIT;
-    faro_text_add(&line, "faro run %s%s%s: %s; files in %s", p->chapter->name,
+    faro_text_add(&line, "faro run %s%s%s%s: %s; files in %s", p->chapter->name,
                   run->calibration ? " --set calibration=" : "", run->calibration ? run->calibration : "",
-                  seconds_text(run->seconds, text), run->folder);
+                  p->book->quick ? " --quick" : "", seconds_text(run->seconds, text), run->folder);
     faro_view_add_left_out(run->report, "; ", "", add_plain, &line);
     paragraph(p, &line);
   }
@@ -296,7 +304,7 @@ static void add_chapter(page *p) {
   faro_view_add_setting(report, &line);
   faro_text_add(&line, ".");
   paragraph(p, &line);
-  p->pen->paragraph(p->out, chapter->published->numbers);
+  if (!p->book->quick) p->pen->paragraph(p->out, chapter->published->numbers);
   add_figures(p);
   add_results(p);
   add_exponents(p);

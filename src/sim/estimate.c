@@ -7,25 +7,38 @@
 
 enum { SAMPLES = 64 };
 
-static bool is_over(void *context) { return faro_clock() > *(const double *)context; }
+typedef struct rehearsal {
+  double end;   /* when it should */
+  double begun; /* when the first round began: what is before that happens once; 0: not yet */
+  atomic_ullong played;
+} rehearsal;
+
+/* Not before a round was played: nothing is known until then. */
+static bool is_over(void *context) {
+  rehearsal *r = context;
+  if (r->begun == 0) r->begun = faro_clock();
+  return atomic_load(&r->played) > 0 && faro_clock() > r->end;
+}
 
 /* Seconds per instance of a cell. */
 static faro_status measure(const faro_experiment *experiment, const faro_cell *cell, double limit,
                            double *seconds, faro_error *error) {
   faro_play_record record = {0};
-  atomic_ullong played = 0;
-  double end = faro_clock() + limit;
+  const double start = faro_clock();
+  rehearsal r = {.end = start + limit};
   const faro_turn turn = {.cell = cell,
                           .seed = experiment->seed,
                           .stopped = is_over,
-                          .context = &end,
-                          .played = &played,
+                          .context = &r,
+                          .played = &r.played,
                           .record = &record};
   const faro_status status = faro_play(&turn, error);
   if (status != FARO_OK && status != FARO_INTERRUPTED) return status;
-  const double rounds = (double)atomic_load(&played);
+  *seconds = record.seconds;
+  if (status == FARO_OK) return FARO_OK;
+  const double once = record.seconds * (r.begun - start) / (faro_clock() - start);
   const double all = (double)cell->settings.horizon;
-  *seconds = status == FARO_OK || rounds == 0 ? record.seconds : record.seconds * all / rounds;
+  *seconds = once + (record.seconds - once) * all / (double)atomic_load(&r.played);
   return FARO_OK;
 }
 

@@ -29,6 +29,7 @@ faro_interval faro_interval_plain(double mean, double se, double freedom) {
 }
 
 faro_interval faro_interval_positive(double mean, double se, double freedom) {
+  if (!(freedom >= 2)) return (faro_interval){.low = NAN, .high = NAN};
   if (!(mean > 0)) return faro_interval_plain(mean, se, freedom);
   const double reach = faro_student(freedom) * se / mean;
   const double ratio = reach > 1 ? exp(1) * reach : exp(reach); /* goes on along the tangent */

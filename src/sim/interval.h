@@ -17,7 +17,7 @@ faro_interval faro_interval_plain(double mean, double se, double freedom);
 /* mean exp(-+ t se / mean), the delta method on the logarithm: for measures that cannot be
  * negative. Suits skewed samples and logarithmic axes, and stays above 0. Where t se is above the
  * mean (few instances), the factor grows linearly, because the method no longer holds. Plain if
- * the mean is 0. */
+ * the mean is 0. Not known from two instances: it would often reach beyond what is possible. */
 faro_interval faro_interval_positive(double mean, double se, double freedom);
 
 #endif

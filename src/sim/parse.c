@@ -284,6 +284,14 @@ static void override_sweep(faro_reader *r, faro_key key, faro_draft *draft) {
   for (size_t i = 0; i < draft->algorithms; i++) draft->algorithm[i].own[key].given = false;
 }
 
+/* A list without brackets is refused as a value: says how one is written. */
+static void suggest_list(const char *name, const char *value, faro_error *error) {
+  const size_t used = strlen(error->message);
+  if (strchr(value, ',') && strlen(value) < 60)
+    snprintf(error->message + used, sizeof error->message - used, "; for a sweep: --set '%.60s=[%s]'", name,
+             value);
+}
+
 faro_status faro_draft_override(faro_draft *draft, const faro_override *override) {
   faro_key key = FARO_KEY_OWN;
   faro_tree tree = {0};
@@ -300,6 +308,8 @@ faro_status faro_draft_override(faro_draft *draft, const faro_override *override
   if (r.status != FARO_OK) return r.status;
   if (tree.node[0].type == FARO_NODE_LIST) override_sweep(&r, key, draft);
   else override_value(&r, key, draft);
+  if (r.status == FARO_INVALID && tree.node[0].type == FARO_NODE_TEXT && in_sweep(key))
+    suggest_list(override->key, value, draft->error);
   faro_tree_clear(&tree);
   return faro_reader_end(&r);
 }

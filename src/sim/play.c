@@ -36,7 +36,7 @@ faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, voi
   uint64_t round[FARO_CURVE_POINTS];
   const size_t points = faro_curve_rounds(turn->cell->settings.horizon, round);
   double measure = 0;
-  uint64_t piece = 16;
+  uint64_t piece = 1;
   for (size_t i = 0; i < points; i++) {
     const faro_status status =
         play_range(turn, rounds, state, i ? round[i - 1] : 0, round[i], &piece, &measure, error);

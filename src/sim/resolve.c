@@ -194,6 +194,21 @@ static bool offers_all(const faro_draft *draft, const faro_draft_algorithm *algo
   return all;
 }
 
+/* No algorithm offers the calibration that --set gives: names those that one offers. */
+static faro_status refuse_calibration(faro_draft *draft, size_t algorithms) {
+  char offered[64] = "";
+  for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
+    bool some = false;
+    draft->top[FARO_KEY_CALIBRATION].value = c;
+    for (size_t i = 0; i < algorithms && !some; i++) some = offers_all(draft, &draft->algorithm[i]);
+    if (some)
+      snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s", *offered ? ", " : "",
+               faro_calibration_name((faro_calibration)c));
+  }
+  return faro_draft_fail(draft, -1, "calibration must be one that an algorithm of this experiment offers%s%s",
+                         *offered ? ": " : "", offered);
+}
+
 static faro_status leave_out(faro_draft *draft, faro_experiment *experiment) {
   faro_text note = FARO_TEXT_INIT;
   size_t kept = 0;
@@ -210,8 +225,7 @@ static faro_status leave_out(faro_draft *draft, faro_experiment *experiment) {
   if (out > 0)
     experiment->left_out = faro_arena_strdup(&experiment->arena, note.data ? note.data : "", draft->error);
   faro_text_clear(&note);
-  if (out > 0 && kept == 0)
-    return faro_draft_fail(draft, -1, "calibration must be one that an algorithm of this experiment offers");
+  if (out > 0 && kept == 0) return refuse_calibration(draft, out);
   return out == 0 || experiment->left_out ? FARO_OK : FARO_MEMORY;
 }
 

@@ -12,7 +12,7 @@ teardown() { faro_teardown; }
   has "$output" "reaches could see"
   [[ $output =~ local\ +paper\ +\(1,\ 0.1\)\ +[0-9.e-]+\ +1\.[0-9]+\ +consistent ]]
   [[ $output =~ "local, paper: the best attack (Gaussian: " ]]
-  [[ $output =~ "could have seen epsilon >= "1\.[0-9]+", where 1 is claimed. It saw " ]]
+  [[ $output =~ "could have seen epsilon >= "1\.[0-9]+", where 1 is claimed. It found " ]]
   [ -z "$stderr" ]
 }
 
@@ -52,6 +52,8 @@ teardown() { faro_teardown; }
 }
 
 @test "none claims nothing" {
+  faro 0 audit none --trials 1000 # calibrations do not differ
+  [ "$(grep -c "no claim$" <<<"$output")" -eq 1 ]
   faro 0 audit none --calibration paper --trials 2000
   has "$output" "no claim"
   faro 0 audit none --calibration paper --trials 2000 --json

@@ -23,6 +23,8 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
   for command in $commands; do grep -q "^  $command " <<<"$output"; done
   [ -z "$stderr" ]
   local help=$output
+  faro 0 help help
+  [ "$output" = "$help" ]
   faro 0 help
   [ "$output" = "$help" ]
 }

@@ -61,7 +61,7 @@ Y
   [ -z "$stderr" ]
   has "$output" "tight: 1 holds, 1 explained; paper: 1 holds, 1 explained"
   has "$output" "page: $T/a/reproduce.html"
-  has "$(<"$T/a/reproduce.md")" "| plain | epsilon=1 | 1000 | 4 ± "
+  has "$(<"$T/a/reproduce.md")" "| plain | epsilon=1 | 1000 | 4.0 ± 0.0 ("
   has "$(<"$T/a/reproduce.md")" 'a \<b> \| c'
   has "$(<"$T/a/reproduce.md")" "[1] too large to be true"
   has "$(<"$T/a/reproduce.md")" "No difference is unexplained."
@@ -108,5 +108,7 @@ Y
   faro 0 reproduce 002-fig2c 004-table2 --quick --out "$T/a"
   has "$stderr" "faro: 4 of 4: 004-table2, calibration figure"
   has "$output" "quick: not compared"
+  has "$(<"$T/a/reproduce.md")" "faro run 002-fig2c --quick: "
+  not grep -q "| published |" "$T/a/reproduce.md"
   jq -e '.quick and (.experiments | length == 2 and all(.comparisons == [] and (.results | length > 0)))' "$T/a/reproduce.json"
 }

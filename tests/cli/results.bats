@@ -188,6 +188,8 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
   faro 0 run a.yaml --dry-run --json --jobs 1
   jq -e '.instances == 4 and .rounds == 240 and .seconds > 0 and .threads == 1 and .folder == "results/a" and
     (.results | map([.label, .claim.epsilon, .settings.batch]) == [["open", null, 1], ["server", 1, 10]])' <<<"$output"
+  faro 0 run a.yaml --dry-run --set growth=2
+  has "$output" "  server  batch 10..    "
   faro 3 run a.yaml --dry-run --set epsilon=0
   gone results
 }
@@ -206,6 +208,9 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
   faro 3 new mine.yaml
   cmp mine.yaml kept
   mkdir sub
+  faro 0 run mine --quick --dry-run # without .yaml: the file here
+  faro 0 new "my exp"
+  has "$output" "run it with: faro run 'my exp.yaml'"
   faro 0 new sub/other.yaml
   [ -s sub/other.yaml ]
   faro 4 new none/x

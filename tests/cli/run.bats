@@ -388,8 +388,19 @@ interrupt() {
   faro 0 run trust-models --quick --quiet --out "$T/b"
   [ "$(jq '[has("left_out"), (.results | length)] == [false, 9]' "$T/b/run.json")" = true ]
   faro 3 run 002-fig2a --quick --quiet --set calibration=figure --out "$T/c"
-  has "$stderr" "calibration must be one that an algorithm of this experiment offers"
+  has "$stderr" "calibration must be one that an algorithm of this experiment offers: paper, tight"
   gone "$T/c"
+}
+
+@test "a key as an option, and a list without brackets: what was meant" {
+  faro 2 run trust-models --seed 4
+  has "$stderr" "unknown option --seed (did you mean --set seed=4?)"
+  faro 2 run trust-models --horizon=5
+  has "$stderr" "unknown option --horizon (did you mean --set horizon=5?)"
+  faro 3 run trust-models --set epsilon=0.3,1 --dry-run
+  has "$stderr" "(got 0.3,1); for a sweep: --set 'epsilon=[0.3,1]'"
+  faro 3 run trust-models --set epsilon=x --dry-run
+  not grep -q "for a sweep" <<<"$stderr"
 }
 
 @test "--set: the last word counts" {

@@ -39,7 +39,7 @@ last() {
   has "$output" "# claim: epsilon 2, delta 1e-5, trust "
   has "$output" "level event: proven"
   has "$output" "# by: "
-  has "$output" "changes the odds of a guess about one line by a factor of at most 7.39"
+  has "$output" "of any guess about it by a factor of at most 7.39"
   has "$output" "calibration tight"
   has "$output" "# sums: after every 100 values and at the end; horizon 1000"
   has "$output" "with probability 0.95"
@@ -245,6 +245,8 @@ last() {
   faro 0 sum --total --mean --range 0,2 --json --quiet "$T/in"
   [ "$(tail -n 1 <<<"$output" | jq '.total_error < 24 and (.mean_error * 2000 / .total_error - 1 | fabs) < 1e-9')" = true ]
   # noise that leaves nothing to say about a mean: its range
+  faro 0 sum --mean --range 0,2 --epsilon 0.01 --quiet --json - < <(yes 1 | head -n 20)
+  [ "$(tail -n 1 <<<"$output" | jq -c '[.mean, (.mean_error * 100 | round)]')" = '[1,100]' ]
   faro 0 sum --mean --count --range 0,2 --epsilon 0.01 --quiet --json - < <(yes 1 | head -n 20)
   [ "$(tail -n 1 <<<"$output" | jq -c '[.mean, (.mean_error * 100 | round)]')" = '[1,100]' ]
   faro 2 sum --total --binary --batch 10
@@ -424,9 +426,23 @@ agree() {
 }
 
 @test "no values: no sums" {
-  faro 0 sum --binary </dev/null
+  faro 3 sum --binary </dev/null
   [ -z "$(data)" ]
+  has "$stderr" "faro: no values: the input is empty"
   has "$stderr" "0 values read"
+  faro 3 sum --mean --range 0,1 --skip-bad <<<"x"
+  has "$stderr" "faro: no values: every line was skipped"
+}
+
+@test "a first line that is no number may be a header" {
+  printf 'age,x\n3,4\n' >"$T/in.csv"
+  faro 3 sum --mean --range 0,10 "$T/in.csv"
+  has "$stderr" "; if this line is a header, give --header, or --column NAME for a CSV file"
+  faro 3 sum --mean --range 0,10 --column 1 "$T/in.csv"
+  has "$stderr" "; if this line is a header, give --header"
+  printf '3\nx\n' >"$T/in.csv"
+  faro 3 sum --mean --range 0,10 "$T/in.csv"
+  not grep -q header <<<"$stderr"
 }
 
 @test "output that cannot be written: status 4" {

@@ -15,7 +15,7 @@ changed() {
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
   faro 0 verify "$T/run"
   has "$output" "verified      $T/run/run.json: LinUCB-JDP: (1, 0.1): delta is at most 0.1"
-  has "$output" "4 verified, 0 not verified, 0 wrong; 1 make no proven claim"
+  has "$output" "4 verified, 0 not verified, 0 wrong; 1 makes no proven claim"
   [ -z "$stderr" ]
   faro 0 verify "$T/run" --json
   [ "$(jq -s 'map(select(.verdict == "verified" and .delta_high <= .delta)) | length' <<<"$output")" = 4 ]

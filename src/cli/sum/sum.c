@@ -294,6 +294,11 @@ static int absorb(stream *s, bool present) {
 static int finish(stream *s) {
   faro_error error = {0};
   bool released = false;
+  if (s->read == 0) {
+    (void)faro_fail(&error, FARO_INVALID, "no values: %s",
+                    s->skipped > 0 ? "every line was skipped" : "the input is empty");
+    return fail(&error);
+  }
   if (sum_tally_end(&s->tally, &released, &error) != FARO_OK) return fail(&error);
   if (!released) return EXIT_DONE;
   const int status = write_head(s);
@@ -447,7 +452,8 @@ const cli_command cli_sum = {
         "The closing line and the messages about malformed lines are for the person who runs the command:\n"
         "they are about raw values and have no noise.\n"
         "\n"
-        "Exit status: 0 all was read, 2 usage, 3 a malformed line or more values than the horizon,\n"
+        "Exit status: 0 all was read, 2 usage, 3 no values, a malformed line or more values than the "
+        "horizon,\n"
         "4 the system failed.\n"
         "\n"
         "examples:\n"

@@ -158,14 +158,22 @@ sum_result sum_next(sum_reader *r, double *values) {
   return r->format->csv ? read_fields(r, line, values) : read_value(r, line, values);
 }
 
+/* What else the first line could be. */
+static const char *header_hint(const sum_reader *r, sum_result result) {
+  if (r->line != 1 || r->format->header || (result != SUM_NO_NUMBER && result != SUM_NO_BIT)) return "";
+  return r->format->csv ? "; if this line is a header, give --header"
+                        : "; if this line is a header, give --header, or --column NAME for a CSV file";
+}
+
 faro_status sum_explain(const sum_reader *r, sum_result result, faro_error *error) {
   static const char *const texts[] = FARO_NAMES(SUM_RESULT_LIST);
   char shown[FARO_SHORT_SIZE];
   if (result == SUM_UNREADABLE)
     return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(r->file),
                      strerror(r->failure));
-  return faro_fail(error, FARO_INVALID, "%s:%llu: \"%s\" %s", faro_path_end(r->file),
-                   (unsigned long long)r->line, faro_shorten(r->text, r->length, shown), texts[result]);
+  return faro_fail(error, FARO_INVALID, "%s:%llu: \"%s\" %s%s", faro_path_end(r->file),
+                   (unsigned long long)r->line, faro_shorten(r->text, r->length, shown), texts[result],
+                   header_hint(r, result));
 }
 
 /* ---- columns */

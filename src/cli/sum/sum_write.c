@@ -138,10 +138,14 @@ static void write_meaning(const sum_writer *w, const faro_claim *claim) {
   char factor[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
   if (!claim->proven || claim->epsilon > LARGE) return;
-  fprintf(w->out, "# so what is seen tells no more than something that, except with probability %s,\n",
-          faro_above(claim->delta, 6, delta));
-  fprintf(w->out, "# changes the odds of a guess about one line by a factor of at most %s\n",
-          faro_above(exp(claim->epsilon), 3, factor));
+  faro_above(exp(claim->epsilon), 3, factor);
+  if (claim->delta > 0)
+    fprintf(w->out,
+            "# at worst, this tells all about a line with probability %s, and otherwise changes the odds\n"
+            "# of any guess about it by a factor of at most %s\n",
+            faro_above(claim->delta, 6, delta), factor);
+  else
+    fprintf(w->out, "# this changes the odds of any guess about a line by a factor of at most %s\n", factor);
 }
 
 static void write_text_head(const sum_writer *w, const sum_tally *t) {
@@ -227,9 +231,8 @@ static estimate mean_of(const sum_writer *w, const sum_tally *t, size_t column) 
   const double rounding = 4 * DBL_EPSILON * (fabs(middle) + width);
   const double error =
       width * (own.error + fabs(ratio) * count.error) / (count.value - count.error) + rounding;
-  if (count.error > 0 && !(count.value > count.error && error < width / 2))
-    return (estimate){middle, width / 2 + rounding};
-  return (estimate){middle + width * ratio, error};
+  if (!(count.value > count.error && error < width / 2)) return (estimate){middle, width / 2 + rounding};
+  return (estimate){fmin(fmax(middle + width * ratio, w->low[column]), w->high[column]), error};
 }
 
 /* Prints the digits that are meaningful given the error. The printed bound covers the rounding

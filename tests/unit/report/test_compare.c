@@ -101,6 +101,16 @@ static void test_unpaired__where_instances_differ(void **state) {
   assert_non_null(strstr(table, "\n  arms: 5 -> 6\n"));
   free(table);
   json_decref(document);
+  faro_report_destroy(b);
+  b = report_of(FILE_TEXT, "horizon", "600"); /* more regret, of more rounds */
+  document = compare(a, b, &table);
+  assert_true(number(row_at(document, 1), "low") > 0);
+  assert_true(json_is_false(json_object_get(row_at(document, 1), "seen")));
+  assert_non_null(strstr(table, "not comparable\n"));
+  assert_non_null(strstr(table, "not comparable: one run has more rounds, and the regret grows with them"));
+  assert_null(strstr(table, "second worse"));
+  free(table);
+  json_decref(document);
   faro_report_destroy(a);
   faro_report_destroy(b);
 }

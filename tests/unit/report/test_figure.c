@@ -268,7 +268,7 @@ static void test_page__says_what_a_claim_means(void **state) {
   faro_report_destroy(report);
 }
 
-/* The row to take: the best proven one of each trust model at each epsilon, found by a search of
+/* The row to use: the best proven one of each trust model at each epsilon, found by a search of
  * its own. */
 static void test_page__recommends_the_best_proven_row(void **state) {
   (void)state;
@@ -294,8 +294,15 @@ static void test_page__recommends_the_best_proven_row(void **state) {
   char *html = faro_report_html(report);
   assert_non_null(strstr(html, want.data));
   assert_non_null(strstr(html, "epsilon 50</th><td class=\"t\" data-t=\"nobody trusted\">–</td>"));
+  assert_non_null(strstr(html, " use <b>"));
   free(html);
   faro_text_clear(&want);
+  faro_report_destroy(report);
+  report = report_of(PANELS); /* one algorithm for each trust model: no choice */
+  html = faro_report_html(report);
+  assert_non_null(strstr(html, "<h2>Which one to use</h2>"));
+  assert_null(strstr(html, " use <b>"));
+  free(html);
   faro_report_destroy(report);
 }
 

@@ -413,6 +413,9 @@ static void test_slopes__are_only_those_of_power_laws(void **state) {
   char *table = plain_table(report);
   assert_null(strstr(table, "slope of regret against"));
   assert_int_equal(count_of(table, ": not a power law (the slope changes from -"), 4);
+  char *page = faro_report_html(report);
+  assert_int_equal(count_of(page, ": not a power law (the slope changes from -"), 4);
+  free(page);
   char *json = faro_report_json(report);
   assert_int_equal(count_of(json, "\"slope\": null"), 4);
   free(json);
@@ -832,8 +835,23 @@ static void test_render__survives_exhausted_memory(void **state) {
   faro_report_destroy(report);
 }
 
+/* Close to 100 more digits, never zeros that say nothing, and 100 only if it is. */
+static void test_percent__has_the_digits_that_matter(void **state) {
+  (void)state;
+  static const struct {
+    double share;
+    const char *text;
+  } at[] = {{-0.001, "0"},     {0.434, "43"},     {0.9904, "99"},     {0.9906, "99.1"}, {0.997, "99.7"},
+            {0.99905, "99.9"}, {0.9992, "99.92"}, {0.99999, "99.99"}, {1, "100"},       {NAN, "-"}};
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    char text[32];
+    assert_string_equal(faro_percent(at[i].share, text), at[i].text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_percent__has_the_digits_that_matter),
       cmocka_unit_test(test_table__has_a_row_for_each_result_and_says_what_is_not_proven),
       cmocka_unit_test(test_json__has_the_documented_fields),
       cmocka_unit_test(test_csv__quotes_labels_and_reads_back),

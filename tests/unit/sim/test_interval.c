@@ -42,6 +42,7 @@ static void test_interval__suits_what_it_measures(void **state) {
   const faro_interval zero = faro_interval_positive(0, 0, 4);
   assert_true(zero.low == 0 && zero.high == 0);
   assert_true(isnan(faro_interval_positive(5, 0, 0).low));
+  assert_true(isnan(faro_interval_positive(5, 1, 1).high)); /* two instances */
 }
 
 int main(void) {

@@ -121,7 +121,9 @@ static void test_run__an_estimate_counts_what_is_played_once(void **state) {
   assert_int_equal(estimate.cells, 4);
   assert_int_equal(estimate.instances, 3 * (2 + 1));
   assert_true(estimate.rounds == 9e9);
-  assert_true(estimate.seconds > 6); /* 6e9 rounds of lints: more than a nanosecond each */
+  assert_true(estimate.seconds > 6);                    /* 6e9 rounds of lints: more than a nanosecond each */
+  assert_ok(faro_run_estimate(e, 0, &estimate, error)); /* plays a round nevertheless */
+  assert_true(estimate.seconds > 6);
   faro_experiment_destroy(e);
 }
 
