@@ -149,8 +149,8 @@ FARO_API double faro_env_pull(faro_env *env, size_t arm);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
 /* The regret of simple play over the horizon of an instance. */
 typedef struct faro_yardstick {
-  double uniform; /* of an arm drawn uniformly in each round; NaN for streams */
-  double fixed;   /* of the best single arm; NaN where arms do not stay */
+  double uniform; /* every round plays an arm drawn uniformly; NaN for streams */
+  double fixed;   /* every round plays the best single arm; NaN if arms change */
 } faro_yardstick;
 /* Begins the instance like faro_env_begin, and measures simple play on it: exactly where arms stay,
  * else by an unbiased sample of its rounds. */

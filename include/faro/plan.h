@@ -61,17 +61,18 @@ typedef struct faro_way {
   double growth;
   bool automatic;   /* that is what `batch: auto` means */
   bool surrogate;   /* generalised linear rewards are treated as linear */
-  uint64_t updates; /* of the policy */
+  uint64_t updates; /* how often the policy changes */
   faro_expected regret;
   double error; /* typical error of predicting it, as a factor; 1: everybody was simulated */
   /* Recommended for its trust model: of the ways that show no difference to the best, the one with
    * the fewest shufflers, and then the fewest bits. */
   bool chosen;
-  double learnt;   /* 1 - regret over that of uniform play; may be below 0 */
-  double bits;     /* sent by a user */
-  double noise;    /* standard deviation of the noise in an entry of the last sum of x y */
-  uint64_t needed; /* best way of a trust model that learns less than half: users with whom it would; 0:
-                      not sought, or beyond 10^9 */
+  double learnt; /* 1 - regret over that of uniform play; may be below 0 */
+  double bits;   /* sent by a user */
+  double noise;  /* standard deviation of the noise in an entry of the last sum of x y */
+  /* Chosen ways that learn less than half: how many users it would take to learn half; 0: not
+   * sought, or more than 10^9. */
+  uint64_t needed;
   faro_claim claim;
   char *experiment; /* YAML for faro_experiment_parse, or `faro run -` */
 } faro_way;

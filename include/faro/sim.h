@@ -61,9 +61,6 @@ FARO_API void faro_experiment_destroy(faro_experiment *experiment);
 
 FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
 FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
-/* What decides the results, hashed: the name and every setting of every algorithm, but not the
- * program. Hexadecimal digits. */
-FARO_API const char *faro_experiment_identity(const faro_experiment *experiment);
 
 /* The results of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {
@@ -97,7 +94,7 @@ typedef struct faro_results {
   size_t cells;
   faro_outcome *outcome; /* one per cell */
   size_t instances;
-  faro_play_record *record; /* of every instance: [instance * cells + cell]; NULL: not kept */
+  faro_play_record *record; /* one per instance and cell, at [instance * cells + cell]; NULL: not kept */
   size_t resumed;           /* instances finished by an earlier run */
   double seconds;           /* wall time of this run */
 } faro_results;
@@ -127,8 +124,8 @@ FARO_API void faro_results_destroy(faro_results *results);
 typedef struct faro_estimate {
   size_t cells;     /* algorithms at sweep points */
   size_t instances; /* to play: those with the same results are played once */
-  double rounds;    /* of these instances, together */
-  double seconds;   /* of processor time, on this machine */
+  double rounds;    /* total, over these instances */
+  double seconds;   /* processor time, on this machine */
 } faro_estimate;
 
 /* Plays the beginning of instances for about `seconds`, and extrapolates. Results are discarded. */

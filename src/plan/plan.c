@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan/crew.h"
+#include "sim/interval.h"
 
 enum {
   FIRST = 4,     /* instances on which every way is played, or a quarter of all */
@@ -125,22 +126,13 @@ static double mean_over(const plan_way *w, size_t count) {
 
 static double mean_of(const plan_way *w) { return mean_over(w, w->played); }
 
-/* The quantile of Student's t with n - 1 degrees of freedom that 95 % intervals need (Cornish &
- * Fisher's expansion; within 2 % from n = 4). */
-static double student(size_t n) {
-  const double v = (double)n - 1;
-  const double z = 1.959964;
-  return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
-         (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * pow(v, 3));
-}
-
 /* Half of the 95 % interval of a way's mean, over the mean. */
 static double spread_of(const plan_way *w) {
   const double n = (double)w->played;
   const double mean = mean_of(w);
   double square = 0;
   for (size_t i = 0; i < w->played; i++) square += pow(w->regret[i] - mean, 2);
-  return w->played > 1 ? student(w->played) * sqrt(square / (n - 1) / n) / mean : 1;
+  return w->played > 1 ? faro_student(n - 1) * sqrt(square / (n - 1) / n) / mean : 1;
 }
 
 /* The trust model under which a way is ranked: where there are several shufflers, one of them is a
@@ -205,15 +197,26 @@ static plan_way *best_of(const planner *r, faro_trust group) {
   return best;
 }
 
+/* How much more a way regrets than another on the first n instances, which both played, and the
+ * standard error. */
+typedef struct loss {
+  double mean, error;
+} loss;
+
+static loss loss_of(const plan_way *w, const plan_way *other, size_t n) {
+  const double mean = mean_over(w, n) - mean_over(other, n);
+  double square = 0;
+  for (size_t i = 0; i < n; i++) square += pow(w->regret[i] - other->regret[i] - mean, 2);
+  return (loss){mean, n > 2 ? sqrt(square / (double)((n - 1) * n)) : (double)INFINITY};
+}
+
 /* Whether a way shows no difference to the best: within a twentieth, or within a tenth where the
  * paired 95 % interval contains 0. */
 static bool is_as_good(const plan_way *w, const plan_way *best) {
   const size_t n = w->played;
-  const double loss = mean_over(w, n) - mean_over(best, n);
-  double square = 0;
-  for (size_t i = 0; i < n; i++) square += pow(w->regret[i] - best->regret[i] - loss, 2);
-  const bool unseen = n > 2 && loss < student(n) * sqrt(square / (double)((n - 1) * n));
-  return loss < (unseen ? 0.1 : 0.05) * mean_over(best, n);
+  const loss l = loss_of(w, best, n);
+  const bool unseen = n > 2 && l.mean < faro_student((double)n - 1) * l.error;
+  return l.mean < (unseen ? 0.1 : 0.05) * mean_over(best, n);
 }
 
 static bool is_cheaper(const faro_way *a, const faro_way *b) {
@@ -306,10 +309,8 @@ static faro_status add_schedules(planner *r, const faro_way *best, faro_error *e
 /* Whether a way is better than another by a twentieth, and by more than chance explains. */
 static bool beats(const plan_way *w, const plan_way *other) {
   const size_t n = w->played;
-  const double gain = mean_over(other, n) - mean_of(w);
-  double square = 0;
-  for (size_t i = 0; i < n; i++) square += pow(other->regret[i] - w->regret[i] - gain, 2);
-  return n > 2 && gain > 0.05 * mean_over(other, n) && gain > 2.5 * sqrt(square / (double)((n - 1) * n));
+  const loss l = loss_of(other, w, n);
+  return l.mean > 0.05 * mean_over(other, n) && l.mean > 2.5 * l.error;
 }
 
 static void swap(plan_way *a, plan_way *b) {
@@ -345,23 +346,6 @@ static faro_status refine(planner *r, faro_trust group, faro_error *error) {
 
 /* Yardsticks. */
 
-/* The mean gap of all arms, on one instance. */
-static double uniform_gap(faro_env *env, uint64_t rounds, bool stay) {
-  enum { STOPS = 100 };
-  double *x = NULL;
-  double sum = 0;
-  const faro_arms *arms = faro_env_arms(env);
-  x = calloc(arms->dimension, sizeof *x);
-  const uint64_t step = rounds / STOPS > 0 ? rounds / STOPS : 1;
-  const int stops = stay ? 1 : STOPS;
-  for (int s = 0; x && s < stops; s++) {
-    for (size_t a = 0; a < arms->count; a++) sum += faro_env_gap(env, a) / (double)arms->count;
-    (void)faro_env_play_alike(env, 0, step, x);
-  }
-  free(x);
-  return sum / stops;
-}
-
 /* Regret of uniform play on the instances of a way. */
 static faro_status find_uniform(planner *r, const plan_way *w, double *regret, faro_error *error) {
   const faro_env_params params = faro_cell_env(plan_cell(w));
@@ -369,12 +353,10 @@ static faro_status find_uniform(planner *r, const plan_way *w, double *regret, f
   const faro_status status = faro_env_create(&env, plan_cell(w)->env, &params, error);
   if (status != FARO_OK) return status;
   double sum = 0;
-  for (size_t i = 0; i < w->played; i++) {
-    faro_env_begin(env, r->options->seed, r->crew.first + i);
-    sum += uniform_gap(env, params.horizon, r->problem->contexts == FARO_CONTEXTS_FIXED);
-  }
+  for (size_t i = 0; i < w->played; i++)
+    sum += faro_env_begin_measured(env, r->options->seed, r->crew.first + i).uniform;
   faro_env_destroy(env);
-  *regret = sum / (double)w->played * (double)params.horizon;
+  *regret = sum / (double)w->played;
   return FARO_OK;
 }
 

@@ -1,5 +1,5 @@
-/* choose: see the header. The ratios and caps were chosen on problems that docs/plan.md names, and
- * only there. */
+/* choose: see the header. The ratios and caps were chosen on problems that docs/plan.md and
+ * docs/regret.md name, and only there. */
 #include "release/choose.h"
 
 #include <math.h>

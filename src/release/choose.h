@@ -19,7 +19,8 @@ void faro_choose_often(const faro_release *r, faro_release_params *params);
  * standard deviation of a batch's noise, in units of z. False, with nothing chosen, where nobody
  * learns from them or batches must be of one size. */
 bool faro_choose_blocks(const faro_release *r, double sigma, faro_release_params *params);
-/* The same for noise of `sigma` at every user, less where a shuffler mixes them: n0 / 2. */
+/* The same for noise of `sigma` at every user, less where a shuffler mixes them: a quarter of n0,
+ * and at most a twentieth of the horizon. */
 bool faro_choose_mixed(const faro_release *r, double sigma, faro_release_params *params);
 /* The same where nobody mixes them: n0, and at most a twentieth. Batches of one size: 400. */
 void faro_choose_alone(const faro_release *r, double sigma, faro_release_params *params);

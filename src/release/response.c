@@ -187,20 +187,17 @@ faro_status faro_response_set(faro_release *r, faro_message_epsilon *epsilon0, f
 }
 
 /* A rule for one pair of codes, whose direction has length 1. */
-faro_status faro_response_set_answers(faro_release *r, double epsilon0, faro_error *error) {
+void faro_response_set_answers(faro_release *r, double epsilon0) {
   response *s = response_of(r);
   FARO_INVARIANT(r->contribution.form == FARO_FORM_REWARDS);
-  faro_response_rule rule = make_rule(epsilon0, r->contribution.radius, 1, 1, 1);
-  rule.proxy = rule.length;
+  const faro_response_rule rule = make_rule(epsilon0, r->contribution.radius, 1, 1, 1);
   for (size_t c = 0; c < r->schedule.classes; c++) s->rule[c] = rule;
   /* over all directions, v v' <= 1 has the mean 1 / d */
   for (size_t i = 0; i < r->contribution.length; i++)
     r->unit[i] = rule.length / sqrt((double)r->contribution.dimension);
   r->answer = rule.length;
-  (void)error;
   r->cost = (faro_cost){.bits = 1};
   faro_set_scale(r, sqrt(faro_total_noises(r)));
-  return FARO_OK;
 }
 
 double faro_response_most(const faro_release *r) {

@@ -27,7 +27,7 @@ typedef double faro_message_epsilon(const faro_release *r, uint64_t users, doubl
 /* For calibrations. */
 faro_status faro_response_set(faro_release *r, faro_message_epsilon *epsilon0, faro_error *error);
 /* Rewards alone: the features are public, so users answer along their own, with a sign. */
-faro_status faro_response_set_answers(faro_release *r, double epsilon0, faro_error *error);
+void faro_response_set_answers(faro_release *r, double epsilon0);
 /* The largest epsilon0 of all batches. */
 double faro_response_most(const faro_release *r);
 

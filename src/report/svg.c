@@ -346,9 +346,9 @@ static void add_lines(const sheet *s, size_t panel) {
 
 static void add_panel(const sheet *s, size_t index) {
   const size_t column = index % s->columns;
+  const size_t row = index / s->columns;
   faro_text_add(s->out, "<g transform=\"translate(%.1f %.1f)\">\n",
-                s->left + (double)column * (s->plot_w + s->gap),
-                s->y + (double)(index / s->columns) * s->pitch);
+                s->left + (double)column * (s->plot_w + s->gap), s->y + (double)row * s->pitch);
   add_panel_name(s, index);
   add_y_axis(s, column == 0);
   add_x_axis(s, index + s->columns >= s->figure->panels);
@@ -381,15 +381,17 @@ static void add_legend(sheet *s) {
   const size_t per_row = (size_t)fmax(floor((s->width - left) / entry), 1);
   for (size_t i = 0; i < f->lines; i++) {
     const size_t line = f->order[i];
+    const size_t row = i / per_row;
     const double x = left + (double)(i % per_row) * entry;
-    const double y = s->y + (double)(i / per_row) * 1.7 * s->font;
+    const double y = s->y + (double)row * 1.7 * s->font;
     faro_text_add(s->out, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"1.8\"%s/>", x, y,
                   2.2 * s->font, colour_of(s, line),
                   f->line[line].unproven == f->line[line].rows ? " stroke-dasharray=\"6 3\"" : "");
     add_marker(s, line, x + 1.1 * s->font, y);
     add_name(s, line, x + 2.8 * s->font, y + 0.35 * s->font);
   }
-  s->y += (double)((f->lines + per_row - 1) / per_row) * 1.7 * s->font;
+  const size_t rows = (f->lines + per_row - 1) / per_row;
+  s->y += (double)rows * 1.7 * s->font;
 }
 
 /* Appends text in lines that fit the width, and moves down. */
@@ -471,7 +473,8 @@ static void add_body(sheet *s, faro_figure_size size, bool titled) {
   }
   s->y += f->report->panels >= 0 ? 2.2 * s->font : s->font;
   for (size_t p = 0; p < f->panels; p++) add_panel(s, p);
-  s->y += (double)((f->panels + s->columns - 1) / s->columns) * s->pitch + 1.6 * s->font;
+  const size_t rows = (f->panels + s->columns - 1) / s->columns;
+  s->y += (double)rows * s->pitch + 1.6 * s->font;
   if (!s->direct) add_legend(s);
   if (size == FARO_FIGURE_SCREEN) add_caption(s);
   s->y += 0.8 * s->font;

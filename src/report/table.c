@@ -173,7 +173,7 @@ static void fit(sheet *s, const faro_table_style *style, faro_grid *g) {
     const size_t others = faro_grid_width(g) - g->width[g->label];
     const size_t room = style->width > others ? style->width - others : 0;
     if (faro_grid_width(g) <= style->width) return;
-    if (most > 3 || (room < 4 * LABEL_MIN && most > 0)) continue;
+    if (most > 3 || (room < 4 * (size_t)LABEL_MIN && most > 0)) continue;
     g->width[g->label] = room > LABEL_MIN ? room : LABEL_MIN;
     return;
   }

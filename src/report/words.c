@@ -85,20 +85,9 @@ void faro_words_add_probability(faro_text *out, double value) {
     return;
   }
   *e = '\0';
-  int exponent = 0;
-  (void)sscanf(e + 1, "%d", &exponent);
+  const long exponent = strtol(e + 1, NULL, 10);
   if (strcmp(text, "1") != 0) faro_text_add(out, "%s&#8239;×&#8239;", text);
-  faro_text_add(out, "10<sup>−%d</sup>", -exponent);
-}
-
-void faro_words_add_measure(faro_text *out, const faro_view_row *row) {
-  faro_words_add_number(out, row->regret.mean);
-  if (!isfinite(row->low)) return;
-  faro_text_add(out, " (");
-  faro_words_add_number(out, row->low);
-  faro_text_add(out, " to ");
-  faro_words_add_number(out, row->high);
-  faro_text_add(out, ")");
+  faro_text_add(out, "10<sup>−%ld</sup>", -exponent);
 }
 
 void faro_words_add_percent(faro_text *out, double share) {

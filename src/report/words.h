@@ -17,8 +17,6 @@ bool faro_words_unproven(const faro_view_row *row);
 void faro_words_add_number(faro_text *out, double value);
 /* A small probability as 10^-6 with a raised exponent. */
 void faro_words_add_probability(faro_text *out, double value);
-/* "703 (690 to 717)"; without the interval if there is none. */
-void faro_words_add_measure(faro_text *out, const faro_view_row *row);
 void faro_words_add_percent(faro_text *out, double share);
 
 /* The sections "What is promised, and whom you trust" and what the claims rest on. */

@@ -233,7 +233,7 @@ static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study
   bool proven = true;
   for (unsigned part = 0; part < FARO_PARTS; part++) {
     proven = proven && faro_release_claim(sum[part])->proven;
-    faro_fit_budget fit;
+    faro_fit_budget fit = {0};
     if (fits[part] > 0)
       proven = proven && faro_budget_fit(kind, p, plan, part, 0, &fit, NULL) == FARO_OK &&
                steps_compose(fit.spend);

@@ -35,3 +35,17 @@ faro_env *make_cell_env(const faro_cell *cell, uint64_t instance) {
   faro_env_begin(env, PLAY_SEED, instance);
   return env;
 }
+
+faro_report *make_report(const char *file, const char *text, const char *key, const char *value) {
+  const faro_override override = {.key = key, .value = value};
+  const faro_experiment_options options = {.overrides = &override, .override_count = key ? 1 : 0};
+  faro_experiment *e = NULL;
+  faro_results *results = NULL;
+  faro_report *report = NULL;
+  assert_ok(faro_experiment_parse(&e, file, text, strlen(text), &options, error));
+  assert_ok(faro_run(e, &(faro_run_options){.jobs = 2}, &results, error));
+  assert_ok(faro_report_make(&report, e, results, error));
+  faro_results_destroy(results);
+  faro_experiment_destroy(e);
+  return report;
+}

@@ -288,7 +288,7 @@ static int answer(account *a) {
 static int run(int argc, char **argv) {
   account a = {.why = FARO_TEXT_INIT};
   const int status = read_question(&a, argc, argv);
-  const int result = status == CLI_GO ? answer(&a) : status;
+  const int result = status == CLI_GO && a.mechanism ? answer(&a) : status;
   json_decref(a.fields);
   faro_text_clear(&a.why);
   return result;

@@ -280,25 +280,21 @@ enum {
   CONTINUAL_MAY = ACCOUNT_BIT(SENSITIVITY) | ACCOUNT_BIT(CONTRIBUTIONS),
 };
 
+/* What tree and factored have in common: all but the name and what it stands for. */
+#define CONTINUAL                                                                                            \
+  .usage = "--steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) "                \
+           "[--contributions M] [--sensitivity S]",                                                          \
+  .sensitivity = "greatest L2 distance of two users' values; 1 by default",                                  \
+  .example = "--steps 1000 --epsilon 1 --delta 1e-6",                                                        \
+  .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},                                                \
+           {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},                                            \
+           {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}}
+
 const account_mechanism account_tree = {
-    .name = "tree",
-    .summary = "running sums with noise at the nodes of a binary tree",
-    .usage = "--steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) "
-             "[--contributions M] [--sensitivity S]",
-    .sensitivity = "greatest L2 distance of two users' values; 1 by default",
-    .example = "--steps 1000 --epsilon 1 --delta 1e-6",
-    .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
-             {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
-             {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}}};
+    .name = "tree", .summary = "running sums with noise at the nodes of a binary tree", CONTINUAL};
 
 const account_mechanism account_factored = {
     .name = "factored",
     .summary = "running sums with correlated noise",
-    .usage = "--steps T (--epsilon E --delta D | --sigma S --delta D | --sigma S --epsilon E) "
-             "[--contributions M] [--sensitivity S]",
-    .sensitivity = "greatest L2 distance of two users' values; 1 by default",
-    .example = "--steps 1000 --epsilon 1 --delta 1e-6",
-    .form = {{CONTINUAL_NOISE, CONTINUAL_MAY, continual_sigma},
-             {CONTINUAL_EPSILON, CONTINUAL_MAY, continual_epsilon},
-             {CONTINUAL_DELTA, CONTINUAL_MAY, continual_delta}},
+    CONTINUAL,
     .own = {{"steps", FARO_FIELD_WHOLE, .least = 1, .most = 1e7}}}; /* its norms are summed step by step */

@@ -346,7 +346,7 @@ static int sum_file(stream *s, const char *path) {
 /* A file that is missing is found before anything is read or printed. */
 static int check_files(const request *r) {
   for (int i = 0; i < r->files; i++) {
-    struct stat info;
+    struct stat info = {0};
     faro_error error = {0};
     if (strcmp(r->file[i], "-") == 0) continue;
     int reason = access(r->file[i], R_OK) != 0 || stat(r->file[i], &info) != 0 ? errno : 0;

@@ -15,9 +15,9 @@ static double epsilon0_of(const faro_release *r, uint64_t users, double share) {
 
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
   const bool composed = r->repeats > 1;
-  const faro_status status = r->contribution.form == FARO_FORM_REWARDS
-                                 ? faro_response_set_answers(r, epsilon0_of(r, 1, 0.5), error)
-                                 : faro_response_set(r, epsilon0_of, error);
+  faro_status status = FARO_OK;
+  if (r->contribution.form == FARO_FORM_REWARDS) faro_response_set_answers(r, epsilon0_of(r, 1, 0.5));
+  else status = faro_response_set(r, epsilon0_of, error);
   if (status != FARO_OK) return status;
   r->claim = faro_claim_make(r->params.epsilon, composed ? r->params.delta : 0, FARO_TRUST_LOCAL, true,
                              composed ? "randomized response; the messages of a user composed exactly"

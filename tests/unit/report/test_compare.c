@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/view.h"
-#include "support/support.h"
+#include "support/play.h"
 
 static const char FILE_TEXT[] = "environment: {name: linear-fixed, dimension: 2, arms: 5}\n"
                                 "horizon: 60\ninstances: 6\nbatch: 10\n"
@@ -15,17 +15,7 @@ static const char FILE_TEXT[] = "environment: {name: linear-fixed, dimension: 2,
                                 "  - {label: local, learner: linucb, release: local}\n";
 
 static faro_report *report_of(const char *text, const char *key, const char *value) {
-  const faro_override override = {.key = key, .value = value};
-  const faro_experiment_options options = {.overrides = &override, .override_count = key ? 1 : 0};
-  faro_experiment *e = NULL;
-  faro_results *results = NULL;
-  faro_report *report = NULL;
-  assert_ok(faro_experiment_parse(&e, "compare.yaml", text, strlen(text), &options, error));
-  assert_ok(faro_run(e, &(faro_run_options){.jobs = 1}, &results, error));
-  assert_ok(faro_report_make(&report, e, results, error));
-  faro_results_destroy(results);
-  faro_experiment_destroy(e);
-  return report;
+  return make_report("compare.yaml", text, key, value);
 }
 
 /* The comparison as JSON, and as a table. */

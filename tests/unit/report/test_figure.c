@@ -8,19 +8,9 @@
 
 #include "report/figure.h"
 #include "report/words.h"
-#include "support/support.h"
+#include "support/play.h"
 
-static faro_report *report_of(const char *text) {
-  faro_experiment *e = NULL;
-  faro_results *results = NULL;
-  faro_report *report = NULL;
-  assert_ok(faro_experiment_parse(&e, "some/figure.yaml", text, strlen(text), NULL, error));
-  assert_ok(faro_run(e, &(faro_run_options){.jobs = 1}, &results, error));
-  assert_ok(faro_report_make(&report, e, results, error));
-  faro_results_destroy(results);
-  faro_experiment_destroy(e);
-  return report;
-}
+static faro_report *report_of(const char *text) { return make_report("some/figure.yaml", text, NULL, NULL); }
 
 static size_t count_of(const char *text, const char *part) {
   size_t n = 0;

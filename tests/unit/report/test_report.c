@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "report/view.h"
-#include "support/support.h"
+#include "support/play.h"
 
 static const char FILE_TEXT[] = "title: \"Regret <of> \\\"a\\\" & b\"\n"
                                 "environment: {name: linear-fixed, arms: 5}\n"
@@ -18,17 +18,7 @@ static const char FILE_TEXT[] = "title: \"Regret <of> \\\"a\\\" & b\"\n"
                                 "  - {label: 'a \"b\", <c>&', learner: linucb, release: local}\n";
 
 static faro_report *report_of(const char *text, const char *key, const char *value) {
-  const faro_override override = {.key = key, .value = value};
-  const faro_experiment_options options = {.overrides = &override, .override_count = key ? 1 : 0};
-  faro_experiment *e = NULL;
-  faro_results *results = NULL;
-  faro_report *report = NULL;
-  assert_ok(faro_experiment_parse(&e, "some/report.yaml", text, strlen(text), &options, error));
-  assert_ok(faro_run(e, &(faro_run_options){.jobs = 2}, &results, error));
-  assert_ok(faro_report_make(&report, e, results, error));
-  faro_results_destroy(results);
-  faro_experiment_destroy(e);
-  return report;
+  return make_report("some/report.yaml", text, key, value);
 }
 
 static char *plain_table(const faro_report *report) {
