@@ -14,8 +14,8 @@
  *     faro_evaluator_destroy(evaluator);
  *
  * A private evaluator releases its estimates under a claim instead. docs/evaluate.md says what each
- * method assumes. Use an evaluator in one thread at a time. Memory does not grow with rows; it grows
- * with people if rows belong to people who have several. */
+ * method assumes. Use an evaluator in one thread at a time. Memory does not grow with rows; it
+ * grows with people if rows belong to people who have several. */
 #ifndef FARO_EVALUATE_H
 #define FARO_EVALUATE_H
 
@@ -163,9 +163,9 @@ FARO_API void faro_evaluator_result(const faro_evaluator *evaluator, faro_evalua
 
 /* ---- a reward model, cross-fitted
  *
- * Ridge regression of the reward on the features and a constant, for each arm. Rows are divided into
- * folds by their group (a row's number, or a person), and each row is predicted by the model of the
- * other folds. Two passes: learn from every row, fit, predict every row. */
+ * Ridge regression of the reward on the features and a constant, for each arm. Rows are divided
+ * into folds by their group (a row's number, or a person), and each row is predicted by the model
+ * of the other folds. Two passes: learn from every row, fit, predict every row. */
 typedef struct faro_reward_model faro_reward_model;
 
 typedef struct faro_reward_model_params {

@@ -5,17 +5,20 @@
  *   m, V      the model's mean reward of a, and of the target policy
  *   D         V + w (r - m)
  *
- * logged   sum r / n                 replay  sum r / n over rows accepted with probability w / accept
- * uniform  sum r/p / sum 1/p         direct  sum V / n
- * ips      sum w r / n               Horvitz & Thompson 1952
- * snips    sum w r / sum w           Swaminathan & Joachims 2015
- * dr       sum D / n                 Dudik, Langford & Li 2011; m by cross-fitting: Chernozhukov et al. 2018
+ *   logged   sum r / n
+ *   uniform  sum r/p / sum 1/p
+ *   replay   sum r / n over the rows that are accepted, with probability w / accept
+ *   direct   sum V / n
+ *   ips      sum w r / n        Horvitz & Thompson 1952
+ *   snips    sum w r / sum w    Swaminathan & Joachims 2015
+ *   dr       sum D / n          Dudik, Langford & Li 2011; m as in Chernozhukov et al. 2018
  *
- * replay is Li et al. 2011 where propensities are equal and the target policy is deterministic; else
- * rejection makes accepted rows a sample of the target policy.
+ * replay is Li et al. 2011 where propensities are equal and the target policy is deterministic;
+ * else rejection makes accepted rows a sample of the target policy.
  *
- * Each method is a ratio of two sums over rows (ratio.h). If rows belong to people, the sums of each
- * person are kept and form one pair at the end: rows of one person may depend on each other. */
+ * Each method is a ratio of two sums over rows (ratio.h). If rows belong to people, the sums of
+ * each person are kept and form one pair at the end: rows of one person may depend on each
+ * other. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,26 +3,27 @@
  *   l, h, c    rewards r are clipped to [l, h]; c is the middle and H = h - l the width
  *   W          weights w = q / p are cut to it
  *   M          most rows of a person; missing rows count as zeros
- *   m, V, D    the model's predictions, clipped to [l, h]; D = V + w (r - m), r - m clipped to [-b, b]
+ *   m, V       the model's predictions of the arm and of the policy, clipped to [l, h]
+ *   D          V + w (r - m), with r - m clipped to [-b, b]
  *   B          the most that |D - c| can be: H / 2 + W b
  *
  * Each person contributes one vector, the mean over M rows of
  *
- *   WEIGHT   w / (sqrt(2) W)       PRODUCT  w (r - c) / (W H)       together in a disc of radius 3 / (4 sqrt 2)
- *   REWARD   (r - c) / (4 H)                                        within 1/8 of 0
- *   COUNT    1/2                   only if M > 1                    within 1/4 of 1/4
- *   ROBUST   (D - c) / (2 B)       SQUARE   ((D - c) / B)^2 / 2     together in a disc of radius 1/2
+ *   WEIGHT   w / (sqrt(2) W)    PRODUCT  w (r - c) / (W H)     in a disc of radius 3 / (4 sqrt 2)
+ *   REWARD   (r - c) / (4 H)                                   within 1/8 of 0
+ *   COUNT    1/2                only if M > 1                  within 1/4 of 1/4
+ *   ROBUST   (D - c) / (2 B)    SQUARE   ((D - c) / B)^2 / 2   in a disc of radius 1/2
  *
- * minus the centre of these discs, so that one ball holds all of them. The release clips to the ball
- * again, adds its noise and publishes the sum. Everything else is computed from that.
+ * minus the centre of these discs, so that one ball holds all of them. The release clips to the
+ * ball again, adds its noise and publishes the sum. Everything else is computed from that.
  *
  * The spread of rewards is not released for ips and snips: it is bounded by what is. With w <= W,
  *
  *   E[w^2 (r - t)^2] <= W E[w (r - t)^2] <= W E[w] (t - l)(h - t)   for t = E[w r] / E[w]
  *
  * (a variable in [l, h] of mean t has at most this variance: Bhatia & Davis 2000), which is an
- * equation for rewards of 0 and 1 and weights of 0 and W. Rows of a person may depend on each other;
- * the square of a sum of M terms is at most M times the sum of the squares. */
+ * equation for rewards of 0 and 1 and weights of 0 and W. Rows of a person may depend on each
+ * other; the square of a sum of M terms is at most M times the sum of the squares. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,7 +39,8 @@ static const double BY_WEIGHT = 0.70710678118654752440; /* 1 / sqrt 2 */
 static const double BY_REWARD = 0.25;
 static const double BY_COUNT = 0.5;
 static const double BY_SQUARE = 0.5;
-/* Deviations of noise that a divisor must be away from 0, and that bounds on the spread allow for. */
+/* Deviations of noise that a divisor must be away from 0, and that bounds on the spread allow
+ * for. */
 static const double CLEAR = 5;
 static const double ALLOWED = 2;
 
@@ -58,7 +60,7 @@ struct faro_private_evaluator {
 
 const faro_release_kind *faro_evaluate_kind(faro_trust trust) {
   switch (trust) {
-  case FARO_TRUST_JOINT: return &faro_release_central_factored;
+  case FARO_TRUST_JOINT: return &faro_release_central_bits;
   case FARO_TRUST_SHUFFLE: return &faro_release_shuffle_bits;
   case FARO_TRUST_LOCAL: return &faro_release_local;
   default: return NULL;
@@ -268,7 +270,7 @@ static void set(const faro_private_evaluator *e, faro_private_evaluation *out, f
   faro_evaluated *to = &out->of[method];
   *to = (faro_evaluated){true, q.value, (double)NAN, (double)NAN, (double)NAN, FARO_SILENCE_NOTHING};
   out->noise[method] = q.noise;
-  if (!q.clear) to->silence = FARO_SILENCE_NOISE;
+  if (!(q.clear && q.noise < e->H)) to->silence = FARO_SILENCE_NOISE;
   else if (weighted && out->effective < FARO_EFFECTIVE_LEAST) to->silence = FARO_SILENCE_FEW;
   if (to->silence != FARO_SILENCE_NOTHING) return;
   to->error = sqrt(q.noise * q.noise + variance);
@@ -300,7 +302,8 @@ static void estimate_snips(const faro_private_evaluator *e, faro_private_evaluat
   keep_within(e, &out->of[FARO_METHOD_SNIPS]);
 }
 
-/* r^2 <= (l + h) r - l h, so the variance of w r is at most W ((l + h) E[w r] - l h E[w]) - E[w r]^2. */
+/* r^2 <= (l + h) r - l h, so the variance of w r is at most W ((l + h) E[w r] - l h E[w]) - E[w
+ * r]^2. */
 static void estimate_ips(const faro_private_evaluator *e, faro_private_evaluation *out) {
   const double l = e->params.low;
   const double h = e->params.high;

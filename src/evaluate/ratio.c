@@ -43,7 +43,8 @@ double faro_ratio_skewness(const faro_ratio *r) {
 
 /* ---- quantiles */
 
-/* Newton's method on erfc; P(|Z| > z) = erfc(z / sqrt 2) is convex for z > 0, and it starts below. */
+/* Newton's method on erfc; P(|Z| > z) = erfc(z / sqrt 2) is convex for z > 0, and it starts
+ * below. */
 double faro_normal_quantile(double confidence) {
   double z = 0;
   for (int i = 0; i < 100; i++) {
@@ -55,8 +56,8 @@ double faro_normal_quantile(double confidence) {
   return z;
 }
 
-/* The expansion of Cornish & Fisher for Student's t; four terms are exact to 1e-5 from 10 degrees of
- * freedom on. */
+/* The expansion of Cornish & Fisher for Student's t; four terms are exact to 1e-5 from 10 degrees
+ * of freedom on. */
 double faro_student_quantile(double confidence, double nu) {
   const double z = faro_normal_quantile(confidence);
   const double z2 = z * z;

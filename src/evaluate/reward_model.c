@@ -6,8 +6,8 @@
  *   r0      mean reward of all rows outside the fold: what an arm without rows is predicted to give
  *   theta   (lambda I + G)^-1 (u - r0 sum x), from all folds but k
  *
- * The prediction is r0 + <theta, x>, clipped to the interval of rewards. The sum of x is the last row
- * of G. */
+ * The prediction is r0 + <theta, x>, clipped to the interval of rewards. The sum of x is the last
+ * row of G. */
 #include <math.h>
 #include <string.h>
 
