@@ -213,7 +213,8 @@ typedef struct faro_private_evaluation {
   double mean, mean_error;         /* of the weights after cutting, and what noise and luck may change */
   double effective;                /* at least this many effective rows */
   faro_claim claim;
-  unsigned doubts; /* FEW and WEIGHTS only */
+  const char *release; /* the kind that made it */
+  unsigned doubts;     /* FEW and WEIGHTS only */
 } faro_private_evaluation;
 
 /* The release with the least noise for this trust model: central (joint), shuffle or local. NULL

@@ -191,7 +191,8 @@ static faro_status give_pattern(faro_rows *rows, faro_column_role role, faro_spa
     column->role = role;
     column->slot = (*slot)++;
   }
-  return *slot > before ? FARO_OK : no_column(rows, role, name, error);
+  const bool rest = name.length == 1; /* a * alone: whatever is left, if anything */
+  return rest || *slot > before ? FARO_OK : no_column(rows, role, name, error);
 }
 
 static faro_status give(faro_rows *rows, const faro_rows_params *params, faro_column_role role, bool patterns,

@@ -29,15 +29,19 @@
 #include "evaluate/row.h"
 
 /* The sums of one person, or of one row. */
-#define SUM_LIST(X)                                                                                          \
-  X(ROWS)                                                                                                    \
-  X(REWARD) X(INVERSE) X(UNIFORM) X(ACCEPTED) X(REPLAY) X(DIRECT) X(WEIGHT) X(WEIGHTED) X(ROBUST) X(UNCUT)
-
 enum {
-#define X(name) SUM_##name,
-  SUM_LIST(X)
-#undef X
-      SUMS
+  SUM_ROWS,
+  SUM_REWARD,
+  SUM_INVERSE, /* 1 / (K p) */
+  SUM_UNIFORM, /* r / (K p) */
+  SUM_ACCEPTED,
+  SUM_REPLAY,
+  SUM_DIRECT,
+  SUM_WEIGHT,
+  SUM_WEIGHTED,
+  SUM_ROBUST,
+  SUM_UNCUT, /* weights before cutting */
+  SUMS
 };
 
 /* Numerator and denominator of each method. */

@@ -378,6 +378,7 @@ faro_status faro_private_evaluator_finish(faro_private_evaluator *e, faro_privat
   e->finished = true;
   faro_private_evaluation out = {.people = (double)e->absorbed, .claim = claim_of(e)};
   out.rows = rows_of(e).value;
+  out.release = faro_release_kind_of(e->release)->name;
   check_weights(e, &out);
   estimate_logged(e, &out);
   estimate_ips(e, &out);

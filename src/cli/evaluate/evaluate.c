@@ -60,12 +60,10 @@ static const faro_field options[] = {
      .allowed = "LOW,HIGH with LOW < HIGH, both from -1e100 to 1e100",
      .help = "rewards are in this interval; 0,1 by default"},
     {"features", FARO_FIELD_WORD, FARO_AT(request, log.features), .value = "COL,...",
-     .help = "columns of numbers for the reward model and for a policy file; by default all that have no "
-             "other use"},
+     .help = "columns of numbers, known before the arm was played, for the reward model and for a policy "
+             "file; none by default. \"x*\" is all that begin with x"},
     {"words", FARO_FIELD_WORD, FARO_AT(request, log.words), .value = "COL,...",
      .help = "columns of words for the reward model"},
-    {"ignore", FARO_FIELD_WORD, FARO_AT(request, log.ignore), .value = "COL,...",
-     .help = "columns that are not used"},
     {.help = "the policy"},
     {"policy", FARO_FIELD_WORD, FARO_AT(request, policy), .value = "POLICY", .required = true,
      .help = "uniform; \"always ARM\"; a column with its probability of the arm that was played; a column "
@@ -129,21 +127,28 @@ static void close_job(job *j) {
   faro_rows_close(j->rows);
 }
 
-/* Columns of the policy are numbers of a row, whatever --features lists. */
+/* Only columns that are listed are features: another one may follow from the arm that was played,
+ * and would spoil the model. Columns of the policy are numbers of a row too. */
 static faro_status open_log(job *j, const char *file, faro_error *error) {
   faro_rows_params p = j->r->log;
   p.file = file;
   p.low = j->r->range.low;
   p.high = j->r->range.high;
-  if (p.features && j->target.columns) {
+  p.ignore = "*";
+  if (j->target.columns) {
     faro_text list = FARO_TEXT_INIT;
-    faro_text_add(&list, "%s,%s", p.features, j->target.columns);
+    faro_text_add(&list, "%s%s%s", p.features ? p.features : "", p.features ? "," : "", j->target.columns);
     if (list.failed) return faro_fail(error, FARO_MEMORY, "out of memory");
     p.features = j->listed = list.data;
   }
-  const faro_status status = faro_rows_open(&j->rows, &p, error);
+  faro_error inner = {0};
+  const faro_status status = faro_rows_open(&j->rows, &p, &inner);
   if (status == FARO_OK) j->facts = faro_rows_facts_of(j->rows);
-  return status;
+  else if (j->target.columns && strstr(inner.message, "features must name a column"))
+    return faro_fail(error, status, "%s; --policy may also be uniform, \"always ARM\" or FILE.json",
+                     inner.message);
+  else return faro_fail(error, status, "%s", inner.message);
+  return FARO_OK;
 }
 
 static faro_status find_features(job *j, faro_error *error) {
@@ -300,7 +305,7 @@ static faro_status release(job *j, faro_private_evaluator *e, const faro_private
   if (status != FARO_OK) return status;
   char *grounds = faro_private_evaluator_grounds(e);
   const evaluate_writer w = writer_of(j, file);
-  const evaluate_private p = {&result, params, params->kind->name, grounds};
+  const evaluate_private p = {&result, params, grounds};
   if (j->r->json) status = evaluate_write_private_json(&w, &p, error);
   else evaluate_write_private(&w, &p);
   free(grounds);

@@ -31,6 +31,9 @@ typedef struct features {
 
 faro_status linear_load(linear *to, const char *path, size_t arms, const features *features,
                         faro_error *error) FARO_WARN_UNUSED;
+/* The same for the text of a file. Call linear_clear, also after a failure. */
+faro_status linear_parse(linear *to, const char *path, const char *text, size_t length, size_t arms,
+                         const features *features, faro_error *error) FARO_WARN_UNUSED;
 void linear_clear(linear *l);
 void linear_scores(const linear *l, const double *number, double *score);
 
@@ -82,7 +85,6 @@ faro_status evaluate_write_json(const evaluate_writer *w, const faro_evaluation 
 typedef struct evaluate_private {
   const faro_private_evaluation *result;
   const faro_private_evaluator_params *params;
-  const char *release;
   const char *grounds; /* JSON, or NULL */
 } evaluate_private;
 

@@ -25,7 +25,7 @@ static void write_line(const evaluate_writer *w, faro_method method, const faro_
   char bounds[80] = "-";
   if (interval) snprintf(bounds, sizeof bounds, "%.*f .. %.*f", decimals, e->low, decimals, e->high);
   fprintf(w->out, "%-8s ", faro_method_name(method));
-  if (isfinite(e->value)) fprintf(w->out, "%10.*f", decimals, e->value);
+  if (isfinite(e->value) && e->silence != FARO_SILENCE_NOISE) fprintf(w->out, "%10.*f", decimals, e->value);
   else fprintf(w->out, "%10s", "-");
   fprintf(w->out, "  %-23s  %s%s%s\n", bounds, faro_method_meaning(method),
           interval ? "" : "; no interval: ", faro_silence_text(e->silence));
@@ -34,18 +34,16 @@ static void write_line(const evaluate_writer *w, faro_method method, const faro_
 static void write_table(const evaluate_writer *w, const faro_evaluated *of) {
   char title[40];
   snprintf(title, sizeof title, "%g %% interval", 100 * w->confidence);
-  fprintf(w->out, "\n%-8s %10s  %-23s\n", "method", "mean", title);
+  fprintf(w->out, "\n%-8s %10s  %s\n", "method", "mean", title);
   for (size_t m = 0; m < FARO_METHODS; m++) write_line(w, (faro_method)m, &of[m]);
   fprintf(w->out, "\n");
 }
 
 static void write_warning(const evaluate_writer *w, const char *text) {
-  static const char lead[] = "warning: ";
-  const faro_table_style screen = cli_screen(w->out);
-  const size_t width = screen.width > 0 ? screen.width : 100;
+  static const char lead[] = "warning:";
+  const size_t width = cli_width(w->out);
   fputs(lead, w->out);
-  cli_wrap(w->out, text, strlen(text), width, sizeof lead - 1, sizeof lead - 1);
-  fputc('\n', w->out);
+  cli_wrap(w->out, text, strlen(text), width > 0 ? width : 100, sizeof lead, sizeof lead - 1);
 }
 
 void evaluate_write(const evaluate_writer *w, const faro_evaluation *v) {
@@ -119,30 +117,41 @@ static const char *view_of(const faro_claim *claim) {
   return claim->trust == FARO_TRUST_JOINT ? "the published numbers" : faro_trust_view(claim->trust);
 }
 
-static void write_claim(const evaluate_writer *w, const evaluate_private *p) {
+/* What the claim means for one row, or one person. */
+static void write_meaning(const evaluate_writer *w, const faro_claim *c, const char *whom) {
   enum { LARGE = 10 }; /* a factor of 22 000 tells nobody anything */
+  char delta[FARO_NUMBER_SIZE];
+  char factor[FARO_NUMBER_SIZE];
+  if (!c->proven || c->epsilon > LARGE) return;
+  faro_above(exp(c->epsilon), 3, factor);
+  if (c->delta > 0)
+    fprintf(w->out,
+            "at worst, this tells all about a %s with probability %s, and otherwise changes the odds\n"
+            "of any guess about it by a factor of at most %s\n",
+            whom, faro_above(c->delta, 6, delta), factor);
+  else
+    fprintf(w->out, "this changes the odds of any guess about a %s by a factor of at most %s\n", whom,
+            factor);
+}
+
+static void write_claim(const evaluate_writer *w, const evaluate_private *p) {
   const faro_claim *c = &p->result->claim;
   const bool user = c->level == FARO_LEVEL_USER;
   char epsilon[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
-  char factor[FARO_NUMBER_SIZE];
   fprintf(w->out, "claim: epsilon %s, delta %s, trust %s, level %s", faro_above(c->epsilon, 6, epsilon),
           faro_above(c->delta, 6, delta), faro_claim_trust(c), faro_level_name(c->level));
   if (user)
     fprintf(w->out, " (at most %llu rows of a person are used)", (unsigned long long)c->contributions);
-  fprintf(w->out, ": %s\nby: %s\n", faro_claim_standing(c), c->by);
-  fprintf(w->out, "an adversary sees %s\nneighbours differ in %s\n", view_of(c),
+  fprintf(w->out, ": %s\nby: %s\nan adversary sees %s\n", faro_claim_standing(c), c->by, view_of(c));
+  fprintf(w->out, "neighbours differ in %s\n",
           user ? "all rows of one person; how many people there are is public"
                : "one row; how many rows there are is public");
-  if (c->proven && c->epsilon <= LARGE && c->delta > 0)
-    fprintf(w->out,
-            "at worst, this tells all about a %s with probability %s, and otherwise changes the odds of any "
-            "guess about it by a factor of at most %s\n",
-            user ? "person" : "row", delta, faro_above(exp(c->epsilon), 3, factor));
-  fprintf(w->out, "release: %s, weights cut to %g, rewards in [%g, %g]\n", p->release, p->params->clip,
-          p->params->low, p->params->high);
-  if (p->params->model)
-    fprintf(w->out, "model: from a file; the claim holds if no row of this log went into it\n");
+  write_meaning(w, c, user ? "person" : "row");
+  fprintf(w->out, "it holds if the policy%s and the options were not chosen by looking at these rows\n",
+          p->params->model ? ", the model" : "");
+  fprintf(w->out, "release: %s, weights cut to %g, rewards in [%g, %g]\n", p->result->release,
+          p->params->clip, p->params->low, p->params->high);
 }
 
 void evaluate_write_private(const evaluate_writer *w, const evaluate_private *p) {
@@ -174,8 +183,8 @@ faro_status evaluate_write_private_json(const evaluate_writer *w, const evaluate
   json_t *result = json_pack("{s:s, s:O, s:o}", "label", "evaluate", "claim", claim, "grounds",
                              grounds ? grounds : json_null());
   json_t *object = json_pack(
-      "{s:s, s:b, s:o, s:f, s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:[o]}", "policy", w->policy, "private",
-      1, "arms", json_arms(w->facts), "people", v->people, "release", p->release, "clip",
+      "{s:s, s:b, s:o, s:I, s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:[o]}", "policy", w->policy, "private",
+      1, "arms", json_arms(w->facts), "people", (json_int_t)v->people, "release", p->result->release, "clip",
       faro_json_number(p->params->clip), "range", json_pack("[f, f]", p->params->low, p->params->high),
       "confidence", w->confidence, "effective_at_least", faro_json_number(v->effective), "mean_weight",
       faro_json_number(v->mean), "estimates", json_estimates(v->of), "claim", claim, "results", result);

@@ -29,7 +29,7 @@ static faro_status find_feature(const char *path, const char *name, const featur
       *index = f->index[i];
       return FARO_OK;
     }
-  return faro_fail(error, FARO_INVALID, "%s: features must name features of the log (got %s)",
+  return faro_fail(error, FARO_INVALID, "%s: features must name columns that --features lists (got %s)",
                    faro_path_end(path), name ? faro_shorten(name, strlen(name), shown) : "no text");
 }
 
@@ -129,20 +129,26 @@ static faro_status read_object(linear *l, const char *path, json_t *object, cons
   return status;
 }
 
-faro_status linear_load(linear *to, const char *path, size_t arms, const features *f, faro_error *error) {
-  char *text = NULL;
-  size_t length = 0;
+faro_status linear_parse(linear *to, const char *path, const char *text, size_t length, size_t arms,
+                         const features *f, faro_error *error) {
   char shown[FARO_SHOWN];
   json_error_t where;
   *to = (linear){.arms = arms};
-  faro_status status = faro_read_file(path, LINEAR_BYTES_MAX, &text, &length, error);
-  if (status != FARO_OK) return status;
   json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
   if (!object)
-    status = faro_fail(error, FARO_INVALID, "%s:%d: not JSON: %s", faro_path_end(path), where.line,
-                       faro_printable(where.text, shown, sizeof shown));
-  else status = read_object(to, path, object, f, error);
+    return faro_fail(error, FARO_INVALID, "%s:%d: not JSON: %s", faro_path_end(path), where.line,
+                     faro_printable(where.text, shown, sizeof shown));
+  const faro_status status = read_object(to, path, object, f, error);
   json_decref(object);
+  return status;
+}
+
+faro_status linear_load(linear *to, const char *path, size_t arms, const features *f, faro_error *error) {
+  char *text = NULL;
+  size_t length = 0;
+  *to = (linear){.arms = arms};
+  faro_status status = faro_read_file(path, LINEAR_BYTES_MAX, &text, &length, error);
+  if (status == FARO_OK) status = linear_parse(to, path, text, length, arms, f, error);
   free(text);
   return status;
 }

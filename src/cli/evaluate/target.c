@@ -110,7 +110,7 @@ static faro_status read_columns(target *t, const double *number, size_t count, f
   for (size_t i = 0; i < count; i++) {
     const double p = number[t->column[i]];
     if (!(p >= 0 && p <= 1))
-      return faro_fail(error, FARO_INVALID, "column %s: must be a probability from 0 to 1 (got %g)",
+      return faro_fail(error, FARO_INVALID, "column %s must be a probability from 0 to 1 (got %g)",
                        t->name[t->column[i]], p);
     t->probability[i] = p;
   }
