@@ -60,18 +60,18 @@ typedef struct faro_logged {
 /* How intervals are made. SKEW: the normal one, with Hall's correction for skewness, and Student's
  * quantile for the effective sample size. NORMAL: without the correction. BERNSTEIN: empirical
  * Bernstein, which holds for every sample size if weights and rewards are within their bounds. */
-#define FARO_INTERVAL_LIST(X)                                                                                \
+#define FARO_BOUNDS_LIST(X)                                                                                  \
   X(SKEW, "skew")                                                                                            \
   X(NORMAL, "normal")                                                                                        \
   X(BERNSTEIN, "bernstein")
 
-typedef enum faro_interval {
-#define X(name, text) FARO_INTERVAL_##name,
-  FARO_INTERVAL_LIST(X)
+typedef enum faro_bounds {
+#define X(name, text) FARO_BOUNDS_##name,
+  FARO_BOUNDS_LIST(X)
 #undef X
-} faro_interval;
+} faro_bounds;
 
-FARO_API const char *faro_interval_name(faro_interval interval);
+FARO_API const char *faro_bounds_name(faro_bounds interval);
 
 typedef struct faro_evaluator_params {
   size_t arms;       /* K, 1 .. 1000 */
@@ -81,7 +81,7 @@ typedef struct faro_evaluator_params {
   bool model;        /* rows have `value` and `prediction` */
   bool people;       /* rows of one person depend on each other */
   double confidence; /* of intervals; 0: 0.95 */
-  faro_interval interval;
+  faro_bounds interval;
   uint64_t seed; /* replay draws by it which rows to accept */
 } faro_evaluator_params;
 

@@ -81,10 +81,10 @@ static faro_status check(const faro_evaluator_params *p, faro_error *error) {
   if (!(p->accept >= 0 && isfinite(p->accept)))
     return faro_fail(error, FARO_INVALID, "accept must be above 0 and finite, or 0: no replay (got %g)",
                      p->accept);
-  if (!faro_interval_name(p->interval))
+  if (!faro_bounds_name(p->interval))
     return faro_fail(error, FARO_INVALID, "interval must be skew, normal or bernstein (got %d)",
                      (int)p->interval);
-  if (p->interval == FARO_INTERVAL_BERNSTEIN && (p->clip == 0 || p->people))
+  if (p->interval == FARO_BOUNDS_BERNSTEIN && (p->clip == 0 || p->people))
     return faro_fail(error, FARO_INVALID,
                      "interval bernstein needs a bound on every term: clip weights, and let rows be people");
   faro_status status = faro_evaluate_check_range(p->low, p->high, error);
@@ -206,7 +206,7 @@ static faro_silence silence_of(const faro_evaluator *e, const totals *t, faro_me
       method == FARO_METHOD_UNIFORM || method == FARO_METHOD_REPLAY || method == FARO_METHOD_SNIPS;
   if (method == FARO_METHOD_DIRECT) return FARO_SILENCE_MODEL;
   if (target && missing > 0) return FARO_SILENCE_NEVER;
-  if (e->params.interval == FARO_INTERVAL_BERNSTEIN)
+  if (e->params.interval == FARO_BOUNDS_BERNSTEIN)
     return ratio ? FARO_SILENCE_RATIO : t->method[method].n > 1 ? FARO_SILENCE_NOTHING : FARO_SILENCE_FEW;
   if (effective_of(t, method) < FARO_EFFECTIVE_LEAST) return FARO_SILENCE_FEW;
   return faro_ratio_error(&t->method[method]) > 0 ? FARO_SILENCE_NOTHING : FARO_SILENCE_SAME;

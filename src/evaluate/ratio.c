@@ -85,14 +85,14 @@ static double bernstein(const faro_ratio *r, double confidence, double range) {
 void faro_ratio_interval(const faro_ratio *r, const faro_ratio_query *q, double *low, double *high) {
   const double theta = faro_ratio_value(r);
   const double error = faro_ratio_error(r);
-  if (q->interval == FARO_INTERVAL_BERNSTEIN) {
+  if (q->interval == FARO_BOUNDS_BERNSTEIN) {
     const double half = bernstein(r, q->confidence, q->range);
     *low = theta - half;
     *high = theta + half;
     return;
   }
   const double t = faro_student_quantile(q->confidence, fmax(q->effective - 1, 10));
-  const double a = q->interval == FARO_INTERVAL_SKEW ? faro_ratio_skewness(r) / sqrt(r->n) : 0;
+  const double a = q->interval == FARO_BOUNDS_SKEW ? faro_ratio_skewness(r) / sqrt(r->n) : 0;
   *low = theta - hall(t, a) * error;
   *high = theta - hall(-t, a) * error;
 }

@@ -28,7 +28,7 @@ double faro_ratio_skewness(const faro_ratio *r); /* g; 0 if s is 0 */
 /* An interval around theta. `effective`: degrees of freedom are one less. `range`: the length of an
  * interval that every u is in, for BERNSTEIN, which is for v = 1. */
 typedef struct faro_ratio_query {
-  faro_interval interval;
+  faro_bounds interval;
   double confidence, effective, range;
 } faro_ratio_query;
 void faro_ratio_interval(const faro_ratio *r, const faro_ratio_query *q, double *low, double *high);

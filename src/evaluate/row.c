@@ -17,8 +17,8 @@ const char *faro_method_meaning(faro_method method) {
   return method < FARO_METHODS ? meanings[method] : NULL;
 }
 
-const char *faro_interval_name(faro_interval interval) {
-  static const char *const names[] = FARO_NAMES(FARO_INTERVAL_LIST);
+const char *faro_bounds_name(faro_bounds interval) {
+  static const char *const names[] = FARO_NAMES(FARO_BOUNDS_LIST);
   return (size_t)interval < sizeof names / sizeof *names ? names[interval] : NULL;
 }
 

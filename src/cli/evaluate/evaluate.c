@@ -16,7 +16,7 @@ enum { WORD_BUCKETS = 32, CONTRIBUTIONS_DEFAULT = 1 };
 FARO_WORDS(trusts, "central", "shuffle", "local")
 static const faro_trust trust_of[] = {FARO_TRUST_JOINT, FARO_TRUST_SHUFFLE, FARO_TRUST_LOCAL};
 
-static const char *intervals(size_t index) { return faro_interval_name((faro_interval)index); }
+static const char *intervals(size_t index) { return faro_bounds_name((faro_bounds)index); }
 
 typedef struct range {
   double low, high;
@@ -27,7 +27,7 @@ typedef struct request {
   range range;
   const char *policy, *model;
   double clip, confidence, ridge, residual, epsilon, delta;
-  faro_interval interval;
+  faro_bounds interval;
   size_t folds, trust;
   uint64_t seed, contributions;
   bool private, json;
@@ -346,7 +346,7 @@ static int check_options(const request *r) {
   if (r->private && !r->log.classes)
     return cli_usage(&cli_evaluate, "--arms ARM,... is required with --private: which arms the log has is "
                                     "data too");
-  if (r->private && r->interval != FARO_INTERVAL_SKEW)
+  if (r->private && r->interval != FARO_BOUNDS_SKEW)
     return cli_usage(&cli_evaluate, "--interval is not for --private, whose intervals include the noise");
   if (!r->private && (r->contributions > 0 || r->residual > 0))
     return cli_usage(&cli_evaluate, "--%s is for --private", r->residual > 0 ? "residual" : "contributions");
@@ -354,7 +354,7 @@ static int check_options(const request *r) {
     return cli_usage(&cli_evaluate, "--contributions needs --person: without it every row is a person");
   if (r->residual > 0 && !r->model)
     return cli_usage(&cli_evaluate, "--residual is for dr, which with --private needs --model FILE");
-  if (!r->private && r->interval == FARO_INTERVAL_BERNSTEIN && (r->clip == 0 || r->log.person))
+  if (!r->private && r->interval == FARO_BOUNDS_BERNSTEIN && (r->clip == 0 || r->log.person))
     return cli_usage(&cli_evaluate, "--interval bernstein needs --clip W, and no --person: it holds for "
                                     "bounded, independent terms");
   return CLI_GO;

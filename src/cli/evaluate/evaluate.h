@@ -76,7 +76,7 @@ typedef struct evaluate_writer {
   const char *file, *policy;
   const faro_rows_facts *facts;
   double confidence;
-  faro_interval interval;
+  faro_bounds interval;
 } evaluate_writer;
 
 void evaluate_write(const evaluate_writer *w, const faro_evaluation *v);

@@ -18,24 +18,30 @@ static int decimals_for(double error) {
   return digits < 0 ? 0 : digits > 12 ? 12 : (int)digits;
 }
 
-static void write_line(const evaluate_writer *w, faro_method method, const faro_evaluated *e) {
+static void write_line(const evaluate_writer *w, faro_method method, const faro_evaluated *e, int decimals) {
   if (!e->made) return;
   const bool interval = e->silence == FARO_SILENCE_NOTHING;
-  const int decimals = decimals_for(interval ? (e->high - e->low) / 4 : 0);
   char bounds[80] = "-";
   if (interval) snprintf(bounds, sizeof bounds, "%.*f .. %.*f", decimals, e->low, decimals, e->high);
   fprintf(w->out, "%-8s ", faro_method_name(method));
   if (isfinite(e->value) && e->silence != FARO_SILENCE_NOISE) fprintf(w->out, "%10.*f", decimals, e->value);
   else fprintf(w->out, "%10s", "-");
-  fprintf(w->out, "  %-23s  %s%s%s\n", bounds, faro_method_meaning(method),
+  fprintf(w->out, "  %-20s  %s%s%s\n", bounds, faro_method_meaning(method),
           interval ? "" : "; no interval: ", faro_silence_text(e->silence));
 }
 
+/* One number of decimals for all: that of the shortest interval. */
 static void write_table(const evaluate_writer *w, const faro_evaluated *of) {
   char title[40];
+  double least = 0;
+  for (size_t m = 0; m < FARO_METHODS; m++) {
+    const double error = (of[m].high - of[m].low) / 4;
+    if (of[m].made && error > 0 && (least == 0 || error < least)) least = error;
+  }
+  const int decimals = decimals_for(least);
   snprintf(title, sizeof title, "%g %% interval", 100 * w->confidence);
   fprintf(w->out, "\n%-8s %10s  %s\n", "method", "mean", title);
-  for (size_t m = 0; m < FARO_METHODS; m++) write_line(w, (faro_method)m, &of[m]);
+  for (size_t m = 0; m < FARO_METHODS; m++) write_line(w, (faro_method)m, &of[m], decimals);
   fprintf(w->out, "\n");
 }
 
@@ -104,7 +110,7 @@ faro_status evaluate_write_json(const evaluate_writer *w, const faro_evaluation 
   json_t *object = json_pack(
       "{s:s, s:b, s:I, s:I, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "policy", w->policy,
       "private", 0, "rows", (json_int_t)v->rows, "people", (json_int_t)v->people, "arms", json_arms(w->facts),
-      "confidence", w->confidence, "interval", faro_interval_name(w->interval), "effective",
+      "confidence", w->confidence, "interval", faro_bounds_name(w->interval), "effective",
       faro_json_number(v->effective), "matched", faro_json_number(v->matched), "greatest_weight",
       faro_json_number(v->greatest), "mean_weight", faro_json_number(v->mean), "accepted",
       (json_int_t)v->accepted, "estimates", json_estimates(v->of), "warnings", warnings);
@@ -139,6 +145,7 @@ static void write_claim(const evaluate_writer *w, const evaluate_private *p) {
   const bool user = c->level == FARO_LEVEL_USER;
   char epsilon[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
+  char pair[FARO_PAIR_SIZE];
   fprintf(w->out, "claim: epsilon %s, delta %s, trust %s, level %s", faro_above(c->epsilon, 6, epsilon),
           faro_above(c->delta, 6, delta), faro_claim_trust(c), faro_level_name(c->level));
   if (user)
@@ -148,6 +155,9 @@ static void write_claim(const evaluate_writer *w, const evaluate_private *p) {
           user ? "all rows of one person; how many people there are is public"
                : "one row; how many rows there are is public");
   write_meaning(w, c, user ? "person" : "row");
+  if (c->local_epsilon > 0)
+    fprintf(w->out, "local: the messages of one %s are %s-private by themselves\n", user ? "person" : "row",
+            faro_pair_above(c->local_epsilon, c->local_delta, pair));
   fprintf(w->out, "it holds if the policy%s and the options were not chosen by looking at these rows\n",
           p->params->model ? ", the model" : "");
   fprintf(w->out, "release: %s, weights cut to %g, rewards in [%g, %g]\n", p->result->release,

@@ -73,7 +73,7 @@ static void test_ratio__interval_inverts_halls_cubic(void **state) {
   (void)state;
   faro_ratio r = {0};
   for (int i = 0; i < 200; i++) faro_ratio_add(&r, i % 20 == 0 ? 10 : i % 3, 1);
-  const faro_ratio_query query = {FARO_INTERVAL_SKEW, 0.95, 200, 0};
+  const faro_ratio_query query = {FARO_BOUNDS_SKEW, 0.95, 200, 0};
   double low = 0;
   double high = 0;
   faro_ratio_interval(&r, &query, &low, &high);
@@ -91,7 +91,7 @@ static void test_ratio__bernstein_is_that_of_the_theorem(void **state) {
   (void)state;
   faro_ratio r = {0};
   for (int i = 0; i < 100; i++) faro_ratio_add(&r, i < 30, 1);
-  const faro_ratio_query query = {FARO_INTERVAL_BERNSTEIN, 0.95, 100, 2};
+  const faro_ratio_query query = {FARO_BOUNDS_BERNSTEIN, 0.95, 100, 2};
   double low = 0;
   double high = 0;
   faro_ratio_interval(&r, &query, &low, &high);
@@ -248,7 +248,7 @@ static void test_evaluator__is_that_of_arrays(void **state) {
   static double term[ROWS];
   draw(&log, 0.5);
   faro_evaluator *e =
-      make((faro_evaluator_params){.model = true, .accept = 100, .interval = FARO_INTERVAL_NORMAL});
+      make((faro_evaluator_params){.model = true, .accept = 100, .interval = FARO_BOUNDS_NORMAL});
   double sums[5] = {0};
   double matched = 0;
   for (size_t i = 0; i < ROWS; i++) {
@@ -462,8 +462,8 @@ static void test_evaluator__refuses_bad_parameters(void **state) {
       {.arms = 2, .high = 1, .accept = NAN},
       {.arms = 2, .high = 1, .confidence = 1},
       {.arms = 2, .high = 1, .interval = 77},
-      {.arms = 2, .high = 1, .interval = FARO_INTERVAL_BERNSTEIN},
-      {.arms = 2, .high = 1, .clip = 3, .people = true, .interval = FARO_INTERVAL_BERNSTEIN},
+      {.arms = 2, .high = 1, .interval = FARO_BOUNDS_BERNSTEIN},
+      {.arms = 2, .high = 1, .clip = 3, .people = true, .interval = FARO_BOUNDS_BERNSTEIN},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     faro_evaluator *e = NULL;
