@@ -78,7 +78,10 @@ static json_t *make_settings(const faro_cell *cell) {
     const double value = faro_cell_get(cell, k);
     if (isnan(value) || is_idle(cell, k)) continue;
     const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name(k);
-    json_object_set_new(settings, name, key_value(k, value));
+    const char *text = faro_cell_text(cell, k);
+    if (faro_key_is_text(k)) {
+      if (text) json_object_set_new(settings, name, json_string(text));
+    } else json_object_set_new(settings, name, key_value(k, value));
   }
   return settings;
 }

@@ -16,6 +16,7 @@ typedef int faro_line;
 typedef struct faro_entry {
   bool given;
   double value;
+  const char *text; /* of a text; NULL otherwise */
   faro_line line;
 } faro_entry;
 
@@ -29,6 +30,7 @@ typedef struct faro_draft_sweep {
 typedef struct faro_draft_algorithm {
   char label[DRAFT_NAME_MAX];
   faro_line line;
+  faro_arena *arena; /* the draft's */
   faro_entry own[FARO_KEYS_MAX];
 } faro_draft_algorithm;
 
@@ -41,6 +43,8 @@ typedef struct faro_draft {
   const char *file;
   const char *name; /* of the experiment, instead of the file's; NULL: the file's */
   faro_error *error;
+  faro_arena *arena; /* for texts, which the experiment keeps */
+  bool quick;
   char title[DRAFT_NAME_MAX];
   faro_entry top[FARO_KEYS_MAX];
   bool overridden[FARO_KEYS_MAX];

@@ -71,6 +71,9 @@ struct faro_experiment {
 double faro_cell_get(const faro_cell *cell, faro_key key);
 /* does nothing if there is no such setting */
 void faro_cell_put(faro_cell *cell, faro_key key, double value);
+/* The text of a key in the cell; NULL: none. Put keeps the pointer. */
+const char *faro_cell_text(const faro_cell *cell, faro_key key);
+void faro_cell_put_text(faro_cell *cell, faro_key key, const char *text);
 
 /* The parameters of the layers below, from the settings of this cell. */
 faro_env_params faro_cell_env(const faro_cell *cell);

@@ -40,6 +40,11 @@ static bool given_value(const faro_draft *draft, const faro_draft_algorithm *alg
   return true;
 }
 
+/* The same for a text; NULL: it was not given. A text is never swept. */
+static const char *given_text(const faro_draft *draft, const faro_draft_algorithm *algorithm, faro_key key) {
+  return algorithm->own[key].given ? algorithm->own[key].text : draft->top[key].text;
+}
+
 /* Settings of the learner's or environment's own, with their defaults. */
 static faro_status make_own(faro_arena *arena, const faro_setting *table, size_t size, void **own,
                             faro_error *error) {
@@ -79,7 +84,8 @@ static faro_status set_cell(const faro_draft *draft, const faro_draft_algorithm 
   if (status == FARO_OK)
     status = make_own(arena, cell->env->settings, cell->env->settings_size, &cell->env_own, draft->error);
   for (faro_key k = FARO_KEY_OWN; status == FARO_OK && k < faro_key_count(); k++)
-    if (given_value(draft, algorithm, cell, k, &value)) faro_cell_put(cell, k, value);
+    if (faro_key_is_text(k)) faro_cell_put_text(cell, k, given_text(draft, algorithm, k));
+    else if (given_value(draft, algorithm, cell, k, &value)) faro_cell_put(cell, k, value);
   if (status == FARO_OK) set_draw(draft, cell);
   return status;
 }
@@ -346,7 +352,9 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
     crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
     for (faro_key k = 0; k < faro_key_count(); k++) {
       const double value = faro_cell_get(cell, k);
+      const char *text = faro_cell_text(cell, k);
       crypto_generichash_update(state, (const unsigned char *)&value, sizeof value);
+      if (text) crypto_generichash_update(state, (const unsigned char *)text, strlen(text) + 1);
     }
   }
 }
@@ -433,6 +441,8 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   draft->file = file;
   draft->name = options ? options->name : NULL;
   draft->error = error;
+  draft->arena = &made->arena;
+  draft->quick = options && options->quick;
   made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
   if (status == FARO_OK) status = keep_record(made, options, error);

@@ -106,6 +106,7 @@ const char *faro_scope_text(faro_scope scope) {
 const char *faro_key_preset(faro_key key, char out[static FARO_PRINTED]) {
   const faro_setting *s = faro_key_setting(key);
   if (isnan(s->preset)) snprintf(out, FARO_PRINTED, "required");
+  else if (s->type == FARO_SETTING_TEXT) snprintf(out, FARO_PRINTED, "none");
   else faro_key_print(key, s->preset, out);
   return out;
 }
