@@ -118,20 +118,25 @@ static double read_batch(const json_t *batch) {
   return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
 }
 
-/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. */
+/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. SIGNED:
+ * it need not, and if it does, it may be null or below 0. */
 enum {
+  SIGNED = 2,
   IS_ALWAYS_ALL = 1,
   IS_ALWAYS_PHASES = 0,
   IS_ALWAYS_STUDIES = 0,
   IS_ALWAYS_MATRICES = 0,
   IS_ALWAYS_STREAMS = 0,
+  IS_ALWAYS_ROWS = SIGNED,
   IS_ALWAYS_NONE = 0
 };
 
 /* NaN if it may be absent and is. */
-static bool read_outcome(const json_t *result, const char *name, bool always, double *value) {
+static bool read_outcome(const json_t *result, const char *name, int always, double *value) {
+  const json_t *there = json_object_get(result, name);
   *value = real_or(result, name, (double)NAN);
-  if (!always && !json_object_get(result, name)) return true;
+  if (always != true && !there) return true;
+  if (always == SIGNED) return json_is_null(there) || isfinite(*value);
   return *value >= 0 && isfinite(*value);
 }
 

@@ -58,7 +58,8 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .population = s->population,
                            .shufflers = s->shufflers,
                            .epsilon = s->epsilon,
-                           .settings = cell->env_own};
+                           .settings = cell->env_own,
+                           .table = cell->table};
 }
 
 faro_env_facts faro_cell_facts(const faro_cell *cell) {

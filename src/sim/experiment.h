@@ -28,6 +28,7 @@ typedef struct faro_cell {
   const faro_learner_kind *learner;
   const faro_release_kind *release;
   const faro_env_kind *env;
+  struct faro_table *table; /* rows only: of the experiment */
   const struct faro_loop *loop;
   size_t twin; /* the first cell with the same results; only that one is played */
   faro_claim claim;
@@ -42,8 +43,17 @@ typedef struct faro_cell {
 
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };
 
+/* A file that was read, for all cells that use it. */
+typedef struct faro_experiment_file {
+  faro_rows_params rows;
+  uint64_t memory;
+  struct faro_table *table;
+  struct faro_experiment_file *before;
+} faro_experiment_file;
+
 struct faro_experiment {
   faro_arena arena;
+  faro_experiment_file *files; /* newest first; NULL: none */
   const char *name, *title;
   const char *left_out; /* algorithms that were left out, and why; NULL if there are none */
   faro_measure measure;

@@ -72,6 +72,13 @@ size_t faro_key_count(void) { return count; }
 const faro_setting *faro_key_setting(faro_key key) { return &rows[key].setting; }
 faro_scope faro_key_scope(faro_key key) { return rows[key].scope; }
 
+faro_key faro_key_find(const char *name) {
+  faro_key key = 0;
+  while (key < count && strcmp(rows[key].setting.name, name) != 0) key++;
+  FARO_INVARIANT(key < count);
+  return key;
+}
+
 const faro_setting *faro_key_own(const faro_setting *table, faro_key key) {
   for (; table && table->name; table++)
     if (strcmp(table->name, faro_key_name(key)) == 0) return table;

@@ -34,6 +34,8 @@ const faro_setting *faro_key_setting(faro_key key);
 faro_scope faro_key_scope(faro_key key);
 static inline const char *faro_key_name(faro_key key) { return faro_key_setting(key)->name; }
 
+/* The key of this name, which must be there. */
+faro_key faro_key_find(const char *name);
 /* The row of a kind's own table that is this key; NULL: the kind has no such setting. */
 const faro_setting *faro_key_own(const faro_setting *table, faro_key key);
 /* Whether every algorithm has the key. */
