@@ -139,7 +139,8 @@ static const char *region_of(const faro_cell *cell) {
 static void add_yardstick(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
   if (cell->env->traits & FARO_ENV_STREAM) return;
   const double regret = outcome->regret.mean;
-  json_object_set_new(result, "per_user", number(regret / (double)cell->settings.horizon));
+  if (!(cell->env->traits & FARO_ENV_ROWS))
+    json_object_set_new(result, "per_user", number(regret / (double)cell->settings.horizon));
   json_object_set_new(result, "uniform", json_pack("{s:o}", "mean", number(outcome->uniform)));
   if (isfinite(outcome->fixed))
     json_object_set_new(result, "fixed", json_pack("{s:o}", "mean", number(outcome->fixed)));

@@ -1,5 +1,6 @@
 /* view: checks and reads the run document. It may come from a file, so nothing in it is trusted. */
 #include "report/view.h"
+#include "sim/experiment.h"
 
 #include "sim/interval.h"
 
@@ -278,12 +279,23 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
   return faro_view_print(first, out);
 }
 
+bool faro_view_has_rows(const faro_report *report) {
+  return strcmp(report->measure->name, "error-rate") == 0 || strcmp(report->measure->name, "loss") == 0;
+}
+
+const char *faro_view_measure(const faro_report *report) {
+  if (strcmp(report->measure->name, "error-rate") == 0) return "an error rate";
+  return strcmp(report->measure->name, "loss") == 0 ? "a loss" : "a regret";
+}
+
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   char pair[FARO_PAIR_SIZE];
   if (!isfinite(row->epsilon)) return;
   if (strcmp(row->level, "user") == 0)
     faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
   if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
+  if (row->by && strncmp(row->by, FARO_RANGES_PUBLIC, strlen(FARO_RANGES_PUBLIC)) == 0)
+    faro_text_add(out, ", " FARO_RANGES_PUBLIC);
   if (isfinite(row->local_epsilon))
     faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));
 }

@@ -79,6 +79,9 @@ void faro_experiment_close_files(faro_experiment *experiment);
 /* Refuses people who come twice under a claim that protects one row. */
 faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error);
 
+/* Says in the claim what it assumes about the file. */
+void faro_cell_caution(faro_cell *cell);
+
 /* Whether the experiment's environment takes its people from a file. */
 bool faro_draft_has_rows(const faro_draft *draft);
 /* The draft's sweep of `key`, or NULL. */

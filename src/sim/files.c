@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "data/features.h"
 #include "data/table.h"
 #include "sim/draft.h"
 
@@ -127,4 +128,13 @@ faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error) {
       "level must be user: horizon is %llu and the file has %llu rows, so people come more than once, "
       "and level event protects only one round of a person",
       (unsigned long long)cell->settings.horizon, (unsigned long long)t->facts->rows);
+}
+
+void faro_cell_caution(faro_cell *cell) {
+  const faro_env_settings *own = cell->env_own;
+  char by[sizeof cell->claim.by];
+  if (!cell->table || own->scaling != FARO_SCALING_PUBLIC || cell->release->trust == FARO_TRUST_NONE) return;
+  memcpy(by, cell->claim.by, sizeof by);
+  const int used = snprintf(cell->claim.by, sizeof cell->claim.by, "%s; ", FARO_RANGES_PUBLIC);
+  snprintf(cell->claim.by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
 }
