@@ -8,6 +8,7 @@
 #include "data/features.h"
 #include "data/table.h"
 #include "sim/draft.h"
+#include "sim/loop.h"
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
@@ -98,6 +99,7 @@ faro_status faro_draft_read_file(const faro_draft *draft, const faro_draft_algor
   faro_env_settings *own = cell->env_own;
   faro_settings *s = &cell->settings;
   faro_error inner = {0};
+  if (faro_pair_check(cell, &inner) != FARO_OK) return FARO_OK; /* said later; no need to read anything */
   faro_status status = check_given(draft, cell);
   if (status == FARO_OK) status = locate(draft, &own->rows.file);
   if (status != FARO_OK) return status;
@@ -115,7 +117,7 @@ faro_status faro_draft_read_file(const faro_draft *draft, const faro_draft_algor
 
 faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error) {
   const faro_table *t = cell->table;
-  if (!t || cell->settings.population == 0 || cell->settings.level == FARO_LEVEL_USER ||
+  if (cell->settings.population == 0 || cell->settings.level == FARO_LEVEL_USER ||
       cell->release->trust == FARO_TRUST_NONE)
     return FARO_OK;
   if (t->visits > 1)

@@ -105,7 +105,7 @@ static faro_status check_aim(faro_draft *draft, const faro_draft_algorithm *algo
 static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
   faro_error inner = {0};
   if (cell->settings.local_epsilon > 0 && check_aim(draft, algorithm) != FARO_OK) return FARO_INVALID;
-  if (faro_cell_check_people(cell, &inner) != FARO_OK) return blame(draft, algorithm, &inner);
+  if (cell->table && faro_cell_check_people(cell, &inner) != FARO_OK) return blame(draft, algorithm, &inner);
   if (faro_cell_rehearse(cell, &inner) != FARO_OK) return blame(draft, algorithm, &inner);
   faro_cell_caution(cell);
   return FARO_OK;
