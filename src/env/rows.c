@@ -135,6 +135,14 @@ static faro_status open_table(faro_env_params *p, faro_error *error) {
   return faro_table_open(&p->table, &own->rows, own->memory << 20, error);
 }
 
+/* Refuses wrong ranges now, and not when the first instance begins. */
+static faro_status check_features(const faro_features_params *params, faro_error *error) {
+  faro_features *features = NULL;
+  const faro_status status = faro_features_create(&features, params, error);
+  if (status == FARO_OK) faro_features_destroy(features);
+  return status;
+}
+
 static faro_status read_file(faro_env_params *p, faro_error *error) {
   faro_status status = open_table(p, error);
   if (status != FARO_OK) return status;
@@ -149,6 +157,8 @@ static faro_status read_file(faro_env_params *p, faro_error *error) {
         "be %d",
         FARO_DIMENSION_MAX / p->arms - 1, p->arms, p->dimension / p->arms - 1, FARO_DIMENSION_MAX);
   if (p->horizon == 0) p->horizon = is_logged(t) ? replayed(t) : t->facts->rows;
+  status = check_features(&features, error);
+  if (status != FARO_OK) return status;
   p->population = t->visits > 1 || p->horizon > t->facts->rows ? t->people : 0;
   return check_horizon(t, p, error);
 }
