@@ -81,6 +81,7 @@ typedef struct faro_rows_facts {
   size_t arms;             /* classes, reward columns, or logged actions */
   const char *const *arm;  /* names: classes in order (as numbers if all are), reward columns as listed */
   double low, high;        /* allowed rewards */
+  double least_propensity; /* logged only */
   const double *least;     /* of each number over all rows: what `scaling: public` makes public */
   const double *most;
   size_t blocks;            /* places where a reader may start: faro_row_seek */

@@ -33,6 +33,7 @@ static faro_status make_reader(faro_row_reader **reader, faro_rows *rows, faro_e
   }
   r->row = (faro_row){.number = r->number,
                       .word = r->word,
+                      .propensity = 1,
                       .reward = rows->facts.form == FARO_ROWS_CLASSES ? NULL : r->reward};
   *reader = r;
   return FARO_OK;
@@ -182,6 +183,7 @@ static faro_status pass(faro_rows *rows, faro_row_reader *r, faro_error *error) 
   const faro_row *row = NULL;
   uint64_t count = 0;
   crypto_generichash_init(&hash, NULL, 0, sizeof rows->facts.digest);
+  rows->facts.least_propensity = 1;
   r->source.hash = &hash;
   faro_span header;
   faro_status status =
@@ -190,6 +192,7 @@ static faro_status pass(faro_rows *rows, faro_row_reader *r, faro_error *error) 
   while (status == FARO_OK && (status = faro_row_next(r, &row, error)) == FARO_OK && row) {
     mark(rows, r, count++);
     widen(rows, r);
+    if (row->propensity < rows->facts.least_propensity) rows->facts.least_propensity = row->propensity;
   }
   rows->facts.rows = count;
   rows->facts.bytes = r->source.offset + r->source.filled;
