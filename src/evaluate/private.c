@@ -9,21 +9,23 @@
  *
  * Each person contributes one vector, the mean over M rows of
  *
- *   WEIGHT   w / (sqrt(2) W)    PRODUCT  w (r - c) / (W H)     in a disc of radius 3 / (4 sqrt 2)
- *   REWARD   (r - c) / (4 H)                                   within 1/8 of 0
- *   COUNT    1/2                only if M > 1                  within 1/4 of 1/4
- *   ROBUST   (D - c) / (2 B)    SQUARE   ((D - c) / B)^2 / 2   in a disc of radius 1/2
+ *   WEIGHT, PRODUCT, SPREAD   w / (sqrt(2) W), w (r - c) / (W H), w (r - c)^2 / (W H^2)
+ *   REWARD, REWARD2           (r - c) / (4 H), ((r - c) / H)^2 / 2
+ *   COUNT                     1/2, only if M > 1
+ *   ROBUST, ROBUST2           (D - c) / (2 B), ((D - c) / B)^2 / 2, only with a model
  *
- * minus the centre of these discs, so that one ball holds all of them. The release clips to the
- * ball again, adds its noise and publishes the sum. Everything else is computed from that.
+ * Each line is in a ball, of radius 13/24, 1/8, 1/4 and 1/2. The centres are subtracted, so that
+ * one ball around 0 holds all of them. The release clips to it again, adds its noise and publishes
+ * the sum. Everything else is computed from that.
  *
- * The spread of rewards is not released for ips and snips: it is bounded by what is. With w <= W,
+ * Intervals need the spread of terms. Where w is squared, one factor is bounded by W:
  *
  *   E[w^2 (r - t)^2] <= W E[w (r - t)^2] <= W E[w] (t - l)(h - t)   for t = E[w r] / E[w]
  *
- * (a variable in [l, h] of mean t has at most this variance: Bhatia & Davis 2000), which is an
- * equation for rewards of 0 and 1 and weights of 0 and W. Rows of a person may depend on each
- * other; the square of a sum of M terms is at most M times the sum of the squares. */
+ * The middle is released, but for noise; the last has less noise (a variable in [l, h] of mean t
+ * has at most this variance: Bhatia & Davis 2000), and is the same for rewards of 0 and 1. The
+ * smaller one is used. Rows of a person may depend on each other; the square of a sum of M terms is
+ * at most M times the sum of the squares. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,13 +34,15 @@
 #include "evaluate/ratio.h"
 #include "evaluate/row.h"
 
-enum { WEIGHT, PRODUCT, REWARD, COUNT, ROBUST, SQUARE, ENTRIES };
+enum { WEIGHT, PRODUCT, SPREAD, REWARD, REWARD2, COUNT, ROBUST, ROBUST2, ENTRIES };
 
 /* Factors of the entries: what WEIGHT and REWARD have less of, others pay less noise for. */
 static const double BY_WEIGHT = 0.70710678118654752440; /* 1 / sqrt 2 */
 static const double BY_REWARD = 0.25;
 static const double BY_COUNT = 0.5;
 static const double BY_SQUARE = 0.5;
+/* The ball of WEIGHT, PRODUCT and SPREAD. */
+static const double RADIUS = 13.0 / 24;
 /* Deviations of noise that a divisor must be away from 0, and that bounds on the spread allow
  * for. */
 static const double CLEAR = 5;
@@ -94,7 +98,7 @@ static faro_status check(const faro_private_evaluator_params *p, faro_source sou
 /* Where the entries stand, and what they are worth. */
 static void lay_out(faro_private_evaluator *e) {
   const faro_private_evaluator_params *p = &e->params;
-  const bool has[ENTRIES] = {true, true, true, p->contributions > 1, p->model, p->model};
+  const bool has[ENTRIES] = {true, true, true, true, true, p->contributions > 1, p->model, p->model};
   size_t next = 0;
   for (size_t i = 0; i < ENTRIES; i++) e->place[i] = has[i] ? next++ : ENTRIES;
   e->M = p->contributions > 1 ? (double)p->contributions : 1;
@@ -103,21 +107,25 @@ static void lay_out(faro_private_evaluator *e) {
   e->c = p->low + e->H / 2;
   e->b = p->residual > 0 ? p->residual : e->H;
   e->B = e->H / 2 + e->W * e->b;
-  e->middle[WEIGHT] = 0.75 * BY_WEIGHT; /* also the radius of its disc: 3 / (4 sqrt 2) */
+  e->middle[WEIGHT] = BY_WEIGHT * 13 / 18;
+  e->middle[SPREAD] = 13.0 / 72;
+  e->middle[REWARD2] = 0.125;
   e->middle[COUNT] = BY_COUNT / 2;
-  e->middle[SQUARE] = BY_SQUARE;
+  e->middle[ROBUST2] = BY_SQUARE;
   e->unit[WEIGHT] = e->M * e->W / BY_WEIGHT;
   e->unit[PRODUCT] = e->M * e->W * e->H;
+  e->unit[SPREAD] = e->M * e->W * e->H * e->H;
   e->unit[REWARD] = e->M * e->H / BY_REWARD;
+  e->unit[REWARD2] = e->M * e->H * e->H / BY_SQUARE;
   e->unit[COUNT] = e->M / BY_COUNT;
   e->unit[ROBUST] = e->M * 2 * e->B;
-  e->unit[SQUARE] = e->M * e->B * e->B / BY_SQUARE;
+  e->unit[ROBUST2] = e->M * e->B * e->B / BY_SQUARE;
 }
 
 /* One ball for all discs; its radius is rounded up. */
 static faro_status make_ball(faro_private_evaluator *e, faro_error *error) {
-  double square = e->middle[WEIGHT] * e->middle[WEIGHT] + BY_REWARD * BY_REWARD / 4;
-  size_t entries = REWARD + 1;
+  double square = RADIUS * RADIUS + BY_REWARD * BY_REWARD / 4;
+  size_t entries = REWARD2 + 1;
   if (e->params.contributions > 1) {
     square += BY_COUNT * BY_COUNT / 4;
     entries++;
@@ -188,13 +196,15 @@ static void add_row(const faro_private_evaluator *e, const faro_logged *row, dou
   const double r = clip(row->reward, p->low, p->high) - e->c;
   entry[WEIGHT] += BY_WEIGHT * w / (e->W * e->M);
   entry[PRODUCT] += w * r / (e->W * e->H * e->M);
+  entry[SPREAD] += w * (r / e->H) * (r / e->H) / (e->W * e->M);
   entry[REWARD] += BY_REWARD * r / (e->H * e->M);
+  entry[REWARD2] += BY_SQUARE * (r / e->H) * (r / e->H) / e->M;
   entry[COUNT] += BY_COUNT / e->M;
   if (!p->model) return;
   const double m = clip(row->prediction, p->low, p->high) - e->c;
   const double D = clip(row->value, p->low, p->high) - e->c + w * clip(r - m, -e->b, e->b);
   entry[ROBUST] += D / (2 * e->B * e->M);
-  entry[SQUARE] += BY_SQUARE * (D / e->B) * (D / e->B) / e->M;
+  entry[ROBUST2] += BY_SQUARE * (D / e->B) * (D / e->B) / e->M;
 }
 
 static void absorb(faro_private_evaluator *e, const double entry[static ENTRIES]) {
@@ -257,10 +267,21 @@ static quotient divide(released above, released below, double offset) {
                     below.value > CLEAR * below.noise && below.value > 0};
 }
 
-/* (t - l)(h - t), the most within ALLOWED deviations of the noise. */
+/* The most and the least that a sum may be, within ALLOWED deviations of its noise; for the least,
+ * its distance from 0. */
+static double most(released sum) { return fmax(0, sum.value + ALLOWED * sum.noise); }
+static double least(released sum) { return fmax(0, fabs(sum.value) - ALLOWED * sum.noise); }
+
+/* (t - l)(h - t), the most within ALLOWED deviations. */
 static double spread(const faro_private_evaluator *e, quotient q) {
-  const double reach = fmax(0, fabs(q.value - e->c) - ALLOWED * q.noise);
+  const double reach = least((released){q.value - e->c, q.noise});
   return fmax(0, e->H * e->H / 4 - reach * reach);
+}
+
+/* The most of sum (x - t)^2 / n, from n and the sums of x - c and (x - c)^2; t is their mean. */
+static double variance(released n, released sum, released square) {
+  const double reach = least(sum) / most(n);
+  return fmax(0, most(square) / n.value - reach * reach);
 }
 
 static void set(const faro_private_evaluator *e, faro_private_evaluation *out, faro_method method, quotient q,
@@ -290,57 +311,64 @@ static void keep_within(const faro_private_evaluator *e, faro_evaluated *to) {
 
 static void estimate_logged(const faro_private_evaluator *e, faro_private_evaluation *out) {
   const released n = rows_of(e);
-  const quotient q = divide(read_entry(e, REWARD), n, e->c);
-  set(e, out, FARO_METHOD_LOGGED, q, e->M * spread(e, q) / n.value);
+  const released sum = read_entry(e, REWARD);
+  const quotient q = divide(sum, n, e->c);
+  const double each = fmin(spread(e, q), variance(n, sum, read_entry(e, REWARD2)));
+  set(e, out, FARO_METHOD_LOGGED, q, e->M * each / n.value);
   keep_within(e, &out->of[FARO_METHOD_LOGGED]);
 }
 
 static void estimate_snips(const faro_private_evaluator *e, faro_private_evaluation *out) {
   const released w = read_entry(e, WEIGHT);
-  const quotient q = divide(read_entry(e, PRODUCT), w, e->c);
-  set(e, out, FARO_METHOD_SNIPS, q, e->M * e->W * spread(e, q) / w.value);
+  const released sum = read_entry(e, PRODUCT);
+  const quotient q = divide(sum, w, e->c);
+  const double each = fmin(spread(e, q), variance(w, sum, read_entry(e, SPREAD)));
+  set(e, out, FARO_METHOD_SNIPS, q, e->M * e->W * each / w.value);
   keep_within(e, &out->of[FARO_METHOD_SNIPS]);
 }
 
-/* r^2 <= (l + h) r - l h, so the variance of w r is at most W ((l + h) E[w r] - l h E[w]) - E[w
- * r]^2. */
-static void estimate_ips(const faro_private_evaluator *e, faro_private_evaluation *out) {
+/* E[w^2 r^2] <= W E[w r^2], and r^2 is (r - c)^2 + 2 c (r - c) + c^2, or at most (l + h) r - l
+ * h. */
+static double square_of_ips(const faro_private_evaluator *e, released sum) {
   const double l = e->params.low;
   const double h = e->params.high;
+  const released w = read_entry(e, WEIGHT);
+  const released p = read_entry(e, PRODUCT);
+  const released s = read_entry(e, SPREAD);
+  const released exact = {s.value + 2 * e->c * p.value + e->c * e->c * w.value,
+                          hypot(hypot(s.noise, 2 * e->c * p.noise), e->c * e->c * w.noise)};
+  const released bound = {(l + h) * sum.value - l * h * w.value, hypot((l + h) * sum.noise, l * h * w.noise)};
+  return e->W * fmin(most(exact), most(bound));
+}
+
+static void estimate_ips(const faro_private_evaluator *e, faro_private_evaluation *out) {
   const released n = rows_of(e);
   const released w = read_entry(e, WEIGHT);
   const released p = read_entry(e, PRODUCT);
   const released sum = {p.value + e->c * w.value, hypot(p.noise, e->c * w.noise)};
-  const quotient q = divide(sum, n, 0);
-  double worst = 0;
-  for (int side = -1; side <= 1; side++) {
-    const double t = q.value + side * ALLOWED * q.noise;
-    const double mean = fmax(0, (w.value - copysign(ALLOWED, l * h) * w.noise) / n.value);
-    const double square = (l + h) * t - l * h * mean;
-    worst = fmax(worst, e->W * square - (e->M > 1 ? 0 : t * t));
-  }
-  set(e, out, FARO_METHOD_IPS, q, e->M * worst / n.value);
+  const double reach = least(sum) / most(n);
+  const double each = fmax(0, square_of_ips(e, sum) / n.value - reach * reach);
+  set(e, out, FARO_METHOD_IPS, divide(sum, n, 0), e->M * each / n.value);
 }
 
-/* The squares are released, because no bound from the other sums is good. */
+/* D is not a product with a weight: its square is released as it is. */
 static void estimate_dr(const faro_private_evaluator *e, faro_private_evaluation *out) {
   const released n = rows_of(e);
-  const released s = read_entry(e, SQUARE);
-  const quotient q = divide(read_entry(e, ROBUST), n, e->c);
-  const double shift = fmax(0, fabs(q.value - e->c) - ALLOWED * q.noise);
-  const double square = fmax(0, s.value + ALLOWED * s.noise) / n.value;
-  set(e, out, FARO_METHOD_DR, q, e->M * fmax(0, square - (e->M > 1 ? 0 : shift * shift)) / n.value);
+  const released sum = read_entry(e, ROBUST);
+  const double each = variance(n, sum, read_entry(e, ROBUST2));
+  set(e, out, FARO_METHOD_DR, divide(sum, n, e->c), e->M * each / n.value);
 }
 
-/* The mean weight is at most 1, so its variance at most W - 1 where it is 1. sum w^2 <= W sum w, so
- * there are at least sum w / (M W) effective people. */
+/* The mean weight is 1, or less if some were cut; so its variance is at most W - 1 where it is 1.
+ * sum w^2 <= W sum w, so there are at least sum w / (M W) effective people; noise must not make it
+ * more than n / (M W). */
 static void check_weights(const faro_private_evaluator *e, faro_private_evaluation *out) {
   const released w = read_entry(e, WEIGHT);
   const released n = rows_of(e);
   const quotient mean = divide(w, n, 0);
   out->mean = mean.value;
   out->mean_error = sqrt(mean.noise * mean.noise + e->M * fmax(0, e->W - 1) / fmax(1, n.value));
-  out->effective = fmax(0, w.value - ALLOWED * w.noise) / (e->M * e->W);
+  out->effective = fmax(0, fmin(n.value, w.value - ALLOWED * w.noise)) / (e->M * e->W);
   if (out->effective < FARO_EFFECTIVE_LEAST) out->doubts |= 1U << FARO_DOUBT_FEW;
   if (mean.clear && fabs(out->mean - 1) > 4 * out->mean_error + 1e-9) out->doubts |= 1U << FARO_DOUBT_WEIGHTS;
 }

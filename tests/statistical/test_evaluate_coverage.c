@@ -196,15 +196,17 @@ typedef struct private_setting {
   size_t rows_each;
   uint64_t contributions, rows;
   double epsilon;
+  double steady;
 } private_setting;
 
 static const private_setting private_settings[] = {
-    {"trusted server", FARO_TRUST_JOINT, 0.5, 0.8, 8, 1, 0, 2000, 1},
-    {"trusted server, epsilon 0.1", FARO_TRUST_JOINT, 0.5, 0.8, 8, 1, 0, 20000, 0.1},
-    {"trusted server, poor overlap", FARO_TRUST_JOINT, 2, 0.9, 93, 1, 0, 10000, 1},
-    {"shuffler", FARO_TRUST_SHUFFLE, 0.5, 0.8, 8, 1, 0, 2000, 1},
-    {"nobody trusted", FARO_TRUST_LOCAL, 0.5, 0.8, 8, 1, 0, 20000, 1},
-    {"trusted server, ten rows per person", FARO_TRUST_JOINT, 0.5, 0.8, 8, 10, 10, 10000, 1},
+    {"trusted server", FARO_TRUST_JOINT, 0.5, 0.8, 8, 1, 0, 2000, 1, 0},
+    {"trusted server, steady rewards", FARO_TRUST_JOINT, 0.5, 0.8, 8, 1, 0, 2000, 1, 0.06},
+    {"trusted server, epsilon 0.1", FARO_TRUST_JOINT, 0.5, 0.8, 8, 1, 0, 20000, 0.1, 0},
+    {"trusted server, poor overlap", FARO_TRUST_JOINT, 2, 0.9, 93, 1, 0, 10000, 1, 0},
+    {"shuffler", FARO_TRUST_SHUFFLE, 0.5, 0.8, 8, 1, 0, 2000, 1, 0},
+    {"nobody trusted", FARO_TRUST_LOCAL, 0.5, 0.8, 8, 1, 0, 20000, 1, 0},
+    {"trusted server, ten rows per person", FARO_TRUST_JOINT, 0.5, 0.8, 8, 10, 10, 10000, 1, 0},
 };
 
 /* A model that is public: the truth, a little wrong. */
@@ -245,6 +247,7 @@ static void cover_privately(const private_setting *s) {
                                         FARO_METHOD_DR};
   log_world w = log_world_make(s->sharp, s->sure, false);
   w.rows_each = s->rows_each;
+  w.steady = s->steady;
   hits h[FARO_METHODS] = {{0}};
   double doubted = 0;
   for (uint64_t run = 0; run < RUNS; run++) {

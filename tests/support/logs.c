@@ -60,9 +60,11 @@ void log_draw(const log_world *w, faro_sim_rng *rng, uint64_t person, size_t *co
   double left = faro_sim_uniform(rng);
   size_t a = 0;
   while (a + 1 < LOG_ARMS && left >= w->logging[k][a]) left -= w->logging[k][a++];
+  const double mean = w->mean[k][a] + mood;
   *context = k;
   *row = (faro_logged){.arm = a,
-                       .reward = faro_sim_bernoulli(rng, w->mean[k][a] + mood),
+                       .reward = w->steady > 0 ? mean + w->steady * (2 * faro_sim_uniform(rng) - 1)
+                                               : faro_sim_bernoulli(rng, mean),
                        .propensity = w->stated[k][a],
                        .target = w->target[k][a],
                        .targets = w->target[k],

@@ -16,6 +16,7 @@ typedef struct log_world {
   double logging[LOG_CONTEXTS][LOG_ARMS]; /* what the log's policy does ... */
   double stated[LOG_CONTEXTS][LOG_ARMS];  /* ... and the propensities that the log states */
   double target[LOG_CONTEXTS][LOG_ARMS];
+  double steady;    /* rewards are within this of their mean; 0: they are 0 or 1 */
   size_t rows_each; /* rows of a person; 0: 1. A person stays in one context and has a taste */
 } log_world;
 
