@@ -30,7 +30,7 @@ typedef struct request {
   faro_bounds interval;
   size_t folds, trust;
   uint64_t seed, contributions;
-  bool private, json;
+  bool private, json, quiet;
 } request;
 
 static bool read_range(const char *text, void *out) {
@@ -99,6 +99,7 @@ static const faro_field options[] = {
      .help = "with --model: residuals are clipped to this, for less noise; by default they are not"},
     {.help = "output"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print all of it as JSON"},
+    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "do not print progress on stderr"},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
@@ -114,6 +115,8 @@ typedef struct job {
   faro_reward_model *model;
   double *x, *mean; /* of the current row: for the model; its predictions */
   char *listed;     /* --features with the policy's columns */
+  cli_progress progress;
+  size_t pass, passes;
 } job;
 
 static void close_job(job *j) {
@@ -221,9 +224,18 @@ static faro_status place(const char *file, uint64_t line, faro_status status, co
                    inner->message);
 }
 
+/* Passes are counted, and not rows: how many there are is not public if people have several. */
+static void show(job *j, uint64_t rows) {
+  enum { EVERY = 1 << 14 };
+  if (rows % EVERY > 0) return;
+  const double share = (double)rows / (double)j->facts->rows;
+  cli_progress_show(&j->progress, j->pass, j->passes, ((double)j->pass + share) / (double)j->passes);
+}
+
 static faro_status walk(job *j, const char *file, visit *to, void *context, faro_error *error) {
   faro_row_reader *reader = NULL;
   const faro_row *from = NULL;
+  uint64_t rows = 0;
   faro_status status = faro_row_reader_create(&reader, j->rows, error);
   while (status == FARO_OK && (status = faro_row_next(reader, &from, error)) == FARO_OK && from) {
     faro_error inner = {0};
@@ -232,7 +244,9 @@ static faro_status walk(job *j, const char *file, visit *to, void *context, faro
     faro_status made = target_find(&j->target, from, &row, &inner);
     if (made == FARO_OK) made = to(j, context, from, &row, &inner);
     if (made != FARO_OK) status = place(file, from->line, made, &inner, error);
+    show(j, ++rows);
   }
+  j->pass++;
   faro_row_reader_destroy(reader);
   return status;
 }
@@ -285,6 +299,7 @@ static faro_status evaluate(job *j, const char *file, faro_error *error) {
                                         .seed = r->seed};
   if (status == FARO_OK) status = faro_evaluator_create(&evaluator, &params, error);
   if (status == FARO_OK) status = walk(j, file, add_row, evaluator, error);
+  cli_progress_end(&j->progress);
   if (status == FARO_OK) {
     const evaluate_writer w = writer_of(j, file);
     faro_evaluator_result(evaluator, &result);
@@ -302,6 +317,7 @@ static faro_status release(job *j, faro_private_evaluator *e, const faro_private
   faro_private_evaluation result;
   faro_status status = walk(j, file, add_private, e, error);
   if (status == FARO_OK) status = faro_private_evaluator_finish(e, &result, error);
+  cli_progress_end(&j->progress);
   if (status != FARO_OK) return status;
   char *grounds = faro_private_evaluator_grounds(e);
   const evaluate_writer w = writer_of(j, file);
@@ -369,7 +385,8 @@ static int run(int argc, char **argv) {
   status = check_options(&r);
   if (status != CLI_GO) return status;
   if (r.log.person && r.contributions == 0) r.contributions = CONTRIBUTIONS_DEFAULT;
-  job j = {.r = &r};
+  job j = {.r = &r, .passes = r.private ? 1 : 2};
+  cli_progress_begin(&j.progress, "passes", r.quiet);
   faro_error error = {0};
   faro_status done = open_job(&j, argv[0], &error);
   if (done == FARO_OK && r.model && j.target.kind == TARGET_COLUMN)
