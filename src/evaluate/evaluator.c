@@ -107,6 +107,7 @@ faro_status faro_evaluator_create(faro_evaluator **evaluator, const faro_evaluat
     return FARO_MEMORY;
   }
   *e = (faro_evaluator){.params = p, .arena = arena, .played = played, .wanted = wanted};
+  for (size_t m = 0; m < FARO_METHODS; m++) e->totals.method[m].pivot = p.low + (p.high - p.low) / 2;
   faro_people_init(&e->people, SUMS);
   faro_sim_open(&e->luck, p.seed, 0, FARO_ROLE_LUCK);
   *evaluator = e;

@@ -6,6 +6,7 @@
 /* Deviations are from the running means (Welford 1962): sums of squares would lose all digits where
  * the spread is small against the mean. */
 void faro_ratio_add(faro_ratio *r, double u, double v) {
+  u -= r->pivot * v;
   const double du = u - r->u;
   const double dv = v - r->v;
   r->n += 1;
@@ -21,11 +22,14 @@ void faro_ratio_add(faro_ratio *r, double u, double v) {
   r->v2 += v * v;
 }
 
-double faro_ratio_value(const faro_ratio *r) { return r->n > 0 && r->v != 0 ? r->u / r->v : (double)NAN; }
+/* theta - pivot */
+static double centred(const faro_ratio *r) { return r->n > 0 && r->v != 0 ? r->u / r->v : (double)NAN; }
+
+double faro_ratio_value(const faro_ratio *r) { return r->pivot + centred(r); }
 
 /* s^2, the variance of psi; rounding must not make it negative. */
 static double variance(const faro_ratio *r) {
-  const double theta = faro_ratio_value(r);
+  const double theta = centred(r);
   const double square = r->uu - 2 * theta * r->uv + theta * theta * r->vv;
   const double rounding = 1e-13 * (r->uu + theta * theta * r->vv);
   return r->n > 1 && square > rounding ? square / (r->n - 1) : 0;
@@ -35,7 +39,7 @@ double faro_ratio_error(const faro_ratio *r) { return sqrt(variance(r) / r->n) /
 
 double faro_ratio_skewness(const faro_ratio *r) {
   const double s = sqrt(variance(r));
-  const double t = faro_ratio_value(r);
+  const double t = centred(r);
   if (!(s > 0)) return 0;
   const double cube = r->third[0] - 3 * t * r->third[1] + 3 * t * t * r->third[2] - t * t * t * r->third[3];
   return cube / (r->n * s * s * s);

@@ -3,7 +3,7 @@
  * Every estimate of an evaluator is such a ratio: of rewards and rows, of weighted rewards and
  * weights. Pairs are added one at a time.
  *
- *   (u, v)   a pair: one row, or one person's rows added up
+ *   (u, v)   a pair: one row, or one person's rows added up; kept as (u - pivot v, v)
  *   n        pairs
  *   theta    mean u / mean v
  *   psi      u - theta v: its mean is 0, and theta's error is about mean psi / mean v
@@ -14,6 +14,9 @@
 #include <faro/evaluate.h>
 
 typedef struct faro_ratio {
+  /* Set it, before the first pair, to about what the ratio will be: the middle of the rewards. It
+   * changes nothing but the rounding errors where that is large against their spread. */
+  double pivot;
   double n, u, v;    /* u and v: means */
   double uu, uv, vv; /* sums of products of deviations from the means */
   double third[4];   /* sums of u^3, u^2 v, u v^2, v^3 */
