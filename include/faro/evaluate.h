@@ -196,6 +196,7 @@ typedef struct faro_private_evaluator faro_private_evaluator;
 typedef struct faro_private_evaluator_params {
   double epsilon, delta;
   const faro_release_kind *kind; /* one that is made of a single batch: see faro_evaluate_kind */
+  size_t arms;                   /* so that rows can be checked; 0: arms and `targets` are not */
   double low, high;              /* rewards are clipped to this interval */
   double clip;                   /* weights are cut to this: above 0, and not taken from the data */
   double residual;               /* with a model: residuals are clipped to this; 0: high - low */

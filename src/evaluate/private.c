@@ -216,7 +216,7 @@ static void absorb(faro_private_evaluator *e, const double entry[static ENTRIES]
 }
 
 faro_status faro_private_evaluator_add(faro_private_evaluator *e, const faro_logged *row, faro_error *error) {
-  const faro_status status = faro_logged_check(row, 0, e->params.model, error);
+  const faro_status status = faro_logged_check(row, e->params.arms, e->params.model, error);
   if (status != FARO_OK) return status;
   if (e->finished) return faro_fail(error, FARO_INVALID, "the estimates have been released");
   if (e->params.contributions == 0) {
@@ -327,8 +327,7 @@ static void estimate_snips(const faro_private_evaluator *e, faro_private_evaluat
   keep_within(e, &out->of[FARO_METHOD_SNIPS]);
 }
 
-/* E[w^2 r^2] <= W E[w r^2], and r^2 is (r - c)^2 + 2 c (r - c) + c^2, or at most (l + h) r - l
- * h. */
+/* E[w^2 r^2] <= W E[w r^2]; r^2 is (r - c)^2 + 2 c (r - c) + c^2, and at most (l + h) r - l h. */
 static double square_of_ips(const faro_private_evaluator *e, released sum) {
   const double l = e->params.low;
   const double h = e->params.high;
@@ -374,7 +373,8 @@ static void check_weights(const faro_private_evaluator *e, faro_private_evaluati
 }
 
 /* One person is one contribution: what holds for one contribution holds for all rows of a person.
- * Nothing here depends on who plays what, so an adversary may know all actions. */
+ * With a trusted server it is plain differential privacy: actions are in the rows, and nobody acts
+ * on what is published. */
 static faro_claim claim_of(const faro_private_evaluator *e) {
   faro_claim claim = *faro_release_claim(e->release);
   if (claim.trust == FARO_TRUST_JOINT) claim.actions = FARO_ACTIONS_ALL;

@@ -193,6 +193,12 @@ bad() {
     --model <(echo '{"theta": [[0], [0], [0]], "features": []}')
 }
 
+@test "private: the rows are checked in the same way" {
+  sed '7s/,0.8,0.1/,0.5,0.1/' "$T/log.csv" >"$T/sum.csv"
+  bad "sum.csv:7: the policy's probabilities must add up to 1 (got 0.7)" "$T/sum.csv" "${at[@]}" --policy qa,qb,qc "${hide[@]}"
+  bad "log.csv:2: column 3 (shown)" "$T/log.csv" "${at[@]}" --policy uniform --private --arms b,c --clip 5
+}
+
 @test "what is wrong with policy files" {
   local text words i=0
   while IFS='|' read -r text words; do

@@ -78,8 +78,8 @@ static const faro_field options[] = {
     {"ridge", FARO_FIELD_REAL, FARO_AT(request, ridge), .above = true, .most = 1e12, .value = "L",
      .help = "its penalty; 1 by default"},
     {"interval", FARO_FIELD_CHOICE, FARO_AT(request, interval), .words = intervals, .value = "I",
-     .help = "skew: normal, corrected for skewness (the default); normal; bernstein: holds for logs of any "
-             "size, and is wide; it needs --clip"},
+     .help = "a normal interval, corrected for skewness (the default) or not; or one that holds for logs of "
+             "any size, is wide, and needs --clip"},
     {"confidence", FARO_FIELD_REAL, FARO_AT(request, confidence), .least = 0.5, .most = 1 - 1e-9,
      .value = "P", .help = "0.95 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, seed), .most = 0x1p53, .value = "S",
@@ -335,6 +335,7 @@ static faro_status evaluate_privately(job *j, const char *file, faro_error *erro
   const faro_private_evaluator_params params = {.epsilon = r->epsilon,
                                                 .delta = r->delta,
                                                 .kind = faro_evaluate_kind(trust_of[r->trust]),
+                                                .arms = j->facts->arms,
                                                 .low = j->facts->low,
                                                 .high = j->facts->high,
                                                 .clip = r->clip,
@@ -429,7 +430,8 @@ const cli_command cli_evaluate = {
         "\n"
         "examples:\n"
         "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy \"always banner3\"\n"
-        "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy new.json\n"
+        "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy new.json \\\n"
+        "    --features age\n"
         "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy q \\\n"
         "    --private --arms a,b,c --clip 10 --epsilon 0.5\n",
 };
