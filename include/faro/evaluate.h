@@ -33,7 +33,8 @@ extern "C" {
   X(DIRECT, "direct", "the reward model alone")                                                              \
   X(IPS, "ips", "inverse propensity")                                                                        \
   X(SNIPS, "snips", "self-normalised")                                                                       \
-  X(DR, "dr", "doubly robust")
+  X(DR, "dr", "doubly robust")                                                                               \
+  X(GAIN, "gain", "dr minus logged: what the policy adds")
 
 typedef enum faro_method {
 #define X(name, text, meaning) FARO_METHOD_##name,

@@ -12,6 +12,7 @@
  *   ips      sum w r / n        Horvitz & Thompson 1952
  *   snips    sum w r / sum w    Swaminathan & Joachims 2015
  *   dr       sum D / n          Dudik, Langford & Li 2011; m as in Chernozhukov et al. 2018
+ *   gain     sum (D - r) / n    row by row, so that luck in both counts once
  *
  * replay is Li et al. 2011 where propensities are equal and the target policy is deterministic;
  * else rejection makes accepted rows a sample of the target policy.
@@ -40,6 +41,7 @@ enum {
   SUM_WEIGHT,
   SUM_WEIGHTED,
   SUM_ROBUST,
+  SUM_GAIN,
   SUM_UNCUT, /* weights before cutting */
   SUMS
 };
@@ -51,7 +53,7 @@ static const struct {
     [FARO_METHOD_LOGGED] = {SUM_REWARD, SUM_ROWS},     [FARO_METHOD_UNIFORM] = {SUM_UNIFORM, SUM_INVERSE},
     [FARO_METHOD_REPLAY] = {SUM_REPLAY, SUM_ACCEPTED}, [FARO_METHOD_DIRECT] = {SUM_DIRECT, SUM_ROWS},
     [FARO_METHOD_IPS] = {SUM_WEIGHTED, SUM_ROWS},      [FARO_METHOD_SNIPS] = {SUM_WEIGHTED, SUM_WEIGHT},
-    [FARO_METHOD_DR] = {SUM_ROBUST, SUM_ROWS},
+    [FARO_METHOD_DR] = {SUM_ROBUST, SUM_ROWS},         [FARO_METHOD_GAIN] = {SUM_GAIN, SUM_ROWS},
 };
 
 /* All pairs so far: one ratio per method, and those that are checked. */
@@ -107,7 +109,8 @@ faro_status faro_evaluator_create(faro_evaluator **evaluator, const faro_evaluat
     return FARO_MEMORY;
   }
   *e = (faro_evaluator){.params = p, .arena = arena, .played = played, .wanted = wanted};
-  for (size_t m = 0; m < FARO_METHODS; m++) e->totals.method[m].pivot = p.low + (p.high - p.low) / 2;
+  for (size_t m = 0; m < FARO_METHODS; m++)
+    e->totals.method[m].pivot = m == FARO_METHOD_GAIN ? 0 : p.low + (p.high - p.low) / 2;
   faro_people_init(&e->people, SUMS);
   faro_sim_open(&e->luck, p.seed, 0, FARO_ROLE_LUCK);
   *evaluator = e;
@@ -144,8 +147,10 @@ static void make_sums(faro_evaluator *e, const faro_logged *row, double sum[stat
   sum[SUM_WEIGHTED] += w * row->reward;
   sum[SUM_UNCUT] += uncut;
   if (p->model) {
+    const double D = row->value + w * (row->reward - row->prediction);
     sum[SUM_DIRECT] += row->value;
-    sum[SUM_ROBUST] += row->value + w * (row->reward - row->prediction);
+    sum[SUM_ROBUST] += D;
+    sum[SUM_GAIN] += D - row->reward;
   }
   e->accepted += taken;
   e->weight += uncut;
@@ -189,7 +194,7 @@ static double effective(const faro_ratio *r) {
 
 /* The effective size that a method rests on: that of its weights. */
 static double effective_of(const totals *t, faro_method method) {
-  const bool weighted = method == FARO_METHOD_IPS || method == FARO_METHOD_DR;
+  const bool weighted = method == FARO_METHOD_IPS || method == FARO_METHOD_DR || method == FARO_METHOD_GAIN;
   return effective(&t->method[weighted ? FARO_METHOD_SNIPS : method]);
 }
 
@@ -198,6 +203,7 @@ static double range_of(const faro_evaluator_params *p, faro_method method) {
   const double width = p->high - p->low;
   if (method == FARO_METHOD_IPS) return p->clip * (fmax(p->high, 0) - fmin(p->low, 0));
   if (method == FARO_METHOD_DR) return width * (1 + 2 * p->clip);
+  if (method == FARO_METHOD_GAIN) return width * (2 + 2 * p->clip);
   return width;
 }
 
@@ -216,7 +222,8 @@ static faro_silence silence_of(const faro_evaluator *e, const totals *t, faro_me
 static faro_evaluated estimate(const faro_evaluator *e, const totals *t, faro_method method, double missing) {
   const faro_evaluator_params *p = &e->params;
   const faro_ratio *r = &t->method[method];
-  const bool needs_model = method == FARO_METHOD_DIRECT || method == FARO_METHOD_DR;
+  const bool needs_model =
+      method == FARO_METHOD_DIRECT || method == FARO_METHOD_DR || method == FARO_METHOD_GAIN;
   faro_evaluated out = {.made = (!needs_model || p->model) && (method != FARO_METHOD_REPLAY || p->accept > 0),
                         .value = faro_ratio_value(r),
                         .error = (double)NAN,

@@ -204,6 +204,8 @@ static void test_methods__are_unbiased_where_they_should_be(void **state) {
   assert_close(expectation(FARO_METHOD_IPS, small_logging, small_model), truth, 1e-12);
   assert_close(expectation(FARO_METHOD_DR, small_logging, small_model), truth, 1e-12);
   assert_close(expectation(FARO_METHOD_DR, small_wrong, small_mean), truth, 1e-12);
+  const double logged = expectation(FARO_METHOD_LOGGED, small_logging, small_model);
+  assert_close(expectation(FARO_METHOD_GAIN, small_logging, small_model), truth - logged, 1e-12);
   assert_close(expectation(FARO_METHOD_DIRECT, small_wrong, small_mean), truth, 1e-12);
   /* and where they should not, the test would see it */
   assert_true(fabs(expectation(FARO_METHOD_IPS, small_wrong, small_model) - truth) > 0.05);
@@ -279,6 +281,10 @@ static void test_evaluator__is_that_of_arrays(void **state) {
   spread_of(term, 1, &mean, &error);
   assert_close(v.of[FARO_METHOD_DR].value, mean, 1e-12);
   assert_close(v.of[FARO_METHOD_DR].error, error, 1e-12);
+  for (size_t i = 0; i < ROWS; i++) term[i] -= log.row[i].reward;
+  spread_of(term, 1, &mean, &error);
+  assert_close(v.of[FARO_METHOD_GAIN].value, mean, 1e-12);
+  assert_close(v.of[FARO_METHOD_GAIN].error, error, 1e-12);
   for (size_t i = 0; i < ROWS; i++) term[i] = log.w[i] * (log.row[i].reward - sums[1] / sums[0]);
   spread_of(term, sums[0] / ROWS, &mean, &error);
   assert_close(v.of[FARO_METHOD_SNIPS].error, error, 1e-12);
