@@ -91,7 +91,7 @@ near() {
   faro 0 evaluate "$T/lie.csv" "${at[@]}" --policy uniform
   has "$output" "The weights average to 1.429 and should average to 1"
   faro 0 evaluate "$T/log.csv" "${at[@]}" --policy "always d" --arms a,b,c,d
-  has "$output" "The policy plays arm 4, which is in no row of the log"
+  has "$output" "The policy plays arm number 4, which is in no row of the log"
   has "$output" "no interval: the log lacks an arm that the policy plays"
 }
 
@@ -175,6 +175,9 @@ bad() {
   bad "no-such.csv" "$T/no-such.csv" "${at[@]}" --policy uniform
   bad "must name a column of the file (got \"show\") (did you mean shown?)" "$T/log.csv" --action show --reward clicked \
     --propensity p --policy uniform
+  bad "log.csv:1: --reward must name a column of the file (got \"click\")" "$T/log.csv" --action shown --reward click \
+    --propensity p --policy uniform
+  bad "must be a file (it is read more than once)" <(cat "$T/log.csv") "${at[@]}" --policy uniform
   sed '5s/0.25/0/' "$T/log.csv" >"$T/zero.csv"
   bad "zero.csv:5: column 4 (p) must be a probability above 0 and at most 1 (got 0)" "$T/zero.csv" "${at[@]}" \
     --policy uniform

@@ -130,11 +130,24 @@ static void close_job(job *j) {
   faro_rows_close(j->rows);
 }
 
+/* What the reader of rows calls logged_reward is --reward here; and a column that is missing may
+ * have been meant as another kind of policy. */
+static faro_status explain(const job *j, faro_status status, const faro_error *inner, faro_error *error) {
+  static const char role[] = "logged_reward";
+  const char *text = inner->message;
+  const char *at = strstr(text, role);
+  if (at) return faro_fail(error, status, "%.*s--reward%s", (int)(at - text), text, at + sizeof role - 1);
+  const bool policy = j->target.columns && strstr(text, "features must name a column");
+  return faro_fail(error, status, "%s%s", text,
+                   policy ? "; --policy may also be uniform, \"always ARM\" or FILE.json" : "");
+}
+
 /* Only columns that are listed are features: another one may follow from the arm that was played,
  * and would spoil the model. Columns of the policy are numbers of a row too. */
 static faro_status open_log(job *j, const char *file, faro_error *error) {
   faro_rows_params p = j->r->log;
   p.file = file;
+  p.format = FARO_ROWS_CSV;
   p.low = j->r->range.low;
   p.high = j->r->range.high;
   p.ignore = "*";
@@ -146,11 +159,8 @@ static faro_status open_log(job *j, const char *file, faro_error *error) {
   }
   faro_error inner = {0};
   const faro_status status = faro_rows_open(&j->rows, &p, &inner);
-  if (status == FARO_OK) j->facts = faro_rows_facts_of(j->rows);
-  else if (j->target.columns && strstr(inner.message, "features must name a column"))
-    return faro_fail(error, status, "%s; --policy may also be uniform, \"always ARM\" or FILE.json",
-                     inner.message);
-  else return faro_fail(error, status, "%s", inner.message);
+  if (status != FARO_OK) return explain(j, status, &inner, error);
+  j->facts = faro_rows_facts_of(j->rows);
   return FARO_OK;
 }
 
