@@ -180,6 +180,7 @@ FARO_API faro_status faro_reward_model_create(faro_reward_model **model,
                                               const faro_reward_model_params *params,
                                               faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_reward_model_destroy(faro_reward_model *model); /* NULL is allowed */
+/* `arm` must be one of the arms; NULL features if the dimension is 0. */
 FARO_API void faro_reward_model_learn(faro_reward_model *model, uint64_t group, size_t arm, const double *x,
                                       double reward);
 FARO_API void faro_reward_model_fit(faro_reward_model *model);

@@ -21,8 +21,8 @@ const char *faro_evaluation_doubt(const faro_evaluation *v, faro_doubt doubt, ch
   case FARO_DOUBT_NEVER:
     snprintf(
         out, FARO_DOUBT_SIZE,
-        "The policy plays arm number %zu, which is in no row of the log; %.3g %% of its plays are on such arms. "
-        "No method can say what they would earn.",
+        "The policy plays arm number %zu, which is in no row of the log; %.3g %% of its plays are on such "
+        "arms. No method can say what they would earn.",
         v->missing_arm + 1, 100 * v->missing);
     break;
   case FARO_DOUBT_WEIGHTS:

@@ -13,6 +13,7 @@
 
 #include <faro/linalg.h>
 
+#include "base/abort.h"
 #include "base/arena.h"
 #include "evaluate/people.h"
 #include "evaluate/row.h"
@@ -106,6 +107,7 @@ static double at(const faro_reward_model *m, const double *x, size_t i) { return
 
 void faro_reward_model_learn(faro_reward_model *m, uint64_t group, size_t arm, const double *x,
                              double reward) {
+  FARO_INVARIANT(arm < m->params.arms);
   const size_t fold = fold_of(m, group);
   double *G = sum_of(m, fold, arm);
   double *u = G + m->gram;
