@@ -170,5 +170,5 @@ void faro_features_apply(faro_features *f, const double *number, const uint64_t 
   for (size_t i = 0; i < c; i++) square += phi[i] * phi[i];
   const double shrink = (square > 1 ? 1 / sqrt(square) : 1) * 0.7071067811865475;
   for (size_t i = 0; i < c; i++) phi[i] *= shrink;
-  phi[c] = 0.7071067811865475; /* below 1 / sqrt(2): ||phi|| <= 1 */
+  phi[c] = 0.7071067811865475; /* 1 / sqrt(2) */
 }
