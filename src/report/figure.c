@@ -239,10 +239,11 @@ void faro_figure_uniform(const faro_figure *f, size_t panel, faro_trace *t) {
   }
   if (!same || (rounds && t->count != 1)) t->count = 0;
   if (t->count != 1 || !rounds) return;
-  t->point[1] = t->point[0]; /* it grows by the same in each round */
+  t->point[1] = t->point[0]; /* a regret grows by the same in each round, a mean stays */
   t->count = 2;
   t->point[0].round = 0;
-  if (!f->report->per_round) t->point[0].mean = t->point[0].low = t->point[0].high = 0;
+  if (!f->report->per_round && !faro_view_has_rows(f->report))
+    t->point[0].mean = t->point[0].low = t->point[0].high = 0;
 }
 
 bool faro_figure_bounded(const faro_figure *f) {
