@@ -284,9 +284,13 @@ bool faro_view_has_rows(const faro_report *report) {
 }
 
 const char *faro_view_measure(const faro_report *report) {
-  if (strcmp(report->measure->name, "error-rate") == 0) return "an error rate";
-  return strcmp(report->measure->name, "loss") == 0 ? "a loss" : "a regret";
+  const char *name = report->measure->name;
+  if (strcmp(name, "error-rate") == 0) return "an error rate";
+  if (strcmp(name, "error") == 0) return "an error";
+  return strcmp(name, "loss") == 0 ? "a loss" : "a regret";
 }
+
+const char *faro_view_word(const faro_report *report) { return strchr(faro_view_measure(report), ' ') + 1; }
 
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   char pair[FARO_PAIR_SIZE];
