@@ -1,18 +1,19 @@
-/* rows: people and rewards from a file (faro/rows.h), one row a round, in an order drawn by seed and
- * instance.
+/* rows: people and rewards from a file (faro/rows.h), one row a round, in an order drawn by seed
+ * and instance.
  *
  *   phi     a person's features, ||phi|| <= 1, p of them (data/features.h)
- *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped, with
- *           a matrix P_a of d x p independent N(0, 1/d)
- *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm; logged:
- *           of the logged action alone
- *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on (x_a, r_a)
- *           of all rows and arms. It is a reference, never seen by a learner.
+ *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped,
+ *           with a matrix P_a of d x p independent N(0, 1/d)
+ *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm;
+ *           logged: of the logged action alone
+ *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on
+ *           (x_a, r_a) of all rows and arms. It is a reference, never seen by a learner.
  *
- * Logged rows are replayed by rejection (Li et al. 2011, Theorem 1, for logs that were not uniform):
- * a row counts if the learner picks the logged action and a coin of probability q / propensity says
- * so, q being the least propensity of the file. Whatever the learner picks, a row then counts with
- * probability q, and those that count are distributed as if the learner had been there. */
+ * Logged rows are replayed by rejection (Li et al. 2011, Theorem 1, for logs that were not
+ * uniform): a row counts if the learner picks the logged action and a coin of probability
+ * q / propensity says so, q being the least propensity of the file. Whatever the learner picks, a
+ * row then counts with probability q, and those that count are distributed as if the learner had
+ * been there. */
 #include <math.h>
 #include <string.h>
 

@@ -119,8 +119,8 @@ static double read_batch(const json_t *batch) {
   return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
 }
 
-/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. SIGNED:
- * it need not, and if it does, it may be null or below 0. */
+/* Whether every run must have an outcome (outcomes.def); a document without it is not valid.
+ * SIGNED: it need not, and if it does, it may be null or below 0. */
 enum {
   SIGNED = 2,
   IS_ALWAYS_ALL = 1,
