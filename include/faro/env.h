@@ -90,8 +90,8 @@ typedef enum faro_contexts {
 } faro_contexts;
 
 /* Where a person's features stand in the features of an arm: in a block of the arm's own, so that
- * dimension = arms x features; or projected at random to `dimension` numbers, another projection for
- * each arm, so that arms share one parameter. */
+ * dimension = arms x features; or projected at random to `dimension` numbers, another projection
+ * for each arm, so that arms share one parameter. */
 #define FARO_LAYOUT_LIST(X)                                                                                  \
   X(BLOCK, "block")                                                                                          \
   X(SHARED, "shared")

@@ -77,6 +77,21 @@ faro_status faro_row_fail(const faro_row_reader *r, size_t column, faro_error *e
                    faro_shorten(name, strlen(name), shown), message);
 }
 
+/* Names the classes, if they fit. */
+static faro_status unknown_arm(const faro_row_reader *r, size_t column, const char *text, faro_error *error) {
+  const faro_names *arms = &r->rows->arms;
+  char list[200];
+  size_t used = 0;
+  for (size_t i = 0; i < arms->count; i++) {
+    if (used + strlen(arms->name[i]) + 8 > sizeof list) {
+      snprintf(list + used, sizeof list - used, ", ...");
+      break;
+    }
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", arms->name[i]);
+  }
+  return faro_row_fail(r, column, error, "must be one of %s (got \"%s\")", list, text);
+}
+
 faro_status faro_row_arm(faro_row_reader *r, size_t column, faro_span name, size_t *arm, faro_error *error) {
   char shown[FARO_SHORT_SIZE];
   faro_names *arms = &r->rows->arms;
@@ -87,8 +102,7 @@ faro_status faro_row_arm(faro_row_reader *r, size_t column, faro_span name, size
   if (name.length > FARO_ROWS_NAME_MAX)
     return faro_row_fail(r, column, error, "must be a class of at most %d bytes (got \"%s\")",
                          FARO_ROWS_NAME_MAX, text);
-  if (!r->rows->open)
-    return faro_row_fail(r, column, error, "must be one of the %zu classes (got \"%s\")", arms->count, text);
+  if (!r->rows->open) return unknown_arm(r, column, text, error);
   if (arms->count == arms->most)
     return faro_row_fail(r, column, error, "must have at most %d classes (got one more, \"%s\")",
                          FARO_ROWS_ARMS_MAX, text);

@@ -143,7 +143,8 @@ faro_status faro_source_line(faro_source_file *s, bool quotes, faro_span *line, 
   }
   if (odd)
     return faro_fail(error, FARO_INVALID,
-                     "%s:%llu: a quote is open at the end of the file: \" must be closed",
+                     "%s:%llu: a quote is open at the end of the file: \" must be closed, and a \" in a "
+                     "field be written as \"\"",
                      faro_path_end(s->path), (unsigned long long)(s->line + s->lines));
   if (searched > 0) take(s, searched, 0, inner, line);
   else *line = (faro_span){0};

@@ -1,18 +1,19 @@
-/* rows: people and rewards from a file (faro/rows.h), one row a round, in an order drawn by seed and
- * instance.
+/* rows: people and rewards from a file (faro/rows.h), one row a round, in an order drawn by seed
+ * and instance.
  *
  *   phi     a person's features, ||phi|| <= 1, p of them (data/features.h)
- *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped, with
- *           a matrix P_a of d x p independent N(0, 1/d)
- *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm; logged:
- *           of the logged action alone
- *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on (x_a, r_a)
- *           of all rows and arms. It is a reference, never seen by a learner.
+ *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped,
+ *           with a matrix P_a of d x p independent N(0, 1/d)
+ *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm;
+ *           logged: of the logged action alone
+ *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on
+ *           (x_a, r_a) of all rows and arms. It is a reference, never seen by a learner.
  *
- * Logged rows are replayed by rejection (Li et al. 2011, Theorem 1, for logs that were not uniform):
- * a row counts if the learner picks the logged action and a coin of probability q / propensity says
- * so, q being the least propensity of the file. Whatever the learner picks, a row then counts with
- * probability q, and those that count are distributed as if the learner had been there. */
+ * Logged rows are replayed by rejection (Li et al. 2011, Theorem 1, for logs that were not
+ * uniform): a row counts if the learner picks the logged action and a coin of probability
+ * q / propensity says so, q being the least propensity of the file. Whatever the learner picks, a
+ * row then counts with probability q, and those that count are distributed as if the learner had
+ * been there. */
 #include <math.h>
 #include <string.h>
 
@@ -142,6 +143,14 @@ static faro_status open_table(faro_env_params *p, faro_error *error) {
   return faro_table_open(&p->table, &own->rows, own->memory << 20, error);
 }
 
+/* Refuses wrong ranges now, and not when the first instance begins. */
+static faro_status check_features(const faro_features_params *params, faro_error *error) {
+  faro_features *features = NULL;
+  const faro_status status = faro_features_create(&features, params, error);
+  if (status == FARO_OK) faro_features_destroy(features);
+  return status;
+}
+
 static faro_status read_file(faro_env_params *p, faro_error *error) {
   faro_status status = open_table(p, error);
   if (status != FARO_OK) return status;
@@ -156,6 +165,8 @@ static faro_status read_file(faro_env_params *p, faro_error *error) {
         "be %d",
         FARO_DIMENSION_MAX / p->arms - 1, p->arms, p->dimension / p->arms - 1, FARO_DIMENSION_MAX);
   if (p->horizon == 0) p->horizon = is_logged(t) ? replayed(t) : t->facts->rows;
+  status = check_features(&features, error);
+  if (status != FARO_OK) return status;
   p->population = t->visits > 1 || p->horizon > t->facts->rows ? t->people : 0;
   return check_horizon(t, p, error);
 }

@@ -95,6 +95,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
   return (faro_agent_params){.learner = cell->learner->name,
                              .release = cell->release->name,
                              .dimension = (size_t)s->dimension,
+                             .blocks = facts.blocks,
                              .arms = arms,
                              .horizon = s->horizon,
                              .epsilon = s->epsilon,
