@@ -1,4 +1,4 @@
-/* features: see the header. */
+/* features: see the header. Rahimi & Recht 2007, for an additive kernel. */
 #include "data/features.h"
 
 #include <math.h>

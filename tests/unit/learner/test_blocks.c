@@ -1,7 +1,9 @@
-/* blocks: one learner for features in blocks is as many learners, each on its own part of the sums. */
+/* blocks: a learner of features in blocks is as many learners, each on its own part of the
+ * sums. */
 #include <math.h>
 #include <string.h>
 
+#include "choice/choice.h"
 #include "support/support.h"
 
 enum { BLOCKS = 3, P = 4, D = BLOCKS * P, PART = P * (P + 1) / 2 + P, LENGTH = BLOCKS * PART };
@@ -139,6 +141,26 @@ static void test_blocks__survive_failed_allocations(void **state) {
   assert_true(made_it);
 }
 
+/* What is known to be zero is skipped, and nothing else. */
+static void test_draw__skips_only_zeros(void **state) {
+  (void)state;
+  double theta[D] = {0};
+  double w[D * (D + 1) / 2] = {0};
+  double plain[D];
+  double skipping[D];
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 4, 0, FARO_ROLE_USER);
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = i - i % P; j <= i; j++) w[faro_packed(i) + j] = faro_sim_normal(&sim);
+  faro_policy policy = {.rule = FARO_RULE_SAMPLE, .dimension = D, .theta = theta, .w = w, .beta = 2};
+  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  faro_choice_draw(&policy, &sim.rng, plain);
+  faro_sim_open(&sim, 11, 0, FARO_ROLE_USER);
+  policy.blocks = BLOCKS;
+  faro_choice_draw(&policy, &sim.rng, skipping);
+  assert_memory_equal(plain, skipping, sizeof plain);
+}
+
 static faro_agent *create_agent(const char *release, size_t blocks) {
   const faro_agent_params params = {.learner = "posterior",
                                     .release = release,
@@ -210,6 +232,7 @@ int main(void) {
       cmocka_unit_test(test_blocks__are_separate_learners_on_their_own_sums),
       cmocka_unit_test(test_blocks__must_divide_the_dimension),
       cmocka_unit_test(test_blocks__survive_failed_allocations),
+      cmocka_unit_test(test_draw__skips_only_zeros),
       cmocka_unit_test(test_agent__claims_the_same_with_fewer_sums),
       cmocka_unit_test(test_agent__is_carried_over_by_its_state),
   };
