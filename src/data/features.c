@@ -1,4 +1,4 @@
-/* features: see the header. */
+/* features: see the header. Rahimi & Recht 2007, for an additive kernel. */
 #include "data/features.h"
 
 #include <math.h>
@@ -37,7 +37,9 @@ struct faro_features {
 static size_t components_of(const faro_features_params *p) {
   if (p->components > 0) return p->components;
   const double arms = (double)(p->facts->arms > 0 ? p->facts->arms : 1);
-  return (size_t)fmax(LEAST, fmin(MOST, round(sqrt((double)p->facts->rows / arms) / 2)));
+  const double suits = round(sqrt((double)p->facts->rows / arms) / 2);
+  const double most = p->most > 0 ? (double)p->most : MOST;
+  return (size_t)fmin(most, fmax(LEAST, fmin(MOST, suits)));
 }
 
 size_t faro_features_count(const faro_features_params *p) { return components_of(p) + 1; }
@@ -171,7 +173,7 @@ static const double *word_features(faro_features *f, uint64_t word) {
   if (f->memo[place] == name) return kept;
   faro_sim_rng sim;
   faro_sim_open(&sim, f->key, name, FARO_ROLE_DIRECTION);
-  for (size_t j = 0; j < f->components; j++) kept[j] = cos(TURN * faro_sim_uniform(&sim));
+  for (size_t j = 0; j < f->components; j++) kept[j] = faro_sim_uniform(&sim) < 0.5 ? -1 : 1;
   f->memo[place] = name;
   return kept;
 }
@@ -187,15 +189,14 @@ static void scale_numbers(faro_features *f, const double *number) {
 void faro_features_apply(faro_features *f, const double *number, const uint64_t *word, double *phi) {
   const size_t m = f->components;
   const bool empty = f->numbers + f->words == 0;
-  const double factor = empty ? 0 : sqrt((1 - CONSTANT) * 2 / (double)m);
+  const double factor = sqrt((1 - CONSTANT) / (double)m);
   double square = CONSTANT;
   scale_numbers(f, number);
   for (size_t j = 0; j < m; j++) {
     const wave *w = &f->wave[j];
-    const double value = w->column < f->numbers ? cos(w->frequency * f->scaled[w->column] + w->phase)
-                         : empty                ? 0
-                                                : word_features(f, word[w->column - f->numbers])[j];
-    phi[j] = factor * value;
+    if (w->column < f->numbers) phi[j] = sqrt(2) * cos(w->frequency * f->scaled[w->column] + w->phase);
+    else phi[j] = empty ? 0 : word_features(f, word[w->column - f->numbers])[j];
+    phi[j] *= factor;
     square += phi[j] * phi[j];
   }
   phi[m] = sqrt(CONSTANT);

@@ -1,11 +1,12 @@
 /* features: from a person's raw row to a few numbers, in a way that does not look at the data.
  *
- *   phi_0     = sqrt(1/5), a constant
- *   phi_j     = sqrt(4/5) sqrt(2 / m) cos(f_j t_j + b_j) for j = 1 .. m, or of a word
- *   t_j       a column's number, brought to the size of 1: asinh(v), which is v near 0 and a
- *             logarithm far from it; or, if a range is known, 2 v scaled from it to [-1, 1]
+ *   phi_0     = sqrt(1/5), a constant; it stands last
+ *   phi_j     = sqrt(4/5) / sqrt(m) times the wave of a number or the sign of a word, j = 1 .. m
+ *   wave      = sqrt(2) cos(f_j t + b_j)
+ *   t         the number, brought to the size of 1: asinh(v), which is v near 0 and a logarithm far
+ *             from it; or, if a range is known, v from the middle of the range in quarters of it
  *   f_j, b_j  a frequency, log-uniform from 0.8 to 8, and a phase
- *   a word    has a random phase of its own in each feature: a hash of the seed, column and word
+ *   sign      -1 or 1, a hash of the seed, j, the column and the word
  *
  * Every feature sees one column, drawn so that all are seen equally often; a linear policy of them
  * is a sum of curves, one per column (random Fourier features of an additive kernel: Rahimi & Recht
@@ -34,9 +35,10 @@ typedef struct faro_features_params {
   const faro_rows_facts *facts;
   faro_scaling scaling;
   const char *ranges; /* DECLARED: a list of least..most, one for each number or one for all */
-  /* m; 0: the nearest to sqrt(rows / arms) / 2 from 4 to 32: a block has about 4 m^2 people, so that
-   * its m^2 / 2 sums are known better than the noise that is added to them. */
+  /* m; 0: the nearest to sqrt(rows / arms) / 2 from 4 to 32, so that a block of m^2 / 2 sums has at
+   * least 4 m^2 people: then noise does not drown them. */
   size_t components;
+  size_t most; /* a bound on the m that is chosen; 0: none */
 } faro_features_params;
 
 typedef struct faro_features faro_features;

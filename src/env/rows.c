@@ -44,12 +44,19 @@ static world *world_of(faro_env *env) { return (world *)(void *)env; }
 static const faro_env_settings *own_of(const faro_env_params *p) { return p->settings; }
 static bool is_logged(const faro_table *t) { return t->facts->form == FARO_ROWS_LOGGED; }
 
+/* Components that fit, if each arm has a block. */
+static size_t most_of(const faro_env_params *p) {
+  const size_t fits = FARO_DIMENSION_MAX / p->table->facts->arms;
+  return own_of(p)->layout != FARO_LAYOUT_BLOCK ? 0 : fits > 2 ? fits - 1 : 1;
+}
+
 static faro_features_params features_of(const faro_env_params *p) {
   const faro_env_settings *own = own_of(p);
   return (faro_features_params){.facts = p->table->facts,
                                 .scaling = (faro_scaling)own->scaling,
                                 .ranges = own->ranges,
-                                .components = (size_t)own->components};
+                                .components = (size_t)own->components,
+                                .most = most_of(p)};
 }
 
 /* ---- settings */
