@@ -309,6 +309,9 @@ static void add_row(world *w) {
   }
 }
 
+/* Rows between two questions whether to stop. */
+enum { CHECKED = 1 << 14 };
+
 static void fit(world *w) {
   const size_t d = w->env.arms.dimension;
   const size_t side = w->layout == FARO_LAYOUT_BLOCK ? w->p : d;
@@ -317,6 +320,7 @@ static void fit(world *w) {
   memset(w->moment, 0, d * sizeof *w->moment);
   faro_cursor_begin(w->file, &w->env.context);
   for (uint64_t i = 0; i < w->table->facts->rows; i++) {
+    if (i % CHECKED == 0 && w->env.params.stopped && w->env.params.stopped(w->env.params.context)) return;
     set_round(w, faro_cursor_next(w->file, &w->env.context));
     add_row(w);
   }

@@ -32,7 +32,9 @@ static faro_status make_gate(table *t, const faro_cell *cell, faro_error *error)
 
 static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_cell *cell = turn->cell;
-  const faro_env_params env = faro_cell_env(cell);
+  faro_env_params env = faro_cell_env(cell);
+  env.stopped = turn->stopped;
+  env.context = turn->context;
   faro_status status = faro_env_create(&t->env, cell->env, &env, error);
   if (status != FARO_OK) return status;
   faro_turn_begin(turn, t->env);
