@@ -90,8 +90,8 @@ typedef enum faro_contexts {
 } faro_contexts;
 
 /* Where a person's features stand in the features of an arm: in a block of the arm's own, so that
- * dimension = arms x features; or projected at random to `dimension` numbers, another projection for
- * each arm, so that arms share one parameter. */
+ * dimension = arms x features; or projected at random to `dimension` numbers, another projection
+ * for each arm, so that arms share one parameter. */
 #define FARO_LAYOUT_LIST(X)                                                                                  \
   X(BLOCK, "block")                                                                                          \
   X(SHARED, "shared")
@@ -135,6 +135,10 @@ typedef struct faro_env_params {
   double epsilon;
   const void *settings;     /* the kind's own; NULL: their defaults */
   struct faro_table *table; /* rows only: the file, see faro_env_read */
+  /* rows only: begin reads all rows, and stops if this says so; what is played then is not used. May
+   * be NULL. */
+  bool (*stopped)(void *context);
+  void *context;
 } faro_env_params;
 
 /* What a learner may know about a world in advance. */

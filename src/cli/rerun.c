@@ -1,5 +1,6 @@
 /* rerun: faro rerun DIR */
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static const faro_field options[] = {
 typedef struct old_run {
   json_t *document; /* run.json */
   cli_source source;
-  const char *sets[SETS_MAX];
+  const char *sets[SETS_MAX + 1];
+  char file[CLI_PATH + 8]; /* "file=PATH" */
   size_t count;
   char *summary;
   size_t length;
@@ -74,10 +76,21 @@ static faro_status read_record(old_run *old, const char *path, faro_error *error
   return FARO_OK;
 }
 
+/* People from a file: its path was perhaps relative to the experiment, which is now a copy. */
+static void keep_file(old_run *old) {
+  const json_t *first = json_array_get(json_object_get(old->document, "results"), 0);
+  const char *path = json_string_value(json_object_get(json_object_get(first, "settings"), "file"));
+  for (size_t i = 0; i < old->count; i++)
+    if (strncmp(old->sets[i], "file=", 5) == 0) return;
+  if (!path || (size_t)snprintf(old->file, sizeof old->file, "file=%s", path) >= sizeof old->file) return;
+  old->sets[old->count++] = old->file;
+}
+
 static faro_status read_old(old_run *old, const char *directory, faro_error *error) {
   char path[CLI_PATH];
   faro_status status = path_in(directory, "run.json", path, error);
   if (status == FARO_OK) status = read_record(old, path, error);
+  if (status == FARO_OK) keep_file(old);
   if (status == FARO_OK) status = path_in(directory, "experiment.yaml", old->source.file, error);
   if (status == FARO_OK)
     status = faro_read_file(old->source.file, FILE_MAX, &old->source.text, &old->source.length, error);

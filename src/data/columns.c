@@ -1,5 +1,6 @@
 /* columns: the header of a CSV file, and the role of each column. Names are taken first, patterns
- * (`temp*`) then take what is left, and columns without a role are features unless these are listed. */
+ * (`temp*`) then take what is left, and columns without a role are features unless these are
+ * listed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

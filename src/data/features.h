@@ -1,12 +1,18 @@
 /* features: from a person's raw row to a few numbers, in a way that does not look at the data.
  *
- *   z = scaled numbers and words, projected;   phi = (clip(z), 1) / sqrt(2),   so ||phi|| <= 1
+ *   phi_0     = sqrt(1/5), a constant; it stands last
+ *   phi_j     = sqrt(4/5) / sqrt(m) times the wave of a number or the sign of a word, j = 1 .. m
+ *   wave      = sqrt(2) cos(f_j t + b_j)
+ *   t         the number, brought to the size of 1: asinh(v), which is v near 0 and a logarithm far
+ *             from it; or, if a range is known, v from the middle of the range in quarters of it
+ *   f_j, b_j  a frequency, log-uniform from 0.8 to 8, and a phase
+ *   sign      -1 or 1, a hash of the seed, j, the column and the word
  *
- * A scaled number is in [-1, 1]; a word is a random direction of its own, drawn by a hash of the
- * seed, the column and the word. If there are no more numbers than components, and no words, z has
- * the numbers themselves; else it is a Gaussian projection. Everything follows from the seed and
- * from what is declared, so the map costs no privacy: except under FARO_SCALING_PUBLIC, which uses
- * the columns' ranges in the file, and says so in the claim. */
+ * Every feature sees one column, drawn so that all are seen equally often; a linear policy of them
+ * is a sum of curves, one per column (random Fourier features of an additive kernel: Rahimi & Recht
+ * 2007). phi is scaled back to ||phi|| <= 1. Everything follows from the seed and from what is
+ * declared, so the map costs no privacy: except under FARO_SCALING_PUBLIC, which uses the columns'
+ * ranges in the file, and says so in the claim. docs/real-data.md says what it was chosen on. */
 #ifndef FARO_DATA_FEATURES_H
 #define FARO_DATA_FEATURES_H
 
@@ -15,7 +21,7 @@
 
 /* Where the ranges of numbers come from. */
 #define FARO_SCALING_LIST(X)                                                                                 \
-  X(NONE, "none")         /* numbers are in [-1, 1] as they are; what is outside is clipped */               \
+  X(NONE, "none")         /* nothing is known of them */                                                     \
   X(DECLARED, "declared") /* from `ranges` */                                                                \
   X(PUBLIC, "public")     /* from the file */
 
@@ -29,7 +35,10 @@ typedef struct faro_features_params {
   const faro_rows_facts *facts;
   faro_scaling scaling;
   const char *ranges; /* DECLARED: a list of least..most, one for each number or one for all */
-  size_t components;  /* length of z; 0: the numbers themselves if they are few, else 8 */
+  /* m; 0: the nearest to sqrt(rows / arms) / 2 from 4 to 32, so that a block of m^2 / 2 sums has at
+   * least 4 m^2 people: then noise does not drown them. */
+  size_t components;
+  size_t most; /* a bound on the m that is chosen; 0: none */
 } faro_features_params;
 
 typedef struct faro_features faro_features;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "data/inner.h"
+#include "data/standard.h"
 
 faro_status faro_source_open(faro_source_file *s, const char *path, faro_arena *arena, faro_error *error) {
   struct stat about;
@@ -15,8 +16,10 @@ faro_status faro_source_open(faro_source_file *s, const char *path, faro_arena *
   s->buffer = faro_arena_alloc(arena, FARO_SOURCE_SIZE, 1, error);
   if (!s->buffer) return FARO_MEMORY;
   s->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not wait */
+  char hint[FARO_STANDARD_HINT];
   if (s->file < 0)
-    return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s", faro_path_end(path), strerror(errno));
+    return faro_fail(error, FARO_INVALID, "%s: cannot be read: %s%s", faro_path_end(path), strerror(errno),
+                     faro_standard_hint(path, hint));
   if (fstat(s->file, &about) == 0 && S_ISREG(about.st_mode)) return FARO_OK;
   faro_source_close(s);
   return faro_fail(error, FARO_INVALID, "%s: must be a file (it is read more than once)",

@@ -1,18 +1,19 @@
-/* rows: people and rewards from a file (faro/rows.h), one row a round, in an order drawn by seed and
- * instance.
+/* rows: people and rewards from a file (faro/rows.h), one row a round, in an order drawn by seed
+ * and instance.
  *
  *   phi     a person's features, ||phi|| <= 1, p of them (data/features.h)
- *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped, with
- *           a matrix P_a of d x p independent N(0, 1/d)
- *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm; logged:
- *           of the logged action alone
- *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on (x_a, r_a)
- *           of all rows and arms. It is a reference, never seen by a learner.
+ *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped,
+ *           with a matrix P_a of d x p independent N(0, 1/d)
+ *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm;
+ *           logged: of the logged action alone
+ *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on
+ *           (x_a, r_a) of all rows and arms. It is a reference, never seen by a learner.
  *
- * Logged rows are replayed by rejection (Li et al. 2011, Theorem 1, for logs that were not uniform):
- * a row counts if the learner picks the logged action and a coin of probability q / propensity says
- * so, q being the least propensity of the file. Whatever the learner picks, a row then counts with
- * probability q, and those that count are distributed as if the learner had been there. */
+ * Logged rows are replayed by rejection (Li et al. 2011, Theorem 1, for logs that were not
+ * uniform): a row counts if the learner picks the logged action and a coin of probability
+ * q / propensity says so, q being the least propensity of the file. Whatever the learner picks, a
+ * row then counts with probability q, and those that count are distributed as if the learner had
+ * been there. */
 #include <math.h>
 #include <string.h>
 
@@ -43,12 +44,19 @@ static world *world_of(faro_env *env) { return (world *)(void *)env; }
 static const faro_env_settings *own_of(const faro_env_params *p) { return p->settings; }
 static bool is_logged(const faro_table *t) { return t->facts->form == FARO_ROWS_LOGGED; }
 
+/* Components that fit, if each arm has a block. */
+static size_t most_of(const faro_env_params *p) {
+  const size_t fits = FARO_DIMENSION_MAX / p->table->facts->arms;
+  return own_of(p)->layout != FARO_LAYOUT_BLOCK ? 0 : fits > 2 ? fits - 1 : 1;
+}
+
 static faro_features_params features_of(const faro_env_params *p) {
   const faro_env_settings *own = own_of(p);
   return (faro_features_params){.facts = p->table->facts,
                                 .scaling = (faro_scaling)own->scaling,
                                 .ranges = own->ranges,
-                                .components = (size_t)own->components};
+                                .components = (size_t)own->components,
+                                .most = most_of(p)};
 }
 
 /* ---- settings */
@@ -92,13 +100,13 @@ static const faro_setting settings[] = {
     {"layout", FARO_SETTING_CHOICE, AT(layout), 0, 0, FARO_LAYOUT_BLOCK, layouts,
      "rows only: each arm has a block of features of its own, or arms share `dimension` random features"},
     {"scaling", FARO_SETTING_CHOICE, AT(scaling), 0, 0, FARO_SCALING_NONE, scalings,
-     "rows only: how numbers are brought to [-1, 1]; public: by their ranges in the file, as the claim then "
-     "says"},
+     "rows only: what is known of the numbers' ranges: nothing; what ranges says; or, public: their ranges "
+     "in "
+     "the file, as the claim then says"},
     {"ranges", FARO_SETTING_TEXT, AT(ranges), 0, 0, 0, NULL,
      "rows only: with scaling declared: least..most of each number, or once for all"},
     {"components", FARO_SETTING_COUNT, AT(components), 1, 999, 0, automatic,
-     "rows only: numbers that describe a person, besides a constant, by a random projection if the file has "
-     "more"},
+     "rows only: numbers that describe a person, besides a constant; auto: by the numbers of rows and arms"},
     {"memory", FARO_SETTING_COUNT, AT(memory), 0, 1e6, 512, NULL,
      "rows only: MiB; a file whose rows take more is read again in each instance, shuffled in blocks"},
     {0}};
@@ -301,6 +309,9 @@ static void add_row(world *w) {
   }
 }
 
+/* Rows between two questions whether to stop. */
+enum { CHECKED = 1 << 14 };
+
 static void fit(world *w) {
   const size_t d = w->env.arms.dimension;
   const size_t side = w->layout == FARO_LAYOUT_BLOCK ? w->p : d;
@@ -309,6 +320,7 @@ static void fit(world *w) {
   memset(w->moment, 0, d * sizeof *w->moment);
   faro_cursor_begin(w->file, &w->env.context);
   for (uint64_t i = 0; i < w->table->facts->rows; i++) {
+    if (i % CHECKED == 0 && w->env.params.stopped && w->env.params.stopped(w->env.params.context)) return;
     set_round(w, faro_cursor_next(w->file, &w->env.context));
     add_row(w);
   }

@@ -20,9 +20,9 @@ static faro_status check(const faro_learner_kind *kind, const faro_updater_param
     status = faro_fail(error, FARO_INVALID, "learner %s needs linear rewards (got %s, bound %g)", kind->name,
                        faro_link_name(p->link), p->bound);
   if (status == FARO_OK && p->blocks > 1 && (p->dimension % p->blocks != 0 || p->link != FARO_LINK_LINEAR))
-    status = faro_fail(error, FARO_INVALID,
-                       "blocks must divide the dimension %zu, and need linear rewards (got %zu)", p->dimension,
-                       p->blocks);
+    status =
+        faro_fail(error, FARO_INVALID, "blocks must divide the dimension %zu, with linear rewards (got %zu)",
+                  p->dimension, p->blocks);
   return status == FARO_OK ? faro_learner_check_failure(p->failure, error) : status;
 }
 

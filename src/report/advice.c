@@ -58,7 +58,7 @@ static void add_price(const faro_report *report, const faro_view_row *row, faro_
   const faro_view_row *best = faro_advice_free(report, row);
   if (!best || best == row || !(best->regret.mean > 0)) return;
   faro_text_add(out, "%.3g times the %s without privacy", row->regret.mean / best->regret.mean,
-                report->measure->name);
+                faro_view_word(report));
 }
 
 static void add_learnt(const faro_view_row *row, faro_text *out) {
@@ -97,7 +97,7 @@ static void add_card(const faro_report *report, const faro_view_row *row, size_t
   add_label(report, row, out);
   faro_text_add(out, "</p><p><span class=\"big\">");
   faro_words_add_number(out, row->regret.mean);
-  faro_text_add(out, "</span> %s", report->measure->name);
+  faro_text_add(out, "</span> %s", faro_view_word(report));
   if (isfinite(row->low)) {
     faro_text_add(out, "<br><span class=\"soft\">95&#8239;%% interval: ");
     faro_words_add_number(out, row->low);
@@ -165,7 +165,7 @@ static void add_headline(const faro_report *report, const faro_view_row *at, far
     faro_text_add(out, "<p class=\"headline\">No algorithm here has a proven claim.</p>\n");
     return;
   }
-  faro_text_add(out, "<p class=\"headline\">Least %s with a proven claim: <b>", report->measure->name);
+  faro_text_add(out, "<p class=\"headline\">Least %s with a proven claim: <b>", faro_view_word(report));
   add_label(report, best, out);
   faro_text_add(out, "</b> (%s), ", faro_words_trusted(faro_words_trust(best)));
   faro_words_add_number(out, best->regret.mean);
@@ -256,7 +256,7 @@ static void add_prices(const faro_report *report, size_t trust, faro_text *out) 
     most = fmax(most, best->regret.mean / none->regret.mean);
   }
   if (most > 0)
-    faro_text_add(out, "; %.3g to %.3g times the %s without privacy", least, most, report->measure->name);
+    faro_text_add(out, "; %.3g to %.3g times the %s without privacy", least, most, faro_view_word(report));
 }
 
 /* Whether a proven row with a trust model has another label than this one. */
@@ -298,7 +298,7 @@ static void add_grid(const faro_report *report, faro_text *out) {
   faro_text_add(out,
                 "<p>The best proven algorithm of each trust model: its %s%s%s.</p>\n"
                 "<div class=\"wide\"><table class=\"grid stack\"><thead><tr>",
-                report->measure->name, shown[0] ? ", how many times that without privacy" : "",
+                faro_view_word(report), shown[0] ? ", how many times that without privacy" : "",
                 learnt ? ", and what share of the possible it learnt" : "");
   for (size_t s = 0; s < report->sweeps; s++)
     if (!faro_words_is_choice(report->sweep[s])) faro_text_add(out, "<th></th>");
@@ -349,7 +349,7 @@ static void add_comparisons(const faro_report *report, faro_text *out) {
       out,
       "<th class=\"t\">less %s</th><th class=\"t\">more</th><th>difference, 95&#8239;%% interval</th>"
       "<th class=\"t\"></th></tr></thead><tbody>\n",
-      report->measure->name);
+      faro_view_word(report));
   for (size_t i = 0; i < report->comparisons; i++) add_comparison(report, &report->comparison[i], out);
   faro_text_add(out, "</tbody></table></div></details>\n");
 }
@@ -366,7 +366,7 @@ void faro_advice_add(const faro_report *report, faro_text *out) {
     add_cards(report, &report->row[0], out);
   } else if (problems > PROBLEMS_SHOWN) {
     faro_text_add(out, "<p>%zu problems were run: for each, the table below starts with the least %s.</p>\n",
-                  problems, report->measure->name);
+                  problems, faro_view_word(report));
   } else {
     add_summary(report, problems, out);
     add_grid(report, out);

@@ -72,16 +72,21 @@ static json_t *make_panels(const faro_figure *f) {
 
 static json_t *make_figure(const faro_figure *f) {
   json_t *lines = json_array();
-  json_t *uniform = json_array();
+  json_t *references = json_array();
   for (size_t i = 0; i < f->lines; i++) json_array_append_new(lines, make_line(f, f->order[i]));
-  for (size_t p = 0; p < f->panels; p++) {
-    faro_trace t;
-    faro_figure_uniform(f, p, &t);
-    json_array_append_new(uniform, make_trace(&t));
+  for (size_t r = 0; r < FARO_REFERENCES; r++) {
+    json_t *at = json_array();
+    for (size_t p = 0; p < f->panels; p++) {
+      faro_trace t;
+      faro_figure_reference(f, r, p, &t);
+      json_array_append_new(at, make_trace(&t));
+    }
+    json_array_append_new(references,
+                          json_pack("{s:s, s:o}", "name", faro_figure_reference_name(f, r), "at", at));
   }
   return json_pack("{s:{s:s, s:b, s:b}, s:{s:s, s:b}, s:o, s:o, s:o}", "x", "name", faro_figure_x_name(f),
                    "log", f->x.log, "swept", f->report->x >= 0, "y", "name", faro_figure_y_name(f), "log",
-                   f->y.log, "panels", make_panels(f), "lines", lines, "uniform", uniform);
+                   f->y.log, "panels", make_panels(f), "lines", lines, "references", references);
 }
 
 void faro_data_add(const faro_figure *figure, faro_text *out) {

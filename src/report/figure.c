@@ -144,12 +144,12 @@ static void cover_row(faro_figure *f, const faro_view_row *row) {
   if (f->y.log && row->least > 0) faro_axis_cover(&f->y, row->least);
 }
 
-/* Makes room for uniform play if that does not cost the lines much of theirs. */
-static void cover_uniform(faro_figure *f) {
+/* Makes room for simple play if that does not cost the lines much of theirs. */
+static void cover_references(faro_figure *f) {
   const double high = f->y.high;
-  for (size_t p = 0; p < f->panels; p++) {
+  for (size_t i = 0; i < FARO_REFERENCES * f->panels; i++) {
     faro_trace t;
-    faro_figure_uniform(f, p, &t);
+    faro_figure_reference(f, i % FARO_REFERENCES, i / FARO_REFERENCES, &t);
     for (size_t k = 0; k < t.count; k++)
       if (t.point[k].mean <= 1.3 * high) faro_axis_cover(&f->y, t.point[k].mean);
   }
@@ -159,7 +159,7 @@ static void scale_y(faro_figure *f) {
   const bool log = wants_log(f);
   f->y = (faro_axis){.low = log ? (double)INFINITY : 0, .high = -INFINITY, .log = log};
   for (size_t r = 0; r < f->report->count; r++) cover_row(f, &f->report->row[r]);
-  cover_uniform(f);
+  cover_references(f);
   if (log && !(f->y.low > 0 && isfinite(f->y.high))) f->y = (faro_axis){.low = 0, .high = 1}; /* stored run */
   if (!(f->y.high > 0 && isfinite(f->y.high))) f->y.high = 1;
   faro_axis_round(&f->y);
@@ -214,8 +214,8 @@ void faro_figure_trace(const faro_figure *f, size_t line, size_t panel, faro_tra
   }
 }
 
-/* Adds what uniform play gets at a row's x. False if another row there says something else. */
-static bool add_uniform(const faro_view_row *row, double x, double value, faro_trace *t) {
+/* Adds what simple play gets at a row's x. False if another row there says something else. */
+static bool add_reference(const faro_view_row *row, double x, double value, faro_trace *t) {
   for (size_t k = 0; k < t->count; k++)
     if (t->point[k].round == x) return fabs(t->point[k].mean - value) <= 1e-9 * value;
   if (t->count == FARO_CURVE_POINTS) return false;
@@ -225,24 +225,31 @@ static bool add_uniform(const faro_view_row *row, double x, double value, faro_t
   return true;
 }
 
-void faro_figure_uniform(const faro_figure *f, size_t panel, faro_trace *t) {
+const char *faro_figure_reference_name(const faro_figure *f, size_t reference) {
+  if (reference == 0) return "uniform play";
+  return strcmp(f->report->measure->name, "error-rate") == 0 ? "most frequent class" : "best single arm";
+}
+
+void faro_figure_reference(const faro_figure *f, size_t reference, size_t panel, faro_trace *t) {
   t->count = 0;
   t->dashed = false;
-  bool same = true;
+  bool same = reference == 0 || faro_view_has_rows(f->report);
   const bool rounds = f->report->x < 0;
   for (size_t r = 0; same && r < f->report->count; r++) {
     const faro_view_row *row = &f->report->row[r];
     if (f->panel_of[r] != panel) continue;
     const double x = rounds ? row->curve[row->points - 1].round : row->place[f->report->x];
-    const double value = f->report->per_round ? row->uniform / row->rounds : row->uniform;
-    same = isfinite(value) && isfinite(x) && add_uniform(row, x, value, t);
+    const double all = reference == 0 ? row->uniform : row->fixed;
+    const double value = f->report->per_round ? all / row->rounds : all;
+    same = isfinite(value) && isfinite(x) && add_reference(row, x, value, t);
   }
   if (!same || (rounds && t->count != 1)) t->count = 0;
   if (t->count != 1 || !rounds) return;
-  t->point[1] = t->point[0]; /* it grows by the same in each round */
+  t->point[1] = t->point[0]; /* a regret grows by the same in each round, a mean stays */
   t->count = 2;
   t->point[0].round = 0;
-  if (!f->report->per_round) t->point[0].mean = t->point[0].low = t->point[0].high = 0;
+  if (!f->report->per_round && !faro_view_has_rows(f->report))
+    t->point[0].mean = t->point[0].low = t->point[0].high = 0;
 }
 
 bool faro_figure_bounded(const faro_figure *f) {

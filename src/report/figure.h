@@ -38,9 +38,11 @@ bool faro_figure_init(faro_figure *figure, const faro_report *report);
 void faro_figure_clear(faro_figure *figure);
 
 void faro_figure_trace(const faro_figure *figure, size_t line, size_t panel, faro_trace *out);
-/* What uniform play regrets, if it is known and the same for all lines of the panel; else no
- * points. */
-void faro_figure_uniform(const faro_figure *figure, size_t panel, faro_trace *out);
+/* What simple play gets, if it is known and the same for all lines of the panel; else no points:
+ * uniform play and, for people from a file, the best single arm. */
+enum { FARO_REFERENCES = 2 };
+void faro_figure_reference(const faro_figure *figure, size_t reference, size_t panel, faro_trace *out);
+const char *faro_figure_reference_name(const faro_figure *figure, size_t reference);
 /* Whether a lower bound is known for some point. */
 bool faro_figure_bounded(const faro_figure *figure);
 

@@ -120,7 +120,7 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
     add(out, row->label);
     faro_text_add(out, " learnt nothing");
     if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
-    faro_text_add(out, ": its %s is %s uniform play%s (%s", strchr(faro_view_measure(report), ' ') + 1,
+    faro_text_add(out, ": its %s is %s uniform play%s (%s", faro_view_word(report),
                   found.worse == found.count ? "above that of" : "that of",
                   found.worse > 0 && found.worse < found.count ? " or more" : "",
                   faro_brief(found.least, number));

@@ -74,7 +74,7 @@ function axes() {
   if (!(x.low <= x.high)) Object.assign(x, {low: x.log ? 1 : 0, high: x.log ? 10 : 1});
   if (!(y.low <= y.high)) Object.assign(y, {low: 1, high: 10});
   const top = y.high;
-  for (const t of data.uniform) if (t) for (const v of t.y) if (v <= 1.3 * top) y.high = Math.max(y.high, v);
+  for (const r of data.references) for (const t of r.at) if (t) for (const v of t.y) if (v <= 1.3 * top) y.high = Math.max(y.high, v);
   if (!data.x.swept && !x.log) x.low = 0;
   if (x.low === x.high) { x.low = x.log ? x.low / 2 : x.low - 1; x.high = x.log ? x.high * 2 : x.high + 1; }
   if (y.log) {
@@ -123,7 +123,7 @@ function panel(index, g, a, parent) {
   const group = new Map();
   if (state.bands) for (const l of order) if (l.colour >= 0 && l.at[index] && l.at[index].low) band(root, l, l.at[index], a, px, py);
   for (const l of order) if (l.at[index]) group.set(l, curve(root, l, l.at[index], a, px, py));
-  uniform(root, g, a, px, py, data.uniform[index]);
+  for (const r of data.references) reference(root, g, a, px, py, r.at[index], r.name);
   draw("rect", {width: g.w, height: g.h, class: "frame"}, root);
   if (g.ends) ends(root, g, a, px, py, index);
   const cursor = draw("g", {}, root);
@@ -156,7 +156,7 @@ function places() {
   for (const l of data.lines) for (const t of l.at) if (t) for (const v of t.x) if (!state.xlog || v > 0) all.add(v);
   return [...all].sort((p, q) => p - q);
 }
-function uniform(root, g, a, px, py, t) {
+function reference(root, g, a, px, py, t, name) {
   if (!t) return;
   let list = t.x.map((v, k) => [v, t.y[k]]);
   if (!data.x.swept && list.length === 2) { // straight from the first round to the last
@@ -168,7 +168,7 @@ function uniform(root, g, a, px, py, t) {
   if (inside.length < 2) return;
   draw("path", {d: "M" + inside.map(p => px(p[0]).toFixed(1) + " " + py(p[1]).toFixed(1)).join(" "), class: "uniform"}, root);
   const [v, m] = inside[Math.floor(.8 * (inside.length - 1))], above = px(v) > 95;
-  draw("text", {x: px(v) + (above ? -6 : 8), y: py(m) + (above ? -4 : 12), "text-anchor": above ? "end" : "start", class: "axis halo"}, root, "uniform play");
+  draw("text", {x: px(v) + (above ? -6 : 8), y: py(m) + (above ? -4 : 12), "text-anchor": above ? "end" : "start", class: "axis halo"}, root, name);
 }
 function band(root, l, t, a, px, py) {
   const up = points(t, a, px, py, "high"), down = points(t, a, px, py, "low").reverse();

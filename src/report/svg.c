@@ -228,20 +228,20 @@ static void add_bound(const sheet *s, size_t line, const faro_trace *t) {
   faro_text_add(s->out, "\"/>\n");
 }
 
-/* The name of the line of uniform play, above it near its end, or below it if it is steep. */
-static void add_uniform_name(const sheet *s, double x, double y) {
+/* The name of a line of simple play, above it near its end, or below it if it is steep. */
+static void add_reference_name(const sheet *s, const char *name, double x, double y) {
   const bool above = x > 7.5 * s->font;
   faro_text_add(s->out,
                 "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%.1f\" "
-                "fill-opacity=\"0.75\">uniform play</text>\n",
+                "fill-opacity=\"0.75\">%s</text>\n",
                 above ? x - 0.4 * s->font : x + 0.6 * s->font, above ? y - 0.3 * s->font : y + s->font,
-                above ? "end" : "start", 0.9 * s->font);
+                above ? "end" : "start", 0.9 * s->font, name);
 }
 
-/* Uniform play, as far as it is within the frame. */
-static void add_uniform(const sheet *s, size_t panel) {
+/* Simple play, as far as it is within the frame. */
+static void add_reference(const sheet *s, size_t reference, size_t panel) {
   faro_trace t;
-  faro_figure_uniform(s->figure, panel, &t);
+  faro_figure_reference(s->figure, reference, panel, &t);
   const double high = s->figure->y.high;
   size_t n = 0;
   while (n < t.count && t.point[n].mean <= high) n++;
@@ -258,7 +258,8 @@ static void add_uniform(const sheet *s, size_t panel) {
   faro_text_add(s->out, "\"/>\n");
   const double x[2] = {at_x(s, t.point[n - 2].round), at_x(s, t.point[n - 1].round)};
   const double y[2] = {at_y(s, t.point[n - 2].mean), at_y(s, t.point[n - 1].mean)};
-  add_uniform_name(s, 0.2 * x[0] + 0.8 * x[1], 0.2 * y[0] + 0.8 * y[1]);
+  add_reference_name(s, faro_figure_reference_name(s->figure, reference), 0.2 * x[0] + 0.8 * x[1],
+                     0.2 * y[0] + 0.8 * y[1]);
 }
 
 static void add_name(const sheet *s, size_t line, double x, double y) {
@@ -352,7 +353,7 @@ static void add_panel(const sheet *s, size_t index) {
   add_panel_name(s, index);
   add_y_axis(s, column == 0);
   add_x_axis(s, index + s->columns >= s->figure->panels);
-  add_uniform(s, index);
+  for (size_t r = 0; r < FARO_REFERENCES; r++) add_reference(s, r, index);
   add_lines(s, index);
   faro_text_add(s->out,
                 "<rect x=\"0\" y=\"0\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "

@@ -119,8 +119,8 @@ static double read_batch(const json_t *batch) {
   return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
 }
 
-/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. SIGNED:
- * it need not, and if it does, it may be null or below 0. */
+/* Whether every run must have an outcome (outcomes.def); a document without it is not valid.
+ * SIGNED: it need not, and if it does, it may be null or below 0. */
 enum {
   SIGNED = 2,
   IS_ALWAYS_ALL = 1,
@@ -284,9 +284,13 @@ bool faro_view_has_rows(const faro_report *report) {
 }
 
 const char *faro_view_measure(const faro_report *report) {
-  if (strcmp(report->measure->name, "error-rate") == 0) return "an error rate";
-  return strcmp(report->measure->name, "loss") == 0 ? "a loss" : "a regret";
+  const char *name = report->measure->name;
+  if (strcmp(name, "error-rate") == 0) return "an error rate";
+  if (strcmp(name, "error") == 0) return "an error";
+  return strcmp(name, "loss") == 0 ? "a loss" : "a regret";
 }
+
+const char *faro_view_word(const faro_report *report) { return strchr(faro_view_measure(report), ' ') + 1; }
 
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   char pair[FARO_PAIR_SIZE];

@@ -41,8 +41,8 @@ typedef struct faro_cell {
   char *grounds;       /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 
-/* What a claim assumes if the columns' ranges come from the file (scaling: public): the beginning of
- * its `by`. */
+/* What a claim assumes if the columns' ranges come from the file (scaling: public): the beginning
+ * of its `by`. */
 #define FARO_RANGES_PUBLIC "assumes that the columns' ranges are public"
 
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };

@@ -361,6 +361,7 @@ static void hash_program(crypto_generichash_state *state) {
 
 /* Every setting of every algorithm. */
 static void hash_cells(crypto_generichash_state *state, const faro_experiment *experiment) {
+  const faro_key file = faro_key_find("file");
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
@@ -368,7 +369,8 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
       crypto_generichash_update(state, cell->table->facts->digest, sizeof cell->table->facts->digest);
     for (faro_key k = 0; k < faro_key_count(); k++) {
       const double value = faro_cell_get(cell, k);
-      const char *text = faro_cell_text(cell, k);
+      /* not where a file is, but what is in it */
+      const char *text = k == file && cell->table ? NULL : faro_cell_text(cell, k);
       crypto_generichash_update(state, (const unsigned char *)&value, sizeof value);
       if (text) crypto_generichash_update(state, (const unsigned char *)text, strlen(text) + 1);
     }

@@ -32,7 +32,9 @@ static faro_status make_gate(table *t, const faro_cell *cell, faro_error *error)
 
 static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_cell *cell = turn->cell;
-  const faro_env_params env = faro_cell_env(cell);
+  faro_env_params env = faro_cell_env(cell);
+  env.stopped = turn->stopped;
+  env.context = turn->context;
   faro_status status = faro_env_create(&t->env, cell->env, &env, error);
   if (status != FARO_OK) return status;
   faro_turn_begin(turn, t->env);
@@ -151,9 +153,12 @@ static faro_status check_link(const faro_cell *cell, faro_error *error) {
                    cell->learner->name, cell->env->name);
 }
 
+/* The first sum of x y stands after the Gram matrix of the first block. */
 static double last_noise(const faro_cell *cell, const faro_release *release) {
   const faro_noise noise = faro_release_noise(release);
-  const size_t gram = cell->settings.protect == 1 ? 0 : faro_packed((size_t)cell->settings.dimension);
+  const size_t blocks = faro_cell_facts(cell).blocks;
+  const size_t width = (size_t)cell->settings.dimension / (blocks > 0 ? blocks : 1);
+  const size_t gram = cell->settings.protect == 1 ? 0 : faro_packed(width);
   return noise.scale ? noise.scale[gram] * (noise.ratio > 0 ? noise.ratio : 1) : 0;
 }
 

@@ -53,3 +53,119 @@ settings() {
     grep -Eq "^faro: (tests/cli/bad-rows/[a-z0-9-]*\.(csv|svm|txt):|plain.yaml:|--set: )" "$file" || { echo "$file: no place" && false; }
   done
 }
+
+# The example of the documents, smaller: people FILE
+people() {
+  cat >"$T/people.yaml" <<'YAML'
+instances: 3
+environment: {name: rows, file: people.csv, label: class, words: city, components: 4}
+sweep: {epsilon: [1, 10]}
+plot: {x: epsilon, y: error-rate}
+algorithms: [{learner: greedy, release: none}, {learner: posterior, release: central-factored}, {learner: lints, release: local}]
+YAML
+  cp tests/data/people.csv "$T/people.csv"
+}
+
+@test "results are the same bytes for any number of threads, kept in memory or not, and are found beside the experiment" {
+  people
+  faro 0 run "$T/people.yaml" --quiet --jobs 1 --out "$T/one"
+  faro 0 run "$T/people.yaml" --quiet --jobs 4 --out "$T/four"
+  cmp "$T/one/summary.csv" "$T/four/summary.csv"
+  cmp "$T/one/curves.csv" "$T/four/curves.csv"
+  faro 0 run "$T/people.yaml" --quiet --jobs 1 --set memory=0 --out "$T/read"
+  faro 0 run "$T/people.yaml" --quiet --jobs 4 --set memory=0 --out "$T/again"
+  cmp "$T/read/summary.csv" "$T/again/summary.csv"
+}
+
+@test "every output names the measure, the yardsticks and the settings" {
+  people
+  faro 0 run "$T/people.yaml" --quiet --out "$T/o"
+  has "$output" "error-rate"
+  has "$output" "mean reward"
+  has "$output" "linear regret"
+  has "$output" "uniform play would have an error rate of 0.667; the most frequent class 0."
+  has "$output" "the linear policy fitted to the whole file 0."
+  [ "$(jq -r '.measure' "$T/o/run.json")" = error-rate ]
+  [ "$(jq -r '.results[0].settings | .file, .label, .words' "$T/o/run.json" | paste -sd,)" = "$T/people.csv,class,city" ]
+  [ "$(jq '[.results[] | .["error-rate"].mean, .mean_reward, .linear_regret, .uniform.mean, .fixed.mean | numbers] | length' "$T/o/run.json")" -eq 30 ]
+  has "$(head -1 "$T/o/summary.csv")" ",error-rate_mean,"
+  has "$(head -1 "$T/o/summary.csv")" ",mean_reward,linear_error,linear_regret,passed_over,"
+  has "$(cat "$T/o/table.tex")" "error-rate"
+  has "$(cat "$T/o/people.svg")" "error rate in the last tenth"
+  has "$(cat "$T/o/report.html")" "the share of people for whom a wrong class was picked"
+  faro 0 run "$T/people.yaml" --quiet --json --out "$T/j"
+  [ "$(jq '.results | length' <<<"$output")" -eq 6 ]
+  faro 0 compare "$T/o" "$T/j"
+  has "$output" "error-rate"
+  faro 0 rerun "$T/o" --quiet --out "$T/r"
+  has "$output" "the same, byte for byte"
+}
+
+@test "scaling by public ranges is said wherever a claim is" {
+  people
+  faro 0 run "$T/people.yaml" --quiet --set scaling=public --out "$T/o"
+  has "$output" "proven, assumes that the columns' ranges are public"
+  [ "$(jq '[.results[].claim.by | select(startswith("assumes that the columns'"'"' ranges are public"))] | length' "$T/o/run.json")" -eq 4 ]
+  has "$(cat "$T/o/report.html")" "ranges are public"
+  has "$(cat "$T/o/summary.csv")" "ranges are public"
+  faro 0 run "$T/people.yaml" --set scaling=public --dry-run
+  has "$output" "ranges are public"
+  faro 0 run "$T/people.yaml" --dry-run
+  not has "$output" "ranges are public"
+}
+
+@test "a run of other data is not continued" {
+  people
+  faro 0 run "$T/people.yaml" --quiet --out "$T/o"
+  mv "$T/people.csv" "$T/moved.csv"
+  faro 0 run "$T/people.yaml" --quiet --set "file=$T/moved.csv" --out "$T/o" # the same data elsewhere
+  mv "$T/moved.csv" "$T/people.csv"
+  sed -i '2s/^[^,]*/0.99/' "$T/people.csv"
+  faro 3 run "$T/people.yaml" --quiet --out "$T/o"
+  has "$stderr" "holds the results of another experiment or of other settings"
+}
+
+@test "people who come again need user level, and then pass the gate" {
+  people
+  faro 3 run "$T/people.yaml" --quiet --set horizon=300 --out "$T/o"
+  has "$stderr" "level must be user: horizon is 300 and the file has 120 rows"
+  faro 0 run "$T/people.yaml" --quiet --set horizon=300 --set level=user --set contributions=2 --set batch=10 --out "$T/o"
+  has "$output" "user level (2 rounds)"
+  [ "$(jq '[.results[] | select(.release != "none") | .refused > 0] | all' "$T/o/run.json")" = true ]
+  sed 's/$/,p/; 1s/,p$/,who/; 5s/p$/q/' tests/data/people.csv >"$T/people.csv"
+  faro 3 run "$T/people.yaml" --quiet --set person=who --out "$T/p"
+  has "$stderr" "level must be user: one person has 119 rows"
+  awk -F, 'NR == 1 {print $0 ",who"} NR > 1 {print $0 ",p" NR}' tests/data/people.csv >"$T/people.csv"
+  faro 0 run "$T/people.yaml" --quiet --set person=who --out "$T/p"
+}
+
+@test "what a file says cannot be set, and texts cannot be swept" {
+  people
+  faro 3 run "$T/people.yaml" --set arms=7 --out "$T/o"
+  has "$stderr" "arms must be left out for rows: the file says it"
+  faro 3 run "$T/people.yaml" --set dimension=7 --out "$T/o"
+  has "$stderr" "dimension must be left out for rows with layout block"
+  faro 0 run "$T/people.yaml" --quiet --set layout=shared --set dimension=7 --out "$T/o"
+  printf 'sweep: {file: [a.csv, b.csv]}\n' >>"$T/plain.yaml"
+  faro 3 run "$T/plain.yaml" --out "$T/x"
+  has "$stderr" "a text cannot be swept"
+}
+
+@test "logged data is replayed, and all rewards give a loss" {
+  awk 'BEGIN {print "act,gain,p,x"; for (i = 0; i < 400; i++) printf "%s,%d,0.5,%d\n", i % 2 ? "a" : "b", i % 3 == 0, i % 5}' >"$T/log.csv"
+  faro 0 run "$T/plain.yaml" --quiet --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --out "$T/o"
+  has "$output" "loss"
+  [ "$(jq '.results[0].passed_over > 0.4 and .results[0].linear_regret == null' "$T/o/run.json")" = true ]
+  faro 3 run "$T/plain.yaml" --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --set horizon=300 --out "$T/p"
+  has "$stderr" "horizon must be at most 160 (got 300)"
+  awk 'BEGIN {print "r1,r2,x"; for (i = 0; i < 100; i++) printf "%d,%d,%d\n", i % 6, 5 - i % 6, i % 7}' >"$T/wide.csv"
+  faro 0 run "$T/plain.yaml" --quiet --set "file=$T/wide.csv" --set 'rewards=[r1, r2]' --set reward_high=5 --out "$T/w"
+  [ "$(jq -r '.measure' "$T/w/run.json")" = loss ]
+}
+
+@test "a file larger than the memory it may take is streamed in flat memory" {
+  slow_test
+  run python3 bench/rows 30 120
+  echo "$output"
+  [ "$status" -eq 0 ]
+}

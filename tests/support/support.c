@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static atomic_size_t counted;
 static atomic_size_t failing;
@@ -156,4 +158,18 @@ void assert_ks(double *draws, size_t n, double (*cdf)(double)) {
     distance = fmax(distance, fmax(f - (double)i / (double)n, (double)(i + 1) / (double)n - f));
   }
   assert_likely("Kolmogorov-Smirnov distance", distance, ks_tail(distance, (double)n));
+}
+
+bool lacks_data(const char *experiment) {
+  char line[1000];
+  char file[200] = "";
+  FILE *yaml = fopen(experiment, "r");
+  while (yaml && fgets(line, sizeof line, yaml)) {
+    const char *found = *line == '#' ? NULL : strstr(line, "file: data/");
+    if (found) sscanf(found, "file: %199[^,} \n]", file);
+  }
+  if (yaml) fclose(yaml);
+  const bool missing = *file && access(file, R_OK) != 0;
+  if (missing) print_message("%s is left out: %s is missing, which `faro data` writes\n", experiment, file);
+  return missing;
 }

@@ -26,6 +26,10 @@
     if (!getenv("FARO_SLOW_TESTS")) skip();                                                                  \
   } while (0)
 
+/* Whether an experiment (its path) reads a file data/NAME.csv that is not there; says so. `faro
+ * data` writes them, from packages that need not be installed. */
+bool lacks_data(const char *experiment);
+
 /* Allocations by the code under test. */
 void alloc_reset(void);
 size_t alloc_count(void); /* since the reset */

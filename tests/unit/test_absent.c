@@ -482,6 +482,30 @@ static void test_gate__does_without_an_error(void **state) {
   faro_gate_destroy(NULL);
 }
 
+/* ---- rows: no file, no roles, no error */
+
+static void test_rows__do_without_an_error(void **state) {
+  (void)state;
+  const faro_rows_params nothing = {0};
+  const faro_rows_params bare = {.file = "tests/data/people.csv"};
+  const faro_rows_params least = {.file = "tests/data/people.csv", .label = "class", .ignore = "city"};
+  faro_rows *rows = NULL;
+  faro_row_reader *reader = NULL;
+  const faro_row *row = NULL;
+  REFUSED(faro_rows_open(&rows, &nothing, NULL));
+  REFUSED(faro_rows_open(&rows, &bare, NULL));
+  faro_rows_close(NULL);
+  faro_row_reader_destroy(NULL);
+  assert_int_equal(faro_rows_open(&rows, &least, NULL), FARO_OK);
+  assert_int_equal(faro_rows_facts_of(rows)->rows, 120);
+  assert_int_equal(faro_row_reader_create(&reader, rows, NULL), FARO_OK);
+  assert_int_equal(faro_row_seek(reader, 0), 1);
+  assert_int_equal(faro_row_next(reader, &row, NULL), FARO_OK);
+  assert_non_null(row);
+  faro_row_reader_destroy(reader);
+  faro_rows_close(rows);
+}
+
 /* ---- study */
 
 static const faro_study_params ten = {.link = FARO_LINK_LOGISTIC,
@@ -625,7 +649,7 @@ static void test_absent__walks_every_function(void **state) {
   (void)state;
   static const char *const headers[] = {"learner",  "updater", "estimator", "eliminator", "asker",
                                         "watcher",  "agent",   "selector",  "release",    "message",
-                                        "doubling", "gate",    "study",     "evaluate"};
+                                        "doubling", "gate",    "study",     "rows",       "evaluate"};
   char *own = strdup(read_whole("tests/unit/test_absent.c"));
   size_t functions = 0;
   for (size_t h = 0; h < sizeof headers / sizeof *headers; h++) {
@@ -654,6 +678,7 @@ int main(void) {
       cmocka_unit_test(test_releases__do_without_streams_sources_and_kinds),
       cmocka_unit_test(test_releases__refuse_to_be_made_of_nothing),
       cmocka_unit_test(test_gate__does_without_an_error),
+      cmocka_unit_test(test_rows__do_without_an_error),
       cmocka_unit_test(test_studies__do_without_streams_kinds_and_fits),
       cmocka_unit_test(test_evaluators__do_without_rows_models_and_errors),
       cmocka_unit_test(test_models__do_without_features_and_rows),

@@ -48,6 +48,41 @@ static void test_make__long_features_keep_their_direction(void **state) {
   for (int i = 0; i < 5; i++) assert_close(z[i], expected[i], 1e-14);
 }
 
+/* Blocks one after the other, each as if it stood alone, even where a user fills several. */
+static void test_split__leaves_products_of_different_blocks_out(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 4, 1, 0, 1, error));
+  const double sensitivity = c.sensitivity;
+  assert_ok(faro_contribution_split(&c, 2, error));
+  assert_int_equal(c.gram, 6);
+  assert_int_equal(c.length, 10);
+  assert_true(c.sensitivity == sensitivity);
+  const double x[4] = {0.1, -0.5, 0.3, 0.2};
+  const double expected[10] = {0.01, -0.05, 0.25, 0.05, -0.25, 0.09, 0.06, 0.04, 0.15, 0.1};
+  double z[10];
+  faro_contribution_make(&c, x, 0.5, z);
+  for (int i = 0; i < 10; i++) assert_close(z[i], expected[i], 1e-15);
+  const faro_contribution weighed = faro_contribution_weigh(&c);
+  double weight[10];
+  faro_contribution_weights(&weighed, weight);
+  const double root = sqrt(2);
+  const double weights[10] = {1, root, 1, 1, 1, 1, root, 1, 1, 1};
+  for (int i = 0; i < 10; i++) assert_close(weight[i], weights[i], 1e-15);
+}
+
+static void test_split__refuses_what_does_not_divide(void **state) {
+  (void)state;
+  faro_contribution c;
+  faro_error refusal = {0};
+  assert_ok(faro_contribution_init(&c, 4, 1, 0, 1, error));
+  assert_int_equal(faro_contribution_split(&c, 3, &refusal), FARO_INVALID);
+  assert_int_equal(faro_contribution_split(&c, 0, &refusal), FARO_INVALID);
+  assert_int_equal(c.blocks, 1);
+  assert_ok(faro_contribution_gram(&c, 4, 1, error));
+  assert_int_equal(faro_contribution_split(&c, 2, &refusal), FARO_INVALID);
+}
+
 /* A search over pairs of users finds nothing beyond the stated sensitivity, and comes near it. */
 static void test_sensitivity__bounds_every_pair_of_users(void **state) {
   (void)state;
@@ -191,6 +226,8 @@ int main(void) {
       cmocka_unit_test(test_make__is_vech_of_outer_product_then_moment),
       cmocka_unit_test(test_make__clips_everything_before_anything_else),
       cmocka_unit_test(test_make__long_features_keep_their_direction),
+      cmocka_unit_test(test_split__leaves_products_of_different_blocks_out),
+      cmocka_unit_test(test_split__refuses_what_does_not_divide),
       cmocka_unit_test(test_sensitivity__bounds_every_pair_of_users),
       cmocka_unit_test(test_make__gram_and_ball_are_the_parts),
       cmocka_unit_test(test_sensitivity__of_gram_and_ball_is_exact),

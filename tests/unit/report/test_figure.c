@@ -157,7 +157,7 @@ static void test_figure__bands_are_intervals_of_the_mean(void **state) {
   assert_true(t.point[t.count - 1].mean == row->regret.mean && t.point[t.count - 1].round == 300);
   assert_true(t.point[t.count - 1].low == row->low && t.point[t.count - 1].high == row->high);
   assert_true(row->low < row->regret.mean && row->high > row->regret.mean);
-  faro_figure_uniform(&figure, 2, &t);
+  faro_figure_reference(&figure, 0, 2, &t);
   assert_int_equal(t.count, 2);
   assert_true(t.point[0].round == 0 && t.point[0].mean == 0);
   assert_true(t.point[1].round == 300 && t.point[1].mean == row->uniform);
