@@ -245,6 +245,31 @@ static void test_csv__rewards_and_logs_have_their_columns(void **state) {
   unlink(log.file);
 }
 
+static void test_csv__quotes_are_not_part_of_what_is_quoted(void **state) {
+  (void)state;
+  const faro_rows_params params = {
+      .file =
+          write_text("quotes.csv", "y,\"x \"\"1\"\"\",w\n\"a \"\"b\"\"\",1,same\n\"c,d\",\"2\",\"same\"\n"),
+      .label = "y",
+      .words = "w"};
+  faro_rows *rows = NULL;
+  faro_row_reader *reader = NULL;
+  const faro_row *row = NULL;
+  assert_ok(faro_rows_open(&rows, &params, error));
+  const faro_rows_facts *f = faro_rows_facts_of(rows);
+  assert_string_equal(f->name[0], "x \"1\"");
+  assert_string_equal(f->arm[0], "a \"b\"");
+  assert_string_equal(f->arm[1], "c,d");
+  assert_ok(faro_row_reader_create(&reader, rows, error));
+  assert_ok(faro_row_next(reader, &row, error));
+  const uint64_t word = row->word[0];
+  assert_ok(faro_row_next(reader, &row, error));
+  assert_true(row->word[0] == word && row->number[0] == 2 && row->arm == 1);
+  faro_row_reader_destroy(reader);
+  faro_rows_close(rows);
+  unlink(params.file);
+}
+
 /* ---- faults that golden files cannot show */
 
 static void test_rows__a_changed_file_is_refused(void **state) {
@@ -330,6 +355,7 @@ int main(void) {
       cmocka_unit_test(test_blocks__hold_every_row_once),
       cmocka_unit_test(test_libsvm__missing_numbers_are_zero),
       cmocka_unit_test(test_csv__rewards_and_logs_have_their_columns),
+      cmocka_unit_test(test_csv__quotes_are_not_part_of_what_is_quoted),
       cmocka_unit_test(test_rows__a_changed_file_is_refused),
       cmocka_unit_test(test_rows__long_lines_are_refused_and_longest_are_read),
       cmocka_unit_test(test_rows__failing_memory_is_reported),
