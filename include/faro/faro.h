@@ -26,6 +26,7 @@
 #include <faro/report.h>
 #include <faro/selector.h>
 #include <faro/setting.h>
+#include <faro/shard.h>
 #include <faro/sim.h>
 #include <faro/statistics.h>
 #include <faro/study.h>

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "sim/draft.h"
 #include "sim/loop.h"
+#include "sim/machine.h"
 
 enum { CELLS_MAX = 10000, RUNS_MAX = 1000000, FILE_MAX = 1 << 20 };
 
@@ -329,16 +330,6 @@ static faro_status resolve_name(const faro_draft *draft, faro_experiment *experi
   return experiment->name && experiment->title ? FARO_OK : FARO_MEMORY;
 }
 
-/* The running program, byte by byte: two builds may differ though their versions do not. */
-static void hash_program(crypto_generichash_state *state) {
-  crypto_generichash_update(state, (const unsigned char *)faro_version(), strlen(faro_version()));
-  FILE *file = fopen("/proc/self/exe", "rb");
-  unsigned char part[1 << 14];
-  for (size_t n = 0; file && (n = fread(part, 1, sizeof part, file)) > 0;)
-    crypto_generichash_update(state, part, n);
-  if (file) fclose(file);
-}
-
 /* Every setting of every algorithm. */
 static void hash_cells(crypto_generichash_state *state, const faro_experiment *experiment) {
   for (size_t c = 0; c < experiment->count; c++) {
@@ -355,7 +346,7 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
 static void digest(faro_experiment *experiment) {
   crypto_generichash_state state;
   crypto_generichash_init(&state, NULL, 0, sizeof experiment->digest);
-  hash_program(&state);
+  crypto_generichash_update(&state, faro_program(), FARO_PROGRAM_BYTES);
   hash_cells(&state, experiment);
   crypto_generichash_final(&state, experiment->digest, sizeof experiment->digest);
 }
@@ -381,6 +372,16 @@ static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
   if (status == FARO_OK) digest(experiment);
   if (status == FARO_OK) identify(experiment);
   return status;
+}
+
+static faro_status keep_text(faro_experiment *experiment, const char *text, size_t length,
+                             faro_error *error) {
+  char *kept = faro_arena_alloc(&experiment->arena, length + 1, 1, error);
+  if (!kept) return FARO_MEMORY;
+  memcpy(kept, text, length);
+  experiment->text = kept;
+  experiment->length = length;
+  return FARO_OK;
 }
 
 /* Keeps how the experiment was asked for. */
@@ -435,6 +436,7 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   draft->error = error;
   made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
+  if (status == FARO_OK) status = keep_text(made, text, length, error);
   if (status == FARO_OK) status = keep_record(made, options, error);
   if (status == FARO_OK) status = resolve(draft, made);
   free(draft->algorithm);

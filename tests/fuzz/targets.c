@@ -127,26 +127,38 @@ int fuzz_compose(const uint8_t *data, size_t size) {
   return 0;
 }
 
-static bool accept(void *context, uint32_t cell, uint32_t instance, const double *values) {
-  (void)context;
-  return cell < 8 && instance < 8 && values[0] == values[0];
+static faro_record_verdict accept(void *context, uint32_t cell, uint32_t instance, const double *values,
+                                  faro_error *error) {
+  (void)context, (void)error;
+  return cell < 8 && instance < 8 && values[0] == values[0] ? FARO_RECORD_TAKEN : FARO_RECORD_SENSELESS;
 }
 
-int fuzz_journal(const uint8_t *data, size_t size) {
-  char path[] = "/tmp/faro-fuzz-XXXXXX";
-  const int fd = mkstemp(path);
-  if (fd < 0) return 0;
-  const bool written = write(fd, data, size) == (ssize_t)size;
-  close(fd);
+/* Opens the journal, as a run would, and adds a record. */
+static void continue_journal(const char *path) {
   static const unsigned char digest[32] = "the digest of the fuzzed journal";
+  const double values[3] = {1, 2, 3};
   faro_error error = {0};
   faro_journal *journal = NULL;
-  if (written && faro_journal_open(&journal, path, digest, 3, false, accept, NULL, &error) == FARO_OK) {
-    const double values[3] = {1, 2, 3};
-    if (faro_journal_add(journal, 1, 2, values, &error) != FARO_OK) abort();
-    faro_journal_close(journal);
+  if (faro_journal_read(path, digest, 3, accept, NULL, &error) != FARO_OK && error.message[0] == '\0')
+    abort();
+  error = (faro_error){0};
+  if (faro_journal_open(&journal, path, digest, 3, false, accept, NULL, &error) != FARO_OK) return;
+  if (faro_journal_add(journal, 1, 2, values, &error) != FARO_OK) abort();
+  faro_journal_close(journal);
+}
+
+/* As a whole file, and as the records after a head of this program, which no corpus can have. */
+int fuzz_journal(const uint8_t *data, size_t size) {
+  for (int whole = 0; whole < 2; whole++) {
+    char path[] = "/tmp/faro-fuzz-XXXXXX";
+    const int fd = mkstemp(path);
+    if (fd < 0) return 0;
+    if (!whole) continue_journal(path);
+    const bool written = lseek(fd, 0, SEEK_END) >= 0 && write(fd, data, size) == (ssize_t)size;
+    close(fd);
+    if (written) continue_journal(path);
+    (void)remove(path);
   }
-  (void)remove(path);
   return 0;
 }
 
