@@ -32,5 +32,6 @@
 #include <faro/study.h>
 #include <faro/updater.h>
 #include <faro/watcher.h>
+#include <faro/world.h>
 
 #endif

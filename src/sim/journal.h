@@ -1,14 +1,14 @@
 /* journal: finished instances on disk, so that an interrupted run can continue, and so that several
  * processes can share the work.
  *
- *   header  "farojnl2"  record size (8 bytes)  digest of the experiment (32)  hash of the program (32)
- *           what else decides the bytes, as text (112): see machine.h
+ *   header  "farojnl2"  record size (8 bytes)  digest of the experiment (32)
+ *           hash of the program (32)  what else decides the bytes, as text (112): see machine.h
  *   record  cell, instance (4 bytes each)  values (8 bytes each)  checksum (8 bytes)
  *   ...
  *
- * Numbers are in the byte order of the machine. Records are appended whole. A torn last record fails
- * its checksum and is cut off when the journal is opened again. A journal whose head says something
- * else is refused: its records may differ in their last digits.
+ * Numbers are in the byte order of the machine. Records are appended whole. A torn last record
+ * fails its checksum and is cut off when the journal is opened again. A journal whose head says
+ * something else is refused: its records may differ in their last digits.
  *
  * One process at a time holds the file's lock. Where the file system has no locks, a second writer
  * is noticed because the file grows under the first one's hands; both then stop. */
@@ -39,7 +39,7 @@ faro_status faro_journal_add(faro_journal *journal, uint32_t cell, uint32_t inst
                              faro_error *error) FARO_WARN_UNUSED;
 void faro_journal_close(faro_journal *journal);
 
-/* Only reads a journal, which another process may be writing, up to the first record that is torn. */
+/* Only reads a journal, which another process may be writing, up to the first torn record. */
 faro_status faro_journal_read(const char *path, const unsigned char digest[static 32], size_t values,
                               faro_journal_each *each, void *context, faro_error *error) FARO_WARN_UNUSED;
 

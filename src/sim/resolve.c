@@ -8,6 +8,7 @@
 
 #include "base/abort.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "sim/draft.h"
 #include "sim/loop.h"
@@ -335,6 +336,8 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
+    if (cell->env->version)
+      crypto_generichash_update(state, (const unsigned char *)cell->env->version, strlen(cell->env->version));
     for (faro_key k = 0; k < faro_key_count(); k++) {
       const double value = faro_cell_get(cell, k);
       crypto_generichash_update(state, (const unsigned char *)&value, sizeof value);
@@ -466,10 +469,8 @@ const char *faro_experiment_name(const faro_experiment *experiment) { return exp
 const char *faro_experiment_title(const faro_experiment *experiment) { return experiment->title; }
 
 const char *faro_measure_name(faro_measure measure) {
-  static const char *const name[] = {
-#define X(id, text, ...) text,
-      FARO_MEASURE_LIST(X)
-#undef X
-  };
+  static const char *const name[] = FARO_NAMES(FARO_MEASURE_LIST);
   return name[measure];
 }
+
+FARO_FIND(faro_measure, FARO_MEASURE_LIST)

@@ -48,6 +48,36 @@ static void test_registries__know_where_they_end(void **state) {
   assert_false(faro_study_takes(NULL));
 }
 
+/* Every name leads to its value, and nothing else does. */
+#define FINDS(type, list)                                                                                    \
+  do {                                                                                                       \
+    static const char *const names[] = {list(NAME)};                                                         \
+    type value = (type)0;                                                                                    \
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {                                              \
+      assert_true(type##_find(names[i], &value));                                                            \
+      assert_int_equal(value, i);                                                                            \
+    }                                                                                                        \
+    assert_false(type##_find("", &value));                                                                   \
+    assert_false(type##_find("nothing like it", &value));                                                    \
+  } while (0)
+#define NAME(id, text, ...) text,
+
+static void test_names__lead_to_values(void **state) {
+  (void)state;
+  FINDS(faro_trust, FARO_TRUST_LIST);
+  FINDS(faro_level, FARO_LEVEL_LIST);
+  FINDS(faro_calibration, FARO_CALIBRATION_LIST);
+  FINDS(faro_link, FARO_LINK_LIST);
+  FINDS(faro_measure, FARO_MEASURE_LIST);
+  FINDS(faro_figure_size, FARO_FIGURE_LIST);
+  FINDS(faro_reward, FARO_REWARD_LIST);
+  FINDS(faro_draw, FARO_DRAW_LIST);
+  faro_actions actions = FARO_ACTIONS_OTHERS;
+  assert_true(faro_actions_find("hidden", &actions) && actions == FARO_ACTIONS_HIDDEN);
+  assert_true(faro_actions_find("all", &actions) && actions == FARO_ACTIONS_ALL);
+  assert_false(faro_actions_find("none", &actions));
+}
+
 /* ---- learners: kinds of all protocols, no settings, no noise, no error */
 
 static bool suits(const faro_learner_kind *kind, faro_protocol protocol, faro_calibration calibration) {
@@ -581,6 +611,7 @@ static void test_absent__walks_every_function(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_registries__know_where_they_end),
+      cmocka_unit_test(test_names__lead_to_values),
       cmocka_unit_test(test_learners__do_without_settings_noise_and_kind),
       cmocka_unit_test(test_selector__does_without_a_stream),
       cmocka_unit_test(test_agent__does_without_what_has_a_default),
