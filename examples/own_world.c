@@ -69,14 +69,13 @@ static const faro_world world = {.name = "van",
                                  .arms = arms,
                                  .mean = mean};
 
-static const char experiment_text[] =
-    "title: Ice cream\n"
-    "environment: {name: van, dimension: 3, arms: 12, heat: 0.8}\n"
-    "horizon: 20000\ninstances: 8\n"
-    "algorithms:\n"
-    "  - {label: no privacy, learner: linucb, release: none}\n"
-    "  - {label: trusted server, learner: linucb, release: central-factored}\n"
-    "  - {label: at random, learner: uniform, release: none}\n";
+static const char text[] = "title: Ice cream\n"
+                           "environment: {name: van, dimension: 3, arms: 12, heat: 0.8}\n"
+                           "horizon: 20000\ninstances: 8\n"
+                           "algorithms:\n"
+                           "  - {label: no privacy, learner: linucb, release: none}\n"
+                           "  - {label: trusted server, learner: linucb, release: central-factored}\n"
+                           "  - {label: at random, learner: uniform, release: none}\n";
 
 int main(void) {
   faro_error error = {0};
@@ -85,8 +84,7 @@ int main(void) {
   faro_report *report = NULL;
   faro_status status = faro_world_register(&world, &error);
   if (status == FARO_OK)
-    status = faro_experiment_parse(&experiment, "van.yaml", experiment_text, strlen(experiment_text), NULL,
-                                   &error);
+    status = faro_experiment_parse(&experiment, "van.yaml", text, strlen(text), NULL, &error);
   if (status == FARO_OK) /* killed and run again, it continues */
     status = faro_run(experiment, &(faro_run_options){.journal = "van.journal"}, &results, &error);
   if (status == FARO_OK) status = faro_report_make(&report, experiment, results, &error);

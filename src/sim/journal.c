@@ -100,8 +100,9 @@ static faro_status check_head(const char *path, const header *there, const heade
   char difference[FARO_DIFFERENCE_SIZE];
   const char *fault = find_fault(there, here, difference);
   if (!fault) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%s: %s%s%s%s; %s", faro_path_end(path), fault,
-                   *difference ? " (" : "", difference, *difference ? ")" : "", advice);
+  const char *remedy = strncmp(difference, "blas ", 5) == 0 ? "; OPENBLAS_CORETYPE can set it" : "";
+  return faro_fail(error, FARO_INVALID, "%s: %s%s%s%s%s; %s", faro_path_end(path), fault,
+                   *difference ? " (" : "", difference, remedy, *difference ? ")" : "", advice);
 }
 
 /* Reads the head. false: the file is empty, or its head was torn when it was written. Anything else
