@@ -47,6 +47,7 @@ shards() {
 }
 
 @test "merge prints JSON and CSV as run does" {
+  slow_test
   shards 2 "$T/a"
   cp -r "$T/a" "$T/b"
   faro 0 merge "$T/a" --csv
@@ -88,6 +89,7 @@ shards() {
 }
 
 @test "shards of several numbers mix, and a shard twice is a shard" {
+  slow_test
   shards 2 "$T/a"
   faro 0 run 000-fig1 --set horizon=300 --set instances=3 --shard 2/2 --out "$T/a"
   has "$output" "shard 2 of 2: 19 instances are finished, 19 of them by an earlier run"
@@ -98,6 +100,7 @@ shards() {
 }
 
 @test "--fresh plays a shard again" {
+  slow_test
   faro 0 run 000-fig1 "${tiny[@]}" --shard 2/7 --out "$T/a"
   faro 0 run 000-fig1 "${tiny[@]}" --shard 2/7 --fresh --out "$T/a"
   not grep -q "earlier run" <<<"$output"
@@ -153,6 +156,7 @@ shards() {
 }
 
 @test "--shard auto takes the variables of batch systems" {
+  slow_test
   SLURM_ARRAY_TASK_ID=0 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=2 \
     faro 0 run 000-fig1 "${tiny[@]}" --shard auto --out "$T/a"
   PBS_ARRAY_INDEX=2 faro 0 run 000-fig1 "${tiny[@]}" --shard auto/3 --out "$T/a"
@@ -217,6 +221,7 @@ passed() {
 }
 
 @test "a full disk ends a shard with its reason, and what was saved counts" {
+  slow_test
   run --separate-stderr bash -c "ulimit -f 8 && trap '' XFSZ && exec '$FARO' run 000-fig1 --quiet --set horizon=300 --set instances=3 --shard 1/2 --out '$T/a'"
   [ "$status" -eq 4 ]
   has "$stderr" "faro: $T/a/instances.1-of-2.journal: cannot be written: File too large"

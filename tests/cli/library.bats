@@ -100,6 +100,7 @@ examples() {
 }
 
 @test "an example that is killed continues, because its journal is its own" {
+  slow_test
   needs_cxx
   EXAMPLES=$PWD/examples
   cc -I"$PWD/include" -o "$T/world" "$EXAMPLES/own_world.c" -L"$BUILD" -lfaro -lm -Wl,-rpath,"$BUILD"

@@ -29,12 +29,13 @@ int __wrap_flock(int file, int how) { // NOLINT
   return -1;
 }
 
-static const char FILE_TEXT[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\n"
-                                "horizon: 100\ninstances: 5\nsweep: {epsilon: [1, 2, 5]}\n"
-                                "algorithms:\n"
-                                "  - {learner: linucb, release: none}\n"
-                                "  - {learner: linucb, release: shuffle-bits, batch: 10}\n"
-                                "  - {learner: lints, release: local}\n";
+static const char FILE_TEXT[] =
+    "environment: {name: linear-fixed, dimension: 3, arms: 5}\n"
+    "horizon: 100\ninstances: 5\ndelta: 0.1\ncalibration: figure\nsweep: {epsilon: [1, 2, 5]}\n"
+    "algorithms:\n"
+    "  - {learner: linucb, release: none}\n"
+    "  - {learner: linucb, release: shuffle-bits, batch: 10}\n"
+    "  - {learner: linucb, release: local}\n";
 
 /* ---- a folder */
 
@@ -405,8 +406,7 @@ static void test_head__what_decides_the_bytes_is_compared(void **state) {
     write_at("instances.1-of-2.journal", change[i].offset, change[i].bytes, change[i].length);
     for (int merging = 0; merging < 2; merging++) {
       faro_error why = {0};
-      const faro_status status =
-          merging ? merge(e, &m, &results, &why) : play_shard(e, 1, 2, &results, &why);
+      const faro_status status = merging ? merge(e, &m, &results, &why) : play_shard(e, 1, 2, &results, &why);
       assert_int_equal(status, FARO_INVALID);
       assert_non_null(strstr(why.message, change[i].says));
       assert_non_null(strstr(why.message, "instances.1-of-2.journal: "));
