@@ -162,6 +162,41 @@ int fuzz_journal(const uint8_t *data, size_t size) {
   return 0;
 }
 
+static bool write_to(const char *folder, const char *name, const void *bytes, size_t size) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wb");
+  const bool written = file && fwrite(bytes, 1, size, file) == size;
+  return file && fclose(file) == 0 && written;
+}
+
+int fuzz_shards(const uint8_t *data, size_t size) {
+  static const char yaml[] = "environment: {name: bits-random}\nhorizon: 10\ninstances: 1\n"
+                             "algorithms: [{learner: sum, release: none}]\n";
+  char folder[] = "/tmp/faro-fuzz-XXXXXX";
+  char path[100];
+  char text[100];
+  faro_error error = {0};
+  faro_experiment *experiment = NULL;
+  size_t shard = 0;
+  size_t shards = 0;
+  snprintf(text, sizeof text, "%.*s", (int)(size < 99 ? size : 99), (const char *)data);
+  if (faro_shard_read(text, &shard, &shards, &error) == FARO_OK && (shard < 1 || shard > shards)) abort();
+  if (!mkdtemp(folder)) return 0;
+  error = (faro_error){0};
+  if (write_to(folder, "experiment.yaml", yaml, sizeof yaml - 1) &&
+      write_to(folder, "shards.json", data, size)) {
+    if (faro_shard_recall(&experiment, folder, NULL, &error) == FARO_OK) faro_experiment_destroy(experiment);
+    else if (error.message[0] == '\0') abort(); /* a refusal says why */
+  }
+  for (int i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, i ? "shards.json" : "experiment.yaml");
+    (void)remove(path);
+  }
+  (void)rmdir(folder);
+  return 0;
+}
+
 /* Bytes in memory, handed out `chunk` at a time. */
 typedef struct bytes {
   const uint8_t *data;
