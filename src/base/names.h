@@ -19,6 +19,7 @@ static inline bool faro_names_find(const char *const *names, size_t count, const
 }
 
 /* bool faro_level_find(const char *name, faro_level *value): FARO_FIND(faro_level, FARO_LEVEL_LIST) */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type takes none */
 #define FARO_FIND(type, list)                                                                                \
   bool type##_find(const char *name, type *value) {                                                          \
     static const char *const names[] = FARO_NAMES(list);                                                     \
@@ -27,5 +28,6 @@ static inline bool faro_names_find(const char *const *names, size_t count, const
     *value = (type)index;                                                                                    \
     return true;                                                                                             \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif
