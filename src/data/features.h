@@ -1,12 +1,17 @@
 /* features: from a person's raw row to a few numbers, in a way that does not look at the data.
  *
- *   z = scaled numbers and words, projected;   phi = (clip(z), 1) / sqrt(2),   so ||phi|| <= 1
+ *   phi_0     = sqrt(1/5), a constant
+ *   phi_j     = sqrt(4/5) sqrt(2 / m) cos(f_j t_j + b_j) for j = 1 .. m, or of a word
+ *   t_j       a column's number, brought to the size of 1: asinh(v), which is v near 0 and a
+ *             logarithm far from it; or, if a range is known, 2 v scaled from it to [-1, 1]
+ *   f_j, b_j  a frequency, log-uniform from 0.8 to 8, and a phase
+ *   a word    has a random phase of its own in each feature: a hash of the seed, column and word
  *
- * A scaled number is in [-1, 1]; a word is a random direction of its own, drawn by a hash of the
- * seed, the column and the word. If there are no more numbers than components, and no words, z has
- * the numbers themselves; else it is a Gaussian projection. Everything follows from the seed and
- * from what is declared, so the map costs no privacy: except under FARO_SCALING_PUBLIC, which uses
- * the columns' ranges in the file, and says so in the claim. */
+ * Every feature sees one column, drawn so that all are seen equally often; a linear policy of them
+ * is a sum of curves, one per column (random Fourier features of an additive kernel: Rahimi & Recht
+ * 2007). phi is scaled back to ||phi|| <= 1. Everything follows from the seed and from what is
+ * declared, so the map costs no privacy: except under FARO_SCALING_PUBLIC, which uses the columns'
+ * ranges in the file, and says so in the claim. docs/real-data.md says what it was chosen on. */
 #ifndef FARO_DATA_FEATURES_H
 #define FARO_DATA_FEATURES_H
 
@@ -15,7 +20,7 @@
 
 /* Where the ranges of numbers come from. */
 #define FARO_SCALING_LIST(X)                                                                                 \
-  X(NONE, "none")         /* numbers are in [-1, 1] as they are; what is outside is clipped */               \
+  X(NONE, "none")         /* nothing is known of them */                                                     \
   X(DECLARED, "declared") /* from `ranges` */                                                                \
   X(PUBLIC, "public")     /* from the file */
 
@@ -29,7 +34,9 @@ typedef struct faro_features_params {
   const faro_rows_facts *facts;
   faro_scaling scaling;
   const char *ranges; /* DECLARED: a list of least..most, one for each number or one for all */
-  size_t components;  /* length of z; 0: the numbers themselves if they are few, else 8 */
+  /* m; 0: the nearest to sqrt(rows / arms) / 2 from 4 to 32: a block has about 4 m^2 people, so that
+   * its m^2 / 2 sums are known better than the noise that is added to them. */
+  size_t components;
 } faro_features_params;
 
 typedef struct faro_features faro_features;

@@ -92,13 +92,13 @@ static const faro_setting settings[] = {
     {"layout", FARO_SETTING_CHOICE, AT(layout), 0, 0, FARO_LAYOUT_BLOCK, layouts,
      "rows only: each arm has a block of features of its own, or arms share `dimension` random features"},
     {"scaling", FARO_SETTING_CHOICE, AT(scaling), 0, 0, FARO_SCALING_NONE, scalings,
-     "rows only: how numbers are brought to [-1, 1]; public: by their ranges in the file, as the claim then "
-     "says"},
+     "rows only: what is known of the numbers' ranges: nothing; what ranges says; or, public: their ranges "
+     "in "
+     "the file, as the claim then says"},
     {"ranges", FARO_SETTING_TEXT, AT(ranges), 0, 0, 0, NULL,
      "rows only: with scaling declared: least..most of each number, or once for all"},
     {"components", FARO_SETTING_COUNT, AT(components), 1, 999, 0, automatic,
-     "rows only: numbers that describe a person, besides a constant, by a random projection if the file has "
-     "more"},
+     "rows only: numbers that describe a person, besides a constant; auto: by the numbers of rows and arms"},
     {"memory", FARO_SETTING_COUNT, AT(memory), 0, 1e6, 512, NULL,
      "rows only: MiB; a file whose rows take more is read again in each instance, shuffled in blocks"},
     {0}};

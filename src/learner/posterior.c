@@ -56,7 +56,6 @@ typedef struct knowledge {
 typedef struct posterior {
   size_t dimension, length; /* length: of a sum; what is known has one number more */
   double R2;
-  double S2;    /* S^2: what the prior expects of ||theta||^2 */
   double prior; /* precision */
   bool linear;
   double horizon; /* T; INFINITY: it may grow */
@@ -122,7 +121,7 @@ static void multiply_add(size_t d, double scale, const double *A, const double *
 /* The expected squared length of what the noise of G acts on: theta from the prior, or theta -
  * theta_0, whose covariance is Lambda^-1 = w' w. */
 static double spread_of(const posterior *p, const faro_policy *policy) {
-  if (p->linear) return p->S2;
+  if (p->linear) return 1;
   double trace = 0;
   for (size_t i = 0; i < faro_packed(p->dimension); i++) trace += policy->w[i] * policy->w[i];
   return trace;
@@ -251,8 +250,7 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   p->linear = params->link == FARO_LINK_LINEAR;
   p->horizon = params->ends ? (double)params->horizon : INFINITY;
   p->R2 = p->linear ? params->reward * params->reward : 1;
-  p->S2 = params->bound > 0 ? params->bound * params->bound : 1;
-  p->prior = (double)d / p->S2;
+  p->prior = p->linear ? (double)d : (double)d / (params->bound * params->bound);
   faro_status status =
       faro_host_vectors(host, error, &p->past.J, memory_length(p), &p->now.J, p->length + 1, &p->precision,
                         faro_packed(d), &p->g, d, &p->Q, d * d, (double **)NULL);
