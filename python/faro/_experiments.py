@@ -169,7 +169,7 @@ def _prepare(folder, experiment, fresh):
             holds = json.load(file).get("identity")
     except (OSError, ValueError):
         holds = None
-    if holds and not fresh and holds != json.loads(experiment.claims()).get("identity"):
+    if holds and not fresh and holds != experiment.identity:
         raise _faro.InvalidError("%s: holds the results of another experiment or of other settings; choose another "
                                  "out, or use fresh=True to replace them" % folder)
     os.makedirs(folder, exist_ok=True)

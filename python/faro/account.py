@@ -5,8 +5,8 @@ enough, and an epsilon or a delta holds. What is left out is computed:
 
 >>> from faro import account
 >>> account.gaussian(epsilon=1, delta=1e-6).sigma
-4.224678889328889
->>> account.gaussian(sigma=4.224678889328889, delta=1e-6).epsilon <= 1
+4.224678889328888
+>>> account.gaussian(sigma=4.2247, delta=1e-6).epsilon <= 1
 True
 >>> account.PLD.gaussian(sigma=5).repeat(10).compose(account.PLD.laplace(scale=20)).epsilon(1e-6) < 4.2
 True
@@ -98,7 +98,8 @@ def _finite(mechanism, found, value, delta):
 
 def _answer(mechanism, found, by, values, order):
     values[found] = _finite(mechanism, found, values[found], values.get("delta"))
-    return Answer(mechanism, found, by, {name: values[name] for name in order if values.get(name) is not None})
+    shown = [name for name in order if values.get(name) is not None or (name == "closed_form" and name in values)]
+    return Answer(mechanism, found, by, {name: values[name] for name in shown})
 
 
 _GAUSSIAN = "the exact curve of the Gaussian mechanism (Balle and Wang 2018)"
@@ -234,7 +235,10 @@ def advanced(*, epsilon, times, slack):
 
 
 def shuffle(*, users, local_epsilon=None, epsilon=None, delta=None, local_delta=0.0):
-    """Messages of a local randomizer, shuffled: give users and two of local_epsilon, epsilon and delta."""
+    """Messages of a local randomizer, shuffled: give users and two of local_epsilon, epsilon and delta.
+
+    With epsilon also closed_form, the epsilon of the theorem's formula; None out of its range.
+    """
     found = _given("shuffle", {"epsilon": ("local_epsilon", "delta"), "local_epsilon": ("epsilon", "delta"),
                                "delta": ("local_epsilon", "epsilon")},
                    local_epsilon=local_epsilon, epsilon=epsilon, delta=delta)
@@ -427,7 +431,8 @@ class PLD:
     @property
     def curve(self):
         """(epsilon, delta) for deltas from 0.3 to 1e-12; those that no epsilon reaches are left out."""
-        deltas = [factor / 10.0**k for k in range(1, 13) for factor in (3, 1)]
+        powers = [10.0**k for k in range(1, 13)]
+        deltas = [factor / power for power in powers for factor in (3, 1)]
         found = [(self.epsilon(delta), delta) for delta in deltas]
         return [point for point in found if math.isfinite(point[0])]
 
@@ -467,7 +472,7 @@ def compose(mechanisms, *, delta=None, epsilon=None):
     """Several mechanisms on the same data, and delta or epsilon.
 
     mechanisms: PLD objects, or dictionaries as `faro account compose` reads them:
-    {"mechanism": "gaussian", "sigma": 2, "times": 100}.
+    {"mechanism": "gaussian", "sigma": 2, "times": 100}. PLD.curve has other points of the privacy curve.
     """
     found = _given("compose", {"epsilon": ("delta",), "delta": ("epsilon",)}, delta=delta, epsilon=epsilon)
     parts = [_part(m, i) for i, m in enumerate(mechanisms)]
@@ -478,8 +483,7 @@ def compose(mechanisms, *, delta=None, epsilon=None):
         epsilon = total.epsilon(_check("delta", delta, 1e-15, 0.999))
     else:
         delta = total.delta(_check("epsilon", epsilon, 1e-4, 1000))
-    return _answer("compose", found, PLD.by, dict(epsilon=epsilon, delta=delta, curve=total.curve),
-                   ("epsilon", "delta", "curve"))
+    return _answer("compose", found, PLD.by, dict(epsilon=epsilon, delta=delta), ("epsilon", "delta"))
 
 
 def _part(mechanism, place):

@@ -137,6 +137,11 @@ static PyObject *title(PyObject *self, void *unused) {
   return PyUnicode_FromString(faro_experiment_title(((experiment_object *)self)->experiment));
 }
 
+static PyObject *identity(PyObject *self, void *unused) {
+  (void)unused;
+  return PyUnicode_FromString(faro_experiment_identity(((experiment_object *)self)->experiment));
+}
+
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS,
      "run(jobs, folder, journal, fresh, progress)\n--\n\nPlays every algorithm and returns a Report."},
@@ -144,8 +149,10 @@ static PyMethodDef methods[] = {
     {"estimate", estimate, METH_O, "estimate(seconds)\n--\n\nWhat a run would take, from a rehearsal."},
     {0}};
 
-static PyGetSetDef members[] = {
-    {"name", name, NULL, "The experiment's name.", NULL}, {"title", title, NULL, "Its title.", NULL}, {0}};
+static PyGetSetDef members[] = {{"name", name, NULL, "The experiment's name.", NULL},
+                                {"title", title, NULL, "Its title.", NULL},
+                                {"identity", identity, NULL, "Digits that name its settings.", NULL},
+                                {0}};
 
 bool experiment_add(PyObject *module) {
   static PyType_Slot slots[] = {{Py_tp_new, new},

@@ -74,9 +74,10 @@ static bool is_double(const char *format) {
   return marked && format[1] == 'd' && format[2] == '\0';
 }
 
+/* ctypes gives no strides: such arrays are contiguous. */
 static bool is_contiguous(const Py_buffer *b) {
   Py_ssize_t step = (Py_ssize_t)sizeof(double);
-  for (int i = b->ndim; i-- > 0; step *= b->shape[i])
+  for (int i = b->ndim; b->strides && i-- > 0; step *= b->shape[i])
     if (b->shape[i] != 1 && b->strides[i] != step) return false;
   return true;
 }
@@ -113,7 +114,7 @@ static bool take_buffer(view *v, PyObject *object, const char *name, int dimensi
   const Py_buffer *b = &v->buffer;
   v->copy = NULL;
   if (b->ndim != dimensions || b->itemsize != (Py_ssize_t)sizeof(double) || !is_double(b->format) ||
-      !is_contiguous(b))
+      !b->shape || !is_contiguous(b))
     return refuse_buffer(v, name, dimensions);
   v->x = b->buf;
   v->rows = dimensions > 1 ? (size_t)b->shape[0] : 1;
