@@ -65,6 +65,9 @@ FARO_API void faro_experiment_destroy(faro_experiment *experiment);
 
 FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
 FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
+/* Hexadecimal digits that are the same for the same name and settings, whatever the program; the
+ * `identity` of run.json. */
+FARO_API const char *faro_experiment_identity(const faro_experiment *experiment);
 
 /* The results of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {

@@ -490,6 +490,7 @@ void faro_experiment_destroy(faro_experiment *experiment) {
 
 const char *faro_experiment_name(const faro_experiment *experiment) { return experiment->name; }
 const char *faro_experiment_title(const faro_experiment *experiment) { return experiment->title; }
+const char *faro_experiment_identity(const faro_experiment *experiment) { return experiment->identity; }
 
 const char *faro_measure_name(faro_measure measure) {
   static const char *const name[] = {
