@@ -13,6 +13,7 @@
 #include <faro/eliminator.h>
 #include <faro/env.h>
 #include <faro/estimator.h>
+#include <faro/evaluate.h>
 #include <faro/gate.h>
 #include <faro/glm.h>
 #include <faro/learner.h>
@@ -24,6 +25,7 @@
 #include <faro/random.h>
 #include <faro/release.h>
 #include <faro/report.h>
+#include <faro/rows.h>
 #include <faro/selector.h>
 #include <faro/setting.h>
 #include <faro/shard.h>

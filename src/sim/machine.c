@@ -1,7 +1,6 @@
 /* machine: see the header. */
 #include "sim/machine.h"
 
-#include <cblas.h>
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <pthread.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "linalg/dense.h"
 
 /* ---- the program */
 
@@ -59,19 +59,12 @@ static const char *fma_text(void) {
 #endif
 }
 
-/* "0.3.21/Haswell", from "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...". */
-static void blas_text(char *out, size_t size) {
-  char version[24] = "unknown";
-  (void)sscanf(openblas_get_config(), "OpenBLAS %23s", version);
-  snprintf(out, size, "%s/%.24s", version, openblas_get_corename());
-}
-
 static void find_machine(void) {
-  char blas[56];
+  char blas[FARO_DENSE_NAME];
   const unsigned one = 1;
-  blas_text(blas, sizeof blas);
   snprintf(machine, sizeof machine, "order=%s fma=%s libc=%.16s blas=%s",
-           *(const unsigned char *)&one == 1 ? "little" : "big", fma_text(), gnu_get_libc_version(), blas);
+           *(const unsigned char *)&one == 1 ? "little" : "big", fma_text(), gnu_get_libc_version(),
+           faro_dense_name(blas));
 }
 
 static void find(void) {

@@ -1,7 +1,6 @@
 /* run: plays every cell on every instance, on several threads. Each result has its own slot and
  * every stream its own name, so the number of threads and the order of work do not change
  * results. */
-#include <cblas.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "linalg/dense.h"
 #include "sim/journal.h"
 #include "sim/loop.h"
 #include "sim/machine.h"
@@ -463,12 +463,11 @@ faro_status faro_run(const faro_experiment *experiment, const faro_run_options *
   else {
     faro_shard_deal(experiment, c.first);
     leave_others(&c);
-    const int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* the instances run in parallel */
+    const int threads = faro_dense_threads(1); /* the instances run in parallel */
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.change, NULL);
     status = run(&c, results);
-    openblas_set_num_threads(threads);
+    (void)faro_dense_threads(threads);
     pthread_cond_destroy(&c.change);
     pthread_mutex_destroy(&c.lock);
   }
