@@ -401,14 +401,15 @@ static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
   return status;
 }
 
-static faro_status keep_text(faro_experiment *experiment, const char *text, size_t length,
+static faro_status keep_text(faro_experiment *experiment, const char *file, const char *text, size_t length,
                              faro_error *error) {
   char *kept = faro_arena_alloc(&experiment->arena, length + 1, 1, error);
   if (!kept) return FARO_MEMORY;
   memcpy(kept, text, length);
+  experiment->file = faro_arena_strdup(&experiment->arena, file, error);
   experiment->text = kept;
   experiment->length = length;
-  return FARO_OK;
+  return experiment->file ? FARO_OK : FARO_MEMORY;
 }
 
 /* Keeps how the experiment was asked for. */
@@ -466,7 +467,7 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   draft->quick = options && options->quick;
   made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
-  if (status == FARO_OK) status = keep_text(made, text, length, error);
+  if (status == FARO_OK) status = keep_text(made, file, text, length, error);
   if (status == FARO_OK) status = keep_record(made, options, error);
   if (status == FARO_OK) status = resolve(draft, made);
   free(draft->algorithm);

@@ -1,7 +1,7 @@
 /* shard: see the headers. A folder of shards holds
  *
  *   experiment.yaml             the file that is played
- *   shards.json                 its name, overrides and identity: how it was asked for
+ *   shards.json                 its name, overrides, identity and first place: how it was asked for
  *   instances.I-of-N.journal    what shard I of N has finished (journal.h) */
 #include "sim/shard.h"
 
@@ -214,13 +214,24 @@ static faro_status write_shared(const char *path, const char *text, size_t lengt
   return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(path), strerror(reason));
 }
 
+/* Where the experiment's file was, from the root: files that it names may be beside it. */
+static const char *first_place(const faro_experiment *experiment, char out[static PATH_SIZE]) {
+  char here[PATH_SIZE];
+  const bool known = *experiment->file == '/' || !getcwd(here, sizeof here);
+  const int length = known ? snprintf(out, PATH_SIZE, "%s", experiment->file)
+                           : snprintf(out, PATH_SIZE, "%s/%s", here, experiment->file);
+  return length < PATH_SIZE ? out : experiment->file;
+}
+
 /* How the experiment was asked for, as text; NULL without memory. The caller frees it. */
 static char *describe(const faro_experiment *experiment) {
+  char place[PATH_SIZE];
   json_t *overrides = json_array();
   for (size_t i = 0; i < experiment->overrides; i++)
     json_array_append_new(overrides, json_string(experiment->override[i]));
-  json_t *all = json_pack("{s:s, s:s, s:b, s:o}", "experiment", experiment->name, "identity",
-                          experiment->identity, "quick", experiment->quick, "overrides", overrides);
+  json_t *all = json_pack("{s:s, s:s, s:s, s:b, s:o}", "experiment", experiment->name, "file",
+                          first_place(experiment, place), "identity", experiment->identity, "quick",
+                          experiment->quick, "overrides", overrides);
   char *text = all ? json_dumps(all, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
   json_decref(all);
   return text;
@@ -240,14 +251,19 @@ static faro_status read_description(const char *path, json_t **all, faro_error *
                    problem.text);
 }
 
+/* Whether shards.json is of this experiment. */
+static bool is_of(const json_t *all, const faro_experiment *experiment) {
+  const char *identity = json_string_value(json_object_get(all, "identity"));
+  return identity && strcmp(identity, experiment->identity) == 0;
+}
+
 /* Whether the folder is free, or keeps this experiment. */
 static faro_status check_kept(const faro_experiment *experiment, const char *path, faro_error *error) {
   json_t *all = NULL;
   if (access(path, F_OK) != 0) return FARO_OK;
   const faro_status status = read_description(path, &all, error);
   if (status != FARO_OK) return status;
-  const char *identity = json_string_value(json_object_get(all, "identity"));
-  const bool same = identity && strcmp(identity, experiment->identity) == 0;
+  const bool same = is_of(all, experiment);
   json_decref(all);
   if (same) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
@@ -297,8 +313,12 @@ static faro_status parse_kept(faro_experiment **experiment, const char *folder, 
                               const char *command, faro_error *error) {
   overrides given = {0};
   char yaml[PATH_SIZE];
+  char *text = NULL;
+  size_t length = 0;
   faro_status status = path_in(folder, "experiment.yaml", yaml, error);
+  if (status == FARO_OK) status = faro_read_file(yaml, RECORD_MAX, &text, &length, error);
   const char *name = json_string_value(json_object_get(all, "experiment"));
+  const char *place = json_string_value(json_object_get(all, "file"));
   if (status == FARO_OK && (!name || !read_overrides(json_object_get(all, "overrides"), &given)))
     status = faro_fail(error, FARO_INVALID, "%s/shards.json: does not say how its experiment was asked for",
                        faro_path_end(folder));
@@ -307,7 +327,9 @@ static faro_status parse_kept(faro_experiment **experiment, const char *folder, 
                                            .quick = json_is_true(json_object_get(all, "quick")),
                                            .name = name,
                                            .command = command};
-  if (status == FARO_OK) status = faro_experiment_load(experiment, yaml, &options, error);
+  if (status == FARO_OK)
+    status = faro_experiment_parse(experiment, place ? place : yaml, text, length, &options, error);
+  free(text);
   for (size_t i = 0; i < OVERRIDES_MAX; i++) free(given.key[i]);
   return status;
 }
@@ -322,7 +344,11 @@ faro_status faro_shard_recall(faro_experiment **experiment, const char *folder,
     return faro_fail(error, FARO_INVALID, "%s: no shards are there (no shards.json)", faro_path_end(folder));
   if (status == FARO_OK) status = read_description(json, &all, error);
   if (status == FARO_OK) status = parse_kept(&made, folder, all, options ? options->command : NULL, error);
-  if (status == FARO_OK) status = check_kept(made, json, error);
+  if (status == FARO_OK && !is_of(all, made))
+    status =
+        faro_fail(error, FARO_INVALID,
+                  "%s: the experiment, or a file that it reads, has changed since its shards were played",
+                  faro_path_end(folder));
   json_decref(all);
   if (status == FARO_OK) *experiment = made;
   else faro_experiment_destroy(made);

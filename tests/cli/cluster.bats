@@ -183,6 +183,27 @@ shards() {
   faro 0 merge "$T/a"
 }
 
+@test "people from a file stay where they are, beside the experiment" {
+  mkdir "$T/there"
+  cat >"$T/there/people.yaml" <<'YAML'
+instances: 3
+environment: {name: rows, file: people.csv, label: class}
+algorithms: [{learner: greedy, release: central-factored}, {learner: posterior, release: none}]
+YAML
+  awk 'BEGIN { print "age,height,class"; for (i = 0; i < 300; i++) print i % 7 / 7 "," i % 11 / 11 "," (i % 7 > 3 ? "a" : "b") }' \
+    >"$T/there/people.csv"
+  faro 0 run "$T/there/people.yaml" --quiet --out "$T/one"
+  faro 0 run "$T/there/people.yaml" --quiet --out "$T/a" --shard 1/2
+  faro 0 run "$T/a" --quiet --shard 2/2
+  faro 0 merge "$T/a"
+  same_results "$T/a" "$T/one"
+  # other people are another experiment
+  faro 0 run "$T/there/people.yaml" --quiet --out "$T/b" --shard 1/2
+  sed -i 's/,a$/,b/; 2s/,b$/,a/' "$T/there/people.csv"
+  faro 3 merge "$T/b"
+  has "$stderr" "$T/b: the experiment, or a file that it reads, has changed since its shards were played"
+}
+
 # ---- interruptions
 
 # Waits, up to two minutes, for a file to pass some bytes while pid is alive: passed FILE BYTES
