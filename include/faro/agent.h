@@ -34,6 +34,9 @@ typedef struct faro_agent_params {
   const char *learner; /* an updater, as listed by `faro list learners` */
   const char *release;
   size_t dimension;
+  /* Features come in this many blocks of one length, of which a person uses one at a time, such as
+   * a block per arm: products across blocks are left out, and so is their noise. 0: 1 */
+  size_t blocks;
   size_t arms;           /* arms per choice for which scoring is fast; more are allowed. 0: 256 */
   uint64_t horizon;      /* number of people; 0: unknown */
   double epsilon, delta; /* the guarantee to reach */

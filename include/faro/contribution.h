@@ -31,7 +31,8 @@ typedef struct faro_contribution {
   faro_form form;
   bool binary;      /* values only: every entry is one of the two ends */
   size_t dimension; /* d, entries of x */
-  size_t gram;      /* d (d+1) / 2, the entries of vech(x x'); 0 if z is x itself */
+  size_t blocks;    /* of x, each d / blocks long; 1 unless faro_contribution_split was called */
+  size_t gram;      /* entries of x x' in z: d (d+1) / 2 if there is one block; 0 if z is x itself */
   size_t length;    /* entries of z */
   double norm, low, high;
   faro_link link;   /* moments only: of the rewards, see faro_contribution_linearised */
@@ -58,6 +59,16 @@ FARO_API faro_status faro_contribution_init(faro_contribution *c, size_t dimensi
 FARO_API faro_status faro_contribution_linearised(faro_contribution *c, size_t dimension, double norm,
                                                   faro_link link, double bound,
                                                   faro_error *error) FARO_WARN_UNUSED;
+/* Moments of features in `blocks` blocks of one length, of which each person uses one at a time (a
+ * block per arm, say): products of entries of different blocks are left out of z, which is made of
+ * the moments of one block after the other,
+ *
+ *   z = ( vech(x_1 x_1'), x_1 y, vech(x_2 x_2'), x_2 y, ... ).
+ *
+ * Leaving entries out moves z by no more than before, so every bound stays. FARO_INVALID if z is
+ * not made of moments with a linear link, or the dimension is not a multiple of `blocks`. */
+FARO_API faro_status faro_contribution_split(faro_contribution *c, size_t blocks,
+                                             faro_error *error) FARO_WARN_UNUSED;
 /* x y only, where x is public and not protected, for ||x|| <= norm and y in [low, high]. */
 FARO_API faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, double norm,
                                                double low, double high, faro_error *error) FARO_WARN_UNUSED;

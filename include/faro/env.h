@@ -10,6 +10,7 @@
 #define FARO_ENV_H
 
 #include <faro/glm.h>
+#include <faro/rows.h>
 #include <faro/setting.h>
 
 #ifdef __cplusplus
@@ -57,7 +58,8 @@ enum {
   FARO_ENV_STAYS = 1,      /* one set of arms per instance */
   FARO_ENV_POPULATION = 2, /* clients with parameters of their own report averages, see faro_env_client */
   FARO_ENV_STREAM = 4,     /* a stream of numbers: there are no arms, see faro_env_value */
-  FARO_ENV_CONTEXTS = 8    /* arms stay, but what a user does with one depends on the user's own context */
+  FARO_ENV_CONTEXTS = 8,   /* arms stay, but what a user does with one depends on the user's own context */
+  FARO_ENV_ROWS = 16       /* people and rewards are those of a file, see faro_env_read */
 };
 
 typedef struct faro_env_kind {
@@ -87,6 +89,19 @@ typedef enum faro_contexts {
       FARO_CONTEXTS_COUNT
 } faro_contexts;
 
+/* Where a person's features stand in the features of an arm: in a block of the arm's own, so that
+ * dimension = arms x features; or projected at random to `dimension` numbers, another projection for
+ * each arm, so that arms share one parameter. */
+#define FARO_LAYOUT_LIST(X)                                                                                  \
+  X(BLOCK, "block")                                                                                          \
+  X(SHARED, "shared")
+
+typedef enum faro_layout {
+#define X(name, text) FARO_LAYOUT_##name,
+  FARO_LAYOUT_LIST(X)
+#undef X
+} faro_layout;
+
 /* The environments' own settings; each environment has a table with some of them. */
 typedef struct faro_env_settings {
   double zeta;      /* above 0: the arms are a net, of this radius, of the unit sphere or ball */
@@ -100,6 +115,13 @@ typedef struct faro_env_settings {
       cycles;      /* bits-events only: least and greatest rate of ones, and how often they alternate */
   bool abrupt;     /* bits-events only: the rate jumps */
   uint64_t copies; /* bits-hard only: copies of every second bit; 0: as many as the lower bound has */
+  /* rows only. Texts are not copied: they must live as long as the environment. */
+  faro_rows_params rows;
+  faro_layout layout;
+  int scaling;         /* where ranges of numbers come from: none, declared, public */
+  const char *ranges;  /* declared */
+  uint64_t components; /* numbers that describe a person, besides a constant; 0: chosen */
+  uint64_t memory;     /* MiB: a file whose rows take more is read again in each instance */
 } faro_env_settings;
 
 typedef struct faro_env_params {
@@ -111,7 +133,8 @@ typedef struct faro_env_params {
   /* For bits-hard only: the stream is hard for this many shufflers and this epsilon. */
   uint64_t shufflers; /* k; 0: log2(T) - 1 */
   double epsilon;
-  const void *settings; /* the kind's own; NULL: their defaults */
+  const void *settings;     /* the kind's own; NULL: their defaults */
+  struct faro_table *table; /* rows only: the file, see faro_env_read */
 } faro_env_params;
 
 /* What a learner may know about a world in advance. */
@@ -122,6 +145,7 @@ typedef struct faro_env_facts {
   double bound;     /* bound on ||theta|| */
   double spread;    /* sub-Gaussian scale of clients' parameters about the common one */
   bool adversarial; /* contexts change so that old information is least useful */
+  size_t blocks;    /* features stand in this many blocks of one length, one used at a time; 0: 1 */
 } faro_env_facts;
 
 typedef struct faro_env faro_env;
@@ -133,6 +157,15 @@ FARO_API faro_env_facts faro_env_describe(const faro_env_kind *kind, const faro_
 FARO_API faro_status faro_env_create(faro_env **env, const faro_env_kind *kind, const faro_env_params *params,
                                      faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_env_destroy(faro_env *env); /* NULL is allowed */
+
+/* rows only, required before check and create: reads the file into params->table, unless that is
+ * there already, and fills in what follows from it: arms, dimension, population, and the horizon if
+ * it is 0. A table may be shared by any number of environments, in any threads. Does nothing for
+ * other kinds. */
+FARO_API faro_status faro_env_read(const faro_env_kind *kind, faro_env_params *params,
+                                   faro_error *error) FARO_WARN_UNUSED;
+/* Frees params->table, after all environments that use it. */
+FARO_API void faro_env_unread(faro_env_params *params);
 
 /* Draws instance `instance` of `seed` and makes its first round ready. */
 FARO_API void faro_env_begin(faro_env *env, uint64_t seed, uint64_t instance);
@@ -147,6 +180,19 @@ FARO_API double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, d
 /* The reward of an arm, without a new round; for arms that stay. */
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
+/* Whether the arm can be played in this round. Always, except where rows are logged: there only the
+ * logged action has a reward. False: the row was passed over, and another round is ready. */
+FARO_API bool faro_env_takes(faro_env *env, size_t arm);
+/* FARO_ENV_ROWS only: what was played so far, in mean rewards on the scale from 0 to 1. */
+typedef struct faro_env_tally {
+  double played;
+  double uniform, fixed; /* what every arm equally often, and the best single arm, would have got */
+  double linear;         /* what the linear policy fitted to the whole file would have got; NaN: logged */
+  double passed;         /* share of rows that were passed over */
+} faro_env_tally;
+FARO_API faro_env_tally faro_env_tally_of(const faro_env *env);
+/* FARO_INVALID if the file could not be read to the end of the horizon. */
+FARO_API faro_status faro_env_status(const faro_env *env, faro_error *error) FARO_WARN_UNUSED;
 /* The regret of simple play over the horizon of an instance. */
 typedef struct faro_yardstick {
   double uniform; /* every round plays an arm drawn uniformly; NaN for streams */

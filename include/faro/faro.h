@@ -24,6 +24,7 @@
 #include <faro/random.h>
 #include <faro/release.h>
 #include <faro/report.h>
+#include <faro/rows.h>
 #include <faro/selector.h>
 #include <faro/setting.h>
 #include <faro/sim.h>

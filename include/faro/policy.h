@@ -35,6 +35,7 @@ typedef struct faro_policy {
   size_t dimension;
   double *theta; /* `dimension` numbers */
   double *w;     /* packed lower triangle, see linalg.h: w' w is a covariance, ||w x|| a width */
+  size_t blocks; /* w is zero outside this many blocks on its diagonal, all of one size; 0: 1 */
   double beta;
   double explore;
   uint64_t version; /* changes with every update */

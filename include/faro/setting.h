@@ -1,4 +1,4 @@
-/* setting: a number, switch or word that a person may set, as one row of a table.
+/* setting: a number, switch, word or text that a person may set, as one row of a table.
  *
  * Learners and environments declare their own settings with such a table and a struct that holds
  * the values. Experiments, lists, help and messages read the table; only the kind itself reads the
@@ -25,7 +25,8 @@ typedef enum faro_setting_type {
   FARO_SETTING_REAL_OPEN, /* double: above least and below most */
   FARO_SETTING_COUNT,     /* uint64_t: least .. most */
   FARO_SETTING_SWITCH,    /* bool */
-  FARO_SETTING_CHOICE     /* an enum: the index among the words */
+  FARO_SETTING_CHOICE,    /* an enum: the index among the words */
+  FARO_SETTING_TEXT       /* const char *: a text, or a list of words as one text: "a, b". NULL: none */
 } faro_setting_type;
 
 typedef struct faro_setting {
@@ -38,9 +39,16 @@ typedef struct faro_setting {
   const char *help;
 } faro_setting;
 
-/* The member's value as a number, whatever its type. */
+/* The most bytes of a text. */
+enum { FARO_SETTING_TEXT_MAX = 4000 };
+
+/* The member's value as a number, whatever its type. For a text: whether there is one; it is put by
+ * faro_setting_put_text, which keeps the pointer, not a copy. */
 FARO_API double faro_setting_get(const faro_setting *setting, const void *values);
 FARO_API void faro_setting_put(const faro_setting *setting, void *values, double value);
+/* The text of the member; NULL: none, or the setting is not a text. */
+FARO_API const char *faro_setting_text(const faro_setting *setting, const void *values);
+FARO_API void faro_setting_put_text(const faro_setting *setting, void *values, const char *text);
 /* Sets every member of the table to its default. `settings` may be NULL. */
 FARO_API void faro_settings_preset(const faro_setting *settings, void *values);
 

@@ -16,10 +16,14 @@ enum { FARO_CURVE_POINTS = 200, FARO_SWEEPS_MAX = 3 };
 
 /* What an experiment measures: its name, and the names of its curve and of its final value.
  *   regret  sum over rounds of the best arm's mean less that of the arm played
- *   error   max over ALL t so far of |estimate_t - S_t|, between releases too */
+ *   error   max over ALL t so far of |estimate_t - S_t|, between releases too
+ *   error-rate, loss   of rows: 1 less the mean reward of the tenth of the horizon before; with
+ *           classes that is the share of people for whom a wrong one was picked */
 #define FARO_MEASURE_LIST(X)                                                                                 \
   X(REGRET, "regret", "cumulative pseudo-regret", "final pseudo-regret")                                     \
-  X(ERROR, "error", "worst error so far", "worst error")
+  X(ERROR, "error", "worst error so far", "worst error")                                                     \
+  X(ERROR_RATE, "error-rate", "error rate in the preceding tenth", "error rate in the last tenth")           \
+  X(LOSS, "loss", "1 - mean reward in the preceding tenth", "1 - mean reward in the last tenth")
 
 typedef enum faro_measure {
 #define X(name, ...) FARO_MEASURE_##name,

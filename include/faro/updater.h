@@ -16,6 +16,9 @@ extern "C" {
 
 typedef struct faro_updater_params {
   size_t dimension;
+  /* Blocks of features of one length, of which a person uses one at a time: statistics are as
+   * faro_contribution_split makes them, and each block has a learner of its own. 0: 1 */
+  size_t blocks;
   uint64_t horizon;  /* T */
   bool ends;         /* nobody teaches after the horizon; false: it may grow */
   uint64_t releases; /* M: the most publications of statistics */

@@ -37,6 +37,7 @@ struct faro_agent {
 
 static void set_defaults(faro_agent_params *p) {
   if (p->arms == 0) p->arms = ARMS;
+  if (p->blocks == 0) p->blocks = 1;
   if (p->norm == 0) p->norm = 1;
   if (p->low == 0 && p->high == 0) {
     p->low = -p->centre;
@@ -110,11 +111,17 @@ static faro_status make_contribution(const faro_agent_params *p, faro_contributi
     return faro_fail(error, FARO_INVALID,
                      "protecting rewards only (public_arms) needs linear rewards (got %s)",
                      faro_link_name(p->link));
+  if (p->blocks > 1 && (p->public_arms || p->link != FARO_LINK_LINEAR))
+    return faro_fail(error, FARO_INVALID,
+                     "blocks must be 1 where rewards are not linear, or only they are protected (got %zu)",
+                     p->blocks);
   if (p->public_arms)
     return faro_contribution_rewards(contribution, p->dimension, p->norm, p->low, p->high, error);
   if (p->link != FARO_LINK_LINEAR)
     return faro_contribution_linearised(contribution, p->dimension, p->norm, p->link, p->bound, error);
-  return faro_contribution_init(contribution, p->dimension, p->norm, p->low, p->high, error);
+  const faro_status status =
+      faro_contribution_init(contribution, p->dimension, p->norm, p->low, p->high, error);
+  return status == FARO_OK ? faro_contribution_split(contribution, p->blocks, error) : status;
 }
 
 static faro_status make_sums(faro_agent *a, faro_error *error) {
@@ -144,6 +151,7 @@ static faro_status make_updater(faro_agent *a, faro_error *error) {
   const faro_noise noise = noise_of(a, faro_doubling_noise(a->sums));
   const double share = p->anytime ? 1 / ((double)a->epoch * (double)(a->epoch + 1)) : 1;
   const faro_updater_params params = {.dimension = p->dimension,
+                                      .blocks = p->blocks,
                                       .horizon = horizon,
                                       .ends = !p->anytime,
                                       .releases = faro_release_batches(faro_agent_release(a)),

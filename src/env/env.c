@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/table.h"
 #include "env/kind.h"
 
 #define ENV(id) extern const faro_env_rules faro_env_##id;
@@ -143,6 +144,7 @@ void faro_env_destroy(faro_env *env) {
 /* Users have a random stream of their own: the same people come whatever else is drawn, and nothing
  * else changes with the population. */
 static void call_user(faro_env *env) {
+  if (has(env, FARO_ENV_ROWS)) return; /* the row says who it is */
   const double n = (double)env->params.population;
   env->user = n > 0 ? (uint64_t)(n * faro_sim_uniform(&env->visitor)) : env->round;
 }
@@ -184,7 +186,8 @@ static double sample_gap(faro_env *env, faro_sim_rng *pick) {
 faro_yardstick faro_env_begin_measured(faro_env *env, uint64_t seed, uint64_t instance) {
   const double horizon = (double)env->params.horizon;
   faro_env_begin(env, seed, instance);
-  if (has(env, FARO_ENV_STREAM)) return (faro_yardstick){.uniform = (double)NAN, .fixed = (double)NAN};
+  if (has(env, FARO_ENV_STREAM) || has(env, FARO_ENV_ROWS))
+    return (faro_yardstick){.uniform = (double)NAN, .fixed = (double)NAN};
   const uint64_t version = env->arms.version;
   if (env->rules->next) env->rules->next(env);
   if (env->arms.version == version)
@@ -195,6 +198,27 @@ faro_yardstick faro_env_begin_measured(faro_env *env, uint64_t seed, uint64_t in
   const double gap = sample_gap(env, &pick);
   faro_env_begin(env, seed, instance);
   return (faro_yardstick){.uniform = horizon * gap, .fixed = (double)NAN};
+}
+
+faro_status faro_env_read(const faro_env_kind *kind, faro_env_params *params, faro_error *error) {
+  const faro_env_rules *rules = rules_of(kind);
+  return rules->read ? rules->read(params, error) : FARO_OK;
+}
+
+void faro_env_unread(faro_env_params *params) {
+  faro_table_close(params->table);
+  params->table = NULL;
+}
+
+bool faro_env_takes(faro_env *env, size_t arm) { return !env->rules->takes || env->rules->takes(env, arm); }
+
+faro_env_tally faro_env_tally_of(const faro_env *env) {
+  const double none = (double)NAN;
+  return env->rules->tally ? env->rules->tally(env) : (faro_env_tally){none, none, none, none, none};
+}
+
+faro_status faro_env_status(const faro_env *env, faro_error *error) {
+  return env->rules->status ? env->rules->status(env, error) : FARO_OK;
 }
 
 double faro_env_least_error(const faro_env *env) {
@@ -237,8 +261,9 @@ double faro_env_play(faro_env *env, size_t arm, double *x) { return faro_env_pla
 double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x) {
   for (size_t i = 0; i < env->arms.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
   const double mean = mean_of(env, arm);
-  const double one = faro_linear_reward(env, mean);
+  const double one = has(env, FARO_ENV_ROWS) ? mean : faro_linear_reward(env, mean);
   const double reward = users == 1 ? one : mean + (one - mean) / sqrt((double)users);
+  if (env->rules->note) env->rules->note(env, arm);
   env->round += users;
   call_user(env);
   if (env->rules->next && env->round < env->params.horizon) env->rules->next(env);

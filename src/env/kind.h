@@ -36,6 +36,13 @@ struct faro_env_rules {
   double (*least_error)(const faro_env_params *);
   /* Populations only, required there: see faro_env_client. */
   void (*client)(faro_env *, size_t support, const size_t *arm, const uint64_t *pulls, double *average);
+  /* Rows only, required there: see faro_env_read, faro_env_takes, faro_env_tally_of,
+   * faro_env_status. */
+  faro_status (*read)(faro_env_params *, faro_error *);
+  bool (*takes)(faro_env *, size_t arm);
+  void (*note)(faro_env *, size_t arm); /* the arm is played in this round */
+  faro_env_tally (*tally)(const faro_env *);
+  faro_status (*status)(const faro_env *, faro_error *);
   /* Optional. Frees what init made outside the arena. */
   void (*destroy)(faro_env *);
 };

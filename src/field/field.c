@@ -63,7 +63,8 @@ faro_field faro_setting_field(const faro_setting *s) {
             [FARO_SETTING_REAL_OPEN] = {FARO_FIELD_REAL, sizeof(double)},
             [FARO_SETTING_COUNT] = {FARO_FIELD_COUNT, sizeof(uint64_t)},
             [FARO_SETTING_SWITCH] = {FARO_FIELD_FLAG, sizeof(bool)},
-            [FARO_SETTING_CHOICE] = {FARO_FIELD_CHOICE, sizeof(int)}};
+            [FARO_SETTING_CHOICE] = {FARO_FIELD_CHOICE, sizeof(int)},
+            [FARO_SETTING_TEXT] = {FARO_FIELD_TEXT, FARO_SETTING_TEXT_MAX + 1}};
   const bool open = s->type == FARO_SETTING_REAL_OPEN;
   return (faro_field){.name = s->name,
                       .type = as[s->type].type,

@@ -1,4 +1,5 @@
 /* updater: the handle of learners that turn sums into a policy. See updater.h. */
+#include "learner/blocks.h"
 #include "learner/kind.h"
 
 struct faro_updater {
@@ -18,6 +19,10 @@ static faro_status check(const faro_learner_kind *kind, const faro_updater_param
   if (status == FARO_OK && p->link != FARO_LINK_LINEAR && !(kind->generalised && p->bound > 0))
     status = faro_fail(error, FARO_INVALID, "learner %s needs linear rewards (got %s, bound %g)", kind->name,
                        faro_link_name(p->link), p->bound);
+  if (status == FARO_OK && p->blocks > 1 && (p->dimension % p->blocks != 0 || p->link != FARO_LINK_LINEAR))
+    status = faro_fail(error, FARO_INVALID,
+                       "blocks must divide the dimension %zu, and need linear rewards (got %zu)", p->dimension,
+                       p->blocks);
   return status == FARO_OK ? faro_learner_check_failure(p->failure, error) : status;
 }
 
@@ -28,8 +33,12 @@ static faro_status build(faro_updater *u, faro_updater_params params, faro_error
       faro_host_vectors(&u->host, error, &u->policy.theta, d, &u->policy.w, faro_packed(d), (double **)NULL);
   if (status == FARO_OK) status = faro_host_settings(&u->host, &u->kind->about, &params.settings, error);
   if (status != FARO_OK) return status;
+  const faro_learner_kind *kind = &u->kind->about;
+  if (params.blocks > 1) u->kind = &faro_updater_blocks;
   u->state = faro_arena_alloc(&u->host.arena, 1, u->kind->size, error);
-  return u->state ? u->kind->init(u->state, &params, &u->host, &u->policy, error) : FARO_MEMORY;
+  if (!u->state) return FARO_MEMORY;
+  if (params.blocks > 1) faro_blocks_of_kind(u->state, kind);
+  return u->kind->init(u->state, &params, &u->host, &u->policy, error);
 }
 
 faro_status faro_updater_create(faro_updater **updater, const faro_learner_kind *kind,

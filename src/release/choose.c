@@ -37,10 +37,11 @@ static double users_to_learn(const faro_release *r, double sigma, bool per_user)
   const double S = linear ? 1 : c->bound;
   const double a = c->norm * c->norm / d * (linear ? 1 : mean_slope(c));
   const double R = fmax(fabs(c->low), fabs(c->high));
-  const double prior = d / (S * S);
+  const double own = d / (double)c->blocks; /* dimension of what is learned together */
+  const double prior = own / (S * S);
   const double gram = c->gram > 0 ? sigma / c->on : 0;
   const double vector = sigma / c->vector;
-  const double noise = vector * vector + S * S * gram * gram * (1 + 1 / d) / 2;
+  const double noise = vector * vector + S * S * gram * gram * (1 + 1 / own) / 2;
   if (per_user) return prior * (noise + R * R * a) / (a * a);
   const double half = prior * R * R / (2 * a);
   return half + sqrt(half * half + prior * noise / (a * a));

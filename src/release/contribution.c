@@ -44,6 +44,7 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
   const double reward = fmax(fabs(low), fabs(high));
   *c = (faro_contribution){.form = FARO_FORM_MOMENTS,
                            .dimension = dimension,
+                           .blocks = 1,
                            .gram = faro_packed(dimension),
                            .length = faro_packed(dimension) + dimension,
                            .norm = norm,
@@ -55,6 +56,20 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
                            .entry = fmax(norm * norm, norm * reward),
                            .radius = norm * hypot(norm, reward),
                            .sensitivity = sensitivity_of(norm, low, high)};
+  c->absolute = sqrt((double)c->length) * c->sensitivity;
+  return FARO_OK;
+}
+
+/* docs/privacy.md, Lemma 1c. */
+faro_status faro_contribution_split(faro_contribution *c, size_t blocks, faro_error *error) {
+  if (c->form != FARO_FORM_MOMENTS || c->link != FARO_LINK_LINEAR)
+    return faro_fail(error, FARO_INVALID, "blocks are for moments of linear rewards");
+  if (blocks < 1 || c->dimension % blocks != 0)
+    return faro_fail(error, FARO_INVALID, "blocks must divide the dimension %zu (got %zu)", c->dimension,
+                     blocks);
+  c->blocks = blocks;
+  c->gram = blocks * faro_packed(c->dimension / blocks);
+  c->length = c->gram + c->dimension;
   c->absolute = sqrt((double)c->length) * c->sensitivity;
   return FARO_OK;
 }
@@ -76,6 +91,7 @@ faro_status faro_contribution_linearised(faro_contribution *c, size_t dimension,
   const double steepest = faro_link_slope(link, 0);
   *c = (faro_contribution){.form = FARO_FORM_MOMENTS,
                            .dimension = dimension,
+                           .blocks = 1,
                            .gram = faro_packed(dimension),
                            .length = faro_packed(dimension) + dimension,
                            .norm = norm,
@@ -102,6 +118,7 @@ faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, do
   const double h = fmax(fabs(low), fabs(high));
   *c = (faro_contribution){.form = FARO_FORM_REWARDS,
                            .dimension = dimension,
+                           .blocks = 1,
                            .length = dimension,
                            .norm = norm,
                            .low = low,
@@ -121,6 +138,7 @@ faro_status faro_contribution_gram(faro_contribution *c, size_t dimension, doubl
   const double square = norm * norm;
   *c = (faro_contribution){.form = FARO_FORM_GRAM,
                            .dimension = dimension,
+                           .blocks = 1,
                            .gram = faro_packed(dimension),
                            .length = faro_packed(dimension),
                            .norm = norm,
@@ -141,6 +159,7 @@ faro_status faro_contribution_ball(faro_contribution *c, size_t count, double ra
     return faro_fail(error, FARO_INVALID, "radius must be above 0 (got %g)", radius);
   *c = (faro_contribution){.form = FARO_FORM_BALL,
                            .dimension = count,
+                           .blocks = 1,
                            .length = count,
                            .norm = radius,
                            .entry = radius,
@@ -157,6 +176,7 @@ faro_status faro_contribution_values(faro_contribution *c, size_t count, bool bi
   *c = (faro_contribution){.form = FARO_FORM_VALUES,
                            .binary = binary,
                            .dimension = count,
+                           .blocks = 1,
                            .length = count,
                            .norm = root / 2,
                            .low = -0.5,
@@ -187,9 +207,13 @@ faro_contribution faro_contribution_weigh(const faro_contribution *c) {
 }
 
 void faro_contribution_weights(const faro_contribution *c, double *weight) {
-  for (size_t i = 0; i < c->gram; i++) weight[i] = c->off;
-  for (size_t i = 0; c->gram > 0 && i < c->dimension; i++) weight[faro_diagonal(i)] = c->on;
-  for (size_t i = c->gram; i < c->length; i++) weight[i] = c->vector > 0 ? c->vector : 1;
+  const size_t width = c->dimension / c->blocks;
+  for (size_t block = 0; block < c->blocks; block++) {
+    for (size_t i = 0; c->gram > 0 && i < width; i++)
+      for (size_t j = 0; j <= i; j++) *weight++ = i == j ? c->on : c->off;
+    for (size_t i = c->form == FARO_FORM_GRAM ? width : 0; i < width; i++)
+      *weight++ = c->vector > 0 ? c->vector : 1;
+  }
 }
 
 /* The factor that scales x back to the norm; 0 if x is not finite. */
@@ -215,27 +239,39 @@ static void make_ball(const faro_contribution *c, const double *x, double *z) {
   for (size_t i = 0; i < c->dimension; i++) z[i] = factor > 0 ? factor * x[i] : 0;
 }
 
-/* w x x', packed and weighed. */
-static void put_gram(const faro_contribution *c, double w, const double *x, double *z) {
+/* w x x', packed and weighed. Returns the end of it. */
+static double *put_gram(const faro_contribution *c, size_t d, double w, const double *x, double *z) {
   const double off = w * c->off;
   const double on = w * c->on;
-  for (size_t i = 0; i < c->dimension; i++) {
+  for (size_t i = 0; i < d; i++) {
     const double weighed = off * x[i];
     for (size_t j = 0; j < i; j++) *z++ = weighed * x[j];
     *z++ = on * x[i] * x[i];
   }
+  return z;
 }
 
 static void make_gram(const faro_contribution *c, const double *x, double *z) {
   double clipped[FARO_DIMENSION_MAX];
   make_ball(c, x, clipped);
-  put_gram(c, 1, clipped, z);
+  (void)put_gram(c, c->dimension, 1, clipped, z);
 }
 
 static void make_rewards(const faro_contribution *c, const double *x, double y, double *z) {
   const double reward = c->vector * clip(c, y);
   make_ball(c, x, z);
   for (size_t i = 0; i < c->dimension; i++) z[i] *= reward;
+}
+
+static void make_blocks(const faro_contribution *c, const double *x, double y, double *z) {
+  double clipped[FARO_DIMENSION_MAX];
+  const size_t width = c->dimension / c->blocks;
+  const double reward = c->vector * clip(c, y);
+  make_ball(c, x, clipped);
+  for (const double *from = clipped; from < clipped + c->dimension; from += width) {
+    z = put_gram(c, width, 1, from, z);
+    for (size_t i = 0; i < width; i++) *z++ = reward * from[i];
+  }
 }
 
 static void make_moments(const faro_contribution *c, const double *x, double y, double *z) {
@@ -249,13 +285,13 @@ static void make_moments(const faro_contribution *c, const double *x, double y, 
     reward -= faro_link_mean(c->link, score);
     slope = fmin(faro_link_slope(c->link, score), faro_link_slope(c->link, 0));
   }
-  put_gram(c, slope, moment, z);
+  (void)put_gram(c, c->dimension, slope, moment, z);
   for (size_t i = 0; i < c->dimension; i++) moment[i] *= c->vector * reward;
 }
 
 void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {
   switch (c->form) {
-  case FARO_FORM_MOMENTS: make_moments(c, x, y, z); break;
+  case FARO_FORM_MOMENTS: c->blocks > 1 ? make_blocks(c, x, y, z) : make_moments(c, x, y, z); break;
   case FARO_FORM_GRAM: make_gram(c, x, z); break;
   case FARO_FORM_REWARDS: make_rewards(c, x, y, z); break;
   case FARO_FORM_VALUES: make_values(c, x, z); break;

@@ -16,7 +16,7 @@ void faro_ground_word(faro_text *out, const char *name, const char *word) {
 void faro_ground_sd(const faro_release *r, double factor, faro_text *out) {
   const faro_contribution *c = &r->contribution;
   const double on = r->unit[0]; /* (0, 0) is the first entry of a packed matrix, (1, 0) the second */
-  const double off = c->gram > 1 ? r->unit[1] : on;
+  const double off = c->gram > c->dimension ? r->unit[1] : on;
   const double rest = r->unit[c->length - 1];
   char number[3][FARO_NUMBER_SIZE];
   faro_text_add(out, ",\"sd\":[%s,%s,%s]", faro_number(factor * on, number[0]),
@@ -39,6 +39,7 @@ static bool weighed(const faro_contribution *c) { return c->gram > 0 && c->off !
 static void write_contribution(const faro_contribution *c, faro_text *out) {
   faro_text_add(out, ",\"contribution\":{\"form\":\"%s\",\"dimension\":%zu,\"weighed\":%s",
                 form_name(c->form), c->dimension, weighed(c) ? "true" : "false");
+  if (c->blocks > 1) faro_text_add(out, ",\"blocks\":%zu", c->blocks);
   faro_ground_number(out, "norm", c->norm);
   faro_ground_number(out, "low", c->low);
   faro_ground_number(out, "high", c->high);

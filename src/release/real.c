@@ -116,10 +116,11 @@ bool faro_noise_is_less(const faro_release *r, double (*one)(const faro_release 
 }
 
 void faro_set_gaussian(faro_release *r, double sigma, double on, double off) {
-  double *unit = r->unit;
-  for (size_t i = 0; r->contribution.gram > 0 && i < r->contribution.dimension; i++)
-    for (size_t j = 0; j <= i; j++) *unit++ = sigma * (i == j ? on : off);
-  for (size_t i = r->contribution.gram; i < r->contribution.length; i++) *unit++ = sigma;
+  faro_contribution c = r->contribution;
+  c.on = sigma * on;
+  c.off = sigma * off;
+  c.vector = sigma;
+  faro_contribution_weights(&c, r->unit); /* they have the same order */
   r->gaussian = true;
 }
 

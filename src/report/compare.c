@@ -297,7 +297,7 @@ static bool add_table(const faro_comparison *c, const faro_table_style *style, f
     least = fmin(least, fmin(c->match[i].first->regret.mean, c->match[i].second->regret.mean));
     most = fmax(most, fmax(c->match[i].first->regret.mean, c->match[i].second->regret.mean));
   }
-  const faro_digits digits = faro_digits_for(least, most);
+  const faro_digits digits = faro_digits_for(c->report[0], least, most);
   fill_head(c, &g);
   for (size_t i = 0; i < c->count; i++) fill_row(c, &digits, i, &g);
   faro_grid_measure(&g);

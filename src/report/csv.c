@@ -46,6 +46,17 @@ static void add_measure_head(const faro_report *report, const char *const *parts
   for (; *parts; parts++) faro_text_add(out, "%s_%s,", report->measure->name, *parts);
 }
 
+/* Outcomes of rows have columns only where people come from a file. */
+enum {
+  IS_ROWS_ALL,
+  IS_ROWS_PHASES = 0,
+  IS_ROWS_STUDIES = 0,
+  IS_ROWS_MATRICES = 0,
+  IS_ROWS_STREAMS = 0,
+  IS_ROWS_NONE = 0,
+  IS_ROWS_ROWS = 1
+};
+
 /* A swept key has its column already. batch_users is the batch that was played, even if the
  * experiment says auto; empty if it changed during the run (anytime). */
 char *faro_report_summary_csv(const faro_report *report) {
@@ -54,12 +65,13 @@ char *faro_report_summary_csv(const faro_report *report) {
   static const char *const spread[] = {"mean",   "sd",  "se",  "low",  "high", "q25",
                                        "median", "q75", "max", "tail", NULL};
   const bool level = !is_swept(report, "level");
+  const bool rows = faro_view_has_rows(report);
   add_identity_head(report, &out);
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
   add_measure_head(report, spread, &out);
   faro_text_add(&out, "per_user,uniform,fixed,learnt,bits_per_user,messages_per_user,");
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
-  if (csv) faro_text_add(&out, "%s,", name);
+  if (csv && (rows || !IS_ROWS_##where)) faro_text_add(&out, "%s,", name);
 #include <faro/outcomes.def>
 #undef OUTCOME
   faro_text_add(&out, "claim_epsilon,claim_delta,claim_contributions,trust,%sstanding,by\n",
@@ -92,7 +104,7 @@ char *faro_report_summary_csv(const faro_report *report) {
                              row->messages};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
-  if (csv) add_number(&out, row->member, ',');
+  if (csv && (rows || !IS_ROWS_##where)) add_number(&out, row->member, ',');
 #include <faro/outcomes.def>
 #undef OUTCOME
     add_number(&out, row->epsilon, ',');

@@ -65,10 +65,12 @@ static json_t *make_curve(const faro_outcome *outcome, size_t instances) {
   return curve;
 }
 
-/* Keys without a meaning for a stream, which has no arms. */
+/* Keys without a meaning for a stream, which has no arms, or for a file, which has its own. */
 static bool is_idle(const faro_cell *cell, faro_key key) {
-  return (cell->env->traits & FARO_ENV_STREAM) && (key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS ||
-                                                   key == FARO_KEY_REWARD || key == FARO_KEY_DRAW);
+  const bool stream = cell->env->traits & FARO_ENV_STREAM;
+  const bool rows = cell->env->traits & FARO_ENV_ROWS;
+  if (key == FARO_KEY_DIMENSION || key == FARO_KEY_ARMS) return stream;
+  return (stream || rows) && (key == FARO_KEY_REWARD || key == FARO_KEY_DRAW);
 }
 
 /* Every setting of the cell, with the values that faro chose filled in. */
@@ -78,7 +80,10 @@ static json_t *make_settings(const faro_cell *cell) {
     const double value = faro_cell_get(cell, k);
     if (isnan(value) || is_idle(cell, k)) continue;
     const char *name = k == FARO_KEY_ENVIRONMENT ? "environment" : faro_key_name(k);
-    json_object_set_new(settings, name, key_value(k, value));
+    const char *text = faro_cell_text(cell, k);
+    if (faro_key_is_text(k)) {
+      if (text) json_object_set_new(settings, name, json_string(text));
+    } else json_object_set_new(settings, name, key_value(k, value));
   }
   return settings;
 }
@@ -90,16 +95,19 @@ typedef enum where {
   WHERE_PHASES,
   WHERE_STUDIES,
   WHERE_MATRICES,
-  WHERE_STREAMS
+  WHERE_STREAMS,
+  WHERE_ROWS
 } where;
 
-static bool is_told(where place, faro_protocol protocol) {
+static bool is_told(where place, const faro_cell *cell) {
+  const faro_protocol protocol = cell->learner->protocol;
   switch (place) {
   case WHERE_ALL: return true;
   case WHERE_PHASES: return protocol == FARO_PROTOCOL_ELIMINATOR;
   case WHERE_STUDIES: return protocol == FARO_PROTOCOL_ASKER || protocol == FARO_PROTOCOL_WATCHER;
   case WHERE_MATRICES: return protocol == FARO_PROTOCOL_UPDATER || protocol == FARO_PROTOCOL_ASKER;
   case WHERE_STREAMS: return protocol == FARO_PROTOCOL_ESTIMATOR;
+  case WHERE_ROWS: return cell->env->traits & FARO_ENV_ROWS;
   case WHERE_NONE: break;
   }
   return false;
@@ -112,8 +120,7 @@ static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outco
   json_object_set_new(result, "messages_per_user",
                       number(counted ? outcome->posted / outcome->users : cell->cost.messages));
 #define OUTCOME(member, how, where, name, ...)                                                               \
-  if (is_told(WHERE_##where, cell->learner->protocol))                                                       \
-    json_object_set_new(result, name, number(outcome->member));
+  if (is_told(WHERE_##where, cell)) json_object_set_new(result, name, number(outcome->member));
 #include <faro/outcomes.def>
 #undef OUTCOME
 }
@@ -132,7 +139,8 @@ static const char *region_of(const faro_cell *cell) {
 static void add_yardstick(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
   if (cell->env->traits & FARO_ENV_STREAM) return;
   const double regret = outcome->regret.mean;
-  json_object_set_new(result, "per_user", number(regret / (double)cell->settings.horizon));
+  if (!(cell->env->traits & FARO_ENV_ROWS))
+    json_object_set_new(result, "per_user", number(regret / (double)cell->settings.horizon));
   json_object_set_new(result, "uniform", json_pack("{s:o}", "mean", number(outcome->uniform)));
   if (isfinite(outcome->fixed))
     json_object_set_new(result, "fixed", json_pack("{s:o}", "mean", number(outcome->fixed)));
@@ -156,7 +164,7 @@ static json_t *make_each(const faro_cell *cell, const char *measure, const faro_
     if (isfinite(one->uniform)) append_to(lists, "uniform", one->uniform);
     if (isfinite(one->fixed)) append_to(lists, "fixed", one->fixed);
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
-  if (csv && is_told(WHERE_##where, cell->learner->protocol))                                                \
+  if (csv && is_told(WHERE_##where, cell))                                                                   \
     append_to(lists, name, strcmp(#how, "UPDATE") == 0 ? one->member / fmax(one->updates, 1) : one->member);
 #include <faro/outcomes.def>
 #undef OUTCOME

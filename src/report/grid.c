@@ -111,7 +111,9 @@ void faro_grid_print(const faro_grid *g, const faro_table_style *style, faro_tex
   }
 }
 
-faro_digits faro_digits_for(double least, double most) {
+faro_digits faro_digits_for(const faro_report *report, double least, double most) {
+  if (report && faro_view_has_rows(report) && most <= 1)
+    return (faro_digits){.decimals = 3, .unit = 1, .suffix = ""};
   if (most >= 1e7) return (faro_digits){.decimals = 3, .unit = 1e6, .suffix = "M"};
   const int wanted = isfinite(least) && least > 0 ? 1 - (int)floor(log10(least)) : 0;
   const int room = most >= 1000 ? 1 : most >= 10 ? 2 : 4;
@@ -126,7 +128,7 @@ faro_digits faro_digits_of(const faro_report *report, double (*value)(const faro
     if (v > 0) least = fmin(least, v);
     if (v > 0) most = fmax(most, v);
   }
-  return faro_digits_for(least, most);
+  return faro_digits_for(report, least, most);
 }
 
 const char *faro_digits_text(const faro_digits *f, double value, char out[static 32]) {

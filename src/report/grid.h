@@ -33,14 +33,14 @@ void faro_grid_print(const faro_grid *grid, const faro_table_style *style, faro_
 void faro_grid_print_text(faro_text *out, const faro_table_style *style, faro_tint tint, const char *text);
 
 /* The form of the numbers of a column: as many decimals as the least positive one needs for two
- * digits. */
+ * digits; three for a mean in 0 .. 1. */
 typedef struct faro_digits {
   int decimals;
   double unit; /* numbers are divided by it */
   const char *suffix;
 } faro_digits;
-/* For numbers from `least`, the least positive one, to `most`. */
-faro_digits faro_digits_for(double least, double most);
+/* For numbers from `least`, the least positive one, to `most`. The report may be NULL. */
+faro_digits faro_digits_for(const faro_report *report, double least, double most);
 faro_digits faro_digits_of(const faro_report *report, double (*value)(const faro_view_row *));
 /* "-" for NaN. */
 const char *faro_digits_text(const faro_digits *form, double value, char out[static 32]);

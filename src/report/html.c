@@ -133,6 +133,8 @@ static void add_region(const faro_report *report, const faro_view_row *row, faro
     faro_words_add_number(out, name##_of(report, row));                                                      \
   }
 NUMBER_COLUMN(each, row->per_user)
+NUMBER_COLUMN(reward, row->reward)
+NUMBER_COLUMN(behind, row->behind)
 NUMBER_COLUMN(median, row->regret.median)
 NUMBER_COLUMN(updates, row->updates)
 NUMBER_COLUMN(bits, row->bits)
@@ -154,13 +156,16 @@ PERCENT_COLUMN(shifted, row->shifted)
 static const column columns[] = {
     {"algorithm", NULL, true, false, add_label, NULL},
     {NULL, "mean of all instances, and the 95 % interval of the mean", false, false, add_regret, regret_of},
-    {"learnt", "1 − regret / regret of uniform play", false, false, add_learnt, learnt_of},
+    {"learnt", "1 − the measure / that of uniform play", false, false, add_learnt, learnt_of},
     {"× no privacy", "times the best row without privacy", false, false, add_price, price_of},
     {"batch", "users of the first batch", false, false, add_batch, batch_of},
     {"claim (ε, δ)", NULL, true, false, add_claim, epsilon_of},
     {"trust", NULL, true, true, add_trust, NULL},
     {"release", NULL, true, true, add_release, NULL},
     {"per user", "regret per round", false, true, add_each, each_of},
+    {"mean reward", "of all rounds, on the scale from 0 to 1", false, true, add_reward, reward_of},
+    {"linear regret", "over all rounds, against the linear policy fitted to the whole file", false, true,
+     add_behind, behind_of},
     {"median", "of the instances", false, true, add_median, median_of},
     {"tail", "share of instances above three times the mean", false, true, add_tail, tail_of},
     {"updates", "of the policy", false, true, add_updates, updates_of},
@@ -394,6 +399,16 @@ static void add_lead(const faro_report *report, faro_text *out) {
     faro_text_add(out, "<p><b>Regret</b> is the reward lost over all rounds against always taking the best "
                        "arm: 0 is perfect. <b>Learnt</b> is the share of what playing at random would lose "
                        "that was not lost: 100&#8239;%% is perfect, 0 no better than random.</p>\n");
+  else if (faro_view_has_rows(report))
+    faro_text_add(
+        out,
+        "<p><b>%s</b> is %s, in the last tenth of the horizon: 0 is perfect. <b>Learnt</b> is the "
+        "share of what playing at random would lose that was not lost: 100&#8239;%% is perfect, 0 no "
+        "better than random. The linear policy fitted to the whole file (ridge regression on the same "
+        "features) is a reference that sees everything.</p>\n",
+        strcmp(report->measure->name, "loss") == 0 ? "Loss" : "Error rate",
+        strcmp(report->measure->name, "loss") == 0 ? "1 less the mean reward, on the scale from 0 to 1"
+                                                   : "the share of people for whom a wrong class was picked");
   else
     faro_text_add(out, "<p><b>Error</b> is the greatest distance, over all times, between the published "
                        "running sum and the true one: 0 is perfect.</p>\n");

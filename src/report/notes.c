@@ -1,5 +1,6 @@
 /* notes: sentences under a table: who learnt nothing, and which algorithms differ. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/grid.h"
@@ -15,7 +16,11 @@ bool faro_view_learnt_nothing(const faro_view_row *row) {
 
 static double uniform_of(const faro_view_row *row) { return row->uniform; }
 static double fixed_of(const faro_view_row *row) { return row->fixed; }
+static double linear_of(const faro_view_row *row) { return row->linear; }
 static double per_user_of(const faro_view_row *row) { return row->uniform / row->rounds; }
+static bool is_error_rate(const faro_report *report) {
+  return strcmp(report->measure->name, "error-rate") == 0;
+}
 
 /* "925", or "925 to 9120" if rows differ. False: no row has it, or it is 0. */
 static bool add_range(const faro_report *report, const char *before, double (*value)(const faro_view_row *),
@@ -27,7 +32,7 @@ static bool add_range(const faro_report *report, const char *before, double (*va
     most = fmax(most, value(&report->row[i]));
   }
   if (!(most > 0)) return false;
-  const faro_digits digits = faro_digits_for(least, most);
+  const faro_digits digits = faro_digits_for(report, least, most);
   char text[32];
   faro_text_add(out, "%s%s", before, faro_digits_text(&digits, least, text));
   if (most > least * (1 + 1e-9)) faro_text_add(out, " to %s", faro_digits_text(&digits, most, text));
@@ -37,10 +42,14 @@ static bool add_range(const faro_report *report, const char *before, double (*va
 void faro_view_add_yardstick(const faro_report *report, const char *before, const char *after,
                              faro_text *out) {
   faro_text line = FARO_TEXT_INIT;
-  if (add_range(report, "uniform play would have a regret of ", uniform_of, &line)) {
-    (void)add_range(report, ", ", per_user_of, &line);
-    faro_text_add(&line, " per user");
-    (void)add_range(report, "; the best single arm ", fixed_of, &line);
+  char start[80];
+  snprintf(start, sizeof start, "uniform play would have %s of ", faro_view_measure(report));
+  if (add_range(report, start, uniform_of, &line)) {
+    if (!faro_view_has_rows(report) && add_range(report, ", ", per_user_of, &line))
+      faro_text_add(&line, " per user");
+    (void)add_range(report, is_error_rate(report) ? "; the most frequent class " : "; the best single arm ",
+                    fixed_of, &line);
+    (void)add_range(report, "; the linear policy fitted to the whole file ", linear_of, &line);
     faro_text_add(out, "%s%s%s", before, line.failed ? "" : line.data, after);
   }
   out->failed |= line.failed;
@@ -111,7 +120,7 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
     add(out, row->label);
     faro_text_add(out, " learnt nothing");
     if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
-    faro_text_add(out, ": its regret is %s uniform play%s (%s",
+    faro_text_add(out, ": its %s is %s uniform play%s (%s", strchr(faro_view_measure(report), ' ') + 1,
                   found.worse == found.count ? "above that of" : "that of",
                   found.worse > 0 && found.worse < found.count ? " or more" : "",
                   faro_brief(found.least, number));
@@ -127,9 +136,9 @@ static bool same_place(const faro_view_comparison *a, const faro_view_comparison
 }
 
 /* " (-12 to 30)" */
-static void add_interval(const faro_view_comparison *c, faro_text *out) {
+static void add_interval(const faro_report *report, const faro_view_comparison *c, faro_text *out) {
   const double most = fmax(fabs(c->low), fabs(c->high));
-  const faro_digits digits = faro_digits_for(most, most);
+  const faro_digits digits = faro_digits_for(report, most, most);
   char low[32];
   char high[32];
   if (c->low < c->high)
@@ -151,7 +160,7 @@ static void add_alike(const faro_report *report, size_t first, void (*add)(faro_
     add(out, c[i].better->label);
     faro_text_add(out, " and ");
     add(out, c[i].worse->label);
-    add_interval(&c[i], out);
+    add_interval(report, &c[i], out);
     separator = "; ";
   }
 }

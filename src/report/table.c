@@ -15,12 +15,14 @@ static double per_user_of(const faro_view_row *row) { return row->per_user; }
 static double sent_of(const faro_view_row *row) { return row->sent; }
 static double refused_of(const faro_view_row *row) { return row->refused; }
 static double learnt_of(const faro_view_row *row) { return row->learnt; }
+static double reward_of(const faro_view_row *row) { return row->reward; }
+static double behind_of(const faro_view_row *row) { return row->behind; }
 
 /* Columns. */
 
 typedef struct sheet {
   const faro_report *report;
-  faro_digits regret, per_user;
+  faro_digits regret, per_user, behind;
   bool brief; /* claims without their terms */
 } sheet;
 
@@ -46,6 +48,8 @@ static bool always(const faro_report *report) { return report->count > 0; }
 static bool has_interval(const faro_report *report) { return report->instances > 2; }
 static bool has_yardstick(const faro_report *report) { return any_known(report, learnt_of); }
 static bool has_users(const faro_report *report) { return any_known(report, per_user_of); }
+static bool has_reward(const faro_report *report) { return any_known(report, reward_of); }
+static bool has_behind(const faro_report *report) { return any_known(report, behind_of); }
 static bool has_batch(const faro_report *report) { return !is_swept(report, "batch"); }
 static bool has_refused(const faro_report *report) { return any(report, refused_of); }
 /* Elimination: users differ in what they send, so the sum is shown too. */
@@ -66,6 +70,16 @@ static void put_interval(const sheet *s, const faro_view_row *row, faro_grid_cel
 static void put_per_user(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
   char text[32];
   snprintf(to->text, FARO_GRID_CELL, "%s", faro_digits_text(&s->per_user, row->per_user, text));
+}
+
+static void put_reward(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  (void)s;
+  snprintf(to->text, FARO_GRID_CELL, "%.3f", row->reward);
+}
+
+static void put_behind(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[32];
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_digits_text(&s->behind, row->behind, text));
 }
 
 static void put_learnt(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
@@ -130,6 +144,8 @@ static const column columns[] = {
     {"95 % interval", has_interval, put_interval, 1, false},
     {"per user", has_users, put_per_user, 3, false},
     {"learnt", has_yardstick, put_learnt, 0, false},
+    {"mean reward", has_reward, put_reward, 4, false},
+    {"linear regret", has_behind, put_behind, 5, false},
     {"batch", has_batch, put_batch, 2, false},
     {"refused", has_refused, put_refused, 4, false},
     {"bits/user", always, put_bits, 6, false},
@@ -281,7 +297,8 @@ char *faro_report_table(const faro_report *report, faro_table_style style) {
   faro_grid g = {.rows = report->count + 1, .cell = calloc(report->count + 1, sizeof *g.cell)};
   sheet s = {.report = report,
              .regret = faro_digits_of(report, regret_of),
-             .per_user = faro_digits_of(report, per_user_of)};
+             .per_user = faro_digits_of(report, per_user_of),
+             .behind = faro_digits_of(report, behind_of)};
   if (!g.cell) return NULL;
   fit(&s, &style, &g);
   add_head(report, &style, &out);

@@ -1,5 +1,6 @@
 /* view: checks and reads the run document. It may come from a file, so nothing in it is trusted. */
 #include "report/view.h"
+#include "sim/experiment.h"
 
 #include "sim/interval.h"
 
@@ -118,20 +119,25 @@ static double read_batch(const json_t *batch) {
   return word && strcmp(word, "auto") == 0 ? 0 : real(batch);
 }
 
-/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. */
+/* Whether every run must have an outcome (outcomes.def); a document without it is not valid. SIGNED:
+ * it need not, and if it does, it may be null or below 0. */
 enum {
+  SIGNED = 2,
   IS_ALWAYS_ALL = 1,
   IS_ALWAYS_PHASES = 0,
   IS_ALWAYS_STUDIES = 0,
   IS_ALWAYS_MATRICES = 0,
   IS_ALWAYS_STREAMS = 0,
+  IS_ALWAYS_ROWS = SIGNED,
   IS_ALWAYS_NONE = 0
 };
 
 /* NaN if it may be absent and is. */
-static bool read_outcome(const json_t *result, const char *name, bool always, double *value) {
+static bool read_outcome(const json_t *result, const char *name, int always, double *value) {
+  const json_t *there = json_object_get(result, name);
   *value = real_or(result, name, (double)NAN);
-  if (!always && !json_object_get(result, name)) return true;
+  if (always != true && !there) return true;
+  if (always == SIGNED) return json_is_null(there) || isfinite(*value);
   return *value >= 0 && isfinite(*value);
 }
 
@@ -273,12 +279,23 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
   return faro_view_print(first, out);
 }
 
+bool faro_view_has_rows(const faro_report *report) {
+  return strcmp(report->measure->name, "error-rate") == 0 || strcmp(report->measure->name, "loss") == 0;
+}
+
+const char *faro_view_measure(const faro_report *report) {
+  if (strcmp(report->measure->name, "error-rate") == 0) return "an error rate";
+  return strcmp(report->measure->name, "loss") == 0 ? "a loss" : "a regret";
+}
+
 void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   char pair[FARO_PAIR_SIZE];
   if (!isfinite(row->epsilon)) return;
   if (strcmp(row->level, "user") == 0)
     faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
   if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
+  if (row->by && strncmp(row->by, FARO_RANGES_PUBLIC, strlen(FARO_RANGES_PUBLIC)) == 0)
+    faro_text_add(out, ", " FARO_RANGES_PUBLIC);
   if (isfinite(row->local_epsilon))
     faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));
 }

@@ -109,6 +109,10 @@ void faro_view_add_left_out(const faro_report *report, const char *before, const
                             void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Whether a row's regret is that of uniform play, or nearly so. */
+/* Whether the measure is one of rows: a mean in 0 .. 1. */
+bool faro_view_has_rows(const faro_report *report);
+/* "a regret", "an error rate", "a loss" */
+const char *faro_view_measure(const faro_report *report);
 bool faro_view_learnt_nothing(const faro_view_row *row);
 /* Appends what simple play would have got on the same instances; nothing if that is not known. */
 void faro_view_add_yardstick(const faro_report *report, const char *before, const char *after,

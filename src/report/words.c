@@ -196,7 +196,7 @@ static void add_numbers(const faro_view_row *row, faro_text *out) {
 
 /* What is guessed about: "one round of one user" and the like. */
 static void add_secret(const faro_report *report, const faro_view_row *row, bool one, faro_text *out) {
-  const bool regret = strcmp(report->measure->name, "regret") == 0;
+  const bool regret = strcmp(report->measure->name, "error") != 0;
   if (strcmp(row->level, "user") != 0) {
     faro_text_add(out, regret ? "one round of one user" : "one value");
     return;
@@ -216,7 +216,7 @@ static void add_sentence(const faro_report *report, const faro_view_row *row, bo
   if (faro_words_unproven(row))
     faro_text_add(out, "<b class=\"no\">Not proven.</b> The noise is what some paper or setting asks for, "
                        "but no theorem covers it: do not rely on what follows. ");
-  const bool regret = strcmp(report->measure->name, "regret") == 0;
+  const bool regret = strcmp(report->measure->name, "error") != 0;
   const bool server = !regret && faro_words_trust(row) == 1;
   faro_text_add(out, "Somebody who sees %s%s can raise the odds of any guess about ",
                 server ? "every published sum" : words->sees,

@@ -154,7 +154,7 @@ static void add_seen(page *p, const faro_item *item, const faro_seen *seen, cons
   char error[32];
   faro_text text = FARO_TEXT_INIT;
   const bool exact = seen->error < 1e-6 * seen->mean; /* but for rounding */
-  const faro_digits digits = faro_digits_for(exact ? seen->mean : seen->error, seen->mean);
+  const faro_digits digits = faro_digits_for(NULL, exact ? seen->mean : seen->error, seen->mean);
   faro_text_add(&text, "%s ± %s", faro_digits_text(&digits, seen->mean, mean),
                 faro_digits_text(&digits, seen->error, error));
   if (strcmp(seen->standing, "not proven") == 0) faro_text_add(&text, " not proven");

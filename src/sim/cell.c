@@ -34,6 +34,18 @@ void faro_cell_put(faro_cell *cell, faro_key key, double value) {
   if (setting) faro_setting_put(setting, values, value);
 }
 
+const char *faro_cell_text(const faro_cell *cell, faro_key key) {
+  void *values = NULL;
+  const faro_setting *setting = find(cell, key, &values);
+  return setting ? faro_setting_text(setting, values) : NULL;
+}
+
+void faro_cell_put_text(faro_cell *cell, faro_key key, const char *text) {
+  void *values = NULL;
+  const faro_setting *setting = find(cell, key, &values);
+  if (setting) faro_setting_put_text(setting, values, text);
+}
+
 static bool streams(const faro_cell *cell) { return cell->env->traits & FARO_ENV_STREAM; }
 
 faro_env_params faro_cell_env(const faro_cell *cell) {
@@ -46,7 +58,8 @@ faro_env_params faro_cell_env(const faro_cell *cell) {
                            .population = s->population,
                            .shufflers = s->shufflers,
                            .epsilon = s->epsilon,
-                           .settings = cell->env_own};
+                           .settings = cell->env_own,
+                           .table = cell->table};
 }
 
 faro_env_facts faro_cell_facts(const faro_cell *cell) {
@@ -82,6 +95,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
   return (faro_agent_params){.learner = cell->learner->name,
                              .release = cell->release->name,
                              .dimension = (size_t)s->dimension,
+                             .blocks = facts.blocks,
                              .arms = arms,
                              .horizon = s->horizon,
                              .epsilon = s->epsilon,

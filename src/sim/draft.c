@@ -32,6 +32,13 @@ faro_line faro_draft_written(const faro_draft *draft, const faro_draft_algorithm
   return draft->top[key].given ? draft->top[key].line : algorithm->line;
 }
 
+bool faro_draft_has_rows(const faro_draft *draft) {
+  const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_ENVIRONMENT);
+  const faro_entry *only = &draft->top[FARO_KEY_ENVIRONMENT];
+  if (!sweep && !only->given) return false;
+  return faro_env_at((size_t)(sweep ? sweep->value[0] : only->value))->traits & FARO_ENV_ROWS;
+}
+
 /* Quick. */
 
 static void at_most(double *value, double most) {
@@ -111,7 +118,7 @@ static faro_status check_complete(const faro_draft *draft) {
     return faro_draft_fail(draft, 0, "algorithms is missing: a list of learner and release pairs");
   for (faro_key k = 0; k < faro_key_count(); k++) {
     if (!isnan(faro_key_setting(k)->preset) || faro_key_scope(k) == SCOPE_ALGORITHM || draft->top[k].given ||
-        faro_draft_sweep_of(draft, k))
+        faro_draft_sweep_of(draft, k) || (k == FARO_KEY_HORIZON && faro_draft_has_rows(draft)))
       continue;
     char allowed[FARO_ALLOWED];
     return faro_draft_fail(draft, 0, "%s is missing: %s", faro_key_title(k), faro_key_allowed(k, allowed));

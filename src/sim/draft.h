@@ -16,6 +16,7 @@ typedef int faro_line;
 typedef struct faro_entry {
   bool given;
   double value;
+  const char *text; /* of a text; NULL otherwise */
   faro_line line;
 } faro_entry;
 
@@ -29,6 +30,7 @@ typedef struct faro_draft_sweep {
 typedef struct faro_draft_algorithm {
   char label[DRAFT_NAME_MAX];
   faro_line line;
+  faro_arena *arena; /* the draft's */
   faro_entry own[FARO_KEYS_MAX];
 } faro_draft_algorithm;
 
@@ -41,6 +43,9 @@ typedef struct faro_draft {
   const char *file;
   const char *name; /* of the experiment, instead of the file's; NULL: the file's */
   faro_error *error;
+  faro_arena *arena; /* for texts, which the experiment keeps */
+  faro_experiment *experiment;
+  bool quick;
   char title[DRAFT_NAME_MAX];
   faro_entry top[FARO_KEYS_MAX];
   bool overridden[FARO_KEYS_MAX];
@@ -66,6 +71,19 @@ void faro_draft_quicken(faro_draft *draft);
  */
 faro_status faro_draft_check(const faro_draft *draft);
 
+/* files.c */
+/* rows only: reads the cell's file, unless another cell has, and fills in what follows from it. */
+faro_status faro_draft_read_file(const faro_draft *draft, const faro_draft_algorithm *algorithm,
+                                 faro_cell *cell);
+void faro_experiment_close_files(faro_experiment *experiment);
+/* Refuses people who come twice under a claim that protects one row. */
+faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error);
+
+/* Says in the claim what it assumes about the file. */
+void faro_cell_caution(faro_cell *cell);
+
+/* Whether the experiment's environment takes its people from a file. */
+bool faro_draft_has_rows(const faro_draft *draft);
 /* The draft's sweep of `key`, or NULL. */
 const faro_draft_sweep *faro_draft_sweep_of(const faro_draft *draft, faro_key key);
 /* Where the value of a key of this algorithm was written; the algorithm's own line when nowhere. */

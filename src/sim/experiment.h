@@ -28,6 +28,7 @@ typedef struct faro_cell {
   const faro_learner_kind *learner;
   const faro_release_kind *release;
   const faro_env_kind *env;
+  struct faro_table *table; /* rows only: of the experiment */
   const struct faro_loop *loop;
   size_t twin; /* the first cell with the same results; only that one is played */
   faro_claim claim;
@@ -40,10 +41,23 @@ typedef struct faro_cell {
   char *grounds;       /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 
+/* What a claim assumes if the columns' ranges come from the file (scaling: public): the beginning of
+ * its `by`. */
+#define FARO_RANGES_PUBLIC "assumes that the columns' ranges are public"
+
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };
+
+/* A file that was read, for all cells that use it. */
+typedef struct faro_experiment_file {
+  faro_rows_params rows;
+  uint64_t memory;
+  struct faro_table *table;
+  struct faro_experiment_file *before;
+} faro_experiment_file;
 
 struct faro_experiment {
   faro_arena arena;
+  faro_experiment_file *files; /* newest first; NULL: none */
   const char *name, *title;
   const char *left_out; /* algorithms that were left out, and why; NULL if there are none */
   faro_measure measure;
@@ -71,6 +85,9 @@ struct faro_experiment {
 double faro_cell_get(const faro_cell *cell, faro_key key);
 /* does nothing if there is no such setting */
 void faro_cell_put(faro_cell *cell, faro_key key, double value);
+/* The text of a key in the cell; NULL: none. Put keeps the pointer. */
+const char *faro_cell_text(const faro_cell *cell, faro_key key);
+void faro_cell_put_text(faro_cell *cell, faro_key key, const char *text);
 
 /* The parameters of the layers below, from the settings of this cell. */
 faro_env_params faro_cell_env(const faro_cell *cell);

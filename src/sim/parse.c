@@ -9,6 +9,8 @@
 #include "sim/draft.h"
 #include "yaml/yaml.h"
 
+enum { TEXT_SIZE = FARO_SETTING_TEXT_MAX + 1 };
+
 /* ---- settings */
 
 static bool in_top(faro_key key) {
@@ -20,7 +22,7 @@ static bool in_algorithm(faro_key key) {
 static bool in_env(faro_key key) { return faro_key_scope(key) == SCOPE_ENV; }
 static bool in_override(faro_key key) { return faro_key_scope(key) != SCOPE_ALGORITHM; }
 static bool in_sweep(faro_key key) {
-  return in_override(key) && key != FARO_KEY_INSTANCES && key != FARO_KEY_SEED;
+  return in_override(key) && key != FARO_KEY_INSTANCES && key != FARO_KEY_SEED && !faro_key_is_text(key);
 }
 static bool in_plot(faro_key key) {
   (void)key;
@@ -40,7 +42,8 @@ static bool find(const char *name, bool (*allows)(faro_key), faro_key *key) {
 static const char *elsewhere(const char *place, const char *name) {
   faro_key key = FARO_KEY_OWN;
   const bool sweep = strcmp(place, "sweep") == 0;
-  if (find(name, in_env, &key)) return " (it belongs under environment)";
+  if (find(name, in_env, &key))
+    return sweep && faro_key_is_text(key) ? " (a text cannot be swept)" : " (it belongs under environment)";
   if (find(name, in_top, &key)) return sweep ? " (it cannot be swept)" : " (it belongs at the top level)";
   if (!find(name, in_algorithm, &key)) return NULL;
   return sweep ? " (it cannot be swept)" : " (it belongs under an algorithm)";
@@ -62,8 +65,42 @@ static void read_setting(faro_reader *r, uint32_t node, faro_key key, double *va
   if (r->status == FARO_OK) *value = faro_setting_get(&setting, &member);
 }
 
-static void read_entry(faro_reader *r, uint32_t node, faro_key key, faro_entry *entry) {
+/* A text, or a list of words as one text. */
+static void read_text(faro_reader *r, uint32_t node, faro_key key, char out[static TEXT_SIZE]) {
+  const faro_field field = faro_key_field(key);
+  uint32_t element = 0;
+  size_t used = 0;
+  if (faro_tree_value(r->tree, node)->type != FARO_NODE_LIST) {
+    faro_read_value(r, node, &field, out);
+    return;
+  }
+  const size_t count = faro_read_list(r, node, field.name, 1, FARO_SETTING_TEXT_MAX, "words", &element);
+  for (size_t i = 0; i < count && r->status == FARO_OK; i++, element = r->tree->node[element].next) {
+    char word[TEXT_SIZE] = "";
+    faro_read_value(r, element, &field, word);
+    if (r->status == FARO_OK && (strchr(word, ',') || used + strlen(word) + 3 > TEXT_SIZE))
+      faro_reader_fail(r, element, "%s must have words without commas, at most %d bytes in all", field.name,
+                       FARO_SETTING_TEXT_MAX);
+    else used += (size_t)snprintf(out + used, TEXT_SIZE - used, "%s%s", i ? ", " : "", word);
+  }
+}
+
+static void read_text_entry(faro_reader *r, uint32_t node, faro_key key, faro_arena *arena,
+                            faro_entry *entry) {
+  char text[TEXT_SIZE] = "";
+  read_text(r, node, key, text);
+  if (r->status != FARO_OK) return;
+  const char *copy = faro_arena_strdup(arena, text, r->error);
+  if (copy) *entry = (faro_entry){.given = true, .text = copy, .line = line_of(r, node)};
+  else r->status = FARO_MEMORY;
+}
+
+static void read_entry(faro_reader *r, uint32_t node, faro_key key, faro_arena *arena, faro_entry *entry) {
   double value = 0;
+  if (faro_key_is_text(key)) {
+    read_text_entry(r, node, key, arena, entry);
+    return;
+  }
   read_setting(r, node, key, &value);
   if (r->status == FARO_OK) *entry = (faro_entry){.given = true, .value = value, .line = line_of(r, node)};
 }
@@ -99,7 +136,7 @@ static void read_section(faro_reader *r, uint32_t node, const section *s, void *
 static void read_env(faro_reader *r, uint32_t node, const faro_field *field, void *context) {
   faro_draft *draft = context;
   faro_key key = FARO_KEY_OWN;
-  if (find(field->name, in_env, &key)) read_entry(r, node, key, &draft->top[key]);
+  if (find(field->name, in_env, &key)) read_entry(r, node, key, draft->arena, &draft->top[key]);
 }
 
 static const section environment = {"environment", NULL, 0, in_env, read_env};
@@ -144,7 +181,7 @@ static const section sweeps = {"sweep", NULL, 0, in_sweep, read_sweep};
 static void read_part(faro_reader *r, uint32_t node, const faro_field *field, void *context) {
   faro_draft_algorithm *algorithm = context;
   faro_key key = FARO_KEY_OWN;
-  if (find(field->name, in_algorithm, &key)) read_entry(r, node, key, &algorithm->own[key]);
+  if (find(field->name, in_algorithm, &key)) read_entry(r, node, key, algorithm->arena, &algorithm->own[key]);
   else faro_read_value(r, node, field, algorithm->label);
 }
 
@@ -164,6 +201,7 @@ static void set_label(faro_draft_algorithm *algorithm) {
 static void read_algorithm(faro_reader *r, uint32_t node, faro_draft *draft) {
   faro_draft_algorithm *algorithm = &draft->algorithm[draft->algorithms];
   algorithm->line = line_of(r, node);
+  algorithm->arena = draft->arena;
   read_section(r, node, &an_algorithm, algorithm);
   if (r->status != FARO_OK) return;
   set_label(algorithm);
@@ -206,7 +244,7 @@ static const section plot = {"plot", axes, sizeof axes / sizeof *axes, in_plot, 
 static void read_top(faro_reader *r, uint32_t node, const faro_field *field, void *context) {
   faro_draft *draft = context;
   faro_key key = FARO_KEY_OWN;
-  if (find(field->name, in_top, &key)) read_entry(r, node, key, &draft->top[key]);
+  if (find(field->name, in_top, &key)) read_entry(r, node, key, draft->arena, &draft->top[key]);
   else if (strcmp(field->name, "title") == 0) faro_read_value(r, node, field, draft->title);
   else if (strcmp(field->name, "environment") == 0) read_section(r, node, &environment, draft);
   else if (strcmp(field->name, "sweep") == 0) read_section(r, node, &sweeps, draft);
@@ -265,7 +303,7 @@ static void drop_sweep(faro_draft *draft, faro_key key) {
 
 static void override_value(faro_reader *r, faro_key key, faro_draft *draft) {
   faro_entry entry = {0};
-  read_entry(r, 0, key, &entry);
+  read_entry(r, 0, key, draft->arena, &entry);
   if (r->status != FARO_OK) return;
   drop_sweep(draft, key);
   bool placed = false;
@@ -306,7 +344,7 @@ faro_status faro_draft_override(faro_draft *draft, const faro_override *override
   const char *value = override->value;
   r.status = faro_yaml_parse(&tree, place, false, value, strlen(value), draft->error);
   if (r.status != FARO_OK) return r.status;
-  if (tree.node[0].type == FARO_NODE_LIST) override_sweep(&r, key, draft);
+  if (tree.node[0].type == FARO_NODE_LIST && !faro_key_is_text(key)) override_sweep(&r, key, draft);
   else override_value(&r, key, draft);
   if (r.status == FARO_INVALID && tree.node[0].type == FARO_NODE_TEXT && in_sweep(key))
     suggest_list(override->key, value, draft->error);

@@ -9,6 +9,7 @@
 #include "base/abort.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "data/table.h"
 #include "sim/draft.h"
 #include "sim/loop.h"
 
@@ -38,6 +39,11 @@ static bool given_value(const faro_draft *draft, const faro_draft_algorithm *alg
   else if (draft->top[key].given) *value = draft->top[key].value;
   else return false;
   return true;
+}
+
+/* The same for a text; NULL: it was not given. A text is never swept. */
+static const char *given_text(const faro_draft *draft, const faro_draft_algorithm *algorithm, faro_key key) {
+  return algorithm->own[key].given ? algorithm->own[key].text : draft->top[key].text;
 }
 
 /* Settings of the learner's or environment's own, with their defaults. */
@@ -79,8 +85,11 @@ static faro_status set_cell(const faro_draft *draft, const faro_draft_algorithm 
   if (status == FARO_OK)
     status = make_own(arena, cell->env->settings, cell->env->settings_size, &cell->env_own, draft->error);
   for (faro_key k = FARO_KEY_OWN; status == FARO_OK && k < faro_key_count(); k++)
-    if (given_value(draft, algorithm, cell, k, &value)) faro_cell_put(cell, k, value);
+    if (faro_key_is_text(k)) faro_cell_put_text(cell, k, given_text(draft, algorithm, k));
+    else if (given_value(draft, algorithm, cell, k, &value)) faro_cell_put(cell, k, value);
   if (status == FARO_OK) set_draw(draft, cell);
+  if (status == FARO_OK && (cell->env->traits & FARO_ENV_ROWS) && !draft->experiment->outline)
+    status = faro_draft_read_file(draft, algorithm, cell);
   return status;
 }
 
@@ -96,7 +105,10 @@ static faro_status check_aim(faro_draft *draft, const faro_draft_algorithm *algo
 static faro_status try_cell(faro_draft *draft, const faro_draft_algorithm *algorithm, faro_cell *cell) {
   faro_error inner = {0};
   if (cell->settings.local_epsilon > 0 && check_aim(draft, algorithm) != FARO_OK) return FARO_INVALID;
-  return faro_cell_rehearse(cell, &inner) == FARO_OK ? FARO_OK : blame(draft, algorithm, &inner);
+  if (cell->table && faro_cell_check_people(cell, &inner) != FARO_OK) return blame(draft, algorithm, &inner);
+  if (faro_cell_rehearse(cell, &inner) != FARO_OK) return blame(draft, algorithm, &inner);
+  faro_cell_caution(cell);
+  return FARO_OK;
 }
 
 /* Calibration figure plays the published features, so there is nothing to sweep. */
@@ -231,8 +243,16 @@ static faro_status leave_out(faro_draft *draft, faro_experiment *experiment) {
 
 /* Measure, plot, sweeps. */
 
-static bool is_stream(double environment) {
-  return faro_env_at((size_t)environment)->traits & FARO_ENV_STREAM;
+/* What an environment is made of, as far as measures differ by it. */
+static unsigned nature_of(double environment) {
+  return faro_env_at((size_t)environment)->traits & (FARO_ENV_STREAM | FARO_ENV_ROWS);
+}
+
+static faro_measure measure_of(const faro_draft *draft, double environment) {
+  const bool graded = draft->top[faro_key_find("rewards")].given || draft->top[faro_key_find("action")].given;
+  if (nature_of(environment) & FARO_ENV_STREAM) return FARO_MEASURE_ERROR;
+  if (!(nature_of(environment) & FARO_ENV_ROWS)) return FARO_MEASURE_REGRET;
+  return graded ? FARO_MEASURE_LOSS : FARO_MEASURE_ERROR_RATE;
 }
 
 /* An experiment measures one thing: its environments must agree on it, and the plot's y may say it.
@@ -240,13 +260,13 @@ static bool is_stream(double environment) {
 static faro_status resolve_measure(faro_draft *draft, faro_experiment *experiment) {
   const faro_draft_sweep *sweep = faro_draft_sweep_of(draft, FARO_KEY_ENVIRONMENT);
   const double first = sweep ? sweep->value[0] : draft->top[FARO_KEY_ENVIRONMENT].value;
-  experiment->measure = is_stream(first) ? FARO_MEASURE_ERROR : FARO_MEASURE_REGRET;
+  experiment->measure = measure_of(draft, first);
   for (size_t i = 1; sweep && i < sweep->count; i++) {
-    if (is_stream(sweep->value[i]) == is_stream(first)) continue;
+    if (nature_of(sweep->value[i]) == nature_of(first)) continue;
     char a[FARO_PRINTED];
     char b[FARO_PRINTED];
     return faro_draft_fail(
-        draft, sweep->line, "sweep of name must not mix arms and streams of numbers (got %s and %s)",
+        draft, sweep->line, "sweep of name must not mix arms, streams of numbers and files (got %s and %s)",
         faro_key_print(sweep->key, first, a), faro_key_print(sweep->key, sweep->value[i], b));
   }
   const char *measure = faro_measure_name(experiment->measure);
@@ -344,9 +364,13 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
+    if (cell->table)
+      crypto_generichash_update(state, cell->table->facts->digest, sizeof cell->table->facts->digest);
     for (faro_key k = 0; k < faro_key_count(); k++) {
       const double value = faro_cell_get(cell, k);
+      const char *text = faro_cell_text(cell, k);
       crypto_generichash_update(state, (const unsigned char *)&value, sizeof value);
+      if (text) crypto_generichash_update(state, (const unsigned char *)text, strlen(text) + 1);
     }
   }
 }
@@ -433,6 +457,9 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   draft->file = file;
   draft->name = options ? options->name : NULL;
   draft->error = error;
+  draft->arena = &made->arena;
+  draft->experiment = made;
+  draft->quick = options && options->quick;
   made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
   if (status == FARO_OK) status = keep_record(made, options, error);
@@ -456,6 +483,7 @@ faro_status faro_experiment_load(faro_experiment **experiment, const char *path,
 void faro_experiment_destroy(faro_experiment *experiment) {
   if (!experiment) return;
   for (size_t c = 0; experiment->cell && c < experiment->count; c++) free(experiment->cell[c].grounds);
+  faro_experiment_close_files(experiment);
   faro_arena arena = experiment->arena;
   faro_arena_free(&arena);
 }

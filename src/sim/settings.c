@@ -72,6 +72,13 @@ size_t faro_key_count(void) { return count; }
 const faro_setting *faro_key_setting(faro_key key) { return &rows[key].setting; }
 faro_scope faro_key_scope(faro_key key) { return rows[key].scope; }
 
+faro_key faro_key_find(const char *name) {
+  faro_key key = 0;
+  while (key < count && strcmp(rows[key].setting.name, name) != 0) key++;
+  FARO_INVARIANT(key < count);
+  return key;
+}
+
 const faro_setting *faro_key_own(const faro_setting *table, faro_key key) {
   for (; table && table->name; table++)
     if (strcmp(table->name, faro_key_name(key)) == 0) return table;
@@ -106,6 +113,7 @@ const char *faro_scope_text(faro_scope scope) {
 const char *faro_key_preset(faro_key key, char out[static FARO_PRINTED]) {
   const faro_setting *s = faro_key_setting(key);
   if (isnan(s->preset)) snprintf(out, FARO_PRINTED, "required");
+  else if (s->type == FARO_SETTING_TEXT) snprintf(out, FARO_PRINTED, "none");
   else faro_key_print(key, s->preset, out);
   return out;
 }

@@ -17,7 +17,7 @@ typedef enum faro_key {
   FARO_KEY_OWN /* the first of those that learners and environments have of their own */
 } faro_key;
 
-enum { FARO_KEYS_MAX = 64 };
+enum { FARO_KEYS_MAX = 96 };
 
 /* The values of the keys in keys.def. Learner, release and environment are indices into their
  * registries. */
@@ -34,6 +34,8 @@ const faro_setting *faro_key_setting(faro_key key);
 faro_scope faro_key_scope(faro_key key);
 static inline const char *faro_key_name(faro_key key) { return faro_key_setting(key)->name; }
 
+/* The key of this name, which must be there. */
+faro_key faro_key_find(const char *name);
 /* The row of a kind's own table that is this key; NULL: the kind has no such setting. */
 const faro_setting *faro_key_own(const faro_setting *table, faro_key key);
 /* Whether every algorithm has the key. */
@@ -52,7 +54,9 @@ const char *faro_scope_text(faro_scope scope);
 /* Whether the value is a number (else a word). */
 static inline bool faro_key_is_number(faro_key key) {
   const faro_setting_type type = faro_key_setting(key)->type;
-  return type != FARO_SETTING_CHOICE && type != FARO_SETTING_SWITCH;
+  return type != FARO_SETTING_CHOICE && type != FARO_SETTING_SWITCH && type != FARO_SETTING_TEXT;
 }
+/* Whether the value is a text, or a list of words. */
+static inline bool faro_key_is_text(faro_key key) { return faro_key_setting(key)->type == FARO_SETTING_TEXT; }
 
 #endif

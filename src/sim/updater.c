@@ -60,7 +60,8 @@ static faro_status play_rounds(void *state, uint64_t from, uint64_t until, doubl
   double sum = *regret;
   faro_status status = FARO_OK;
   for (uint64_t round = from; status == FARO_OK && round < until; round++) {
-    const size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+    size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+    while (!faro_env_takes(t->env, arm)) arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
     sum += faro_env_gap(t->env, arm);
     const uint64_t user = faro_env_user(t->env);
     const double reward = faro_env_play(t->env, arm, t->x);
@@ -98,12 +99,37 @@ static faro_status play_groups(table *t, const faro_turn *turn, double *regret, 
   return status;
 }
 
+/* Rows: the sum of losses becomes the mean of the last tenth of the horizon, at every point of the
+ * curve. */
+static faro_status finish_rows(const table *t, const faro_turn *turn, faro_error *error) {
+  faro_play_record *record = turn->record;
+  const uint64_t horizon = turn->cell->settings.horizon;
+  const faro_env_tally tally = faro_env_tally_of(t->env);
+  uint64_t round[FARO_CURVE_POINTS];
+  const size_t points = faro_curve_rounds(horizon, round);
+  const size_t tenth = points < 10 ? 1 : points / 10;
+  for (size_t i = points; i-- > 0;) {
+    const double before = i >= tenth ? record->curve[i - tenth] : 0;
+    const uint64_t from = i >= tenth ? round[i - tenth] : 0;
+    record->curve[i] = (record->curve[i] - before) / (double)(round[i] - from);
+  }
+  record->regret = record->curve[points - 1];
+  record->uniform = 1 - tally.uniform;
+  record->fixed = 1 - tally.fixed;
+  record->reward = tally.played;
+  record->linear = 1 - tally.linear;
+  record->behind = (tally.linear - tally.played) * (double)horizon;
+  record->passed = tally.passed;
+  return faro_env_status(t->env, error);
+}
+
 static faro_status play(const faro_turn *turn, faro_error *error) {
   table t = {0};
   faro_status status = init(&t, turn, error);
   if (status == FARO_OK)
     status = turn->cell->thin > 0 ? play_groups(&t, turn, &turn->record->regret, error)
                                   : faro_play_curve(turn, play_rounds, &t, error);
+  if (status == FARO_OK && (turn->cell->env->traits & FARO_ENV_ROWS)) status = finish_rows(&t, turn, error);
   if (status == FARO_OK) {
     const faro_diagnostics diagnostics = faro_agent_diagnose(t.agent);
     turn->record->updates = (double)diagnostics.updates;

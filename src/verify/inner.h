@@ -76,7 +76,7 @@ bool ball_at_most(const arb_t x, double y);
 typedef struct shape {
   size_t form, link;
   bool weighed;
-  double dimension, norm, low, high;
+  double dimension, blocks, norm, low, high;
 } shape;
 shape read_shape(reader *r, const json_t *grounds);
 double shape_length(const shape *s);                          /* entries of z */

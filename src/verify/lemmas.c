@@ -15,16 +15,20 @@ shape read_shape(reader *r, const json_t *grounds) {
                    .link = read_word(r, c, "link", links),
                    .weighed = read_flag(r, c, "weighed"),
                    .dimension = read_whole(r, c, "dimension", 1, 1e6),
+                   .blocks = json_object_get(c, "blocks") ? read_whole(r, c, "blocks", 1, 1e6) : 1,
                    .norm = read_number(r, c, "norm", 1e-9, 1e9),
                    .low = read_number(r, c, "low", -1e9, 1e9),
                    .high = read_number(r, c, "high", -1e9, 1e9)};
   if ((s.form == MOMENTS || s.form == REWARDS) && !(s.low < s.high))
     read_fail(r, "high", json_object_get(c, "high"), "above low");
+  if (fmod(s.dimension, s.blocks) != 0 || (s.blocks > 1 && (s.form != MOMENTS || s.link != LINEAR)))
+    read_fail(r, "blocks", json_object_get(c, "blocks"), "a divisor of the dimension, for linear moments");
   return s;
 }
 
+/* Lemma 1c: products of different blocks are left out. */
 double shape_length(const shape *s) {
-  const double packed = s->dimension * (s->dimension + 1) / 2;
+  const double packed = s->dimension * (s->dimension / s->blocks + 1) / 2;
   return s->form == MOMENTS ? packed + s->dimension : s->form == GRAM ? packed : s->dimension;
 }
 

@@ -38,11 +38,13 @@ static void assert_reason(const char *message, const char *end) {
 static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *env) {
   const bool sums = learner->protocol == FARO_PROTOCOL_ESTIMATOR;
   const bool own = goes_with(learner, env);
+  const bool rows = env->traits & FARO_ENV_ROWS;
   char text[300];
   snprintf(text, sizeof text,
-           "environment: {name: %s, draw: sphere}\nhorizon: 10\nalgorithms:\n  - release: none\n    "
+           "environment: {name: %s, %s}\nhorizon: 10\nalgorithms:\n  - release: none\n    "
            "learner: %s\n",
-           env->name, learner->name);
+           env->name, rows ? "file: tests/data/people.csv, label: class, words: city" : "draw: sphere",
+           learner->name);
   faro_experiment *e = NULL;
   faro_error error = {0};
   const faro_status status = faro_experiment_parse(&e, "p.yaml", text, strlen(text), NULL, &error);
@@ -61,7 +63,9 @@ static void assert_pair(const faro_learner_kind *learner, const faro_env_kind *e
   }
   if (own) {
     assert_int_equal(status, FARO_OK);
-    assert_int_equal(e->measure, sums ? FARO_MEASURE_ERROR : FARO_MEASURE_REGRET);
+    assert_int_equal(e->measure, sums   ? FARO_MEASURE_ERROR
+                                 : rows ? FARO_MEASURE_ERROR_RATE
+                                        : FARO_MEASURE_REGRET);
     faro_experiment_destroy(e);
     return;
   }
