@@ -59,7 +59,7 @@ typedef struct keyword_table {
   void *values;
 } keyword_table;
 
-/* Fills the structs from a dictionary. `skip` are names that the caller reads itself, ended by NULL. False
+/* Fills the structs from a dictionary, which must live as long as they do: texts are not copied. `skip` are names that the caller reads itself, ended by NULL. False
  * with an exception if a name is in no table, or a value is not allowed. `who` is for messages. */
 bool keywords_read(PyObject *dict, const char *const *skip, const keyword_table *tables, size_t count,
                    const char *who);
