@@ -6,7 +6,7 @@ import random
 import unittest
 
 import faro
-from support import matrix, numpy, pandas
+from support import frames, matrix, numpy
 
 
 def draw(chance, n):
@@ -113,6 +113,7 @@ class Blocks(unittest.TestCase):
             made[2].partial_fit(numpy.array(arms), numpy.array(rewards), numpy.array(contexts))
         else:
             made[2].partial_fit(arms, rewards, contexts)
+        pandas = frames()
         if pandas:
             frame = pandas.DataFrame({"arm": arms, "reward": rewards, "a": [c[0] for c in contexts], "b": [c[1] for c in contexts]})
             made[3].partial_fit(frame["arm"], frame["reward"], frame[["a", "b"]])

@@ -12,6 +12,9 @@
 size_t faro_dense_eigen_work(size_t d);
 size_t faro_dense_eigen_whole(size_t d);
 
+/* The library and what it found, without blanks: "0.3.21/Haswell"; "none" are the plain loops. Results
+ * may differ in the last digits between two of them. */
+void faro_dense_name(char *out, size_t size);
 /* Sets the number of threads of the library, and returns the one before. */
 int faro_dense_threads(int count);
 

@@ -2,12 +2,20 @@
  * columns of the upper one. */
 #include <cblas.h>
 #include <lapacke.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "linalg/dense.h"
 
 size_t faro_dense_eigen_work(size_t d) { return 1 + 6 * d + 2 * d * d; }
 size_t faro_dense_eigen_whole(size_t d) { return 3 + 5 * d; }
+
+/* From "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...". */
+void faro_dense_name(char *out, size_t size) {
+  char version[24] = "unknown";
+  (void)sscanf(openblas_get_config(), "OpenBLAS %23s", version);
+  snprintf(out, size, "%s/%.24s", version, openblas_get_corename());
+}
 
 int faro_dense_threads(int count) {
   const int before = openblas_get_num_threads();

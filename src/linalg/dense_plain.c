@@ -5,6 +5,7 @@
  * shifts makes that diagonal (Golub & Van Loan 2013, sections 8.3.1 and 8.3.3). */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "linalg/dense.h"
@@ -14,6 +15,8 @@ size_t faro_dense_eigen_whole(size_t d) {
   (void)d;
   return 1;
 }
+
+void faro_dense_name(char *out, size_t size) { snprintf(out, size, "none"); }
 
 /* One thread, always. */
 int faro_dense_threads(int count) {
