@@ -8,7 +8,8 @@ typedef struct experiment_object {
   PyObject_HEAD faro_experiment *experiment;
 } experiment_object;
 
-/* The overrides of a list of (key, value) pairs of strings. The list must stay. NULL with an exception. */
+/* The overrides of a list of (key, value) pairs of strings. The list must stay. NULL with an
+ * exception. */
 static faro_override *read_overrides(PyObject *list, size_t *count) {
   *count = (size_t)PyTuple_Size(list);
   faro_override *made = calloc(*count + 1, sizeof *made);

@@ -1,5 +1,5 @@
-/* keywords: keyword arguments as settings (faro/setting.h): one row per argument, and the messages follow
- * from it. */
+/* keywords: keyword arguments as settings (faro/setting.h): one row per argument, and the messages
+ * follow from it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
