@@ -13,6 +13,7 @@
 #include <faro/eliminator.h>
 #include <faro/env.h>
 #include <faro/estimator.h>
+#include <faro/evaluate.h>
 #include <faro/gate.h>
 #include <faro/glm.h>
 #include <faro/learner.h>

@@ -1,9 +1,10 @@
 /* rows: people's rows from a file, checked and read one at a time, in flat memory.
  *
  * A file is CSV (RFC 4180: a header line with the columns' names, quotes, LF or CRLF) or libsvm
- * (`label index:value ...`, indices from 1, ascending). Columns have roles, by name. A list of names
- * is one text with commas: "age, income"; a name that ends in * stands for all columns that begin
- * so. Numbers must be finite. What is wrong is refused with file, line, column and what is allowed.
+ * (`label index:value ...`, indices from 1, ascending). Columns have roles, by name. A list of
+ * names is one text with commas: "age, income"; a name that ends in * stands for all columns that
+ * begin so, and * alone for the rest, if any. Numbers must be finite. What is wrong is refused with
+ * file, line, column and what is allowed.
  *
  *     faro_rows *rows;
  *     faro_rows_params params = {.file = "people.csv", .label = "class", .words = "city"};

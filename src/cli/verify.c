@@ -69,15 +69,19 @@ static faro_status check_text(const char *where, const char *text, size_t length
   return FARO_OK;
 }
 
-static faro_status check_directory(const char *directory, const request *r, tally *all, faro_error *error) {
-  char path[CLI_PATH];
+static faro_status check_file(const char *path, const request *r, tally *all, faro_error *error) {
   char *text = NULL;
   size_t length = 0;
-  snprintf(path, sizeof path, "%s/run.json", directory);
   faro_status status = faro_read_file(path, RUN_MAX, &text, &length, error);
   if (status == FARO_OK) status = check_text(path, text, length, r, all, error);
   free(text);
   return status;
+}
+
+static faro_status check_directory(const char *directory, const request *r, tally *all, faro_error *error) {
+  char path[CLI_PATH];
+  snprintf(path, sizeof path, "%s/run.json", directory);
+  return check_file(path, r, all, error);
 }
 
 /* The claims of an experiment follow from its settings: the document that a run would write,
@@ -98,7 +102,10 @@ static faro_status check_experiment(const char *word, const request *r, tally *a
 
 static faro_status check_word(const char *word, const request *r, tally *all, faro_error *error) {
   struct stat found;
-  const bool folder = stat(word, &found) == 0 && S_ISDIR(found.st_mode);
+  const bool there = stat(word, &found) == 0;
+  const bool folder = there && S_ISDIR(found.st_mode);
+  const char *dot = strrchr(word, '.');
+  if (there && !folder && dot && strcmp(dot, ".json") == 0) return check_file(word, r, all, error);
   return folder ? check_directory(word, r, all, error) : check_experiment(word, r, all, error);
 }
 
@@ -169,7 +176,7 @@ static int run(int argc, char **argv) {
 
 const cli_command cli_verify = {
     .name = "verify",
-    .usage = "verify (DIR|EXPERIMENT)... | verify --campaign FILE --key FILE",
+    .usage = "verify (DIR|FILE.json|EXPERIMENT)... | verify --campaign FILE --key FILE",
     .summary = "compute claims again from the recorded noise, by other means",
     .run = run,
     .options = options,
@@ -177,7 +184,8 @@ const cli_command cli_verify = {
     .list = "experiments",
     .words = WORDS_MAX,
     .about =
-        "DIR is the directory of the results of `faro run`; the claims of an EXPERIMENT are checked without\n"
+        "DIR is the directory of the results of `faro run`, FILE.json what `faro evaluate --private --json`\n"
+        "printed; the claims of an EXPERIMENT are checked without\n"
         "running it. Each proven claim is computed again from the noise in DIR/run.json, in ball arithmetic "
         "and\n"
         "without the accountant's code, and is\n"

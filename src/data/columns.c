@@ -191,7 +191,8 @@ static faro_status give_pattern(faro_rows *rows, faro_column_role role, faro_spa
     column->role = role;
     column->slot = (*slot)++;
   }
-  return *slot > before ? FARO_OK : no_column(rows, role, name, error);
+  const bool rest = name.length == 1; /* a * alone: whatever is left, if anything */
+  return rest || *slot > before ? FARO_OK : no_column(rows, role, name, error);
 }
 
 static faro_status give(faro_rows *rows, const faro_rows_params *params, faro_column_role role, bool patterns,
@@ -305,10 +306,10 @@ static faro_status add_arms(faro_rows *rows, size_t rewards, faro_error *error) 
 static faro_status keep_features(faro_rows *rows, size_t numbers, size_t words, faro_error *error) {
   rows->facts.numbers = numbers;
   rows->facts.words = words;
-  if (numbers + words == 0)
+  if (numbers + words == 0 && rows->facts.form != FARO_ROWS_LOGGED) /* a log alone says something, too */
     return faro_fail(error, FARO_INVALID, "%s:1: at least one column must be a feature",
                      faro_path_end(rows->path));
-  rows->name = faro_arena_alloc(&rows->arena, numbers + words, sizeof *rows->name, error);
+  rows->name = faro_arena_alloc(&rows->arena, numbers + words + 1, sizeof *rows->name, error);
   if (!rows->name) return FARO_MEMORY;
   for (size_t i = 0; i < rows->columns; i++) {
     const faro_column *c = &rows->column[i];

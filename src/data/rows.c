@@ -207,7 +207,7 @@ static faro_status check_found(const faro_rows *rows, faro_error *error) {
   if (f->rows == 0)
     return faro_fail(error, FARO_INVALID, "%s: must have rows (it %s)", path,
                      rows->libsvm ? "is empty" : "has a header line only");
-  if (f->numbers + f->words == 0)
+  if (f->numbers + f->words == 0 && f->form != FARO_ROWS_LOGGED)
     return faro_fail(error, FARO_INVALID, "%s: at least one row must have a feature", path);
   if (rows->arms.count >= 2) return FARO_OK;
   return faro_fail(error, FARO_INVALID, "%s: must have at least two arms (got %zu%s%s)", path,

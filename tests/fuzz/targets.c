@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/evaluate/evaluate.h"
 #include "cli/sum/sum.h"
 #include "reproduce/reproduce.h"
 #include "sim/journal.h"
@@ -42,6 +43,22 @@ int fuzz_published(const uint8_t *data, size_t size) {
     abort();
   faro_comparisons_clear(&comparisons);
   free(published);
+  return 0;
+}
+
+/* Read, and played on one row. */
+int fuzz_linear(const uint8_t *data, size_t size) {
+  static const char *const names[] = {"a", "b", "c"};
+  size_t index[] = {0, 2};
+  const features log = {.count = 2, .index = index, .name = names};
+  const double number[] = {1, 2, 3};
+  double score[3];
+  faro_error error = {0};
+  linear l;
+  if (linear_parse(&l, "fuzz.json", (const char *)data, size, 3, &log, &error) == FARO_OK)
+    linear_scores(&l, number, score);
+  else if (error.message[0] == '\0') abort(); /* a refusal says why */
+  linear_clear(&l);
   return 0;
 }
 

@@ -542,6 +542,73 @@ static void test_studies__do_without_streams_kinds_and_fits(void **state) {
   faro_study_destroy(NULL);
 }
 
+/* ---- evaluation: nothing but what is required, no error, no rows */
+
+static void test_evaluators__do_without_rows_models_and_errors(void **state) {
+  (void)state;
+  const faro_evaluator_params bare = {0};
+  const faro_evaluator_params least = {.arms = 1, .high = 1};
+  const faro_logged nothing = {0};
+  faro_evaluator *evaluator = NULL;
+  REFUSED(faro_evaluator_create(&evaluator, &bare, NULL));
+  assert_ok(faro_evaluator_create(&evaluator, &least, NULL));
+  REFUSED(faro_evaluator_add(evaluator, &nothing, NULL)); /* a propensity of 0 */
+  faro_evaluation result;
+  faro_evaluator_result(evaluator, &result);
+  assert_int_equal(result.rows, 0);
+  char text[FARO_DOUBT_SIZE];
+  assert_string_equal(faro_evaluation_doubt(&result, FARO_DOUBTS, text), "");
+  faro_evaluator_destroy(evaluator);
+  faro_evaluator_destroy(NULL);
+  assert_null(faro_method_name(FARO_METHODS));
+  assert_null(faro_method_meaning(FARO_METHODS));
+  assert_null(faro_bounds_name((faro_bounds)99));
+  assert_null(faro_silence_text((faro_silence)99));
+}
+
+static void test_models__do_without_features_and_rows(void **state) {
+  (void)state;
+  const faro_reward_model_params bare = {0};
+  const faro_reward_model_params least = {.arms = 1, .high = 1};
+  faro_reward_model *model = NULL;
+  double mean = -1;
+  REFUSED(faro_reward_model_create(&model, &bare, NULL));
+  assert_ok(faro_reward_model_create(&model, &least, NULL));
+  faro_reward_model_predict(model, 0, NULL, &mean); /* before it was fitted */
+  assert_true(mean == 0);
+  faro_reward_model_learn(model, 0, 0, NULL, 1);
+  faro_reward_model_fit(model);
+  faro_reward_model_predict(model, 0, NULL, &mean);
+  assert_true(mean >= 0 && mean <= 1);
+  faro_reward_model_destroy(model);
+  faro_reward_model_destroy(NULL);
+}
+
+static void test_private_evaluators__do_without_rows_and_errors(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
+  const faro_private_evaluator_params bare = {0};
+  const faro_private_evaluator_params least = {.epsilon = 1,
+                                               .delta = 1e-6,
+                                               .kind = faro_evaluate_kind(FARO_TRUST_JOINT),
+                                               .high = 1,
+                                               .clip = 1,
+                                               .contributions = 1};
+  faro_private_evaluator *evaluator = NULL;
+  faro_private_evaluation result = {0};
+  const faro_logged nothing = {0};
+  REFUSED(faro_private_evaluator_create(&evaluator, &bare, faro_source_simulated(&sim), NULL));
+  assert_ok(faro_private_evaluator_create(&evaluator, &least, faro_source_simulated(&sim), NULL));
+  REFUSED(faro_private_evaluator_add(evaluator, &nothing, NULL));
+  REFUSED(faro_private_evaluator_finish(evaluator, &result, NULL)); /* nobody came */
+  assert_null(faro_private_evaluator_grounds(evaluator));
+  char text[FARO_DOUBT_SIZE];
+  assert_string_equal(faro_private_evaluation_doubt(&result, FARO_DOUBTS, text), "");
+  faro_private_evaluator_destroy(evaluator);
+  faro_private_evaluator_destroy(NULL);
+}
+
 /* ---- nothing is left out */
 
 static char *read_whole(const char *path) {
@@ -558,7 +625,7 @@ static void test_absent__walks_every_function(void **state) {
   (void)state;
   static const char *const headers[] = {"learner",  "updater", "estimator", "eliminator", "asker",
                                         "watcher",  "agent",   "selector",  "release",    "message",
-                                        "doubling", "gate",    "study"};
+                                        "doubling", "gate",    "study",     "evaluate"};
   char *own = strdup(read_whole("tests/unit/test_absent.c"));
   size_t functions = 0;
   for (size_t h = 0; h < sizeof headers / sizeof *headers; h++) {
@@ -588,6 +655,9 @@ int main(void) {
       cmocka_unit_test(test_releases__refuse_to_be_made_of_nothing),
       cmocka_unit_test(test_gate__does_without_an_error),
       cmocka_unit_test(test_studies__do_without_streams_kinds_and_fits),
+      cmocka_unit_test(test_evaluators__do_without_rows_models_and_errors),
+      cmocka_unit_test(test_models__do_without_features_and_rows),
+      cmocka_unit_test(test_private_evaluators__do_without_rows_and_errors),
       cmocka_unit_test(test_absent__walks_every_function),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
