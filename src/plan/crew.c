@@ -3,10 +3,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "linalg/dense.h"
 #include "sim/loop.h"
+#include "sim/machine.h"
 
 enum { JOBS_MAX = 256 };
 
@@ -87,8 +87,7 @@ static void lead(work *w) {
 faro_status plan_crew_play(plan_crew *crew, plan_way *const *way, size_t count, size_t until,
                            faro_error *error) {
   pthread_t thread[JOBS_MAX];
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t jobs = crew->options->jobs ? crew->options->jobs : (processors > 0 ? (size_t)processors : 1);
+  size_t jobs = crew->options->jobs ? crew->options->jobs : faro_processors();
   if (jobs > JOBS_MAX) jobs = JOBS_MAX;
   if (count == 0) return FARO_OK;
   work w = {.crew = crew, .way = way, .count = count, .until = until, .error = error};

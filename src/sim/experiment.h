@@ -75,6 +75,8 @@ struct faro_experiment {
   char identity[33];        /* the same without the program, but with the name, as digits */
   /* For the record. */
   const char *command; /* NULL: not known */
+  const char *text;    /* the file */
+  size_t length;
   bool quick;
   size_t overrides;
   const char **override; /* "key=value" */
