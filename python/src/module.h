@@ -9,7 +9,8 @@
  *   agent.c    faro._faro.Agent             contexts.c   its features as one block per arm
  *   world.c    faro._faro.World             account.c    accountants, faro._faro.Loss
  *   plan.c     plan                         experiment.c faro._faro.Experiment
- *   report.c   faro._faro.Report            watch.c      signals and progress during long work
+ *   report.c   faro._faro.Report            shards.c     its runs in several processes
+ *   watch.c    signals and progress during long work
  *
  * The interpreter's lock is held while an object is used, except where experiments run, so objects
  * may be shared by threads. */

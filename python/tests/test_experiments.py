@@ -1,6 +1,7 @@
 """Experiments, reports and plans: the same results as the command, progress, interrupts, and what is refused."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -53,9 +54,9 @@ class Run(unittest.TestCase):
         results = faro.run(self.path("small.yaml"), out=self.path("p"))
         results.save(self.path("saved"))
         for name in ("summary.csv", "curves.csv", "instances.csv", "small.svg", "experiment.yaml", "table.tex"):
-            wanted = open(self.path("c", name), "rb").read()
+            wanted = pathlib.Path(self.path("c", name)).read_bytes()
             for folder in "p", "saved":
-                self.assertEqual(open(self.path(folder, name), "rb").read(), wanted, name)
+                self.assertEqual(pathlib.Path(self.path(folder, name)).read_bytes(), wanted, name)
         self.assertFalse(os.path.exists(self.path("p", "instances.journal")))
         again = faro.report(self.path("c"), out=self.path("again"))
         self.assertEqual(again.rows, results.rows)
@@ -155,6 +156,22 @@ class Run(unittest.TestCase):
         results = faro.run(many, out=self.path("r"), progress=lambda done, total, share: first.append(done))
         self.assertGreaterEqual(first[0], 2)
         self.assertEqual(results.rows, faro.run(many).rows)
+
+    def test_shards_give_the_same_results(self):
+        for part in 2, 1:
+            if part == 1:
+                with self.assertRaisesRegex(faro.Error, "missing|not"):
+                    faro.merge(self.path("r"))
+            self.assertIsNone(faro.run(SMALL, out=self.path("r"), shard=(part, 2)))
+        merged = faro.merge(self.path("r"))
+        whole = faro.run(SMALL)
+        self.assertEqual((merged.rows, merged.curves, merged.instances), (whole.rows, whole.curves, whole.instances))
+        self.assertFalse([name for name in os.listdir(self.path("r")) if "journal" in name])
+        for wrong in (0, 2), (3, 2), "x", "1/0":
+            with self.assertRaises(faro.InvalidError):
+                faro.run(SMALL, out=self.path("s"), shard=wrong)
+        with self.assertRaisesRegex(faro.InvalidError, "needs out"):
+            faro.run(SMALL, shard=(1, 2))
 
     def test_threads_run_experiments_at_once(self):
         found = [None] * 3
