@@ -44,10 +44,11 @@ class Agent(_faro.Agent):
     adaptive, adversarial, anytime, public_arms, failure, arms   as in faro/agent.h
     seed, instance     simulation only
     deployed           True: noise from the operating system
-    blocks, constant, radius   for choose_context: see faro.LinUCB, which sets them
+    blocks             features come in blocks, of which a person uses one: products across blocks are left out
+    constant, radius   how choose_context makes them: see faro.LinUCB, which sets them
 
-    Settings of the learner's own (`faro list settings`) are keywords too. One thread may use an agent at a time
-    per call; the interpreter's lock takes care of that.
+    Settings of the learner's own (`faro list settings`) are keywords too. Threads may share an agent: the interpreter's
+    lock is held during a call.
 
     >>> import faro
     >>> agent = faro.Agent(learner="linucb", release="central", dimension=2, horizon=1000, batch=1,

@@ -175,7 +175,8 @@ def _prepare(folder, experiment, fresh):
     os.makedirs(folder, exist_ok=True)
 
 
-def run(experiment, *, set=None, quick=False, jobs=0, progress=None, out=None, fresh=False, name=None):
+def run(experiment, *, set=None, quick=False, jobs=0, progress=None, out=None, fresh=False, name=None,
+        shard=None):
     """Runs an experiment and returns its Results.
 
     experiment  a dictionary with the keys of an experiment file, its text, its path, or a name (`trust-models`)
@@ -185,6 +186,8 @@ def run(experiment, *, set=None, quick=False, jobs=0, progress=None, out=None, f
     progress    True, or a function that is called with (instances done, all of them, share of the rounds)
     out         folder for everything that `faro run` writes; an interrupted run continues from there
     fresh       discards what the folder holds
+    shard       (i, n): plays only part i of n, counted from 1, into the folder, and returns None; or "auto", from the
+                variables that SLURM and MPI set. Any number of processes may do this; faro.merge(folder) makes the results
 
     Control-C stops the run within a second, with KeyboardInterrupt.
     """
@@ -192,14 +195,26 @@ def run(experiment, *, set=None, quick=False, jobs=0, progress=None, out=None, f
     overrides = tuple((key, _value(value)) for key, value in (set or {}).items())
     made = _faro.Experiment(text, file, name or known, overrides, quick, None)
     progress = _show if progress is True else progress or None
+    if out is None and shard is not None:
+        raise _faro.InvalidError("shard needs out, a folder that all shards share")
     if out is None:
         return Results(made.run(jobs, None, None, fresh, progress), text)
     folder = os.fspath(out)
     _prepare(folder, made, fresh)
+    if shard is not None:
+        made.run_shard(shard if isinstance(shard, str) else "%d/%d" % tuple(shard), jobs, folder, fresh, progress)
+        return None
     results = Results(made.run(jobs, folder, os.path.join(folder, "instances.journal"), fresh, progress), text)
     with open(os.path.join(folder, "experiment.yaml"), "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
     return results
+
+
+def merge(folder):
+    """The Results of a folder into which all shards of an experiment were played. Refuses while some are missing, and
+    instances that differ from one journal to another."""
+    folder = os.fspath(folder)
+    return Results(_faro.recall(folder).merge(folder))
 
 
 def report(source, out=None):

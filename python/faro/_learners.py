@@ -15,7 +15,7 @@ def _array(x):
         x = x.to_numpy(dtype=float)
     flags = getattr(x, "flags", None)
     if flags is not None and hasattr(x, "astype") and not (x.dtype == float and flags.c_contiguous):
-        x = x.astype(float, order="C")
+        x = x.astype(float, order="C", casting="safe")
     return x
 
 

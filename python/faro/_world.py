@@ -7,7 +7,8 @@ class World(_faro.World):
     """A simulated environment: arms, rewards and the regret, drawn from streams that (seed, instance) name.
 
     World(name, dimension=5, arms=100, horizon=10000, reward="bernoulli", draw=..., population=0, seed=1,
-    instance=0, ...); names are those of faro.environments(), and an environment's own settings are keywords too.
+    instance=0, ...); names are those of faro.environments(), and an environment's own settings are keywords too:
+    World("rows", file="people.csv", label="class") plays the rows of a file.
 
     >>> import faro
     >>> world = faro.World("linear-fixed", dimension=5, arms=10, horizon=2000, seed=1)
@@ -24,6 +25,11 @@ class World(_faro.World):
 
     __slots__ = ()
 
+    def __new__(cls, name, **settings):
+        """Lists of words become one text, as experiments write them: "a, b"."""
+        return super().__new__(cls, name, **{key: ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+                                             for key, value in settings.items()})
+
     def agent(self, *, learner, release, surrogate=False, epsilon=1, delta=1e-6, calibration="tight", **options):
         """An agent that knows of this world what `faro run` tells its learners: bounds, horizon, link; and
         that has the same random streams, so it takes the same actions."""
@@ -34,7 +40,7 @@ class World(_faro.World):
             centre = 0.5 if facts["link"] == "linear" else facts["mean_at_zero"]
         known = dict(dimension=self.dimension, arms=self.arms.shape[0], horizon=self.horizon, norm=facts["norm"],
                      centre=centre, low=facts["low"] - centre, high=facts["high"] - centre, link=link,
-                     bound=facts["bound"], adversarial=facts["adversarial"], seed=self.seed, instance=self.instance)
+                     bound=facts["bound"], blocks=facts["blocks"], adversarial=facts["adversarial"], seed=self.seed, instance=self.instance)
         if options.get("deployed"):
             del known["seed"], known["instance"]
         return Agent(learner=learner, release=release, epsilon=epsilon, delta=delta, calibration=calibration,

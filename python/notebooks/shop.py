@@ -2,14 +2,14 @@
 # # A shop: from the question to the report
 #
 # A shop has 8 offers and visitors with two known traits. Which way to protect visitors should it use, what will it cost,
-# and how does it look in its own world? Ten seconds.
+# and how does it look in its own world? Some seconds.
 
 # %%
 import random
 
 import faro
 
-VISITORS = 20_000
+VISITORS = 8_000
 
 # %% [markdown]
 # **Plan.** Before anything is run: which release and learner suit the problem?

@@ -1,5 +1,5 @@
-/* account: the accountants (faro/privacy.h). faro/account.py asks the questions; here are the functions,
- * each with the range of every argument. */
+/* account: the accountants (faro/privacy.h). faro/account.py asks the questions; here are the
+ * functions, each with the range of every argument. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -167,8 +167,8 @@ static PyObject *continual(PyObject *module, PyObject *const *given, Py_ssize_t 
   Py_END_ALLOW_THREADS return Py_BuildValue("(dd)", f.sensitivity, f.prefix);
 }
 
-/* bits(users, honest, dimension, sensitivity, grid, bits, epsilon, delta): calibrates where bits is 0, else
- * accounts. */
+/* bits(users, honest, dimension, sensitivity, grid, bits, epsilon, delta): calibrates where bits is
+ * 0, else accounts. */
 static PyObject *bits(PyObject *module, PyObject *const *given, Py_ssize_t count) {
   static const range honest = {"honest", 1, 1e9, true};
   static const range dimension = {"dimension", 1, 1e6, true};
@@ -204,7 +204,8 @@ typedef struct loss_object {
 
 static PyTypeObject *loss_type;
 
-/* Loss(kind, value, delta): gaussian (mu), laplace (ratio), response (local epsilon), pure (epsilon). */
+/* Loss(kind, value, delta): gaussian (mu), laplace (ratio), response (local epsilon), pure
+ * (epsilon). */
 static PyObject *loss_new(PyTypeObject *type, PyObject *positional, PyObject *keywords) {
   const char *kind = NULL;
   PyObject *given[2] = {NULL, NULL};

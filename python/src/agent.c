@@ -10,7 +10,6 @@
 typedef struct arguments {
   faro_agent_params params;
   faro_calibration calibration;
-  uint64_t blocks;
   bool constant, deployed;
   double radius;
 } arguments;
@@ -67,8 +66,7 @@ static const faro_setting table[] = {
     REAL(failure, 0, 1, "probability with which confidence regions may fail"),
     COUNT(seed, 0, 18446744073709549568.0, "simulation only: names all random streams"),
     COUNT(instance, 0, 18446744073709549568.0, "simulation only: names all random streams"),
-    {"blocks", FARO_SETTING_COUNT, offsetof(arguments, blocks), 0, FARO_DIMENSION_MAX, 0, NULL,
-     "arms that share contexts: each has a block of the features"},
+    COUNT(blocks, 0, FARO_DIMENSION_MAX, "blocks of features, of which a person uses one: a block per arm"),
     {"constant", FARO_SETTING_SWITCH, offsetof(arguments, constant), 0, 1, 0, NULL, "blocks end in a 1"},
     {"radius", FARO_SETTING_REAL, offsetof(arguments, radius), 0, 1e6, 0, NULL,
      "contexts are scaled back to this norm"},
@@ -120,7 +118,7 @@ static bool build(agent_object *a, PyObject *keywords) {
   a->centre = r.params.centre;
   a->deployed = r.deployed;
   a->arguments = PyDict_Copy(keywords);
-  if (!a->arguments || !contexts_init(a, r.blocks, r.constant, r.radius)) return false;
+  if (!a->arguments || !contexts_init(a, r.params.blocks, r.constant, r.radius)) return false;
   faro_error error = {0};
   faro_status status = FARO_OK;
   Py_BEGIN_ALLOW_THREADS /* the object is not known to anybody yet */

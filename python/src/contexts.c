@@ -2,7 +2,8 @@
  *
  *   context c, arm a of K:   x_a = (0, ..., 0, c, 1, 0, ..., 0)   block a; the 1 only if asked for
  *
- * So every arm has a parameter of its own, as in the libraries that take (decision, reward, context). */
+ * So every arm has a parameter of its own, as in the libraries that take (decision, reward,
+ * context). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

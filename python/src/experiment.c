@@ -1,14 +1,13 @@
 /* experiment: faro._faro.Experiment, an experiment file that was read, and its run (faro/sim.h). */
+#include "experiment.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "module.h"
+PyTypeObject *experiment_type;
 
-typedef struct experiment_object {
-  PyObject_HEAD faro_experiment *experiment;
-} experiment_object;
-
-/* The overrides of a list of (key, value) pairs of strings. The list must stay. NULL with an exception. */
+/* The overrides of a list of (key, value) pairs of strings. The list must stay. NULL with an
+ * exception. */
 static faro_override *read_overrides(PyObject *list, size_t *count) {
   *count = (size_t)PyTuple_Size(list);
   faro_override *made = calloc(*count + 1, sizeof *made);
@@ -145,6 +144,10 @@ static PyObject *identity(PyObject *self, void *unused) {
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS,
      "run(jobs, folder, journal, fresh, progress)\n--\n\nPlays every algorithm and returns a Report."},
+    {"run_shard", shards_run, METH_VARARGS,
+     "run_shard(shard, jobs, folder, fresh, progress)\n--\n\nPlays part I/N into a journal of its own."},
+    {"merge", shards_merge, METH_O,
+     "merge(folder)\n--\n\nMakes a Report of the journals that shards have written."},
     {"claims", claims, METH_NOARGS, "claims()\n--\n\nThe claims, in the form of run.json, without results."},
     {"estimate", estimate, METH_O, "estimate(seconds)\n--\n\nWhat a run would take, from a rehearsal."},
     {0}};
@@ -153,6 +156,10 @@ static PyGetSetDef members[] = {{"name", name, NULL, "The experiment's name.", N
                                 {"title", title, NULL, "Its title.", NULL},
                                 {"identity", identity, NULL, "Digits that name its settings.", NULL},
                                 {0}};
+
+static PyMethodDef functions[] = {
+    {"recall", shards_recall, METH_O, "recall(folder)\n--\n\nThe Experiment whose shards are in a folder."},
+    {0}};
 
 bool experiment_add(PyObject *module) {
   static PyType_Slot slots[] = {{Py_tp_new, new},
@@ -165,5 +172,6 @@ bool experiment_add(PyObject *module) {
                              .basicsize = sizeof(experiment_object),
                              .flags = Py_TPFLAGS_DEFAULT,
                              .slots = slots};
-  return type_add(module, &spec, "Experiment") != NULL;
+  experiment_type = type_add(module, &spec, "Experiment");
+  return experiment_type && PyModule_AddFunctions(module, functions) == 0;
 }

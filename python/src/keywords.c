@@ -1,5 +1,5 @@
-/* keywords: keyword arguments as settings (faro/setting.h): one row per argument, and the messages follow
- * from it. */
+/* keywords: keyword arguments as settings (faro/setting.h): one row per argument, and the messages
+ * follow from it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,18 @@ static bool put_real(const faro_setting *row, void *values, PyObject *value) {
   return true;
 }
 
+/* The pointer is kept: the caller keeps the object. */
+static bool put_text(const faro_setting *row, void *values, PyObject *value) {
+  const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+  if (text && strlen(text) <= FARO_SETTING_TEXT_MAX) faro_setting_put_text(row, values, text);
+  else if (!PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "%s must be a text of at most %d bytes (got %R)", row->name,
+                 FARO_SETTING_TEXT_MAX, value);
+  return !PyErr_Occurred();
+}
+
 bool keywords_put(const faro_setting *row, void *values, PyObject *value) {
+  if (row->type == FARO_SETTING_TEXT) return put_text(row, values, value);
   if (PyUnicode_Check(value)) return put_word(row, values, value);
   switch (row->type) {
   case FARO_SETTING_REAL:

@@ -9,10 +9,11 @@
  *   agent.c    faro._faro.Agent             contexts.c   its features as one block per arm
  *   world.c    faro._faro.World             account.c    accountants, faro._faro.Loss
  *   plan.c     plan                         experiment.c faro._faro.Experiment
- *   report.c   faro._faro.Report            watch.c      signals and progress during long work
+ *   report.c   faro._faro.Report            shards.c     its runs in several processes
+ *   watch.c    signals and progress during long work
  *
- * The interpreter's lock is held while an object is used, except where experiments run, so objects may
- * be shared by threads. */
+ * The interpreter's lock is held while an object is used, except where experiments run, so objects
+ * may be shared by threads. */
 #ifndef FARO_PYTHON_MODULE_H
 #define FARO_PYTHON_MODULE_H
 
@@ -43,8 +44,8 @@ typedef struct view {
   double *copy;
 } view;
 
-/* `object` as `columns` finite numbers per row, at least one row; as `length` finite numbers. False, with
- * an exception and nothing to clear, if it is anything else. `name` is for messages. */
+/* `object` as `columns` finite numbers per row, at least one row; as `length` finite numbers.
+ * False, with an exception and nothing to clear, if it is anything else. `name` is for messages. */
 bool view_rows(view *v, PyObject *object, const char *name, size_t columns);
 bool view_vector(view *v, PyObject *object, const char *name, size_t length);
 void view_clear(view *v);
@@ -59,15 +60,18 @@ typedef struct keyword_table {
   void *values;
 } keyword_table;
 
-/* Fills the structs from a dictionary. `skip` are names that the caller reads itself, ended by NULL. False
- * with an exception if a name is in no table, or a value is not allowed. `who` is for messages. */
+/* Fills the structs from a dictionary, which must live as long as they do: texts are not copied.
+ * `skip` are names that the caller reads itself, ended by NULL. False with an exception if a name
+ * is in no table, or a value is not allowed. `who` is for messages. */
 bool keywords_read(PyObject *dict, const char *const *skip, const keyword_table *tables, size_t count,
                    const char *who);
 /* Whether the value is a number within what the row allows, or one of its words. */
 bool keywords_put(const faro_setting *row, void *values, PyObject *value);
-/* The text under a name; NULL without an exception if it is absent or None. The dictionary owns it. */
+/* The text under a name; NULL without an exception if it is absent or None. The dictionary owns
+ * it. */
 const char *keywords_text(PyObject *dict, const char *name);
-/* A copy of the kind's settings with their defaults, for free(); NULL with an exception, or if it has none. */
+/* A copy of the kind's settings with their defaults, for free(); NULL with an exception, or if it
+ * has none. */
 bool keywords_preset(const faro_setting *table, size_t size, void **values);
 /* A finite number, or an exception. */
 bool keywords_number(PyObject *value, const char *name, double *number);
@@ -76,8 +80,8 @@ bool keywords_index(PyObject *value, const char *name, size_t limit, size_t *ind
 
 /* ---- watch.c */
 
-/* Watches long work that runs without the interpreter's lock. `progress` is called with the lock; an
- * exception in it, or a signal, asks the work to stop. */
+/* Watches long work that runs without the interpreter's lock. `progress` is called with the lock;
+ * an exception in it, or a signal, asks the work to stop. */
 typedef struct watch {
   PyObject *progress; /* NULL: nobody asked */
   PyThreadState *thread;

@@ -15,8 +15,9 @@ void view_clear(view *v) {
   if (v->copy) free(v->copy);
 }
 
-/* Finite numbers do not have all bits of the exponent set, and adding one to it does not carry into the
- * sign. Four lanes, so that a loop over many numbers takes a fraction of the choice that follows. */
+/* Finite numbers do not have all bits of the exponent set, and adding one to it does not carry into
+ * the sign. Four lanes, so that a loop over many numbers takes a fraction of the choice that
+ * follows. */
 #define LOOP_NOT_FINITE                                                                                      \
   uint64_t lane[4] = {0};                                                                                    \
   size_t i = 0;                                                                                              \

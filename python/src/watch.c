@@ -1,6 +1,6 @@
 /* watch: signals and progress while the library works on threads of its own. The thread that called
- * takes the lock about five times a second, looks for signals and calls `progress`. Other threads only
- * read a flag. */
+ * takes the lock about five times a second, looks for signals and calls `progress`. Other threads
+ * only read a flag. */
 #include "module.h"
 
 bool watch_begin(watch *w, PyObject *progress) {

@@ -13,7 +13,8 @@ typedef struct world_object {
   void *settings; /* the environment's own */
   double *x;      /* features of the arm played */
   uint64_t seed, instance, round;
-  PyObject *arms; /* of this round; NULL: not asked for yet */
+  PyObject *arms;      /* of this round; NULL: not asked for yet */
+  PyObject *arguments; /* has the texts of the settings */
   uint64_t version;
 } world_object;
 
@@ -62,6 +63,7 @@ static bool read_arguments(world_object *w, const char *name, PyObject *given) {
     return false;
   }
   if (w->kind->link != FARO_LINK_LINEAR) r.params.draw = FARO_DRAW_BALL;
+  if (w->kind->traits & FARO_ENV_ROWS) r.params.dimension = r.params.arms = r.params.horizon = 0;
   if (!keywords_preset(w->kind->settings, w->kind->settings_size, &w->settings)) return false;
   const keyword_table tables[] = {{table, &r}, {w->kind->settings, w->settings}};
   if (!keywords_read(given, none, tables, 2, "World")) return false;
@@ -76,7 +78,8 @@ static bool read_arguments(world_object *w, const char *name, PyObject *given) {
 static bool build(world_object *w, const char *name, PyObject *given) {
   if (!read_arguments(w, name, given)) return false;
   faro_error error = {0};
-  faro_status status = faro_env_check(w->kind, &w->params, &error);
+  faro_status status = faro_env_read(w->kind, &w->params, &error);
+  if (status == FARO_OK) status = faro_env_check(w->kind, &w->params, &error);
   if (status == FARO_OK) status = faro_env_create(&w->env, w->kind, &w->params, &error);
   if (status != FARO_OK) return errors_raise(status, &error);
   w->x = calloc(w->params.dimension, sizeof *w->x);
@@ -91,21 +94,25 @@ static PyObject *new (PyTypeObject *type, PyObject *positional, PyObject *keywor
   PyObject *given = keywords ? PyDict_Copy(keywords) : PyDict_New();
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   world_object *w = given ? (world_object *)allocate(type, 0) : NULL;
-  if (w && !build(w, name, given)) {
-    Py_DECREF((PyObject *)w);
-    w = NULL;
+  if (!w) {
+    Py_XDECREF(given);
+    return NULL;
   }
-  Py_XDECREF(given);
-  return (PyObject *)w;
+  w->arguments = given;
+  if (build(w, name, given)) return (PyObject *)w;
+  Py_DECREF((PyObject *)w);
+  return NULL;
 }
 
 static void dealloc(PyObject *self) {
   world_object *w = (world_object *)self;
   PyTypeObject *type = Py_TYPE(self);
   faro_env_destroy(w->env);
+  faro_env_unread(&w->params);
   free(w->settings);
   free(w->x);
   Py_XDECREF(w->arms);
+  Py_XDECREF(w->arguments);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF((PyObject *)type);
 }
@@ -160,6 +167,16 @@ static PyObject *play(PyObject *self, PyObject *arm) {
   if (!(w->kind->traits & FARO_ENV_STAYS)) Py_CLEAR(w->arms);
   w->round++;
   return PyFloat_FromDouble(faro_env_play(w->env, index, w->x));
+}
+
+/* Where rows are logged, a choice that differs from the log passes the row over. */
+static PyObject *takes(PyObject *self, PyObject *arm) {
+  world_object *w = (world_object *)self;
+  size_t index = 0;
+  if (!read_arm(w, arm, &index)) return NULL;
+  const bool taken = faro_env_takes(w->env, index);
+  if (!taken) Py_CLEAR(w->arms);
+  return PyBool_FromLong(taken);
 }
 
 static PyObject *gap(PyObject *self, PyObject *arm) {
@@ -218,10 +235,10 @@ static PyObject *facts(PyObject *self, void *unused) {
   (void)unused;
   const world_object *w = (world_object *)self;
   const faro_env_facts f = faro_env_describe(w->kind, &w->params);
-  return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:N,s:s,s:d}", "norm", f.norm, "low", f.low, "high", f.high,
+  return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:N,s:s,s:d,s:n}", "norm", f.norm, "low", f.low, "high", f.high,
                        "bound", f.bound, "spread", f.spread, "adversarial", PyBool_FromLong(f.adversarial),
                        "link", faro_link_name(w->kind->link), "mean_at_zero",
-                       faro_link_mean(w->kind->link, 0));
+                       faro_link_mean(w->kind->link, 0), "blocks", (Py_ssize_t)f.blocks);
 }
 
 static PyObject *name(PyObject *self, void *unused) {
@@ -232,6 +249,10 @@ static PyObject *name(PyObject *self, void *unused) {
 static PyMethodDef methods[] = {
     {"play", play, METH_O,
      "play(arm)\n--\n\nPlays an arm, returns its reward and makes the next round ready."},
+    {"takes", takes, METH_O,
+     "takes(arm)\n--\n\nWhether the arm can be played in this round: always, except where rows are logged "
+     "and the "
+     "log\nhas another arm. Then the row was passed over, and another round is ready."},
     {"gap", gap, METH_O,
      "gap(arm)\n--\n\nReturns the regret of an arm in this round: the best mean reward less its own."},
     {"value", value, METH_NOARGS, "value()\n--\n\nReturns the next number of a stream, in [0, 1]."},

@@ -6,13 +6,18 @@ try:
     import numpy
 except ImportError:
     numpy = None
-try:
-    import pandas
-except ImportError:
-    pandas = None
 
 FARO = os.environ.get("FARO")  # the command
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def frames():
+    """pandas, or None; it takes half a second to load."""
+    try:
+        import pandas
+        return pandas
+    except ImportError:
+        return None
 
 
 def matrix(rows):

@@ -2,7 +2,10 @@
 import array
 import ctypes
 import math
+import os
 import pickle
+import random
+import tempfile
 import threading
 import unittest
 
@@ -56,6 +59,46 @@ class SameActions(unittest.TestCase):
     def test_logistic_rewards_and_anytime(self):
         self.check({"name": "glm-logistic", "dimension": 4, "arms": 10}, "posterior", "shuffle-bits", epsilon=5)
         self.check({"name": "linear-fixed", "dimension": 4, "arms": 10}, "posterior", "shuffle-bits", anytime=True)
+
+
+class Rows(unittest.TestCase):
+    """People from a file, stepped from Python: the error rate in the last tenth is the runner's, to the last bit."""
+
+    def setUp(self):
+        chance = random.Random(3)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "people.csv")
+        with open(self.path, "w") as file:
+            file.write("a,b,class\n")
+            for _ in range(1000):
+                a, b = chance.uniform(-1, 1), chance.uniform(-1, 1)
+                file.write("%.3f,%.3f,%s\n" % (a, b, "yes" if a + b > 0 else "no"))
+
+    def test_the_same_errors_as_the_runner(self):
+        own = {"file": self.path, "label": "class", "classes": ["yes", "no"]}
+        results = faro.run({"environment": {"name": "rows", **own}, "instances": 1, "seed": 7, "epsilon": 5, "horizon": 1000,
+                            "algorithms": [{"learner": "greedy", "release": "central-factored"}]})
+        world = faro.World("rows", **own, seed=7)
+        self.assertEqual(world.horizon, 1000)
+        agent = world.agent(learner="greedy", release="central-factored", epsilon=5)
+        rewards = []
+        for _ in range(world.horizon):
+            features = world.arms
+            arm = agent.choose(features)
+            self.assertTrue(world.takes(arm))
+            rewards.append(world.play(arm))
+            agent.learn(features, rewards[-1], arm)
+        self.assertAlmostEqual(1 - sum(rewards[-100:]) / 100, results.instances[0]["error-rate"], places=12)
+        self.assertLess(results.instances[0]["error-rate"], 0.3)
+
+    def test_what_is_wrong_with_a_file_is_an_exception(self):
+        for given in (dict(file="/nowhere.csv", label="class"), dict(file=self.path, label="colour"), dict(file=self.path),
+                      dict(label="class"), dict(file=self.path, label="class", classes=["yes"])):
+            with self.assertRaises(faro.Error):
+                faro.World("rows", **given)
+        with self.assertRaises(TypeError):
+            faro.World("rows", file=3)
 
 
 class Arrays(unittest.TestCase):
@@ -323,6 +366,8 @@ class Worlds(unittest.TestCase):
 
     def test_every_environment_can_be_stepped(self):
         for kind in faro.environments():
+            if kind["name"] == "rows":
+                continue  # needs a file
             draw = {"draw": "sphere"} if kind["name"] in ("linear-known", "linear-population") else {}
             world = faro.World(kind["name"], horizon=50, dimension=4, arms=8, **draw)
             for _ in range(50):

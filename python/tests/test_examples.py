@@ -1,6 +1,9 @@
 """The examples and the notebooks run, and say what they should."""
+import contextlib
 import glob
+import io
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -35,6 +38,15 @@ class Examples(unittest.TestCase):
                 text = file.read()
                 self.assertTrue(text.startswith("# %% [markdown]\n# # "))
                 self.assertTrue(run(path))
+
+    def test_code_in_the_document(self):
+        with open(os.path.join(ROOT, "docs/python.md"), encoding="utf-8") as file:
+            blocks = re.findall("```python\n(.*?)```", file.read(), re.S)
+        self.assertGreater(len(blocks), 4)
+        names = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for block in blocks:
+                exec(block, names)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import random
 import unittest
 
 import faro
-from support import matrix, numpy, pandas
+from support import frames, matrix, numpy
 
 
 def draw(chance, n):
@@ -84,7 +84,7 @@ class Blocks(unittest.TestCase):
             centre = 0.5 * intercept
             agent = faro.Agent(learner="posterior", release="shuffle-bits", epsilon=2, delta=1e-6, horizon=400, batch=20,
                                dimension=4 * (3 + intercept), norm=math.sqrt(0.64 + intercept), centre=centre,
-                               low=-centre, high=1 - centre, arms=4, seed=5)
+                               low=-centre, high=1 - centre, arms=4, blocks=4, seed=5)
             chance = random.Random(1)
             for _ in range(400):
                 context = [chance.uniform(-1, 1) for _ in range(3)]
@@ -113,6 +113,7 @@ class Blocks(unittest.TestCase):
             made[2].partial_fit(numpy.array(arms), numpy.array(rewards), numpy.array(contexts))
         else:
             made[2].partial_fit(arms, rewards, contexts)
+        pandas = frames()
         if pandas:
             frame = pandas.DataFrame({"arm": arms, "reward": rewards, "a": [c[0] for c in contexts], "b": [c[1] for c in contexts]})
             made[3].partial_fit(frame["arm"], frame["reward"], frame[["a", "b"]])

@@ -1,5 +1,5 @@
-/* dense: what large matrices need beyond our own loops. It is OpenBLAS and LAPACKE (dense_blas.c), or
- * plain loops where there is no such library (dense_plain.c, FARO_BLAS=OFF): slower for large
+/* dense: what large matrices need beyond our own loops. It is OpenBLAS and LAPACKE (dense_blas.c),
+ * or plain loops where there is no such library (dense_plain.c, FARO_BLAS=OFF): slower for large
  * dimensions, and the same up to rounding.
  *
  * A matrix is full and row major. A triangle is its lower one; what is above is not read. */
@@ -12,11 +12,9 @@
 size_t faro_dense_eigen_work(size_t d);
 size_t faro_dense_eigen_whole(size_t d);
 
-/* The library and its version, and what its kernels are for: results may differ by it in their last
- * digits. "0.3.21/Haswell", or "plain". */
-enum { FARO_DENSE_NAME = 56 };
-const char *faro_dense_name(char out[static FARO_DENSE_NAME]);
-
+/* The library and what it found, without blanks: "0.3.21/Haswell"; "none" are the plain loops.
+ * Results may differ in the last digits between two of them. */
+void faro_dense_name(char *out, size_t size);
 /* Sets the number of threads of the library, and returns the one before. */
 int faro_dense_threads(int count);
 
@@ -40,8 +38,8 @@ void faro_dense_solve_upper(size_t rank, size_t columns, const double *r, size_t
 void faro_dense_project(size_t d, const double *q, double *direction);
 /* Scales to length 1. */
 void faro_dense_normalise(size_t d, double *direction);
-/* A unit vector nu of `columns` + 1 numbers with <nu, a_j> = 0 for every column a_j, which are stored
- * one after another and destroyed. work: 2 `columns` numbers. */
+/* A unit vector nu of `columns` + 1 numbers with <nu, a_j> = 0 for every column a_j, which are
+ * stored one after another and destroyed. work: 2 `columns` numbers. */
 void faro_dense_vanish(size_t columns, double *a, double *work, double *nu);
 
 #endif

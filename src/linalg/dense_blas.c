@@ -11,11 +11,10 @@ size_t faro_dense_eigen_work(size_t d) { return 1 + 6 * d + 2 * d * d; }
 size_t faro_dense_eigen_whole(size_t d) { return 3 + 5 * d; }
 
 /* From "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...". */
-const char *faro_dense_name(char out[static FARO_DENSE_NAME]) {
+void faro_dense_name(char *out, size_t size) {
   char version[24] = "unknown";
-  (void)sscanf(openblas_get_config(), "OpenBLAS %23s", version); // NOLINT(cert-err34-c): a word, no number
-  snprintf(out, FARO_DENSE_NAME, "%s/%.24s", version, openblas_get_corename());
-  return out;
+  (void)sscanf(openblas_get_config(), "OpenBLAS %23s", version);
+  snprintf(out, size, "%s/%.24s", version, openblas_get_corename());
 }
 
 int faro_dense_threads(int count) {

@@ -1,5 +1,5 @@
-/* dense_plain: plain loops, for a library that needs libc alone. Inner loops run along rows, so that
- * the compiler can use vectors.
+/* dense_plain: plain loops, for a library that needs libc alone. Inner loops run along rows, so
+ * that the compiler can use vectors.
  *
  * Eigenvalues: Householder reflections make the matrix tridiagonal, and the QR method with implicit
  * shifts makes that diagonal (Golub & Van Loan 2013, sections 8.3.1 and 8.3.3). */
@@ -16,10 +16,7 @@ size_t faro_dense_eigen_whole(size_t d) {
   return 1;
 }
 
-const char *faro_dense_name(char out[static FARO_DENSE_NAME]) {
-  snprintf(out, FARO_DENSE_NAME, "plain");
-  return out;
-}
+void faro_dense_name(char *out, size_t size) { snprintf(out, size, "none"); }
 
 /* One thread, always. */
 int faro_dense_threads(int count) {
@@ -78,8 +75,8 @@ void faro_dense_triangle(size_t d, size_t columns, const double *l, double *y) {
 
 /* ---- eigenvalues */
 
-/* The reflection I - u u' / h that makes row i zero left of its last but one entry. Row i keeps u; the
- * rest of A becomes its image. Returns h; 0: there is nothing to reflect. */
+/* The reflection I - u u' / h that makes row i zero left of its last but one entry. Row i keeps u;
+ * the rest of A becomes its image. Returns h; 0: there is nothing to reflect. */
 static double reflect_row(size_t d, double *a, size_t i, double *p) {
   double *u = a + i * d;
   double scale = 0;
@@ -107,16 +104,16 @@ static double reflect_row(size_t d, double *a, size_t i, double *p) {
   return h;
 }
 
-/* A becomes tridiagonal: the diagonal in `diagonal`, what is beside it in beside[1 .. d). Row i of A
- * keeps its reflection, and diagonal[i] its h until the vectors are made. */
+/* A becomes tridiagonal: the diagonal in `diagonal`, what is beside it in beside[1 .. d). Row i of
+ * A keeps its reflection, and diagonal[i] its h until the vectors are made. */
 static void make_tridiagonal(size_t d, double *a, double *diagonal, double *beside) {
   for (size_t i = d - 1; i > 0; i--) diagonal[i] = reflect_row(d, a, i, beside);
   diagonal[0] = 0;
   beside[0] = 0;
 }
 
-/* Rows of A become the rows of the orthogonal Q with Q A Q' tridiagonal; `diagonal` its diagonal. The
- * part that is done is the leading block, which has the reflections below i. */
+/* Rows of A become the rows of the orthogonal Q with Q A Q' tridiagonal; `diagonal` its diagonal.
+ * The part that is done is the leading block, which has the reflections below i. */
 static void gather_vectors(size_t d, double *a, double *diagonal) {
   for (size_t i = 0; i < d; i++) {
     double *u = a + i * d;
@@ -140,7 +137,8 @@ static void rotate_rows(size_t d, double *vector, size_t i, double c, double s) 
   }
 }
 
-/* One QR step with an implicit shift on the block from `from` to `to`. vector: NULL, values only. */
+/* One QR step with an implicit shift on the block from `from` to `to`. vector: NULL, values
+ * only. */
 static void step(size_t d, size_t from, size_t to, double *value, double *beside, double *vector) {
   double g = (value[from + 1] - value[from]) / (2 * beside[from + 1]);
   g = value[to] - value[from] + beside[from + 1] / (g + copysign(hypot(g, 1), g));

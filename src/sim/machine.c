@@ -60,11 +60,11 @@ static const char *fma_text(void) {
 }
 
 static void find_machine(void) {
-  char blas[FARO_DENSE_NAME];
+  char blas[56];
   const unsigned one = 1;
+  faro_dense_name(blas, sizeof blas);
   snprintf(machine, sizeof machine, "order=%s fma=%s libc=%.16s blas=%s",
-           *(const unsigned char *)&one == 1 ? "little" : "big", fma_text(), gnu_get_libc_version(),
-           faro_dense_name(blas));
+           *(const unsigned char *)&one == 1 ? "little" : "big", fma_text(), gnu_get_libc_version(), blas);
 }
 
 static void find(void) {

@@ -356,10 +356,10 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
   for (size_t c = 0; c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
-    if (cell->env->version)
-      crypto_generichash_update(state, (const unsigned char *)cell->env->version, strlen(cell->env->version));
     if (cell->table)
       crypto_generichash_update(state, cell->table->facts->digest, sizeof cell->table->facts->digest);
+    if (cell->env->version)
+      crypto_generichash_update(state, (const unsigned char *)cell->env->version, strlen(cell->env->version));
     for (faro_key k = 0; k < faro_key_count(); k++) {
       const double value = faro_cell_get(cell, k);
       const char *text = faro_cell_text(cell, k);

@@ -1,4 +1,5 @@
 /* targets: see the header. */
+#define _GNU_SOURCE /* memfd_create */
 #include "targets.h"
 
 #include <faro/faro.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -373,4 +375,53 @@ int fuzz_options(const uint8_t *data, size_t size) {
   if (status != CLI_GO && status != EXIT_DONE && status != EXIT_USAGE && status != EXIT_SYSTEM) abort();
   free(text);
   return 0;
+}
+
+/* A file of rows: opened, which reads it once, and then read again. Both readings agree. */
+static int read_rows(const uint8_t *data, size_t size, const faro_rows_params *params) {
+  char path[64];
+  const int file = memfd_create("rows", MFD_CLOEXEC);
+  if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  faro_rows_params there = *params;
+  there.file = path;
+  faro_error error = {0};
+  faro_rows *rows = NULL;
+  faro_row_reader *reader = NULL;
+  const faro_row *row = NULL;
+  if (faro_rows_open(&rows, &there, &error) != FARO_OK) {
+    if (error.message[0] == '\0') abort(); /* a refusal says why */
+  } else if (faro_row_reader_create(&reader, rows, &error) == FARO_OK) {
+    const faro_rows_facts *facts = faro_rows_facts_of(rows);
+    uint64_t count = 0;
+    while (faro_row_next(reader, &row, &error) == FARO_OK && row) {
+      for (size_t i = 0; i < facts->numbers; i++)
+        if (!(row->number[i] >= facts->least[i] && row->number[i] <= facts->most[i])) abort();
+      if (row->arm >= facts->arms || !(row->propensity > 0)) abort();
+      count++;
+    }
+    if (count != facts->rows || error.status != FARO_OK) abort();
+    for (size_t b = 0; b < facts->blocks; b++) count -= faro_row_seek(reader, b);
+    if (count != 0) abort();
+  }
+  faro_row_reader_destroy(reader);
+  faro_rows_close(rows);
+  close(file);
+  return 0;
+}
+
+/* The first byte says which columns have roles. */
+int fuzz_csv(const uint8_t *data, size_t size) {
+  static const faro_rows_params forms[] = {
+      {.format = FARO_ROWS_CSV, .label = "y"},
+      {.format = FARO_ROWS_CSV, .label = "y", .words = "w*", .person = "p"},
+      {.format = FARO_ROWS_CSV, .rewards = "r*", .low = -1, .high = 1},
+      {.format = FARO_ROWS_CSV, .action = "a", .reward = "r", .propensity = "q", .ignore = "w*"}};
+  if (size == 0) return 0;
+  return read_rows(data + 1, size - 1, &forms[data[0] % (sizeof forms / sizeof *forms)]);
+}
+
+int fuzz_libsvm(const uint8_t *data, size_t size) {
+  const faro_rows_params form = {.format = FARO_ROWS_LIBSVM};
+  return read_rows(data, size, &form);
 }

@@ -572,31 +572,6 @@ static void test_studies__do_without_streams_kinds_and_fits(void **state) {
   faro_study_destroy(NULL);
 }
 
-/* ---- several processes, and environments of a program's own: no error, no options, no folder */
-
-static void test_shards__do_without_errors_and_folders(void **state) {
-  (void)state;
-  static const char text[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 20\n"
-                             "algorithms: [{learner: linucb, release: none}]\n";
-  faro_experiment *experiment = NULL;
-  faro_experiment *again = NULL;
-  faro_shard_list list = {0};
-  size_t shard = 0;
-  size_t shards = 0;
-  char path[8];
-  assert_ok(faro_experiment_parse(&experiment, "a.yaml", text, sizeof text - 1, NULL, error));
-  REFUSED(faro_shard_read("", &shard, &shards, NULL));
-  assert_int_equal(faro_shard_keep(experiment, "/no/such/folder", NULL), FARO_SYSTEM);
-  REFUSED(faro_shard_recall(&again, "/no/such/folder", NULL, NULL));
-  REFUSED(faro_shard_find(&list, "/no/such/folder", NULL));
-  faro_shard_clear(&list);
-  assert_int_equal(faro_shard_journal("folder", 0, 0, path, sizeof path), 24);
-  assert_string_equal(path, "folder/");
-  REFUSED(faro_world_register(NULL, NULL));
-  REFUSED(faro_world_register(&(faro_world){0}, NULL));
-  faro_experiment_destroy(experiment);
-}
-
 /* ---- evaluation: nothing but what is required, no error, no rows */
 
 static void test_evaluators__do_without_rows_models_and_errors(void **state) {
@@ -664,6 +639,31 @@ static void test_private_evaluators__do_without_rows_and_errors(void **state) {
   faro_private_evaluator_destroy(NULL);
 }
 
+/* ---- several processes, and environments of a program's own: no error, no options, no folder */
+
+static void test_shards__do_without_errors_and_folders(void **state) {
+  (void)state;
+  static const char text[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 20\n"
+                             "algorithms: [{learner: linucb, release: none}]\n";
+  faro_experiment *experiment = NULL;
+  faro_experiment *again = NULL;
+  faro_shard_list list = {0};
+  size_t shard = 0;
+  size_t shards = 0;
+  char path[8];
+  assert_ok(faro_experiment_parse(&experiment, "a.yaml", text, sizeof text - 1, NULL, error));
+  REFUSED(faro_shard_read("", &shard, &shards, NULL));
+  assert_int_equal(faro_shard_keep(experiment, "/no/such/folder", NULL), FARO_SYSTEM);
+  REFUSED(faro_shard_recall(&again, "/no/such/folder", NULL, NULL));
+  REFUSED(faro_shard_find(&list, "/no/such/folder", NULL));
+  faro_shard_clear(&list);
+  assert_int_equal(faro_shard_journal("folder", 0, 0, path, sizeof path), 24);
+  assert_string_equal(path, "folder/");
+  REFUSED(faro_world_register(NULL, NULL));
+  REFUSED(faro_world_register(&(faro_world){0}, NULL));
+  faro_experiment_destroy(experiment);
+}
+
 /* ---- nothing is left out */
 
 static char *read_whole(const char *path) {
@@ -679,8 +679,8 @@ static char *read_whole(const char *path) {
 static void test_absent__walks_every_function(void **state) {
   (void)state;
   static const char *const headers[] = {
-      "learner", "updater", "estimator", "eliminator", "asker", "watcher",  "agent", "selector",
-      "release", "message", "doubling",  "gate",       "study", "evaluate", "shard", "world"};
+      "learner", "updater", "estimator", "eliminator", "asker", "watcher", "agent", "selector",
+      "release", "message", "doubling",  "gate",       "study", "shard",   "world", "evaluate"};
   char *own = strdup(read_whole("tests/unit/test_absent.c"));
   size_t functions = 0;
   for (size_t h = 0; h < sizeof headers / sizeof *headers; h++) {
