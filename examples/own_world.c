@@ -1,4 +1,5 @@
-/* own_world: an environment of one's own, run by faro: an ice-cream van chooses a flavour each hour.
+/* own_world: an environment of one's own, run by faro: an ice-cream van chooses a flavour every
+ * hour.
  *
  *   cc own_world.c $(pkg-config --cflags --libs faro)
  *

@@ -11,10 +11,10 @@
  * each: regret is measured against the best of them. The mean need not be linear in the features;
  * linear learners then do as well as a linear function can.
  *
- * Every thread has a state of its own, so functions need no locks. All that is random must come from
- * the stream that a function is given: then results are the same whatever the number of threads, and
- * algorithms on the same instance meet the same luck. A function should draw equally often whatever
- * arm is played. */
+ * Every thread has a state of its own, so functions need no locks. All that is random must come
+ * from the stream that a function is given: then results are the same whatever the number of
+ * threads, and algorithms on the same instance meet the same luck. A function should draw equally
+ * often whatever arm is played. */
 #ifndef FARO_WORLD_H
 #define FARO_WORLD_H
 
@@ -56,8 +56,9 @@ typedef struct faro_world {
 } faro_world;
 
 /* Makes the world known by its name to all experiments that are parsed afterwards, like the
- * environments that faro has. The struct and what it points to must live until the program ends. Not
- * while other threads use experiments. Registering the same world again does nothing.
+ * environments that faro has. The struct and what it points to must live until the program ends.
+ * Do not call it while other threads use experiments. Registering the same world again does
+ * nothing.
  *
  * FARO_INVALID if a function is missing, or if the name, or that of a setting, is taken. When an
  * experiment is parsed, a first round is checked: features, means and their bounds. What is out of

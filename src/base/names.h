@@ -1,4 +1,5 @@
-/* names: turns an X-macro list of (id, text, ...) into an array of its texts, and texts into values. */
+/* names: turns an X-macro list of (id, text, ...) into an array of its texts, and a text into its
+ * value. */
 #ifndef FARO_BASE_NAMES_H
 #define FARO_BASE_NAMES_H
 
@@ -18,7 +19,7 @@ static inline bool faro_names_find(const char *const *names, size_t count, const
   return false;
 }
 
-/* bool faro_level_find(const char *name, faro_level *value): FARO_FIND(faro_level, FARO_LEVEL_LIST) */
+/* FARO_FIND(faro_level, FARO_LEVEL_LIST) is faro_level_find(const char *name, faro_level *value). */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type takes none */
 #define FARO_FIND(type, list)                                                                                \
   bool type##_find(const char *name, type *value) {                                                          \

@@ -1,5 +1,5 @@
-/* world: environments of programs, as rules of an environment like any other. The program fills rows
- * of features; here they become columns, within their bounds. */
+/* world: environments of programs, as rules of an environment like any other. The program fills
+ * rows of features; here they become columns, within their bounds. */
 #include <math.h>
 #include <string.h>
 

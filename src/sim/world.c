@@ -1,4 +1,4 @@
-/* world: makes a program's own environment known: to the registry, and to the keys of experiments. */
+/* world: makes a program's own environment known to the registry and to the keys of experiments. */
 #include <faro/world.h>
 
 #include "env/worlds.h"
