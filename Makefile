@@ -13,7 +13,7 @@ build = $(QUIETLY) "building $(1)" cmake --build $(2) -j $(JOBS) $(3) $(if $(VER
 # configure(preset, options): silent unless something is wrong
 configure = @cmake --preset $(1) $(if $(VERBOSE),,--log-level=WARNING) $(2) >/dev/null
 
-.PHONY: all help run test check-all bench lint format asan tsan memcheck coverage fuzz docs deb image install clean bootstrap-%
+.PHONY: all help run python wheel test check-all bench lint format asan tsan memcheck coverage fuzz docs deb image install clean bootstrap-%
 
 all: bootstrap-build ## build the command and the libraries into build/ (half a minute)
 	$(call configure,release,-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF)
@@ -33,14 +33,22 @@ bootstrap-%:
 run: all ## build, then compare every trust model on one problem (10 s more)
 	build/faro run trust-models
 
+python: bootstrap-python ## the Python module, in build/python (half a minute)
+	$(call configure,release,-DFARO_PYTHON=ON)
+	$(call build,the Python module,build,--target faro_package)
+	@echo "the module is in build/python; to use it: export PYTHONPATH=$(CURDIR)/build/python, then import faro"
+
+wheel: bootstrap-wheel ## a wheel for pip that needs the C library alone, build/faro-*.whl (half a minute)
+	@scripts/make-wheel
+
 test: bootstrap-test ## build and run the tests, but for slow ones (3 minutes)
-	$(call configure,release,-DFARO_TESTS=ON)
+	$(call configure,release,-DFARO_TESTS=ON -DFARO_PYTHON=ON)
 	$(call build,faro and its tests,build)
 	$(CTEST) --test-dir build -LE 'slow|fuzz'
 
 # After `make test`: the slow tests and cases, more faults, and the tests again under the sanitizers.
 check-all: bootstrap-check ## what takes longer: statistics, audits, faults, documents, sanitizers (most of an hour)
-	$(call configure,release,-DFARO_TESTS=ON)
+	$(call configure,release,-DFARO_TESTS=ON -DFARO_PYTHON=ON)
 	$(call build,faro and its tests,build)
 	FARO_SLOW_TESTS=1 FARO_FAULTS=$(FAULTS) $(CTEST) --test-dir build
 	$(MAKE) asan tsan
@@ -63,7 +71,7 @@ memcheck: bootstrap-memcheck ## unit tests under valgrind
 	  OPENBLAS_NUM_THREADS=1 valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite,indirect \
 	    build/tests/$$test >/dev/null; done
 
-bench: bootstrap-build ## nanoseconds per round, beside a textbook version
+bench: bootstrap-bench ## nanoseconds per round, beside a textbook version; per call, beside Python
 	$(call configure,bench)
 	$(call build,the benchmarks,build/bench)
 	cmake --build build/bench --target run_benches

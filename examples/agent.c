@@ -1,25 +1,15 @@
-/* agent: a shop that learns which of four banners people click, behind a shuffler.
- *
- *   cc agent.c $(pkg-config --cflags --libs faro)
- *
- * The agent is simulated here: it plays users, shuffler and server in one process. With
- * .use = FARO_USE_ALL_PARTIES its noise is exact and comes from the operating system. */
+/* agent: a shop learns which of four banners people click, behind a shuffler; simulated. With
+ * .use = FARO_USE_ALL_PARTIES the noise is exact, and there is no seed.
+ *   cc agent.c $(pkg-config --cflags --libs faro) */
 #include <faro/faro.h>
 #include <stdio.h>
 
 enum { BANNERS = 4, FEATURES = 3, VISITORS = 20000 };
-
-/* Size, colour, and a constant; the length of each row is at most 1. */
-static const double banner[BANNERS * FEATURES] = {
-    0.1, 0.7, 0.7, /* small and bright */
-    0.7, 0.1, 0.7, /* large and dull */
-    0.4, 0.4, 0.7, /* medium */
-    0.1, 0.1, 0.7, /* small and dull */
-};
-static const double clicks[BANNERS] = {0.55, 0.30, 0.40, 0.20}; /* unknown to the agent */
+/* Size, colour and a constant of each, of length at most 1; their clicks, which nobody knows. */
+static const double banner[] = {0.1, 0.7, 0.7, 0.7, 0.1, 0.7, 0.4, 0.4, 0.7, 0.1, 0.1, 0.7};
+static const double clicks[BANNERS] = {0.55, 0.30, 0.40, 0.20};
 
 static int fail(const faro_error *error) { return fprintf(stderr, "%s\n", error->message), 1; }
-
 int main(void) {
   const faro_agent_params params = {.learner = "posterior",
                                     .release = "shuffle-bits",
@@ -34,7 +24,6 @@ int main(void) {
   if (faro_agent_create(&agent, &params, &error) != FARO_OK) return fail(&error);
   faro_sim_rng people;
   faro_sim_open(&people, 2, 0, FARO_ROLE_REWARD);
-
   double lost = 0;
   for (int i = 0; i < VISITORS; i++) {
     const size_t shown = faro_agent_choose(agent, banner, BANNERS);

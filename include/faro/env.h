@@ -53,6 +53,10 @@ typedef enum faro_draw {
 #undef X
 } faro_draw;
 
+/* The value of a name: false if there is none. */
+FARO_API bool faro_reward_find(const char *name, faro_reward *reward);
+FARO_API bool faro_draw_find(const char *name, faro_draw *draw);
+
 /* Traits of a kind of environment; 0: fresh arms for every user, linear rewards. */
 enum {
   FARO_ENV_STAYS = 1,      /* one set of arms per instance */
@@ -69,10 +73,11 @@ typedef struct faro_env_kind {
   faro_link link;               /* mean reward is link(<x, theta>) */
   const faro_setting *settings; /* the environment's own, ended by an empty row; may be NULL */
   size_t settings_size;         /* size of the struct that holds them */
+  const char *version;          /* of a program's own environment, see world.h; else NULL */
 } faro_env_kind;
 
 FARO_API size_t faro_env_count(void);
-FARO_API const faro_env_kind *faro_env_at(size_t index);       /* in the order of envs.def */
+FARO_API const faro_env_kind *faro_env_at(size_t index);       /* as in envs.def, then those of world.h */
 FARO_API const faro_env_kind *faro_env_find(const char *name); /* NULL if there is no such environment */
 
 /* Where the arms of generalised linear rewards come from. */

@@ -28,10 +28,12 @@
 #include <faro/rows.h>
 #include <faro/selector.h>
 #include <faro/setting.h>
+#include <faro/shard.h>
 #include <faro/sim.h>
 #include <faro/statistics.h>
 #include <faro/study.h>
 #include <faro/updater.h>
 #include <faro/watcher.h>
+#include <faro/world.h>
 
 #endif

@@ -27,6 +27,7 @@ typedef enum faro_link {
 } faro_link;
 
 FARO_API const char *faro_link_name(faro_link link);
+FARO_API bool faro_link_find(const char *name, faro_link *link); /* false: there is no such link */
 /* Relative accuracy for |z| <= 40 wherever a double can hold the value (the probit's left tail ends
  * at -37). Finite beyond, wherever the value is. */
 FARO_API double faro_link_potential(faro_link link, double z); /* b */

@@ -33,6 +33,9 @@ typedef enum faro_trust {
 } faro_trust;
 
 FARO_API const char *faro_trust_name(faro_trust trust);
+/* The value of a name, here and below: false if there is none. Numbers may change between versions
+ * of faro, names do not. */
+FARO_API bool faro_trust_find(const char *name, faro_trust *trust);
 FARO_API const char *faro_trust_view(faro_trust trust);
 
 /* What neighbouring inputs differ in: one round ("event level"), or all rounds of one user ("user
@@ -48,6 +51,7 @@ typedef enum faro_level {
 } faro_level;
 
 FARO_API const char *faro_level_name(faro_level level);
+FARO_API bool faro_level_find(const char *name, faro_level *level);
 
 /* What an adversary may see of the actions, besides what the trust model says: none of those of
  * other users; all but the protected user's own; all of them. The more it may see, the more is
@@ -59,6 +63,7 @@ typedef enum faro_actions {
 } faro_actions;
 
 FARO_API const char *faro_actions_name(faro_actions actions); /* "hidden", "others" or "all" */
+FARO_API bool faro_actions_find(const char *name, faro_actions *actions);
 
 /* Without privacy epsilon and delta are NaN. If a claim is not proven, `by` says what is
  * missing. */

@@ -32,6 +32,7 @@ typedef enum faro_measure {
 } faro_measure;
 
 FARO_API const char *faro_measure_name(faro_measure measure);
+FARO_API bool faro_measure_find(const char *name, faro_measure *measure); /* false: there is none */
 
 /* Whether a learner can be combined with a release, and under which calibration. */
 FARO_API bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release);
@@ -65,6 +66,9 @@ FARO_API void faro_experiment_destroy(faro_experiment *experiment);
 
 FARO_API const char *faro_experiment_name(const faro_experiment *experiment);
 FARO_API const char *faro_experiment_title(const faro_experiment *experiment);
+/* Hexadecimal digits that are the same for the same name and settings, whatever the program; the
+ * `identity` of run.json. */
+FARO_API const char *faro_experiment_identity(const faro_experiment *experiment);
 
 /* The results of one algorithm at one sweep point, over all instances. */
 typedef struct faro_spread {
@@ -96,11 +100,12 @@ typedef struct faro_outcome {
 
 typedef struct faro_results {
   size_t cells;
-  faro_outcome *outcome; /* one per cell */
+  faro_outcome *outcome; /* one per cell; NULL: this was a shard */
   size_t instances;
   faro_play_record *record; /* one per instance and cell, at [instance * cells + cell]; NULL: not kept */
   size_t resumed;           /* instances finished by an earlier run */
   double seconds;           /* wall time of this run */
+  size_t total;             /* instances that were to be finished, those of earlier runs too */
 } faro_results;
 
 typedef struct faro_run_options {
@@ -114,6 +119,17 @@ typedef struct faro_run_options {
    * be NULL. */
   void (*progress)(void *context, size_t done, size_t total, double share);
   void *context;
+
+  /* Several processes, see shard.h. Part `shard` of `shards`, counted from 1: plays only the
+   * instances of this part, which needs a journal of its own. 0 of 0: all instances. */
+  size_t shard, shards;
+  /* Journals that others have written: instances in them are not played again. They are read only.
+   * `journal` may be among them, and is then read once. */
+  const char *const *journals;
+  size_t journal_count;
+  /* If given, nothing is played: called for every instance that no journal has. The run then fails
+   * with FARO_INVALID. Cells and instances are counted from 0. */
+  void (*missing)(void *context, size_t cell, size_t instance);
 } faro_run_options;
 
 /* FARO_INTERRUPTED if stopped: finished instances are in the journal, and the next run of the same

@@ -28,6 +28,8 @@ typedef enum faro_calibration {
 } faro_calibration;
 
 FARO_API const char *faro_calibration_name(faro_calibration calibration);
+/* The value of a name: false if there is none. */
+FARO_API bool faro_calibration_find(const char *name, faro_calibration *calibration);
 
 /* What is public about the noise in sums. */
 typedef struct faro_noise {

@@ -6,18 +6,17 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/abort.h"
 #include "base/text.h"
 #include "sim/experiment.h"
+#include "sim/machine.h"
 
 /* Seconds of play that the time is estimated from. */
 static const double REHEARSAL = 2;
 
 static size_t threads_of(size_t jobs, size_t instances) {
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const size_t threads = jobs ? jobs : processors > 0 ? (size_t)processors : 1;
+  const size_t threads = jobs ? jobs : faro_processors();
   return threads < instances ? threads : instances;
 }
 

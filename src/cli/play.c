@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "sim/experiment.h"
 
 /* ---- experiments */
 
@@ -92,7 +93,9 @@ static void catch_signals(void) {
 
 typedef struct stage {
   cli_results *results;
-  char journal[CLI_PATH + 32];
+  const cli_play_options *options;
+  char journal[CLI_PATH + 64];
+  faro_shard_list others; /* journals that the folder has already */
   cli_progress progress;
   double stopped; /* when the stop was first seen; 0: not yet */
 } stage;
@@ -129,53 +132,117 @@ static void show_progress(void *context, size_t done, size_t total, double share
   if (faro_clock() - s->stopped > PATIENCE) abandon(s);
 }
 
-/* Writes the report and the experiment; the journal is removed last, when nothing needs it. */
-static faro_status write_all(const stage *s, const faro_report *report, const cli_source *source,
+static void tell_missing(void *context, size_t cell, size_t instance) {
+  const stage *s = context;
+  s->options->missing(s->options->context, cell, instance);
+}
+
+/* Removes the journals, of which everything is in the results now. */
+static void remove_journals(const stage *s) {
+  char path[CLI_PATH + 32];
+  (void)remove(s->journal);
+  for (size_t i = 0; i < s->others.count; i++) (void)remove(s->others.path[i]);
+  snprintf(path, sizeof path, "%s/shards.json", s->results->path);
+  (void)remove(path);
+}
+
+/* Writes the report and the experiment; the journals are removed last, when nothing needs them. */
+static faro_status write_all(const stage *s, const faro_report *report, const faro_experiment *experiment,
                              faro_error *error) {
   char path[CLI_PATH + 32];
   snprintf(path, sizeof path, "%s/experiment.yaml", s->results->path);
-  faro_status status = faro_write_file(path, source->text, source->length, 0666, error);
+  faro_status status = faro_write_file(path, experiment->text, experiment->length, 0666, error);
   if (status == FARO_OK) status = faro_report_write(report, s->results->path, error);
-  if (status == FARO_OK) (void)remove(s->journal);
+  if (status == FARO_OK) remove_journals(s);
   return status;
 }
 
-static faro_status play(stage *s, const faro_experiment *experiment, const cli_source *source,
-                        const cli_play_options *options, faro_results **results, faro_report **report,
+/* Plays what is to be played. */
+static faro_status play(stage *s, const faro_experiment *experiment, faro_results **results,
                         faro_error *error) {
-  const faro_run_options run = {.jobs = options->jobs,
-                                .journal = s->journal,
-                                .fresh = options->fresh,
+  const cli_play_options *o = s->options;
+  const bool alone = o->fresh || o->shards > 0; /* takes nothing from other journals */
+  const faro_run_options run = {.jobs = o->jobs,
+                                .journal = o->missing ? NULL : s->journal,
+                                .fresh = o->fresh,
                                 .stopped = is_stopped,
                                 .progress = show_progress,
-                                .context = s};
-  cli_progress_begin(&s->progress, "instances", options->quiet);
+                                .context = s,
+                                .shard = o->shard,
+                                .shards = o->shards,
+                                .journals = s->others.path,
+                                .journal_count = alone ? 0 : s->others.count,
+                                .missing = o->missing ? tell_missing : NULL};
+  cli_progress_begin(&s->progress, "instances", o->quiet);
   atomic_store(&writing, false);
   catch_signals();
-  faro_status status = faro_run(experiment, &run, results, error);
+  const faro_status status = faro_run(experiment, &run, results, error);
   atomic_store(&writing, true);
   cli_progress_end(&s->progress);
-  if (status == FARO_OK && is_stopped(NULL))
-    status = faro_fail(error, FARO_INTERRUPTED, "interrupted before the report was written");
-  if (status == FARO_OK) status = faro_report_make(report, experiment, *results, error);
-  return status == FARO_OK ? write_all(s, *report, source, error) : status;
+  return status;
 }
 
-int cli_play(const faro_experiment *experiment, const cli_source *source, cli_results *results,
-             const cli_play_options *options,
+/* Makes the folder, and finds what it has. */
+static faro_status prepare(stage *s, faro_error *error) {
+  const cli_play_options *o = s->options;
+  faro_shard_journal(s->results->path, o->shard, o->shards, s->journal, sizeof s->journal);
+  const faro_status status = cli_results_make(s->results, error);
+  return status == FARO_OK ? faro_shard_find(&s->others, s->results->path, error) : status;
+}
+
+static void clear(stage *s, faro_results *played, faro_status status, int result) {
+  faro_results_destroy(played);
+  if (status == FARO_INTERRUPTED) close_interrupted(s);
+  else if (result != EXIT_DONE) cli_results_take_back(s->results);
+  faro_shard_clear(&s->others);
+}
+
+int cli_play(const faro_experiment *experiment, cli_results *results, const cli_play_options *options,
              int (*then)(const faro_report *report, const char *folder, const void *context),
              const void *context) {
-  stage s = {.results = results};
+  stage s = {.results = results, .options = options};
   faro_results *played = NULL;
   faro_report *report = NULL;
   faro_error error = {0};
-  snprintf(s.journal, sizeof s.journal, "%s/instances.journal", results->path);
-  faro_status status = cli_results_make(results, &error);
-  if (status == FARO_OK) status = play(&s, experiment, source, options, &played, &report, &error);
+  faro_status status = prepare(&s, &error);
+  if (status == FARO_OK) status = play(&s, experiment, &played, &error);
+  if (status == FARO_OK && is_stopped(NULL))
+    status = faro_fail(&error, FARO_INTERRUPTED, "interrupted before the report was written");
+  if (status == FARO_OK) status = faro_report_make(&report, experiment, played, &error);
+  if (status == FARO_OK) status = write_all(&s, report, experiment, &error);
   const int result = status == FARO_OK ? then(report, results->path, context) : cli_fail(&error);
   faro_report_destroy(report);
-  faro_results_destroy(played);
-  if (status == FARO_INTERRUPTED) close_interrupted(&s);
-  else if (result != EXIT_DONE) cli_results_take_back(results);
+  clear(&s, played, status, result);
   return result;
+}
+
+int cli_play_shard(const faro_experiment *experiment, cli_results *results, const cli_play_options *options) {
+  stage s = {.results = results, .options = options};
+  faro_results *played = NULL;
+  faro_error error = {0};
+  faro_status status = prepare(&s, &error);
+  if (status == FARO_OK) status = faro_shard_keep(experiment, results->path, &error);
+  if (status == FARO_OK) status = play(&s, experiment, &played, &error);
+  if (status == FARO_OK) {
+    char *words[] = {results->path};
+    faro_text next = FARO_TEXT_INIT;
+    cli_command_line(&next, &cli_merge, 1, words);
+    printf("shard %zu of %zu: %zu instances are finished", options->shard, options->shards, played->total);
+    if (played->resumed > 0) printf(", %zu of them by an earlier run", played->resumed);
+    printf("; they are saved in %s\nwhen all shards are finished: %s\n", s.journal,
+           next.data ? next.data : "faro merge");
+    faro_text_clear(&next);
+  }
+  const int result = status == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  clear(&s, played, status, result);
+  return result;
+}
+
+int cli_show(const faro_report *report, const char *folder, const void *format) {
+  const cli_format *f = format;
+  if (f->json) return cli_print(stdout, faro_report_json(report));
+  if (f->csv) return cli_print(stdout, faro_report_summary_csv(report));
+  const int status = cli_print(stdout, faro_report_table(report, cli_screen(stdout)));
+  if (status == EXIT_DONE) printf("report: %s/report.html\n", folder);
+  return status;
 }

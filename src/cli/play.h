@@ -23,14 +23,25 @@ faro_status cli_source_parse(const cli_source *source, const char *const *sets, 
 typedef struct cli_play_options {
   size_t jobs;
   bool fresh, quiet;
+  size_t shard, shards; /* 0 of 0: the whole experiment */
+  /* If given, nothing is played; see faro_run_options. */
+  void (*missing)(void *context, size_t cell, size_t instance);
+  void *context; /* for `missing` */
 } cli_play_options;
 
 /* Plays the experiment, writes everything into the folder, which it makes, and gives the report to
- * `then`, whose exit status it returns. Interrupts are obeyed at once: finished instances are kept
- * for the next run. */
-int cli_play(const faro_experiment *experiment, const cli_source *source, cli_results *results,
-             const cli_play_options *options,
+ * `then`, whose exit status it returns. Instances that shards have left in the folder are not
+ * played again. Interrupts are obeyed at once: finished instances are kept for the next run. */
+int cli_play(const faro_experiment *experiment, cli_results *results, const cli_play_options *options,
              int (*then)(const faro_report *report, const char *folder, const void *context),
              const void *context);
+/* Plays one shard into a journal in the folder, and says what comes next. */
+int cli_play_shard(const faro_experiment *experiment, cli_results *results, const cli_play_options *options);
+
+/* A `then` that prints the results; its context is a cli_format. */
+typedef struct cli_format {
+  bool json, csv; /* neither: a table, and where the report is */
+} cli_format;
+int cli_show(const faro_report *report, const char *folder, const void *format);
 
 #endif

@@ -148,8 +148,8 @@ static int execute(const request *r) {
   if (status == FARO_OK) status = choose(r, experiment, &results, &error);
   const cli_play_options how = {.jobs = r->jobs, .quiet = r->quiet};
   const comparison context = {.r = r, .old = &old};
-  const int result = status == FARO_OK ? cli_play(experiment, &old.source, &results, &how, compare, &context)
-                                       : cli_fail(&error);
+  const int result =
+      status == FARO_OK ? cli_play(experiment, &results, &how, compare, &context) : cli_fail(&error);
   faro_experiment_destroy(experiment);
   clear(&old);
   return result;

@@ -1,5 +1,6 @@
 /* results: see the header. A folder holds the results of an experiment if its run.json has the
- * experiment's identity, and an unfinished run of it if its journal has the experiment's digest. */
+ * experiment's identity, its shards if its shards.json has, and an unfinished run of it if its
+ * journal has the experiment's digest. */
 #include "cli/results.h"
 
 #include <ctype.h>
@@ -21,18 +22,24 @@ static bool path_in(const char *folder, const char *name, char out[static CLI_PA
   return snprintf(out, CLI_PATH, "%s/%s", folder, name) < CLI_PATH;
 }
 
+/* Whether a file of the folder has the experiment's identity. */
+static holding compare_identity(const char *folder, const char *name, const faro_experiment *experiment) {
+  char path[CLI_PATH];
+  if (!path_in(folder, name, path) || access(path, F_OK) != 0) return HOLDS_NOTHING;
+  json_t *document = json_load_file(path, 0, NULL);
+  const char *identity = json_string_value(json_object_get(document, "identity"));
+  const bool same = identity && strcmp(identity, experiment->identity) == 0;
+  json_decref(document);
+  return same ? HOLDS_SAME : HOLDS_OTHER;
+}
+
 /* What a folder holds, from the point of view of an experiment. */
 static holding look_into(const char *folder, const faro_experiment *experiment) {
   char path[CLI_PATH];
-  holding found = HOLDS_NOTHING;
-  if (path_in(folder, "run.json", path) && access(path, F_OK) == 0) {
-    json_t *document = json_load_file(path, 0, NULL);
-    const char *identity = json_string_value(json_object_get(document, "identity"));
-    found = identity && strcmp(identity, experiment->identity) == 0 ? HOLDS_SAME : HOLDS_OTHER;
-    json_decref(document);
-  }
-  if (found != HOLDS_OTHER && path_in(folder, "instances.journal", path) &&
-      !faro_journal_suits(path, experiment->digest))
+  const holding found = compare_identity(folder, "run.json", experiment);
+  const holding shards = compare_identity(folder, "shards.json", experiment);
+  if (found == HOLDS_OTHER || shards == HOLDS_OTHER) return HOLDS_OTHER;
+  if (path_in(folder, "instances.journal", path) && !faro_journal_suits(path, experiment->digest))
     return HOLDS_JOURNAL;
   return found;
 }

@@ -1,5 +1,6 @@
 /* run: faro run EXPERIMENT */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/dry.h"
@@ -16,8 +17,11 @@ typedef struct sets {
 typedef struct request {
   const char *experiment, *out, *command;
   sets sets;
+  const char *part; /* --shard */
+  size_t shard, shards;
   size_t jobs;
-  bool quick, json, csv, fresh, quiet, dry;
+  cli_format format;
+  bool quick, fresh, quiet, dry;
 } request;
 
 static bool add_set(const char *text, void *out) {
@@ -42,39 +46,73 @@ static const faro_field options[] = {
     {"dry-run", FARO_FIELD_FLAG, FARO_AT(request, dry),
      .help = "print what would be run, what it would claim and about how long it would take; play for two "
              "seconds to find out, and write nothing"},
-    {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print the results as JSON"},
-    {"csv", FARO_FIELD_FLAG, FARO_AT(request, csv), .help = "print the results as CSV"},
+    {"shard", FARO_FIELD_WORD, FARO_AT(request, part), .value = "I/N",
+     .help =
+         "play only part I of N, counted from 1, so that N processes can share the work; `faro merge DIR` "
+         "then makes the results; auto: I and N as SLURM (job arrays), Open MPI or MPICH say; auto/N: I as "
+         "these, PBS or GNU parallel say"},
+    {"json", FARO_FIELD_FLAG, FARO_AT(request, format.json), .help = "print the results as JSON"},
+    {"csv", FARO_FIELD_FLAG, FARO_AT(request, format.csv), .help = "print the results as CSV"},
     {"fresh", FARO_FIELD_FLAG, FARO_AT(request, fresh),
      .help = "do not continue an interrupted run, and replace whatever --out holds"},
     {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "do not print progress on stderr"},
 };
 
-static int show(const faro_report *report, const char *folder, const void *context) {
-  const request *r = context;
-  if (r->json) return cli_print(stdout, faro_report_json(report));
-  if (r->csv) return cli_print(stdout, faro_report_summary_csv(report));
-  const int status = cli_print(stdout, faro_report_table(report, cli_screen(stdout)));
-  if (status == EXIT_DONE) printf("report: %s/report.html\n", folder);
+/* EXPERIMENT is a folder that keeps an experiment whose shards are played. */
+static bool is_folder(const char *experiment) {
+  char path[CLI_PATH];
+  return snprintf(path, sizeof path, "%s/shards.json", experiment) < CLI_PATH && access(path, F_OK) == 0;
+}
+
+/* The experiment of a folder goes on where it is, as it was asked for. */
+static faro_status read_folder(request *r, faro_experiment **experiment, faro_error *error) {
+  if (r->sets.count > 0 || r->quick || r->out)
+    return faro_fail(
+        error, FARO_INVALID,
+        "--set, --quick and --out must be left out for a folder, which keeps how its experiment was "
+        "asked for (got the folder %s)",
+        faro_path_end(r->experiment));
+  r->out = r->experiment;
+  return faro_shard_recall(experiment, r->experiment, &(faro_experiment_options){.command = r->command},
+                           error);
+}
+
+static faro_status read_experiment(const request *r, faro_experiment **experiment, faro_error *error) {
+  cli_source source;
+  faro_status status = cli_source_read(&source, r->experiment, error);
+  if (status == FARO_OK)
+    status = cli_source_parse(&source, r->sets.text, r->sets.count, r->quick, r->command, experiment, error);
+  cli_source_clear(&source);
   return status;
 }
 
-static int execute(const request *r) {
+static int execute(request *r) {
   faro_error error = {0};
   faro_experiment *experiment = NULL;
-  cli_source source;
   cli_results results;
-  faro_status status = cli_source_read(&source, r->experiment, &error);
-  if (status == FARO_OK)
-    status =
-        cli_source_parse(&source, r->sets.text, r->sets.count, r->quick, r->command, &experiment, &error);
+  faro_status status = is_folder(r->experiment) ? read_folder(r, &experiment, &error)
+                                                : read_experiment(r, &experiment, &error);
   if (status == FARO_OK) status = cli_results_choose(&results, experiment, r->out, r->fresh, &error);
-  const cli_play_options how = {.jobs = r->jobs, .fresh = r->fresh, .quiet = r->quiet};
+  const cli_play_options how = {
+      .jobs = r->jobs, .fresh = r->fresh, .quiet = r->quiet, .shard = r->shard, .shards = r->shards};
   const int result = status != FARO_OK ? cli_fail(&error)
-                     : r->dry          ? cli_dry_run(experiment, r->jobs, r->json, results.path)
-                                       : cli_play(experiment, &source, &results, &how, show, r);
+                     : r->dry          ? cli_dry_run(experiment, r->jobs, r->format.json, results.path)
+                     : r->shards > 0   ? cli_play_shard(experiment, &results, &how)
+                                       : cli_play(experiment, &results, &how, cli_show, &r->format);
   faro_experiment_destroy(experiment);
-  cli_source_clear(&source);
   return result;
+}
+
+/* What the options say of each other. */
+static int check(request *r) {
+  faro_error error = {0};
+  if (r->format.json && r->format.csv) return cli_usage(&cli_run, "--json and --csv exclude each other");
+  if (!r->part) return CLI_GO;
+  if (r->format.json || r->format.csv)
+    return cli_usage(&cli_run, "--shard prints no results; give --json or --csv to `faro merge` instead");
+  if (r->dry) return cli_usage(&cli_run, "--shard and --dry-run exclude each other");
+  if (faro_shard_read(r->part, &r->shard, &r->shards, &error) == FARO_OK) return CLI_GO;
+  return cli_usage(&cli_run, "--%s", error.message);
 }
 
 static int run(int argc, char **argv) {
@@ -83,8 +121,7 @@ static int run(int argc, char **argv) {
   faro_text command = FARO_TEXT_INIT;
   cli_command_line(&command, &cli_run, argc, argv);
   int status = cli_read(&cli_run, &r, argc, argv, &words);
-  if (status == CLI_GO && r.json && r.csv)
-    status = cli_usage(&cli_run, "--json and --csv exclude each other");
+  if (status == CLI_GO) status = check(&r);
   if (status == CLI_GO && words == 0)
     status =
         cli_usage(&cli_run, "EXPERIMENT is required: a name from `faro list experiments`, a path, or - for "
@@ -105,8 +142,10 @@ const cli_command cli_run = {
     .count = sizeof options / sizeof *options,
     .words = 1,
     .list = "experiments",
-    .about = "EXPERIMENT is a name (`faro list experiments`), the path of a YAML file, or - for standard\n"
-             "input. `faro new NAME` writes a file to start from.\n",
+    .about =
+        "EXPERIMENT is a name (`faro list experiments`), the path of a YAML file, - for standard input, or\n"
+        "a directory where shards of an experiment were played. `faro new NAME` writes a file to start "
+        "from.\n",
     .help =
         "DIR gets run.json, summary.csv, curves.csv, a figure and report.html, and experiment.yaml, the "
         "file\n"
@@ -114,12 +153,13 @@ const cli_command cli_run = {
         "are\n"
         "never replaced without --fresh: if the default directory holds some, -2, -3, ... is added to its\n"
         "name. An interrupted run keeps its finished instances in DIR; the same command continues it.\n"
-        "Results depend on the experiment and its seed alone, not on the number of threads.\n"
+        "Results depend on the experiment and its seed alone, not on the number of threads or shards.\n"
         "\n"
         "examples:\n"
         "  faro run trust-models\n"
         "  faro run trust-models --dry-run\n"
         "  faro run 000-fig1 --set calibration=figure\n"
         "  faro run 000-fig1 --set 'epsilon=[0.5, 1, 2]' --set instances=10 --json\n"
-        "  faro run - <mine.yaml\n",
+        "  faro run - <mine.yaml\n"
+        "  faro run 000-fig1 --shard 3/16 --out fig1\n",
 };

@@ -10,8 +10,9 @@
  * arms themselves, and distances are computed afresh. */
 #include "design/span.h"
 
-#include <cblas.h>
 #include <math.h>
+
+#include "linalg/dense.h"
 
 static const double stale = 1e-8;
 
@@ -82,12 +83,9 @@ static void measure_rest(faro_span *span) {
 /* X -= Q' B for the directions not subtracted yet; distances are exact again. */
 static void subtract(faro_span *span) {
   const size_t from = span->subtracted;
-  const int d = (int)span->dimension;
-  const int stride = (int)span->x.stride;
   if (span->rank > from)
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, d, stride, (int)(span->rank - from), -1,
-                span->q + from * span->dimension, d, span->z.x + from * span->x.stride, stride, 1, span->x.x,
-                stride);
+    faro_dense_subtract(span->dimension, span->x.stride, span->rank - from, span->q + from * span->dimension,
+                        span->z.x + from * span->x.stride, span->x.x);
   span->subtracted = span->rank;
   measure_rest(span);
 }
@@ -96,14 +94,11 @@ static void subtract(faro_span *span) {
  * twice: after one pass, rounding errors along q are large compared with a small rest ("twice is
  * enough", Kahan and Parlett; Parlett 1998, section 6.9). */
 static void orthogonalise(const faro_span *span, size_t p, double *direction) {
-  const int d = (int)span->dimension;
-  cblas_dcopy(d, span->x.x + p, (int)span->x.stride, direction, 1);
+  const size_t d = span->dimension;
+  for (size_t i = 0; i < d; i++) direction[i] = span->x.x[p + i * span->x.stride];
   for (int turn = 0; turn < 2; turn++)
-    for (size_t k = 0; k < span->rank; k++) {
-      const double *q = span->q + k * span->dimension;
-      cblas_daxpy(d, -cblas_ddot(d, q, 1, direction, 1), q, 1, direction, 1);
-    }
-  cblas_dscal(d, 1 / cblas_dnrm2(d, direction, 1), direction, 1);
+    for (size_t k = 0; k < span->rank; k++) faro_dense_project(d, span->q + k * d, direction);
+  faro_dense_normalise(d, direction);
 }
 
 /* Adds arm p to the basis. */
@@ -147,8 +142,7 @@ static void solve_coordinates(faro_span *span) {
                         .stride = stride,
                         .x = span->z.x,
                         .version = span->z.version + 1};
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)span->rank, (int)stride,
-              1, span->r, (int)span->dimension, span->z.x, (int)stride);
+  faro_dense_solve_upper(span->rank, stride, span->r, span->dimension, span->z.x);
   for (size_t k = 0; k < span->rank; k++)
     for (size_t j = 0; j < span->rank; j++) span->z.x[j * stride + span->pivot[k]] = j == k;
 }

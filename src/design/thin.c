@@ -7,9 +7,9 @@
  * it. */
 #include "design/ascent.h"
 
-#include <lapacke.h>
 #include <math.h>
-#include <string.h>
+
+#include "linalg/dense.h"
 
 /* nu with sum_s nu_s z_s z_s' = 0 over the first R + 1 arms of the support: with their packed outer
  * products as rows of A = Q R, the last column of Q is orthogonal to every column of A. */
@@ -23,14 +23,7 @@ static void find_vanishing(faro_ascent *ascent, size_t rows, double *nu) {
     for (size_t i = 0; i < z->dimension; i++)
       for (size_t j = 0; j <= i; j++, column++) a[column * high + s] = x[i * z->stride] * x[j * z->stride];
   }
-  const lapack_int n = (lapack_int)high;
-  const lapack_int r = (lapack_int)rows;
-  double *tau = a + high * rows;
-  double *work = tau + rows;
-  memset(nu, 0, high * sizeof *nu);
-  nu[rows] = 1;
-  (void)LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, n, r, a, n, tau, work, r);
-  (void)LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'N', n, 1, r, a, n, tau, nu, n, work, r);
+  faro_dense_vanish(rows, a, a + high * rows, nu);
 }
 
 size_t faro_thin_scratch(size_t d) {

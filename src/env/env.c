@@ -2,8 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "data/table.h"
-#include "env/kind.h"
+#include "env/worlds.h"
 
 #define ENV(id) extern const faro_env_rules faro_env_##id;
 #include "env/envs.def"
@@ -15,14 +16,22 @@ static const faro_env_rules *const kinds[] = {
 #undef ENV
 };
 
-size_t faro_env_count(void) { return sizeof kinds / sizeof *kinds; }
-const faro_env_kind *faro_env_at(size_t index) { return &kinds[index]->about; }
+enum { BUILT_IN = sizeof kinds / sizeof *kinds };
+
+size_t faro_env_count(void) { return BUILT_IN + faro_worlds_count(); }
+
+const faro_env_kind *faro_env_at(size_t index) {
+  return index < BUILT_IN ? &kinds[index]->about : &faro_worlds_at(index - BUILT_IN)->about;
+}
 
 const faro_env_kind *faro_env_find(const char *name) {
   for (size_t i = 0; i < faro_env_count(); i++)
-    if (strcmp(kinds[i]->about.name, name) == 0) return &kinds[i]->about;
+    if (strcmp(faro_env_at(i)->name, name) == 0) return faro_env_at(i);
   return NULL;
 }
+
+FARO_FIND(faro_reward, FARO_REWARD_LIST)
+FARO_FIND(faro_draw, FARO_DRAW_LIST)
 
 static const faro_env_rules *rules_of(const faro_env_kind *kind) {
   return (const faro_env_rules *)(const void *)kind; /* its first member */
@@ -86,7 +95,7 @@ static faro_env_facts describe(const faro_env_rules *rules, const faro_env_param
                           .high = 1,
                           .bound = p->draw == FARO_DRAW_AXES ? sqrt((double)p->dimension) : 1};
   if (rules->describe) rules->describe(p, &facts);
-  return facts;
+  return rules->facts ? *rules->facts : facts;
 }
 
 faro_env_facts faro_env_describe(const faro_env_kind *kind, const faro_env_params *params) {
@@ -110,6 +119,7 @@ static faro_status build(faro_env *env, faro_error *error) {
   void *own = faro_arena_alloc(&env->arena, 1, kind->settings_size + 1, error);
   if (!own) return FARO_MEMORY;
   if (kind->settings && env->params.settings) memcpy(own, env->params.settings, kind->settings_size);
+  else faro_settings_preset(kind->settings, own);
   env->params.settings = own;
   const faro_env_facts facts = describe(env->rules, &env->params);
   env->low = facts.low;
@@ -245,8 +255,13 @@ void faro_env_client(faro_env *env, size_t support, const size_t *arm, const uin
     for (size_t i = 0; i < support; i++) average[i] = (double)NAN;
 }
 
+/* The reward of an arm that is played. */
+static double draw_reward(faro_env *env, size_t arm) {
+  return env->rules->reward ? env->rules->reward(env, arm) : faro_linear_reward(env, mean_of(env, arm));
+}
+
 double faro_env_pull(faro_env *env, size_t arm) {
-  return env->rules->pull ? env->rules->pull(env, arm) : faro_linear_reward(env, mean_of(env, arm));
+  return env->rules->pull ? env->rules->pull(env, arm) : draw_reward(env, arm);
 }
 
 size_t faro_env_best(const faro_env *env) {
@@ -261,7 +276,7 @@ double faro_env_play(faro_env *env, size_t arm, double *x) { return faro_env_pla
 double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x) {
   for (size_t i = 0; i < env->arms.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
   const double mean = mean_of(env, arm);
-  const double one = has(env, FARO_ENV_ROWS) ? mean : faro_linear_reward(env, mean);
+  const double one = has(env, FARO_ENV_ROWS) ? mean : draw_reward(env, arm);
   const double reward = users == 1 ? one : mean + (one - mean) / sqrt((double)users);
   if (env->rules->note) env->rules->note(env, arm);
   env->round += users;

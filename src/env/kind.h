@@ -21,6 +21,7 @@ struct faro_env_rules {
   faro_status (*check)(const faro_env_rules *, const faro_env_params *, faro_error *);
   /* Optional. Changes the facts that hold for linear rewards with these draws. */
   void (*describe)(const faro_env_params *, faro_env_facts *);
+  const faro_env_facts *facts; /* Optional. Takes the place of all of these. */
   /* Optional. Makes the arms (faro_env_make_arms) and whatever else is needed; NULL: params.arms
    * arms. */
   faro_status (*init)(faro_env *, faro_error *);
@@ -28,7 +29,9 @@ struct faro_env_rules {
   void (*begin)(faro_env *);
   /* Optional. Makes the arms of round env->round; NULL: they stay. */
   void (*next)(faro_env *);
-  /* Optional. Draws a reward of an arm; NULL: drawn around the arm's mean. */
+  /* Optional. Draws the reward of an arm that is played; NULL: drawn around the arm's mean. */
+  double (*reward)(faro_env *, size_t arm);
+  /* Optional. The same for faro_env_pull, where it is another. */
   double (*pull)(faro_env *, size_t arm);
   /* Streams only, required there: the next number. */
   double (*value)(faro_env *);

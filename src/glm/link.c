@@ -122,6 +122,8 @@ const char *faro_link_name(faro_link link) {
   return names[link];
 }
 
+FARO_FIND(faro_link, FARO_LINK_LIST)
+
 double faro_link_potential(faro_link link, double z) {
   double potential;
   kinds[link].map(1, &z, &potential, NULL, NULL);

@@ -2,12 +2,12 @@
  *
  * Small matrices by Jacobi's rotations in cyclic order: the entries beside the diagonal shrink
  * quadratically from sweep to sweep, and the vectors come out orthogonal to rounding. Large ones by
- * LAPACK's divide and conquer. */
-#include <lapacke.h>
+ * dense.h. */
 #include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "linalg/dense.h"
 #include "linalg/kernels.h"
 
 enum { SWEEPS = 60 };
@@ -16,18 +16,17 @@ struct faro_eigen {
   faro_arena arena;
   size_t d;
   double *full, *work;
-  lapack_int *whole;
-  size_t work_size, whole_size;
+  int *whole;
 };
 
 faro_status faro_eigen_create(faro_eigen **eigen, size_t d, faro_error *error) {
   faro_arena arena = {0};
   faro_eigen *e = faro_arena_alloc(&arena, 1, sizeof *e, error);
   if (!e) return FARO_MEMORY;
-  *e = (faro_eigen){.arena = arena, .d = d, .work_size = 1 + 6 * d + 2 * d * d, .whole_size = 3 + 5 * d};
+  *e = (faro_eigen){.arena = arena, .d = d};
   e->full = faro_arena_alloc(&e->arena, d * d, sizeof *e->full, error);
-  e->work = faro_arena_alloc(&e->arena, e->work_size, sizeof *e->work, error);
-  e->whole = faro_arena_alloc(&e->arena, e->whole_size, sizeof *e->whole, error);
+  e->work = faro_arena_alloc(&e->arena, faro_dense_eigen_work(d), sizeof *e->work, error);
+  e->whole = faro_arena_alloc(&e->arena, faro_dense_eigen_whole(d), sizeof *e->whole, error);
   if (!e->full || !e->work || !e->whole) {
     faro_eigen_destroy(e);
     return FARO_MEMORY;
@@ -103,12 +102,10 @@ static void sort(size_t d, double *value, double *vector) {
     }
 }
 
-/* LAPACK gives ascending values, and vectors as columns, which are rows of a row-major matrix. */
+/* Values come ascending, and are turned round with their vectors. */
 static void large(faro_eigen *e, double *value, double *vector) {
   const size_t d = e->d;
-  const lapack_int n = (lapack_int)d;
-  (void)LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', n, e->full, n, value, e->work,
-                            (lapack_int)e->work_size, e->whole, (lapack_int)e->whole_size);
+  faro_dense_eigen(d, e->full, value, e->work, e->whole);
   for (size_t i = 0; i < d; i++) memcpy(vector + i * d, e->full + (d - 1 - i) * d, d * sizeof *vector);
   for (size_t i = 0; i < d / 2; i++) {
     const double swap = value[i];

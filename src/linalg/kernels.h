@@ -1,5 +1,5 @@
 /* kernels: both implementations of each operation, so that tests and benchmarks can compare them.
- * `small` are plain loops, `large` are OpenBLAS and LAPACKE. The public functions choose. */
+ * `small` are plain loops, `large` are those of dense.h. The public functions choose. */
 #ifndef FARO_LINALG_KERNELS_H
 #define FARO_LINALG_KERNELS_H
 

@@ -4,9 +4,9 @@
  * the same order whatever the width of the vectors. On x86-64 with AVX2 and FMA, sixteen arms are
  * scored together (four accumulators hide the latency of the FMA units). Elsewhere the plain loops
  * run, which the tests also use as the oracle. */
-#include <cblas.h>
 #include <math.h>
 
+#include "linalg/dense.h"
 #include "linalg/kernels.h"
 
 void faro_plain_score(const faro_arms *arms, const double *theta, const double *w, double beta,
@@ -80,8 +80,7 @@ void faro_large_score(const faro_arms *arms, const double *theta, const double *
   for (size_t i = 0; i < d; i++)
     for (size_t j = 0; j <= i; j++) full[i * d + j] = w[faro_packed(i) + j];
   for (size_t i = 0; i < d * stride; i++) y[i] = arms->x[i];
-  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, (int)stride, 1, full,
-              (int)d, y, (int)stride);
+  faro_dense_triangle(d, stride, full, y);
   for (size_t a = 0; a < stride; a++) score[a] = 0;
   for (size_t i = 0; i < d; i++)
     for (size_t a = 0; a < stride; a++) score[a] += y[i * stride + a] * y[i * stride + a];

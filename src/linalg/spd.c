@@ -1,12 +1,12 @@
 /* spd: factor, update, solve, invert; packed lower triangles throughout.
  *
  *   a   packed A       l   packed L, A = L L'       w   packed W = L^-1       d   dimension */
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/abort.h"
 #include "base/arena.h"
+#include "linalg/dense.h"
 #include "linalg/kernels.h"
 
 struct faro_spd {
@@ -64,7 +64,6 @@ bool faro_small_factor(size_t d, const double *a, double *l) {
   return true;
 }
 
-/* LAPACK is column major: our rows of the lower triangle are its columns of the upper one. */
 static void unpack(size_t d, const double *packed, double *full) {
   for (size_t i = 0; i < d; i++) memcpy(full + i * d, packed + faro_packed(i), (i + 1) * sizeof *full);
 }
@@ -77,7 +76,7 @@ static bool factor_full(size_t d, const double *a, double *full) {
   for (size_t i = 0; i < faro_packed(d); i++)
     if (!isfinite(a[i])) return false;
   unpack(d, a, full);
-  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)d, full, (lapack_int)d) == 0;
+  return faro_dense_factor(d, full);
 }
 
 bool faro_large_factor(size_t d, const double *a, double *l, double *full) {
@@ -155,8 +154,7 @@ bool faro_small_whiten(size_t d, const double *restrict a, double *restrict w, d
 
 bool faro_large_whiten(size_t d, const double *a, double *w, double *full) {
   if (!factor_full(d, a, full)) return false;
-  const lapack_int n = (lapack_int)d;
-  (void)LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', n, full, n); /* the diagonal has no zero */
+  faro_dense_invert(d, full);
   pack(d, full, w);
   return true;
 }
@@ -168,11 +166,8 @@ bool faro_spd_whiten(faro_spd *spd, const double *a, double *w) {
 
 void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest) {
   unpack(spd->d, a, spd->full);
-  const lapack_int n = (lapack_int)spd->d;
   double *value = spd->work;
-  lapack_int unused = 0;
-  (void)LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'U', n, spd->full, n, value, value + spd->d, 2 * n + 1,
-                            &unused, 1);
+  faro_dense_eigenvalues(spd->d, spd->full, value, value + spd->d);
   *least = value[0];
   *greatest = value[spd->d - 1];
 }

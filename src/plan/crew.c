@@ -1,12 +1,12 @@
 /* crew: see the header. */
 #include "plan/crew.h"
 
-#include <cblas.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
+#include "linalg/dense.h"
 #include "sim/loop.h"
+#include "sim/machine.h"
 
 enum { JOBS_MAX = 256 };
 
@@ -87,21 +87,19 @@ static void lead(work *w) {
 faro_status plan_crew_play(plan_crew *crew, plan_way *const *way, size_t count, size_t until,
                            faro_error *error) {
   pthread_t thread[JOBS_MAX];
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t jobs = crew->options->jobs ? crew->options->jobs : (processors > 0 ? (size_t)processors : 1);
+  size_t jobs = crew->options->jobs ? crew->options->jobs : faro_processors();
   if (jobs > JOBS_MAX) jobs = JOBS_MAX;
   if (count == 0) return FARO_OK;
   work w = {.crew = crew, .way = way, .count = count, .until = until, .error = error};
   w.instance = way[0]->played;
-  const int threads = openblas_get_num_threads();
-  openblas_set_num_threads(1); /* the instances run in parallel */
+  const int threads = faro_dense_threads(1); /* the instances run in parallel */
   pthread_mutex_init(&w.lock, NULL);
   size_t started = 0;
   while (started + 1 < jobs && pthread_create(&thread[started], NULL, labour, &w) == 0) started++;
   lead(&w);
   for (size_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
   pthread_mutex_destroy(&w.lock);
-  openblas_set_num_threads(threads);
+  (void)faro_dense_threads(threads);
   for (size_t i = 0; i < count && w.status == FARO_OK; i++)
     if (way[i]->played < until) way[i]->played = until;
   return w.status;

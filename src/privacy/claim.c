@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/names.h"
 
@@ -11,6 +12,9 @@ const char *faro_trust_name(faro_trust trust) {
   static const char *const name[] = FARO_NAMES(FARO_TRUST_LIST);
   return name[trust];
 }
+
+FARO_FIND(faro_trust, FARO_TRUST_LIST)
+FARO_FIND(faro_level, FARO_LEVEL_LIST)
 
 const char *faro_trust_view(faro_trust trust) {
   static const char *const view[] = {
@@ -28,6 +32,15 @@ const char *faro_level_name(faro_level level) {
 
 const char *faro_actions_name(faro_actions actions) {
   return actions == FARO_ACTIONS_HIDDEN ? "hidden" : actions == FARO_ACTIONS_ALL ? "all" : "others";
+}
+
+bool faro_actions_find(const char *name, faro_actions *actions) {
+  for (int a = FARO_ACTIONS_HIDDEN; a <= FARO_ACTIONS_ALL; a++)
+    if (strcmp(faro_actions_name((faro_actions)a), name) == 0) {
+      *actions = (faro_actions)a;
+      return true;
+    }
+  return false;
 }
 
 faro_claim faro_claim_none(void) {

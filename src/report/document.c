@@ -314,6 +314,8 @@ static faro_status adopt(faro_report **report, json_t *document, const char *nam
 
 faro_status faro_report_make(faro_report **report, const faro_experiment *experiment,
                              const faro_results *results, faro_error *error) {
+  if (!results->outcome)
+    return faro_fail(error, FARO_INVALID, "results of a shard cannot be reported; merge all shards first");
   json_t *document = make_document(experiment, results);
   if (!document) return faro_fail(error, FARO_MEMORY, "cannot allocate the report");
   return adopt(report, document, experiment->name, error);

@@ -33,6 +33,8 @@ const char *faro_figure_size_name(faro_figure_size size) {
   return name[size];
 }
 
+FARO_FIND(faro_figure_size, FARO_FIGURE_LIST)
+
 void faro_markup_add(faro_text *out, const char *text) {
   for (; *text; text++) {
     switch (*text) {

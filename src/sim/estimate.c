@@ -1,8 +1,7 @@
 /* estimate: how long a run will take, from the first rounds of the first instance of every cell.
  * Where there are many cells, from some of them. */
-#include <cblas.h>
-
 #include "base/clock.h"
+#include "linalg/dense.h"
 #include "sim/loop.h"
 
 enum { SAMPLES = 64 };
@@ -62,9 +61,8 @@ faro_status faro_run_estimate(const faro_experiment *experiment, double seconds,
   count(experiment, estimate, &distinct);
   const size_t step = (distinct + SAMPLES - 1) / SAMPLES;
   const double limit = seconds * (double)step / (double)distinct;
-  const int threads = openblas_get_num_threads();
+  const int threads = faro_dense_threads(1);
   faro_status status = FARO_OK;
-  openblas_set_num_threads(1);
   for (size_t c = 0; status == FARO_OK && c < experiment->count; c++) {
     const faro_cell *cell = &experiment->cell[c];
     double here = 0;
@@ -73,7 +71,7 @@ faro_status faro_run_estimate(const faro_experiment *experiment, double seconds,
     spent += here;
     rounds += (double)cell->settings.horizon;
   }
-  openblas_set_num_threads(threads);
+  (void)faro_dense_threads(threads);
   if (status == FARO_OK) estimate->seconds = spent * estimate->rounds / rounds;
   return status;
 }

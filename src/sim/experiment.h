@@ -75,6 +75,9 @@ struct faro_experiment {
   char identity[33];        /* the same without the program, but with the name, as digits */
   /* For the record. */
   const char *command; /* NULL: not known */
+  const char *file;    /* what was parsed: its path, or what messages call it */
+  const char *text;    /* all of it */
+  size_t length;
   bool quick;
   size_t overrides;
   const char **override; /* "key=value" */

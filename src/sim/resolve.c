@@ -8,10 +8,12 @@
 
 #include "base/abort.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "data/table.h"
 #include "sim/draft.h"
 #include "sim/loop.h"
+#include "sim/machine.h"
 
 enum { CELLS_MAX = 10000, RUNS_MAX = 1000000, FILE_MAX = 1 << 20 };
 
@@ -349,16 +351,6 @@ static faro_status resolve_name(const faro_draft *draft, faro_experiment *experi
   return experiment->name && experiment->title ? FARO_OK : FARO_MEMORY;
 }
 
-/* The running program, byte by byte: two builds may differ though their versions do not. */
-static void hash_program(crypto_generichash_state *state) {
-  crypto_generichash_update(state, (const unsigned char *)faro_version(), strlen(faro_version()));
-  FILE *file = fopen("/proc/self/exe", "rb");
-  unsigned char part[1 << 14];
-  for (size_t n = 0; file && (n = fread(part, 1, sizeof part, file)) > 0;)
-    crypto_generichash_update(state, part, n);
-  if (file) fclose(file);
-}
-
 /* Every setting of every algorithm. */
 static void hash_cells(crypto_generichash_state *state, const faro_experiment *experiment) {
   const faro_key file = faro_key_find("file");
@@ -367,6 +359,8 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
     crypto_generichash_update(state, (const unsigned char *)cell->label, strlen(cell->label) + 1);
     if (cell->table)
       crypto_generichash_update(state, cell->table->facts->digest, sizeof cell->table->facts->digest);
+    if (cell->env->version)
+      crypto_generichash_update(state, (const unsigned char *)cell->env->version, strlen(cell->env->version));
     for (faro_key k = 0; k < faro_key_count(); k++) {
       const double value = faro_cell_get(cell, k);
       /* not where a file is, but what is in it */
@@ -381,7 +375,7 @@ static void hash_cells(crypto_generichash_state *state, const faro_experiment *e
 static void digest(faro_experiment *experiment) {
   crypto_generichash_state state;
   crypto_generichash_init(&state, NULL, 0, sizeof experiment->digest);
-  hash_program(&state);
+  crypto_generichash_update(&state, faro_program(), FARO_PROGRAM_BYTES);
   hash_cells(&state, experiment);
   crypto_generichash_final(&state, experiment->digest, sizeof experiment->digest);
 }
@@ -407,6 +401,17 @@ static faro_status resolve(faro_draft *draft, faro_experiment *experiment) {
   if (status == FARO_OK) digest(experiment);
   if (status == FARO_OK) identify(experiment);
   return status;
+}
+
+static faro_status keep_text(faro_experiment *experiment, const char *file, const char *text, size_t length,
+                             faro_error *error) {
+  char *kept = faro_arena_alloc(&experiment->arena, length + 1, 1, error);
+  if (!kept) return FARO_MEMORY;
+  memcpy(kept, text, length);
+  experiment->file = faro_arena_strdup(&experiment->arena, file, error);
+  experiment->text = kept;
+  experiment->length = length;
+  return experiment->file ? FARO_OK : FARO_MEMORY;
 }
 
 /* Keeps how the experiment was asked for. */
@@ -464,6 +469,7 @@ faro_status faro_experiment_parse(faro_experiment **experiment, const char *file
   draft->quick = options && options->quick;
   made->outline = options && options->outline;
   faro_status status = build_draft(draft, text, length, options);
+  if (status == FARO_OK) status = keep_text(made, file, text, length, error);
   if (status == FARO_OK) status = keep_record(made, options, error);
   if (status == FARO_OK) status = resolve(draft, made);
   free(draft->algorithm);
@@ -492,12 +498,11 @@ void faro_experiment_destroy(faro_experiment *experiment) {
 
 const char *faro_experiment_name(const faro_experiment *experiment) { return experiment->name; }
 const char *faro_experiment_title(const faro_experiment *experiment) { return experiment->title; }
+const char *faro_experiment_identity(const faro_experiment *experiment) { return experiment->identity; }
 
 const char *faro_measure_name(faro_measure measure) {
-  static const char *const name[] = {
-#define X(id, text, ...) text,
-      FARO_MEASURE_LIST(X)
-#undef X
-  };
+  static const char *const name[] = FARO_NAMES(FARO_MEASURE_LIST);
   return name[measure];
 }
+
+FARO_FIND(faro_measure, FARO_MEASURE_LIST)

@@ -1,26 +1,38 @@
 /* run: plays every cell on every instance, on several threads. Each result has its own slot and
  * every stream its own name, so the number of threads and the order of work do not change
  * results. */
-#include <cblas.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "linalg/dense.h"
 #include "sim/journal.h"
 #include "sim/loop.h"
+#include "sim/machine.h"
+#include "sim/shard.h"
 
 enum { JOBS_MAX = 1024 };
+
+/* What is known of an instance of a cell. */
+typedef enum slot_state {
+  SLOT_OPEN, /* to be played */
+  SLOT_READ, /* finished by an earlier run, or by another process */
+  SLOT_LEFT  /* not to be played: copied from the cell's twin, or in another process's shard */
+} __attribute__((packed)) slot_state;
 
 typedef struct crew {
   const faro_experiment *experiment;
   const faro_run_options *options;
   faro_play_record *record; /* instance-major: [instance * cells + cell] */
-  bool *done;               /* also if copied from the cell's twin */
+  slot_state *state;        /* of each record */
+  uint32_t *origin;         /* of each record that was read: the number of its journal */
+  size_t *first;            /* of each cell, see sim/shard.h */
+  uint32_t reading;         /* number of the journal that is read: 0 is the run's own */
   size_t slots, total;      /* total: slots to play */
   double rounds;            /* of all slots to play */
   atomic_size_t next;
@@ -35,18 +47,71 @@ typedef struct crew {
   faro_error *error;
 } crew;
 
-/* An instance that is finished already stays as it is: equal streams give equal records. */
-static bool recall(void *context, uint32_t cell, uint32_t instance, const double *values) {
-  crew *c = context;
-  if (cell >= c->experiment->count || instance >= c->experiment->instances) return false;
-  const size_t slot = (size_t)instance * c->experiment->count + cell;
-  if (c->done[slot]) return true;
-  memcpy(&c->record[slot], values, sizeof c->record[slot]);
-  c->done[slot] = true;
-  c->finished++;
-  c->played += (double)c->experiment->cell[cell].settings.horizon;
+/* ---- what is finished already */
+
+/* Two records of the same instance are the same bits, but for the time that they took. */
+static bool is_same(const faro_play_record *a, const double *values) {
+  const size_t seconds = offsetof(faro_play_record, seconds) / sizeof *values;
+  for (size_t i = 0; i < FARO_PLAY_VALUES; i++) {
+    uint64_t one = 0;
+    uint64_t two = 0;
+    memcpy(&one, (const double *)a + i, sizeof one);
+    memcpy(&two, values + i, sizeof two);
+    if (one != two && i != seconds) return false;
+  }
   return true;
 }
+
+static const char *journal_name(const crew *c, uint32_t number) {
+  const char *path = number == 0 ? c->options->journal : c->options->journals[number - 1];
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Equal streams give equal records, so one of two machines computes differently. */
+static faro_record_verdict refuse_contrary(const crew *c, size_t slot, faro_error *error) {
+  char point[FARO_SHARD_POINT];
+  const size_t cells = c->experiment->count;
+  (void)faro_fail(error, FARO_INVALID,
+                  "%.100s and %.100s disagree about %s, instance %zu: one of them was made by a machine that "
+                  "computes differently; remove the one that is wrong, and play its part again",
+                  journal_name(c, c->origin[slot]), journal_name(c, c->reading),
+                  faro_shard_point(c->experiment, slot % cells, point), slot / cells);
+  return FARO_RECORD_CONTRARY;
+}
+
+static faro_record_verdict recall(void *context, uint32_t cell, uint32_t instance, const double *values,
+                                  faro_error *error) {
+  crew *c = context;
+  if (cell >= c->experiment->count || instance >= c->experiment->instances) return FARO_RECORD_SENSELESS;
+  const size_t slot = (size_t)instance * c->experiment->count + cell;
+  if (c->state[slot] == SLOT_LEFT) return FARO_RECORD_TAKEN;
+  if (c->state[slot] == SLOT_READ)
+    return is_same(&c->record[slot], values) ? FARO_RECORD_TAKEN : refuse_contrary(c, slot, error);
+  memcpy(&c->record[slot], values, sizeof c->record[slot]);
+  c->state[slot] = SLOT_READ;
+  c->origin[slot] = c->reading;
+  c->finished++;
+  c->played += (double)c->experiment->cell[cell].settings.horizon;
+  return FARO_RECORD_TAKEN;
+}
+
+/* Reads the run's own journal, which stays open, and those of others. */
+static faro_status read_journals(crew *c) {
+  const faro_run_options *o = c->options;
+  faro_status status = FARO_OK;
+  if (o->journal)
+    status = faro_journal_open(&c->journal, o->journal, c->experiment->digest, FARO_PLAY_VALUES, o->fresh,
+                               recall, c, c->error);
+  for (size_t i = 0; status == FARO_OK && i < o->journal_count; i++) {
+    if (o->journal && strcmp(o->journal, o->journals[i]) == 0) continue;
+    c->reading = (uint32_t)(i + 1);
+    status = faro_journal_read(o->journals[i], c->experiment->digest, FARO_PLAY_VALUES, recall, c, c->error);
+  }
+  return status;
+}
+
+/* ---- playing */
 
 /* Stores a finished slot, or the first failure. */
 static void settle(crew *c, size_t slot, faro_status status, const faro_error *error,
@@ -82,7 +147,7 @@ static void *work(void *context) {
   while (!stopped(c)) {
     const size_t slot = atomic_fetch_add(&c->next, 1);
     if (slot >= c->slots) break;
-    if (c->done[slot]) continue;
+    if (c->state[slot] != SLOT_OPEN) continue;
     faro_error error = {0};
     const size_t cells = c->experiment->count;
     const faro_turn turn = {.cell = &c->experiment->cell[slot % cells],
@@ -134,8 +199,7 @@ static void wait_for_all(crew *c) {
 }
 
 static size_t count_jobs(const crew *c) {
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t jobs = c->options->jobs ? c->options->jobs : (processors > 0 ? (size_t)processors : 1);
+  size_t jobs = c->options->jobs ? c->options->jobs : faro_processors();
   if (jobs > c->total) jobs = c->total;
   return jobs < JOBS_MAX ? jobs : JOBS_MAX;
 }
@@ -280,8 +344,19 @@ static void copy_twins(const crew *c) {
   }
 }
 
+/* What there is to say of a shard: its instances are in its journal. */
+static faro_status make_part(const crew *c, faro_results **results, faro_error *error) {
+  kept_results *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the results of a shard");
+  made->results = (faro_results){.cells = c->experiment->count, .instances = c->experiment->instances};
+  made->journal = c->journal;
+  *results = &made->results;
+  return FARO_OK;
+}
+
 /* Takes the records. */
 static faro_status make_results(crew *c, faro_results **results, faro_error *error) {
+  if (c->options->shards > 0) return make_part(c, results, error);
   kept_results *made = calloc(1, sizeof *made);
   faro_outcome *outcome = calloc(c->experiment->count, sizeof *outcome);
   double *scratch = calloc(c->experiment->instances, sizeof *scratch);
@@ -312,62 +387,93 @@ void faro_results_destroy(faro_results *results) {
   free(results);
 }
 
+/* Where nothing is to be played: tells of every instance that no journal has. */
+static faro_status check_whole(const crew *c) {
+  const size_t cells = c->experiment->count;
+  if (c->finished == c->total) return FARO_OK;
+  for (size_t slot = 0; slot < c->slots; slot++)
+    if (c->state[slot] == SLOT_OPEN) c->options->missing(c->options->context, slot % cells, slot / cells);
+  return faro_fail(c->error, FARO_INVALID, "%zu of %zu instances are missing", c->total - c->finished,
+                   c->total);
+}
+
+static faro_status explain_stop(const crew *c) {
+  if (c->finished == 0)
+    return faro_fail(c->error, FARO_INTERRUPTED,
+                     "interrupted before the first instance finished; nothing was saved");
+  return faro_fail(c->error, FARO_INTERRUPTED, "interrupted: %zu of %zu instances are finished%s",
+                   c->finished, c->total, c->options->journal ? " and saved" : "");
+}
+
 static faro_status run(crew *c, faro_results **results) {
   const double start = faro_clock();
-  faro_status status = FARO_OK;
-  if (c->options->journal)
-    status = faro_journal_open(&c->journal, c->options->journal, c->experiment->digest, FARO_PLAY_VALUES,
-                               c->options->fresh, recall, c, c->error);
-  if (status != FARO_OK) return status;
+  faro_status status = read_journals(c);
   const size_t resumed = c->finished;
-  report(c, resumed, share_of(c));
-  run_crew(c);
-  status = c->status;
+  if (status == FARO_OK && c->options->missing) status = check_whole(c);
+  if (status == FARO_OK) {
+    report(c, resumed, share_of(c));
+    run_crew(c);
+    status = c->status;
+  }
   if (status == FARO_OK) status = make_results(c, results, c->error);
   if (status == FARO_OK) {
     (*results)->resumed = resumed;
+    (*results)->total = c->total;
     (*results)->seconds = faro_clock() - start;
   } else faro_journal_close(c->journal);
-  if (status != FARO_INTERRUPTED) return status;
-  if (c->finished == 0)
-    return faro_fail(c->error, status, "interrupted before the first instance finished; nothing was saved");
-  return faro_fail(c->error, status, "interrupted: %zu of %zu instances are finished%s", c->finished,
-                   c->total, c->options->journal ? " and saved" : "");
+  return status == FARO_INTERRUPTED ? explain_stop(c) : status;
 }
 
-/* Slots whose results are copied from a twin are not played. */
-static void leave_twins(crew *c) {
+/* Leaves out slots whose results are copied from a twin, and those of other shards. */
+static void leave_others(crew *c) {
+  const size_t shards = c->options->shards;
   c->total = c->slots;
   for (size_t slot = 0; slot < c->slots; slot++) {
     const size_t cell = slot % c->experiment->count;
-    c->done[slot] = c->experiment->cell[cell].twin != cell;
-    c->total -= c->done[slot];
-    if (!c->done[slot]) c->rounds += (double)c->experiment->cell[cell].settings.horizon;
+    const size_t instance = slot / c->experiment->count;
+    const bool ours = shards == 0 || faro_shard_of(c->first[cell], instance, shards) == c->options->shard;
+    const bool left = c->experiment->cell[cell].twin != cell || !ours;
+    c->state[slot] = left ? SLOT_LEFT : SLOT_OPEN;
+    c->total -= left;
+    if (!left) c->rounds += (double)c->experiment->cell[cell].settings.horizon;
   }
+}
+
+static faro_status check_options(const faro_experiment *experiment, const faro_run_options *o,
+                                 faro_error *error) {
+  if (experiment->outline) return faro_fail(error, FARO_INVALID, "outline must be false for a run");
+  const faro_status status = faro_shard_check(o->shard, o->shards, error);
+  if (status == FARO_OK && o->shards > 0 && !o->journal)
+    return faro_fail(error, FARO_INVALID, "journal must be given for a shard: its instances are kept there");
+  return status;
 }
 
 faro_status faro_run(const faro_experiment *experiment, const faro_run_options *options,
                      faro_results **results, faro_error *error) {
-  if (experiment->outline) return faro_fail(error, FARO_INVALID, "outline must be false for a run");
+  faro_status status = check_options(experiment, options, error);
+  if (status != FARO_OK) return status;
   crew c = {.experiment = experiment, .options = options, .error = error};
   c.slots = experiment->count * experiment->instances; /* at most 10^4 x 10^6 */
   c.record = calloc(c.slots, sizeof *c.record);
-  c.done = calloc(c.slots, sizeof *c.done);
-  faro_status status = FARO_OK;
-  if (!c.record || !c.done)
+  c.state = calloc(c.slots, sizeof *c.state);
+  c.origin = calloc(c.slots, sizeof *c.origin);
+  c.first = calloc(experiment->count, sizeof *c.first);
+  if (!c.record || !c.state || !c.origin || !c.first)
     status = faro_fail(error, FARO_MEMORY, "cannot allocate the curves of %zu instances", c.slots);
   else {
-    leave_twins(&c);
-    const int threads = openblas_get_num_threads();
-    openblas_set_num_threads(1); /* the instances run in parallel */
+    faro_shard_deal(experiment, c.first);
+    leave_others(&c);
+    const int threads = faro_dense_threads(1); /* the instances run in parallel */
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.change, NULL);
     status = run(&c, results);
-    openblas_set_num_threads(threads);
+    (void)faro_dense_threads(threads);
     pthread_cond_destroy(&c.change);
     pthread_mutex_destroy(&c.lock);
   }
   free(c.record);
-  free(c.done);
+  free(c.state);
+  free(c.origin);
+  free(c.first);
   return status;
 }

@@ -55,6 +55,45 @@ static void add_own(const faro_setting *own, faro_scope scope) {
   }
 }
 
+/* Whether a setting can be added: its name is new, or means the same elsewhere. */
+static faro_status check_own(const faro_setting *own, faro_scope scope, faro_error *error) {
+  for (size_t k = 0; k < count; k++) {
+    const faro_setting *other = &rows[k].setting;
+    if (strcmp(other->name, own->name) != 0) continue;
+    if (k < FARO_KEY_OWN || rows[k].scope != scope)
+      return faro_fail(error, FARO_INVALID, "setting %s has a name that is taken; choose another", own->name);
+    if (other->type != own->type || other->least != own->least || other->most != own->most ||
+        other->preset != own->preset || !same_word_lists(other->words, own->words))
+      return faro_fail(
+          error, FARO_INVALID,
+          "setting %s differs from that of another environment in type, range or default; choose "
+          "another name",
+          own->name);
+  }
+  return FARO_OK;
+}
+
+faro_status faro_keys_check(const faro_setting *own, faro_error *error) {
+  size_t more = 0;
+  faro_status status = FARO_OK;
+  for (; own && own[more].name && status == FARO_OK; more++) {
+    status = check_own(&own[more], SCOPE_ENV, error);
+    for (size_t i = 0; i < more && status == FARO_OK; i++)
+      if (strcmp(own[i].name, own[more].name) == 0)
+        status = faro_fail(error, FARO_INVALID, "setting %s is in the table twice", own[i].name);
+  }
+  if (status != FARO_OK) return status;
+  if (count + more <= FARO_KEYS_MAX && faro_env_count() + 1 < FARO_WORDS_MAX) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "there are too many settings or environments");
+}
+
+void faro_keys_add_env(const faro_env_kind *kind) {
+  size_t i = 0;
+  while (environments[i]) i++;
+  environments[i] = kind->name;
+  add_own(kind->settings, SCOPE_ENV);
+}
+
 __attribute__((constructor)) static void make_rows(void) {
   for (size_t i = 0; i < faro_learner_count() && i + 1 < FARO_WORDS_MAX; i++) {
     learners[i] = faro_learner_at(i)->name;

@@ -29,6 +29,10 @@ typedef struct faro_settings {
 
 typedef enum faro_scope { SCOPE_TOP, SCOPE_BOTH, SCOPE_ENV, SCOPE_ALGORITHM } faro_scope;
 
+/* Adds an environment that a program registers, after its settings were checked. */
+faro_status faro_keys_check(const faro_setting *own, faro_error *error) FARO_WARN_UNUSED;
+void faro_keys_add_env(const faro_env_kind *kind);
+
 size_t faro_key_count(void);
 const faro_setting *faro_key_setting(faro_key key);
 faro_scope faro_key_scope(faro_key key);

@@ -58,3 +58,95 @@ needs_cxx() {
   [ "$status" -eq 0 ]
   has "$output" 'the document must begin with "faro-campaign-2 "'
 }
+
+# ---- the examples, as a user builds them: flags go to the compiler, against build/ or an installed library
+
+# Builds and runs the examples with these flags: examples FLAG...
+examples() {
+  cd "$T"
+  cc -Wall -Wextra -Wpedantic -Werror -o agent "$EXAMPLES/agent.c" "$@"
+  g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -o agent++ "$EXAMPLES/agent.cpp" "$@"
+  cc -Wall -Wextra -Wpedantic -Werror -o world "$EXAMPLES/own_world.c" "$@" -lm
+  ./agent >agent.out
+  [ "$(sed -n 1p agent.out)" = "20000 visitors, 204 clicks lost; showing banners at random loses 3750" ]
+  ./agent++ | sed 's/ lost$/ lost; showing banners at random loses 3750/' | cmp - agent.out
+  ./world >world.out
+  grep -q '^van, dimension 3, arms 12, horizon 20000' world.out
+  grep -q '^trusted server .* (1, 1e-6) proven$' world.out
+  # it learns: less than a tenth, and less than two thirds, of the regret of uniform play
+  awk '/^no privacy/ { a = $3 } /^trusted server/ { b = $3 } /^at random/ { r = $3 } END { exit !(a < r / 10 && b < r * 2 / 3) }' world.out
+  [ ! -e van.journal ]
+}
+
+@test "the examples build and run against build/" {
+  needs_cxx
+  EXAMPLES=$PWD/examples examples -I"$PWD/include" -L"$BUILD" -lfaro -Wl,-rpath,"$BUILD"
+  [ "$(wc -l <"$BATS_TEST_DIRNAME/../../examples/agent.c")" -le 40 ]
+  [ "$(wc -l <"$BATS_TEST_DIRNAME/../../examples/agent.cpp")" -le 40 ]
+}
+
+@test "the examples build and run with pkg-config against an installed library" {
+  slow_test
+  needs_cxx
+  DESTDIR=$T/root cmake --install "$BUILD" >/dev/null
+  local pc
+  pc=$(find "$T/root" -name faro.pc)
+  export PKG_CONFIG_SYSROOT_DIR=$T/root PKG_CONFIG_LIBDIR=${pc%/*}
+  export LD_LIBRARY_PATH=${pc%/pkgconfig/faro.pc}
+  EXAMPLES=$(dirname "$(find "$T/root" -name agent.cpp)")
+  [ -f "$EXAMPLES/own_world.c" ]
+  # shellcheck disable=SC2046
+  examples $(pkg-config --cflags --libs faro)
+}
+
+@test "an example that is killed continues, because its journal is its own" {
+  slow_test
+  needs_cxx
+  EXAMPLES=$PWD/examples
+  cc -I"$PWD/include" -o "$T/world" "$EXAMPLES/own_world.c" -L"$BUILD" -lfaro -lm -Wl,-rpath,"$BUILD"
+  cd "$T"
+  ./world >whole
+  ./world >killed 2>&1 3>&- &
+  pid=$!
+  started+=("$pid")
+  while [ "$(stat -c %s van.journal 2>/dev/null || echo 0)" -lt 2000 ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+  kill -KILL "$pid" || true
+  finish
+  ./world >again
+  cmp whole again
+}
+
+world='#include <faro/faro.h>
+#include <cstdio>
+#include <cstring>
+struct coin { double p; };
+static void begin(void *state, faro_sim_rng *random) { static_cast<coin *>(state)->p = faro_sim_uniform(random); }
+static void arms(void *, uint64_t, faro_sim_rng *, double *x) { x[0] = x[3] = 1, x[1] = x[2] = 0; }
+static double mean(const void *state, size_t arm) {
+  const double p = static_cast<const coin *>(state)->p;
+  return arm ? p : 1 - p;
+}
+int main() {
+  faro_world w{};
+  w.name = "coin", w.stays = true, w.size = sizeof(coin), w.begin = begin, w.arms = arms, w.mean = mean;
+  faro_error error{};
+  if (faro_world_register(&w, &error) != FARO_OK) return std::puts(error.message), 1;
+  const char *text = "environment: {name: coin, dimension: 2, arms: 2}\nhorizon: 500\ninstances: 2\n"
+                     "algorithms: [{learner: linucb, release: none}]\n";
+  faro_experiment *e = nullptr;
+  if (faro_experiment_parse(&e, "coin.yaml", text, std::strlen(text), nullptr, &error) != FARO_OK)
+    return std::puts(error.message), 1;
+  faro_results *r = nullptr;
+  const faro_run_options options{};
+  if (faro_run(e, &options, &r, &error) != FARO_OK) return std::puts(error.message), 1;
+  std::printf("%d\n", r->outcome[0].regret.mean < r->outcome[0].uniform);
+  faro_results_destroy(r);
+  faro_experiment_destroy(e);
+}'
+
+@test "a C++ program can have an environment of its own" {
+  needs_cxx
+  echo "$world" >"$T/world.cc"
+  g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$T/coin" "$T/world.cc" -L"$BUILD" -lfaro -Wl,-rpath,"$BUILD"
+  [ "$("$T/coin")" = 1 ]
+}

@@ -255,8 +255,8 @@ interrupt() {
   journal_only "$T/whole"
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/b"
   size=$(stat -c %s "$T/whole/instances.journal")
-  record=$(((size - 48) / 39)) # a header of 48 bytes, then records
-  [ $((48 + 39 * record)) -eq "$size" ]
+  record=$(((size - 192) / 39)) # a header of 192 bytes, then records
+  [ $((192 + 39 * record)) -eq "$size" ]
   # name, then what is left of the journal and what of it counts
   for spoil in appended torn header byte twice empty; do
     mkdir "$T/$spoil"
@@ -264,10 +264,10 @@ interrupt() {
     cp "$T/whole/instances.journal" "$journal"
     case $spoil in
     appended) printf 'garbage\377\000and more' >>"$journal" && kept=39 ;;
-    torn) truncate -s $((48 + 20 * record + 100)) "$journal" && kept=20 ;;
+    torn) truncate -s $((192 + 20 * record + 100)) "$journal" && kept=20 ;;
     header) truncate -s 30 "$journal" && kept=0 ;;
-    byte) printf '\252\125' | dd of="$journal" bs=1 seek=$((48 + 7 * record + 500)) conv=notrunc status=none && kept=7 ;;
-    twice) head -c $((48 + record)) "$journal" | tail -c "$record" >>"$journal" && kept=39 ;;
+    byte) printf '\252\125' | dd of="$journal" bs=1 seek=$((192 + 7 * record + 500)) conv=notrunc status=none && kept=7 ;;
+    twice) head -c $((192 + record)) "$journal" | tail -c "$record" >>"$journal" && kept=39 ;;
     empty) truncate -s 0 "$journal" && kept=0 ;;
     esac
     faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/$spoil"

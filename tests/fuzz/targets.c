@@ -146,26 +146,73 @@ int fuzz_compose(const uint8_t *data, size_t size) {
   return 0;
 }
 
-static bool accept(void *context, uint32_t cell, uint32_t instance, const double *values) {
-  (void)context;
-  return cell < 8 && instance < 8 && values[0] == values[0];
+static faro_record_verdict accept(void *context, uint32_t cell, uint32_t instance, const double *values,
+                                  faro_error *error) {
+  (void)context, (void)error;
+  return cell < 8 && instance < 8 && values[0] == values[0] ? FARO_RECORD_TAKEN : FARO_RECORD_SENSELESS;
 }
 
-int fuzz_journal(const uint8_t *data, size_t size) {
-  char path[] = "/tmp/faro-fuzz-XXXXXX";
-  const int fd = mkstemp(path);
-  if (fd < 0) return 0;
-  const bool written = write(fd, data, size) == (ssize_t)size;
-  close(fd);
+/* Opens the journal, as a run would, and adds a record. */
+static void continue_journal(const char *path) {
   static const unsigned char digest[32] = "the digest of the fuzzed journal";
+  const double values[3] = {1, 2, 3};
   faro_error error = {0};
   faro_journal *journal = NULL;
-  if (written && faro_journal_open(&journal, path, digest, 3, false, accept, NULL, &error) == FARO_OK) {
-    const double values[3] = {1, 2, 3};
-    if (faro_journal_add(journal, 1, 2, values, &error) != FARO_OK) abort();
-    faro_journal_close(journal);
+  if (faro_journal_read(path, digest, 3, accept, NULL, &error) != FARO_OK && error.message[0] == '\0')
+    abort();
+  error = (faro_error){0};
+  if (faro_journal_open(&journal, path, digest, 3, false, accept, NULL, &error) != FARO_OK) return;
+  if (faro_journal_add(journal, 1, 2, values, &error) != FARO_OK) abort();
+  faro_journal_close(journal);
+}
+
+/* As a whole file, and as the records after a head of this program, which no corpus can have. */
+int fuzz_journal(const uint8_t *data, size_t size) {
+  for (int whole = 0; whole < 2; whole++) {
+    char path[] = "/tmp/faro-fuzz-XXXXXX";
+    const int fd = mkstemp(path);
+    if (fd < 0) return 0;
+    if (!whole) continue_journal(path);
+    const bool written = lseek(fd, 0, SEEK_END) >= 0 && write(fd, data, size) == (ssize_t)size;
+    close(fd);
+    if (written) continue_journal(path);
+    (void)remove(path);
   }
-  (void)remove(path);
+  return 0;
+}
+
+static bool write_to(const char *folder, const char *name, const void *bytes, size_t size) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wb");
+  const bool written = file && fwrite(bytes, 1, size, file) == size;
+  return file && fclose(file) == 0 && written;
+}
+
+int fuzz_shards(const uint8_t *data, size_t size) {
+  static const char yaml[] = "environment: {name: bits-random}\nhorizon: 10\ninstances: 1\n"
+                             "algorithms: [{learner: sum, release: none}]\n";
+  char folder[] = "/tmp/faro-fuzz-XXXXXX";
+  char path[100];
+  char text[100];
+  faro_error error = {0};
+  faro_experiment *experiment = NULL;
+  size_t shard = 0;
+  size_t shards = 0;
+  snprintf(text, sizeof text, "%.*s", (int)(size < 99 ? size : 99), (const char *)data);
+  if (faro_shard_read(text, &shard, &shards, &error) == FARO_OK && (shard < 1 || shard > shards)) abort();
+  if (!mkdtemp(folder)) return 0;
+  error = (faro_error){0};
+  if (write_to(folder, "experiment.yaml", yaml, sizeof yaml - 1) &&
+      write_to(folder, "shards.json", data, size)) {
+    if (faro_shard_recall(&experiment, folder, NULL, &error) == FARO_OK) faro_experiment_destroy(experiment);
+    else if (error.message[0] == '\0') abort(); /* a refusal says why */
+  }
+  for (int i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, i ? "shards.json" : "experiment.yaml");
+    (void)remove(path);
+  }
+  (void)rmdir(folder);
   return 0;
 }
 

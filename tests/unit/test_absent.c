@@ -48,6 +48,36 @@ static void test_registries__know_where_they_end(void **state) {
   assert_false(faro_study_takes(NULL));
 }
 
+/* Every name leads to its value, and nothing else does. */
+#define FINDS(type, list)                                                                                    \
+  do {                                                                                                       \
+    static const char *const names[] = {list(NAME)};                                                         \
+    type value = (type)0;                                                                                    \
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {                                              \
+      assert_true(type##_find(names[i], &value));                                                            \
+      assert_int_equal(value, i);                                                                            \
+    }                                                                                                        \
+    assert_false(type##_find("", &value));                                                                   \
+    assert_false(type##_find("nothing like it", &value));                                                    \
+  } while (0)
+#define NAME(id, text, ...) text,
+
+static void test_names__lead_to_values(void **state) {
+  (void)state;
+  FINDS(faro_trust, FARO_TRUST_LIST);
+  FINDS(faro_level, FARO_LEVEL_LIST);
+  FINDS(faro_calibration, FARO_CALIBRATION_LIST);
+  FINDS(faro_link, FARO_LINK_LIST);
+  FINDS(faro_measure, FARO_MEASURE_LIST);
+  FINDS(faro_figure_size, FARO_FIGURE_LIST);
+  FINDS(faro_reward, FARO_REWARD_LIST);
+  FINDS(faro_draw, FARO_DRAW_LIST);
+  faro_actions actions = FARO_ACTIONS_OTHERS;
+  assert_true(faro_actions_find("hidden", &actions) && actions == FARO_ACTIONS_HIDDEN);
+  assert_true(faro_actions_find("all", &actions) && actions == FARO_ACTIONS_ALL);
+  assert_false(faro_actions_find("none", &actions));
+}
+
 /* ---- learners: kinds of all protocols, no settings, no noise, no error */
 
 static bool suits(const faro_learner_kind *kind, faro_protocol protocol, faro_calibration calibration) {
@@ -633,6 +663,31 @@ static void test_private_evaluators__do_without_rows_and_errors(void **state) {
   faro_private_evaluator_destroy(NULL);
 }
 
+/* ---- several processes, and environments of a program's own: no error, no options, no folder */
+
+static void test_shards__do_without_errors_and_folders(void **state) {
+  (void)state;
+  static const char text[] = "environment: {name: linear-fixed, dimension: 3, arms: 5}\nhorizon: 20\n"
+                             "algorithms: [{learner: linucb, release: none}]\n";
+  faro_experiment *experiment = NULL;
+  faro_experiment *again = NULL;
+  faro_shard_list list = {0};
+  size_t shard = 0;
+  size_t shards = 0;
+  char path[8];
+  assert_ok(faro_experiment_parse(&experiment, "a.yaml", text, sizeof text - 1, NULL, error));
+  REFUSED(faro_shard_read("", &shard, &shards, NULL));
+  assert_int_equal(faro_shard_keep(experiment, "/no/such/folder", NULL), FARO_SYSTEM);
+  REFUSED(faro_shard_recall(&again, "/no/such/folder", NULL, NULL));
+  REFUSED(faro_shard_find(&list, "/no/such/folder", NULL));
+  faro_shard_clear(&list);
+  assert_int_equal(faro_shard_journal("folder", 0, 0, path, sizeof path), 24);
+  assert_string_equal(path, "folder/");
+  REFUSED(faro_world_register(NULL, NULL));
+  REFUSED(faro_world_register(&(faro_world){0}, NULL));
+  faro_experiment_destroy(experiment);
+}
+
 /* ---- nothing is left out */
 
 static char *read_whole(const char *path) {
@@ -647,9 +702,9 @@ static char *read_whole(const char *path) {
 /* Every function that these headers declare is called above. */
 static void test_absent__walks_every_function(void **state) {
   (void)state;
-  static const char *const headers[] = {"learner",  "updater", "estimator", "eliminator", "asker",
-                                        "watcher",  "agent",   "selector",  "release",    "message",
-                                        "doubling", "gate",    "study",     "rows",       "evaluate"};
+  static const char *const headers[] = {
+      "learner", "updater",  "estimator", "eliminator", "asker", "watcher", "agent", "selector", "release",
+      "message", "doubling", "gate",      "study",      "rows",  "shard",   "world", "evaluate"};
   char *own = strdup(read_whole("tests/unit/test_absent.c"));
   size_t functions = 0;
   for (size_t h = 0; h < sizeof headers / sizeof *headers; h++) {
@@ -672,6 +727,7 @@ static void test_absent__walks_every_function(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_registries__know_where_they_end),
+      cmocka_unit_test(test_names__lead_to_values),
       cmocka_unit_test(test_learners__do_without_settings_noise_and_kind),
       cmocka_unit_test(test_selector__does_without_a_stream),
       cmocka_unit_test(test_agent__does_without_what_has_a_default),
@@ -683,6 +739,7 @@ int main(void) {
       cmocka_unit_test(test_evaluators__do_without_rows_models_and_errors),
       cmocka_unit_test(test_models__do_without_features_and_rows),
       cmocka_unit_test(test_private_evaluators__do_without_rows_and_errors),
+      cmocka_unit_test(test_shards__do_without_errors_and_folders),
       cmocka_unit_test(test_absent__walks_every_function),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,8 +60,7 @@ static int ignore(const faro_report *report, const char *folder, const void *con
 }
 
 /* A journal of another experiment or program is of no use, and is discarded. */
-static int run_into(const rerun_options *o, const faro_experiment *experiment, const cli_source *source,
-                    const char *folder) {
+static int run_into(const rerun_options *o, const faro_experiment *experiment, const char *folder) {
   char journal[CLI_PATH + 32];
   cli_results results = {.first = 0};
   snprintf(journal, sizeof journal, "%s/instances.journal", folder);
@@ -69,7 +68,7 @@ static int run_into(const rerun_options *o, const faro_experiment *experiment, c
   const cli_play_options options = {.jobs = o->jobs,
                                     .fresh = o->fresh || !faro_journal_fits(journal, experiment->digest),
                                     .quiet = o->quiet};
-  return cli_play(experiment, source, &results, &options, ignore, NULL);
+  return cli_play(experiment, &results, &options, ignore, NULL);
 }
 
 static faro_status load(const rerun_options *o, const char *name, const char *calibration, cli_source *source,
@@ -83,8 +82,8 @@ static faro_status load(const rerun_options *o, const char *name, const char *ca
 }
 
 /* Runs, or takes the results from the folder. */
-static int play(const rerun_options *o, const faro_experiment *experiment, const cli_source *source,
-                const char *folder, double start, faro_rerun *run) {
+static int play(const rerun_options *o, const faro_experiment *experiment, const char *folder, double start,
+                faro_rerun *run) {
   char mark[MARK_SIZE];
   char path[CLI_PATH + 32];
   faro_error error = {0};
@@ -94,7 +93,7 @@ static int play(const rerun_options *o, const faro_experiment *experiment, const
     return EXIT_DONE;
   snprintf(path, sizeof path, "%s/finished", folder);
   (void)remove(path);
-  const int result = run_into(o, experiment, source, folder);
+  const int result = run_into(o, experiment, folder);
   if (result != EXIT_DONE) return result;
   run->seconds = processor_seconds() - start;
   if (faro_report_load(&run->report, folder, &error) == FARO_OK &&
@@ -119,7 +118,7 @@ int rerun_play(const rerun_options *o, const char *name, const char *calibration
   if (*o->out == '\0' || snprintf(folder, sizeof folder, "%s/%s", o->out, run->folder) >= (int)sizeof folder)
     status = faro_fail(&error, FARO_INVALID, "--out must be a path of 1 to %d characters", CLI_PATH - 1);
   if (status == FARO_OK) status = load(o, name, calibration, &source, &experiment, &error);
-  const int result = status == FARO_OK ? play(o, experiment, &source, folder, start, run) : cli_fail(&error);
+  const int result = status == FARO_OK ? play(o, experiment, folder, start, run) : cli_fail(&error);
   faro_experiment_destroy(experiment);
   cli_source_clear(&source);
   return result;

@@ -5,6 +5,7 @@
 
 #include "env/kind.h"
 #include "support/support.h"
+#include "support/world.h"
 
 static const faro_env_settings own = {.actions = 3, .samples = 200, .spread = 0.2, .norm = 3};
 
@@ -659,7 +660,18 @@ static void test_events__come_at_the_rate_of_their_time(void **state) {
   check_events(true);
 }
 
+/* In the registry, every test that walks it meets them. */
+#ifdef FARO_TEST_WORLDS
+static void register_worlds(void) {
+  assert_ok(faro_world_register(&world_fresh, error));
+  assert_ok(faro_world_register(&world_stays, error));
+}
+#else
+static void register_worlds(void) {}
+#endif
+
 int main(void) {
+  register_worlds();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arms__norms_means_and_gaps_are_within_bounds),
       cmocka_unit_test(test_arms__are_the_same_on_the_same_instance),

@@ -54,6 +54,16 @@ static void test_parse__sweeps_and_algorithms_multiply(void **state) {
   faro_experiment_destroy(NULL);
 }
 
+static void test_identity__follows_from_the_settings(void **state) {
+  (void)state;
+  faro_experiment *e[] = {parse(FILE_TEXT, NULL, NULL, false), parse(FILE_TEXT, NULL, NULL, false),
+                          parse(FILE_TEXT, "seed", "2", false)};
+  assert_int_equal(strlen(faro_experiment_identity(e[0])), 32);
+  assert_string_equal(faro_experiment_identity(e[0]), faro_experiment_identity(e[1]));
+  assert_string_not_equal(faro_experiment_identity(e[0]), faro_experiment_identity(e[2]));
+  for (size_t i = 0; i < 3; i++) faro_experiment_destroy(e[i]);
+}
+
 /* The one cell of an algorithm in an environment. */
 static faro_claim claim_of(const char *environment, const char *algorithm) {
   char text[400];
@@ -306,6 +316,7 @@ static void test_curve__rounds_rise_to_the_horizon(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_parse__sweeps_and_algorithms_multiply),
+      cmocka_unit_test(test_identity__follows_from_the_settings),
       cmocka_unit_test(test_claim__says_which_actions_may_be_seen),
       cmocka_unit_test(test_claim__clients_counted_on_data_prove_nothing),
       cmocka_unit_test(test_local_epsilon__is_met_and_epsilon_follows),

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "linalg/dense.h"
 #include "sim/journal.h"
 #include "support/play.h"
 
@@ -51,6 +52,26 @@ static void test_run__threads_change_nothing(void **state) {
   faro_results_destroy(many);
   faro_results_destroy(fit);
   faro_results_destroy(NULL);
+  faro_experiment_destroy(e);
+}
+
+/* OpenBLAS is shared with everything else in the process. */
+static void test_run__leaves_the_threads_of_blas_as_they_were(void **state) {
+  (void)state;
+  faro_experiment *e = parse_experiment(FILE_TEXT);
+  faro_results *results = NULL;
+  faro_estimate estimate;
+  faro_error error = {0};
+  (void)faro_dense_threads(2);
+  const int two = faro_dense_threads(2); /* 1 where there is no such library */
+  faro_results_destroy(run(e, &(faro_run_options){.jobs = 2}));
+  assert_int_equal(faro_dense_threads(2), two);
+  assert_int_equal(faro_run(e, &(faro_run_options){.journal = "/no/such/folder/j"}, &results, &error),
+                   FARO_SYSTEM);
+  assert_int_equal(faro_dense_threads(2), two);
+  assert_int_equal(faro_run_estimate(e, 0.01, &estimate, &error), FARO_OK);
+  assert_int_equal(faro_dense_threads(2), two);
+  (void)faro_dense_threads(1);
   faro_experiment_destroy(e);
 }
 
@@ -347,13 +368,15 @@ typedef struct memory {
   double first[16];
 } memory;
 
-static bool remember(void *context, uint32_t cell, uint32_t instance, const double *values) {
+static faro_record_verdict remember(void *context, uint32_t cell, uint32_t instance, const double *values,
+                                    faro_error *error) {
   memory *m = context;
-  if (m->count >= m->refuse_from) return false;
+  (void)error;
+  if (m->count >= m->refuse_from) return FARO_RECORD_SENSELESS;
   m->cell[m->count] = cell;
   m->instance[m->count] = instance;
   m->first[m->count++] = values[0];
-  return true;
+  return FARO_RECORD_TAKEN;
 }
 
 static const unsigned char digest[32] = "a digest of thirty-two bytes....";
@@ -394,7 +417,7 @@ static void test_journal__keeps_whole_records_and_cuts_torn_ones(void **state) {
   faro_journal_close(j);
   file = fopen(path, "r+b"); /* a flipped bit in the second record */
   assert_non_null(file);
-  const long header = 48;
+  const long header = 192;
   const long record = 8 + 24 + 8;
   assert_int_equal(fseek(file, header + record + 10, SEEK_SET), 0);
   assert_int_equal(fputc(0x55, file), 0x55);
@@ -445,6 +468,7 @@ static void test_journal__one_writer_at_a_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run__threads_change_nothing),
+      cmocka_unit_test(test_run__leaves_the_threads_of_blas_as_they_were),
       cmocka_unit_test(test_run__cells_without_privacy_are_played_once),
       cmocka_unit_test(test_run__cells_without_the_swept_setting_are_played_once),
       cmocka_unit_test(test_run__an_estimate_counts_what_is_played_once),

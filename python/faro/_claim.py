@@ -1,0 +1,35 @@
+"""What a mechanism guarantees."""
+from dataclasses import dataclass, field
+from typing import Optional
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A privacy claim: (epsilon, delta), who is trusted, what is protected together, and the proof.
+
+    Without privacy epsilon and delta are None. A claim that is not proven says so in `standing` and in every
+    print. `simulation` is true if the noise comes from a seed: then the claim is that of the mechanism, and
+    nobody's data is protected by this run of it.
+    """
+
+    epsilon: Optional[float]
+    delta: Optional[float]
+    trust: str
+    level: str
+    contributions: int
+    proven: bool
+    standing: str
+    by: str
+    adversary_sees: str
+    local_epsilon: float = field(default=0.0, repr=False)
+    local_delta: float = field(default=0.0, repr=False)
+    simulation: bool = False
+
+    def __str__(self):
+        simulation = " [simulation]" if self.simulation else ""
+        if self.epsilon is None:
+            return "no privacy" + simulation
+        level = self.level + " level"
+        if self.contributions > 1:
+            level += ", %d rounds" % self.contributions
+        return "(%g, %g), %s, trust %s, %s%s" % (self.epsilon, self.delta, self.standing, self.trust, level, simulation)

@@ -1,0 +1,117 @@
+/* module: faro._faro. Its parts are in the other files; here are lists, and what they share. */
+#include "module.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+PyObject *text_take(char *text) {
+  if (!text) return PyErr_NoMemory();
+  PyObject *made = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  free(text);
+  return made;
+}
+
+void dict_take(PyObject *dict, const char *key, PyObject *value, bool *ok) {
+  *ok = *ok && value && PyDict_SetItemString(dict, key, value) == 0;
+  Py_XDECREF(value);
+}
+
+PyTypeObject *type_add(PyObject *module, PyType_Spec *spec, const char *name) {
+  PyObject *type = PyType_FromSpec(spec);
+  if (type && PyModule_AddObjectRef(module, name, type) == 0) return (PyTypeObject *)type;
+  Py_XDECREF(type);
+  return NULL;
+}
+
+/* A number; None if it is not one: without privacy there is no epsilon. */
+static PyObject *number_or_none(double value) {
+  if (isnan(value)) Py_RETURN_NONE;
+  return PyFloat_FromDouble(value);
+}
+
+PyObject *claim_dict(const faro_claim *claim) {
+  char seen[FARO_VIEW_SIZE];
+  PyObject *dict = PyDict_New();
+  bool ok = dict != NULL;
+  dict_take(dict, "epsilon", number_or_none(claim->epsilon), &ok);
+  dict_take(dict, "delta", number_or_none(claim->delta), &ok);
+  dict_take(dict, "trust", PyUnicode_FromString(faro_claim_trust(claim)), &ok);
+  dict_take(dict, "level", PyUnicode_FromString(faro_level_name(claim->level)), &ok);
+  dict_take(dict, "contributions", PyLong_FromUnsignedLongLong(claim->contributions), &ok);
+  dict_take(dict, "proven", PyBool_FromLong(claim->proven), &ok);
+  dict_take(dict, "standing", PyUnicode_FromString(faro_claim_standing(claim)), &ok);
+  dict_take(dict, "by", PyUnicode_FromString(claim->by), &ok);
+  dict_take(dict, "adversary_sees", PyUnicode_FromString(faro_claim_view(claim, seen)), &ok);
+  dict_take(dict, "local_epsilon", PyFloat_FromDouble(claim->local_epsilon), &ok);
+  dict_take(dict, "local_delta", PyFloat_FromDouble(claim->local_delta), &ok);
+  if (!ok) Py_CLEAR(dict);
+  return dict;
+}
+
+/* ---- lists */
+
+static bool append_take(PyObject *list, PyObject *item) {
+  const bool ok = item && PyList_Append(list, item) == 0;
+  Py_XDECREF(item);
+  return ok;
+}
+
+static PyObject *learners(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < faro_learner_count(); i++) {
+    const faro_learner_kind *kind = faro_learner_at(i);
+    PyObject *row = Py_BuildValue("{s:s,s:s,s:N}", "name", kind->name, "summary", kind->summary, "steps",
+                                  PyBool_FromLong(kind->protocol == FARO_PROTOCOL_UPDATER));
+    if (!append_take(list, row)) Py_CLEAR(list);
+  }
+  return list;
+}
+
+static PyObject *releases(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < faro_release_kinds(); i++) {
+    const faro_release_kind *kind = faro_release_kind_at(i);
+    PyObject *row = Py_BuildValue("{s:s,s:s,s:s,s:N}", "name", kind->name, "summary", kind->summary, "trust",
+                                  faro_trust_name(kind->trust), "deployable",
+                                  PyBool_FromLong(faro_release_kind_exact(kind)));
+    if (!append_take(list, row)) Py_CLEAR(list);
+  }
+  return list;
+}
+
+static PyObject *environments(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < faro_env_count(); i++) {
+    const faro_env_kind *kind = faro_env_at(i);
+    PyObject *row = Py_BuildValue("{s:s,s:s,s:N}", "name", kind->name, "summary", kind->summary, "stream",
+                                  PyBool_FromLong(kind->traits & FARO_ENV_STREAM));
+    if (!append_take(list, row)) Py_CLEAR(list);
+  }
+  return list;
+}
+
+static PyMethodDef functions[] = {
+    {"learners", learners, METH_NOARGS, "learners()\n--\n\nThe learners, as dictionaries."},
+    {"releases", releases, METH_NOARGS, "releases()\n--\n\nThe releases, as dictionaries."},
+    {"environments", environments, METH_NOARGS, "environments()\n--\n\nThe environments, as dictionaries."},
+    {0}};
+
+PyMODINIT_FUNC PyInit__faro(void);
+
+PyMODINIT_FUNC PyInit__faro(void) {
+  static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "faro._faro",
+                                   .m_doc = "The C part of faro; use the package faro.", .m_size = -1,
+                                   .m_methods = functions};
+  PyObject *module = PyModule_Create(&definition);
+  if (module && errors_add(module) && agent_add(module) && world_add(module) && account_add(module) &&
+      plan_add(module) && experiment_add(module) && report_add(module) &&
+      PyModule_AddStringConstant(module, "version", faro_version()) == 0 &&
+      PyModule_AddStringConstant(module, "commit", faro_commit()) == 0)
+    return module;
+  Py_XDECREF(module);
+  return NULL;
+}
