@@ -39,7 +39,7 @@ static void learn(void *context, size_t times) {
 
 static void measure(const char *release, uint64_t batch) {
   static stage s;
-  const faro_agent_params params = {.learner = "linucb",
+  const faro_agent_params params = {.learner = "greedy",
                                     .release = release,
                                     .dimension = DIMENSION,
                                     .arms = ARMS,

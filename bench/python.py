@@ -55,7 +55,7 @@ def least(work):
 
 
 def measure(release, batch, features, rows):
-    agent = faro.Agent(learner="linucb", release=release, dimension=DIMENSION, arms=ARMS, horizon=10**10, epsilon=1,
+    agent = faro.Agent(learner="greedy", release=release, dimension=DIMENSION, arms=ARMS, horizon=10**10, epsilon=1,
                        delta=1e-6, batch=batch, seed=1)
     choose, learn = agent.choose, agent.learn
 

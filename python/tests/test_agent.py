@@ -233,6 +233,9 @@ class Arguments(unittest.TestCase):
         self.refused("dimension must be 1 .. 1000 .got 0.", dimension=0)
         self.refused("level must be one of event, user .got 'people'.", level="people")
         self.refused("batch must be auto, or", batch="some")
+        self.refused("norm must be 1e-9 .. 1e9 .got 1e-300.", norm=1e-300)  # found by the fuzz test
+        self.refused("interval low < high", low=0, high=5e-324)
+        self.refused("failure must be .* at least 1e-100", failure=5e-324)
         self.refused("learner must be one", learner="linucbb")
         self.refused("learner must be one", learner="pe")
         self.refused("release must be one", release=None)

@@ -50,8 +50,9 @@ faro_status faro_learner_check(const faro_learner_kind *kind, faro_protocol prot
 }
 
 faro_status faro_learner_check_failure(double failure, faro_error *error) {
-  if (failure > 0 && failure < 1) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "failure must be above 0 and below 1 (got %g)", failure);
+  if (failure >= 1e-100 && failure < 1) return FARO_OK; /* shares of it are numbers, and their inverses */
+  return faro_fail(error, FARO_INVALID, "failure must be above 0 and below 1, and at least 1e-100 (got %g)",
+                   failure);
 }
 
 faro_status faro_learner_check_dimension(size_t dimension, faro_error *error) {

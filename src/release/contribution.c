@@ -30,8 +30,8 @@ static faro_status check_features(size_t dimension, double norm, faro_error *err
   if (dimension < 1 || dimension > FARO_DIMENSION_MAX)
     return faro_fail(error, FARO_INVALID, "dimension must be 1 .. %d (got %zu)", FARO_DIMENSION_MAX,
                      dimension);
-  if (!(norm > 0 && norm < INFINITY))
-    return faro_fail(error, FARO_INVALID, "norm must be above 0 (got %g): it bounds the features", norm);
+  if (!(norm >= 1e-9 && norm <= 1e9)) /* its fourth power is a number, and not lost in others */
+    return faro_fail(error, FARO_INVALID, "norm must be 1e-9 .. 1e9 (got %g): it bounds the features", norm);
   return FARO_OK;
 }
 
@@ -39,7 +39,7 @@ faro_status faro_contribution_init(faro_contribution *c, size_t dimension, doubl
                                    double high, faro_error *error) {
   const faro_status status = check_features(dimension, norm, error);
   if (status != FARO_OK) return status;
-  if (!(low < high && isfinite(low) && isfinite(high)))
+  if (!(high - low >= 1e-9 && isfinite(low) && isfinite(high)))
     return faro_fail(error, FARO_INVALID, "rewards need an interval low < high (got [%g, %g])", low, high);
   const double reward = fmax(fabs(low), fabs(high));
   *c = (faro_contribution){.form = FARO_FORM_MOMENTS,
