@@ -31,16 +31,10 @@ static const char *listed(const faro_rows_params *params, faro_column_role role)
   return text ? text : "";
 }
 
-static faro_span trim(faro_span s) {
-  while (s.length > 0 && (*s.text == ' ' || *s.text == '\t')) s = (faro_span){s.text + 1, s.length - 1};
-  while (s.length > 0 && (s.text[s.length - 1] == ' ' || s.text[s.length - 1] == '\t')) s.length--;
-  return s;
-}
-
 bool faro_list_next(const char **list, faro_span *name) {
   if (!*list) return false;
   const char *comma = strchr(*list, ',');
-  *name = trim((faro_span){*list, comma ? (size_t)(comma - *list) : strlen(*list)});
+  *name = faro_span_trim((faro_span){*list, comma ? (size_t)(comma - *list) : strlen(*list)});
   *list = comma ? comma + 1 : NULL;
   return name->length > 0 || *list;
 }
@@ -114,7 +108,7 @@ static faro_status read_names(faro_rows *rows, faro_span header, faro_error *err
     bool quoted = false;
     const char *fault = faro_csv_field(&rest, &field, &quoted);
     if (fault) return bad_header(rows, rows->columns, fault, error);
-    const faro_span name = quoted ? faro_csv_plain(field, scratch) : trim(field);
+    const faro_span name = quoted ? faro_csv_plain(field, scratch) : faro_span_trim(field);
     const faro_status status = add_name(rows, name, copy, error);
     if (status != FARO_OK) return status;
     copy += name.length + 1;

@@ -51,12 +51,6 @@ faro_span faro_csv_plain(faro_span field, char *out) {
   return (faro_span){out, length};
 }
 
-static faro_span trim(faro_span s) {
-  while (s.length > 0 && (*s.text == ' ' || *s.text == '\t')) s = (faro_span){s.text + 1, s.length - 1};
-  while (s.length > 0 && (s.text[s.length - 1] == ' ' || s.text[s.length - 1] == '\t')) s.length--;
-  return s;
-}
-
 /* ---- messages */
 
 faro_status faro_row_fail(const faro_row_reader *r, size_t column, faro_error *error, const char *format,
@@ -160,7 +154,7 @@ static inline faro_status take_number(faro_row_reader *r, size_t column, faro_sp
   bool quoted = false;
   const char *fault = faro_csv_field(rest, &field, &quoted);
   if (fault) return faro_row_fail(r, column, error, "%s", fault);
-  const faro_span number = trim(field);
+  const faro_span number = faro_span_trim(field);
   return faro_decimal(number.text, number.length, value) ? FARO_OK : bad_number(r, column, number, error);
 }
 
@@ -187,7 +181,7 @@ static faro_status take_word(faro_row_reader *r, size_t column, faro_span *rest,
   bool quoted = false;
   const char *fault = faro_csv_field(rest, &field, &quoted);
   if (fault) return faro_row_fail(r, column, error, "%s", fault);
-  const faro_span word = quoted ? faro_csv_plain(field, r->scratch) : trim(field);
+  const faro_span word = quoted ? faro_csv_plain(field, r->scratch) : faro_span_trim(field);
   if (c->role == FARO_COLUMN_WORD) r->word[c->slot] = faro_names_hash(c->key, word);
   if (c->role == FARO_COLUMN_LABEL || c->role == FARO_COLUMN_ACTION)
     return faro_row_arm(r, column, word, &r->row.arm, error);

@@ -98,7 +98,7 @@ static faro_status fill(faro_source_file *s, faro_error *error) {
   return check(s, from, error);
 }
 
-/* Whether the text has an odd number of quotes; *lines counts line ends in it. */
+/* Whether a quote is open after the text; `odd`: one is open before it. */
 static bool is_open(const char *at, const char *end, bool odd) {
   while ((at = memchr(at, '"', (size_t)(end - at)))) {
     odd = !odd;
@@ -113,7 +113,7 @@ static void take(faro_source_file *s, size_t length, size_t end, uint64_t inner,
   s->line += s->lines;
   s->lines = inner + 1;
   s->at += length + end;
-  if (line->length > 0 && end > 0 && line->text[line->length - 1] == '\r') line->length--;
+  if (line->length > 0 && line->text[line->length - 1] == '\r') line->length--;
 }
 
 faro_status faro_source_line(faro_source_file *s, bool quotes, faro_span *line, faro_error *error) {

@@ -3,7 +3,8 @@
  *
  *   phi     a person's features, ||phi|| <= 1, p of them (data/features.h)
  *   x_a     features of arm a. block: phi in block a of `arms` blocks. shared: P_a phi, clipped,
- *           with a matrix P_a of d x p independent N(0, 1/d)
+ *           with a matrix P_a of d x p independent N(0, 1/d); or, if columns describe the arms, phi
+ *           of the person's columns and the arm's own (data/offers.h)
  *   r_a     reward of arm a, scaled to [0, 1]: 1 for the right class; the column of the arm;
  *           logged: of the logged action alone
  *   theta   the linear policy fitted to the whole file: ridge regression with lambda = 1 on
@@ -19,6 +20,7 @@
 
 #include "base/text.h"
 #include "data/features.h"
+#include "data/offers.h"
 #include "data/table.h"
 #include "env/kind.h"
 
@@ -27,6 +29,7 @@ typedef struct world {
   const faro_table *table;
   faro_layout layout;
   faro_features *features;
+  faro_offers *offers;       /* shared: what columns say of each arm; NULL: nothing */
   faro_cursor *order, *file; /* what is played; all rows as they stand, for the fit */
   const faro_row *row;
   size_t p;
@@ -50,9 +53,9 @@ static size_t most_of(const faro_env_params *p) {
   return own_of(p)->layout != FARO_LAYOUT_BLOCK ? 0 : fits > 2 ? fits - 1 : 1;
 }
 
-static faro_features_params features_of(const faro_env_params *p) {
+static faro_features_params features_of(const faro_env_params *p, const faro_offers *offers) {
   const faro_env_settings *own = own_of(p);
-  return (faro_features_params){.facts = p->table->facts,
+  return (faro_features_params){.facts = offers ? &offers->facts : p->table->facts,
                                 .scaling = (faro_scaling)own->scaling,
                                 .ranges = own->ranges,
                                 .components = (size_t)own->components,
@@ -143,11 +146,24 @@ static faro_status open_table(faro_env_params *p, faro_error *error) {
   return faro_table_open(&p->table, &own->rows, own->memory << 20, error);
 }
 
-/* Refuses wrong ranges now, and not when the first instance begins. */
-static faro_status check_features(const faro_features_params *params, faro_error *error) {
+static faro_status read_offers(const faro_env_params *p, faro_offers **offers, faro_error *error) {
+  return own_of(p)->layout == FARO_LAYOUT_SHARED ? faro_offers_create(offers, p->table->rows, error)
+                                                 : FARO_OK;
+}
+
+/* The dimension that follows from the file, if one does. Refuses wrong ranges now, and not when the
+ * first instance begins. */
+static faro_status set_dimension(faro_env_params *p, faro_error *error) {
+  faro_offers *offers = NULL;
   faro_features *features = NULL;
-  const faro_status status = faro_features_create(&features, params, error);
+  faro_status status = read_offers(p, &offers, error);
+  if (status != FARO_OK) return status;
+  const faro_features_params params = features_of(p, offers);
+  status = faro_features_create(&features, &params, error);
+  if (own_of(p)->layout == FARO_LAYOUT_BLOCK) p->dimension = p->arms * faro_features_count(&params);
+  else if (offers) p->dimension = faro_features_count(&params);
   if (status == FARO_OK) faro_features_destroy(features);
+  faro_offers_destroy(offers);
   return status;
 }
 
@@ -155,9 +171,9 @@ static faro_status read_file(faro_env_params *p, faro_error *error) {
   faro_status status = open_table(p, error);
   if (status != FARO_OK) return status;
   const faro_table *t = p->table;
-  const faro_features_params features = features_of(p);
   p->arms = t->facts->arms;
-  if (own_of(p)->layout == FARO_LAYOUT_BLOCK) p->dimension = p->arms * faro_features_count(&features);
+  status = set_dimension(p, error);
+  if (status != FARO_OK) return status;
   if (p->dimension > FARO_DIMENSION_MAX)
     return faro_fail(
         error, FARO_INVALID,
@@ -165,8 +181,6 @@ static faro_status read_file(faro_env_params *p, faro_error *error) {
         "be %d",
         FARO_DIMENSION_MAX / p->arms - 1, p->arms, p->dimension / p->arms - 1, FARO_DIMENSION_MAX);
   if (p->horizon == 0) p->horizon = is_logged(t) ? replayed(t) : t->facts->rows;
-  status = check_features(&features, error);
-  if (status != FARO_OK) return status;
   p->population = t->visits > 1 || p->horizon > t->facts->rows ? t->people : 0;
   return check_horizon(t, p, error);
 }
@@ -204,7 +218,9 @@ static faro_status make_fit(world *w, faro_error *error) {
 
 static faro_status init(faro_env *env, faro_error *error) {
   world *w = world_of(env);
-  const faro_features_params features = features_of(&env->params);
+  faro_status status = read_offers(&env->params, &w->offers, error);
+  if (status != FARO_OK) return status;
+  const faro_features_params features = features_of(&env->params, w->offers);
   const size_t arms = env->params.arms;
   const bool block = own_of(&env->params)->layout == FARO_LAYOUT_BLOCK;
   w->table = env->params.table;
@@ -213,7 +229,10 @@ static faro_status init(faro_env *env, faro_error *error) {
   if (block && env->params.dimension != arms * w->p)
     return faro_fail(error, FARO_INVALID, "dimension must be arms x features, %zu x %zu (got %zu)", arms,
                      w->p, env->params.dimension);
-  faro_status status = faro_env_make_arms(env, arms, error);
+  if (w->offers && env->params.dimension != w->p)
+    return faro_fail(error, FARO_INVALID, "dimension must be that of the features, %zu (got %zu)", w->p,
+                     env->params.dimension);
+  status = faro_env_make_arms(env, arms, error);
   if (status == FARO_OK) status = faro_features_create(&w->features, &features, error);
   if (status == FARO_OK) status = faro_cursor_create(&w->order, w->table, true, error);
   if (status == FARO_OK) status = make_fit(w, error);
@@ -228,6 +247,7 @@ static faro_status init(faro_env *env, faro_error *error) {
 static void destroy(faro_env *env) {
   world *w = world_of(env);
   faro_features_destroy(w->features);
+  faro_offers_destroy(w->offers);
   faro_cursor_destroy(w->order);
   faro_cursor_destroy(w->file);
   faro_spd_destroy(w->spd);
@@ -265,12 +285,19 @@ static void set_shared(world *w, size_t a) {
   for (size_t i = 0; square > 1 && i < d; i++) w->env.arms.x[i * stride + a] /= sqrt(square);
 }
 
+/* x_a = phi of the person's columns and the arm's. */
+static void set_offer(world *w, const faro_row *row, size_t a) {
+  faro_features_apply(w->features, faro_offers_row(w->offers, row->number, a), row->word, w->phi);
+  for (size_t i = 0; i < w->p; i++) w->env.arms.x[i * w->env.arms.stride + a] = w->phi[i];
+}
+
 static void set_round(world *w, const faro_row *row) {
   const size_t arms = w->env.arms.count;
   const size_t stride = w->env.arms.stride;
-  faro_features_apply(w->features, row->number, row->word, w->phi);
+  if (!w->offers) faro_features_apply(w->features, row->number, row->word, w->phi);
   for (size_t a = 0; a < arms; a++) {
-    if (w->layout == FARO_LAYOUT_SHARED) set_shared(w, a);
+    if (w->offers) set_offer(w, row, a);
+    else if (w->layout == FARO_LAYOUT_SHARED) set_shared(w, a);
     else
       for (size_t i = 0; i < w->p; i++) w->env.arms.x[(a * w->p + i) * stride + a] = w->phi[i];
   }
@@ -353,7 +380,8 @@ static void begin(faro_env *env) {
   world *w = world_of(env);
   const double sd = 1 / sqrt((double)env->params.dimension);
   faro_features_draw(w->features, &env->instance);
-  for (size_t i = 0; w->layout == FARO_LAYOUT_SHARED && i < env->arms.count * env->params.dimension * w->p;
+  for (size_t i = 0;
+       w->layout == FARO_LAYOUT_SHARED && !w->offers && i < env->arms.count * env->params.dimension * w->p;
        i++)
     w->project[i] = sd * faro_sim_normal(&env->instance);
   fit(w);

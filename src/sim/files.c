@@ -106,6 +106,11 @@ faro_status faro_draft_read_file(const faro_draft *draft, const faro_draft_algor
   faro_env_params params = faro_cell_env(cell);
   status = open_file(draft, own, &params, cell->env, &inner);
   if (status != FARO_OK) return blame(draft, algorithm, &inner);
+  const faro_entry *dimension = &draft->top[FARO_KEY_DIMENSION];
+  if (dimension->given && params.dimension != s->dimension)
+    return faro_draft_fail(draft, dimension->line,
+                           "dimension must be left out for a file with columns for each arm: it is %zu",
+                           params.dimension);
   if (s->horizon == 0 && draft->quick && params.horizon > 2000) params.horizon = 2000;
   cell->table = params.table;
   s->horizon = params.horizon;

@@ -80,6 +80,7 @@ static const char *write_random(truth *t, bool mark, bool last_end) {
     put_word(file, word), fputc(',', file);
     put_number(file, &sim, &t->number[i][3]);
     if (i + 1 < ROWS || last_end) fputs(i % 2 ? "\n" : "\r\n", file);
+    else fputc('\r', file); /* a line end that was cut off */
   }
   assert_int_equal(fclose(file), 0);
   return path;

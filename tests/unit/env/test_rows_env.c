@@ -387,6 +387,52 @@ static void test_features__of_a_person_do_not_depend_on_others(void **state) {
   assert_memory_not_equal(phi[0][FARO_SCALING_PUBLIC], phi[1][FARO_SCALING_PUBLIC], sizeof phi[0][0]);
 }
 
+/* Columns NAME@ARM describe arms: an arm's features are those of the person's columns and its own,
+ * whichever arm it is. */
+static void test_offers__describe_arms_by_their_columns(void **state) {
+  (void)state;
+  const char *path = path_of("offers.csv");
+  FILE *file = fopen(path, "wb");
+  fputs("r2,size@r1,price@r2,age,price@r1,size@r2,r1\n", file);      /* in any order */
+  fputs("1,0.1,0.2,0.3,0.4,0.5,0\n0,0.5,0.4,0.3,0.2,0.1,1\n", file); /* arms change places */
+  fclose(file);
+  faro_env_settings own = preset(path);
+  own.rows.rewards = "r1, r2";
+  own.layout = FARO_LAYOUT_SHARED;
+  own.components = 5;
+  faro_env_params p = {.dimension = 5};
+  faro_env *env = make(&own, &p);
+  assert_int_equal(p.dimension, 6);
+  double x[2][2][6];
+  faro_env_begin(env, 1, 0);
+  for (int t = 0; t < 2; t++) {
+    const faro_arms *arms = faro_env_arms(env);
+    for (size_t a = 0; a < 2; a++)
+      for (size_t i = 0; i < 6; i++) x[t][a][i] = arms->x[i * arms->stride + a];
+    double played[6];
+    (void)faro_env_play(env, 0, played);
+  }
+  assert_memory_equal(x[0][0], x[1][1], sizeof x[0][0]);
+  assert_memory_equal(x[0][1], x[1][0], sizeof x[0][0]);
+  assert_memory_not_equal(x[0][0], x[0][1], sizeof x[0][0]);
+  faro_env_destroy(env);
+  faro_env_unread(&p);
+  for (int wrong = 0; wrong < 2; wrong++) {
+    file = fopen(path, "wb");
+    fputs(wrong ? "r1,r2,price@r1,price@r2,price@r3\n0,1,1,2,3\n" : "r1,r2,price@r1,size@r2\n0,1,1,2\n",
+          file);
+    fclose(file);
+    faro_env_params bad = {.dimension = 5, .settings = &own};
+    faro_error error = {0};
+    assert_int_equal(faro_env_read(faro_env_find("rows"), &bad, &error), FARO_INVALID);
+    assert_non_null(strstr(error.message, wrong
+                                              ? ":1: column price@r3 must have the name of an arm after the @"
+                                              : ":1: column price@r2 is missing: every arm must have one"));
+    faro_env_unread(&bad);
+  }
+  unlink(path);
+}
+
 /* ---- people */
 
 static void test_people__are_numbered_and_counted(void **state) {
@@ -512,6 +558,7 @@ int main(void) {
       cmocka_unit_test(test_replay__is_unbiased_for_logs_that_were_not_uniform),
       cmocka_unit_test(test_features__are_within_the_norm_and_follow_the_seed),
       cmocka_unit_test(test_features__of_a_person_do_not_depend_on_others),
+      cmocka_unit_test(test_offers__describe_arms_by_their_columns),
       cmocka_unit_test(test_people__are_numbered_and_counted),
       cmocka_unit_test(test_file__that_disappears_is_reported),
       cmocka_unit_test(test_memory__that_runs_out_is_reported),
