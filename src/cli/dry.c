@@ -24,11 +24,10 @@ static void claim_text(const faro_claim *claim, char *out, size_t size) {
   char pair[FARO_PAIR_SIZE];
   if (isnan(claim->epsilon)) snprintf(out, size, "nothing is claimed");
   else
-    snprintf(out, size, "%s %s, trust: %s%s%s", faro_pair_above(claim->epsilon, claim->delta, pair),
+    snprintf(out, size, "%s %s, trust: %s%s%s%.*s", faro_pair_above(claim->epsilon, claim->delta, pair),
              faro_claim_standing(claim), faro_claim_trust(claim),
-             claim->level == FARO_LEVEL_USER ? ", user level" : "",
-             strncmp(claim->by, FARO_RANGES_PUBLIC, strlen(FARO_RANGES_PUBLIC)) == 0 ? ", " FARO_RANGES_PUBLIC
-                                                                                     : "");
+             claim->level == FARO_LEVEL_USER ? ", user level" : "", faro_assumed(claim->by) > 0 ? ", " : "",
+             faro_assumed(claim->by), claim->by);
 }
 
 /* "epsilon 0.5, horizon 1000": where in the sweeps a cell is; empty without sweeps. */

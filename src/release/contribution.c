@@ -264,7 +264,7 @@ static void make_rewards(const faro_contribution *c, const double *x, double y, 
 }
 
 static void make_blocks(const faro_contribution *c, const double *x, double y, double *z) {
-  double clipped[FARO_DIMENSION_MAX];
+  double clipped[FARO_DIMENSION_MAX] = {0};
   const size_t width = c->dimension / c->blocks;
   const double reward = c->vector * clip(c, y);
   make_ball(c, x, clipped);

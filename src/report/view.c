@@ -298,8 +298,8 @@ void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   if (strcmp(row->level, "user") == 0)
     faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
   if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
-  if (row->by && strncmp(row->by, FARO_RANGES_PUBLIC, strlen(FARO_RANGES_PUBLIC)) == 0)
-    faro_text_add(out, ", " FARO_RANGES_PUBLIC);
+  const int assumed = faro_assumed(row->by);
+  if (assumed > 0) faro_text_add(out, ", %.*s", assumed, row->by);
   if (isfinite(row->local_epsilon))
     faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));
 }

@@ -2,6 +2,8 @@
 #ifndef FARO_SIM_EXPERIMENT_H
 #define FARO_SIM_EXPERIMENT_H
 
+#include <string.h>
+
 #include <faro/agent.h>
 #include <faro/eliminator.h>
 #include <faro/estimator.h>
@@ -41,9 +43,13 @@ typedef struct faro_cell {
   char *grounds;       /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 
-/* What a claim assumes if the columns' ranges come from the file (scaling: public): the beginning
- * of its `by`. */
-#define FARO_RANGES_PUBLIC "assumes that the columns' ranges are public"
+/* What a claim about people from a file assumes is the beginning of its `by`, up to a semicolon.
+ * Returns how long it is; 0: nothing is assumed. */
+#define FARO_ASSUMES "assumes that "
+static inline int faro_assumed(const char *by) {
+  const bool some = by && strncmp(by, FARO_ASSUMES, sizeof FARO_ASSUMES - 1) == 0;
+  return some ? (int)strcspn(by, ";") : 0;
+}
 
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };
 

@@ -137,11 +137,18 @@ faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error) {
       (unsigned long long)cell->settings.horizon, (unsigned long long)t->facts->rows);
 }
 
+/* One row decides whether a replay uses it, and so to which batches all later rows go. */
 void faro_cell_caution(faro_cell *cell) {
+  static const char *const assumption[] = {NULL, "the columns' ranges are public",
+                                           "it is public which rows a replay uses",
+                                           "it is public which rows a replay uses, and the columns' ranges"};
   const faro_env_settings *own = cell->env_own;
   char by[sizeof cell->claim.by];
-  if (!cell->table || own->scaling != FARO_SCALING_PUBLIC || cell->release->trust == FARO_TRUST_NONE) return;
+  if (!cell->table || cell->release->trust == FARO_TRUST_NONE) return;
+  const bool replay = cell->table->facts->form == FARO_ROWS_LOGGED;
+  const unsigned which = (own->scaling == FARO_SCALING_PUBLIC ? 1U : 0U) + (replay ? 2U : 0U);
+  if (which == 0) return;
   memcpy(by, cell->claim.by, sizeof by);
-  const int used = snprintf(cell->claim.by, sizeof cell->claim.by, "%s; ", FARO_RANGES_PUBLIC);
+  const int used = snprintf(cell->claim.by, sizeof by, FARO_ASSUMES "%s; ", assumption[which]);
   snprintf(cell->claim.by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
 }

@@ -131,7 +131,7 @@ static int write_set(const data_set *set, const request *r) {
   }
   faro_text text = FARO_TEXT_INIT;
   describe(set, path, &text);
-  strcpy(strrchr(path, '.'), ".txt");
+  snprintf(path, sizeof path, "%s/%s.txt", r->out, set->name);
   if (!text.failed && faro_write_file(path, text.data, text.length, 0666, &error) != FARO_OK) {
     faro_text_clear(&text);
     return cli_fail(&error);

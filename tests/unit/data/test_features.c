@@ -7,7 +7,7 @@
 #include "data/standard.h"
 #include "support/support.h"
 
-enum { NUMBERS = 5, WORDS = 3, MOST = 100 };
+enum { NUMBERS = 5, TWICE = 2 * NUMBERS, WORDS = 3, MOST = 100 };
 
 static faro_features *create(faro_features_params params, uint64_t seed) {
   faro_features *made = NULL;
@@ -115,7 +115,7 @@ static void test_words__are_signs_of_one_length(void **state) {
 static void test_columns__are_all_seen(void **state) {
   (void)state;
   const faro_rows_facts facts = {.rows = 10000, .arms = 4, .numbers = NUMBERS};
-  const faro_features_params params = {.facts = &facts, .components = 2 * NUMBERS};
+  const faro_features_params params = {.facts = &facts, .components = TWICE};
   faro_features *f = create(params, 4);
   const double at[NUMBERS] = {1, 2, 3, 4, 5};
   double phi[MOST];
@@ -127,8 +127,8 @@ static void test_columns__are_all_seen(void **state) {
     memcpy(moved, at, sizeof at);
     moved[i] += 0.3;
     faro_features_apply(f, moved, NULL, other);
-    const double back = other[2 * NUMBERS] / phi[2 * NUMBERS]; /* both may be scaled back */
-    for (size_t j = 0; j < 2 * NUMBERS; j++) changed += fabs(other[j] / back - phi[j]) > 1e-9;
+    const double back = other[TWICE] / phi[TWICE]; /* both may be scaled back */
+    for (size_t j = 0; j < TWICE; j++) changed += fabs(other[j] / back - phi[j]) > 1e-9;
     assert_int_equal(changed, 2);
   }
   faro_features_destroy(f);
