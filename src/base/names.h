@@ -19,7 +19,7 @@ static inline bool faro_names_find(const char *const *names, size_t count, const
   return false;
 }
 
-/* FARO_FIND(faro_level, FARO_LEVEL_LIST) is faro_level_find(const char *name, faro_level *value). */
+/* FARO_FIND(faro_level, FARO_LEVEL_LIST) makes faro_level_find(const char *, faro_level *). */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type takes none */
 #define FARO_FIND(type, list)                                                                                \
   bool type##_find(const char *name, type *value) {                                                          \
