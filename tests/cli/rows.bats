@@ -155,6 +155,7 @@ YAML
   awk 'BEGIN {print "act,gain,p,x"; for (i = 0; i < 400; i++) printf "%s,%d,0.5,%d\n", i % 2 ? "a" : "b", i % 3 == 0, i % 5}' >"$T/log.csv"
   faro 0 run "$T/plain.yaml" --quiet --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --out "$T/o"
   has "$output" "loss"
+  has "$output" "proven, assumes that it is public which rows a replay uses"
   [ "$(jq '.results[0].passed_over > 0.4 and .results[0].linear_regret == null' "$T/o/run.json")" = true ]
   faro 3 run "$T/plain.yaml" --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --set horizon=300 --out "$T/p"
   has "$stderr" "horizon must be at most 160 (got 300)"
