@@ -49,16 +49,12 @@ static const data_set sets[] = {
      "Tennessee Student/Teacher Achievement Ratio study 1985-1989; Debian package r-cran-aer, data set STAR",
      "GPL-2 or later, as the package has it",
      "gender, ethnicity, lunch (free or not), school (words); birth (year); class (the action: small, "
-     "regular "
-     "or aide); score (the reward); propensity",
-     "Kindergarten only. Children were drawn for classes within their school, so the propensity is the share "
-     "of "
-     "the class type among all children of the school. The score is reading plus mathematics, from the least "
-     "to "
-     "the greatest on the tests' scales (603 .. 1253), as 0 .. 1. Of 11 598 children, 5273 were not in the "
-     "study "
-     "in kindergarten; of the other 6325, 560 whose scores, birth, lunch or school are not known are left "
-     "out. "
+     "regular or aide); score (the reward); propensity",
+     "Kindergarten only. Children were drawn for classes within their school, so the propensity is the "
+     "share of the class type among all children of the school. The score is reading plus mathematics; 0 "
+     "and 1 are the sums of the least and of the greatest scores that occur, 603 and 1253. Of 11 598 "
+     "children, 5273 were not in the study in kindergarten; of the other 6325, 560 whose scores, birth, "
+     "lunch or school are not known are left out. "
      "Whether a score is missing may depend on the class, which evaluation cannot see."}};
 enum { SETS = sizeof sets / sizeof *sets, MISSING = 3 };
 
