@@ -140,8 +140,8 @@ typedef struct faro_env_params {
   double epsilon;
   const void *settings;     /* the kind's own; NULL: their defaults */
   struct faro_table *table; /* rows only: the file, see faro_env_read */
-  /* rows only: begin reads all rows, and stops if this says so; what is played then is not used. May
-   * be NULL. */
+  /* rows only: begin reads all rows, and stops if this says so; what is played then is not used.
+   * May be NULL. */
   bool (*stopped)(void *context);
   void *context;
 } faro_env_params;
