@@ -85,7 +85,7 @@ class Agent(_faro.Agent):
 
 def _restore(kind, arguments, state, batches):
     """An agent that continues from a state. A simulated one gets noise that was not drawn before."""
-    if "seed" in arguments and batches > 0:
+    if arguments.get("seed") is not None and batches > 0:
         arguments["instance"] = ((arguments.get("instance") or 0) + (batches << 40)) % 2**63
     agent = kind(**arguments)
     agent.load(state)

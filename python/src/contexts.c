@@ -73,8 +73,7 @@ static int tell(agent_object *a, size_t arm, double reward, const double *contex
   return published;
 }
 
-static bool has_three(PyObject *const *given, Py_ssize_t count, const char *what) {
-  (void)given;
+static bool has_three(Py_ssize_t count, const char *what) {
   if (count != 3) PyErr_Format(PyExc_TypeError, "%s (got %zd arguments)", what, count);
   return count == 3;
 }
@@ -84,7 +83,7 @@ PyObject *contexts_learn(PyObject *self, PyObject *const *given, Py_ssize_t coun
   double reward = 0;
   size_t arm = 0;
   view v;
-  if (!has_three(given, count, "learn_context takes arm, reward and context") || !has_blocks(a) ||
+  if (!has_three(count, "learn_context takes arm, reward and context") || !has_blocks(a) ||
       !keywords_index(given[0], "arm", a->blocks.count, &arm) ||
       !keywords_number(given[1], "reward", &reward) || !view_vector(&v, given[2], "context", length(a)))
     return NULL;
@@ -122,7 +121,7 @@ PyObject *contexts_learn_many(PyObject *self, PyObject *const *given, Py_ssize_t
   agent_object *a = (agent_object *)self;
   view contexts;
   view rewards;
-  if (!has_three(given, count, "learn_contexts takes arms, rewards and contexts") || !has_blocks(a) ||
+  if (!has_three(count, "learn_contexts takes arms, rewards and contexts") || !has_blocks(a) ||
       !view_rows(&contexts, given[2], "contexts", length(a)))
     return NULL;
   PyObject *result = NULL;

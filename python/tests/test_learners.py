@@ -69,6 +69,19 @@ class Learning(unittest.TestCase):
         self.assertEqual(copy.predict_expectations([[0.3, 0.4]]), learner.predict_expectations([[0.3, 0.4]]))
 
 
+class Deployed(unittest.TestCase):
+    def test_a_deployed_learner_says_so_and_can_be_pickled(self):
+        learner = faro.Posterior(arms=3, dimension=2, release="shuffle-bits", epsilon=2, delta=1e-6, horizon=200, batch=20,
+                                 deployed=True)
+        self.assertNotIn("simulation", repr(learner))
+        learner.partial_fit([0, 1] * 10, [1.0, 0.0] * 10, [[0.3, 0.4]] * 20)
+        copy = pickle.loads(pickle.dumps(learner))
+        self.assertEqual((copy.agent.batches, copy.claim), (1, learner.claim))
+        self.assertEqual(copy.predict_expectations([[0.3, 0.4]]), learner.predict_expectations([[0.3, 0.4]]))
+        with self.assertRaisesRegex(faro.InvalidError, "seed is for simulation"):
+            faro.Posterior(arms=3, dimension=2, release="shuffle-bits", epsilon=2, delta=1e-6, seed=1, deployed=True)
+
+
 class Blocks(unittest.TestCase):
     """A learner for contexts is an agent whose features are made by hand."""
 
