@@ -51,9 +51,9 @@ FARO_API void faro_release_blank(const faro_release *release, void *message);
  * returns 0 if there are several shufflers, each of which collects separately, or if the release
  * has no source. */
 FARO_API size_t faro_release_mix(const faro_release *release, void *batch);
-/* A: publishes new statistics from a shuffled batch. Changes nothing and returns FARO_INVALID if the
- * batch is incomplete or beyond the horizon, if a message is out of range, if the source is none or
- * a client's, or if only rewards are protected and nobody is trusted. */
+/* A: publishes new statistics from a shuffled batch. Changes nothing and returns FARO_INVALID if
+ * the batch is incomplete or beyond the horizon, if a message is out of range, if the source is
+ * none or a client's, or if only rewards are protected and nobody is trusted. */
 FARO_API faro_status faro_release_analyze(faro_release *release, const void *batch, size_t count,
                                           faro_error *error) FARO_WARN_UNUSED;
 
