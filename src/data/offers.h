@@ -1,6 +1,6 @@
-/* offers: what a file says about each arm, in columns NAME@ARM: the price of each of three offers in
- * price@red, price@green and price@blue. An arm is then described by the person's columns and its
- * own, as one row of numbers; arms share the map from such a row to features. */
+/* offers: what a file says about each arm, in columns NAME@ARM: the price of each of three offers
+ * in price@red, price@green and price@blue. An arm is then described by the person's columns and
+ * its own, as one row of numbers; arms share the map from such a row to features. */
 #ifndef FARO_DATA_OFFERS_H
 #define FARO_DATA_OFFERS_H
 
