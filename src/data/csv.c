@@ -10,23 +10,13 @@
 
 /* ---- fields */
 
-/* Finds the quote that closes a field; NULL if it is missing. */
-static const char *closing_quote(const char *at, const char *end) {
-  for (; at < end; at++) {
-    if (*at != '"') continue;
-    if (at + 1 == end || at[1] != '"') return at;
-    at++;
-  }
-  return NULL;
-}
-
 const char *faro_csv_field(faro_span *rest, faro_span *field, bool *quoted) {
   const char *start = rest->text;
   const char *end = start + rest->length;
   const char *stop = NULL;
   *quoted = start < end && *start == '"';
   if (*quoted) {
-    const char *quote = closing_quote(start + 1, end);
+    const char *quote = faro_closing_quote(start + 1, end);
     if (!quote) return "must end with \" if it begins with one";
     if (quote + 1 < end && quote[1] != ',') return "must be followed by a comma after its closing \"";
     *field = (faro_span){start + 1, (size_t)(quote - start - 1)};

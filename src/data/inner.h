@@ -11,18 +11,7 @@
 #include <sodium.h>
 
 #include "base/arena.h"
-
-typedef struct faro_span {
-  const char *text;
-  size_t length;
-} faro_span;
-
-/* Without blanks around it. */
-static inline faro_span faro_span_trim(faro_span s) {
-  while (s.length > 0 && (*s.text == ' ' || *s.text == '\t')) s = (faro_span){s.text + 1, s.length - 1};
-  while (s.length > 0 && (s.text[s.length - 1] == ' ' || s.text[s.length - 1] == '\t')) s.length--;
-  return s;
-}
+#include "base/span.h"
 
 /* ---- source: a file as lines */
 

@@ -7,6 +7,7 @@
 #include "base/abort.h"
 #include "base/decimal.h"
 #include "base/names.h"
+#include "base/span.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/sum/sum.h"
@@ -75,54 +76,32 @@ static bool next_line(sum_reader *r) {
 
 /* ---- fields */
 
-typedef struct span {
-  const char *text;
-  size_t length;
-} span;
-
-static span trim(span s) {
-  while (s.length > 0 && (*s.text == ' ' || *s.text == '\t')) s = (span){s.text + 1, s.length - 1};
-  while (s.length > 0 && (s.text[s.length - 1] == ' ' || s.text[s.length - 1] == '\t')) s.length--;
-  return s;
-}
-
-/* Finds the quote that closes a field; NULL if it is missing. Two quotes in a row stand for one
- * character. */
-static const char *closing_quote(const char *at, const char *end) {
-  for (; at < end; at++) {
-    if (*at != '"') continue;
-    if (at + 1 == end || at[1] != '"') return at;
-    at++;
-  }
-  return NULL;
-}
-
 /* Removes the first field from `rest`; the text of `rest` is NULL when no field is left. A quoted
  * field is given without its outer quotes; inner quotes are still doubled. */
-static sum_result next_field(span *rest, char separator, span *field) {
+static sum_result next_field(faro_span *rest, char separator, faro_span *field) {
   const char *start = rest->text;
   if (!start) return SUM_TOO_FEW;
   const char *end = start + rest->length;
   const char *stop = NULL;
   if (start < end && *start == '"') {
-    const char *quote = closing_quote(start + 1, end);
+    const char *quote = faro_closing_quote(start + 1, end);
     if (!quote || (quote + 1 < end && quote[1] != separator)) return SUM_OPEN_QUOTE;
-    *field = (span){start + 1, (size_t)(quote - start - 1)};
+    *field = (faro_span){start + 1, (size_t)(quote - start - 1)};
     stop = quote + 1;
   } else {
     stop = memchr(start, separator, rest->length);
     if (!stop) stop = end;
-    *field = (span){start, (size_t)(stop - start)};
+    *field = (faro_span){start, (size_t)(stop - start)};
   }
-  *rest = stop < end ? (span){stop + 1, (size_t)(end - stop - 1)} : (span){0};
+  *rest = stop < end ? (faro_span){stop + 1, (size_t)(end - stop - 1)} : (faro_span){0};
   return SUM_GOOD;
 }
 
 /* ---- values */
 
 /* Reads a field as a number. If it is not a number, sets text and length to it, for the message. */
-static sum_result read_value(sum_reader *r, span field, double *value) {
-  const span s = trim(field);
+static sum_result read_value(sum_reader *r, faro_span field, double *value) {
+  const faro_span s = faro_span_trim(field);
   const bool binary = r->format->binary;
   double number = 0;
   if (faro_decimal(s.text, s.length, &number) && (!binary || number == 0 || number == 1)) {
@@ -134,10 +113,10 @@ static sum_result read_value(sum_reader *r, span field, double *value) {
   return binary ? SUM_NO_BIT : SUM_NO_NUMBER;
 }
 
-static sum_result read_fields(sum_reader *r, span rest, double *values) {
+static sum_result read_fields(sum_reader *r, faro_span rest, double *values) {
   if (memchr(rest.text, '\0', rest.length)) return SUM_ZERO_BYTE;
   for (size_t i = 0; i < r->fields; i++) {
-    span field;
+    faro_span field;
     sum_result result = next_field(&rest, r->format->separator, &field);
     if (result == SUM_GOOD && r->pick[i]) result = read_value(r, field, &values[r->pick[i] - 1]);
     if (result != SUM_GOOD) return result;
@@ -146,15 +125,15 @@ static sum_result read_fields(sum_reader *r, span rest, double *values) {
 }
 
 /* The current line without a carriage return at its end. */
-static span line_of(const sum_reader *r) {
+static faro_span line_of(const sum_reader *r) {
   const bool extra = r->length > 0 && r->text[r->length - 1] == '\r';
-  return (span){r->text, r->length - extra};
+  return (faro_span){r->text, r->length - extra};
 }
 
 sum_result sum_next(sum_reader *r, double *values) {
   if (!next_line(r)) return r->failure ? SUM_UNREADABLE : SUM_END;
   if (r->length > r->longest) return SUM_TOO_LONG;
-  const span line = line_of(r);
+  const faro_span line = line_of(r);
   return r->format->csv ? read_fields(r, line, values) : read_value(r, line, values);
 }
 
@@ -188,8 +167,8 @@ static faro_status pick(sum_reader *r, size_t column, size_t field, faro_error *
 }
 
 /* The name in a field of the header, cut to one byte more than the longest name allowed. */
-static void field_name(span field, char name[static SUM_NAME_SIZE + 1]) {
-  const span s = trim(field);
+static void field_name(faro_span field, char name[static SUM_NAME_SIZE + 1]) {
+  const faro_span s = faro_span_trim(field);
   size_t used = 0;
   for (size_t i = 0; i < s.length && used < SUM_NAME_SIZE; i++) {
     name[used++] = s.text[i];
@@ -199,13 +178,13 @@ static void field_name(span field, char name[static SUM_NAME_SIZE + 1]) {
 }
 
 /* Looks for one named column in the header. */
-static faro_status find_column(sum_reader *r, span header, size_t column, faro_error *error) {
+static faro_status find_column(sum_reader *r, faro_span header, size_t column, faro_error *error) {
   const char *wanted = r->format->column[column].name;
   char name[SUM_NAME_SIZE + 1];
   char near[SUM_NAME_SIZE + 1] = "";
   const char *candidate = name;
   size_t found = SUM_FIELDS_MAX;
-  span field;
+  faro_span field;
   for (size_t i = 0; i < SUM_FIELDS_MAX && next_field(&header, r->format->separator, &field) == SUM_GOOD;
        i++) {
     field_name(field, name);
