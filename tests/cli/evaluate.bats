@@ -58,19 +58,39 @@ near() {
   faro 0 evaluate "$T/log.csv" "${at[@]}" --policy q --json
   one=$(mean snips)
   [ "$(mean dr)" = "" ] # the policy's other probabilities are not known
-  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy qa,qb,qc --json
+  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy qa,qb,qc --arms a,b,c --json
   [ "$(mean snips)" = "$one" ]
   near "$(mean dr)" 0.52 0.01
-  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy "$T/new.json" --features age --json
+  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy "$T/new.json" --arms a,b,c --features age --json
   near "$(mean snips)" "$one" 1e-9
   near "$one" 0.52 1e-9
   faro 0 evaluate "$T/log.csv" "${at[@]}" --policy q --features age --json
   [ "$(mean snips)" = "$one" ]
 }
 
+@test "what has one thing per arm needs --arms, and its order counts" {
+  echo '{"theta": [[0], [1], [0]], "features": [], "explore": 0.3}' >"$T/new.json"
+  faro 3 evaluate "$T/log.csv" "${at[@]}" --policy qb,qa,qc
+  has "$stderr" "--arms ARM,... is required: --policy has a column per arm, and only the order says which is whose"
+  has "$stderr" "those of the log are, sorted: a, b, c"
+  faro 3 evaluate "$T/log.csv" "${at[@]}" --policy "$T/new.json"
+  has "$stderr" "--policy has a list of numbers per arm"
+  faro 3 evaluate "$T/log.csv" "${at[@]}" --policy uniform --model "$T/new.json"
+  has "$stderr" "--model has a list of numbers per arm"
+  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy qb,qa,qc --arms b,a,c
+  has "$output" "3000 rows, 3 arms (b, a, c)"
+  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy qb,qa,qc --arms b,a,c --json
+  near "$(mean snips)" 0.52 1e-9
+  # many arms: as many as fit
+  awk 'BEGIN { print "shown,p,clicked"; for (i = 0; i < 2000; i++) print "arm-number-" 100 + i % 40 ",0.025," (i % 3 < 1) }' >"$T/many.csv"
+  faro 0 evaluate "$T/many.csv" "${at[@]}" --policy uniform
+  has "$output" "2000 rows, 40 arms (arm-number-100, arm-number-101, "
+  has "$output" ", ...)"
+}
+
 @test "the table has a line per method, the warnings and a word about privacy" {
   faro 0 evaluate "$T/log.csv" "${at[@]}" --policy uniform
-  has "$output" "policy uniform on $T/log.csv: 3000 rows, 3 arms"
+  has "$output" "policy uniform on $T/log.csv: 3000 rows, 3 arms (a, b, c)"
   has "$output" "95 % interval"
   has "$output" "self-normalised"
   has "$output" "no interval: it would not cover the model's error"
@@ -182,17 +202,15 @@ bad() {
   bad "zero.csv:5: column 4 (p) must be a probability above 0 and at most 1 (got 0)" "$T/zero.csv" "${at[@]}" \
     --policy uniform
   sed '7s/,0.8,/,1.8,/' "$T/log.csv" >"$T/q.csv"
-  bad "q.csv:7: column qb must be a probability from 0 to 1 (got 1.8)" "$T/q.csv" "${at[@]}" --policy qa,qb,qc \
-   
+  bad "q.csv:7: column qb must be a probability from 0 to 1 (got 1.8)" "$T/q.csv" "${at[@]}" --policy qa,qb,qc --arms a,b,c
   sed '7s/,0.8,0.1/,0.5,0.1/' "$T/log.csv" >"$T/sum.csv"
-  bad "sum.csv:7: the policy's probabilities must add up to 1 (got 0.7)" "$T/sum.csv" "${at[@]}" --policy qa,qb,qc \
-   
+  bad "sum.csv:7: the policy's probabilities must add up to 1 (got 0.7)" "$T/sum.csv" "${at[@]}" --policy qa,qb,qc --arms a,b,c
   bad "qc; --policy may also be uniform, \"always ARM\" or FILE.json" "$T/log.csv" "${at[@]}" \
     --policy nothing
-  bad "one for each of the 3 arms in their order (got 2)" "$T/log.csv" "${at[@]}" --policy qa,qb
+  bad "one for each of the 3 arms in their order (got 2)" "$T/log.csv" "${at[@]}" --policy qa,qb --arms a,b,c
   bad "must name an arm of the log, or of --arms (got \"z\"); its arms are: a, b, c" "$T/log.csv" "${at[@]}" \
     --policy "always z"
-  bad "--model needs the policy's probability of every arm" "$T/log.csv" "${at[@]}" --policy q \
+  bad "--model needs the policy's probability of every arm" "$T/log.csv" "${at[@]}" --policy q --arms a,b,c \
     --model <(echo '{"theta": [[0], [0], [0]], "features": []}')
 }
 
@@ -206,7 +224,7 @@ bad() {
   local text words i=0
   while IFS='|' read -r text words; do
     echo "$text" >"$T/p$((++i)).json"
-    bad "p$i.json$words" "$T/log.csv" "${at[@]}" --features age,q --policy "$T/p$i.json"
+    bad "p$i.json$words" "$T/log.csv" "${at[@]}" --arms a,b,c --features age,q --policy "$T/p$i.json"
   done <<'CASES'
 {"theta": [[1, 2|:2: not JSON
 [1, 2]|: must be an object

@@ -55,7 +55,9 @@ static const faro_field options[] = {
     {"person", FARO_FIELD_WORD, FARO_AT(request, log.person), .value = "COL",
      .help = "column that says who a row is about, if people have several rows"},
     {"arms", FARO_FIELD_WORD, FARO_AT(request, log.classes), .value = "ARM,...",
-     .help = "all arms, in their order; by default those of the log. Required with --private"},
+     .help =
+         "all arms, in their order; by default those of the log, sorted. Required with --private, and where "
+         "a policy or a model has something per arm: C1,C2,... or a file"},
     {"range", FARO_FIELD_OTHER, FARO_AT(request, range), .read = read_range, .value = "LOW,HIGH",
      .allowed = "LOW,HIGH with LOW < HIGH, both from -1e100 to 1e100",
      .help = "rewards are in this interval; 0,1 by default"},
@@ -67,7 +69,7 @@ static const faro_field options[] = {
     {.help = "the policy"},
     {"policy", FARO_FIELD_WORD, FARO_AT(request, policy), .value = "POLICY", .required = true,
      .help = "uniform; \"always ARM\"; a column with its probability of the arm that was played; a column "
-             "per arm, C1,C2,...; or FILE.json, a linear policy"},
+             "per arm, C1,C2,..., in the order of --arms; or FILE.json, a linear policy, in the same order"},
     {.help = "estimates"},
     {"clip", FARO_FIELD_REAL, FARO_AT(request, clip), .above = true, .most = 1e9, .value = "W",
      .help = "cut weights to W: less spread, some bias; none are cut by default. Required with --private"},
@@ -191,9 +193,25 @@ static faro_status make_model(job *j, faro_error *error) {
   return faro_reward_model_create(&j->model, &params, error);
 }
 
+/* Columns, and the lists of a file, have no names of arms: the user says which is which, because the
+ * order in which a log sorts its arms is seldom the order that was meant. */
+static faro_status check_order(const job *j, faro_error *error) {
+  const request *r = j->r;
+  const bool policy = target_ordered(&j->target);
+  char list[TARGET_ARMS];
+  if (r->log.classes || (!policy && !r->model)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "--arms ARM,... is required: %s has %s per arm, and only the order says which is whose. "
+                   "Name the arms in that order; those of the log are, sorted: %s",
+                   policy ? "--policy" : "--model",
+                   policy && j->target.columns ? "a column" : "a list of numbers",
+                   target_arms(j->facts, list));
+}
+
 static faro_status open_job(job *j, const char *file, faro_error *error) {
   target_read(&j->target, j->r->policy);
   faro_status status = open_log(j, file, error);
+  if (status == FARO_OK) status = check_order(j, error);
   if (status == FARO_OK) status = target_open(&j->target, j->facts, error);
   if (status == FARO_OK) status = find_features(j, error);
   if (status == FARO_OK) status = target_load(&j->target, &j->features, error);
@@ -432,16 +450,16 @@ const cli_command cli_evaluate = {
     .help =
         "A policy or model file is JSON: {\"theta\": [[0.1, 0.5], [0.2, 0]], \"features\": [\"age\"]}, a "
         "list\n"
-        "per arm with a number per feature and, if it is longer, a constant. A policy plays the arm with "
-        "the\n"
-        "greatest score; \"explore\": 0.1 plays any arm with that probability.\n"
+        "per arm, in the order of --arms, with a number per feature and, if it is longer, a constant. A "
+        "policy\n"
+        "plays the arm with the greatest score; \"explore\": 0.1 plays any arm with that probability.\n"
         "\n"
         "Exit status: 0 done, 2 usage, 3 a log or a file that cannot be used, 4 the system failed.\n"
         "\n"
         "examples:\n"
         "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy \"always banner3\"\n"
         "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy new.json \\\n"
-        "    --features age\n"
+        "    --arms banner1,banner2,banner3 --features age\n"
         "  faro evaluate log.csv --action shown --reward clicked --propensity p --policy q \\\n"
         "    --private --arms a,b,c --clip 10 --epsilon 0.5\n",
 };

@@ -63,6 +63,11 @@ void target_read(target *t, const char *text);
 faro_status target_open(target *t, const faro_rows_facts *facts, faro_error *error) FARO_WARN_UNUSED;
 faro_status target_load(target *t, const features *features, faro_error *error) FARO_WARN_UNUSED;
 void target_clear(target *t);
+/* Whether it has something for each arm, by the order of the arms alone. */
+bool target_ordered(const target *t);
+/* The names of the arms, in their order; "..." for those that do not fit. */
+enum { TARGET_ARMS = 200 };
+const char *target_arms(const faro_rows_facts *facts, char out[static TARGET_ARMS]);
 /* Whether a number of a row is a probability of the policy, and no feature. */
 bool target_uses(const target *t, size_t number);
 /* Sets row->target and, if all are known, row->targets. */

@@ -54,10 +54,11 @@ static void write_warning(const evaluate_writer *w, const char *text) {
 
 void evaluate_write(const evaluate_writer *w, const faro_evaluation *v) {
   char text[FARO_DOUBT_SIZE];
+  char arms[TARGET_ARMS];
   fprintf(w->out, "policy %s on %s: %llu rows", w->policy, faro_path_end(w->file),
           (unsigned long long)v->rows);
   if (v->people != v->rows) fprintf(w->out, " of %llu people", (unsigned long long)v->people);
-  fprintf(w->out, ", %zu arms\n", w->facts->arms);
+  fprintf(w->out, ", %zu arms (%s)\n", w->facts->arms, target_arms(w->facts, arms));
   write_table(w, v->of);
   fprintf(w->out, "effective rows: %.0f; matched: %.1f %%; greatest weight: %.4g; accepted by replay: %llu\n",
           v->effective, 100 * v->matched, v->greatest, (unsigned long long)v->accepted);
@@ -167,9 +168,11 @@ static void write_claim(const evaluate_writer *w, const evaluate_private *p) {
 void evaluate_write_private(const evaluate_writer *w, const evaluate_private *p) {
   const faro_private_evaluation *v = p->result;
   char text[FARO_DOUBT_SIZE];
+  char arms[TARGET_ARMS];
   const bool user = v->claim.level == FARO_LEVEL_USER;
-  fprintf(w->out, "policy %s on %s: %.0f %s, %zu arms; released with noise\n", w->policy,
-          faro_path_end(w->file), v->people, user ? "people" : "rows", w->facts->arms);
+  fprintf(w->out, "policy %s on %s: %.0f %s, %zu arms (%s); released with noise\n", w->policy,
+          faro_path_end(w->file), v->people, user ? "people" : "rows", w->facts->arms,
+          target_arms(w->facts, arms));
   write_table(w, v->of);
   fprintf(w->out, "effective rows: at least %.0f; mean weight: %.3f, noise and luck explain %.3f\n",
           floor(v->effective), v->mean, v->mean_error);

@@ -27,23 +27,33 @@ void target_clear(target *t) {
   linear_clear(&t->linear);
 }
 
-static faro_status find_arm(target *t, const faro_rows_facts *facts, faro_error *error) {
-  char list[200];
+const char *target_arms(const faro_rows_facts *facts, char out[static TARGET_ARMS]) {
+  static const char more[] = ", ...";
   size_t used = 0;
+  *out = '\0';
+  for (size_t a = 0; a < facts->arms; a++) {
+    char shown[FARO_SHORT_SIZE];
+    const char *name = faro_shorten(facts->arm[a], strlen(facts->arm[a]), shown);
+    const bool fits = used + strlen(name) + 2 + sizeof more <= TARGET_ARMS;
+    used += (size_t)snprintf(out + used, TARGET_ARMS - used, "%s%s",
+                             !fits ? more
+                             : a   ? ", "
+                                   : "",
+                             fits ? name : "");
+    if (!fits) break;
+  }
+  return out;
+}
+
+static faro_status find_arm(target *t, const faro_rows_facts *facts, faro_error *error) {
+  char list[TARGET_ARMS];
   const char *wanted = t->text + sizeof always - 1;
   while (t->arm < facts->arms && strcmp(facts->arm[t->arm], wanted) != 0) t->arm++;
   if (t->arm < facts->arms) return FARO_OK;
-  *list = '\0';
-  for (size_t a = 0; a < facts->arms && used + 8 < sizeof list; a++) {
-    char shown[FARO_SHORT_SIZE];
-    const int more = snprintf(list + used, sizeof list - used, "%s%s", a ? ", " : "",
-                              faro_shorten(facts->arm[a], strlen(facts->arm[a]), shown));
-    used += (size_t)more;
-  }
   char shown[FARO_SHORT_SIZE];
   return faro_fail(error, FARO_INVALID,
                    "--policy always must name an arm of the log, or of --arms (got \"%s\"); its arms are: %s",
-                   faro_shorten(wanted, strlen(wanted), shown), list);
+                   faro_shorten(wanted, strlen(wanted), shown), target_arms(facts, list));
 }
 
 /* The numbers of a row that the names of --policy stand for, in their order. */
@@ -87,6 +97,8 @@ faro_status target_open(target *t, const faro_rows_facts *facts, faro_error *err
 faro_status target_load(target *t, const features *f, faro_error *error) {
   return t->kind == TARGET_FILE ? linear_load(&t->linear, t->text, t->arms, f, error) : FARO_OK;
 }
+
+bool target_ordered(const target *t) { return t->kind == TARGET_COLUMNS || t->kind == TARGET_FILE; }
 
 bool target_uses(const target *t, size_t number) {
   const size_t count = t->kind == TARGET_COLUMN ? 1 : t->kind == TARGET_COLUMNS ? t->arms : 0;
