@@ -60,7 +60,10 @@ typedef struct faro_logged {
 
 /* How intervals are made. SKEW: the normal one, with Hall's correction for skewness, and Student's
  * quantile for the effective sample size. NORMAL: without the correction. BERNSTEIN: empirical
- * Bernstein, which holds for every sample size if weights and rewards are within their bounds. */
+ * Bernstein, which holds for every number of independent rows if weights are cut and `value` and
+ * `prediction` are within the interval of rewards (others are refused). For dr and gain the model
+ * must not have seen the rows: with a cross-fitted one, terms of different folds depend on each
+ * other, and the bound is not proven. */
 #define FARO_BOUNDS_LIST(X)                                                                                  \
   X(SKEW, "skew")                                                                                            \
   X(NORMAL, "normal")                                                                                        \

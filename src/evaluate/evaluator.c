@@ -165,9 +165,27 @@ static void add_pair(totals *t, const double sum[static SUMS]) {
   faro_ratio_add(&t->inverse, sum[SUM_INVERSE], sum[SUM_ROWS]);
 }
 
+/* The bound of Bernstein needs predictions that are within the interval of rewards, but for
+ * rounding, which range_of allows for. */
+static const double ROUNDING = 1e-9;
+
+static faro_status check_predictions(const faro_evaluator_params *p, const faro_logged *row,
+                                     faro_error *error) {
+  const double slack = ROUNDING * (p->high - p->low);
+  const double least = fmin(row->value, row->prediction);
+  const double most = fmax(row->value, row->prediction);
+  if (!p->model || p->interval != FARO_BOUNDS_BERNSTEIN) return FARO_OK;
+  if (least >= p->low - slack && most <= p->high + slack) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "with interval bernstein, predictions must be from %g to %g, as rewards are (got %g and %g)", p->low,
+      p->high, row->value, row->prediction);
+}
+
 faro_status faro_evaluator_add(faro_evaluator *e, const faro_logged *row, faro_error *error) {
   const faro_evaluator_params *p = &e->params;
-  const faro_status status = faro_logged_check(row, p->arms, p->model, error);
+  faro_status status = faro_logged_check(row, p->arms, p->model, error);
+  if (status == FARO_OK) status = check_predictions(p, row, error);
   if (status != FARO_OK) return status;
   if (row->reward < p->low || row->reward > p->high)
     return faro_fail(error, FARO_INVALID, "reward must be from %g to %g (got %g)", p->low, p->high,
@@ -202,8 +220,9 @@ static double effective_of(const totals *t, faro_method method) {
 static double range_of(const faro_evaluator_params *p, faro_method method) {
   const double width = p->high - p->low;
   if (method == FARO_METHOD_IPS) return p->clip * (fmax(p->high, 0) - fmin(p->low, 0));
-  if (method == FARO_METHOD_DR) return width * (1 + 2 * p->clip);
-  if (method == FARO_METHOD_GAIN) return width * (2 + 2 * p->clip);
+  const double slack = 1 + 2 * ROUNDING;
+  if (method == FARO_METHOD_DR) return slack * width * (1 + 2 * p->clip);
+  if (method == FARO_METHOD_GAIN) return slack * width * (2 + 2 * p->clip);
   return width;
 }
 

@@ -163,6 +163,21 @@ near() {
   near "$(mean dr)" 0.6 0.1
 }
 
+@test "bernstein: predictions of a file are clipped to the range, and a learnt model is no proof" {
+  echo '{"theta": [[-50], [80], [0.2]], "features": []}' >"$T/wild.json"
+  echo '{"theta": [[0], [1], [0.2]], "features": []}' >"$T/clipped.json"
+  sure=(--policy uniform --arms a,b,c --clip 5 --interval bernstein)
+  faro 0 evaluate "$T/log.csv" "${at[@]}" "${sure[@]}" --model "$T/clipped.json" --json
+  expected=$(jq -c .estimates <<<"$output")
+  [ "$(jq -r '.warnings | length' <<<"$output")" -eq 0 ]
+  faro 0 evaluate "$T/log.csv" "${at[@]}" "${sure[@]}" --model "$T/wild.json" --json
+  [ "$(jq -c .estimates <<<"$output")" = "$expected" ]
+  faro 0 evaluate "$T/log.csv" "${at[@]}" "${sure[@]}"
+  has "$output" "warning: The intervals of dr and gain are not proven: their model was learnt from this log."
+  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy q --clip 5 --interval bernstein # has neither
+  not has "$output" "not proven"
+}
+
 @test "what is wrong with options" {
   faro 2 evaluate
   has "$stderr" "--action COL is required"

@@ -74,14 +74,19 @@ static const faro_field options[] = {
     {"clip", FARO_FIELD_REAL, FARO_AT(request, clip), .above = true, .most = 1e9, .value = "W",
      .help = "cut weights to W: less spread, some bias; none are cut by default. Required with --private"},
     {"model", FARO_FIELD_WORD, FARO_AT(request, model), .value = "FILE",
-     .help = "a reward model in a file, in place of one that is learnt from the log"},
+     .help =
+         "a reward model in a file, in place of one that is learnt from the log; its predictions are clipped "
+         "to --range"},
     {"folds", FARO_FIELD_COUNT, FARO_AT(request, folds), .least = 2, .most = 100, .value = "K",
      .help = "folds of the reward model that is learnt; 5 by default"},
     {"ridge", FARO_FIELD_REAL, FARO_AT(request, ridge), .above = true, .most = 1e12, .value = "L",
      .help = "its penalty; 1 by default"},
     {"interval", FARO_FIELD_CHOICE, FARO_AT(request, interval), .words = intervals, .value = "I",
-     .help = "a normal interval, corrected for skewness (the default) or not; or one that holds for logs of "
-             "any size, is wide, and needs --clip"},
+     .help =
+         "skew, a normal interval that is corrected for skewness (the default); normal, one that is not; or "
+         "bernstein, a bound that is proven for logs of any size (of dr and gain: with --model), is wide, "
+         "and "
+         "needs --clip"},
     {"confidence", FARO_FIELD_REAL, FARO_AT(request, confidence), .least = 0.5, .most = 1 - 1e-9,
      .value = "P", .help = "0.95 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, seed), .most = 0x1p53, .value = "S",
@@ -230,14 +235,21 @@ static const double *features_of(const job *j, const faro_row *row) {
   return j->x;
 }
 
-/* What the model says about a row. */
+/* Rewards are in an interval, and so are their means. */
+static double within(const job *j, double mean) { return fmin(fmax(mean, j->facts->low), j->facts->high); }
+
+/* What the model says about a row. The value is clipped because probabilities that were rounded may
+ * add up to a little more than 1. */
 static void predict(const job *j, const faro_row *from, faro_logged *row) {
+  const size_t arms = j->facts->arms;
   if (j->model) faro_reward_model_predict(j->model, from->person, features_of(j, from), j->mean);
   else if (j->fixed.theta) linear_scores(&j->fixed, from->number, j->mean);
   else return;
+  for (size_t a = 0; j->fixed.theta && a < arms; a++) j->mean[a] = within(j, j->mean[a]);
   row->prediction = j->mean[from->arm];
   row->value = 0;
-  for (size_t a = 0; row->targets && a < j->facts->arms; a++) row->value += row->targets[a] * j->mean[a];
+  for (size_t a = 0; row->targets && a < arms; a++) row->value += row->targets[a] * j->mean[a];
+  row->value = within(j, row->value);
 }
 
 /* ---- passes */
@@ -303,7 +315,8 @@ static faro_status add_private(job *j, void *context, const faro_row *from, faro
 
 static evaluate_writer writer_of(const job *j, const char *file) {
   const request *r = j->r;
-  return (evaluate_writer){stdout, file, r->policy, j->facts, r->confidence, r->interval};
+  return (evaluate_writer){
+      stdout, file, r->policy, j->facts, r->confidence, r->interval, .learnt = j->model != NULL};
 }
 
 static faro_status evaluate(job *j, const char *file, faro_error *error) {

@@ -82,6 +82,7 @@ typedef struct evaluate_writer {
   const faro_rows_facts *facts;
   double confidence;
   faro_bounds interval;
+  bool learnt; /* the reward model, from this log */
 } evaluate_writer;
 
 void evaluate_write(const evaluate_writer *w, const faro_evaluation *v);

@@ -52,6 +52,15 @@ static void write_warning(const evaluate_writer *w, const char *text) {
   cli_wrap(w->out, text, strlen(text), width > 0 ? width : 100, sizeof lead, sizeof lead - 1);
 }
 
+/* The terms of a cross-fitted model are independent within a fold only, and the bound is about
+ * independent ones. NULL: there is nothing to say. */
+static const char *unproven(const evaluate_writer *w, const faro_evaluation *v) {
+  const bool said = w->interval == FARO_BOUNDS_BERNSTEIN && w->learnt && v->of[FARO_METHOD_DR].made;
+  return said ? "The intervals of dr and gain are not proven: their model was learnt from this log. With "
+                "--model FILE, a model that was made without it, they are."
+              : NULL;
+}
+
 void evaluate_write(const evaluate_writer *w, const faro_evaluation *v) {
   char text[FARO_DOUBT_SIZE];
   char arms[TARGET_ARMS];
@@ -64,6 +73,7 @@ void evaluate_write(const evaluate_writer *w, const faro_evaluation *v) {
           v->effective, 100 * v->matched, v->greatest, (unsigned long long)v->accepted);
   for (size_t d = 0; d < FARO_DOUBTS; d++)
     if (v->doubts >> d & 1) write_warning(w, faro_evaluation_doubt(v, (faro_doubt)d, text));
+  if (unproven(w, v)) write_warning(w, unproven(w, v));
   fprintf(w->out, "no privacy: these numbers are computed from the rows themselves\n");
 }
 
@@ -108,6 +118,7 @@ faro_status evaluate_write_json(const evaluate_writer *w, const faro_evaluation 
   for (size_t d = 0; d < FARO_DOUBTS; d++)
     if (v->doubts >> d & 1)
       json_array_append_new(warnings, json_string(faro_evaluation_doubt(v, (faro_doubt)d, text)));
+  if (unproven(w, v)) json_array_append_new(warnings, json_string(unproven(w, v)));
   json_t *object = json_pack(
       "{s:s, s:b, s:I, s:I, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "policy", w->policy,
       "private", 0, "rows", (json_int_t)v->rows, "people", (json_int_t)v->people, "arms", json_arms(w->facts),

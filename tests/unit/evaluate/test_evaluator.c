@@ -505,6 +505,29 @@ static void test_evaluator__refuses_bad_parameters(void **state) {
   }
 }
 
+/* The bound of Bernstein counts on predictions within the interval of rewards; rounding is no reason
+ * to refuse. The other intervals take any. */
+static void test_evaluator__bernstein_needs_predictions_in_range(void **state) {
+  (void)state;
+  static const double bad[][2] = {{1.01, 0.5}, {0.5, 1.01}, {-0.01, 0.5}, {0.5, -80}};
+  faro_evaluator_params params = {.clip = 3, .model = true, .interval = FARO_BOUNDS_BERNSTEIN};
+  faro_evaluator *strict = make(params);
+  params.interval = FARO_BOUNDS_SKEW;
+  faro_evaluator *other = make(params);
+  faro_logged row = {.propensity = 0.5, .target = 0.2, .value = 1 + 1e-12, .prediction = -1e-12};
+  add(strict, row);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    faro_error error = {0};
+    row.value = bad[i][0];
+    row.prediction = bad[i][1];
+    assert_int_equal(faro_evaluator_add(strict, &row, &error), FARO_INVALID);
+    assert_non_null(strstr(error.message, "predictions must be from 0 to 1"));
+    add(other, row);
+  }
+  assert_int_equal(finish(strict).rows, 1);
+  assert_int_equal(finish(other).rows, 4);
+}
+
 static void test_evaluator__memory(void **state) {
   (void)state;
   faro_evaluator *e = NULL;
@@ -665,6 +688,7 @@ int main(void) {
       cmocka_unit_test(test_doubts__equal_rewards_have_no_interval),
       cmocka_unit_test(test_evaluator__refuses_bad_rows),
       cmocka_unit_test(test_evaluator__refuses_bad_parameters),
+      cmocka_unit_test(test_evaluator__bernstein_needs_predictions_in_range),
       cmocka_unit_test(test_evaluator__memory),
       cmocka_unit_test(test_evaluator__empty),
       cmocka_unit_test(test_model__is_ridge_on_the_other_folds),
