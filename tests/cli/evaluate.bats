@@ -133,6 +133,18 @@ near() {
   not has "$output" "3000" # how many rows people have is not public
 }
 
+@test "private: no progress by rows, whose number would follow from it" {
+  slow_test
+  command -v script >/dev/null || skip "no terminal can be made here"
+  awk 'BEGIN { print "visitor,shown,p,clicked"; for (i = 0; i < 4000000; i++) print int(i / 400) (i % 3 < 1 ? ",a,0.5," : ",b,0.5,") i % 2 }' >"$T/long.csv"
+  command="$FARO evaluate $T/long.csv ${at[*]} --policy uniform --private --arms a,b --clip 1"
+  script -qec "$command" /dev/null >"$T/shown" 2>&1
+  grep -q " of 1 passes" "$T/shown" || skip "this machine is too fast to show progress"
+  script -qec "$command --person visitor --contributions 400" /dev/null >"$T/shown" 2>&1
+  grep -q "10000 people" "$T/shown"
+  not grep -q " of 1 passes" "$T/shown"
+}
+
 @test "private: with next to no noise it is the plain estimate, for every trust model" {
   for trust in central shuffle local; do
     faro 0 evaluate "$T/log.csv" "${at[@]}" --policy "always b" "${hide[@]}" --trust $trust \
@@ -220,8 +232,11 @@ bad() {
   bad "q.csv:7: column qb must be a probability from 0 to 1 (got 1.8)" "$T/q.csv" "${at[@]}" --policy qa,qb,qc --arms a,b,c
   sed '7s/,0.8,0.1/,0.5,0.1/' "$T/log.csv" >"$T/sum.csv"
   bad "sum.csv:7: the policy's probabilities must add up to 1 (got 0.7)" "$T/sum.csv" "${at[@]}" --policy qa,qb,qc --arms a,b,c
-  bad "qc; --policy may also be uniform, \"always ARM\" or FILE.json" "$T/log.csv" "${at[@]}" \
-    --policy nothing
+  bad "--policy must be uniform, \"always ARM\", FILE.json, a column of the log, or a column per arm, C1,C2,... (got \"unifrom\")" \
+    "$T/log.csv" "${at[@]}" --policy unifrom
+  bad "column per arm, C1,C2,... (got \"qx\")" "$T/log.csv" "${at[@]}" --policy qa,qx,qc --arms a,b,c --features age
+  bad "log.csv:1: --features must name a column of the file (got \"agee\") (did you mean age?)" "$T/log.csv" "${at[@]}" \
+    --policy qa,qb,qc --arms a,b,c --features agee
   bad "one for each of the 3 arms in their order (got 2)" "$T/log.csv" "${at[@]}" --policy qa,qb --arms a,b,c
   bad "must name an arm of the log, or of --arms (got \"z\"); its arms are: a, b, c" "$T/log.csv" "${at[@]}" \
     --policy "always z"

@@ -65,7 +65,7 @@ static const faro_field options[] = {
      .help = "columns of numbers, known before the arm was played, for the reward model and for a policy "
              "file; none by default. \"x*\" is all that begin with x"},
     {"words", FARO_FIELD_WORD, FARO_AT(request, log.words), .value = "COL,...",
-     .help = "columns of words for the reward model"},
+     .help = "columns of words, for the reward model that is learnt; none by default"},
     {.help = "the policy"},
     {"policy", FARO_FIELD_WORD, FARO_AT(request, policy), .value = "POLICY", .required = true,
      .help = "uniform; \"always ARM\"; a column with its probability of the arm that was played; a column "
@@ -137,16 +137,35 @@ static void close_job(job *j) {
   faro_rows_close(j->rows);
 }
 
-/* What the reader of rows calls logged_reward is --reward here; and a column that is missing may
- * have been meant as another kind of policy. */
+/* Whether a message is about a column that --policy names. */
+static bool is_of_policy(const job *j, const char *message) {
+  for (const char *at = j->target.columns; at;) {
+    const char *comma = strchr(at, ',');
+    char shown[FARO_SHORT_SIZE];
+    char got[FARO_SHORT_SIZE + 16];
+    snprintf(got, sizeof got, "(got \"%s\")",
+             faro_shorten(at, comma ? (size_t)(comma - at) : strlen(at), shown));
+    if (strstr(message, got)) return true;
+    at = comma ? comma + 1 : NULL;
+  }
+  return false;
+}
+
+/* The reader of rows has names of its own for options; and to it, the columns of a policy are
+ * features. */
 static faro_status explain(const job *j, faro_status status, const faro_error *inner, faro_error *error) {
-  static const char role[] = "logged_reward";
+  static const char reward[] = "logged_reward";
+  static const char feature[] = "features must name a column of the file";
+  static const char policy[] =
+      "--policy must be uniform, \"always ARM\", FILE.json, a column of the log, or a "
+      "column per arm, C1,C2,...";
   const char *text = inner->message;
-  const char *at = strstr(text, role);
-  if (at) return faro_fail(error, status, "%.*s--reward%s", (int)(at - text), text, at + sizeof role - 1);
-  const bool policy = j->target.columns && strstr(text, "features must name a column");
-  return faro_fail(error, status, "%s%s", text,
-                   policy ? "; --policy may also be uniform, \"always ARM\" or FILE.json" : "");
+  const char *at = strstr(text, reward);
+  if (at) return faro_fail(error, status, "%.*s--reward%s", (int)(at - text), text, at + sizeof reward - 1);
+  at = strstr(text, feature);
+  if (!at) return faro_fail(error, status, "%s", text);
+  if (!is_of_policy(j, text)) return faro_fail(error, status, "%.*s--%s", (int)(at - text), text, at);
+  return faro_fail(error, status, "%.*s%s%s", (int)(at - text), text, policy, at + sizeof feature - 1);
 }
 
 /* Only columns that are listed are features: another one may follow from the arm that was played,
@@ -264,10 +283,11 @@ static faro_status place(const char *file, uint64_t line, faro_status status, co
                    inner->message);
 }
 
-/* Passes are counted, and not rows: how many there are is not public if people have several. */
+/* How many rows people have is not public if it is them whom a claim protects. The share of the rows
+ * that a moment has done would tell, so nothing is shown then. */
 static void show(job *j, uint64_t rows) {
   enum { EVERY = 1 << 14 };
-  if (rows % EVERY > 0) return;
+  if (rows % EVERY > 0 || (j->r->private && j->r->log.person)) return;
   const double share = (double)rows / (double)j->facts->rows;
   cli_progress_show(&j->progress, j->pass, j->passes, ((double)j->pass + share) / (double)j->passes);
 }
