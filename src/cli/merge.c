@@ -130,6 +130,8 @@ static int execute(const request *r) {
   faro_error error = {0};
   faro_experiment *experiment = NULL;
   gaps g = {0};
+  if (cli_results_complete(r->directory, NULL))
+    return cli_play_merged(r->format.json || r->format.csv ? stderr : stdout, r->directory);
   faro_status status = faro_shard_recall(&experiment, r->directory, &how, &error);
   if (status == FARO_OK) status = begin_gaps(&g, experiment, r->directory, &error);
   const int result = status == FARO_OK ? gather(r, experiment, &g) : cli_fail(&error);

@@ -216,23 +216,50 @@ int cli_play(const faro_experiment *experiment, cli_results *results, const cli_
   return result;
 }
 
+int cli_play_merged(FILE *out, const char *folder) {
+  fprintf(out, "already merged: the results in %s are complete\n", folder);
+  return EXIT_DONE;
+}
+
+/* What a shard has played, and what comes next. */
+static void tell_shard(const stage *s, const faro_results *played) {
+  char *words[] = {s->results->path};
+  faro_text next = FARO_TEXT_INIT;
+  cli_command_line(&next, &cli_merge, 1, words);
+  printf("shard %zu of %zu: %zu instances are finished", s->options->shard, s->options->shards,
+         played->total);
+  if (played->resumed > 0) printf(", %zu of them by an earlier run", played->resumed);
+  printf("; they are saved in %s\nwhen all shards are finished: %s\n", s->journal,
+         next.data ? next.data : "faro merge");
+  faro_text_clear(&next);
+}
+
+/* A run of the whole experiment may have ended, and removed the journals, before the shard did. */
+static faro_status close_shard(const stage *s, const faro_experiment *experiment, const faro_results *played,
+                               faro_error *error) {
+  const char *folder = s->results->path;
+  const bool saved = access(s->journal, F_OK) == 0;
+  if (!saved && !cli_results_complete(folder, experiment))
+    return faro_fail(error, FARO_SYSTEM, "%s: was removed while its shard was played; run it again",
+                     faro_path_end(s->journal));
+  if (s->options->quiet) return FARO_OK;
+  if (saved) tell_shard(s, played);
+  else
+    printf("shard %zu of %zu: %zu instances are finished, and not needed: the results in %s are complete\n",
+           s->options->shard, s->options->shards, played->total, folder);
+  return FARO_OK;
+}
+
 int cli_play_shard(const faro_experiment *experiment, cli_results *results, const cli_play_options *options) {
   stage s = {.results = results, .options = options};
   faro_results *played = NULL;
   faro_error error = {0};
+  if (!options->fresh && cli_results_complete(results->path, experiment))
+    return options->quiet ? EXIT_DONE : cli_play_merged(stdout, results->path);
   faro_status status = prepare(&s, &error);
   if (status == FARO_OK) status = faro_shard_keep(experiment, results->path, &error);
   if (status == FARO_OK) status = play(&s, experiment, &played, &error);
-  if (status == FARO_OK) {
-    char *words[] = {results->path};
-    faro_text next = FARO_TEXT_INIT;
-    cli_command_line(&next, &cli_merge, 1, words);
-    printf("shard %zu of %zu: %zu instances are finished", options->shard, options->shards, played->total);
-    if (played->resumed > 0) printf(", %zu of them by an earlier run", played->resumed);
-    printf("; they are saved in %s\nwhen all shards are finished: %s\n", s.journal,
-           next.data ? next.data : "faro merge");
-    faro_text_clear(&next);
-  }
+  if (status == FARO_OK) status = close_shard(&s, experiment, played, &error);
   const int result = status == FARO_OK ? EXIT_DONE : cli_fail(&error);
   clear(&s, played, status, result);
   return result;

@@ -35,7 +35,10 @@ typedef struct cli_play_options {
 int cli_play(const faro_experiment *experiment, cli_results *results, const cli_play_options *options,
              int (*then)(const faro_report *report, const char *folder, const void *context),
              const void *context);
-/* Plays one shard into a journal in the folder, and says what comes next. */
+/* Says that the results in the folder are complete, for a shard or a merge that comes too late. */
+int cli_play_merged(FILE *out, const char *folder);
+/* Plays one shard into a journal in the folder, and says what comes next, unless `quiet`. Plays
+ * nothing if the folder has the whole results, unless `fresh`. */
 int cli_play_shard(const faro_experiment *experiment, cli_results *results, const cli_play_options *options);
 
 /* A `then` that prints the results; its context is a cli_format. */

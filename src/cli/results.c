@@ -22,13 +22,13 @@ static bool path_in(const char *folder, const char *name, char out[static CLI_PA
   return snprintf(out, CLI_PATH, "%s/%s", folder, name) < CLI_PATH;
 }
 
-/* Whether a file of the folder has the experiment's identity. */
+/* Whether a file of the folder has the experiment's identity; NULL: any. */
 static holding compare_identity(const char *folder, const char *name, const faro_experiment *experiment) {
   char path[CLI_PATH];
   if (!path_in(folder, name, path) || access(path, F_OK) != 0) return HOLDS_NOTHING;
   json_t *document = json_load_file(path, 0, NULL);
   const char *identity = json_string_value(json_object_get(document, "identity"));
-  const bool same = identity && strcmp(identity, experiment->identity) == 0;
+  const bool same = identity && (!experiment || strcmp(identity, experiment->identity) == 0);
   json_decref(document);
   return same ? HOLDS_SAME : HOLDS_OTHER;
 }
@@ -42,6 +42,11 @@ static holding look_into(const char *folder, const faro_experiment *experiment) 
   if (path_in(folder, "instances.journal", path) && !faro_journal_suits(path, experiment->digest))
     return HOLDS_JOURNAL;
   return found;
+}
+
+bool cli_results_complete(const char *folder, const faro_experiment *experiment) {
+  return compare_identity(folder, "run.json", experiment) == HOLDS_SAME &&
+         compare_identity(folder, "shards.json", experiment) == HOLDS_NOTHING;
 }
 
 /* Adds an override to a folder's name: epsilon=[0.5, 1] becomes epsilon=0.5+1. */

@@ -21,6 +21,10 @@ faro_status cli_results_choose(cli_results *results, const faro_experiment *expe
 faro_status cli_results_new(cli_results *results, const faro_experiment *experiment, const char *path,
                             faro_error *error) FARO_WARN_UNUSED;
 
+/* Whether the folder has the results of a whole experiment, and no shards that are yet to be merged.
+ * NULL: of any experiment. */
+bool cli_results_complete(const char *folder, const faro_experiment *experiment);
+
 /* mkdir -p */
 faro_status cli_results_make(cli_results *results, faro_error *error) FARO_WARN_UNUSED;
 /* Removes the folders that were created and are empty. */

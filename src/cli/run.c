@@ -55,7 +55,8 @@ static const faro_field options[] = {
     {"csv", FARO_FIELD_FLAG, FARO_AT(request, format.csv), .help = "print the results as CSV"},
     {"fresh", FARO_FIELD_FLAG, FARO_AT(request, fresh),
      .help = "do not continue an interrupted run, and replace whatever --out holds"},
-    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet), .help = "do not print progress on stderr"},
+    {"quiet", FARO_FIELD_FLAG, FARO_AT(request, quiet),
+     .help = "do not print progress on stderr; with --shard, print nothing but errors"},
 };
 
 /* EXPERIMENT is a folder that keeps an experiment whose shards are played. */
@@ -86,10 +87,17 @@ static faro_status read_experiment(const request *r, faro_experiment **experimen
   return status;
 }
 
+/* EXPERIMENT is a folder whose shards were merged, and one of them is asked for again. */
+static bool is_merged(const request *r) {
+  const bool folder = r->sets.count == 0 && !r->quick && !r->out && !r->fresh;
+  return r->shards > 0 && folder && cli_results_complete(r->experiment, NULL);
+}
+
 static int execute(request *r) {
   faro_error error = {0};
   faro_experiment *experiment = NULL;
   cli_results results;
+  if (is_merged(r)) return r->quiet ? EXIT_DONE : cli_play_merged(stdout, r->experiment);
   faro_status status = is_folder(r->experiment) ? read_folder(r, &experiment, &error)
                                                 : read_experiment(r, &experiment, &error);
   if (status == FARO_OK) status = cli_results_choose(&results, experiment, r->out, r->fresh, &error);

@@ -212,7 +212,7 @@ static void run_crew(crew *c) {
   while (started < jobs && pthread_create(&thread[started], NULL, work, c) == 0) started++;
   pthread_mutex_lock(&c->lock);
   c->working -= jobs - started;
-  if (started == 0) c->status = faro_fail(c->error, FARO_SYSTEM, "cannot start a thread");
+  if (started == 0 && jobs > 0) c->status = faro_fail(c->error, FARO_SYSTEM, "cannot start a thread");
   pthread_mutex_unlock(&c->lock);
   wait_for_all(c);
   for (size_t i = 0; i < started; i++) pthread_join(thread[i], NULL);

@@ -30,9 +30,10 @@ shards() {
 @test "three shards make what one process makes, to the byte" {
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/one"
   shards 3 "$T/a"
-  [ "${lines[0]}" = "shard 3 of 3: 13 instances are finished; they are saved in $T/a/instances.3-of-3.journal" ]
+  [ -z "$output$stderr" ] # --quiet
+  faro 0 run "$T/a" --shard 3/3
+  [ "${lines[0]}" = "shard 3 of 3: 13 instances are finished, 13 of them by an earlier run; they are saved in $T/a/instances.3-of-3.journal" ]
   [ "${lines[1]}" = "when all shards are finished: faro merge $T/a" ]
-  [ -z "$stderr" ]
   gone "$T/a/summary.csv"
   faro 0 merge "$T/a"
   has "$output" "report: $T/a/report.html"
@@ -41,9 +42,24 @@ shards() {
   jq -e --arg command "faro merge $T/a" '.command == $command and .resumed_instances == 39' "$T/a/run.json"
   # what was merged can be repeated
   faro 0 rerun "$T/a" --quiet
-  # and there is nothing left to merge
+  # and there is nothing left to merge or to play
+  for again in "merge $T/a" "run $T/a --shard 2/3" "run 000-fig1 --set horizon=300 --set instances=3 --shard 2/3 --out $T/a"; do
+    # shellcheck disable=SC2086
+    faro 0 $again
+    [ "$output" = "already merged: the results in $T/a are complete" ]
+    [ -z "$stderr" ]
+  done
+  faro 0 merge "$T/a" --json
+  [ -z "$output" ]
+  has "$stderr" "already merged"
+  faro 0 run "$T/a" --shard 1/3 --quiet
+  [ -z "$output$stderr" ]
+  same_results "$T/a" "$T/one"
+  # unless it is asked for
+  faro 0 run 000-fig1 "${tiny[@]}" --shard 2/3 --out "$T/a" --fresh
+  [ -s "$T/a/instances.2-of-3.journal" ]
   faro 3 merge "$T/a"
-  [ "$stderr" = "faro: $T/a: no shards are there (no shards.json)" ]
+  has "$stderr" "shards of 3 with missing instances: 1,3"
 }
 
 @test "merge prints JSON and CSV as run does" {
@@ -86,6 +102,37 @@ shards() {
   faro 0 run "$T/b" --quiet
   same_results "$T/b" "$T/one"
   jq -e '.resumed_instances == 13 and .overrides == ["horizon=300", "instances=3"]' "$T/b/run.json"
+}
+
+@test "a shard that ends after the whole run was merged does not say that it was saved" {
+  local instances
+  for instances in 40 160 640; do # a machine that was too fast gets a longer run
+    rm -rf "$T/a"
+    command=(--set epsilon=1 --set horizon=1000 --set "instances=$instances")
+    start "$T/a" --jobs 1 "${command[@]}" --shard 1/2
+    passed "$T/a/instances.1-of-2.journal" 2000 && kill -STOP "$pid" && break
+    finish
+  done
+  faro 0 run 000-fig1 "${command[@]}" --quiet --out "$T/a"
+  kill -CONT "$pid"
+  finish
+  [ "$ended" -eq 0 ]
+  grep -q "^shard 1 of 2: [0-9]* instances are finished, and not needed: the results in $T/a are complete$" "$T/a.stdout"
+  [ "$(wc -l <"$T/a.stdout")" -eq 1 ]
+  gone "$T/a/shards.json"
+}
+
+@test "a shard whose journal was removed says so" {
+  local instances
+  for instances in 40 160 640; do
+    rm -rf "$T/a"
+    start "$T/a" --jobs 1 --set epsilon=1 --set horizon=1000 --set "instances=$instances" --shard 1/2
+    passed "$T/a/instances.1-of-2.journal" 2000 && rm "$T/a/instances.1-of-2.journal" && kill -0 "$pid" && break
+    finish
+  done
+  finish
+  [ "$ended" -eq 4 ]
+  grep -q "instances.1-of-2.journal: was removed while its shard was played; run it again" "$T/a.stderr"
 }
 
 @test "shards of several numbers mix, and a shard twice is a shard" {
@@ -328,7 +375,7 @@ kill_one() {
   done
   [ "$ended" -ne 0 ] # mpirun ends all ranks with the one that was killed
   faro 3 merge "$T/a"
-  mpirun -np 2 "$FARO" run "${command[@]}" --out "$T/a" --shard auto >"$T/again"
+  mpirun -np 2 "$FARO" run 000-fig1 "${command[@]:2}" --out "$T/a" --shard auto >"$T/again" # not --quiet
   grep -q "shard 2 of 2: .* by an earlier run" "$T/again"
   faro 0 merge "$T/a"
   faro 0 run "${command[@]}" --jobs 2 --out "$T/one"
