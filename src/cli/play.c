@@ -226,10 +226,10 @@ static void tell_shard(const stage *s, const faro_results *played) {
   char *words[] = {s->results->path};
   faro_text next = FARO_TEXT_INIT;
   cli_command_line(&next, &cli_merge, 1, words);
-  printf("shard %zu of %zu: %zu instances are finished", s->options->shard, s->options->shards,
-         played->total);
+  printf("shard %zu of %zu: %zu instance%s finished", s->options->shard, s->options->shards, played->total,
+         played->total == 1 ? " is" : "s are");
   if (played->resumed > 0) printf(", %zu of them by an earlier run", played->resumed);
-  printf("; they are saved in %s\nwhen all shards are finished: %s\n", s->journal,
+  printf("; saved in %s\nwhen all shards are finished: %s\n", s->journal,
          next.data ? next.data : "faro merge");
   faro_text_clear(&next);
 }

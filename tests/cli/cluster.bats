@@ -32,7 +32,7 @@ shards() {
   shards 3 "$T/a"
   [ -z "$output$stderr" ] # --quiet
   faro 0 run "$T/a" --shard 3/3
-  [ "${lines[0]}" = "shard 3 of 3: 13 instances are finished, 13 of them by an earlier run; they are saved in $T/a/instances.3-of-3.journal" ]
+  [ "${lines[0]}" = "shard 3 of 3: 13 instances are finished, 13 of them by an earlier run; saved in $T/a/instances.3-of-3.journal" ]
   [ "${lines[1]}" = "when all shards are finished: faro merge $T/a" ]
   gone "$T/a/summary.csv"
   faro 0 merge "$T/a"
@@ -120,6 +120,13 @@ shards() {
   grep -q "^shard 1 of 2: [0-9]* instances are finished, and not needed: the results in $T/a are complete$" "$T/a.stdout"
   [ "$(wc -l <"$T/a.stdout")" -eq 1 ]
   gone "$T/a/shards.json"
+}
+
+@test "there may be more shards than instances" {
+  faro 0 run 000-fig1 --set horizon=300 --set instances=3 --shard 50/100 --out "$T/a"
+  [ "${lines[0]}" = "shard 50 of 100: 0 instances are finished; saved in $T/a/instances.50-of-100.journal" ]
+  faro 0 run "$T/a" --shard 3/100
+  has "$output" "shard 3 of 100: 1 instance is finished; saved in"
 }
 
 @test "a shard whose journal was removed says so" {

@@ -40,7 +40,8 @@ without_packages() {
   gone "$T/data/shuttle.csv.new"
   without_packages data mushroom --out "$T/data"
   [ "$status" -eq 3 ]
-  has "$stderr" "apt-get source --download-only xgboost"
+  has "$stderr" "faro: mushroom is in the Debian source package xgboost; fetch it, in a temporary folder, with: faro data mushroom --install"
+  not has "$stderr" "apt-get" # which needs deb-src lines
   [ -z "$(ls "$T/data")" ]
 }
 

@@ -33,11 +33,11 @@ need() {
   }
 }
 
-# may_fetch COMMAND WHAT: says how to get what is not installed, unless it may be fetched.
+# may_fetch WHAT: says how to get what is not installed, unless it may be fetched. Faro knows best: apt-get by itself needs
+# settings that few systems have, and what it fetches would have to be unpacked.
 may_fetch() {
   [ -n "$install" ] && return 0
-  echo "faro: $set_name is in $2; fetch it with: $1" >&2
-  echo "(or let faro do it, in a temporary folder: faro data $set_name --install)" >&2
+  echo "faro: $set_name is in $1; fetch it, in a temporary folder, with: faro data $set_name --install" >&2
   exit 3
 }
 
@@ -75,7 +75,7 @@ R
 mushroom() {
   file=${FARO_MUSHROOM:-}
   if [ -z "$file" ]; then
-    may_fetch "apt-get source --download-only xgboost" "the Debian source package xgboost"
+    may_fetch "the Debian source package xgboost"
     (cd "$scratch" && source_package xgboost)
     archive=$(find "$scratch" -maxdepth 1 -name 'xgboost_*.orig.tar.*' | head -n 1)
     tar -xf "$archive" -C "$scratch" --wildcards '*/agaricus-lepiota.data'
@@ -90,7 +90,7 @@ mushroom() {
 digits() {
   file=/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz
   if [ ! -f "$file" ]; then
-    may_fetch "apt-get download python3-sklearn" "the Debian package python3-sklearn, which need not be installed"
+    may_fetch "the Debian package python3-sklearn, which need not be installed"
     (cd "$scratch" && apt-get -qq -o APT::Sandbox::User= download python3-sklearn) || exit 3
     dpkg-deb -x "$scratch"/python3-sklearn_*.deb "$scratch/unpacked"
     file="$scratch/unpacked$file"
