@@ -1,8 +1,8 @@
-/* client: an application that takes part in a campaign. It needs only libfaro_client and
- * libsodium, so it reads documents from files and writes reports to a file. A real application uses
- * the network instead, as the comments say.
+/* client: an application that takes part in a campaign. It needs only libfaro_client, so
+ * it reads documents from files and writes reports to a file. A real application uses the network
+ * instead, as the comments say.
  *
- *   cc client.c -lfaro_client -lsodium -lm
+ *   cc client.c $(pkg-config --cflags --libs faro_client) -o client
  *   client KEY TOKEN CAMPAIGN POLICY REPORT [EPSILON DELTA]
  *
  * KEY (the analyzer's) and TOKEN are 64 hexadecimal digits; CAMPAIGN, POLICY and REPORT are files.
@@ -12,9 +12,9 @@
  * A real application also saves digest, sequence and version, and gives them to faro_client_open
  * when it starts again. */
 #include <faro/client.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static char document[1 << 20];
 
@@ -25,13 +25,24 @@ static size_t read_file(const char *path) {
   return length;
 }
 
+/* 32 bytes from 64 hexadecimal digits. */
+static int read_key(const char *text, unsigned char out[32]) {
+  if (strlen(text) != 64 || strspn(text, "0123456789abcdefABCDEF") != 64) return 0;
+  for (size_t i = 0; i < 32; i++) {
+    const char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
+    out[i] = (unsigned char)strtoul(digits, NULL, 16);
+  }
+  return 1;
+}
+
 static int fail(const faro_error *error) { return fprintf(stderr, "%s\n", error->message), 1; }
 
 int main(int argc, char **argv) {
   unsigned char key[32] = {0}, token[32] = {0};
-  if ((argc != 6 && argc != 8) || sodium_hex2bin(key, 32, argv[1], 64, NULL, NULL, NULL) != 0 ||
-      sodium_hex2bin(token, 32, argv[2], 64, NULL, NULL, NULL) != 0)
+  if ((argc != 6 && argc != 8) || !read_key(argv[1], key) || !read_key(argv[2], token)) {
+    fprintf(stderr, "usage: client KEY TOKEN CAMPAIGN POLICY REPORT [EPSILON DELTA]\n");
     return 2;
+  }
   /* The minimum: what the users of this application were told. Campaigns that promise less are
    * refused. */
   const faro_client_params params = {.signer = key,

@@ -2,7 +2,8 @@
  *
  * An agent chooses arms for people, learns from their rewards through a release, and can state at
  * any time what it guarantees. The simulator, the service and the language bindings all use this
- * header.
+ * header. Unless `use` says that it is deployed, an agent is a simulation: its noise follows from
+ * `seed`, 0 by default, and protects nobody.
  *
  *     faro_agent *agent;
  *     faro_agent_params params = {.learner = "linucb", .release = "shuffle-bits", .dimension = 5,

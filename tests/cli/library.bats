@@ -99,6 +99,47 @@ examples() {
   examples $(pkg-config --cflags --libs faro)
 }
 
+# Where pkg-config finds the library as installed in a folder: installed
+installed() {
+  local pc
+  DESTDIR=$T/root cmake --install "$BUILD" >/dev/null
+  pc=$(find "$T/root" -name faro_client.pc)
+  export PKG_CONFIG_SYSROOT_DIR=$T/root PKG_CONFIG_LIBDIR=${pc%/*}
+  libraries=${pc%/pkgconfig/faro_client.pc}
+}
+
+# The client example runs as far as it can without a campaign: runs_client PROGRAM
+runs_client() {
+  local key
+  key=$(printf '%064d' 7)
+  run "$1" "${key}0" "$key" none none none
+  [ "$status" -eq 2 ]
+  run "$1" "$key" "$key" /dev/null none none
+  [ "$status" -eq 1 ]
+  has "$output" 'the document must begin with "faro-campaign-2 "'
+}
+
+@test "the example of a client builds as its document says" {
+  needs_cxx
+  installed
+  # shellcheck disable=SC2046
+  cc -Wall -Wextra -Wpedantic -Werror "$(find "$T/root" -name client.c)" $(pkg-config --cflags --libs faro_client) -o "$T/client"
+  LD_LIBRARY_PATH=$libraries runs_client "$T/client"
+}
+
+@test "the examples can be linked statically" {
+  slow_test
+  needs_cxx
+  installed
+  # shellcheck disable=SC2046
+  cc -static "$PWD/examples/client.c" $(pkg-config --static --cflags --libs faro_client) -o "$T/client"
+  runs_client "$T/client"
+  if pkg-config --static --libs faro | grep -q gfortran && [ ! -e "$(cc -print-file-name=libgfortran.a)" ]; then skip "no libgfortran.a here"; fi
+  # shellcheck disable=SC2046
+  cc -static "$PWD/examples/agent.c" $(pkg-config --static --cflags --libs faro) -o "$T/agent"
+  "$T/agent" | grep -q "20000 visitors, 204 clicks lost"
+}
+
 @test "an example that is killed continues, because its journal is its own" {
   slow_test
   needs_cxx
