@@ -76,10 +76,15 @@ static faro_status read_record(old_run *old, const char *path, faro_error *error
   return FARO_OK;
 }
 
+/* The file of people that it read; NULL: none. */
+static const char *file_of(const old_run *old) {
+  const json_t *first = json_array_get(json_object_get(old->document, "results"), 0);
+  return json_string_value(json_object_get(json_object_get(first, "settings"), "file"));
+}
+
 /* People from a file: its path was perhaps relative to the experiment, which is now a copy. */
 static void keep_file(old_run *old) {
-  const json_t *first = json_array_get(json_object_get(old->document, "results"), 0);
-  const char *path = json_string_value(json_object_get(json_object_get(first, "settings"), "file"));
+  const char *path = file_of(old);
   for (size_t i = 0; i < old->count; i++)
     if (strncmp(old->sets[i], "file=", 5) == 0) return;
   if (!path || (size_t)snprintf(old->file, sizeof old->file, "file=%s", path) >= sizeof old->file) return;
@@ -99,17 +104,23 @@ static faro_status read_old(old_run *old, const char *directory, faro_error *err
   return status;
 }
 
-/* Another version may have changed what comes out. */
-static void print_versions(const old_run *old) {
+/* Another version may have changed what comes out. If it is the same one, an experiment that is not
+ * what it was has other people. */
+static void print_reason(const old_run *old, const faro_experiment *experiment) {
   const json_t *faro = json_object_get(old->document, "faro");
   const char *commit = json_string_value(json_object_get(faro, "commit"));
+  const char *identity = json_string_value(json_object_get(old->document, "identity"));
+  const char *file = file_of(old);
   if (commit && strcmp(commit, faro_commit()) != 0)
     printf("it was made by commit %s; this is commit %s\n", commit, faro_commit());
+  else if (file && identity && strcmp(identity, faro_experiment_identity(experiment)) != 0)
+    printf("%s, which it reads, has changed since\n", file);
 }
 
 typedef struct comparison {
   const request *r;
   const old_run *old;
+  const faro_experiment *experiment;
 } comparison;
 
 static int compare(const faro_report *report, const char *folder, const void *context) {
@@ -121,7 +132,7 @@ static int compare(const faro_report *report, const char *folder, const void *co
   free(summary);
   printf("summary.csv is %s the one in %s\n", same ? "the same, byte for byte, as" : "different from",
          c->r->directory);
-  if (!same) print_versions(c->old);
+  if (!same) print_reason(c->old, c->experiment);
   printf("report: %s/report.html\n", folder);
   return same ? EXIT_DONE : EXIT_CHECK;
 }
@@ -147,7 +158,7 @@ static int execute(const request *r) {
     status = cli_source_parse(&old.source, old.sets, old.count, quick, r->command, &experiment, &error);
   if (status == FARO_OK) status = choose(r, experiment, &results, &error);
   const cli_play_options how = {.jobs = r->jobs, .quiet = r->quiet};
-  const comparison context = {.r = r, .old = &old};
+  const comparison context = {.r = r, .old = &old, .experiment = experiment};
   const int result =
       status == FARO_OK ? cli_play(experiment, &results, &how, compare, &context) : cli_fail(&error);
   faro_experiment_destroy(experiment);

@@ -1,7 +1,8 @@
 /* shard: see the headers. A folder of shards holds
  *
  *   experiment.yaml             the file that is played
- *   shards.json                 its name, overrides, identity and first place: how it was asked for
+ *   shards.json                 its name, overrides, identity and first place: how it was asked for;
+ *                               and the hash of each file that it reads
  *   instances.I-of-N.journal    what shard I of N has finished (journal.h) */
 #include "sim/shard.h"
 
@@ -17,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "data/table.h"
 
 enum { PATH_SIZE = 4096, RECORD_MAX = 1 << 20, OVERRIDES_MAX = 64 };
 
@@ -223,15 +225,43 @@ static const char *first_place(const faro_experiment *experiment, char out[stati
   return length < PATH_SIZE ? out : experiment->file;
 }
 
+/* The hash of a file that the experiment reads, as digits. */
+enum { HASH_DIGITS = 2 * sizeof((faro_rows_facts){0}.digest) + 1 };
+
+static const char *hash_of(const faro_experiment_file *file, char out[static HASH_DIGITS]) {
+  const faro_rows_facts *facts = file->table->facts;
+  return sodium_bin2hex(out, HASH_DIGITS, facts->digest, sizeof facts->digest);
+}
+
+static json_t *hashes_of(const faro_experiment *experiment) {
+  char digits[HASH_DIGITS];
+  json_t *list = json_array();
+  for (const faro_experiment_file *file = experiment->files; file; file = file->before)
+    json_array_append_new(list, json_string(hash_of(file, digits)));
+  return list;
+}
+
+/* The first file of the experiment that is not as shards.json has it; NULL: all are. */
+static const char *changed_file(const json_t *all, const faro_experiment *experiment) {
+  const json_t *list = json_object_get(all, "files");
+  size_t i = 0;
+  for (const faro_experiment_file *file = experiment->files; file; file = file->before, i++) {
+    char digits[HASH_DIGITS];
+    const char *kept = json_string_value(json_array_get(list, i));
+    if (kept && strcmp(kept, hash_of(file, digits)) != 0) return file->rows.file;
+  }
+  return NULL;
+}
+
 /* How the experiment was asked for, as text; NULL without memory. The caller frees it. */
 static char *describe(const faro_experiment *experiment) {
   char place[PATH_SIZE];
   json_t *overrides = json_array();
   for (size_t i = 0; i < experiment->overrides; i++)
     json_array_append_new(overrides, json_string(experiment->override[i]));
-  json_t *all = json_pack("{s:s, s:s, s:s, s:b, s:o}", "experiment", experiment->name, "file",
+  json_t *all = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "experiment", experiment->name, "file",
                           first_place(experiment, place), "identity", experiment->identity, "quick",
-                          experiment->quick, "overrides", overrides);
+                          experiment->quick, "overrides", overrides, "files", hashes_of(experiment));
   char *text = all ? json_dumps(all, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
   json_decref(all);
   return text;
@@ -344,11 +374,11 @@ faro_status faro_shard_recall(faro_experiment **experiment, const char *folder,
     return faro_fail(error, FARO_INVALID, "%s: no shards are there (no shards.json)", faro_path_end(folder));
   if (status == FARO_OK) status = read_description(json, &all, error);
   if (status == FARO_OK) status = parse_kept(&made, folder, all, options ? options->command : NULL, error);
-  if (status == FARO_OK && !is_of(all, made))
-    status =
-        faro_fail(error, FARO_INVALID,
-                  "%s: the experiment, or a file that it reads, has changed since its shards were played",
-                  faro_path_end(folder));
+  if (status == FARO_OK && !is_of(all, made)) {
+    const char *file = changed_file(all, made);
+    status = faro_fail(error, FARO_INVALID, "%s: %s has changed since its shards were played",
+                       faro_path_end(folder), file ? faro_path_end(file) : "the experiment");
+  }
   json_decref(all);
   if (status == FARO_OK) *experiment = made;
   else faro_experiment_destroy(made);

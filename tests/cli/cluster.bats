@@ -255,7 +255,14 @@ YAML
   faro 0 run "$T/there/people.yaml" --quiet --out "$T/b" --shard 1/2
   sed -i 's/,a$/,b/; 2s/,b$/,a/' "$T/there/people.csv"
   faro 3 merge "$T/b"
-  has "$stderr" "$T/b: the experiment, or a file that it reads, has changed since its shards were played"
+  has "$stderr" "$T/b: $T/there/people.csv has changed since its shards were played"
+  faro 1 rerun "$T/a" --quiet
+  has "$output" "$T/there/people.csv, which it reads, has changed since"
+  faro 0 run 000-fig1 "${tiny[@]}" --shard 1/2 --out "$T/c"
+  sed -i 's/^horizon: .*/horizon: 77/' "$T/c/experiment.yaml"
+  jq '.overrides = []' "$T/c/shards.json" >"$T/shards" && mv "$T/shards" "$T/c/shards.json"
+  faro 3 merge "$T/c"
+  has "$stderr" "$T/c: the experiment has changed since its shards were played"
 }
 
 # ---- interruptions
