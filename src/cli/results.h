@@ -21,8 +21,8 @@ faro_status cli_results_choose(cli_results *results, const faro_experiment *expe
 faro_status cli_results_new(cli_results *results, const faro_experiment *experiment, const char *path,
                             faro_error *error) FARO_WARN_UNUSED;
 
-/* Whether the folder has the results of a whole experiment, and no shards that are yet to be merged.
- * NULL: of any experiment. */
+/* Whether the folder has the results of a whole experiment, and no shards that are yet to be
+ * merged. NULL: of any experiment. */
 bool cli_results_complete(const char *folder, const faro_experiment *experiment);
 
 /* mkdir -p */

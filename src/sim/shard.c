@@ -1,8 +1,8 @@
 /* shard: see the headers. A folder of shards holds
  *
  *   experiment.yaml             the file that is played
- *   shards.json                 its name, overrides, identity and first place: how it was asked for;
- *                               and the hash of each file that it reads
+ *   shards.json                 its name, overrides, identity and first place: how it was asked
+ *                               for; and the hash of each file that it reads
  *   instances.I-of-N.journal    what shard I of N has finished (journal.h) */
 #include "sim/shard.h"
 

@@ -217,8 +217,8 @@ static faro_status make_model(job *j, faro_error *error) {
   return faro_reward_model_create(&j->model, &params, error);
 }
 
-/* Columns, and the lists of a file, have no names of arms: the user says which is which, because the
- * order in which a log sorts its arms is seldom the order that was meant. */
+/* Columns, and the lists of a file, have no names of arms: the user says which is which, because
+ * the order in which a log sorts its arms is seldom the order that was meant. */
 static faro_status check_order(const job *j, faro_error *error) {
   const request *r = j->r;
   const bool policy = target_ordered(&j->target);
@@ -283,8 +283,8 @@ static faro_status place(const char *file, uint64_t line, faro_status status, co
                    inner->message);
 }
 
-/* How many rows people have is not public if it is them whom a claim protects. The share of the rows
- * that a moment has done would tell, so nothing is shown then. */
+/* How many rows people have is not public if it is them whom a claim protects. The share of the
+ * rows that a moment has done would tell, so nothing is shown then. */
 static void show(job *j, uint64_t rows) {
   enum { EVERY = 1 << 14 };
   if (rows % EVERY > 0 || (j->r->private && j->r->log.person)) return;

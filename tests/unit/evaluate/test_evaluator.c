@@ -505,8 +505,8 @@ static void test_evaluator__refuses_bad_parameters(void **state) {
   }
 }
 
-/* The bound of Bernstein counts on predictions within the interval of rewards; rounding is no reason
- * to refuse. The other intervals take any. */
+/* The bound of Bernstein counts on predictions within the interval of rewards; rounding is no
+ * reason to refuse. The other intervals take any. */
 static void test_evaluator__bernstein_needs_predictions_in_range(void **state) {
   (void)state;
   static const double bad[][2] = {{1.01, 0.5}, {0.5, 1.01}, {-0.01, 0.5}, {0.5, -80}};
