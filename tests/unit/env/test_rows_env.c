@@ -1,8 +1,10 @@
 /* The environment rows, against plain second implementations: order, features, rewards, replay, the
  * fitted policy, people who return, and files that do not fit into memory. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/features.h"
@@ -500,6 +502,29 @@ static void test_file__that_disappears_is_reported(void **state) {
   unlink(own.rows.file);
 }
 
+/* All rows are in the buffer already, and none has other bytes: only the file's time tells. */
+static void test_file__that_changes_while_it_is_played_is_reported(void **state) {
+  (void)state;
+  faro_env_settings own = preset(write_rows("touched.csv"));
+  own.rows.label = "y";
+  own.memory = 0;
+  own.components = 3;
+  faro_env_params p = {0};
+  faro_env *env = make(&own, &p);
+  faro_error error = {0};
+  double x[12];
+  faro_env_begin(env, 1, 0);
+  for (int t = 0; t < COUNT / 2; t++) (void)faro_env_play(env, 0, x);
+  assert_int_equal(faro_env_status(env, &error), FARO_OK);
+  const struct timespec other[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+  assert_int_equal(utimensat(AT_FDCWD, own.rows.file, other, 0), 0);
+  assert_int_equal(faro_env_status(env, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "touched.csv: has changed since it was opened"));
+  faro_env_destroy(env);
+  faro_env_unread(&p);
+  unlink(own.rows.file);
+}
+
 static faro_status read_and_create(const faro_env_settings *own, faro_error *error) {
   faro_env_params p = {.settings = own};
   faro_env *env = NULL;
@@ -561,6 +586,7 @@ int main(void) {
       cmocka_unit_test(test_offers__describe_arms_by_their_columns),
       cmocka_unit_test(test_people__are_numbered_and_counted),
       cmocka_unit_test(test_file__that_disappears_is_reported),
+      cmocka_unit_test(test_file__that_changes_while_it_is_played_is_reported),
       cmocka_unit_test(test_memory__that_runs_out_is_reported),
       cmocka_unit_test(test_play__allocates_nothing),
   };
