@@ -108,6 +108,7 @@ YAML
   [ "$(jq '[.results[].claim.by | select(startswith("assumes that the columns'"'"' ranges are public"))] | length' "$T/o/run.json")" -eq 4 ]
   has "$(cat "$T/o/report.html")" "ranges are public"
   has "$(cat "$T/o/summary.csv")" "ranges are public"
+  [ "$(grep -c "proven, assumes that the columns' ranges are public" "$T/o/table.tex")" -eq 4 ]
   faro 0 run "$T/people.yaml" --set scaling=public --dry-run
   has "$output" "ranges are public"
   faro 0 run "$T/people.yaml" --dry-run
