@@ -140,6 +140,29 @@ YAML
   faro 0 run "$T/people.yaml" --quiet --set person=who --out "$T/p"
 }
 
+# 3000 rows of 40 people: who FILE
+who() {
+  awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    BEGIN { x = 1; print "who,a,y"; for (i = 0; i < 3000; i++) { a = 2 * u() - 1; printf "p%d,%.3f,%d\n", int(40 * u()), a, (a > 0) } }' >"$1"
+}
+
+@test "batches that are chosen can be filled by the people of a file, and others are refused" {
+  who "$T/who.csv"
+  local plain=(run "$T/plain.yaml" --set "file=$T/who.csv" --set label=y --set person=who --set level=user --set contributions=8)
+  faro 0 "${plain[@]}" --quiet --out "$T/o"
+  [ "$(jq '.results[0] | .settings.batch <= 20 and .updates >= 8' "$T/o/run.json")" = true ]
+  faro 0 verify "$T/o"
+  sed -i 's/central-factored/shuffle-bits/' "$T/plain.yaml"
+  faro 0 "${plain[@]}" --quiet --out "$T/s"
+  [ "$(jq '.results[0].updates >= 8' "$T/s/run.json")" = true ]
+  faro 0 "${plain[@]}" --dry-run --set batch=40
+  faro 3 "${plain[@]}" --dry-run --set batch=41
+  has "$stderr" "batch must be at most 40: a person is in a batch once, and the file has 40 people, so that a larger one is never full"
+  faro 3 "${plain[@]}" --dry-run --set batch=10 --set growth=2
+  has "$stderr" "largest must be at most 40 where batches grow: a person is in a batch once"
+  faro 0 "${plain[@]}" --dry-run --set batch=10 --set growth=2 --set largest=40
+}
+
 @test "what a file says cannot be set, and texts cannot be swept" {
   people
   faro 3 run "$T/people.yaml" --set arms=7 --out "$T/o"
