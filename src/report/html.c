@@ -296,6 +296,8 @@ static void add_rows(const faro_report *report, faro_text *out) {
 }
 
 static void add_remarks(const faro_report *report, faro_text *out) {
+  if (faro_view_has_rows(report)) faro_view_add_yardstick(report, "<p>", ".</p>\n", out);
+  faro_view_add_no_better(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_left_out(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
   faro_view_add_phases(report, "<p>", ".</p>\n", out);

@@ -163,6 +163,19 @@ who() {
   faro 0 "${plain[@]}" --dry-run --set batch=10 --set growth=2 --set largest=40
 }
 
+@test "who is no better than the most frequent class is said, on the page as well" {
+  awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    BEGIN { x = 1; print "a,y"; for (i = 0; i < 2000; i++) printf "%.3f,%d\n", 2 * u() - 1, (u() < 0.1) }' >"$T/rare.csv"
+  printf 'instances: 3\nenvironment: {name: rows, file: rare.csv, label: y}\nalgorithms: [{learner: greedy, release: none, label: <mine>}, {learner: uniform, release: none}]\n' >"$T/rare.yaml"
+  faro 0 run "$T/rare.yaml" --quiet --out "$T/o"
+  has "$output" $'\nno better than always naming the most frequent class: <mine>\n'
+  has "$(cat "$T/o/report.html")" "<p>no better than always naming the most frequent class: &lt;mine&gt;.</p>"
+  has "$(cat "$T/o/report.html")" "<p>uniform play would have an error rate of 0.500; the most frequent class 0."
+  who "$T/rare.csv" # there is something to learn
+  faro 0 run "$T/rare.yaml" --quiet --set ignore=who --out "$T/p"
+  not has "$output" "no better than"
+}
+
 @test "what a file says cannot be set, and texts cannot be swept" {
   people
   faro 3 run "$T/people.yaml" --set arms=7 --out "$T/o"
