@@ -126,6 +126,13 @@ void faro_table_close(faro_table *t) {
   free(t);
 }
 
+bool faro_table_count(const faro_table *t, uint64_t *rows) {
+  if (!t->record || t->facts->form == FARO_ROWS_REWARDS) return false;
+  memset(rows, 0, t->facts->arms * sizeof *rows);
+  for (uint64_t i = 0; i < t->facts->rows; i++) rows[t->record[i * t->width + ARM]]++;
+  return true;
+}
+
 /* ---- cursors */
 
 struct faro_cursor {

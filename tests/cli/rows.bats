@@ -176,6 +176,23 @@ who() {
   not has "$output" "no better than"
 }
 
+@test "the file, its columns and what is odd about them are said under the table and on the page" {
+  awk 'BEGIN { print "y,a,b,c,d,e"; for (i = 0; i < 2000; i++) printf "%s,%d,1,1,1,%d\n", i == 7 ? "\"<ham> \"" : i % 2 ? "spam" : "ham", i % 9, i % 2 }' >"$T/odd.csv"
+  printf 'instances: 3\nenvironment: {name: rows, file: odd.csv, label: y, components: 4}\nalgorithms: [{learner: greedy, release: none}]\n' >"$T/odd.yaml"
+  faro 0 run "$T/odd.yaml" --quiet --set scaling=declared --set ranges=0..8 --out "$T/o"
+  has "$output" $'\n4 features of 5 columns: each feature sees one column, also without privacy and in the linear policy; components: 5 uses more\n'
+  has "$output" $'\nclass "<ham> " has 1 row\n'
+  not has "$output" "declared ranges"
+  local page
+  page=$(cat "$T/o/report.html")
+  has "$page" "People are 2000 rows of $T/odd.csv; label: y (&lt;ham&gt; , ham, spam); 5 feature columns: a, b, c, d, e.</p>"
+  has "$page" "<p>4 features of 5 columns: "
+  has "$page" '<p>class "&lt;ham&gt; " has 1 row.</p>'
+  faro 0 run "$T/odd.yaml" --quiet --set components=5 --set scaling=declared --set ranges=0..7 --out "$T/p"
+  not has "$output" "features of"
+  has "$output" $'\n1 column has numbers beyond the declared ranges, which are clipped to them\n'
+}
+
 @test "what a file says cannot be set, and texts cannot be swept" {
   people
   faro 3 run "$T/people.yaml" --set arms=7 --out "$T/o"
