@@ -189,6 +189,9 @@ static faro_status pass(faro_rows *rows, faro_row_reader *r, faro_error *error) 
   const faro_row *row = NULL;
   uint64_t count = 0;
   crypto_generichash_init(&hash, NULL, 0, sizeof rows->facts.digest);
+  double sum = 0;     /* of rewards, ... */
+  double inverse = 0; /* ... inverse propensities, ... */
+  double weighed = 0; /* ... and their products */
   rows->facts.least_propensity = 1;
   r->source.hash = &hash;
   faro_span header;
@@ -198,9 +201,15 @@ static faro_status pass(faro_rows *rows, faro_row_reader *r, faro_error *error) 
   while (status == FARO_OK && (status = faro_row_next(r, &row, error)) == FARO_OK && row) {
     mark(rows, r, count++);
     widen(rows, r);
+    if (rows->facts.form != FARO_ROWS_LOGGED) continue;
     if (row->propensity < rows->facts.least_propensity) rows->facts.least_propensity = row->propensity;
+    sum += *row->reward;
+    inverse += 1 / row->propensity;
+    weighed += *row->reward / row->propensity;
   }
   rows->facts.rows = count;
+  rows->facts.logged_reward = sum / (double)(count > 0 ? count : 1);
+  rows->facts.uniform_reward = inverse > 0 ? weighed / inverse : 0;
   rows->facts.bytes = r->source.offset + r->source.filled;
   r->source.hash = NULL;
   crypto_generichash_final(&hash, rows->facts.digest, sizeof rows->facts.digest);

@@ -17,6 +17,7 @@ bool faro_view_learnt_nothing(const faro_view_row *row) {
 static double uniform_of(const faro_view_row *row) { return row->uniform; }
 static double fixed_of(const faro_view_row *row) { return row->fixed; }
 static double linear_of(const faro_view_row *row) { return row->linear; }
+static double logged_of(const faro_view_row *row) { return row->logged; }
 static double per_user_of(const faro_view_row *row) { return row->uniform / row->rounds; }
 static bool is_error_rate(const faro_report *report) {
   return strcmp(report->measure->name, "error-rate") == 0;
@@ -49,6 +50,7 @@ void faro_view_add_yardstick(const faro_report *report, const char *before, cons
       faro_text_add(&line, " per user");
     (void)add_range(report, is_error_rate(report) ? "; the most frequent class " : "; the best single arm ",
                     fixed_of, &line);
+    (void)add_range(report, "; the log itself ", logged_of, &line);
     (void)add_range(report, "; the linear policy fitted to the whole file ", linear_of, &line);
     faro_text_add(out, "%s%s%s", before, line.failed ? "" : line.data, after);
   }

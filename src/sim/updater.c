@@ -126,6 +126,7 @@ static faro_status finish_rows(const table *t, const faro_turn *turn, faro_error
   record->linear = 1 - tally.linear;
   record->behind = (tally.linear - tally.played) * (double)horizon;
   record->passed = tally.passed;
+  record->logged = 1 - tally.logged;
   return faro_env_status(t->env, error);
 }
 

@@ -210,6 +210,9 @@ who() {
   faro 0 run "$T/plain.yaml" --quiet --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --out "$T/o"
   has "$output" "loss"
   has "$output" "proven, assumes that it is public which rows a replay uses"
+  has "$output" "uniform play would have a loss of 0.665; the log itself 0.665" # 134 of 400 rewards are 1
+  has "$(cat "$T/o/report.html")" "uniform play would have a loss of 0.665; the log itself 0.665"
+  [ "$(jq '.results[0] | .logged_loss == 0.665 and .uniform.mean == 0.665' "$T/o/run.json")" = true ]
   [ "$(jq '.results[0].passed_over > 0.4 and .results[0].linear_regret == null' "$T/o/run.json")" = true ]
   faro 3 run "$T/plain.yaml" --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --set horizon=300 --out "$T/p"
   has "$stderr" "horizon must be at most 160 (got 300)"

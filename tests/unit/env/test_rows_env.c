@@ -308,6 +308,8 @@ static void test_replay__is_unbiased_for_logs_that_were_not_uniform(void **state
   assert_mean(olds / n, 0.3, sqrt(0.21), n); /* and the people are those of the log */
   assert_true(fabs(faro_env_tally_of(env).passed - 0.8) < 0.02);
   assert_true(isnan(faro_env_tally_of(env).linear));
+  assert_mean(faro_env_tally_of(env).logged, 0.3 * 0.34 + 0.7 * 0.375, 0.5, LOG);
+  assert_mean(faro_env_tally_of(env).uniform, 0.3 * 0.55 + 0.7 * 0.45, 1, LOG); /* weights vary, too */
   faro_env_destroy(env);
   faro_env_unread(&p);
   faro_env_params far = {.horizon = LOG / 2, .settings = &own};
