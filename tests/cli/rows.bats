@@ -174,6 +174,12 @@ who() {
   who "$T/rare.csv" # there is something to learn
   faro 0 run "$T/rare.yaml" --quiet --set ignore=who --out "$T/p"
   not has "$output" "no better than"
+  # the two reference lines are at about 0.5: one name is above its line, and the other below
+  local y
+  y=($(grep -E ">(uniform play|most frequent class)</text>" "$T/p/rare.svg" | sed 's/.* y="\([0-9]*\).*/\1/'))
+  echo "names at ${y[*]}"
+  [ "${#y[@]}" -eq 2 ]
+  [ $((y[0] > y[1] ? y[0] - y[1] : y[1] - y[0])) -ge 10 ]
 }
 
 @test "the file, its columns and what is odd about them are said under the table and on the page" {
