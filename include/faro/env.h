@@ -198,6 +198,7 @@ typedef struct faro_env_tally {
   double uniform, fixed; /* what every arm equally often, and the best single arm, would have got */
   double linear;         /* what the linear policy fitted to the whole file would have got; NaN: logged */
   double passed;         /* share of rows that were passed over */
+  double logged;         /* logged rows: what the log got, as uniform over the whole file; else NaN */
 } faro_env_tally;
 FARO_API faro_env_tally faro_env_tally_of(const faro_env *env);
 /* FARO_INVALID if the file could not be read to the end of the horizon. */

@@ -82,6 +82,8 @@ typedef struct faro_rows_facts {
   const char *const *arm;  /* names: classes in order (as numbers if all are), reward columns as listed */
   double low, high;        /* allowed rewards */
   double least_propensity; /* logged only */
+  double logged_reward;    /* logged only: the mean reward of the log, ... */
+  double uniform_reward;   /* ... and of uniform play, by inverse propensities that add up to 1 */
   const double *least;     /* of each number over all rows: what `scaling: public` makes public */
   const double *most;
   size_t blocks;            /* places where a reader may start: faro_row_seek */

@@ -145,13 +145,14 @@ static faro_status no_column(const faro_rows *rows, faro_column_role role, faro_
   const size_t count = rows->columns < NEAR ? rows->columns : NEAR;
   for (size_t i = 0; i < count; i++) names[i] = rows->column[i].name;
   snprintf(word, sizeof word, "%.*s", (int)name.length, name.text);
+  const bool star = name.length > 1 && memchr(name.text, '*', name.length - 1);
   const bool separated = rows->columns == 1 && strpbrk(rows->column[0].name, ";\t");
-  return faro_fail(error, FARO_INVALID, "%s:1: %s must name a column of the file (got \"%s\")%s; %s%s",
-                   faro_path_end(rows->path), roles[role].name, faro_shorten(name.text, name.length, shown),
-                   faro_hint(word, names, count, hint),
-                   separated ? "columns must be separated by commas, and this header has: "
-                             : "its columns are: ",
-                   all_names(rows, list, sizeof list));
+  return faro_fail(
+      error, FARO_INVALID, "%s:1: %s must name a column of the file (got \"%s\")%s; %s%s",
+      faro_path_end(rows->path), roles[role].name, faro_shorten(name.text, name.length, shown),
+      star ? "; a * stands at the end of a name only: temp*" : faro_hint(word, names, count, hint),
+      separated ? "columns must be separated by commas, and this header has: " : "its columns are: ",
+      all_names(rows, list, sizeof list));
 }
 
 static faro_status two_roles(const faro_rows *rows, size_t i, faro_column_role role, faro_error *error) {

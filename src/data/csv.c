@@ -124,11 +124,15 @@ static inline bool read_plain(const char **at, const char *end, double *value) {
   return true;
 }
 
+/* A feature that is no number may be a word, or of no use. */
 static faro_status bad_number(const faro_row_reader *r, size_t column, faro_span field, faro_error *error) {
   char shown[FARO_SHORT_SIZE];
-  if (field.length == 0) return faro_row_fail(r, column, error, "must be a number (got an empty field)");
-  return faro_row_fail(r, column, error, "must be a finite decimal number (got \"%s\")",
-                       faro_shorten(field.text, field.length, shown));
+  const bool feature = !r->rows->libsvm && r->rows->column[column].role == FARO_COLUMN_NUMBER;
+  const char *hint = feature ? "; `words` or `ignore` take a column that is not all numbers" : "";
+  if (field.length == 0)
+    return faro_row_fail(r, column, error, "must be a number (got an empty field)%s", hint);
+  return faro_row_fail(r, column, error, "must be a finite decimal number (got \"%s\")%s",
+                       faro_shorten(field.text, field.length, shown), hint);
 }
 
 /* Takes a number off the rest of the line. */

@@ -178,6 +178,15 @@ static const double *word_features(faro_features *f, uint64_t word) {
   return kept;
 }
 
+size_t faro_features_beyond(const faro_features *f, const faro_rows_facts *facts) {
+  const double tolerance = 2 * (1 + 1e-9);
+  size_t count = 0;
+  for (size_t i = 0; f->ranged && i < f->numbers; i++)
+    count += (facts->most[i] - f->centre[i]) * f->factor[i] > tolerance ||
+             (f->centre[i] - facts->least[i]) * f->factor[i] > tolerance;
+  return count;
+}
+
 /* ---- applying it */
 
 static void scale_numbers(faro_features *f, const double *number) {

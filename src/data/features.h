@@ -51,6 +51,10 @@ faro_status faro_features_create(faro_features **features, const faro_features_p
                                  faro_error *error) FARO_WARN_UNUSED;
 void faro_features_destroy(faro_features *features); /* NULL is allowed */
 
+/* How many columns of numbers have some beyond their range, which are clipped to it; 0 if no ranges
+ * are known. */
+size_t faro_features_beyond(const faro_features *features, const faro_rows_facts *facts);
+
 /* Draws the map anew. Required before apply. */
 void faro_features_draw(faro_features *features, faro_sim_rng *sim);
 void faro_features_apply(faro_features *features, const double *number, const uint64_t *word, double *phi);

@@ -144,6 +144,8 @@ faro_span faro_csv_plain(faro_span field, char *out);
 /* "people.csv:3: column 2 (age) MESSAGE". `column` counts from 0; SIZE_MAX: the whole line. */
 faro_status faro_row_fail(const faro_row_reader *reader, size_t column, faro_error *error, const char *format,
                           ...) FARO_PRINTF(4, 5);
+/* Refuses a file that was changed since it was opened: its size or its time is another. */
+faro_status faro_row_unchanged(const faro_row_reader *reader, faro_error *error) FARO_WARN_UNUSED;
 /* Finds an arm by name, or adds it in the first pass. */
 faro_status faro_row_arm(faro_row_reader *reader, size_t column, faro_span name, size_t *arm,
                          faro_error *error) FARO_WARN_UNUSED;

@@ -46,6 +46,23 @@ void faro_row_reader_destroy(faro_row_reader *r) {
   faro_arena_free(&arena);
 }
 
+static bool stamp_of(int file, faro_stamp *stamp) {
+  struct stat about;
+  if (fstat(file, &about) != 0) return false;
+  *stamp = (faro_stamp){.device = about.st_dev,
+                        .node = about.st_ino,
+                        .size = (uint64_t)about.st_size,
+                        .seconds = about.st_mtim.tv_sec,
+                        .nanoseconds = about.st_mtim.tv_nsec};
+  return true;
+}
+
+faro_status faro_row_unchanged(const faro_row_reader *r, faro_error *error) {
+  faro_stamp now = {0};
+  if (stamp_of(r->source.file, &now) && memcmp(&now, &r->rows->stamp, sizeof now) == 0) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s: has changed since it was opened", faro_path_end(r->source.path));
+}
+
 /* A line that is empty is no row at the end of the file, and a fault before it. */
 static faro_status skip_empty(faro_row_reader *r, faro_span *line, faro_error *error) {
   const uint64_t first = r->source.line;
@@ -66,7 +83,7 @@ faro_status faro_row_next(faro_row_reader *r, const faro_row **row, faro_error *
   if (status != FARO_OK) return status;
   *row = NULL;
   if (!line.text) {
-    if (r->next == r->rows->facts.rows || r->source.hash) return FARO_OK;
+    if (r->next == r->rows->facts.rows || r->source.hash) return faro_row_unchanged(r, error);
     return faro_fail(error, FARO_INVALID, "%s: has changed while it was read: its rows were %llu",
                      faro_path_end(r->source.path), (unsigned long long)r->rows->facts.rows);
   }
@@ -108,17 +125,6 @@ static faro_status check_range(faro_rows *rows, const faro_rows_params *p, faro_
   if (isfinite(p->low) && isfinite(rows->facts.high) && rows->facts.low < rows->facts.high) return FARO_OK;
   return faro_fail(error, FARO_INVALID, "low must be below high, both finite (got %g and %g)", p->low,
                    p->high);
-}
-
-static bool stamp_of(int file, faro_stamp *stamp) {
-  struct stat about;
-  if (fstat(file, &about) != 0) return false;
-  *stamp = (faro_stamp){.device = about.st_dev,
-                        .node = about.st_ino,
-                        .size = (uint64_t)about.st_size,
-                        .seconds = about.st_mtim.tv_sec,
-                        .nanoseconds = about.st_mtim.tv_nsec};
-  return true;
 }
 
 /* The header line, after the byte order mark that some programs write. */
@@ -183,6 +189,9 @@ static faro_status pass(faro_rows *rows, faro_row_reader *r, faro_error *error) 
   const faro_row *row = NULL;
   uint64_t count = 0;
   crypto_generichash_init(&hash, NULL, 0, sizeof rows->facts.digest);
+  double sum = 0;     /* of rewards, ... */
+  double inverse = 0; /* ... inverse propensities, ... */
+  double weighed = 0; /* ... and their products */
   rows->facts.least_propensity = 1;
   r->source.hash = &hash;
   faro_span header;
@@ -192,9 +201,15 @@ static faro_status pass(faro_rows *rows, faro_row_reader *r, faro_error *error) 
   while (status == FARO_OK && (status = faro_row_next(r, &row, error)) == FARO_OK && row) {
     mark(rows, r, count++);
     widen(rows, r);
+    if (rows->facts.form != FARO_ROWS_LOGGED) continue;
     if (row->propensity < rows->facts.least_propensity) rows->facts.least_propensity = row->propensity;
+    sum += *row->reward;
+    inverse += 1 / row->propensity;
+    weighed += *row->reward / row->propensity;
   }
   rows->facts.rows = count;
+  rows->facts.logged_reward = sum / (double)(count > 0 ? count : 1);
+  rows->facts.uniform_reward = inverse > 0 ? weighed / inverse : 0;
   rows->facts.bytes = r->source.offset + r->source.filled;
   r->source.hash = NULL;
   crypto_generichash_final(&hash, rows->facts.digest, sizeof rows->facts.digest);
@@ -291,13 +306,13 @@ void faro_rows_close(faro_rows *rows) {
 const faro_rows_facts *faro_rows_facts_of(const faro_rows *rows) { return &rows->facts; }
 
 faro_status faro_row_reader_create(faro_row_reader **reader, const faro_rows *rows, faro_error *error) {
-  faro_stamp now = {0};
   faro_row_reader *made = NULL;
-  const faro_status status = make_reader(&made, (faro_rows *)rows, error); /* open is false: not changed */
+  faro_status status = make_reader(&made, (faro_rows *)rows, error); /* open is false: not changed */
   if (status != FARO_OK) return status;
-  if (!stamp_of(made->source.file, &now) || memcmp(&now, &rows->stamp, sizeof now) != 0) {
+  status = faro_row_unchanged(made, error);
+  if (status != FARO_OK) {
     faro_row_reader_destroy(made);
-    return faro_fail(error, FARO_INVALID, "%s: has changed since it was opened", faro_path_end(rows->path));
+    return status;
   }
   (void)faro_row_seek(made, 0);
   *reader = made;

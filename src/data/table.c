@@ -80,6 +80,7 @@ static faro_status keep_rows(faro_table *t, faro_error *error) {
           faro_fail(error, FARO_INVALID, "%s: has changed while it was read", faro_path_end(t->rows->path));
     if (status == FARO_OK) pack(t, row, t->record + i * t->width);
   }
+  if (status == FARO_OK) status = faro_row_unchanged(reader, error);
   faro_row_reader_destroy(reader);
   return status;
 }
@@ -123,6 +124,13 @@ void faro_table_close(faro_table *t) {
   free(t->record);
   faro_rows_close(t->rows);
   free(t);
+}
+
+bool faro_table_count(const faro_table *t, uint64_t *rows) {
+  if (!t->record || t->facts->form == FARO_ROWS_REWARDS) return false;
+  memset(rows, 0, t->facts->arms * sizeof *rows);
+  for (uint64_t i = 0; i < t->facts->rows; i++) rows[t->record[i * t->width + ARM]]++;
+  return true;
 }
 
 /* ---- cursors */
@@ -247,12 +255,16 @@ static const uint64_t *next_read(faro_cursor *c, faro_sim_rng *sim) {
 }
 
 const faro_row *faro_cursor_next(faro_cursor *c, faro_sim_rng *sim) {
-  if (c->next == c->table->facts->rows) faro_cursor_begin(c, sim);
+  if (c->next == c->table->facts->rows) {
+    if (c->reader && c->error.status == FARO_OK) c->error.status = faro_row_unchanged(c->reader, &c->error);
+    faro_cursor_begin(c, sim);
+  }
   unpack(c->table, c->table->record ? next_kept(c, sim) : next_read(c, sim), &c->row);
   c->next++;
   return &c->row;
 }
 
 faro_status faro_cursor_status(const faro_cursor *c, faro_error *error) {
-  return c->error.status == FARO_OK ? FARO_OK : faro_fail(error, c->error.status, "%s", c->error.message);
+  if (c->error.status != FARO_OK) return faro_fail(error, c->error.status, "%s", c->error.message);
+  return c->reader ? faro_row_unchanged(c->reader, error) : FARO_OK;
 }

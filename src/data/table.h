@@ -26,6 +26,10 @@ faro_status faro_table_open(faro_table **table, const faro_rows_params *params, 
                             faro_error *error) FARO_WARN_UNUSED;
 void faro_table_close(faro_table *table); /* NULL is allowed; cursors first */
 
+/* Rows of each arm: of a class, or of a logged action. False: rows are not kept, or have all
+ * rewards. */
+bool faro_table_count(const faro_table *table, uint64_t *rows);
+
 typedef struct faro_cursor faro_cursor;
 
 /* A cursor in file order (`shuffled` false) or in random order. The table must outlive it. */

@@ -224,7 +224,7 @@ bool faro_env_takes(faro_env *env, size_t arm) { return !env->rules->takes || en
 
 faro_env_tally faro_env_tally_of(const faro_env *env) {
   const double none = (double)NAN;
-  return env->rules->tally ? env->rules->tally(env) : (faro_env_tally){none, none, none, none, none};
+  return env->rules->tally ? env->rules->tally(env) : (faro_env_tally){none, none, none, none, none, none};
 }
 
 faro_status faro_env_status(const faro_env *env, faro_error *error) {

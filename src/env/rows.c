@@ -422,10 +422,12 @@ static faro_env_tally tally(const faro_env *env) {
     most = fmax(most, w->got[a]);
   }
   return (faro_env_tally){.played = w->played / n,
-                          .uniform = logged ? (double)NAN : sum / n / (double)env->arms.count,
+                          .uniform = logged ? scaled(w->table, w->table->facts->uniform_reward)
+                                            : sum / n / (double)env->arms.count,
                           .fixed = logged ? (double)NAN : most / n,
                           .linear = logged ? (double)NAN : w->linear / n,
-                          .passed = logged ? 1 - n / (double)w->seen : 0};
+                          .passed = logged ? 1 - n / (double)w->seen : 0,
+                          .logged = logged ? scaled(w->table, w->table->facts->logged_reward) : (double)NAN};
 }
 
 static faro_status status_of(const faro_env *env, faro_error *error) {

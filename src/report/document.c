@@ -248,6 +248,8 @@ static json_t *make_document(const faro_experiment *experiment, const faro_resul
       experiment->per_round ? "regret-per-round" : measure, "panels",
       axis_name(experiment, experiment->panels, "none"), "results", result);
   if (experiment->left_out) json_object_set_new(document, "left_out", json_string(experiment->left_out));
+  if (experiment->cell[0].table)
+    json_object_set_new(document, "data", faro_people_json(&experiment->cell[0]));
   add_record(document, experiment);
   return document;
 }

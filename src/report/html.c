@@ -296,6 +296,9 @@ static void add_rows(const faro_report *report, faro_text *out) {
 }
 
 static void add_remarks(const faro_report *report, faro_text *out) {
+  if (faro_view_has_rows(report)) faro_view_add_yardstick(report, "<p>", ".</p>\n", out);
+  faro_view_add_data(report, "<p>", ".</p>\n", faro_markup_add, out);
+  faro_view_add_no_better(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_left_out(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
   faro_view_add_phases(report, "<p>", ".</p>\n", out);
@@ -394,7 +397,9 @@ static void add_lead(const faro_report *report, faro_text *out) {
   }
   faro_text_add(out, ". <span class=\"soft\">");
   faro_markup_add_setting(out, report);
-  faro_text_add(out, ".</span></p>\n");
+  faro_text_add(out, ".</span>");
+  faro_view_add_people(report, " ", ".", faro_markup_add, out);
+  faro_text_add(out, "</p>\n");
   if (strcmp(report->measure->name, "regret") == 0)
     faro_text_add(out, "<p><b>Regret</b> is the reward lost over all rounds against always taking the best "
                        "arm: 0 is perfect. <b>Learnt</b> is the share of what playing at random would lose "

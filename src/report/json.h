@@ -10,4 +10,8 @@
  * NULL. */
 char *faro_json_text(const json_t *value, bool indented);
 
+struct faro_cell;
+/* What is known of the file that a cell's people are from (people.c). */
+json_t *faro_people_json(const struct faro_cell *cell);
+
 #endif

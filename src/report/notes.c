@@ -5,7 +5,7 @@
 
 #include "report/grid.h"
 
-enum { POINTS_SHOWN = 5, LINES_SHOWN = 6 };
+enum { POINTS_SHOWN = 5, LINES_SHOWN = 6, NAMES_SHOWN = 10 };
 
 /* Below this share of what uniform play loses, nothing is said to have been learnt. */
 static const double NOTHING = 0.05;
@@ -17,6 +17,7 @@ bool faro_view_learnt_nothing(const faro_view_row *row) {
 static double uniform_of(const faro_view_row *row) { return row->uniform; }
 static double fixed_of(const faro_view_row *row) { return row->fixed; }
 static double linear_of(const faro_view_row *row) { return row->linear; }
+static double logged_of(const faro_view_row *row) { return row->logged; }
 static double per_user_of(const faro_view_row *row) { return row->uniform / row->rounds; }
 static bool is_error_rate(const faro_report *report) {
   return strcmp(report->measure->name, "error-rate") == 0;
@@ -49,6 +50,7 @@ void faro_view_add_yardstick(const faro_report *report, const char *before, cons
       faro_text_add(&line, " per user");
     (void)add_range(report, is_error_rate(report) ? "; the most frequent class " : "; the best single arm ",
                     fixed_of, &line);
+    (void)add_range(report, "; the log itself ", logged_of, &line);
     (void)add_range(report, "; the linear policy fitted to the whole file ", linear_of, &line);
     faro_text_add(out, "%s%s%s", before, line.failed ? "" : line.data, after);
   }
@@ -127,6 +129,31 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
     if (found.least < found.most) faro_text_add(out, " to %s", faro_brief(found.most, number));
     faro_text_add(out, ")%s", after);
   }
+}
+
+/* Whether a row learnt something, and no more than which single arm is best: its interval reaches
+ * that arm's measure. */
+static bool is_no_better(const faro_report *report, const faro_view_row *row) {
+  const double reach = isfinite(row->high) ? row->high : row->regret.mean;
+  return faro_view_has_rows(report) && strcmp(row->learner, "uniform") != 0 &&
+         !faro_view_learnt_nothing(row) && reach >= row->fixed;
+}
+
+void faro_view_add_no_better(const faro_report *report, const char *before, const char *after,
+                             void (*add)(faro_text *, const char *), faro_text *out) {
+  size_t count = 0;
+  for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
+    if (!is_no_better(report, row)) continue;
+    if (count == 0)
+      faro_text_add(out, "%sno better than always %s: ", before,
+                    is_error_rate(report) ? "naming the most frequent class" : "playing the best single arm");
+    if (count++ >= NAMES_SHOWN) continue;
+    faro_text_add(out, "%s", count > 1 ? "; " : "");
+    add(out, row->label);
+    add_place(report, row, " at ", add, out);
+  }
+  if (count > NAMES_SHOWN) faro_text_add(out, " and %zu more", count - NAMES_SHOWN);
+  if (count > 0) faro_text_add(out, "%s", after);
 }
 
 static bool same_place(const faro_view_comparison *a, const faro_view_comparison *b, size_t sweeps) {

@@ -123,7 +123,11 @@ function panel(index, g, a, parent) {
   const group = new Map();
   if (state.bands) for (const l of order) if (l.colour >= 0 && l.at[index] && l.at[index].low) band(root, l, l.at[index], a, px, py);
   for (const l of order) if (l.at[index]) group.set(l, curve(root, l, l.at[index], a, px, py));
-  for (const r of data.references) reference(root, g, a, px, py, r.at[index], r.name);
+  const last = t => t && t.y.length ? py(t.y[t.y.length - 1]) : NaN;
+  data.references.forEach((r, i) => reference(root, g, a, px, py, r.at[index], r.name, data.references.some((o, j) => { // another name is above
+    const d = last(r.at[index]) - last(o.at[index]);
+    return i !== j && d >= 0 && d < 18 && (d > 0 || j < i);
+  })));
   draw("rect", {width: g.w, height: g.h, class: "frame"}, root);
   if (g.ends) ends(root, g, a, px, py, index);
   const cursor = draw("g", {}, root);
@@ -156,7 +160,7 @@ function places() {
   for (const l of data.lines) for (const t of l.at) if (t) for (const v of t.x) if (!state.xlog || v > 0) all.add(v);
   return [...all].sort((p, q) => p - q);
 }
-function reference(root, g, a, px, py, t, name) {
+function reference(root, g, a, px, py, t, name, below) {
   if (!t) return;
   let list = t.x.map((v, k) => [v, t.y[k]]);
   if (!data.x.swept && list.length === 2) { // straight from the first round to the last
@@ -168,7 +172,7 @@ function reference(root, g, a, px, py, t, name) {
   if (inside.length < 2) return;
   draw("path", {d: "M" + inside.map(p => px(p[0]).toFixed(1) + " " + py(p[1]).toFixed(1)).join(" "), class: "uniform"}, root);
   const [v, m] = inside[Math.floor(.8 * (inside.length - 1))], above = px(v) > 95;
-  draw("text", {x: px(v) + (above ? -6 : 8), y: py(m) + (above ? -4 : 12), "text-anchor": above ? "end" : "start", class: "axis halo"}, root, name);
+  draw("text", {x: px(v) + (above ? -6 : 8), y: py(m) + (above && !below ? -4 : 12), "text-anchor": above ? "end" : "start", class: "axis halo"}, root, name);
 }
 function band(root, l, t, a, px, py) {
   const up = points(t, a, px, py, "high"), down = points(t, a, px, py, "low").reverse();

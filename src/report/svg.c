@@ -230,14 +230,30 @@ static void add_bound(const sheet *s, size_t line, const faro_trace *t) {
   faro_text_add(s->out, "\"/>\n");
 }
 
-/* The name of a line of simple play, above it near its end, or below it if it is steep. */
-static void add_reference_name(const sheet *s, const char *name, double x, double y) {
+/* Whether another line of simple play ends so little above this one that its name would be on the
+ * same place. */
+static bool is_crowded(const sheet *s, size_t reference, size_t panel, double y) {
+  for (size_t r = 0; r < FARO_REFERENCES; r++) {
+    faro_trace t;
+    if (r == reference) continue;
+    faro_figure_reference(s->figure, r, panel, &t);
+    if (t.count == 0) continue;
+    const double other = at_y(s, t.point[t.count - 1].mean);
+    if (other <= y && y - other < 1.6 * s->font && (other < y || r < reference)) return true;
+  }
+  return false;
+}
+
+/* The name of a line of simple play, above it near its end; or below it, if it is steep or another
+ * name is above. */
+static void add_reference_name(const sheet *s, const char *name, double x, double y, bool below) {
   const bool above = x > 7.5 * s->font;
   faro_text_add(s->out,
                 "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%.1f\" "
                 "fill-opacity=\"0.75\">%s</text>\n",
-                above ? x - 0.4 * s->font : x + 0.6 * s->font, above ? y - 0.3 * s->font : y + s->font,
-                above ? "end" : "start", 0.9 * s->font, name);
+                above ? x - 0.4 * s->font : x + 0.6 * s->font,
+                above && !below ? y - 0.3 * s->font : y + s->font, above ? "end" : "start", 0.9 * s->font,
+                name);
 }
 
 /* Simple play, as far as it is within the frame. */
@@ -261,7 +277,7 @@ static void add_reference(const sheet *s, size_t reference, size_t panel) {
   const double x[2] = {at_x(s, t.point[n - 2].round), at_x(s, t.point[n - 1].round)};
   const double y[2] = {at_y(s, t.point[n - 2].mean), at_y(s, t.point[n - 1].mean)};
   add_reference_name(s, faro_figure_reference_name(s->figure, reference), 0.2 * x[0] + 0.8 * x[1],
-                     0.2 * y[0] + 0.8 * y[1]);
+                     0.2 * y[0] + 0.8 * y[1], is_crowded(s, reference, panel, y[1]));
 }
 
 static void add_name(const sheet *s, size_t line, double x, double y) {

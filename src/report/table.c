@@ -265,7 +265,9 @@ static void add_notes(const faro_report *report, const faro_table_style *style, 
   faro_text plain = FARO_TEXT_INIT;
   faro_text unproven = FARO_TEXT_INIT;
   faro_view_add_learnt(report, "", "\n", add_plain, &learnt);
+  faro_view_add_no_better(report, "", "\n", add_plain, &learnt);
   faro_view_add_yardstick(report, "", "\n", &plain);
+  faro_view_add_data(report, "", "\n", add_plain, &plain);
   faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
   faro_view_add_bends(report, "", "\n", add_plain, &plain);
   faro_view_add_left_out(report, "", "\n", add_plain, &plain);

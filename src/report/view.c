@@ -40,6 +40,10 @@ static const char *clean(const char *value) {
   return value;
 }
 
+void faro_view_add_clean(const char *value, void (*add)(faro_text *, const char *), faro_text *out) {
+  add(out, value && clean(value) ? value : "?");
+}
+
 static const char *text(const json_t *object, const char *key) {
   return clean(json_string_value(json_object_get(object, key)));
 }

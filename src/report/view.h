@@ -121,6 +121,17 @@ void faro_view_add_yardstick(const faro_report *report, const char *before, cons
 /* Appends the algorithms that learnt nothing, one line per label (notes.c). */
 void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
                           void (*add)(faro_text *, const char *), faro_text *out);
+/* Rows of files (people.c): appends which file, with its columns and classes; and what to know of
+ * them: fewer features than columns, rare classes, numbers beyond their ranges. */
+void faro_view_add_people(const faro_report *report, const char *before, const char *after,
+                          void (*add)(faro_text *, const char *), faro_text *out);
+void faro_view_add_data(const faro_report *report, const char *before, const char *after,
+                        void (*add)(faro_text *, const char *), faro_text *out);
+/* Appends a text of the document, or "?" if it has control characters. */
+void faro_view_add_clean(const char *value, void (*add)(faro_text *, const char *), faro_text *out);
+/* Rows of files: appends the others that are no better than the best single arm. */
+void faro_view_add_no_better(const faro_report *report, const char *before, const char *after,
+                             void (*add)(faro_text *, const char *), faro_text *out);
 /* Appends the algorithms between which no difference was seen, one line per sweep point. */
 void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
                                void (*add)(faro_text *, const char *), faro_text *out);

@@ -72,6 +72,16 @@ bool faro_cell_limits(const faro_cell *cell) {
          cell->release->trust != FARO_TRUST_NONE;
 }
 
+/* Rounds whose data may be used. People from a file who return give `contributions` each, and no
+ * more: a release that expects everybody would have batches, and noise for them, that never come.
+ * It follows from what is public. */
+static uint64_t reach_of(const faro_cell *cell) {
+  const faro_settings *s = &cell->settings;
+  if (!cell->table || !faro_cell_limits(cell) || s->population >= s->horizon / s->contributions)
+    return s->horizon;
+  return s->population * s->contributions;
+}
+
 /* The link that the learner knows of. A blind one needs none. */
 static faro_link link_of(const faro_cell *cell) {
   return cell->settings.surrogate || cell->learner->blind ? FARO_LINK_LINEAR : cell->env->link;
@@ -97,7 +107,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
                              .dimension = (size_t)s->dimension,
                              .blocks = facts.blocks,
                              .arms = arms,
-                             .horizon = s->horizon,
+                             .horizon = reach_of(cell),
                              .epsilon = s->epsilon,
                              .delta = s->delta,
                              .batch = s->batch,

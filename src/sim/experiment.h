@@ -115,6 +115,23 @@ faro_status faro_cell_preview(const void *cell, const faro_plan *plan, faro_hear
                               faro_error *error) FARO_WARN_UNUSED;
 faro_asker_params faro_cell_asker(const faro_cell *cell);
 
+/* What is known of the file that a cell's people are from. Only cells with a table have one. */
+enum { FARO_RARE_MAX = 30 };
+typedef struct faro_cell_file {
+  uint64_t rows;
+  size_t columns, arms; /* feature columns; classes, actions or reward columns */
+  const char *const *column, *const *arm;
+  size_t features; /* of a person, where each arm has a block of them; else 0 */
+  size_t beyond;   /* columns with numbers beyond their declared ranges */
+  /* Classes and actions of fewer than 10 rows and fewer than one in a thousand: often misspelt. */
+  size_t rares;
+  struct {
+    size_t arm;
+    uint64_t rows;
+  } rare[FARO_RARE_MAX];
+} faro_cell_file;
+faro_cell_file faro_cell_file_of(const faro_cell *cell);
+
 /* The rounds at which a curve of `horizon` rounds is recorded. Returns their number. */
 size_t faro_curve_rounds(uint64_t horizon, uint64_t round[static FARO_CURVE_POINTS]);
 

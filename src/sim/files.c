@@ -152,3 +152,43 @@ void faro_cell_caution(faro_cell *cell) {
   const int used = snprintf(cell->claim.by, sizeof by, FARO_ASSUMES "%s; ", assumption[which]);
   snprintf(cell->claim.by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
 }
+
+/* ---- what is known of a file */
+
+static size_t count_beyond(const faro_cell *cell) {
+  const faro_env_settings *own = cell->env_own;
+  const faro_features_params params = {
+      .facts = cell->table->facts, .scaling = (faro_scaling)own->scaling, .ranges = own->ranges};
+  faro_features *features = NULL;
+  if (own->scaling != FARO_SCALING_DECLARED || faro_features_create(&features, &params, NULL) != FARO_OK)
+    return 0;
+  const size_t beyond = faro_features_beyond(features, cell->table->facts);
+  faro_features_destroy(features);
+  return beyond;
+}
+
+static void find_rare(const faro_table *t, faro_cell_file *file) {
+  enum { FEW = 10 };
+  uint64_t *rows = calloc(t->facts->arms, sizeof *rows);
+  const bool counted = rows && faro_table_count(t, rows);
+  for (size_t a = 0; counted && a < t->facts->arms && file->rares < FARO_RARE_MAX; a++) {
+    if (rows[a] >= FEW || 1000 * rows[a] >= t->facts->rows) continue;
+    file->rare[file->rares].arm = a;
+    file->rare[file->rares++].rows = rows[a];
+  }
+  free(rows);
+}
+
+faro_cell_file faro_cell_file_of(const faro_cell *cell) {
+  const faro_rows_facts *f = cell->table->facts;
+  const faro_env_settings *own = cell->env_own;
+  faro_cell_file file = {.rows = f->rows,
+                         .columns = f->numbers + f->words,
+                         .arms = f->arms,
+                         .column = f->name,
+                         .arm = f->arm,
+                         .beyond = count_beyond(cell)};
+  if (own->layout == FARO_LAYOUT_BLOCK) file.features = (size_t)(cell->settings.dimension / f->arms) - 1;
+  find_rare(cell->table, &file);
+  return file;
+}

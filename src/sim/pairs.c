@@ -9,7 +9,7 @@ const char *faro_loop_needs_glm(const faro_learner_kind *learner) {
 
 bool faro_loop_suits_glm(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
-  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION));
+  return !(env->traits & (FARO_ENV_STREAM | FARO_ENV_POPULATION | FARO_ENV_ROWS));
 }
 
 const char *faro_loop_misfit_arms(const faro_env_kind *env) {
@@ -20,7 +20,9 @@ const char *faro_loop_misfit_arms(const faro_env_kind *env) {
 const char *faro_loop_misfit_glm(const faro_learner_kind *learner, const faro_env_kind *env) {
   (void)learner;
   const char *arms = faro_loop_misfit_arms(env);
-  return arms ? arms : "clients report averages over a phase, and it learns from single rounds";
+  if (arms) return arms;
+  if (env->traits & FARO_ENV_ROWS) return "rewards of people from a file follow no generalised linear model";
+  return "clients report averages over a phase, and it learns from single rounds";
 }
 
 static bool suits(const faro_learner_kind *learner, const faro_env_kind *env) {

@@ -5,12 +5,15 @@
 #include <faro/gate.h>
 #include <faro/linalg.h>
 
+#include <stdlib.h>
+
 #include "sim/loop.h"
 
 typedef struct table {
   faro_env *env;
   faro_agent *agent;
   faro_gate *gate; /* NULL: everybody may contribute */
+  bool file;       /* people are those of a file, and the release expects no more than they may give */
   uint64_t refused;
   double *x;
   faro_arena arena;
@@ -37,6 +40,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   env.context = turn->context;
   faro_status status = faro_env_create(&t->env, cell->env, &env, error);
   if (status != FARO_OK) return status;
+  t->file = cell->table;
   faro_turn_begin(turn, t->env);
   faro_agent_params agent = faro_cell_agent(cell, faro_env_arms(t->env)->count, turn->instance);
   agent.seed = turn->seed;
@@ -49,7 +53,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
 /* Whether the user's data may be used. A refused user has played nevertheless, and the regret
  * counts. */
 static bool admit(table *t, uint64_t user) {
-  if (!t->gate || faro_agent_done(t->agent)) return true;
+  if (!t->gate || (faro_agent_done(t->agent) && !t->file)) return true;
   if (faro_gate_admit(t->gate, user, faro_agent_batches(t->agent), NULL) == FARO_OK) return true;
   t->refused++;
   return false;
@@ -122,6 +126,7 @@ static faro_status finish_rows(const table *t, const faro_turn *turn, faro_error
   record->linear = 1 - tally.linear;
   record->behind = (tally.linear - tally.played) * (double)horizon;
   record->passed = tally.passed;
+  record->logged = 1 - tally.logged;
   return faro_env_status(t->env, error);
 }
 
@@ -162,21 +167,55 @@ static double last_noise(const faro_cell *cell, const faro_release *release) {
   return noise.scale ? noise.scale[gram] * (noise.ratio > 0 ? noise.ratio : 1) : 0;
 }
 
-static faro_status rehearse(faro_cell *cell, faro_error *error) {
-  const faro_status allowed = check_link(cell, error);
-  if (allowed != FARO_OK) return allowed;
+static faro_status try_agent(faro_cell *cell, faro_error *error) {
   const faro_agent_params params = faro_cell_agent(cell, 1, 0);
   faro_agent *agent = NULL;
   const faro_status status = faro_agent_create(&agent, &params, error);
   if (status != FARO_OK) return status;
   cell->claim = *faro_agent_claim(agent);
   cell->cost = faro_agent_cost(agent);
+  free(cell->grounds);
   cell->grounds = faro_agent_grounds(agent);
   cell->batches = faro_release_batches(faro_agent_release(agent));
   cell->noise = last_noise(cell, faro_agent_release(agent));
   faro_cell_keep_schedule(cell, faro_agent_release(agent));
   faro_agent_destroy(agent);
   return FARO_OK;
+}
+
+/* The most people of a batch, from the schedule; 0: it has no bound. */
+static uint64_t greatest_batch(const faro_settings *s) {
+  if (s->growth <= 1 && !s->adaptive) return s->batch;
+  return s->largest > 0 && s->largest < s->batch ? s->batch : s->largest;
+}
+
+/* A person of a file who returns is in a batch once, so that a batch of more than all people is
+ * never full, and one of nearly all waits for the last of them. Batches that faro chooses have at
+ * most half of the people. */
+static faro_status fit_batches(faro_cell *cell, bool chosen, faro_error *error) {
+  faro_settings *s = &cell->settings;
+  const uint64_t people = s->population;
+  const uint64_t most = chosen ? (people + 1) / 2 : people;
+  const uint64_t greatest = greatest_batch(s);
+  if (s->batch == 0 || (greatest > 0 && greatest <= most)) return FARO_OK;
+  if (chosen) {
+    if (s->batch > most) s->batch = most;
+    s->largest = s->growth > 1 || s->adaptive ? most : 0;
+    return try_agent(cell, error);
+  }
+  return faro_fail(error, FARO_INVALID,
+                   "%s must be at most %llu%s: a person is in a batch once, and the file has %llu people, so "
+                   "that a larger one is never full",
+                   s->batch > people ? "batch" : "largest", (unsigned long long)people,
+                   greatest == 0 ? " where batches grow" : "", (unsigned long long)people);
+}
+
+static faro_status rehearse(faro_cell *cell, faro_error *error) {
+  const bool chosen = cell->settings.batch == 0;
+  faro_status status = check_link(cell, error);
+  if (status == FARO_OK) status = try_agent(cell, error);
+  if (status == FARO_OK && cell->table && faro_cell_limits(cell)) status = fit_batches(cell, chosen, error);
+  return status;
 }
 
 static const char *needs(const faro_learner_kind *learner) {

@@ -133,10 +133,13 @@ static faro_status build(builder *b) {
 static faro_status not_yaml(const builder *b, const yaml_parser_t *parser) {
   char since[32] = "";
   if (parser->error == YAML_MEMORY_ERROR) return faro_fail(b->error, FARO_MEMORY, "out of memory");
+  const char *problem = parser->problem ? parser->problem : "it cannot be read";
+  const bool star = strstr(problem, "alias") || (parser->context && strstr(parser->context, "alias"));
   if (b->lines) snprintf(since, sizeof since, " (from line %zu)", parser->context_mark.line + 1);
-  return fail_at(b, parser->problem_mark.line + 1, "not YAML: %s%s%s%s",
+  return fail_at(b, parser->problem_mark.line + 1, "not YAML: %s%s%s%s%s",
                  parser->context ? parser->context : "", parser->context ? since : "",
-                 parser->context ? ", " : "", parser->problem ? parser->problem : "it cannot be read");
+                 parser->context ? ", " : "", problem,
+                 star ? "; a text that begins with * needs quotes: \"*\"" : "");
 }
 
 /* The first document becomes the tree; there must not be a second one. */

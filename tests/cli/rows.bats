@@ -108,6 +108,7 @@ YAML
   [ "$(jq '[.results[].claim.by | select(startswith("assumes that the columns'"'"' ranges are public"))] | length' "$T/o/run.json")" -eq 4 ]
   has "$(cat "$T/o/report.html")" "ranges are public"
   has "$(cat "$T/o/summary.csv")" "ranges are public"
+  [ "$(grep -c "proven, assumes that the columns' ranges are public" "$T/o/table.tex")" -eq 4 ]
   faro 0 run "$T/people.yaml" --set scaling=public --dry-run
   has "$output" "ranges are public"
   faro 0 run "$T/people.yaml" --dry-run
@@ -139,6 +140,65 @@ YAML
   faro 0 run "$T/people.yaml" --quiet --set person=who --out "$T/p"
 }
 
+# 3000 rows of 40 people: who FILE
+who() {
+  awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    BEGIN { x = 1; print "who,a,y"; for (i = 0; i < 3000; i++) { a = 2 * u() - 1; printf "p%d,%.3f,%d\n", int(40 * u()), a, (a > 0) } }' >"$1"
+}
+
+@test "batches that are chosen can be filled by the people of a file, and others are refused" {
+  who "$T/who.csv"
+  local plain=(run "$T/plain.yaml" --set "file=$T/who.csv" --set label=y --set person=who --set level=user --set contributions=8)
+  faro 0 "${plain[@]}" --quiet --out "$T/o"
+  [ "$(jq '.results[0] | .settings.batch <= 20 and .updates >= 8' "$T/o/run.json")" = true ]
+  faro 0 verify "$T/o"
+  sed -i 's/central-factored/shuffle-bits/' "$T/plain.yaml"
+  faro 0 "${plain[@]}" --quiet --out "$T/s"
+  [ "$(jq '.results[0].updates >= 8' "$T/s/run.json")" = true ]
+  faro 0 "${plain[@]}" --dry-run --set batch=40
+  faro 3 "${plain[@]}" --dry-run --set batch=41
+  has "$stderr" "batch must be at most 40: a person is in a batch once, and the file has 40 people, so that a larger one is never full"
+  faro 3 "${plain[@]}" --dry-run --set batch=10 --set growth=2
+  has "$stderr" "largest must be at most 40 where batches grow: a person is in a batch once"
+  faro 0 "${plain[@]}" --dry-run --set batch=10 --set growth=2 --set largest=40
+}
+
+@test "who is no better than the most frequent class is said, on the page as well" {
+  awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
+    BEGIN { x = 1; print "a,y"; for (i = 0; i < 2000; i++) printf "%.3f,%d\n", 2 * u() - 1, (u() < 0.1) }' >"$T/rare.csv"
+  printf 'instances: 3\nenvironment: {name: rows, file: rare.csv, label: y}\nalgorithms: [{learner: greedy, release: none, label: <mine>}, {learner: uniform, release: none}]\n' >"$T/rare.yaml"
+  faro 0 run "$T/rare.yaml" --quiet --out "$T/o"
+  has "$output" $'\nno better than always naming the most frequent class: <mine>\n'
+  has "$(cat "$T/o/report.html")" "<p>no better than always naming the most frequent class: &lt;mine&gt;.</p>"
+  has "$(cat "$T/o/report.html")" "<p>uniform play would have an error rate of 0.500; the most frequent class 0."
+  who "$T/rare.csv" # there is something to learn
+  faro 0 run "$T/rare.yaml" --quiet --set ignore=who --out "$T/p"
+  not has "$output" "no better than"
+  # the two reference lines are at about 0.5: one name is above its line, and the other below
+  local y
+  y=($(grep -E ">(uniform play|most frequent class)</text>" "$T/p/rare.svg" | sed 's/.* y="\([0-9]*\).*/\1/'))
+  echo "names at ${y[*]}"
+  [ "${#y[@]}" -eq 2 ]
+  [ $((y[0] > y[1] ? y[0] - y[1] : y[1] - y[0])) -ge 10 ]
+}
+
+@test "the file, its columns and what is odd about them are said under the table and on the page" {
+  awk 'BEGIN { print "y,a,b,c,d,e"; for (i = 0; i < 2000; i++) printf "%s,%d,1,1,1,%d\n", i == 7 ? "\"<ham> \"" : i % 2 ? "spam" : "ham", i % 9, i % 2 }' >"$T/odd.csv"
+  printf 'instances: 3\nenvironment: {name: rows, file: odd.csv, label: y, components: 4}\nalgorithms: [{learner: greedy, release: none}]\n' >"$T/odd.yaml"
+  faro 0 run "$T/odd.yaml" --quiet --set scaling=declared --set ranges=0..8 --out "$T/o"
+  has "$output" $'\n4 features of 5 columns: each feature sees one column, also without privacy and in the linear policy; components: 5 uses more\n'
+  has "$output" $'\nclass "<ham> " has 1 row\n'
+  not has "$output" "declared ranges"
+  local page
+  page=$(cat "$T/o/report.html")
+  has "$page" "People are 2000 rows of $T/odd.csv; label: y (&lt;ham&gt; , ham, spam); 5 feature columns: a, b, c, d, e.</p>"
+  has "$page" "<p>4 features of 5 columns: "
+  has "$page" '<p>class "&lt;ham&gt; " has 1 row.</p>'
+  faro 0 run "$T/odd.yaml" --quiet --set components=5 --set scaling=declared --set ranges=0..7 --out "$T/p"
+  not has "$output" "features of"
+  has "$output" $'\n1 column has numbers beyond the declared ranges, which are clipped to them\n'
+}
+
 @test "what a file says cannot be set, and texts cannot be swept" {
   people
   faro 3 run "$T/people.yaml" --set arms=7 --out "$T/o"
@@ -156,6 +216,9 @@ YAML
   faro 0 run "$T/plain.yaml" --quiet --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --out "$T/o"
   has "$output" "loss"
   has "$output" "proven, assumes that it is public which rows a replay uses"
+  has "$output" "uniform play would have a loss of 0.665; the log itself 0.665" # 134 of 400 rewards are 1
+  has "$(cat "$T/o/report.html")" "uniform play would have a loss of 0.665; the log itself 0.665"
+  [ "$(jq '.results[0] | .logged_loss == 0.665 and .uniform.mean == 0.665' "$T/o/run.json")" = true ]
   [ "$(jq '.results[0].passed_over > 0.4 and .results[0].linear_regret == null' "$T/o/run.json")" = true ]
   faro 3 run "$T/plain.yaml" --set "file=$T/log.csv" --set action=act --set logged_reward=gain --set propensity=p --set horizon=300 --out "$T/p"
   has "$stderr" "horizon must be at most 160 (got 300)"

@@ -1,9 +1,11 @@
 /* Files of rows: what is read is what was written, in any spelling that CSV and libsvm allow; and
  * blocks, changed files, failing memory. */
 #include <faro/rows.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/support.h"
@@ -288,6 +290,28 @@ static void test_rows__a_changed_file_is_refused(void **state) {
   unlink(params.file);
 }
 
+/* Bytes that another program overwrites in their place, while a reader stands in the file. */
+static void test_rows__a_file_that_changes_under_a_reader_is_refused(void **state) {
+  (void)state;
+  const faro_rows_params params = {.file = write_text("under.csv", "y,x\n0,1\n1,2\n"), .label = "y"};
+  faro_rows *rows = NULL;
+  faro_row_reader *reader = NULL;
+  const faro_row *row = NULL;
+  faro_error error = {0};
+  assert_int_equal(faro_rows_open(&rows, &params, &error), FARO_OK);
+  assert_int_equal(faro_row_reader_create(&reader, rows, &error), FARO_OK);
+  assert_int_equal(faro_row_next(reader, &row, &error), FARO_OK);
+  const struct timespec other[2] = {{.tv_sec = 1}, {.tv_sec = 1}}; /* the clock need not have ticked */
+  (void)write_text("under.csv", "y,x\n0,1\n1,9\n");
+  assert_int_equal(utimensat(AT_FDCWD, params.file, other, 0), 0);
+  assert_int_equal(faro_row_next(reader, &row, &error), FARO_OK);
+  assert_int_equal(faro_row_next(reader, &row, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "under.csv: has changed since it was opened"));
+  faro_row_reader_destroy(reader);
+  faro_rows_close(rows);
+  unlink(params.file);
+}
+
 static void test_rows__long_lines_are_refused_and_longest_are_read(void **state) {
   (void)state;
   const char *path = path_of("long.csv");
@@ -358,6 +382,7 @@ int main(void) {
       cmocka_unit_test(test_csv__rewards_and_logs_have_their_columns),
       cmocka_unit_test(test_csv__quotes_are_not_part_of_what_is_quoted),
       cmocka_unit_test(test_rows__a_changed_file_is_refused),
+      cmocka_unit_test(test_rows__a_file_that_changes_under_a_reader_is_refused),
       cmocka_unit_test(test_rows__long_lines_are_refused_and_longest_are_read),
       cmocka_unit_test(test_rows__failing_memory_is_reported),
       cmocka_unit_test(test_rows__reading_allocates_nothing),

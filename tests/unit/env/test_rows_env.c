@@ -1,8 +1,10 @@
 /* The environment rows, against plain second implementations: order, features, rewards, replay, the
  * fitted policy, people who return, and files that do not fit into memory. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/features.h"
@@ -306,6 +308,8 @@ static void test_replay__is_unbiased_for_logs_that_were_not_uniform(void **state
   assert_mean(olds / n, 0.3, sqrt(0.21), n); /* and the people are those of the log */
   assert_true(fabs(faro_env_tally_of(env).passed - 0.8) < 0.02);
   assert_true(isnan(faro_env_tally_of(env).linear));
+  assert_mean(faro_env_tally_of(env).logged, 0.3 * 0.34 + 0.7 * 0.375, 0.5, LOG);
+  assert_mean(faro_env_tally_of(env).uniform, 0.3 * 0.55 + 0.7 * 0.45, 1, LOG); /* weights vary, too */
   faro_env_destroy(env);
   faro_env_unread(&p);
   faro_env_params far = {.horizon = LOG / 2, .settings = &own};
@@ -500,6 +504,29 @@ static void test_file__that_disappears_is_reported(void **state) {
   unlink(own.rows.file);
 }
 
+/* All rows are in the buffer already, and none has other bytes: only the file's time tells. */
+static void test_file__that_changes_while_it_is_played_is_reported(void **state) {
+  (void)state;
+  faro_env_settings own = preset(write_rows("touched.csv"));
+  own.rows.label = "y";
+  own.memory = 0;
+  own.components = 3;
+  faro_env_params p = {0};
+  faro_env *env = make(&own, &p);
+  faro_error error = {0};
+  double x[12];
+  faro_env_begin(env, 1, 0);
+  for (int t = 0; t < COUNT / 2; t++) (void)faro_env_play(env, 0, x);
+  assert_int_equal(faro_env_status(env, &error), FARO_OK);
+  const struct timespec other[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+  assert_int_equal(utimensat(AT_FDCWD, own.rows.file, other, 0), 0);
+  assert_int_equal(faro_env_status(env, &error), FARO_INVALID);
+  assert_non_null(strstr(error.message, "touched.csv: has changed since it was opened"));
+  faro_env_destroy(env);
+  faro_env_unread(&p);
+  unlink(own.rows.file);
+}
+
 static faro_status read_and_create(const faro_env_settings *own, faro_error *error) {
   faro_env_params p = {.settings = own};
   faro_env *env = NULL;
@@ -561,6 +588,7 @@ int main(void) {
       cmocka_unit_test(test_offers__describe_arms_by_their_columns),
       cmocka_unit_test(test_people__are_numbered_and_counted),
       cmocka_unit_test(test_file__that_disappears_is_reported),
+      cmocka_unit_test(test_file__that_changes_while_it_is_played_is_reported),
       cmocka_unit_test(test_memory__that_runs_out_is_reported),
       cmocka_unit_test(test_play__allocates_nothing),
   };

@@ -16,7 +16,7 @@ static bool goes_with(const faro_learner_kind *learner, const faro_env_kind *env
   case FARO_PROTOCOL_ESTIMATOR: return false;
   case FARO_PROTOCOL_ELIMINATOR: return stays && strcmp(learner->name, "dpe") != 0;
   case FARO_PROTOCOL_ASKER:
-  case FARO_PROTOCOL_WATCHER: return true;
+  case FARO_PROTOCOL_WATCHER: return !(env->traits & FARO_ENV_ROWS);
   }
   return false;
 }
