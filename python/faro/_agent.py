@@ -58,7 +58,7 @@ class Agent(_faro.Agent):
     >>> agent.learn([1.0, 0.0], 1)
     True
     >>> print(agent.claim)
-    (1, 1e-06), proven, trust joint, event level [simulation]
+    (1, 1e-6), proven, trust joint, event level [simulation]
     """
 
     __slots__ = ()

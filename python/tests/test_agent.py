@@ -1,6 +1,7 @@
 """The agent: the same actions as the C runner, claims, state, and what it refuses."""
 import array
 import ctypes
+import dataclasses
 import math
 import os
 import pickle
@@ -284,6 +285,16 @@ class Arguments(unittest.TestCase):
         self.assertEqual(make(level="user", contributions=3).claim.contributions, 3)
         self.assertIn("user level, 3 rounds", repr(make(level="user", contributions=3)))
         self.assertGreater(make().cost["bits"], 0)
+
+    def test_a_printed_claim_never_promises_more_than_the_claim(self):
+        agent = make(release="central", epsilon=1.2345642, delta=1.2345642e-6)
+        self.assertTrue(str(agent.claim).startswith("(1.23457, 1.23457e-6), proven"), agent.claim)
+        self.assertIn("1.23457", repr(agent))
+        self.assertIn(", rewards only: arms are public", str(make(release="central", public_arms=True).claim))
+        claim = dataclasses.replace(agent.claim, by="assumes that ranges are public; a proof", trust="central")
+        self.assertIn("trust central, event level, assumes that ranges are public [simulation]", str(claim))
+
+    def test_what_a_claim_rests_on(self):
         self.assertGreater(make().gaussian(1)[0], 0)
         self.assertIn("mechanism", make().grounds())
 

@@ -35,7 +35,7 @@ class Learning(unittest.TestCase):
                 self.assertGreater(play(free, 3000), 0.85)
                 private = kind(arms=3, dimension=2, release="central-factored", epsilon=4, delta=1e-6, horizon=6000, seed=1)
                 self.assertGreater(play(private, 6000), 0.75)  # random play is 0.33, one arm always 0.5
-                self.assertIn("(4, 1e-06), proven", repr(private))
+                self.assertIn("(4, 1e-6), proven", repr(private))
                 self.assertTrue(private.done)
 
     def test_arms_have_names(self):

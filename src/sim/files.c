@@ -143,12 +143,8 @@ void faro_cell_caution(faro_cell *cell) {
                                            "it is public which rows a replay uses",
                                            "it is public which rows a replay uses, and the columns' ranges"};
   const faro_env_settings *own = cell->env_own;
-  char by[sizeof cell->claim.by];
   if (!cell->table || cell->release->trust == FARO_TRUST_NONE) return;
   const bool replay = cell->table->facts->form == FARO_ROWS_LOGGED;
   const unsigned which = (own->scaling == FARO_SCALING_PUBLIC ? 1U : 0U) + (replay ? 2U : 0U);
-  if (which == 0) return;
-  memcpy(by, cell->claim.by, sizeof by);
-  const int used = snprintf(cell->claim.by, sizeof by, FARO_ASSUMES "%s; ", assumption[which]);
-  snprintf(cell->claim.by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
+  faro_claim_assume(&cell->claim, assumption[which]);
 }
