@@ -90,7 +90,8 @@ FARO_API const char *faro_claim_standing(const faro_claim *claim);
 FARO_API const char *faro_claim_trust(const faro_claim *claim);
 enum { FARO_VIEW_SIZE = 160 };
 FARO_API const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]);
-/* Puts "assumes that <assumption>; " in front of `by`. NULL, and a claim without privacy: nothing. */
+/* Puts "assumes that <assumption>; " in front of `by`. NULL, or a claim without privacy: no
+ * change. */
 FARO_API void faro_claim_assume(faro_claim *claim, const char *assumption);
 /* Length of what a `by` assumes: its beginning, up to a semicolon. 0: nothing is assumed. */
 FARO_API int faro_claim_assumed(const char *by);
