@@ -112,7 +112,9 @@ FARO_API faro_diagnostics faro_agent_diagnose(const faro_agent *agent);
 
 /* Everything that the next batch needs from the past, between two batches (see faro_release_save).
  * An agent just created from the same parameters continues from it. The size is 0 if saving is not
- * possible. */
+ * possible. Continue a state once, and do not use the old agent again: two that continue from one
+ * state publish its sums twice, which no claim covers. With a trusted server (joint) a state is as
+ * secret as the data. Two simulations that continue with the same seed draw the same noise. */
 FARO_API size_t faro_agent_state_size(const faro_agent *agent);
 FARO_API faro_status faro_agent_save(const faro_agent *agent, void *state,
                                      faro_error *error) FARO_WARN_UNUSED;

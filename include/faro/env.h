@@ -155,6 +155,9 @@ typedef struct faro_env_facts {
   double spread;    /* sub-Gaussian scale of clients' parameters about the common one */
   bool adversarial; /* contexts change so that old information is least useful */
   size_t blocks;    /* features stand in this many blocks of one length, one used at a time; 0: 1 */
+  bool logged;      /* only the logged action of a round has a reward: ask faro_env_takes */
+  /* What a claim about these people assumes, for faro_claim_assume; NULL: nothing. */
+  const char *assumes;
 } faro_env_facts;
 
 typedef struct faro_env faro_env;
@@ -172,6 +175,10 @@ FARO_API void faro_env_destroy(faro_env *env); /* NULL is allowed */
  * it is 0. A table may be shared by any number of environments, in any threads. Does nothing for
  * other kinds. */
 FARO_API faro_status faro_env_read(const faro_env_kind *kind, faro_env_params *params,
+                                   faro_error *error) FARO_WARN_UNUSED;
+/* After faro_env_read. FARO_INVALID if a person of a file comes more than once: then level event
+ * protects only one of several rounds, and a claim must be at level user. */
+FARO_API faro_status faro_env_once(const faro_env_kind *kind, const faro_env_params *params,
                                    faro_error *error) FARO_WARN_UNUSED;
 /* Frees params->table, after all environments that use it. */
 FARO_API void faro_env_unread(faro_env_params *params);

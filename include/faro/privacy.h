@@ -90,6 +90,17 @@ FARO_API const char *faro_claim_standing(const faro_claim *claim);
 FARO_API const char *faro_claim_trust(const faro_claim *claim);
 enum { FARO_VIEW_SIZE = 160 };
 FARO_API const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]);
+/* Puts "assumes that <assumption>; " in front of `by`. NULL, or a claim without privacy: no
+ * change. */
+FARO_API void faro_claim_assume(faro_claim *claim, const char *assumption);
+/* Length of what a `by` assumes: its beginning, up to a semicolon. 0: nothing is assumed. */
+FARO_API int faro_claim_assumed(const char *by);
+/* In one line, with numbers rounded up: "(1, 1e-6), proven, trust shuffle, event level", and then
+ * what the claim assumes and what it leaves out. */
+enum { FARO_CLAIM_SIZE = 400 };
+FARO_API const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAIM_SIZE]);
+/* What `by` says of a claim that leaves features out. */
+#define FARO_REWARDS_ONLY "rewards only: arms are public"
 
 /* Claims compose, so that applications can combine faro's releases with each other or with their
  * own mechanisms. The result is proven if all its parts are. Anything computed from a release alone

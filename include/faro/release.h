@@ -181,8 +181,12 @@ FARO_API char *faro_release_grounds(const faro_release *release);
  * release continues bit by bit as the old one would have. For kinds that can be deployed; for
  * others state_size is 0 and save refuses. Save refuses while a batch is open. Load refuses, with
  * nothing changed, anything that save cannot have written for such a release: another size,
- * version, kind or parameter, more batches than are allowed, numbers out of range. If the server is
- * trusted (joint), a state holds raw sums: protect it like the data itself. */
+ * version, kind or parameter, more batches than are allowed, numbers out of range.
+ *
+ * Continue a state once, and do not use the release that it was saved from again: two that continue
+ * from one state publish the same past sums twice, each with fresh noise, and no claim covers both.
+ * Nothing here can notice that. If the server is trusted (joint), a state holds raw sums: it is as
+ * secret as the data. */
 FARO_API size_t faro_release_state_size(const faro_release *release);
 FARO_API faro_status faro_release_save(const faro_release *release, void *state,
                                        faro_error *error) FARO_WARN_UNUSED;

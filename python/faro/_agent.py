@@ -35,7 +35,7 @@ class Agent(_faro.Agent):
     batch              people before the first release; left out: the release chooses, and how batches grow
     growth, largest    how batches grow
     shufflers          concurrent-bits only
-    level, contributions   "event", or "user" with the most rounds of one person
+    level, contributions   "event", or "user" with the most rounds of one person; then learn needs person=
     honest             share of a batch whose noise the claim counts on
     calibration        "tight" (by proof), "paper" or "figure" (as published)
     norm               features are scaled back to this norm; 1
@@ -45,6 +45,7 @@ class Agent(_faro.Agent):
     seed, instance     simulation only
     deployed           True: noise from the operating system
     blocks             features come in blocks, of which a person uses one: products across blocks are left out
+    assumes            what the claim assumes about the data: it is said in it
     constant, radius   how choose_context makes them: see faro.LinUCB, which sets them
 
     Settings of the learner's own (`faro list settings`) are keywords too. Threads may share an agent: the interpreter's
@@ -58,7 +59,7 @@ class Agent(_faro.Agent):
     >>> agent.learn([1.0, 0.0], 1)
     True
     >>> print(agent.claim)
-    (1, 1e-06), proven, trust joint, event level [simulation]
+    (1, 1e-6), proven, trust joint, event level [simulation]
     """
 
     __slots__ = ()
@@ -80,13 +81,17 @@ class Agent(_faro.Agent):
             "deployed" if self.deployed else "simulation with seed %s" % given.get("seed"), self.claim)
 
     def __reduce__(self):
-        return _restore, (type(self), self._arguments, self.save(), self.batches)
+        if self.deployed:
+            raise TypeError(
+                "a deployed agent cannot be copied or pickled: two that continue from one state publish the same sums "
+                "twice, and no claim covers that; save() it, and load() the state once")
+        return _restore, (type(self), self._arguments, self.save(), self.batches, self.people)
 
 
-def _restore(kind, arguments, state, batches):
+def _restore(kind, arguments, state, batches, people):
     """An agent that continues from a state. A simulated one gets noise that was not drawn before."""
     if arguments.get("seed") is not None and batches > 0:
         arguments["instance"] = ((arguments.get("instance") or 0) + (batches << 40)) % 2**63
     agent = kind(**arguments)
-    agent.load(state)
+    agent.load(state, people=people)
     return agent

@@ -2,6 +2,8 @@
 from dataclasses import dataclass, field
 from typing import Optional
 
+from . import _faro
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -29,7 +31,5 @@ class Claim:
         simulation = " [simulation]" if self.simulation else ""
         if self.epsilon is None:
             return "no privacy" + simulation
-        level = self.level + " level"
-        if self.contributions > 1:
-            level += ", %d rounds" % self.contributions
-        return "(%g, %g), %s, trust %s, %s%s" % (self.epsilon, self.delta, self.standing, self.trust, level, simulation)
+        return _faro.claim_line(self.epsilon, self.delta, self.trust, self.level, self.contributions, self.proven,
+                                self.by) + simulation

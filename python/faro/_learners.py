@@ -38,6 +38,10 @@ class _Learner:
         self._index = {label: i for i, label in enumerate(self._labels)}
         if len(self._labels) < 2 or len(self._index) != len(self._labels):
             raise _faro.InvalidError("arms must be a number above 1, or a list of different names (got %r)" % (arms,))
+        if not 0 < norm < math.inf:
+            raise _faro.InvalidError("norm must be above 0: contexts are scaled back to it (got %r)" % (norm,))
+        if not -math.inf < low < high < math.inf:
+            raise _faro.InvalidError("low must be below high: rewards are clipped to them (got %r and %r)" % (low, high))
         width = dimension + bool(intercept)
         # with a constant among the features, a centre only moves the parameter, and halves what a reward can move
         centre = (low + high) / 2 if intercept else 0.0
@@ -49,10 +53,18 @@ class _Learner:
 
     # MABWiser's verbs
 
-    def partial_fit(self, decisions, rewards, contexts):
-        """Learns from people: the arm that each got, the reward, the context (a row each). Returns self."""
-        self.agent.learn_contexts([self._find(d) for d in _as_list(decisions)], _array(rewards), _array(contexts))
+    def partial_fit(self, decisions, rewards, contexts, people=None):
+        """Learns from people: the arm that each got, the reward, the context (a row each); at level user also who
+        they are. Returns self."""
+        self.agent.learn_contexts([self._find(d) for d in _as_list(decisions)], _array(rewards), _array(contexts),
+                                  people=None if people is None else _as_list(people))
         return self
+
+    def fit(self, *_, **__):
+        """Raises: people who have contributed must not be learned from again."""
+        raise _faro.InvalidError(
+            "there is no fit: it would start again on people who have contributed already, and two claims on the same "
+            "people add up; use partial_fit, or make a new learner and add the claims yourself")
 
     def predict(self, contexts):
         """The arm to play for each context: a list, or one arm if there is one row."""
@@ -70,9 +82,10 @@ class _Learner:
         """The action for a context of shape (1, dimension), as a list of one."""
         return [self._labels[a] for a in self.agent.choose_contexts(_array(context))]
 
-    def update_params(self, action, reward, context):
+    def update_params(self, action, reward, context, person=None):
         """Learns from one person: the action, the reward, the context of shape (1, dimension)."""
-        self.agent.learn_contexts([self._find(action)], [float(reward)], _array(context))
+        self.agent.learn_contexts([self._find(action)], [float(reward)], _array(context),
+                                  people=None if person is None else [person])
 
     @property
     def n_actions(self):
@@ -108,6 +121,14 @@ class _Learner:
     def done(self):
         """Whether nothing more will be published."""
         return self.agent.done
+
+    def save(self):
+        """The agent's state, between two batches; a deployed learner learns nothing more after it."""
+        return self.agent.save()
+
+    def load(self, state, people=None):
+        """Continues from the state of a learner with the same arguments; load a state once."""
+        self.agent.load(state, people=people)
 
     def _find(self, label):
         try:

@@ -2,8 +2,19 @@
 from . import _faro
 from ._agent import Agent
 from ._claim import Claim
+from ._world import World, known_of
 
 _TRUSTS = ("none", "joint", "local", "shuffle", "concurrent")  # the order of faro/privacy.h
+
+
+def _world(problem):
+    """The environment on which a plan plays, as its experiments name it."""
+    if problem["rewards"] == "linear":
+        name = {"fresh": "linear-iid", "fixed": "linear-fixed", "adversarial": "linear-adversarial"}[problem["contexts"]]
+        own = {}
+    else:
+        name, own = "glm-" + problem["rewards"], {"contexts": problem["contexts"]}
+    return World(name, dimension=problem["dimension"], arms=problem["arms"], horizon=2, **own)
 
 
 class Way:
@@ -18,11 +29,17 @@ class Way:
         self._problem = problem
 
     def agent(self, **options):
-        """An agent for this way; give seed= for a simulation or deployed=True."""
+        """An agent as the plan played it; give seed= for a simulation or deployed=True. It counts on what the plan
+        counts on: features of norm 1 and, for linear rewards in 0 .. 1, a constant among them."""
         p = self._problem
-        known = dict(learner=self.learner, release=self.release, dimension=p["dimension"], arms=p["arms"],
-                     horizon=p["users"] * max(1, p.get("contributions", 0)), epsilon=p["epsilon"], delta=p["delta"],
-                     batch=self.batch, growth=self.growth, largest=self.largest, shufflers=self.shufflers)
+        contributions = p.get("contributions", 0)
+        known = known_of(_world(p), self.learner, self.surrogate, "tight")
+        known.update(learner=self.learner, release=self.release, epsilon=p["epsilon"], delta=p["delta"],
+                     horizon=p["users"] * max(1, contributions), shufflers=self.shufflers)
+        if not self.automatic:
+            known.update(batch=self.batch, growth=self.growth, largest=self.largest)
+        if contributions > 0:
+            known.update(level="user", contributions=contributions)
         return Agent(**{**known, **options})
 
     def row(self):

@@ -3,6 +3,18 @@ from . import _faro
 from ._agent import Agent
 
 
+def known_of(world, learner, surrogate, calibration):
+    """What a learner knows of a world in advance, as keywords of an agent: the twin of faro_cell_agent in src/sim."""
+    facts = world.facts
+    link = "linear" if surrogate or learner == "uniform" else facts["link"]
+    centre = 0.0
+    if link == "linear" and calibration == "tight" and facts["low"] == 0:
+        centre = 0.5 if facts["link"] == "linear" else facts["mean_at_zero"]
+    return dict(dimension=world.dimension, arms=world.arms.shape[0], norm=facts["norm"], centre=centre,
+                low=facts["low"] - centre, high=facts["high"] - centre, link=link, bound=facts["bound"],
+                blocks=facts["blocks"], adversarial=facts["adversarial"])
+
+
 class World(_faro.World):
     """A simulated environment: arms, rewards and the regret, drawn from streams that (seed, instance) name.
 
@@ -32,17 +44,14 @@ class World(_faro.World):
 
     def agent(self, *, learner, release, surrogate=False, epsilon=1, delta=1e-6, calibration="tight", **options):
         """An agent that knows of this world what `faro run` tells its learners: bounds, horizon, link; and
-        that has the same random streams, so it takes the same actions."""
-        facts = self.facts
-        link = "linear" if surrogate or learner == "uniform" else facts["link"]
-        centre = 0.0
-        if link == "linear" and calibration == "tight" and facts["low"] == 0:
-            centre = 0.5 if facts["link"] == "linear" else facts["mean_at_zero"]
-        known = dict(dimension=self.dimension, arms=self.arms.shape[0], horizon=self.horizon, norm=facts["norm"],
-                     centre=centre, low=facts["low"] - centre, high=facts["high"] - centre, link=link,
-                     bound=facts["bound"], blocks=facts["blocks"], adversarial=facts["adversarial"], seed=self.seed, instance=self.instance)
+        that has the same random streams, so it takes the same actions. At level user, learn with
+        person=world.user, asked for before play."""
         if options.get("deployed"):
-            del known["seed"], known["instance"]
+            raise _faro.InvalidError("deployed must be left out: a world is a simulation")
+        if options.get("level", "event") != "user" and release != "none":
+            self._check_once()
+        known = dict(known_of(self, learner, surrogate, calibration), horizon=self.horizon, assumes=self.facts["assumes"],
+                     seed=self.seed, instance=self.instance)
         return Agent(learner=learner, release=release, epsilon=epsilon, delta=delta, calibration=calibration,
                      **{**known, **options})
 

@@ -64,11 +64,19 @@ PyObject *contexts_choose(PyObject *self, PyObject *context) {
   return PyLong_FromSize_t(arm);
 }
 
-static int tell(agent_object *a, size_t arm, double reward, const double *context) {
+/* Whether a context is scaled back. */
+static bool is_longer(const agent_object *a, const double *context) {
+  double square = 0;
+  for (size_t i = 0; i < length(a); i++) square += context[i] * context[i];
+  return a->blocks.radius > 0 && sqrt(square) > a->blocks.radius * (1 + 1e-9);
+}
+
+static int tell(agent_object *a, size_t arm, double reward, const double *context, PyObject *person) {
+  if (is_longer(a, context) && agent_warn_longer(a) != 0) return -1;
   double *row = a->blocks.feature + a->blocks.count * a->dimension;
   double *block = row + arm * a->blocks.width;
   put(a, context, block);
-  const int published = agent_tell(a, row, reward);
+  const int published = agent_tell(a, row, reward, person);
   memset(block, 0, a->blocks.width * sizeof *block);
   return published;
 }
@@ -78,16 +86,18 @@ static bool has_three(Py_ssize_t count, const char *what) {
   return count == 3;
 }
 
-PyObject *contexts_learn(PyObject *self, PyObject *const *given, Py_ssize_t count) {
+PyObject *contexts_learn(PyObject *self, PyObject *const *given, Py_ssize_t count, PyObject *names) {
   agent_object *a = (agent_object *)self;
+  PyObject *person = NULL;
   double reward = 0;
   size_t arm = 0;
   view v;
   if (!has_three(count, "learn_context takes arm, reward and context") || !has_blocks(a) ||
+      !agent_keyword(given, count, names, "person", &person) ||
       !keywords_index(given[0], "arm", a->blocks.count, &arm) ||
       !keywords_number(given[1], "reward", &reward) || !view_vector(&v, given[2], "context", length(a)))
     return NULL;
-  const int published = tell(a, arm, reward, v.x);
+  const int published = tell(a, arm, reward, v.x, person);
   view_clear(&v);
   return published < 0 ? NULL : PyBool_FromLong(published);
 }
@@ -109,25 +119,32 @@ static size_t *read_arms(PyObject *list, size_t count, size_t limit) {
   return NULL;
 }
 
-static PyObject *learn_rows(agent_object *a, const size_t *arm, const view *rewards, const view *contexts) {
+static PyObject *learn_rows(agent_object *a, const size_t *arm, const view *rewards, const view *contexts,
+                            PyObject *people) {
   const uint64_t before = faro_agent_batches(a->agent);
   int published = 0;
   for (size_t i = 0; published >= 0 && i < contexts->rows; i++)
-    published = tell(a, arm[i], rewards->x[i], contexts->x + i * contexts->columns);
+    published = tell(a, arm[i], rewards->x[i], contexts->x + i * contexts->columns,
+                     people ? PyTuple_GetItem(people, (Py_ssize_t)i) : NULL);
   return published < 0 ? NULL : PyLong_FromUnsignedLongLong(faro_agent_batches(a->agent) - before);
 }
 
-PyObject *contexts_learn_many(PyObject *self, PyObject *const *given, Py_ssize_t count) {
+PyObject *contexts_learn_many(PyObject *self, PyObject *const *given, Py_ssize_t count, PyObject *names) {
   agent_object *a = (agent_object *)self;
+  PyObject *named = NULL;
+  bool ok = false;
   view contexts;
   view rewards;
   if (!has_three(count, "learn_contexts takes arms, rewards and contexts") || !has_blocks(a) ||
+      !agent_keyword(given, count, names, "people", &named) ||
       !view_rows(&contexts, given[2], "contexts", length(a)))
     return NULL;
   PyObject *result = NULL;
   size_t *arm = read_arms(given[0], contexts.rows, a->blocks.count);
   if (arm && view_vector(&rewards, given[1], "rewards", contexts.rows)) {
-    result = learn_rows(a, arm, &rewards, &contexts);
+    PyObject *people = agent_people(named, contexts.rows, &ok);
+    if (ok) result = learn_rows(a, arm, &rewards, &contexts, people);
+    Py_XDECREF(people);
     view_clear(&rewards);
   }
   free(arm);

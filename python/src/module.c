@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,37 @@ PyObject *claim_dict(const faro_claim *claim) {
   dict_take(dict, "local_delta", PyFloat_FromDouble(claim->local_delta), &ok);
   if (!ok) Py_CLEAR(dict);
   return dict;
+}
+
+/* Trust as it is printed: central is joint, where all actions may be seen. */
+static bool read_trust(faro_claim *claim, const char *trust) {
+  if (strcmp(trust, "central") == 0) {
+    claim->trust = FARO_TRUST_JOINT;
+    claim->actions = FARO_ACTIONS_ALL;
+    return true;
+  }
+  return faro_trust_find(trust, &claim->trust);
+}
+
+PyObject *claim_line(PyObject *module, PyObject *given) {
+  const char *trust = NULL;
+  const char *level = NULL;
+  const char *by = NULL;
+  unsigned long long contributions = 1;
+  int proven = 0;
+  char line[FARO_CLAIM_SIZE];
+  faro_claim claim = {0};
+  (void)module;
+  if (!PyArg_ParseTuple(given, "ddssKps", &claim.epsilon, &claim.delta, &trust, &level, &contributions,
+                        &proven, &by))
+    return NULL;
+  if (!read_trust(&claim, trust)) return errors_invalid("trust must be a trust model (got %.40s)", trust);
+  if (!faro_level_find(level, &claim.level))
+    return errors_invalid("level must be one of event, user (got %.40s)", level);
+  claim.contributions = contributions;
+  claim.proven = proven;
+  snprintf(claim.by, sizeof claim.by, "%s", by);
+  return PyUnicode_FromString(faro_claim_text(&claim, line));
 }
 
 /* ---- lists */
@@ -97,6 +129,8 @@ static PyObject *environments(PyObject *module, PyObject *unused) {
 static PyMethodDef functions[] = {
     {"learners", learners, METH_NOARGS, "learners()\n--\n\nThe learners, as dictionaries."},
     {"releases", releases, METH_NOARGS, "releases()\n--\n\nThe releases, as dictionaries."},
+    {"claim_line", claim_line, METH_VARARGS,
+     "claim_line(epsilon, delta, trust, level, contributions, proven, by)\n--\n\nA claim in one line."},
     {"environments", environments, METH_NOARGS, "environments()\n--\n\nThe environments, as dictionaries."},
     {0}};
 

@@ -107,6 +107,8 @@ bool report_add(PyObject *module);
 PyObject *report_new(faro_report *report);
 /* A claim as a dictionary. */
 PyObject *claim_dict(const faro_claim *claim);
+/* The same as one line, from the members of such a dictionary. */
+PyObject *claim_line(PyObject *module, PyObject *given);
 /* A string of the library, which is freed; NULL is out of memory. */
 PyObject *text_take(char *text);
 /* Creates a heap type and adds it to the module. NULL with an exception. */

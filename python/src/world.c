@@ -13,6 +13,8 @@ typedef struct world_object {
   void *settings; /* the environment's own */
   double *x;      /* features of the arm played */
   uint64_t seed, instance, round;
+  bool logged;         /* only the logged arm of a round can be played */
+  size_t taken;        /* 1 + the arm that this round takes; 0: not asked, or another one */
   PyObject *arms;      /* of this round; NULL: not asked for yet */
   PyObject *arguments; /* has the texts of the settings */
   uint64_t version;
@@ -75,6 +77,14 @@ static bool read_arguments(world_object *w, const char *name, PyObject *given) {
   return true;
 }
 
+/* A file that was cut or changed while it is played is an exception, not rows that repeat. */
+static bool is_read(const world_object *w) {
+  faro_error error = {0};
+  const faro_status status = faro_env_status(w->env, &error);
+  if (status != FARO_OK) errors_raise(status, &error);
+  return status == FARO_OK;
+}
+
 static bool build(world_object *w, const char *name, PyObject *given) {
   if (!read_arguments(w, name, given)) return false;
   faro_error error = {0};
@@ -83,9 +93,10 @@ static bool build(world_object *w, const char *name, PyObject *given) {
   if (status == FARO_OK) status = faro_env_create(&w->env, w->kind, &w->params, &error);
   if (status != FARO_OK) return errors_raise(status, &error);
   w->x = calloc(w->params.dimension, sizeof *w->x);
+  w->logged = faro_env_describe(w->kind, &w->params).logged;
   if (!w->x) PyErr_NoMemory();
   else faro_env_begin(w->env, w->seed, w->instance);
-  return w->x != NULL;
+  return w->x != NULL && is_read(w);
 }
 
 static PyObject *new (PyTypeObject *type, PyObject *positional, PyObject *keywords) {
@@ -164,9 +175,15 @@ static PyObject *play(PyObject *self, PyObject *arm) {
   world_object *w = (world_object *)self;
   size_t index = 0;
   if (!read_arm(w, arm, &index)) return NULL;
+  if (w->logged && w->taken != index + 1)
+    return errors_invalid("arm %zu cannot be played: rows are logged, so ask takes(arm) first, and play the "
+                          "arm for which it is True",
+                          index);
   if (!(w->kind->traits & FARO_ENV_STAYS)) Py_CLEAR(w->arms);
   w->round++;
-  return PyFloat_FromDouble(faro_env_play(w->env, index, w->x));
+  w->taken = 0;
+  const double reward = faro_env_play(w->env, index, w->x);
+  return is_read(w) ? PyFloat_FromDouble(reward) : NULL;
 }
 
 /* Where rows are logged, a choice that differs from the log passes the row over. */
@@ -175,8 +192,9 @@ static PyObject *takes(PyObject *self, PyObject *arm) {
   size_t index = 0;
   if (!read_arm(w, arm, &index)) return NULL;
   const bool taken = faro_env_takes(w->env, index);
+  w->taken = taken ? index + 1 : 0;
   if (!taken) Py_CLEAR(w->arms);
-  return PyBool_FromLong(taken);
+  return is_read(w) ? PyBool_FromLong(taken) : NULL;
 }
 
 static PyObject *gap(PyObject *self, PyObject *arm) {
@@ -207,8 +225,10 @@ static PyObject *begin(PyObject *self, PyObject *const *given, Py_ssize_t count)
   w->seed = seed;
   w->instance = instance;
   w->round = 0;
+  w->taken = 0;
   Py_CLEAR(w->arms);
   faro_env_begin(w->env, seed, instance);
+  if (!is_read(w)) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -235,10 +255,20 @@ static PyObject *facts(PyObject *self, void *unused) {
   (void)unused;
   const world_object *w = (world_object *)self;
   const faro_env_facts f = faro_env_describe(w->kind, &w->params);
-  return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:N,s:s,s:d,s:n}", "norm", f.norm, "low", f.low, "high", f.high,
-                       "bound", f.bound, "spread", f.spread, "adversarial", PyBool_FromLong(f.adversarial),
-                       "link", faro_link_name(w->kind->link), "mean_at_zero",
-                       faro_link_mean(w->kind->link, 0), "blocks", (Py_ssize_t)f.blocks);
+  return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:N,s:s,s:d,s:n,s:N,s:z}", "norm", f.norm, "low", f.low, "high",
+                       f.high, "bound", f.bound, "spread", f.spread, "adversarial",
+                       PyBool_FromLong(f.adversarial), "link", faro_link_name(w->kind->link), "mean_at_zero",
+                       faro_link_mean(w->kind->link, 0), "blocks", (Py_ssize_t)f.blocks, "logged",
+                       PyBool_FromLong(f.logged), "assumes", f.assumes);
+}
+
+static PyObject *check_once(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const world_object *w = (world_object *)self;
+  faro_error error = {0};
+  const faro_status status = faro_env_once(w->kind, &w->params, &error);
+  if (status != FARO_OK) return errors_raise(status, &error);
+  Py_RETURN_NONE;
 }
 
 static PyObject *name(PyObject *self, void *unused) {
@@ -255,6 +285,8 @@ static PyMethodDef methods[] = {
      "log\nhas another arm. Then the row was passed over, and another round is ready."},
     {"gap", gap, METH_O,
      "gap(arm)\n--\n\nReturns the regret of an arm in this round: the best mean reward less its own."},
+    {"_check_once", check_once, METH_NOARGS,
+     "_check_once()\n--\n\nRaises if a person of a file comes more than once."},
     {"value", value, METH_NOARGS, "value()\n--\n\nReturns the next number of a stream, in [0, 1]."},
     {"begin", FASTCALL(begin), METH_FASTCALL,
      "begin(seed, instance=0)\n--\n\nBegins an instance again, or another one."},

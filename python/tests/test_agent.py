@@ -1,6 +1,7 @@
 """The agent: the same actions as the C runner, claims, state, and what it refuses."""
 import array
 import ctypes
+import dataclasses
 import math
 import os
 import pickle
@@ -137,7 +138,7 @@ class Arrays(unittest.TestCase):
     def test_many_are_as_one_after_another(self):
         rows = [[math.sin(i), math.cos(i), 0.1] for i in range(200)]
         rewards = array.array("d", [0.5 + 0.5 * math.sin(2 * i) for i in range(200)])
-        one, many = make(), make()
+        one, many = make(norm=2), make(norm=2)
         for x, y in zip(rows, rewards):
             one.learn(x, y)
         self.assertEqual(many.learn_many(matrix(rows), rewards), 20)
@@ -238,7 +239,7 @@ class Arguments(unittest.TestCase):
         self.refused("failure must be .* at least 1e-100", failure=5e-324)
         self.refused("learner must be one", learner="linucbb")
         self.refused("learner must be one", learner="pe")
-        self.refused("release must be one", release=None)
+        self.refused("release must be given", release=None)
         self.refused("has no argument epsilom; it takes .*epsilon", TypeError, epsilom=1)
         self.refused("", TypeError, dimension=2.5)
         self.refused("", TypeError, learner=3)
@@ -284,6 +285,16 @@ class Arguments(unittest.TestCase):
         self.assertEqual(make(level="user", contributions=3).claim.contributions, 3)
         self.assertIn("user level, 3 rounds", repr(make(level="user", contributions=3)))
         self.assertGreater(make().cost["bits"], 0)
+
+    def test_a_printed_claim_never_promises_more_than_the_claim(self):
+        agent = make(release="central", epsilon=1.2345642, delta=1.2345642e-6)
+        self.assertTrue(str(agent.claim).startswith("(1.23457, 1.23457e-6), proven"), agent.claim)
+        self.assertIn("1.23457", repr(agent))
+        self.assertIn(", rewards only: arms are public", str(make(release="central", public_arms=True).claim))
+        claim = dataclasses.replace(agent.claim, by="assumes that ranges are public; a proof", trust="central")
+        self.assertIn("trust central, event level, assumes that ranges are public [simulation]", str(claim))
+
+    def test_what_a_claim_rests_on(self):
         self.assertGreater(make().gaussian(1)[0], 0)
         self.assertIn("mechanism", make().grounds())
 
@@ -317,7 +328,8 @@ class State(unittest.TestCase):
 
     def test_after_the_horizon_nothing_more_is_learned(self):
         a = make(horizon=20)
-        self.assertEqual((a.learn_many([[0.5, 0.1, 0.5]] * 30, [1] * 30), a.done, a.missing), (2, True, 0))
+        with self.assertWarns(UserWarning):
+            self.assertEqual((a.learn_many([[0.5, 0.1, 0.5]] * 30, [1] * 30), a.done, a.missing), (2, True, 0))
         theta = tuple(a.policy.theta)
         self.assertFalse(a.learn([0.5, 0.1, 0.5], 0))
         self.assertEqual(tuple(a.policy.theta), theta)

@@ -22,7 +22,7 @@ class Examples(unittest.TestCase):
     def test_agent(self):
         text = run(os.path.join(ROOT, "examples/agent.py"))
         self.assertRegex(text, "20000 visitors, 146 clicks lost; showing banners at random loses 3750")
-        self.assertIn("(1, 1e-06), proven, trust shuffle, event level [simulation]", text)
+        self.assertIn("(1, 1e-6), proven, trust shuffle, event level [simulation]", text)
 
     def test_own_world(self):
         lines = run(os.path.join(ROOT, "examples/own_world.py")).split("\n")

@@ -66,7 +66,7 @@ class Run(unittest.TestCase):
         results = faro.run(SMALL)
         self.assertEqual([c.standing for c in results.claims], ["no privacy", "proven"] * 2)
         self.assertEqual((results.claims[3].epsilon, results.claims[3].trust), (10, "shuffle"))
-        self.assertIn("(10, 1e-06), proven, trust shuffle, event level [simulation]", repr(results))
+        self.assertIn("(10, 1e-6), proven, trust shuffle, event level [simulation]", repr(results))
         self.assertIn("a, b", results.table())
         self.assertEqual(len(results.instances), 12)
         self.assertEqual(len(results.curves), 4 * 200)

@@ -166,6 +166,24 @@ class Fuzz(unittest.TestCase):
             agent = getattr(target, "agent", target)
             self.assertEqual(agent.choose([[0.1] * agent.dimension]), 0)
 
+    def test_people(self):
+        """Persons that are none, and dictionaries that do not say who contributed."""
+        agent = faro.Agent(learner="greedy", release="central-bits", dimension=3, horizon=10**6, epsilon=1, delta=1e-6, seed=1,
+                           batch=7, level="user", contributions=2)
+        for _ in range(CALLS):
+            person = self.chance.choice([self.make.scalar, self.make.anything, self.make.whole])()
+            word = self.chance.choice(["person", "person", "people", "who"])
+            self.attempt("learn", agent.learn, [0.1, 0.2, 0.3], 1, **{word: person})
+            count = self.chance.choice([1, 2, 3])
+            people = self.chance.choice([person, [person] * count, list(range(count)), "ab"])
+            self.attempt("learn_many", agent.learn_many, [[0.1] * 3] * count, [1] * count, people=people)
+            if self.chance.random() < 0.05:
+                told = self.chance.choice([agent.people, {person: (1, 2)} if isinstance(person, (int, str)) else person,
+                                           {"a": self.make.anything()}])
+                state = self.attempt("save", agent.save)
+                self.attempt("load", agent.load, state or b"x", people=told)
+        self.assertTrue(agent.people)
+
     def test_nearly_right_calls(self):
         """Arrays of the right kind, with the values, shapes and indices around what is right."""
         made = list(agents())[:3]

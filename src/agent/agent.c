@@ -14,6 +14,7 @@
 
 #include "agent/public.h"
 #include "base/arena.h"
+#include "base/text.h"
 
 enum { ARMS = 256 };
 
@@ -58,11 +59,18 @@ static faro_status find_calibration(const char *name, faro_calibration *calibrat
   return faro_fail(error, FARO_INVALID, "calibration must be one of paper, figure, tight (got %.40s)", name);
 }
 
+enum { NAMES_MAX = 64 };
+
 static faro_status find_learner(const char *name, const faro_learner_kind **kind, faro_error *error) {
   *kind = name ? faro_learner_find(name) : NULL;
   if (*kind && (*kind)->protocol == FARO_PROTOCOL_UPDATER) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "learner must be one that turns sums into a policy (got %.40s)",
-                   name ? name : "nothing");
+  const char *names[NAMES_MAX];
+  size_t count = 0;
+  char hint[FARO_HINT];
+  for (size_t i = 0; i < faro_learner_count() && count < NAMES_MAX; i++)
+    if (faro_learner_at(i)->protocol == FARO_PROTOCOL_UPDATER) names[count++] = faro_learner_at(i)->name;
+  return faro_fail(error, FARO_INVALID, "learner must be one that turns sums into a policy (got %.40s)%s",
+                   name ? name : "nothing", faro_hint(name ? name : "", names, count, hint));
 }
 
 static faro_release_params release_params(const faro_agent *a) {
@@ -124,12 +132,20 @@ static faro_status make_contribution(const faro_agent_params *p, faro_contributi
   return status == FARO_OK ? faro_contribution_split(contribution, p->blocks, error) : status;
 }
 
+static faro_status refuse_release(const char *name, faro_error *error) {
+  const char *names[NAMES_MAX];
+  size_t count = 0;
+  char hint[FARO_HINT];
+  for (; count < faro_release_kinds() && count < NAMES_MAX; count++)
+    names[count] = faro_release_kind_at(count)->name;
+  return faro_fail(error, FARO_INVALID, "release must be one that `faro list releases` shows (got %.40s)%s",
+                   name ? name : "nothing", faro_hint(name ? name : "", names, count, hint));
+}
+
 static faro_status make_sums(faro_agent *a, faro_error *error) {
   const faro_agent_params *p = &a->params;
   const faro_release_kind *kind = p->release ? faro_release_kind_find(p->release) : NULL;
-  if (!kind)
-    return faro_fail(error, FARO_INVALID, "release must be one that `faro list releases` shows (got %.40s)",
-                     p->release ? p->release : "nothing");
+  if (!kind) return refuse_release(p->release, error);
   const faro_release_params params = release_params(a);
   faro_contribution contribution;
   faro_source source;

@@ -26,8 +26,8 @@ static void claim_text(const faro_claim *claim, char *out, size_t size) {
   else
     snprintf(out, size, "%s %s, trust: %s%s%s%.*s", faro_pair_above(claim->epsilon, claim->delta, pair),
              faro_claim_standing(claim), faro_claim_trust(claim),
-             claim->level == FARO_LEVEL_USER ? ", user level" : "", faro_assumed(claim->by) > 0 ? ", " : "",
-             faro_assumed(claim->by), claim->by);
+             claim->level == FARO_LEVEL_USER ? ", user level" : "",
+             faro_claim_assumed(claim->by) > 0 ? ", " : "", faro_claim_assumed(claim->by), claim->by);
 }
 
 /* "epsilon 0.5, horizon 1000": where in the sweeps a cell is; empty without sweeps. */

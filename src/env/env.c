@@ -215,6 +215,11 @@ faro_status faro_env_read(const faro_env_kind *kind, faro_env_params *params, fa
   return rules->read ? rules->read(params, error) : FARO_OK;
 }
 
+faro_status faro_env_once(const faro_env_kind *kind, const faro_env_params *params, faro_error *error) {
+  const faro_env_rules *rules = rules_of(kind);
+  return rules->once ? rules->once(params, error) : FARO_OK;
+}
+
 void faro_env_unread(faro_env_params *params) {
   faro_table_close(params->table);
   params->table = NULL;

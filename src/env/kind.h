@@ -42,6 +42,7 @@ struct faro_env_rules {
   /* Rows only, required there: see faro_env_read, faro_env_takes, faro_env_tally_of,
    * faro_env_status. */
   faro_status (*read)(faro_env_params *, faro_error *);
+  faro_status (*once)(const faro_env_params *, faro_error *);
   bool (*takes)(faro_env *, size_t arm);
   void (*note)(faro_env *, size_t arm); /* the arm is played in this round */
   faro_env_tally (*tally)(const faro_env *);

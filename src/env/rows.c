@@ -194,6 +194,30 @@ static faro_status check(const faro_env_rules *rules, const faro_env_params *p, 
   return faro_env_check_arms(p, error);
 }
 
+/* One row decides whether a replay uses it, and so to which batches all later rows go. */
+static const char *assumption(const faro_env_params *p) {
+  static const char *const text[] = {NULL, "the columns' ranges are public",
+                                     "it is public which rows a replay uses",
+                                     "it is public which rows a replay uses, and the columns' ranges"};
+  const bool ranges = own_of(p) && own_of(p)->scaling == FARO_SCALING_PUBLIC;
+  return p->table ? text[(ranges ? 1 : 0) + (is_logged(p->table) ? 2 : 0)] : NULL;
+}
+
+static faro_status once(const faro_env_params *p, faro_error *error) {
+  const faro_table *t = p->table;
+  if (!t || p->population == 0) return FARO_OK;
+  if (t->visits > 1)
+    return faro_fail(
+        error, FARO_INVALID,
+        "level must be user: one person has %llu rows, and level event protects only one of them",
+        (unsigned long long)t->visits);
+  return faro_fail(
+      error, FARO_INVALID,
+      "level must be user: horizon is %llu and the file has %llu rows, so people come more than once, "
+      "and level event protects only one round of a person",
+      (unsigned long long)p->horizon, (unsigned long long)t->facts->rows);
+}
+
 static void describe(const faro_env_params *p, faro_env_facts *facts) {
   const bool block = own_of(p) && own_of(p)->layout == FARO_LAYOUT_BLOCK;
   facts->norm = 1;
@@ -201,6 +225,8 @@ static void describe(const faro_env_params *p, faro_env_facts *facts) {
   facts->high = 1;
   facts->bound = block ? sqrt((double)p->arms) : 1;
   facts->blocks = block ? p->arms : 1;
+  facts->logged = p->table && is_logged(p->table);
+  facts->assumes = assumption(p);
 }
 
 /* ---- making it */
@@ -451,6 +477,7 @@ const faro_env_rules faro_env_rows = {
     .size = sizeof(world),
     .check = check,
     .describe = describe,
+    .once = once,
     .init = init,
     .begin = begin,
     .next = next,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 
 const char *faro_trust_name(faro_trust trust) {
   static const char *const name[] = FARO_NAMES(FARO_TRUST_LIST);
@@ -79,6 +80,38 @@ const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]) {
   snprintf(out, FARO_VIEW_SIZE, "%s%s",
            is_central(claim) ? "everything that is published" : faro_trust_view(claim->trust),
            none ? "" : more);
+  return out;
+}
+
+#define ASSUMES "assumes that "
+
+void faro_claim_assume(faro_claim *claim, const char *assumption) {
+  char by[sizeof claim->by];
+  if (!assumption || claim->trust == FARO_TRUST_NONE) return;
+  memcpy(by, claim->by, sizeof by);
+  const int used = snprintf(claim->by, sizeof by, ASSUMES "%.120s; ", assumption);
+  snprintf(claim->by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
+}
+
+int faro_claim_assumed(const char *by) {
+  const bool some = by && strncmp(by, ASSUMES, sizeof ASSUMES - 1) == 0;
+  return some ? (int)strcspn(by, ";") : 0;
+}
+
+const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAIM_SIZE]) {
+  char pair[FARO_PAIR_SIZE];
+  char rounds[40] = "";
+  const int assumed = faro_claim_assumed(claim->by);
+  if (claim->trust == FARO_TRUST_NONE) {
+    snprintf(out, FARO_CLAIM_SIZE, "no privacy");
+    return out;
+  }
+  if (claim->contributions > 1)
+    snprintf(rounds, sizeof rounds, ", %llu rounds", (unsigned long long)claim->contributions);
+  snprintf(out, FARO_CLAIM_SIZE, "%s, %s, trust %s, %s level%s%s%.*s%s",
+           faro_pair_above(claim->epsilon, claim->delta, pair), faro_claim_standing(claim),
+           faro_claim_trust(claim), faro_level_name(claim->level), rounds, assumed > 0 ? ", " : "", assumed,
+           claim->by, strstr(claim->by, FARO_REWARDS_ONLY) ? ", " FARO_REWARDS_ONLY : "");
   return out;
 }
 

@@ -171,7 +171,7 @@ static bool has_noise(const faro_release *r) { return r->kind->trust != FARO_TRU
 
 static void say_rewards_only(faro_claim *claim) {
   const size_t used = strlen(claim->by);
-  snprintf(claim->by + used, sizeof claim->by - used, "; rewards only: arms are public");
+  snprintf(claim->by + used, sizeof claim->by - used, "; " FARO_REWARDS_ONLY);
 }
 
 static faro_status build(faro_release *r, faro_error *error) {

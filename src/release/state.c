@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "release/release.h"
 
 static const char MAGIC[8] = {'f', 'a', 'r', 'o', 's', 't', 'a', 't'};
@@ -74,10 +75,22 @@ static head head_of(const faro_release *r) {
   return h;
 }
 
+static faro_status refuse_kind(const faro_release *r, faro_error *error) {
+  faro_text names = FARO_TEXT_INIT;
+  for (size_t i = 0; i < faro_release_kinds(); i++)
+    if (faro_release_kind_at(i)->mechanism->exact)
+      faro_text_add(&names, "%s%s", names.data ? ", " : "", faro_release_kind_at(i)->name);
+  const faro_status status = faro_fail(error, FARO_INVALID, "%s cannot be saved; these can: %s",
+                                       r->kind->name, names.data ? names.data : "none");
+  faro_text_clear(&names);
+  return status;
+}
+
 /* Whether a release can be saved or loaded now. */
 static faro_status ready(const faro_release *r, faro_error *error) {
-  if (!r->kind->mechanism->exact || r->params.adaptive)
-    return faro_fail(error, FARO_INVALID, "%s cannot be saved", r->kind->name);
+  if (!r->kind->mechanism->exact) return refuse_kind(r, error);
+  if (r->params.adaptive)
+    return faro_fail(error, FARO_INVALID, "%s cannot be saved if it is adaptive", r->kind->name);
   if (r->waiting > 0)
     return faro_fail(error, FARO_INVALID, "a batch is open, with %llu users absorbed",
                      (unsigned long long)r->waiting);

@@ -302,7 +302,7 @@ void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   if (strcmp(row->level, "user") == 0)
     faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
   if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
-  const int assumed = faro_assumed(row->by);
+  const int assumed = faro_claim_assumed(row->by);
   if (assumed > 0) faro_text_add(out, ", %.*s", assumed, row->by);
   if (isfinite(row->local_epsilon))
     faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));

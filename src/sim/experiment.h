@@ -43,14 +43,6 @@ typedef struct faro_cell {
   char *grounds;       /* what the claim rests on, as JSON; NULL: nothing recorded */
 } faro_cell;
 
-/* What a claim about people from a file assumes is the beginning of its `by`, up to a semicolon.
- * Returns how long it is; 0: nothing is assumed. */
-#define FARO_ASSUMES "assumes that "
-static inline int faro_assumed(const char *by) {
-  const bool some = by && strncmp(by, FARO_ASSUMES, sizeof FARO_ASSUMES - 1) == 0;
-  return some ? (int)strcspn(by, ";") : 0;
-}
-
 enum { FARO_PLOT_ROUND = -1, FARO_PLOT_NONE = -2 };
 
 /* A file that was read, for all cells that use it. */

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "data/features.h"
 #include "data/table.h"
 #include "sim/draft.h"
 #include "sim/loop.h"
@@ -121,36 +120,13 @@ faro_status faro_draft_read_file(const faro_draft *draft, const faro_draft_algor
 }
 
 faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error) {
-  const faro_table *t = cell->table;
-  if (cell->settings.population == 0 || cell->settings.level == FARO_LEVEL_USER ||
-      cell->release->trust == FARO_TRUST_NONE)
-    return FARO_OK;
-  if (t->visits > 1)
-    return faro_fail(
-        error, FARO_INVALID,
-        "level must be user: one person has %llu rows, and level event protects only one of them",
-        (unsigned long long)t->visits);
-  return faro_fail(
-      error, FARO_INVALID,
-      "level must be user: horizon is %llu and the file has %llu rows, so people come more than once, "
-      "and level event protects only one round of a person",
-      (unsigned long long)cell->settings.horizon, (unsigned long long)t->facts->rows);
+  const faro_env_params params = faro_cell_env(cell);
+  if (cell->settings.level == FARO_LEVEL_USER || cell->release->trust == FARO_TRUST_NONE) return FARO_OK;
+  return faro_env_once(cell->env, &params, error);
 }
 
-/* One row decides whether a replay uses it, and so to which batches all later rows go. */
 void faro_cell_caution(faro_cell *cell) {
-  static const char *const assumption[] = {NULL, "the columns' ranges are public",
-                                           "it is public which rows a replay uses",
-                                           "it is public which rows a replay uses, and the columns' ranges"};
-  const faro_env_settings *own = cell->env_own;
-  char by[sizeof cell->claim.by];
-  if (!cell->table || cell->release->trust == FARO_TRUST_NONE) return;
-  const bool replay = cell->table->facts->form == FARO_ROWS_LOGGED;
-  const unsigned which = (own->scaling == FARO_SCALING_PUBLIC ? 1U : 0U) + (replay ? 2U : 0U);
-  if (which == 0) return;
-  memcpy(by, cell->claim.by, sizeof by);
-  const int used = snprintf(cell->claim.by, sizeof by, FARO_ASSUMES "%s; ", assumption[which]);
-  snprintf(cell->claim.by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
+  if (cell->table) faro_claim_assume(&cell->claim, faro_cell_facts(cell).assumes);
 }
 
 /* ---- what is known of a file */

@@ -94,6 +94,27 @@ static void test_actions__are_part_of_what_is_printed(void **state) {
   assert_non_null(strstr(faro_claim_view(&shuffled, view), "must stay hidden"));
 }
 
+static void test_text__is_rounded_up_and_says_what_is_assumed(void **state) {
+  (void)state;
+  char line[FARO_CLAIM_SIZE];
+  faro_claim c = claim(1.2345642, 1.2345642e-6, FARO_TRUST_JOINT, true);
+  assert_string_equal(faro_claim_text(&c, line), "(1.23457, 1.23457e-6), proven, trust joint, event level");
+  assert_int_equal(faro_claim_assumed(c.by), 0);
+  c.level = FARO_LEVEL_USER;
+  c.contributions = 3;
+  faro_claim_assume(&c, NULL);
+  faro_claim_assume(&c, "ranges are public");
+  assert_int_equal(faro_claim_assumed(c.by), strlen("assumes that ranges are public"));
+  strcat(c.by, "; " FARO_REWARDS_ONLY); // NOLINT: it has room
+  assert_string_equal(faro_claim_text(&c, line),
+                      "(1.23457, 1.23457e-6), proven, trust joint, user level, 3 rounds, assumes that ranges "
+                      "are public, rewards only: arms are public");
+  faro_claim none = faro_claim_none();
+  faro_claim_assume(&none, "ranges are public");
+  assert_string_equal(faro_claim_text(&none, line), "no privacy");
+  assert_int_equal(faro_claim_assumed(none.by), 0);
+}
+
 static void test_parallel__local_parts_stay_if_both_have_them(void **state) {
   (void)state;
   faro_claim a = claim(1, 1e-6, FARO_TRUST_SHUFFLE, true);
@@ -128,6 +149,7 @@ int main(void) {
       cmocka_unit_test(test_levels__the_fewer_rounds_stay),
       cmocka_unit_test(test_actions__that_must_stay_hidden_give_no_joint_privacy),
       cmocka_unit_test(test_actions__are_part_of_what_is_printed),
+      cmocka_unit_test(test_text__is_rounded_up_and_says_what_is_assumed),
       cmocka_unit_test(test_parallel__local_parts_stay_if_both_have_them),
       cmocka_unit_test(test_ledger__refuses_when_all_is_spent),
   };
