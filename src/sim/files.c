@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "data/features.h"
 #include "data/table.h"
 #include "sim/draft.h"
 #include "sim/loop.h"
