@@ -265,6 +265,10 @@ faro_status faro_store_retry_purge(faro_store *store, faro_error *error) {
 
 bool faro_store_needs_purge(const faro_store *store) { return faro_database_needs_purge(store->database); }
 
+faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error) {
+  return faro_database_probe(store->database, bytes, error);
+}
+
 static void read_debit(sqlite3_stmt *row, faro_debit *debit) {
   *debit = (faro_debit){.batch = (uint64_t)sqlite3_column_int64(row, 0),
                         .version = (uint64_t)sqlite3_column_int64(row, 1),

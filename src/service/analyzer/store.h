@@ -87,6 +87,9 @@ faro_status faro_store_purge(faro_store *store, faro_error *error) FARO_WARN_UNU
 faro_status faro_store_retry_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 bool faro_store_needs_purge(const faro_store *store);
 
+/* Writes `bytes` and removes them: whether the disk has room again (database.h). */
+faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
+
 /* Entries of the ledger from batch `from` on, at most *count; sets *count. */
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,
                               faro_error *error) FARO_WARN_UNUSED;

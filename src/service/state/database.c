@@ -319,6 +319,14 @@ faro_status faro_database_overwrite_scratch(faro_database *database, faro_error 
   return faro_database_run(database, "INSERT OR REPLACE INTO zeros VALUES(0, zeroblob(4057))", error);
 }
 
+/* Two commits: SQLite would not write a row that its own transaction removes. */
+faro_status faro_database_probe(faro_database *database, size_t bytes, faro_error *error) {
+  char put[80];
+  snprintf(put, sizeof put, "INSERT OR REPLACE INTO zeros VALUES(1, zeroblob(%zu))", bytes);
+  const faro_status status = faro_database_run(database, put, error);
+  return status == FARO_OK ? faro_database_run(database, "DELETE FROM zeros WHERE id = 1", error) : status;
+}
+
 static faro_status empty_log(faro_database *d, faro_error *error) {
   int busy = 0;
   const faro_status status = ask(d, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, error);

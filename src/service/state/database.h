@@ -61,6 +61,10 @@ faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, f
  * scratch page, so this writes a page of zeros (to the table `zeros`, which every database has). */
 faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 
+/* Writes `bytes` zero bytes to the disk and removes them again: whether there is room, after a write
+ * has failed. */
+faro_status faro_database_probe(faro_database *database, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
+
 /* Empties the write-ahead log, so that nothing deleted is left in it. That fails while another
  * process reads the file; then the database needs a purge until faro_database_retry_purge
  * succeeds. The latter does nothing if no purge is needed, or if the last one failed less than 5

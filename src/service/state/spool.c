@@ -257,3 +257,8 @@ faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error)
 faro_status faro_spool_retry_purge(faro_spool *s, faro_error *error) {
   return faro_database_retry_purge(s->database, error);
 }
+
+faro_status faro_spool_probe(faro_spool *s, faro_error *error) {
+  enum { ROOM = 64 << 10 };
+  return faro_database_probe(s->database, ROOM, error);
+}

@@ -103,6 +103,9 @@ void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
+/* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
+faro_status faro_spool_probe(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
 /* Counts the reports in the open batch of a file, which another process may have open. For
  * trials. */
 faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) FARO_WARN_UNUSED;
