@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* unshare */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gnutls/gnutls.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -543,6 +544,87 @@ static void test_http__speaks_tls_to_those_who_trust_its_certificate(void **stat
   end(&w);
 }
 
+/* Old versions of TLS, by a client and a server of our own that speak them. */
+
+static bool shakes_hands(int on, unsigned side, const char *versions, gnutls_certificate_credentials_t with) {
+  gnutls_session_t session;
+  assert_int_equal(gnutls_init(&session, side), 0);
+  assert_int_equal(gnutls_priority_set_direct(session, versions, NULL), 0);
+  assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, with), 0);
+  gnutls_transport_set_int(session, on);
+  int result = 0;
+  do result = gnutls_handshake(session);
+  while (result < 0 && !gnutls_error_is_fatal(result));
+  gnutls_deinit(session);
+  return result == 0;
+}
+
+static const char *const speaks[] = {"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2",
+                                     "NORMAL:-VERS-ALL:+VERS-TLS1.1", "NORMAL:-VERS-ALL:+VERS-TLS1.0"};
+
+static void test_http__serves_no_old_tls(void **state) {
+  (void)state;
+  world w;
+  faro_http_settings settings;
+  gnutls_certificate_credentials_t any;
+  assert_int_equal(gnutls_certificate_allocate_credentials(&any), 0);
+  begin_with_tls(&w, &settings);
+  for (size_t i = 0; i < 4; i++) {
+    const int to = connect_to(&w);
+    assert_int_equal(shakes_hands(to, GNUTLS_CLIENT, speaks[i], any), i < 2);
+    close(to);
+  }
+  gnutls_certificate_free_credentials(any);
+  end(&w);
+}
+
+typedef struct old_server {
+  int socket;
+  const char *versions;
+  gnutls_certificate_credentials_t with;
+  bool met;
+} old_server;
+
+static void *serve_once(void *context) {
+  old_server *s = context;
+  const int one = accept(s->socket, NULL, NULL);
+  s->met = shakes_hands(one, GNUTLS_SERVER, s->versions, s->with);
+  close(one);
+  return NULL;
+}
+
+static void test_sender__sends_over_no_old_tls(void **state) {
+  (void)state;
+  old_server s = {.socket = socket(AF_INET, SOCK_STREAM, 0)};
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof at;
+  assert_int_equal(bind(s.socket, (const struct sockaddr *)&at, sizeof at), 0);
+  assert_int_equal(listen(s.socket, 4), 0);
+  assert_int_equal(getsockname(s.socket, (struct sockaddr *)&at, &size), 0);
+  assert_int_equal(gnutls_certificate_allocate_credentials(&s.with), 0);
+  assert_int_equal(gnutls_certificate_set_x509_key_file(s.with, "tests/service/tls/certificate.pem",
+                                                        "tests/service/tls/key.pem", GNUTLS_X509_FMT_PEM),
+                   0);
+  for (size_t i = 0; i < 4; i++) {
+    char url[64];
+    pthread_t thread;
+    faro_sender *sender = NULL;
+    faro_sent sent = {0};
+    faro_error refused = {0};
+    const faro_sender_params how = {.authority = "tests/service/tls/certificate.pem", .timeout = 60};
+    s.versions = speaks[i];
+    pthread_create(&thread, NULL, serve_once, &s);
+    snprintf(url, sizeof url, "https://127.0.0.1:%u/", ntohs(at.sin_port));
+    assert_ok(faro_sender_create(&sender, &how, error));
+    assert_int_equal(faro_send_get(sender, url, &sent, &refused), FARO_SYSTEM); /* it hangs up in any case */
+    pthread_join(thread, NULL);
+    assert_int_equal(s.met, i < 2);
+    faro_sender_destroy(sender);
+  }
+  gnutls_certificate_free_credentials(s.with);
+  close(s.socket);
+}
+
 static void test_authority__must_hold_a_certificate(void **state) {
   (void)state;
   static const char *const bad[] = {
@@ -799,8 +881,11 @@ int main(void) {
       cmocka_unit_test(test_http__who_may_not_send_hears_it_at_once),
       cmocka_unit_test(test_http__speaks_tls_to_those_who_trust_its_certificate),
       cmocka_unit_test(test_http__an_authority_stands_instead_of_the_systems),
+      cmocka_unit_test(test_http__serves_no_old_tls),
+      cmocka_unit_test(test_sender__sends_over_no_old_tls),
       cmocka_unit_test(test_http__says_what_is_allowed_and_answers_heads),
       cmocka_unit_test(test_http__what_asks_brings_no_body),
+      cmocka_unit_test(test_http__two_lengths_are_refused),
       cmocka_unit_test(test_http__what_cannot_be_served_is_told_apart),
       cmocka_unit_test(test_http__listens_beyond_loopback_only_when_told),
       cmocka_unit_test(test_url__has_a_scheme_and_a_host),

@@ -97,7 +97,7 @@ static faro_status check_pair(const faro_listen *listen, const faro_http_setting
   struct MHD_Daemon *daemon =
       MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, refuse_all,
                        NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate, MHD_OPTION_HTTPS_MEM_KEY,
-                       listen->private_key, MHD_OPTION_END);
+                       listen->private_key, MHD_OPTION_HTTPS_PRIORITIES, FARO_TLS_VERSIONS, MHD_OPTION_END);
   if (daemon) {
     MHD_stop_daemon(daemon);
     return FARO_OK;

@@ -12,6 +12,9 @@ typedef struct faro_listen {
   char *certificate, *private_key; /* PEM texts; NULL: no TLS */
 } faro_listen;
 
+/* What a server offers, for GnuTLS: TLS 1.2 and 1.3. */
+#define FARO_TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
 /* Reads the files that the settings name. A certificate and a key that do not belong together are
  * refused. */
 faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *settings,

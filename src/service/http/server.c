@@ -109,6 +109,7 @@ static faro_status start_daemon(faro_http *http, const faro_http_settings *s, fa
                          (http->listen.address.ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
   struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, http->listen.certificate},
                                     {MHD_OPTION_HTTPS_MEM_KEY, 0, http->listen.private_key},
+                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)FARO_TLS_VERSIONS},
                                     {MHD_OPTION_END, 0, NULL}};
   if (!tls) secure[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
   const double timeout = s->timeout > 0 ? s->timeout : 10;
