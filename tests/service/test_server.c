@@ -750,6 +750,33 @@ static void test_http__what_asks_brings_no_body(void **state) {
   end(&w);
 }
 
+/* Two lengths: what follows must not be taken for another request. A single one in any spelling
+ * works. */
+static void test_http__two_lengths_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *headers, *line;
+  } cases[] = {{"Content-Length: 3\r\nContent-Length: 51\r\n", " 400 "},
+               {"Content-Length: 3\r\ncontent-length: 51\r\n", " 400 "},
+               {"Content-Length: 51\r\nContent-Length: 3\r\n", " 400 "},
+               {"Content-Length: 3\r\nContent-Length: 3\r\n", " 400 "},
+               {"Content-Length: 0\r\nContent-Length: 3\r\n", " 400 "},
+               {"CONTENT-LENGTH: 3\r\nConnection: close\r\n", " 200 "}};
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char request[256], answer[2048];
+    const bool good = strcmp(cases[i].line, " 200 ") == 0;
+    snprintf(request, sizeof request, "POST /length HTTP/1.1\r\nHost: x\r\n%s\r\nabc%s", cases[i].headers,
+             good ? "" : "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+    exchange(&w, request, answer, sizeof answer); /* until the server closes */
+    if (strncmp(answer, "HTTP/1.1", 8) != 0 || !strstr(answer, cases[i].line)) fail_msg("%s", answer);
+    assert_null(strstr(answer + 8, "HTTP/1.1")); /* one answer */
+    if (!good) assert_non_null(strstr(answer, "Content-Length must be given once"));
+  }
+  end(&w);
+}
+
 /* A key that belongs to no certificate. */
 static const char OTHER_KEY[] = "-----BEGIN PRIVATE KEY-----\n"
                                 "MC4CAQAwBQYDK2VwBCIEILCDAIbzXOrOq4Yh4cgUCqQ0Feg2AamkRX1aMVlatD+F\n"
