@@ -101,6 +101,7 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
 static int serve(const faro_analyzer_settings *settings) {
   faro_error error = {0};
   faro_analyzer *analyzer = NULL;
+  faro_log_role("analyzer");
   faro_status status = faro_process_begin(&error);
   if (status == FARO_OK) status = faro_analyzer_start(&analyzer, settings, &error);
   if (status != FARO_OK) return cli_fail(&error);
@@ -110,6 +111,7 @@ static int serve(const faro_analyzer_settings *settings) {
   faro_process_notify("STOPPING=1");
   faro_log(FARO_LOG_INFO, "stopping", NULL);
   faro_analyzer_stop(analyzer);
+  faro_log_flush();
   faro_log(FARO_LOG_INFO, "stopped", NULL);
   return EXIT_DONE;
 }

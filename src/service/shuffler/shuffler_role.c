@@ -153,6 +153,7 @@ static void stop(role *r) {
 
 faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_error *error) {
   role r = {.settings = settings};
+  faro_log_role("shuffler");
   faro_status status = faro_process_begin(error);
   if (status == FARO_OK) status = faro_metrics_create(&r.metrics, error);
   if (status != FARO_OK) return status;
@@ -177,6 +178,7 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
     faro_log(FARO_LOG_INFO, "stopping", NULL);
   }
   stop(&r);
+  faro_log_flush();
   if (asked) faro_log(FARO_LOG_INFO, "stopped", NULL);
   return asked ? FARO_OK : status;
 }
