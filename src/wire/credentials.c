@@ -249,7 +249,7 @@ static faro_status write_tokens(const char *tokens, const char *hashes, unsigned
   faro_status status = write_lines(tokens, true, token, FARO_TOKEN_BYTES, count, error);
   sodium_memzero(token, count * FARO_TOKEN_BYTES);
   if (status != FARO_OK) return status;
-  status = write_lines(hashes, false, hash, FARO_HASH_BYTES, count, error);
+  status = write_lines(hashes, true, hash, FARO_HASH_BYTES, count, error);
   if (status != FARO_OK) (void)unlink(tokens); /* we have just created it */
   return status;
 }

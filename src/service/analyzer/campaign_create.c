@@ -152,7 +152,8 @@ static faro_status check_database(const faro_analyzer_settings *s, const faro_ap
   faro_campaign stored;
   *known = access(s->database, F_OK) == 0;
   if (!*known) return faro_check_folder("database", s->database, error);
-  faro_status status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
+  faro_status status = faro_store_recognize(s->database, error);
+  if (status == FARO_OK) status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_campaign_find(store, keys, drafted, &stored, &document, error);
   *known = document.bytes != NULL;
   free(document.bytes);

@@ -336,10 +336,13 @@ faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *err
 }
 
 bool faro_intake_healthy(faro_intake *in) {
+  faro_error error = {0};
+  const bool present = faro_spool_present(in->spool, &error) == FARO_OK;
+  if (!present) faro_log_error("state-lost", &error);
   pthread_mutex_lock(&in->mutex);
   const bool well = in->writes && !in->state.needs_purge;
   pthread_mutex_unlock(&in->mutex);
-  return well;
+  return well && present;
 }
 
 faro_spool_state faro_intake_snapshot(faro_intake *in) {

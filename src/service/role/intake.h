@@ -22,8 +22,8 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
 void faro_intake_destroy(faro_intake *intake);
 
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
-/* Whether the last write succeeded, of reports or of the writer's own that tries the disk, and no log
- * waits to be emptied. */
+/* Whether the last write succeeded, of reports or of the writer's own that tries the disk, no log
+ * waits to be emptied, and the state is still at its path. */
 bool faro_intake_healthy(faro_intake *intake);
 faro_spool_state faro_intake_snapshot(faro_intake *intake);
 

@@ -103,6 +103,8 @@ void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
+/* Whether the file is still at its path (database.h). May be called from any thread. */
+faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 /* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
 faro_status faro_spool_probe(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
