@@ -181,6 +181,75 @@ version() {
   grep -q '"event":"ready"' "$T/shuffler.log"
 }
 
+# Ends all roles.
+end_roles() {
+  kill -TERM "${started[@]}" && wait "${started[@]}"
+  started=()
+}
+
+@test "shuffler: does not start without the state that it had" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  end_roles
+  mkdir "$T/away"
+  mv "$T/shuffler.db" "$T"/shuffler.db-* "$T/away" 2>/dev/null || true
+  shuffler_refused "" "state $T/shuffler.db is missing, but $T/shuffler.db.campaign shows that this shuffler has collected"
+  gone "$T/shuffler.db"
+  (umask 077; : >"$T/shuffler.db")
+  shuffler_refused "" "shuffler.db is missing, but"
+  cp "$T/away/shuffler.db" "$T/shuffler.db" # as a state that a first start left unfinished
+  python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("DELETE FROM meta"); d.commit()' "$T/shuffler.db"
+  faro 3 shuffler --config "$T/shuffler.yaml"
+  has "$stderr" "shuffler.db holds nothing, but reports were collected for this campaign before"
+  rm "$T"/shuffler.db "$T"/shuffler.db-* 2>/dev/null || true
+  mv "$T"/away/* "$T"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+}
+
+@test "analyzer: founds a campaign again only when told to" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  cmp <(get "$analyzer_url" /v1/campaign | sed '1,/^\r$/d') "$T/analyzer.db.campaign"
+  end_roles
+  role analyzer analyzer "$T/analyzer.yaml" # nothing is founded: it is there
+  end_roles
+  faro 3 analyzer --found --config "$T/analyzer.yaml"
+  has "$stderr" "--found is for a start that founds a campaign, but the database holds walk already"
+  cp "$T/analyzer.db.campaign" "$T/first"
+  rm "$T"/analyzer.db
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "database $T/analyzer.db holds no campaign, but $T/analyzer.db.campaign shows that one was founded here"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "to found one anyway, start once with --found"
+  faro 3 analyzer --config "$T/analyzer.yaml" # the refusal has left a database without a campaign
+  cmp "$T/first" "$T/analyzer.db.campaign"
+  "$FARO" analyzer --found --config "$T/analyzer.yaml" 2>"$T/analyzer.log" 3>&- &
+  started+=("$!")
+  faro 0 client --config "$T/1.yaml" --show
+  end_roles
+  not cmp "$T/first" "$T/analyzer.db.campaign"
+  cp "$T/first" "$T/analyzer.db.campaign"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "the database of another campaign was put here (if that is right, delete $T/analyzer.db.campaign)"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  rm "$T/analyzer.db.campaign" # as after an upgrade
+  role analyzer analyzer "$T/analyzer.yaml"
+  [ -s "$T/analyzer.db.campaign" ]
+}
+
+@test "analyzer: does not collect again from nothing" {
+  campaign
+  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  end_roles
+  rm "$T"/analyzer.db.intake
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.db.intake holds nothing, but reports were collected for this campaign before"
+}
+
 @test "client: waits some seconds for an analyzer that was just started" {
   campaign
   "$FARO" client --config "$T/1.yaml" --show >"$T/shown" 2>&1 3>&- &
@@ -210,12 +279,12 @@ shuffler_refused() {
   gone "$T/notes.lock" && gone "$T/notes.campaign"
   role analyzer analyzer "$T/analyzer.yaml"
   shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is not a database of a role that collects reports"
-  gone "$T/analyzer.db.campaign"
+  [ "$(ls "$T" | grep -c '^analyzer.db.campaign')" -eq 1 ] # the analyzer's own copy
   shuffler_refused "s|^state: .*|state: $T|" "$T must be a plain file, not a folder"
   shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be created in $T/nowhere: No such file"
   shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must contain certificates in PEM"
   shuffler_refused "s|^analyzer: .*|analyzer: https://|" "analyzer must be https:// or http:// and a host (got https://)"
-  : >"$T/empty" # becomes a state
+  (umask 077; : >"$T/empty") # becomes a state
   sed "s|^state: .*|state: $T/empty|" "$T/shuffler.yaml" >"$T/bad.yaml"
   faro 0 shuffler --check-config --config "$T/bad.yaml"
 }

@@ -67,6 +67,7 @@ struct faro_analyzer {
   faro_applier_keys keys;
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
+  bool kept;          /* a copy of it is beside the database: it is not the first start */
   faro_http *http;
   faro_http_route routes[FARO_ANALYZER_ROUTES];
   size_t route_count;

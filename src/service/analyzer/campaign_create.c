@@ -1,6 +1,7 @@
 /* campaign_create: see the header. */
 #include "service/analyzer/campaign_create.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) {
@@ -113,8 +115,8 @@ static faro_status explain(faro_store *store, faro_status status, faro_error *er
   snprintf(why, sizeof why, "%s", error->message);
   *error = (faro_error){0};
   return faro_fail(error, status,
-                   "%.300s (nothing has been released yet: if no client has taken part, the database may be "
-                   "deleted)",
+                   "%.300s (nothing has been released yet: if no client has taken part, delete the database "
+                   "and start with --found)",
                    why);
 }
 
@@ -134,6 +136,57 @@ faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys,
   return status == FARO_OK ? FARO_OK : explain(store, status, error);
 }
 
+/* The copy beside the database. */
+
+enum { COPY_PATH = FARO_PATH_SIZE + 16 };
+
+static const char *copy_path(const faro_analyzer_settings *s, char path[static COPY_PATH]) {
+  snprintf(path, COPY_PATH, "%s.campaign", s->database);
+  return path;
+}
+
+faro_status faro_campaign_may_found(const faro_analyzer_settings *s, faro_error *error) {
+  char path[COPY_PATH];
+  if (s->found || access(copy_path(s, path), F_OK) != 0) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "database %s holds no campaign, but %s shows that one was founded here: the database was "
+      "lost or moved. Put it back if it was moved. A new campaign has a new budget, which adds to "
+      "what clients have spent; to found one anyway, start once with --found",
+      faro_path_end(s->database), faro_path_end(path));
+}
+
+faro_status faro_campaign_same(const faro_analyzer_settings *s, const faro_blob *document, bool *kept,
+                               faro_error *error) {
+  char path[COPY_PATH];
+  char *text = NULL;
+  size_t length = 0;
+  *kept = access(copy_path(s, path), F_OK) == 0;
+  if (!*kept) return FARO_OK;
+  const faro_status status = faro_read_file(path, FARO_DOCUMENT_MAX, &text, &length, error);
+  if (status != FARO_OK) return status;
+  const bool same = length == document->length && memcmp(text, document->bytes, length) == 0;
+  free(text);
+  if (same) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "the campaign in database %s is not the one in %s: the database of another campaign was put "
+      "here (if that is right, delete %s)",
+      faro_path_end(s->database), faro_path_end(path), faro_path_end(path));
+}
+
+faro_status faro_campaign_forget(const faro_analyzer_settings *s, faro_error *error) {
+  char path[COPY_PATH];
+  if (unlink(copy_path(s, path)) == 0 || errno == ENOENT) return FARO_OK;
+  return faro_fail(error, FARO_SYSTEM, "%s cannot be removed: %s", faro_path_end(path), strerror(errno));
+}
+
+faro_status faro_campaign_keep(const faro_analyzer_settings *s, const faro_blob *document,
+                               faro_error *error) {
+  char path[COPY_PATH];
+  return faro_write_file(copy_path(s, path), document->bytes, document->length, 0644, error);
+}
+
 /* Without starting. */
 
 static faro_status check_token_file(const char *path, faro_error *error) {
@@ -150,12 +203,18 @@ static faro_status check_database(const faro_analyzer_settings *s, const faro_ap
   faro_store *store = NULL;
   faro_blob document = {0};
   faro_campaign stored;
+  bool kept = false;
   *known = access(s->database, F_OK) == 0;
-  if (!*known) return faro_check_folder("database", s->database, error);
+  if (!*known) {
+    const faro_status able = faro_check_folder("database", s->database, error);
+    return able == FARO_OK ? faro_campaign_may_found(s, error) : able;
+  }
   faro_status status = faro_store_recognize(s->database, error);
   if (status == FARO_OK) status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_campaign_find(store, keys, drafted, &stored, &document, error);
   *known = document.bytes != NULL;
+  if (status == FARO_OK)
+    status = *known ? faro_campaign_same(s, &document, &kept, error) : faro_campaign_may_found(s, error);
   free(document.bytes);
   faro_store_close(store);
   return status;

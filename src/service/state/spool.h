@@ -64,6 +64,7 @@ typedef struct faro_spool_params {
   const char *tokens; /* file of token hashes: the clients that may send */
   const faro_campaign *campaign;
   size_t shuffler; /* 0 if clients send to the analyzer */
+  bool known;      /* the campaign was joined before: a state that holds nothing is refused */
 } faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */
