@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -807,6 +808,53 @@ static void test_http__what_cannot_be_served_is_told_apart(void **state) {
   (void)unlink(settings.private_key);
 }
 
+/* In a child with this soft and hard limit of open files: the status of a check, and the limit
+ * afterwards. */
+typedef struct limited {
+  faro_status status;
+  rlim_t after;
+  faro_error error;
+} limited;
+
+static limited check_with(rlim_t soft, rlim_t hard, uint64_t connections) {
+  limited result = {0};
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    struct rlimit limit = {soft, hard};
+    const faro_http_settings settings = {.listen = "127.0.0.1:0", .connections = connections};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(1);
+    result.status = faro_http_check(&settings, &result.error);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(1);
+    result.after = limit.rlim_cur;
+    _exit(write(ends[1], &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1);
+  }
+  close(ends[1]);
+  assert_int_equal(read(ends[0], &result, sizeof result), sizeof result);
+  close(ends[0]);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  return result;
+}
+
+/* Without files for its connections a server spins and answers late. */
+static void test_http__connections_need_files(void **state) {
+  (void)state;
+  limited r = check_with(64, 1000, 1024);
+  assert_int_equal(r.status, FARO_INVALID);
+  assert_non_null(strstr(r.error.message, "connections is 1024, which needs 1124 open files"));
+  assert_non_null(strstr(r.error.message, "may open 64, and 1000 at most"));
+  r = check_with(64, 4096, 0); /* 1024: the soft limit is raised */
+  assert_int_equal(r.status, FARO_OK);
+  assert_int_equal(r.after, 1124);
+  r = check_with(64, 64, 1);
+  assert_int_equal(r.status, FARO_INVALID);
+  r = check_with(200, 200, 100);
+  assert_int_equal(r.status, FARO_OK);
+  assert_int_equal(r.after, 200);
+}
+
 static void test_http__listens_beyond_loopback_only_when_told(void **state) {
   (void)state;
   static const struct {
@@ -914,6 +962,7 @@ int main(void) {
       cmocka_unit_test(test_http__what_asks_brings_no_body),
       cmocka_unit_test(test_http__two_lengths_are_refused),
       cmocka_unit_test(test_http__what_cannot_be_served_is_told_apart),
+      cmocka_unit_test(test_http__connections_need_files),
       cmocka_unit_test(test_http__listens_beyond_loopback_only_when_told),
       cmocka_unit_test(test_url__has_a_scheme_and_a_host),
       cmocka_unit_test(test_authority__must_hold_a_certificate),
