@@ -890,8 +890,8 @@ static void test_analyzer__is_unwell_without_its_database(void **state) {
   close_trial(&t);
 }
 
-/* Files cannot grow for a while, as if the disk were full. The shuffler does not come back until the
- * analyzer is well. */
+/* Files cannot grow for a while, as if the disk were full. The shuffler does not come back until
+ * the analyzer is well. */
 static void test_analyzer__is_well_again_without_a_batch(void **state) {
   (void)state;
   trial t;

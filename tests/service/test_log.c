@@ -68,8 +68,8 @@ static void test_log__names_its_role_and_process(void **state) {
   json_decref(lines);
 }
 
-/* 20 000 failures of two kinds, as with a full disk. A machine that takes ten seconds for them writes
- * some lines more, never many. */
+/* 20 000 failures of two kinds, as with a full disk. A machine that takes ten seconds for them
+ * writes some lines more, never many. */
 static void test_log__a_line_that_repeats_is_counted(void **state) {
   (void)state;
   enum { TIMES = 10000 };

@@ -79,8 +79,8 @@ static bool purge_log(faro_analyzer *a, faro_status (*purge)(faro_store *, faro_
   return !needed;
 }
 
-/* After a batch could not be kept: tries whether there is room for it now. Its shuffler may come back
- * late, or not before the analyzer is healthy. */
+/* After a batch could not be kept: tries whether there is room for it now. Its shuffler may come
+ * back late, or not before the analyzer is healthy. */
 static bool can_keep(faro_analyzer *a) {
   faro_error error = {0};
   if (a->worker.unkept == 0) return true;

@@ -1,9 +1,10 @@
 /* campaign_create: the campaign of an analyzer. It is created and signed at the first start and
  * never changes.
  *
- * DATABASE.campaign is a copy of the signed document, written when the database holds it. If the copy
- * is there and the campaign is not, the database was lost. Then no new campaign is founded unless the
- * operator says so: it would have the same name and a new budget for the same people. */
+ * DATABASE.campaign is a copy of the signed document, written when the database holds it. If the
+ * copy is there and the campaign is not, the database was lost. Then no new campaign is founded
+ * unless the operator says so: it would have the same name and a new budget for the same
+ * people. */
 #ifndef FARO_SERVICE_ANALYZER_CAMPAIGN_CREATE_H
 #define FARO_SERVICE_ANALYZER_CAMPAIGN_CREATE_H
 

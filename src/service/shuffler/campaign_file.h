@@ -14,9 +14,9 @@ faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
                                     const unsigned char signer[static FARO_KEY_BYTES],
                                     faro_error *error) FARO_WARN_UNUSED;
 
-/* The same if the file exists. If not, asks URL/v1/campaign until the analyzer answers, and verifies
- * the document; it is then in *fresh, for faro_campaign_file_keep, until the sender is used again.
- * FARO_INTERRUPTED if the process is asked to end first. */
+/* The same if the file exists. If not, asks URL/v1/campaign until the analyzer answers, and
+ * verifies the document; it is then in *fresh, for faro_campaign_file_keep, until the sender is
+ * used again. FARO_INTERRUPTED if the process is asked to end first. */
 faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path, const char *url,
                                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
                                       faro_sent *fresh, faro_error *error) FARO_WARN_UNUSED;

@@ -41,7 +41,8 @@ faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings, fa
   return faro_fail(error, FARO_INVALID,
                    "state %s is missing, but %s shows that this shuffler has collected for the campaign: the "
                    "open batch and what each client has sent are lost, and clients would be counted again. "
-                   "Put the state back if it was moved; otherwise end the campaign, delete the second file and join a new one",
+                   "Put the state back if it was moved; otherwise end the campaign, delete the second file "
+                   "and join a new one",
                    faro_path_end(settings->state), faro_path_end(settings->campaign));
 }
 

@@ -14,8 +14,8 @@ faro_status faro_shuffler_check(const faro_shuffler_settings *settings, faro_err
 faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings,
                                       faro_error *error) FARO_WARN_UNUSED;
 
-/* That the state is there if the campaign was fetched before: a shuffler that lost its state must not
- * start again from nothing. */
+/* That the state is there if the campaign was fetched before: a shuffler that lost its state must
+ * not start again from nothing. */
 faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings,
                                       faro_error *error) FARO_WARN_UNUSED;
 

@@ -28,14 +28,14 @@ typedef enum faro_access {
   FARO_READ_ONLY   /* also while another process has it open */
 } faro_access;
 
-/* A file that others may read is refused. A file of another kind or version is refused by name and stays unchanged, except that SQLite and
- * the lock may leave files next to it. Opening for writing empties a log that a killed process left
- * (see faro_database_purge). */
+/* A file that others may read is refused. A file of another kind or version is refused by name and
+ * stays unchanged, except that SQLite and the lock may leave files next to it. Opening for writing
+ * empties a log that a killed process left (see faro_database_purge). */
 faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
                                faro_access mode, faro_error *error) FARO_WARN_UNUSED;
-/* Whether the file, if it exists, can be of this kind, by its first bytes, and is private. So a foreign file is
- * refused before anything is created next to it. Do not call it on a file that this process has
- * open: SQLite would lose its locks. */
+/* Whether the file, if it exists, can be of this kind, by its first bytes, and is private. So a
+ * foreign file is refused before anything is created next to it. Do not call it on a file that
+ * this process has open: SQLite would lose its locks. */
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
                                     faro_error *error) FARO_WARN_UNUSED;
 void faro_database_close(faro_database *database); /* finalizes prepared statements too */
@@ -68,8 +68,8 @@ faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, f
  * scratch page, so this writes a page of zeros (to the table `zeros`, which every database has). */
 faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 
-/* Writes `bytes` zero bytes to the disk and removes them again: whether there is room, after a write
- * has failed. */
+/* Writes `bytes` zero bytes to the disk and removes them again: whether there is room, after a
+ * write has failed. */
 faro_status faro_database_probe(faro_database *database, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
 
 /* Empties the write-ahead log, so that nothing deleted is left in it. That fails while another
