@@ -114,6 +114,8 @@ version() {
   faro 0 client --analyzer "$analyzer_url" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --show
   has "$output" "campaign:  walk"
   has "$output" "trust shuffle, proven"
+  has "$output" "honest:    1: the claim counts on the noise of this share of the reports in each batch; nobody in it may work with"
+  has "$output" "$(key "$T/shuffler-0.sign.public")"
   has "$output" "$("$FARO" keys show "$T/shuffler-0.sign.public" | sed -n 's/^fingerprint: *//p')"
 
   round 1 0.5
@@ -426,6 +428,29 @@ line() {
   return 1
 }
 
+@test "client: pinned shufflers, and an analyzer that is its own" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  printf 'shufflers:\n  - key: %s\n' "$(key "$T/analyzer.sign.public")" >>"$T/1.yaml"
+  faro 3 client --config "$T/1.yaml" --show
+  has "$stderr" "shuffler 0 of the campaign has the key $(key "$T/shuffler-0.sign.public"), which is not one of the 1"
+  printf '  - key: %s\n' "$(key "$T/shuffler-0.sign.public")" >>"$T/1.yaml"
+  faro 0 client --config "$T/1.yaml" --show
+  run get "$analyzer_url" /v1/status.json
+  has "$output" '"honest":1'
+  end_roles
+  sed -i "s|^database: .*|database: $T/second.db|; s|key: $(key "$T/shuffler-0.sign.public")|key: $(key "$T/analyzer.sign.public")|" "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "key of shuffler 0 is the analyzer's own: a shuffler must be another party"
+}
+
+@test "analyzer: two shufflers have two keys" {
+  campaign
+  sed -i "s|shuffle-bits|concurrent-bits|; \$ p" "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: shufflers[1].key is the same as shufflers[0].key: each shuffler must have its own"
+}
+
 @test "client: a state is needed to send, kept to itself, and used by one run at a time" {
   campaign
   role analyzer analyzer "$T/analyzer.yaml"
@@ -621,11 +646,11 @@ line() {
 }
 
 @test "deploy: examples are read by the roles that they are for" {
-  "$FARO" keys sign --out "$T/s" && "$FARO" keys seal --out "$T/x" && "$FARO" keys tokens --count 2 --out "$T/c"
+  "$FARO" keys sign --out "$T/s" && "$FARO" keys sign --out "$T/other" && "$FARO" keys seal --out "$T/x" && "$FARO" keys tokens --count 2 --out "$T/c"
   head -1 "$T/c.tokens" >"$T/one.token" && chmod 600 "$T/one.token"
   local file role
   for file in analyzer shuffler-0 client; do
-    sed -e "s|0\{64\}|$(key "$T/s.public")|" \
+    sed -e "s|0\{64\}|$(key "$T/other.public")|" \
       -e "s|^\(sign\): /etc.*|\1: $T/s.secret|; s|^\(key\): /etc.*|\1: $T/s.secret|; s|^seal: .*|seal: $T/x.secret|" \
       -e "s|^tokens: .*|tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
       -e "s|/var/lib/[^ ]*/|$T/|; /^certificate/d; /^private-key/d; s|^listen: 0.0.0.0|listen: 127.0.0.1|" \

@@ -58,6 +58,18 @@ static faro_status check_tokens(const faro_analyzer_settings *s, const faro_camp
                    name, s->tokens);
 }
 
+/* A shuffler finds its place by its key, and two with one key are one party. Readers accept such
+ * campaigns, because version 2 of the protocol does not forbid them. */
+static faro_status check_shufflers(const faro_campaign *c, faro_error *error) {
+  for (size_t i = 0; i < c->shufflers; i++)
+    for (size_t j = 0; j < i; j++)
+      if (memcmp(c->shuffler[i].key, c->shuffler[j].key, FARO_KEY_BYTES) == 0)
+        return faro_fail(
+            error, FARO_INVALID,
+            "shufflers[%zu].key is the same as shufflers[%zu].key: each shuffler must have its own", i, j);
+  return FARO_OK;
+}
+
 static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *keys,
                          faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
   char *text = NULL;
@@ -65,7 +77,8 @@ static faro_status draft(const faro_analyzer_settings *s, const faro_applier_key
   randombytes_buf(c.nonce, sizeof c.nonce); /* a campaign that the database holds keeps its own */
   memcpy(c.seal, keys->seal.public_key, sizeof c.seal);
   set_release(s, &c);
-  faro_status status = set_bounds(s, &c, error);
+  faro_status status = check_shufflers(&c, error);
+  if (status == FARO_OK) status = set_bounds(s, &c, error);
   if (status == FARO_OK) status = faro_learning_complete(&c, error);
   if (status == FARO_OK) status = faro_campaign_write(&c, &keys->sign, &text, length, error);
   if (status == FARO_OK) status = check_tokens(s, &c, error);
