@@ -67,8 +67,11 @@ FARO_API faro_status faro_client_policy(faro_client *client, const void *bytes, 
 FARO_API faro_status faro_client_choose(const faro_client *client, const double *features, size_t count,
                                         size_t *arm, faro_error *error) FARO_WARN_UNUSED;
 
-/* Makes one report about the reward of an arm: *parts messages of faro_client_part_size bytes each,
- * one for every shuffler that needs one now. `out` has room for faro_client_parts of them.
+/* Makes one report about the reward of an arm, under the policy that the client has now: load the
+ * newest one first if the reward comes some time after the choice. Reports under an old policy are
+ * refused, but the arm may have been chosen by any policy before. Makes *parts messages of
+ * faro_client_part_size bytes each, one for every shuffler that needs one now. `out` has room for
+ * faro_client_parts of them.
  *
  * A report uses up a sequence number. Save digest, sequence and version before anything is sent, or
  * a crash could use a number twice. The second report would not count: it is refused, or answered

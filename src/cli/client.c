@@ -302,11 +302,24 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
   return status;
 }
 
+/* A reward may come long after its choice, and reports under an old policy are refused. The report
+ * is made for the newest one: what it says about the arm does not depend on the policy that chose
+ * it. If the analyzer does not answer, the policy at hand may still do. */
+static faro_status catch_up(session *s, faro_error *error) {
+  bool fresh = false;
+  faro_error why = {0};
+  const faro_status status = faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
+                                                      faro_client_version(s->client), false, &fresh, &why);
+  return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
+}
+
 /* Saves the state before anything is sent, so that no sequence number is used twice. */
 static faro_status report(session *s, size_t arm, double reward, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension, size = faro_client_part_size(s->client);
   size_t parts = 0;
-  faro_status status = faro_client_report(s->client, s->features + arm * d, reward, s->parts, &parts, error);
+  faro_status status = catch_up(s, error);
+  if (status == FARO_OK)
+    status = faro_client_report(s->client, s->features + arm * d, reward, s->parts, &parts, error);
   if (status == FARO_OK) status = save_state(s, error);
   for (size_t i = 0; i < parts && status == FARO_OK; i++) {
     if (s->r->dry)

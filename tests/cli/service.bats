@@ -444,6 +444,28 @@ line() {
   has "$stderr" "key of shuffler 0 is the analyzer's own: a shuffler must be another party"
 }
 
+@test "client: a reward that comes two batches after its choice counts" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  mkfifo "$T/rounds"
+  "$FARO" client --config "$T/3.yaml" <"$T/rounds" >"$T/chosen" 2>"$T/said" 3>&- &
+  local pid=$!
+  started+=("$pid")
+  exec 8>"$T/rounds"
+  echo '1 0; 0 1' >&8
+  line "$T/chosen"
+  round 1 0.5 && round 2 0.5
+  version 2
+  round 1 0.5 && round 2 0.5
+  version 3
+  echo 0.5 >&8
+  exec 8>&-
+  wait "$pid" || { cat "$T/said"; return 1; }
+  [ ! -s "$T/said" ]
+  [[ $(cat "$T/3.state") =~ " 1 3"$ ]]
+}
+
 @test "analyzer: two shufflers have two keys" {
   campaign
   sed -i "s|shuffle-bits|concurrent-bits|; \$ p" "$T/analyzer.yaml"
