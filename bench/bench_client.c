@@ -38,7 +38,9 @@ static void write_documents(bench *b, const char *kind, size_t shufflers, uint64
                      .learner = "linucb",
                      .failure = 0.1};
   double zero[ENTRIES] = {0};
+  faro_sign_key shuffler;
   check(faro_sign_key_make(&b->sign, &error), &error);
+  check(faro_sign_key_make(&shuffler, &error), &error);
   check(faro_seal_key_make(&b->seal, &error), &error);
   check(faro_contribution_init(&c.contribution, D, 1, -1, 1, &error), &error);
   c.params = (faro_release_params){.epsilon = 1,
@@ -52,7 +54,7 @@ static void write_documents(bench *b, const char *kind, size_t shufflers, uint64
   c.shufflers = shufflers;
   for (size_t i = 0; i < shufflers; i++) {
     snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "http://localhost:%zu", 2 + i);
-    memcpy(c.shuffler[i].key, b->sign.public_key, FARO_KEY_BYTES);
+    memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
   check(faro_campaign_write(&c, &b->sign, &b->document, &b->document_length, &error), &error);
   const faro_policy policy = {.version = 1, .dimension = D, .beta = 1, .theta = zero, .w = zero + D};

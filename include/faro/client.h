@@ -44,6 +44,12 @@ typedef struct faro_client_params {
    * (trust shuffle and concurrent); 0: any. */
   double honest;
   bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
+
+  /* The shufflers that this client trusts, pinned: public keys of 32 bytes each, one after another,
+   * at most 20. A campaign with any other shuffler is refused. NULL: any shuffler that the signer
+   * names, and then the signer may be its own shuffler under another key. */
+  const unsigned char *shufflers;
+  size_t shuffler_count;
 } faro_client_params;
 
 FARO_API faro_status faro_client_open(faro_client **client, const faro_client_params *params,
@@ -61,8 +67,11 @@ FARO_API faro_status faro_client_policy(faro_client *client, const void *bytes, 
 FARO_API faro_status faro_client_choose(const faro_client *client, const double *features, size_t count,
                                         size_t *arm, faro_error *error) FARO_WARN_UNUSED;
 
-/* Makes one report about the reward of an arm: *parts messages of faro_client_part_size bytes each,
- * one for every shuffler that needs one now. `out` has room for faro_client_parts of them.
+/* Makes one report about the reward of an arm, under the policy that the client has now: load the
+ * newest one first if the reward comes some time after the choice. Reports under an old policy are
+ * refused, but the arm may have been chosen by any policy before. Makes *parts messages of
+ * faro_client_part_size bytes each, one for every shuffler that needs one now. `out` has room for
+ * faro_client_parts of them.
  *
  * A report uses up a sequence number. Save digest, sequence and version before anything is sent, or
  * a crash could use a number twice. The second report would not count: it is refused, or answered
@@ -83,6 +92,13 @@ FARO_API faro_status faro_client_report(faro_client *client, const double *featu
 FARO_API const char *faro_client_target(const faro_client *client, size_t part);
 
 FARO_API size_t faro_client_dimension(const faro_client *client); /* 0 before a campaign */
+
+/* What the promise of the campaign rests on; before a campaign 0 or NULL. honest: the share of a
+ * batch on whose noise the claim counts. shuffler_key: 32 bytes, valid as long as the client; NULL
+ * beyond the last shuffler. */
+FARO_API double faro_client_honest(const faro_client *client);
+FARO_API size_t faro_client_shufflers(const faro_client *client);
+FARO_API const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler);
 
 /* What to save over restarts. The digest has 32 bytes and is valid as long as the client; NULL if
  * there is no campaign. */

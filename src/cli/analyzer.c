@@ -12,7 +12,7 @@
 
 typedef struct request {
   const char *config;
-  bool check;
+  bool check, found;
 } request;
 
 static const faro_field options[] = {
@@ -21,6 +21,9 @@ static const faro_field options[] = {
     {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check),
      .help = "read everything that a start would read (settings, keys, certificate, tokens, database), "
              "print the campaign's claim, its noise and the size of a report, and exit"},
+    {"found", FARO_FIELD_FLAG, FARO_AT(request, found),
+     .help = "found a campaign although one was founded with this database before and is lost; clients "
+             "spend a new budget in it, in addition to the old one"},
 };
 
 static unsigned long long whole(uint64_t number) { return (unsigned long long)number; }
@@ -101,6 +104,7 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
 static int serve(const faro_analyzer_settings *settings) {
   faro_error error = {0};
   faro_analyzer *analyzer = NULL;
+  faro_log_role("analyzer");
   faro_status status = faro_process_begin(&error);
   if (status == FARO_OK) status = faro_analyzer_start(&analyzer, settings, &error);
   if (status != FARO_OK) return cli_fail(&error);
@@ -110,6 +114,7 @@ static int serve(const faro_analyzer_settings *settings) {
   faro_process_notify("STOPPING=1");
   faro_log(FARO_LOG_INFO, "stopping", NULL);
   faro_analyzer_stop(analyzer);
+  faro_log_flush();
   faro_log(FARO_LOG_INFO, "stopped", NULL);
   return EXIT_DONE;
 }
@@ -122,20 +127,22 @@ static int run_analyzer(int argc, char **argv) {
   faro_error error = {0};
   faro_analyzer_settings settings;
   if (faro_analyzer_settings_load(&settings, r.config, &error) != FARO_OK) return cli_fail(&error);
+  settings.found = r.found;
   return r.check ? check(&settings, r.config) : serve(&settings);
 }
 
 const cli_command cli_analyzer = {
     .name = "analyzer",
-    .usage = "analyzer --config FILE [--check-config]",
+    .usage = "analyzer --config FILE [--check-config] [--found]",
     .summary = "collect batches from shufflers, learn from them, and publish policies",
     .run = run_analyzer,
     .options = options,
     .count = sizeof options / sizeof *options,
     .help =
-        "The first start creates and signs the campaign and stores it in the database. Later starts must use "
-        "the\n"
-        "same settings. A campaign whose claim is not proven is refused. Logs are JSON lines on stderr. "
-        "SIGTERM\n"
-        "ends the analyzer gracefully.\n",
+        "The first start creates and signs the campaign and stores it in the database, with a copy in\n"
+        "DATABASE.campaign. Later starts must use the same settings. If the copy is there and the database "
+        "is\n"
+        "not, the start is refused, unless --found says that a new campaign is meant. A campaign whose "
+        "claim\n"
+        "is not proven is refused. Logs are JSON lines on stderr. SIGTERM ends the analyzer gracefully.\n",
 };

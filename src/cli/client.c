@@ -36,7 +36,7 @@ typedef struct request {
 static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, file), .value = "FILE",
      .help = "settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, level, "
-             "honest, insecure; options replace them; see faro-client(1)"},
+             "honest, insecure, shufflers; options replace them; see faro-client(1)"},
     {"analyzer", FARO_FIELD_TEXT, SETTING(analyzer), .value = "URL",
      .help = "address of the analyzer, which publishes the campaign and the policies"},
     {"key", FARO_FIELD_TEXT, SETTING(key_file), .value = "FILE",
@@ -167,7 +167,9 @@ static faro_status open_client(session *s, const unsigned char *key, const unsig
                                      .trust = faro_client_trusts(c->trust),
                                      .user_level = c->level == 1,
                                      .honest = c->honest,
-                                     .insecure = c->insecure};
+                                     .insecure = c->insecure,
+                                     .shufflers = c->shufflers > 0 ? c->shuffler[0] : NULL,
+                                     .shuffler_count = c->shufflers};
   return faro_client_open(&s->client, &params, error);
 }
 
@@ -199,9 +201,25 @@ static void close_session(session *s) {
   if (s->lock >= 0) close(s->lock);
 }
 
+/* Whose noise protects a client. */
+static void show_honest(const faro_campaign *c) {
+  const faro_trust trust = c->claim.trust;
+  if (trust != FARO_TRUST_SHUFFLE && trust != FARO_TRUST_CONCURRENT) return;
+  printf("honest:    %g: the claim counts on the noise of this share of the reports in each batch%s\n",
+         c->params.honest, c->params.honest == 1 ? "; nobody in it may work with the analyzer" : "");
+}
+
+static void show_shufflers(const faro_campaign *c) {
+  char print[FARO_FINGERPRINT_SIZE];
+  char digits[2 * FARO_KEY_BYTES + 1];
+  for (size_t i = 0; i < c->shufflers; i++)
+    printf("shuffler:  %s, key %s\n           %s\n", c->shuffler[i].url,
+           faro_fingerprint(c->shuffler[i].key, print),
+           sodium_bin2hex(digits, sizeof digits, c->shuffler[i].key, FARO_KEY_BYTES));
+}
+
 static void show(const session *s) {
   const faro_campaign *c = &s->campaign;
-  char print[FARO_FINGERPRINT_SIZE];
   char pair[FARO_PAIR_SIZE];
   char epsilon[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
@@ -216,10 +234,10 @@ static void show(const session *s) {
   if (c->claim.local_epsilon > 0)
     printf("alone:     %s even if shufflers and analyzer work together\n",
            faro_pair_above(c->claim.local_epsilon, c->claim.local_delta, pair));
+  show_honest(c);
   printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
          c->contribution.norm, c->arms);
-  for (size_t i = 0; i < c->shufflers; i++)
-    printf("shuffler:  %s, key %s\n", c->shuffler[i].url, faro_fingerprint(c->shuffler[i].key, print));
+  show_shufflers(c);
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
 }
 
@@ -284,11 +302,24 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
   return status;
 }
 
+/* A reward may come long after its choice, and reports under an old policy are refused. The report
+ * is made for the newest one: what it says about the arm does not depend on the policy that chose
+ * it. If the analyzer does not answer, the policy at hand may still do. */
+static faro_status catch_up(session *s, faro_error *error) {
+  bool fresh = false;
+  faro_error why = {0};
+  const faro_status status = faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
+                                                      faro_client_version(s->client), false, &fresh, &why);
+  return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
+}
+
 /* Saves the state before anything is sent, so that no sequence number is used twice. */
 static faro_status report(session *s, size_t arm, double reward, faro_error *error) {
   const size_t d = s->campaign.contribution.dimension, size = faro_client_part_size(s->client);
   size_t parts = 0;
-  faro_status status = faro_client_report(s->client, s->features + arm * d, reward, s->parts, &parts, error);
+  faro_status status = catch_up(s, error);
+  if (status == FARO_OK)
+    status = faro_client_report(s->client, s->features + arm * d, reward, s->parts, &parts, error);
   if (status == FARO_OK) status = save_state(s, error);
   for (size_t i = 0; i < parts && status == FARO_OK; i++) {
     if (s->r->dry)

@@ -23,6 +23,8 @@ struct faro_client {
   faro_claim floor;
   double honest; /* greatest value accepted; 0: any */
   bool insecure;
+  size_t pins; /* pinned shufflers; 0: any */
+  unsigned char pin[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
   unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
   bool bound;                            /* `kept` is set */
   uint64_t sequence, version;
@@ -70,16 +72,27 @@ static faro_status check_kept(const faro_client_params *params, faro_error *erro
                    (unsigned long long)params->sequence, (unsigned long long)params->version);
 }
 
+static faro_status check_pins(const faro_client_params *params, faro_error *error) {
+  const size_t count = params->shuffler_count;
+  if (!params->shufflers == (count == 0) && count <= FARO_SHUFFLERS_MAX) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "shufflers and shuffler_count must be given together, with at most %d keys (got %zu)",
+                   FARO_SHUFFLERS_MAX, count);
+}
+
 faro_status faro_client_open(faro_client **client, const faro_client_params *params, faro_error *error) {
   faro_claim floor;
   faro_status status = read_floor(params, &floor, error);
   if (status == FARO_OK) status = check_kept(params, error);
+  if (status == FARO_OK) status = check_pins(params, error);
   if (status != FARO_OK) return status;
   faro_client *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "out of memory");
   made->floor = floor;
   made->honest = params->honest;
   made->insecure = params->insecure;
+  made->pins = params->shuffler_count;
+  if (made->pins > 0) memcpy(made->pin, params->shufflers, made->pins * FARO_KEY_BYTES);
   made->bound = params->campaign != NULL;
   if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
   made->sequence = params->sequence;
@@ -150,6 +163,26 @@ static faro_status check_honest(const faro_client *client, const faro_campaign *
                    campaign->params.honest, client->honest);
 }
 
+static bool is_pinned(const faro_client *client, const unsigned char key[static FARO_KEY_BYTES]) {
+  bool found = client->pins == 0;
+  for (size_t i = 0; i < client->pins; i++) found = found || memcmp(client->pin[i], key, FARO_KEY_BYTES) == 0;
+  return found;
+}
+
+static faro_status check_shufflers(const faro_client *client, const faro_campaign *campaign,
+                                   faro_error *error) {
+  for (size_t i = 0; i < campaign->shufflers; i++)
+    if (!is_pinned(client, campaign->shuffler[i].key)) {
+      char digits[2 * FARO_KEY_BYTES + 1];
+      sodium_bin2hex(digits, sizeof digits, campaign->shuffler[i].key, FARO_KEY_BYTES);
+      return faro_fail(error, FARO_INVALID,
+                       "shuffler %zu of the campaign has the key %s, which is not one of the %zu that this "
+                       "client has pinned",
+                       i, digits, client->pins);
+    }
+  return FARO_OK;
+}
+
 static faro_status check_address(const faro_client *client, const char *whose, const char *url,
                                  faro_error *error) {
   if (client->insecure || faro_url_local(url)) return FARO_OK;
@@ -180,6 +213,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (status == FARO_OK)
     status = faro_claim_meets(&campaign.claim, "the campaign", &client->floor, "this client accepts", error);
   if (status == FARO_OK) status = check_honest(client, &campaign, error);
+  if (status == FARO_OK) status = check_shufflers(client, &campaign, error);
   if (status == FARO_OK) status = check_addresses(client, &campaign, error);
   return status == FARO_OK ? join(client, &campaign, error) : status;
 }
@@ -329,3 +363,15 @@ const unsigned char *faro_client_digest(const faro_client *client) {
 
 uint64_t faro_client_version(const faro_client *client) { return client->version; }
 uint64_t faro_client_sequence(const faro_client *client) { return client->sequence; }
+
+double faro_client_honest(const faro_client *client) {
+  return client->joined ? client->campaign.params.honest : 0;
+}
+
+size_t faro_client_shufflers(const faro_client *client) {
+  return client->joined ? client->campaign.shufflers : 0;
+}
+
+const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler) {
+  return shuffler < faro_client_shufflers(client) ? client->campaign.shuffler[shuffler].key : NULL;
+}

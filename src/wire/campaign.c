@@ -167,6 +167,17 @@ static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_err
       "key of shuffler %zu is not a public signing key; use the one that `faro keys show` prints", index);
 }
 
+/* An analyzer that is its own shuffler sees who sent what. That it does not use its own key is all
+ * that a document can show; clients may pin shufflers. */
+static faro_status check_parties(const faro_campaign *c, const unsigned char signer[static FARO_KEY_BYTES],
+                                 faro_error *error) {
+  for (size_t i = 0; i < c->shufflers; i++)
+    if (memcmp(c->shuffler[i].key, signer, FARO_KEY_BYTES) == 0)
+      return faro_fail(error, FARO_INVALID,
+                       "key of shuffler %zu is the analyzer's own: a shuffler must be another party", i);
+  return FARO_OK;
+}
+
 /* Only the analyzer knows which settings the learner has. */
 static faro_status check_settings(const faro_campaign *c, faro_error *error) {
   if (c->settings > FARO_LEARNER_SETTINGS_MAX)
@@ -422,7 +433,8 @@ static void add_parties(faro_text *json, const faro_campaign *c) {
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) {
   faro_campaign made = *campaign;
-  faro_status status = account(&made, &made.claim, error);
+  faro_status status = check_parties(&made, key->public_key, error);
+  if (status == FARO_OK) status = account(&made, &made.claim, error);
   /* With its schedule fixed, the alternative of the release may be the better one. */
   if (status == FARO_OK) status = account(&made, &made.claim, error);
   if (status != FARO_OK) return status;
@@ -580,6 +592,7 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
   faro_claim own = {0};
   faro_status status = faro_document_open(word, text, length, signer, made.digest, &tree, error);
   if (status == FARO_OK) status = read_campaign(&tree, &made, error);
+  if (status == FARO_OK) status = check_parties(&made, signer, error);
   faro_tree_clear(&tree);
   const faro_campaign stated = made;
   if (status == FARO_OK) status = account(&made, &own, error);

@@ -249,7 +249,7 @@ static faro_status write_tokens(const char *tokens, const char *hashes, unsigned
   faro_status status = write_lines(tokens, true, token, FARO_TOKEN_BYTES, count, error);
   sodium_memzero(token, count * FARO_TOKEN_BYTES);
   if (status != FARO_OK) return status;
-  status = write_lines(hashes, false, hash, FARO_HASH_BYTES, count, error);
+  status = write_lines(hashes, true, hash, FARO_HASH_BYTES, count, error);
   if (status != FARO_OK) (void)unlink(tokens); /* we have just created it */
   return status;
 }
@@ -272,7 +272,8 @@ static faro_status parse_lines(const char *path, const char *text, size_t count,
                                unsigned char *out, faro_error *error) {
   const size_t line = 2 * size + 1;
   for (size_t i = 0; i < count; i++)
-    if (text[i * line + 2 * size] != '\n' || !faro_hex_read(text + i * line, 2 * size, out + i * size, size))
+    if ((i + 1 < count && text[i * line + 2 * size] != '\n') ||
+        !faro_hex_read(text + i * line, 2 * size, out + i * size, size))
       return faro_fail(error, FARO_INVALID, "%s:%zu: must be %zu hexadecimal digits, lower case",
                        faro_path_end(path), i + 1, 2 * size);
   return FARO_OK;
@@ -286,10 +287,11 @@ static faro_status read_lines(const char *path, bool secret, size_t size, unsign
   faro_status status = start(error);
   if (status == FARO_OK) status = read_whole(path, secret, line * TOKENS_MAX, &text, &length, error);
   if (status != FARO_OK) return status;
-  const size_t lines = length / line;
+  const bool open = length > 0 && text[length - 1] != '\n'; /* the last line has no newline */
+  const size_t lines = (length + open) / line;
   unsigned char *made = malloc(lines > 0 ? lines * size : 1);
   if (!made) status = faro_fail(error, FARO_MEMORY, "out of memory");
-  else if (lines == 0 || length % line != 0)
+  else if (lines == 0 || (length + open) % line != 0)
     status = faro_fail(error, FARO_INVALID, "%s must have lines of %zu hexadecimal digits",
                        faro_path_end(path), 2 * size);
   else status = parse_lines(path, text, lines, size, made, error);

@@ -114,6 +114,8 @@ version() {
   faro 0 client --analyzer "$analyzer_url" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --show
   has "$output" "campaign:  walk"
   has "$output" "trust shuffle, proven"
+  has "$output" "honest:    1: the claim counts on the noise of this share of the reports in each batch; nobody in it may work with"
+  has "$output" "$(key "$T/shuffler-0.sign.public")"
   has "$output" "$("$FARO" keys show "$T/shuffler-0.sign.public" | sed -n 's/^fingerprint: *//p')"
 
   round 1 0.5
@@ -181,6 +183,75 @@ version() {
   grep -q '"event":"ready"' "$T/shuffler.log"
 }
 
+# Ends all roles.
+end_roles() {
+  kill -TERM "${started[@]}" && wait "${started[@]}"
+  started=()
+}
+
+@test "shuffler: does not start without the state that it had" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  end_roles
+  mkdir "$T/away"
+  mv "$T/shuffler.db" "$T"/shuffler.db-* "$T/away" 2>/dev/null || true
+  shuffler_refused "" "state $T/shuffler.db is missing, but $T/shuffler.db.campaign shows that this shuffler has collected"
+  gone "$T/shuffler.db"
+  (umask 077; : >"$T/shuffler.db")
+  shuffler_refused "" "shuffler.db is missing, but"
+  cp "$T/away/shuffler.db" "$T/shuffler.db" # as a state that a first start left unfinished
+  python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("DELETE FROM meta"); d.commit()' "$T/shuffler.db"
+  faro 3 shuffler --config "$T/shuffler.yaml"
+  has "$stderr" "shuffler.db holds nothing, but reports were collected for this campaign before"
+  rm "$T"/shuffler.db "$T"/shuffler.db-* 2>/dev/null || true
+  mv "$T"/away/* "$T"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+}
+
+@test "analyzer: founds a campaign again only when told to" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  cmp <(get "$analyzer_url" /v1/campaign | sed '1,/^\r$/d') "$T/analyzer.db.campaign"
+  end_roles
+  role analyzer analyzer "$T/analyzer.yaml" # nothing is founded: it is there
+  end_roles
+  faro 3 analyzer --found --config "$T/analyzer.yaml"
+  has "$stderr" "--found is for a start that founds a campaign, but the database holds walk already"
+  cp "$T/analyzer.db.campaign" "$T/first"
+  rm "$T"/analyzer.db
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "database $T/analyzer.db holds no campaign, but $T/analyzer.db.campaign shows that one was founded here"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "to found one anyway, start once with --found"
+  faro 3 analyzer --config "$T/analyzer.yaml" # the refusal has left a database without a campaign
+  cmp "$T/first" "$T/analyzer.db.campaign"
+  "$FARO" analyzer --found --config "$T/analyzer.yaml" 2>"$T/analyzer.log" 3>&- &
+  started+=("$!")
+  faro 0 client --config "$T/1.yaml" --show
+  end_roles
+  not cmp "$T/first" "$T/analyzer.db.campaign"
+  cp "$T/first" "$T/analyzer.db.campaign"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "the database of another campaign was put here (if that is right, delete $T/analyzer.db.campaign)"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  rm "$T/analyzer.db.campaign" # as after an upgrade
+  role analyzer analyzer "$T/analyzer.yaml"
+  [ -s "$T/analyzer.db.campaign" ]
+}
+
+@test "analyzer: does not collect again from nothing" {
+  campaign
+  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  end_roles
+  rm "$T"/analyzer.db.intake
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.db.intake holds nothing, but reports were collected for this campaign before"
+}
+
 @test "client: waits some seconds for an analyzer that was just started" {
   campaign
   "$FARO" client --config "$T/1.yaml" --show >"$T/shown" 2>&1 3>&- &
@@ -210,12 +281,12 @@ shuffler_refused() {
   gone "$T/notes.lock" && gone "$T/notes.campaign"
   role analyzer analyzer "$T/analyzer.yaml"
   shuffler_refused "s|^state: .*|state: $T/analyzer.db|" "analyzer.db is not a database of a role that collects reports"
-  gone "$T/analyzer.db.campaign"
+  [ "$(ls "$T" | grep -c '^analyzer.db.campaign')" -eq 1 ] # the analyzer's own copy
   shuffler_refused "s|^state: .*|state: $T|" "$T must be a plain file, not a folder"
   shuffler_refused "s|^state: .*|state: $T/nowhere/shuffler.db|" "state cannot be created in $T/nowhere: No such file"
   shuffler_refused "\$ a authority: $T/notes" "authority $T/notes must contain certificates in PEM"
   shuffler_refused "s|^analyzer: .*|analyzer: https://|" "analyzer must be https:// or http:// and a host (got https://)"
-  : >"$T/empty" # becomes a state
+  (umask 077; : >"$T/empty") # becomes a state
   sed "s|^state: .*|state: $T/empty|" "$T/shuffler.yaml" >"$T/bad.yaml"
   faro 0 shuffler --check-config --config "$T/bad.yaml"
 }
@@ -355,6 +426,51 @@ line() {
     sleep 0.01
   done
   return 1
+}
+
+@test "client: pinned shufflers, and an analyzer that is its own" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  printf 'shufflers:\n  - key: %s\n' "$(key "$T/analyzer.sign.public")" >>"$T/1.yaml"
+  faro 3 client --config "$T/1.yaml" --show
+  has "$stderr" "shuffler 0 of the campaign has the key $(key "$T/shuffler-0.sign.public"), which is not one of the 1"
+  printf '  - key: %s\n' "$(key "$T/shuffler-0.sign.public")" >>"$T/1.yaml"
+  faro 0 client --config "$T/1.yaml" --show
+  run get "$analyzer_url" /v1/status.json
+  has "$output" '"honest":1'
+  end_roles
+  sed -i "s|^database: .*|database: $T/second.db|; s|key: $(key "$T/shuffler-0.sign.public")|key: $(key "$T/analyzer.sign.public")|" "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "key of shuffler 0 is the analyzer's own: a shuffler must be another party"
+}
+
+@test "client: a reward that comes two batches after its choice counts" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  mkfifo "$T/rounds"
+  "$FARO" client --config "$T/3.yaml" <"$T/rounds" >"$T/chosen" 2>"$T/said" 3>&- &
+  local pid=$!
+  started+=("$pid")
+  exec 8>"$T/rounds"
+  echo '1 0; 0 1' >&8
+  line "$T/chosen"
+  round 1 0.5 && round 2 0.5
+  version 2
+  round 1 0.5 && round 2 0.5
+  version 3
+  echo 0.5 >&8
+  exec 8>&-
+  wait "$pid" || { cat "$T/said"; return 1; }
+  [ ! -s "$T/said" ]
+  [[ $(cat "$T/3.state") =~ " 1 3"$ ]]
+}
+
+@test "analyzer: two shufflers have two keys" {
+  campaign
+  sed -i "s|shuffle-bits|concurrent-bits|; \$ p" "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: shufflers[1].key is the same as shufflers[0].key: each shuffler must have its own"
 }
 
 @test "client: a state is needed to send, kept to itself, and used by one run at a time" {
@@ -552,11 +668,11 @@ line() {
 }
 
 @test "deploy: examples are read by the roles that they are for" {
-  "$FARO" keys sign --out "$T/s" && "$FARO" keys seal --out "$T/x" && "$FARO" keys tokens --count 2 --out "$T/c"
+  "$FARO" keys sign --out "$T/s" && "$FARO" keys sign --out "$T/other" && "$FARO" keys seal --out "$T/x" && "$FARO" keys tokens --count 2 --out "$T/c"
   head -1 "$T/c.tokens" >"$T/one.token" && chmod 600 "$T/one.token"
   local file role
   for file in analyzer shuffler-0 client; do
-    sed -e "s|0\{64\}|$(key "$T/s.public")|" \
+    sed -e "s|0\{64\}|$(key "$T/other.public")|" \
       -e "s|^\(sign\): /etc.*|\1: $T/s.secret|; s|^\(key\): /etc.*|\1: $T/s.secret|; s|^seal: .*|seal: $T/x.secret|" \
       -e "s|^tokens: .*|tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
       -e "s|/var/lib/[^ ]*/|$T/|; /^certificate/d; /^private-key/d; s|^listen: 0.0.0.0|listen: 127.0.0.1|" \

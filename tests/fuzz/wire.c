@@ -12,7 +12,7 @@
 #include "wire/json.h"
 #include "wire/wire.h"
 
-static faro_sign_key signer;
+static faro_sign_key signer, shuffler;
 static faro_seal_key box;
 static faro_campaign campaigns[2]; /* bits, and sealed */
 
@@ -26,8 +26,10 @@ static void start(void) {
   if (started) return;
   started = true;
   unsigned char seed[32] = "the same seed for every fuzzing!";
+  unsigned char other[32] = "the same seed for the shuffler! ";
   must(sodium_init() >= 0);
   crypto_sign_seed_keypair(signer.public_key, signer.secret, seed);
+  crypto_sign_seed_keypair(shuffler.public_key, shuffler.secret, other);
   crypto_box_seed_keypair(box.public_key, box.secret, seed);
   for (size_t i = 0; i < 2; i++) {
     faro_campaign *c = &campaigns[i];
@@ -42,7 +44,7 @@ static void start(void) {
     c->params = (faro_release_params){
         .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
     memcpy(c->seal, box.public_key, FARO_KEY_BYTES);
-    memcpy(c->shuffler[0].key, signer.public_key, FARO_KEY_BYTES);
+    memcpy(c->shuffler[0].key, shuffler.public_key, FARO_KEY_BYTES);
     must(faro_contribution_init(&c->contribution, 2, 1, -1, 1, NULL) == FARO_OK);
     char *text = NULL;
     size_t length = 0;
@@ -166,12 +168,12 @@ static void read_notices(const faro_campaign *c, const uint8_t *data, const unsi
   memcpy(notice, bytes, length < SIZE ? length : SIZE);
   memcpy(part, notice, sizeof part);
   memcpy(part, "FRH2", 4);
-  if (data[0] & 8) crypto_sign_detached(notice + FARO_BATCH_HEAD, NULL, part, sizeof part, signer.secret);
+  if (data[0] & 8) crypto_sign_detached(notice + FARO_BATCH_HEAD, NULL, part, sizeof part, shuffler.secret);
   faro_hex_write(notice, SIZE, text);
   if (faro_notice_read(c, text, 2 * SIZE, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
   else {
     must(batch.count == 10 && batch.number < 10 && batch.shuffler == 0);
-    faro_notice_write(c, &batch, &signer, again);
+    faro_notice_write(c, &batch, &shuffler, again);
     must(memcmp(text, again, sizeof text) == 0);
   }
 }
@@ -187,11 +189,11 @@ int fuzz_batch(const uint8_t *data, size_t size) {
   const size_t length = size - 1;
   if (data[0] & 4 && length > FARO_SIGNATURE_BYTES)
     crypto_sign_detached(bytes + length - FARO_SIGNATURE_BYTES, NULL, bytes, length - FARO_SIGNATURE_BYTES,
-                         signer.secret);
+                         shuffler.secret);
   if (faro_batch_read(c, bytes, length, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
   else {
     must(batch.count == 10 && length == faro_batch_size(c, 10));
-    faro_batch_write(c, &batch, &signer, out);
+    faro_batch_write(c, &batch, &shuffler, out);
     must(memcmp(out, bytes, length) == 0);
   }
   read_notices(c, data, bytes, length);

@@ -1,6 +1,7 @@
 /* analyzer, as a process: batches are applied once and in order, whenever it is killed, and the
  * published policies equal, to the bit, those of a release and a learner in this process that get
  * the same batches. */
+#define _GNU_SOURCE /* prlimit */
 #include "support/support.h"
 
 #include <arpa/inet.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -865,6 +867,52 @@ static void test_analyzer__is_unwell_until_the_log_is_empty(void **state) {
   close_trial(&t);
 }
 
+/* An analyzer whose database was deleted must not publish policies that no later start knows of. */
+static void test_analyzer__is_unwell_without_its_database(void **state) {
+  (void)state;
+  trial t;
+  unsigned char frame[TEXT];
+  uint64_t total[64];
+  char path[128], moved[128];
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  const size_t length = make_batch(&t, 0, total, frame);
+  snprintf(path, sizeof path, "%s/db", t.folder);
+  snprintf(moved, sizeof moved, "%s/moved", t.folder);
+  assert_int_equal(link(path, moved), 0); /* so that it can be put back */
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(get(&t, "/healthz").status, 503);
+  assert_non_null(strstr(get(&t, "/v1/status.json").bytes, "\"stalled\""));
+  assert_int_equal(post_batch(&t, frame, length), 503);
+  assert_int_equal(rename(moved, path), 0);
+  assert_true(becomes(&t, 200, 120));
+  assert_int_equal(post_batch(&t, frame, length), 200);
+  assert_int_equal(get(&t, "/v1/policy?after=1").status, 200);
+  close_trial(&t);
+}
+
+/* Files cannot grow for a while, as if the disk were full. The shuffler does not come back until
+ * the analyzer is well. */
+static void test_analyzer__is_well_again_without_a_batch(void **state) {
+  (void)state;
+  trial t;
+  unsigned char frame[TEXT];
+  uint64_t total[64];
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  const size_t length = make_batch(&t, 0, total, frame);
+  struct rlimit before;
+  assert_int_equal(prlimit(t.pid, RLIMIT_FSIZE, NULL, &before), 0);
+  const struct rlimit none = {1, before.rlim_max};
+  assert_int_equal(prlimit(t.pid, RLIMIT_FSIZE, &none, NULL), 0);
+  assert_int_equal(post_batch(&t, frame, length), 503);
+  assert_true(becomes(&t, 503, 120));
+  assert_non_null(strstr(get(&t, "/v1/status.json").bytes, "\"stalled\""));
+  assert_int_equal(prlimit(t.pid, RLIMIT_FSIZE, &before, NULL), 0);
+  assert_true(becomes(&t, 200, 120));
+  assert_int_equal(post_batch(&t, frame, length), 200);
+  assert_int_equal(get(&t, "/v1/policy?after=1").status, 200);
+  close_trial(&t);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have heaps of their own */
 /* The key is in memory, and it opens the reports. */
 static void test_analyzer__memory_holds_no_report_that_was_applied(void **state) {
@@ -1030,6 +1078,8 @@ int main(void) {
     cmocka_unit_test(test_analyzer__what_cannot_be_served_is_not_signed),
     cmocka_unit_test(test_analyzer__spoiled_reports_count_as_zero_and_stop_nothing),
     cmocka_unit_test(test_analyzer__is_unwell_until_the_log_is_empty),
+    cmocka_unit_test(test_analyzer__is_unwell_without_its_database),
+    cmocka_unit_test(test_analyzer__is_well_again_without_a_batch),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     cmocka_unit_test(test_analyzer__memory_holds_no_report_that_was_applied),
 #endif

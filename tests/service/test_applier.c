@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -471,6 +472,7 @@ static void test_store__what_is_no_database_is_left_alone(void **state) {
   assert_no_lock(folder);
   snprintf(command, sizeof command, ": >'%s'", path); /* an empty file is accepted */
   assert_int_equal(system(command), 0);
+  assert_int_equal(chmod(path, 0600), 0);
   assert_ok(faro_store_open(&store, path, FARO_READ_WRITE, error));
   faro_store_close(store);
   snprintf(command, sizeof command, "rm -r '%s'", folder);
@@ -491,7 +493,7 @@ static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
        "the state has version 99", false},
   };
   char folder[] = "/tmp/faro-foreign-XXXXXX";
-  char command[64];
+  char command[160];
   assert_non_null(mkdtemp(folder));
   for (size_t i = 0; i < 3; i++) {
     char path[64];
@@ -501,6 +503,7 @@ static void test_store__a_file_that_is_refused_stays_as_it_is(void **state) {
     faro_error why = {0};
     snprintf(path, sizeof path, "%s/db%zu", folder, i);
     make_foreign(path, foreign[i].sql, foreign[i].log);
+    assert_int_equal(chmod(path, 0600), 0);
     const size_t length = read_bytes(path, "", &before[0]);
     const size_t log = read_bytes(path, "-wal", &before[1]);
     assert_int_equal(log > 0, foreign[i].log);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* unshare */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gnutls/gnutls.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -543,6 +545,87 @@ static void test_http__speaks_tls_to_those_who_trust_its_certificate(void **stat
   end(&w);
 }
 
+/* Old versions of TLS, by a client and a server of our own that speak them. */
+
+static bool shakes_hands(int on, unsigned side, const char *versions, gnutls_certificate_credentials_t with) {
+  gnutls_session_t session;
+  assert_int_equal(gnutls_init(&session, side), 0);
+  assert_int_equal(gnutls_priority_set_direct(session, versions, NULL), 0);
+  assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, with), 0);
+  gnutls_transport_set_int(session, on);
+  int result = 0;
+  do result = gnutls_handshake(session);
+  while (result < 0 && !gnutls_error_is_fatal(result));
+  gnutls_deinit(session);
+  return result == 0;
+}
+
+static const char *const speaks[] = {"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2",
+                                     "NORMAL:-VERS-ALL:+VERS-TLS1.1", "NORMAL:-VERS-ALL:+VERS-TLS1.0"};
+
+static void test_http__serves_no_old_tls(void **state) {
+  (void)state;
+  world w;
+  faro_http_settings settings;
+  gnutls_certificate_credentials_t any;
+  assert_int_equal(gnutls_certificate_allocate_credentials(&any), 0);
+  begin_with_tls(&w, &settings);
+  for (size_t i = 0; i < 4; i++) {
+    const int to = connect_to(&w);
+    assert_int_equal(shakes_hands(to, GNUTLS_CLIENT, speaks[i], any), i < 2);
+    close(to);
+  }
+  gnutls_certificate_free_credentials(any);
+  end(&w);
+}
+
+typedef struct old_server {
+  int socket;
+  const char *versions;
+  gnutls_certificate_credentials_t with;
+  bool met;
+} old_server;
+
+static void *serve_once(void *context) {
+  old_server *s = context;
+  const int one = accept(s->socket, NULL, NULL);
+  s->met = shakes_hands(one, GNUTLS_SERVER, s->versions, s->with);
+  close(one);
+  return NULL;
+}
+
+static void test_sender__sends_over_no_old_tls(void **state) {
+  (void)state;
+  old_server s = {.socket = socket(AF_INET, SOCK_STREAM, 0)};
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof at;
+  assert_int_equal(bind(s.socket, (const struct sockaddr *)&at, sizeof at), 0);
+  assert_int_equal(listen(s.socket, 4), 0);
+  assert_int_equal(getsockname(s.socket, (struct sockaddr *)&at, &size), 0);
+  assert_int_equal(gnutls_certificate_allocate_credentials(&s.with), 0);
+  assert_int_equal(gnutls_certificate_set_x509_key_file(s.with, "tests/service/tls/certificate.pem",
+                                                        "tests/service/tls/key.pem", GNUTLS_X509_FMT_PEM),
+                   0);
+  for (size_t i = 0; i < 4; i++) {
+    char url[64];
+    pthread_t thread;
+    faro_sender *sender = NULL;
+    faro_sent sent = {0};
+    faro_error refused = {0};
+    const faro_sender_params how = {.authority = "tests/service/tls/certificate.pem", .timeout = 60};
+    s.versions = speaks[i];
+    pthread_create(&thread, NULL, serve_once, &s);
+    snprintf(url, sizeof url, "https://127.0.0.1:%u/", ntohs(at.sin_port));
+    assert_ok(faro_sender_create(&sender, &how, error));
+    assert_int_equal(faro_send_get(sender, url, &sent, &refused), FARO_SYSTEM); /* it hangs up in any case */
+    pthread_join(thread, NULL);
+    assert_int_equal(s.met, i < 2);
+    faro_sender_destroy(sender);
+  }
+  gnutls_certificate_free_credentials(s.with);
+  close(s.socket);
+}
+
 static void test_authority__must_hold_a_certificate(void **state) {
   (void)state;
   static const char *const bad[] = {
@@ -668,6 +751,33 @@ static void test_http__what_asks_brings_no_body(void **state) {
   end(&w);
 }
 
+/* Two lengths: what follows must not be taken for another request. A single one in any spelling
+ * works. */
+static void test_http__two_lengths_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *headers, *line;
+  } cases[] = {{"Content-Length: 3\r\nContent-Length: 51\r\n", " 400 "},
+               {"Content-Length: 3\r\ncontent-length: 51\r\n", " 400 "},
+               {"Content-Length: 51\r\nContent-Length: 3\r\n", " 400 "},
+               {"Content-Length: 3\r\nContent-Length: 3\r\n", " 400 "},
+               {"Content-Length: 0\r\nContent-Length: 3\r\n", " 400 "},
+               {"CONTENT-LENGTH: 3\r\nConnection: close\r\n", " 200 "}};
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char request[256], answer[2048];
+    const bool good = strcmp(cases[i].line, " 200 ") == 0;
+    snprintf(request, sizeof request, "POST /length HTTP/1.1\r\nHost: x\r\n%s\r\nabc%s", cases[i].headers,
+             good ? "" : "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+    exchange(&w, request, answer, sizeof answer); /* until the server closes */
+    if (strncmp(answer, "HTTP/1.1", 8) != 0 || !strstr(answer, cases[i].line)) fail_msg("%s", answer);
+    assert_null(strstr(answer + 8, "HTTP/1.1")); /* one answer */
+    if (!good) assert_non_null(strstr(answer, "Content-Length must be given once"));
+  }
+  end(&w);
+}
+
 /* A key that belongs to no certificate. */
 static const char OTHER_KEY[] = "-----BEGIN PRIVATE KEY-----\n"
                                 "MC4CAQAwBQYDK2VwBCIEILCDAIbzXOrOq4Yh4cgUCqQ0Feg2AamkRX1aMVlatD+F\n"
@@ -696,6 +806,53 @@ static void test_http__what_cannot_be_served_is_told_apart(void **state) {
   assert_int_equal(faro_http_check(&settings, &refused), FARO_INVALID);
   assert_non_null(strstr(refused.message, "cannot be used together"));
   (void)unlink(settings.private_key);
+}
+
+/* In a child with this soft and hard limit of open files: the status of a check, and the limit
+ * afterwards. */
+typedef struct limited {
+  faro_status status;
+  rlim_t after;
+  faro_error error;
+} limited;
+
+static limited check_with(rlim_t soft, rlim_t hard, uint64_t connections) {
+  limited result = {0};
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    struct rlimit limit = {soft, hard};
+    const faro_http_settings settings = {.listen = "127.0.0.1:0", .connections = connections};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(1);
+    result.status = faro_http_check(&settings, &result.error);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(1);
+    result.after = limit.rlim_cur;
+    _exit(write(ends[1], &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1);
+  }
+  close(ends[1]);
+  assert_int_equal(read(ends[0], &result, sizeof result), sizeof result);
+  close(ends[0]);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  return result;
+}
+
+/* Without files for its connections a server spins and answers late. */
+static void test_http__connections_need_files(void **state) {
+  (void)state;
+  limited r = check_with(64, 1000, 1024);
+  assert_int_equal(r.status, FARO_INVALID);
+  assert_non_null(strstr(r.error.message, "connections is 1024, which needs 1124 open files"));
+  assert_non_null(strstr(r.error.message, "may open 64, and 1000 at most"));
+  r = check_with(64, 4096, 0); /* 1024: the soft limit is raised */
+  assert_int_equal(r.status, FARO_OK);
+  assert_int_equal(r.after, 1124);
+  r = check_with(64, 64, 1);
+  assert_int_equal(r.status, FARO_INVALID);
+  r = check_with(200, 200, 100);
+  assert_int_equal(r.status, FARO_OK);
+  assert_int_equal(r.after, 200);
 }
 
 static void test_http__listens_beyond_loopback_only_when_told(void **state) {
@@ -799,9 +956,13 @@ int main(void) {
       cmocka_unit_test(test_http__who_may_not_send_hears_it_at_once),
       cmocka_unit_test(test_http__speaks_tls_to_those_who_trust_its_certificate),
       cmocka_unit_test(test_http__an_authority_stands_instead_of_the_systems),
+      cmocka_unit_test(test_http__serves_no_old_tls),
+      cmocka_unit_test(test_sender__sends_over_no_old_tls),
       cmocka_unit_test(test_http__says_what_is_allowed_and_answers_heads),
       cmocka_unit_test(test_http__what_asks_brings_no_body),
+      cmocka_unit_test(test_http__two_lengths_are_refused),
       cmocka_unit_test(test_http__what_cannot_be_served_is_told_apart),
+      cmocka_unit_test(test_http__connections_need_files),
       cmocka_unit_test(test_http__listens_beyond_loopback_only_when_told),
       cmocka_unit_test(test_url__has_a_scheme_and_a_host),
       cmocka_unit_test(test_authority__must_hold_a_certificate),

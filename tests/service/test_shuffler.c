@@ -538,6 +538,33 @@ static void test_shuffler__a_full_disk_is_told_and_loses_nothing(void **state) {
   stage_close(&s);
 }
 
+/* A load balancer sends nothing to a role that is not well: it must notice by itself that there is
+ * room again. */
+static void test_shuffler__is_well_again_without_a_report(void **state) {
+  (void)state;
+  static stage s;
+  stage_plan plan = bits;
+  plan.clients = plan.batch = 1000;
+  stage_open(&s, &plan);
+  stage_start(&s, 0, NULL);
+  struct rlimit before;
+  assert_int_equal(prlimit(s.pid[0], RLIMIT_FSIZE, NULL, &before), 0);
+  const struct rlimit little = {256 << 10, before.rlim_max};
+  assert_int_equal(prlimit(s.pid[0], RLIMIT_FSIZE, &little, NULL), 0);
+  size_t next = 0;
+  while (next < 1000 && send_one(&s, next, 1, 1, 1) == 0) next++;
+  assert_true(next < 1000);
+  faro_sent sent;
+  for (int i = 0; i < 15; i++, usleep(100000)) /* a probe finds no room either */
+    assert_int_equal(stage_get(&s, 0, "/healthz", &sent), 503);
+  assert_int_equal(prlimit(s.pid[0], RLIMIT_FSIZE, &before, NULL), 0);
+  long health = 503;
+  for (int i = 0; i < 1200 && health == 503; i++, usleep(50000)) health = stage_get(&s, 0, "/healthz", &sent);
+  assert_int_equal(health, 200);
+  assert_int_equal(send_one(&s, next, 1, 1, 1), 0);
+  stage_close(&s);
+}
+
 /* No reports are collected now. A report that is refused for good does not hide that the others may
  * be sent again. */
 static void refuses_each_for_its_own_reason(stage *s) {
@@ -724,6 +751,7 @@ int main(void) {
     cmocka_unit_test(test_shuffler__announced_bodies_take_no_memory),
     cmocka_unit_test(test_shuffler__a_report_by_itself_finds_room),
     cmocka_unit_test(test_shuffler__a_full_disk_is_told_and_loses_nothing),
+    cmocka_unit_test(test_shuffler__is_well_again_without_a_report),
     cmocka_unit_test(test_shuffler__waits_two_batches_ahead_of_the_analyzer),
     cmocka_unit_test(test_shuffler__each_level_waits_for_its_own_crowd),
     cmocka_unit_test(test_shuffler__batches_of_different_sizes_over_restarts),

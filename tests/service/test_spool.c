@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "service/state/spool.h"
@@ -42,7 +43,7 @@ static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
 }
 
 static void open_spool(world *w) {
-  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0};
+  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0, false};
   assert_ok(faro_spool_open(&w->spool, &settings, error));
 }
 
@@ -274,7 +275,7 @@ static void test_spool__tokens_come_and_go(void **state) {
   snprintf(other, sizeof other, "%s/other", w.folder);
   snprintf(tokens, sizeof tokens, "%s/other-tokens", w.folder);
   assert_ok(faro_tokens_make(tokens, other, 3, error));
-  const faro_spool_params settings = {w.state, other, &w.campaign, 0};
+  const faro_spool_params settings = {w.state, other, &w.campaign, 0, false};
   assert_ok(faro_spool_open(&w.spool, &settings, error));
   assert_ok(faro_spool_begin(w.spool, error));
   assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_TOKEN);
@@ -384,7 +385,7 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
     faro_spool_close(w.spool);
     change(&w, cases[i].sql);
-    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0};
+    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false};
     faro_error refused = {0};
     w.spool = NULL;
     assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
@@ -460,7 +461,7 @@ static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **s
   world w;
   begin(&w, 5, 100, 10);
   open_spool(&w);
-  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0};
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false};
   faro_spool *second = NULL;
   faro_error refused = {0};
   assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_SYSTEM);
@@ -471,6 +472,99 @@ static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **s
   assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_INVALID);
   assert_non_null(strstr(refused.message, "another campaign"));
   w.campaign.digest[0] ^= 1;
+  open_spool(&w);
+  end(&w);
+}
+
+/* Opens a state in another process, where SQLite does not know of ours. Returns the message of the
+ * refusal, or "". */
+static const char *opened_elsewhere(const world *w, const char *path) {
+  static char said[sizeof(faro_error)];
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    const faro_spool_params settings = {path, w->hashes, &w->campaign, 0, false};
+    faro_spool *second = NULL;
+    faro_error refused = {0};
+    const bool opened = faro_spool_open(&second, &settings, &refused) == FARO_OK;
+    const size_t length = opened ? 0 : strlen(refused.message);
+    _exit(write(ends[1], refused.message, length) == (ssize_t)length ? 0 : 1);
+  }
+  close(ends[1]);
+  memset(said, 0, sizeof said);
+  assert_true(read(ends[0], said, sizeof said - 1) >= 0);
+  close(ends[0]);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  return said;
+}
+
+/* Two processes on one file would each collect a batch of their own. */
+static void test_spool__a_link_is_no_way_around_the_lock(void **state) {
+  (void)state;
+  world w;
+  char soft[128], hard[128];
+  begin(&w, 5, 100, 10);
+  open_spool(&w);
+  snprintf(soft, sizeof soft, "%s/soft", w.folder);
+  snprintf(hard, sizeof hard, "%s/hard", w.folder);
+  assert_int_equal(symlink(w.state, soft), 0);
+  assert_int_equal(link(w.state, hard), 0);
+  assert_non_null(strstr(opened_elsewhere(&w, w.state), "another process"));
+  assert_non_null(strstr(opened_elsewhere(&w, soft), "another process"));
+  assert_non_null(strstr(opened_elsewhere(&w, hard), "another process"));
+  faro_spool_close(w.spool);
+  w.spool = NULL;
+  assert_string_equal(opened_elsewhere(&w, soft), "");
+  end(&w);
+}
+
+/* What is written to a deleted file is gone at the next start. */
+static void test_spool__nothing_is_written_to_a_file_that_is_gone(void **state) {
+  (void)state;
+  world w;
+  char moved[128];
+  begin(&w, 5, 100, 10);
+  open_spool(&w);
+  snprintf(moved, sizeof moved, "%s/moved", w.folder);
+  assert_ok(faro_spool_present(w.spool, error));
+  assert_int_equal(rename(w.state, moved), 0);
+  faro_error gone = {0};
+  assert_int_equal(faro_spool_present(w.spool, &gone), FARO_SYSTEM);
+  assert_non_null(strstr(gone.message, "state was moved or deleted"));
+  assert_int_equal(faro_spool_begin(w.spool, NULL), FARO_SYSTEM);
+  assert_int_equal(faro_spool_probe(w.spool, NULL), FARO_SYSTEM);
+  FILE *other = fopen(w.state, "w");
+  assert_non_null(other);
+  fclose(other);
+  gone = (faro_error){0};
+  assert_int_equal(faro_spool_begin(w.spool, &gone), FARO_SYSTEM);
+  assert_non_null(strstr(gone.message, "state was replaced"));
+  assert_int_equal(rename(moved, w.state), 0);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_one(&w, 0, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  end(&w);
+}
+
+static void test_spool__a_state_that_others_may_read_is_refused(void **state) {
+  (void)state;
+  world w;
+  struct stat info;
+  begin(&w, 5, 100, 10);
+  assert_int_equal(stat(w.hashes, &info), 0);
+  assert_int_equal(info.st_mode & 0777, 0600); /* hashes show who takes part */
+  open_spool(&w);
+  faro_spool_close(w.spool);
+  w.spool = NULL;
+  assert_int_equal(chmod(w.state, 0644), 0);
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false};
+  faro_error refused = {0};
+  assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
+  assert_non_null(strstr(refused.message, "state must not be readable by others: chmod 600 (mode is 644)"));
+  assert_int_equal(faro_spool_recognize(w.state, NULL), FARO_INVALID); /* --check-config */
+  assert_int_equal(chmod(w.state, 0600), 0);
   open_spool(&w);
   end(&w);
 }
@@ -490,6 +584,9 @@ int main(void) {
       cmocka_unit_test(test_spool__refusals_alone_write_nothing),
       cmocka_unit_test(test_spool__a_log_that_could_not_be_emptied_is_emptied_later),
       cmocka_unit_test(test_spool__a_state_belongs_to_one_campaign_and_one_process),
+      cmocka_unit_test(test_spool__a_link_is_no_way_around_the_lock),
+      cmocka_unit_test(test_spool__nothing_is_written_to_a_file_that_is_gone),
+      cmocka_unit_test(test_spool__a_state_that_others_may_read_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

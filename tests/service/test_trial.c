@@ -375,6 +375,8 @@ static void set_trial(faro_trial *t, script *s) {
           .dimension = 2, .arms = 2, .clients = 20, .batch = 10, .batches = 10, .epsilon = 1, .delta = 1e-6}};
   assert_ok(faro_sign_key_make(&t->sign, error));
   assert_ok(faro_seal_key_make(&t->seal, error));
+  faro_sign_key shuffler;
+  assert_ok(faro_sign_key_make(&shuffler, error));
   t->tokens = calloc(21, FARO_TOKEN_BYTES);
   faro_campaign *c = &t->campaign;
   *c = (faro_campaign){.id = "script",
@@ -389,7 +391,7 @@ static void set_trial(faro_trial *t, script *s) {
       .epsilon = 1, .delta = 1e-6, .horizon = 100, .batch = 10, .calibration = FARO_CALIBRATION_TIGHT};
   snprintf(c->shuffler[0].url, sizeof c->shuffler[0].url, "http://127.0.0.1:%u", faro_http_port(s->http));
   memcpy(c->seal, t->seal.public_key, FARO_KEY_BYTES);
-  memcpy(c->shuffler[0].key, t->sign.public_key, FARO_KEY_BYTES);
+  memcpy(c->shuffler[0].key, shuffler.public_key, FARO_KEY_BYTES);
   assert_ok(faro_contribution_init(&c->contribution, 2, 1, -0.5, 0.5, error));
   assert_ok(faro_campaign_write(c, &t->sign, &t->document, &t->document_length, error));
   s->frame = faro_wire_report_size(c);

@@ -108,13 +108,22 @@ static void handle_ledger(void *context, faro_http_request *request) {
   reply_json(request, status, json, &error);
 }
 
+/* The store belongs to the worker, but this looks at the file only. */
+static bool is_present(faro_analyzer *a) {
+  faro_error error = {0};
+  const bool present = faro_store_present(a->worker.store, &error) == FARO_OK;
+  if (!present) faro_log_error("state-lost", &error);
+  return present;
+}
+
 static void handle_status(void *context, faro_http_request *request) {
   faro_analyzer *a = context;
   faro_error error = {0};
   json_t *json = NULL;
   pthread_mutex_lock(&a->served.mutex);
-  const faro_analyzer_status now = a->served.status;
+  faro_analyzer_status now = a->served.status;
   pthread_mutex_unlock(&a->served.mutex);
+  now.stalled = now.stalled || !is_present(a);
   pthread_mutex_lock(&a->reader.mutex);
   const faro_status status = faro_analyzer_status_json(a->reader.store, &now, faro_clock(), &json, &error);
   pthread_mutex_unlock(&a->reader.mutex);
@@ -136,7 +145,7 @@ bool faro_analyzer_is_healthy(void *analyzer) {
   pthread_mutex_lock(&a->served.mutex);
   const bool well = !a->served.status.stalled && !a->served.needs_purge;
   pthread_mutex_unlock(&a->served.mutex);
-  return well && (!a->intake || faro_intake_healthy(a->intake));
+  return well && is_present(a) && (!a->intake || faro_intake_healthy(a->intake));
 }
 
 void faro_analyzer_set_routes(faro_analyzer *a) {

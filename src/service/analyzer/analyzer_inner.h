@@ -44,6 +44,7 @@ typedef struct analyzer_worker {
   faro_store *store;
   faro_applier *applier;
   uint64_t published; /* version of the policy */
+  size_t unkept;      /* bytes of a batch that could not be kept; 0: the last one could */
   pthread_t thread;
   bool started;
 } analyzer_worker;
@@ -66,6 +67,7 @@ struct faro_analyzer {
   faro_applier_keys keys;
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
+  bool kept;          /* a copy of it is beside the database: it is not the first start */
   faro_http *http;
   faro_http_route routes[FARO_ANALYZER_ROUTES];
   size_t route_count;

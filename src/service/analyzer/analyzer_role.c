@@ -11,6 +11,21 @@
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 
+/* Makes the drafted campaign the analyzer's. */
+static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const faro_blob *document,
+                         faro_error *error) {
+  const char *text = (const char *)document->bytes;
+  a->campaign = *drafted;
+  a->document = *document;
+  faro_status status = faro_campaign_may_found(a->settings, error);
+  if (status == FARO_OK) status = faro_campaign_forget(a->settings, error);
+  if (status == FARO_OK)
+    status = faro_store_set_campaign(a->worker.store, text, document->length, a->keys.sign.public_key, error);
+  if (status == FARO_OK)
+    faro_log(FARO_LOG_INFO, "campaign-made", "ss ss", "id", drafted->id, "claim", drafted->claim.by);
+  return status;
+}
+
 /* The campaign is created at the first start; later starts must ask for the same. The address is
  * taken by now, so what is signed can be served. */
 static faro_status set_campaign(faro_analyzer *a, faro_error *error) {
@@ -22,16 +37,14 @@ static faro_status set_campaign(faro_analyzer *a, faro_error *error) {
   fresh.bytes = (unsigned char *)text;
   if (status == FARO_OK)
     status = faro_campaign_find(store, &a->keys, &drafted, &a->campaign, &a->document, error);
-  if (status == FARO_OK && !a->document.bytes) {
-    status = faro_store_set_campaign(store, text, fresh.length, a->keys.sign.public_key, error);
-    a->campaign = drafted;
-    a->document = fresh;
-    if (status == FARO_OK)
-      faro_log(FARO_LOG_INFO, "campaign-made", "ss ss", "id", drafted.id, "claim", drafted.claim.by);
-    return status;
-  }
+  if (status == FARO_OK && !a->document.bytes) return found(a, &drafted, &fresh, error);
   free(fresh.bytes);
-  return status;
+  if (status == FARO_OK && a->settings->found)
+    status = faro_fail(error, FARO_INVALID,
+                       "--found is for a start that founds a campaign, but the database holds %s already: "
+                       "start without it",
+                       a->campaign.id);
+  return status == FARO_OK ? faro_campaign_same(a->settings, &a->document, &a->kept, error) : status;
 }
 
 static void set_metrics(faro_analyzer *a) {
@@ -68,7 +81,8 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   faro_spool *spool = NULL;
   if (faro_campaign_form(&a->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
   snprintf(path, sizeof path, "%s.intake", a->settings->database);
-  const faro_spool_params params = {.path = path, .tokens = a->settings->tokens, .campaign = &a->campaign};
+  const faro_spool_params params = {
+      .path = path, .tokens = a->settings->tokens, .campaign = &a->campaign, .known = a->kept};
   faro_status status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
   status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics.all, error);
@@ -88,6 +102,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status == FARO_OK) status = open_intake(a, error);
+  if (status == FARO_OK && !a->kept) status = faro_campaign_keep(a->settings, &a->document, error);
   return status;
 }
 

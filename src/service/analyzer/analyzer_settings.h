@@ -15,6 +15,7 @@ typedef struct faro_analyzer_settings {
   double constant;  /* the last feature of every context; NAN: not constant */
   double low, high; /* bounds of rewards */
   size_t release;   /* an index in faro_campaign_release */
+  bool found;       /* by the command line: found a campaign even if one was founded here before */
 
   /* The campaign as asked for: the keys of the file are read straight into it. What follows from
    * these, and from low, high and release, is set by faro_campaign_draft. */

@@ -76,11 +76,12 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
 }
 
 static json_t *campaign_json(const faro_campaign *c) {
-  return json_pack(
-      "{ss ss ss sI sI sI sI sI sI}", "id", c->id, "learner", c->learner, "release", c->release->name,
-      "dimension", (json_int_t)c->contribution.dimension, "arms", (json_int_t)c->arms, "batch",
-      (json_int_t)c->params.batch, "largest", (json_int_t)faro_campaign_largest(c), "reports",
-      (json_int_t)faro_campaign_reports(c, c->batches), "horizon", (json_int_t)c->params.horizon);
+  return json_pack("{ss ss ss sI sI sI sI sI sI sf}", "id", c->id, "learner", c->learner, "release",
+                   c->release->name, "dimension", (json_int_t)c->contribution.dimension, "arms",
+                   (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "largest",
+                   (json_int_t)faro_campaign_largest(c), "reports",
+                   (json_int_t)faro_campaign_reports(c, c->batches), "horizon", (json_int_t)c->params.horizon,
+                   "honest", c->params.honest);
 }
 
 static json_t *policy_json(const faro_analyzer_status *s, double now) {

@@ -79,6 +79,17 @@ static bool purge_log(faro_analyzer *a, faro_status (*purge)(faro_store *, faro_
   return !needed;
 }
 
+/* After a batch could not be kept: tries whether there is room for it now. Its shuffler may come
+ * back late, or not before the analyzer is healthy. */
+static bool can_keep(faro_analyzer *a) {
+  faro_error error = {0};
+  if (a->worker.unkept == 0) return true;
+  const bool room = faro_store_probe(a->worker.store, a->worker.unkept, &error) == FARO_OK;
+  if (room) a->worker.unkept = 0;
+  set_stalled(a, !room, "batch-not-kept", &error);
+  return room;
+}
+
 /* Applies all complete batches. True if nothing failed and nothing is left to come back for. */
 static bool apply_all(faro_analyzer *a) {
   bool applied = true;
@@ -94,10 +105,11 @@ static bool apply_all(faro_analyzer *a) {
     /* The version may also differ because an earlier publish failed. */
     if (status == FARO_OK && a->worker.published != faro_applier_snapshot(a->worker.applier).version)
       status = faro_analyzer_publish(a, true, &error);
-    set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
+    if (status != FARO_OK || a->worker.unkept == 0)
+      set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
     if (status != FARO_OK) return false;
   }
-  return purged;
+  return can_keep(a) && purged;
 }
 
 /* Batches from shufflers. */
@@ -119,8 +131,8 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
   const faro_status status = faro_applier_receive(a->worker.applier, body, length, &receipt, &error);
   sodium_memzero(body, length);
   if (status != FARO_OK) { /* most likely a full disk: the shuffler still has the batch */
-    faro_metric_add(a->metrics.failures, 1);
-    faro_log_error("batch-not-kept", &error);
+    a->worker.unkept = length;
+    set_stalled(a, true, "batch-not-kept", &error);
     faro_http_refuse(request, 503, "the batch cannot be stored now");
     return;
   }

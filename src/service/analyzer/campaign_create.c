@@ -1,6 +1,7 @@
 /* campaign_create: see the header. */
 #include "service/analyzer/campaign_create.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) {
@@ -56,6 +58,18 @@ static faro_status check_tokens(const faro_analyzer_settings *s, const faro_camp
                    name, s->tokens);
 }
 
+/* A shuffler finds its place by its key, and two with one key are one party. Readers accept such
+ * campaigns, because version 2 of the protocol does not forbid them. */
+static faro_status check_shufflers(const faro_campaign *c, faro_error *error) {
+  for (size_t i = 0; i < c->shufflers; i++)
+    for (size_t j = 0; j < i; j++)
+      if (memcmp(c->shuffler[i].key, c->shuffler[j].key, FARO_KEY_BYTES) == 0)
+        return faro_fail(
+            error, FARO_INVALID,
+            "shufflers[%zu].key is the same as shufflers[%zu].key: each shuffler must have its own", i, j);
+  return FARO_OK;
+}
+
 static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *keys,
                          faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
   char *text = NULL;
@@ -63,7 +77,8 @@ static faro_status draft(const faro_analyzer_settings *s, const faro_applier_key
   randombytes_buf(c.nonce, sizeof c.nonce); /* a campaign that the database holds keeps its own */
   memcpy(c.seal, keys->seal.public_key, sizeof c.seal);
   set_release(s, &c);
-  faro_status status = set_bounds(s, &c, error);
+  faro_status status = check_shufflers(&c, error);
+  if (status == FARO_OK) status = set_bounds(s, &c, error);
   if (status == FARO_OK) status = faro_learning_complete(&c, error);
   if (status == FARO_OK) status = faro_campaign_write(&c, &keys->sign, &text, length, error);
   if (status == FARO_OK) status = check_tokens(s, &c, error);
@@ -113,8 +128,8 @@ static faro_status explain(faro_store *store, faro_status status, faro_error *er
   snprintf(why, sizeof why, "%s", error->message);
   *error = (faro_error){0};
   return faro_fail(error, status,
-                   "%.300s (nothing has been released yet: if no client has taken part, the database may be "
-                   "deleted)",
+                   "%.300s (nothing has been released yet: if no client has taken part, delete the database "
+                   "and start with --found)",
                    why);
 }
 
@@ -134,6 +149,57 @@ faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys,
   return status == FARO_OK ? FARO_OK : explain(store, status, error);
 }
 
+/* The copy beside the database. */
+
+enum { COPY_PATH = FARO_PATH_SIZE + 16 };
+
+static const char *copy_path(const faro_analyzer_settings *s, char path[static COPY_PATH]) {
+  snprintf(path, COPY_PATH, "%s.campaign", s->database);
+  return path;
+}
+
+faro_status faro_campaign_may_found(const faro_analyzer_settings *s, faro_error *error) {
+  char path[COPY_PATH];
+  if (s->found || access(copy_path(s, path), F_OK) != 0) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "database %s holds no campaign, but %s shows that one was founded here: the database was "
+      "lost or moved. Put it back if it was moved. A new campaign has a new budget, which adds to "
+      "what clients have spent; to found one anyway, start once with --found",
+      faro_path_end(s->database), faro_path_end(path));
+}
+
+faro_status faro_campaign_same(const faro_analyzer_settings *s, const faro_blob *document, bool *kept,
+                               faro_error *error) {
+  char path[COPY_PATH];
+  char *text = NULL;
+  size_t length = 0;
+  *kept = access(copy_path(s, path), F_OK) == 0;
+  if (!*kept) return FARO_OK;
+  const faro_status status = faro_read_file(path, FARO_DOCUMENT_MAX, &text, &length, error);
+  if (status != FARO_OK) return status;
+  const bool same = length == document->length && memcmp(text, document->bytes, length) == 0;
+  free(text);
+  if (same) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "the campaign in database %s is not the one in %s: the database of another campaign was put "
+      "here (if that is right, delete %s)",
+      faro_path_end(s->database), faro_path_end(path), faro_path_end(path));
+}
+
+faro_status faro_campaign_forget(const faro_analyzer_settings *s, faro_error *error) {
+  char path[COPY_PATH];
+  if (unlink(copy_path(s, path)) == 0 || errno == ENOENT) return FARO_OK;
+  return faro_fail(error, FARO_SYSTEM, "%s cannot be removed: %s", faro_path_end(path), strerror(errno));
+}
+
+faro_status faro_campaign_keep(const faro_analyzer_settings *s, const faro_blob *document,
+                               faro_error *error) {
+  char path[COPY_PATH];
+  return faro_write_file(copy_path(s, path), document->bytes, document->length, 0644, error);
+}
+
 /* Without starting. */
 
 static faro_status check_token_file(const char *path, faro_error *error) {
@@ -150,11 +216,18 @@ static faro_status check_database(const faro_analyzer_settings *s, const faro_ap
   faro_store *store = NULL;
   faro_blob document = {0};
   faro_campaign stored;
+  bool kept = false;
   *known = access(s->database, F_OK) == 0;
-  if (!*known) return faro_check_folder("database", s->database, error);
-  faro_status status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
+  if (!*known) {
+    const faro_status able = faro_check_folder("database", s->database, error);
+    return able == FARO_OK ? faro_campaign_may_found(s, error) : able;
+  }
+  faro_status status = faro_store_recognize(s->database, error);
+  if (status == FARO_OK) status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_campaign_find(store, keys, drafted, &stored, &document, error);
   *known = document.bytes != NULL;
+  if (status == FARO_OK)
+    status = *known ? faro_campaign_same(s, &document, &kept, error) : faro_campaign_may_found(s, error);
   free(document.bytes);
   faro_store_close(store);
   return status;

@@ -1,5 +1,10 @@
 /* campaign_create: the campaign of an analyzer. It is created and signed at the first start and
- * never changes. */
+ * never changes.
+ *
+ * DATABASE.campaign is a copy of the signed document, written when the database holds it. If the
+ * copy is there and the campaign is not, the database was lost. Then no new campaign is founded
+ * unless the operator says so: it would have the same name and a new budget for the same
+ * people. */
 #ifndef FARO_SERVICE_ANALYZER_CAMPAIGN_CREATE_H
 #define FARO_SERVICE_ANALYZER_CAMPAIGN_CREATE_H
 
@@ -20,6 +25,18 @@ faro_status faro_campaign_draft(const faro_analyzer_settings *settings, const fa
  * message says whether anything was released. */
 faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys, const faro_campaign *draft,
                                faro_campaign *campaign, faro_blob *document,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Whether a campaign may be founded: no copy of an earlier one is there, or the settings say
+ * `found`. */
+faro_status faro_campaign_may_found(const faro_analyzer_settings *settings,
+                                    faro_error *error) FARO_WARN_UNUSED;
+/* Whether the copy, if there is one, is that of this document; *kept: there is one. */
+faro_status faro_campaign_same(const faro_analyzer_settings *settings, const faro_blob *document, bool *kept,
+                               faro_error *error) FARO_WARN_UNUSED;
+/* Removes the copy of an earlier campaign; writes the copy of this one. */
+faro_status faro_campaign_forget(const faro_analyzer_settings *settings, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_campaign_keep(const faro_analyzer_settings *settings, const faro_blob *document,
                                faro_error *error) FARO_WARN_UNUSED;
 
 /* Checks all that a start would read, without starting: keys, tokens, certificate, and the database

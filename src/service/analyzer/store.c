@@ -94,6 +94,10 @@ faro_status faro_store_open(faro_store **store, const char *path, faro_access mo
   return status;
 }
 
+faro_status faro_store_recognize(const char *path, faro_error *error) {
+  return faro_database_recognize(path, &KIND, error);
+}
+
 void faro_store_close(faro_store *store) {
   if (!store) return;
   faro_database_close(store->database);
@@ -200,7 +204,7 @@ faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *numb
 faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
                                const unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) {
   faro_database *d = store->database;
-  faro_status status = faro_database_run(d, "BEGIN IMMEDIATE", error);
+  faro_status status = faro_database_begin(d, error);
   if (status == FARO_OK)
     status = faro_database_do(d, store->statement[PUT_INBOX], error, "iib", (int64_t)batch->shuffler,
                               (int64_t)batch->number, batch->body, length);
@@ -229,7 +233,7 @@ faro_status faro_store_waits(faro_store *store, uint64_t *count, faro_error *err
 }
 
 faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) {
-  faro_status status = faro_database_run(store->database, "BEGIN IMMEDIATE", error);
+  faro_status status = faro_database_begin(store->database, error);
   if (status != FARO_OK) return status;
   return faro_database_do(store->database, store->statement[PUT_DEBIT], error, "iiirriiit",
                           (int64_t)debit->batch, (int64_t)debit->version, (int64_t)debit->users,
@@ -264,6 +268,14 @@ faro_status faro_store_retry_purge(faro_store *store, faro_error *error) {
 }
 
 bool faro_store_needs_purge(const faro_store *store) { return faro_database_needs_purge(store->database); }
+
+faro_status faro_store_present(const faro_store *store, faro_error *error) {
+  return faro_database_present(store->database, error);
+}
+
+faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error) {
+  return faro_database_probe(store->database, bytes, error);
+}
 
 static void read_debit(sqlite3_stmt *row, faro_debit *debit) {
   *debit = (faro_debit){.batch = (uint64_t)sqlite3_column_int64(row, 0),

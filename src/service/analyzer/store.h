@@ -17,6 +17,8 @@ typedef struct faro_store faro_store;
 faro_status faro_store_open(faro_store **store, const char *path, faro_access mode,
                             faro_error *error) FARO_WARN_UNUSED;
 void faro_store_close(faro_store *store);
+/* Whether the file, if it exists, can be an analyzer's and is private (faro_database_recognize). */
+faro_status faro_store_recognize(const char *path, faro_error *error) FARO_WARN_UNUSED;
 
 /* Bytes that the caller frees; NULL if there is nothing yet. */
 typedef struct faro_blob {
@@ -86,6 +88,11 @@ void faro_store_rollback(faro_store *store);
 faro_status faro_store_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_retry_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 bool faro_store_needs_purge(const faro_store *store);
+
+/* Whether the file is still at its path (database.h). May be called from any thread. */
+faro_status faro_store_present(const faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+/* Writes `bytes` and removes them: whether the disk has room again (database.h). */
+faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
 
 /* Entries of the ledger from batch `from` on, at most *count; sets *count. */
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,

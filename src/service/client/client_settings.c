@@ -27,6 +27,9 @@ faro_status faro_client_settings_load(faro_client_settings *settings, const char
       {"level", FARO_FIELD_CHOICE, AT(level), .words = levels},
       {"honest", FARO_FIELD_REAL, AT(honest), .most = 1},
       {"insecure", FARO_FIELD_FLAG, AT(insecure)},
+      {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
+      {"shufflers[].key", FARO_FIELD_OTHER, FARO_EACH(faro_client_settings, shuffler[0], shuffler),
+       .required = true, .read = faro_public_key_read, .allowed = FARO_PUBLIC_KEY_ALLOWED},
   };
   const faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, settings, error);
   if (status == FARO_OK) settings->key_set = true;

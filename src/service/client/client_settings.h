@@ -17,7 +17,9 @@ enum { FARO_CLIENT_PATH = 1024 };
  *   trust: shuffle                   # local, shuffle, concurrent or joint
  *   level: user                      # or event
  *   honest: 0.9                      # the most of a batch whose noise may be counted on; 0: any
- *   insecure: false                  # true allows plain http:// beyond this machine */
+ *   insecure: false                  # true allows plain http:// beyond this machine
+ *   shufflers:                       # pinned: a campaign with another one is refused; none: any
+ *     - key: 64 hexadecimal digits */
 typedef struct faro_client_settings {
   char analyzer[FARO_URL_MAX + 1];
   unsigned char key[FARO_KEY_BYTES];
@@ -27,6 +29,8 @@ typedef struct faro_client_settings {
   double epsilon, delta, honest;
   bool insecure;
   size_t trust, level; /* indices in the words below */
+  size_t shufflers;    /* pinned; 0: any */
+  unsigned char shuffler[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
 } faro_client_settings;
 
 /* The words of trust and level by index; NULL past the last one. */

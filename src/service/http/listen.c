@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,7 +98,7 @@ static faro_status check_pair(const faro_listen *listen, const faro_http_setting
   struct MHD_Daemon *daemon =
       MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, refuse_all,
                        NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate, MHD_OPTION_HTTPS_MEM_KEY,
-                       listen->private_key, MHD_OPTION_END);
+                       listen->private_key, MHD_OPTION_HTTPS_PRIORITIES, FARO_TLS_VERSIONS, MHD_OPTION_END);
   if (daemon) {
     MHD_stop_daemon(daemon);
     return FARO_OK;
@@ -143,6 +144,26 @@ faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings 
   const int why = errno;
   if (made >= 0) close(made);
   return faro_fail(error, FARO_SYSTEM, "cannot listen on %s: %s", settings->listen, strerror(why));
+}
+
+/* Beside its connections a role has databases, their logs, a socket and an epoll set per thread,
+ * connections of its own, and files that libraries open: fewer than 64. A thread serves 100
+ * connections at most (server.c) and has three files. */
+faro_status faro_listen_files(uint64_t connections, faro_error *error) {
+  const rlim_t needed = connections + 3 * (connections / 100 + 2) + 64;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return faro_fail(error, FARO_SYSTEM, "cannot read the limit of open files: %s", strerror(errno));
+  if (limit.rlim_cur >= needed) return FARO_OK;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
+  if (limit.rlim_cur == needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "connections is %llu, which needs %llu open files, but this process may open %llu, and %llu "
+      "at most: raise the limit (ulimit -n, or LimitNOFILE of the unit), or set fewer connections",
+      (unsigned long long)connections, (unsigned long long)needed, (unsigned long long)before,
+      (unsigned long long)limit.rlim_max);
 }
 
 bool faro_listen_local(const faro_listen *listen) { return on_loopback(&listen->address); }

@@ -12,6 +12,9 @@ typedef struct faro_listen {
   char *certificate, *private_key; /* PEM texts; NULL: no TLS */
 } faro_listen;
 
+/* What a server offers, for GnuTLS: TLS 1.2 and 1.3. */
+#define FARO_TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
 /* Reads the files that the settings name. A certificate and a key that do not belong together are
  * refused. */
 faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *settings,
@@ -21,6 +24,10 @@ bool faro_listen_local(const faro_listen *listen); /* whether the address is on 
 faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings *settings, int *socket_fd,
                              faro_error *error) FARO_WARN_UNUSED;
 void faro_listen_clear(faro_listen *listen);
+
+/* Raises the soft limit of open files to the hard one if it is below what this many connections
+ * need, with the role's own files. If that does not suffice, the settings cannot be served. */
+faro_status faro_listen_files(uint64_t connections, faro_error *error) FARO_WARN_UNUSED;
 
 /* Whether a URL may be used: it must name a host and be https, or http to this machine (127.0.0.1,
  * ::1, localhost), or http with `insecure`. `name` is the setting's, for the message. */

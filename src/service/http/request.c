@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "service/http/server_inner.h"
 
@@ -110,7 +111,8 @@ static enum MHD_Result queue(faro_http_request *r) {
   drop_body(r); /* before the answer is out, so that its receiver finds the room free */
   if (r->status < 600 && !r->parked) faro_metric_add(r->http->answers[r->status / 100], 1);
   pthread_mutex_lock(&r->http->mutex);
-  if (r->http->stopping || r->crowded) MHD_add_response_header(r->response, "Connection", "close");
+  if (r->http->stopping || r->crowded || r->refuse == 400)
+    MHD_add_response_header(r->response, "Connection", "close");
   pthread_mutex_unlock(&r->http->mutex);
   const enum MHD_Result result = MHD_queue_response(r->connection, r->status, r->response);
   MHD_destroy_response(r->response);
@@ -160,23 +162,35 @@ static void find_route(faro_http_request *r) {
   }
 }
 
+static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+  (void)kind, (void)value;
+  *(unsigned *)context += strcasecmp(name, "Content-Length") == 0;
+  return MHD_YES;
+}
+
 /* The length of a body must be announced, so that one that is too long is refused before it
- * arrives. */
+ * arrives. Two lengths are refused, even if they agree: a proxy that takes the other one would find
+ * the next request at another place (RFC 9112, 6.3). */
 static void check_length(faro_http_request *r) {
+  unsigned lengths = 0;
   const char *announced = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Content-Length");
   const bool chunked =
       MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Transfer-Encoding") != NULL;
   const unsigned long long length = announced ? strtoull(announced, NULL, 10) : 0;
   const bool post = strcmp(r->method, "POST") == 0; /* no other method needs a body */
   const size_t most = !post ? 0 : r->route->limit ? r->route->limit : FARO_HTTP_BODY;
+  MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_length, &lengths);
   faro_guard_allow(r->http->guard, r->connection, length);
-  if (chunked || (!announced && post)) r->refuse = 411;
+  if (lengths > 1) r->refuse = 400;
+  else if (chunked || (!announced && post)) r->refuse = 411;
   else if (length > most) r->refuse = 413;
   if (!r->refuse) r->announced = (size_t)length;
 }
 
 static const char *reason_of(unsigned status) {
   switch (status) {
+  case 400: return "Content-Length must be given once";
   case 404: return "not found";
   case 405: return "method not allowed";
   case 411: return "Content-Length is required";
@@ -196,7 +210,8 @@ static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection,
   if (!r->refuse) check_length(r);
   if (!r->refuse && r->route->admit && r->route->admit(http->service.context, r, &why) != FARO_OK)
     r->refuse = 401;
-  if (r->refuse != 401 && r->refuse != 411 && r->refuse != 413) return MHD_YES;
+  const bool early = r->refuse == 400 || r->refuse == 401 || r->refuse == 411 || r->refuse == 413;
+  if (!early) return MHD_YES;
   faro_guard_received(http->guard, connection);
   faro_http_refuse(r, r->refuse, r->refuse == 401 ? why.message : reason_of(r->refuse));
   return queue(r); /* before the body arrives: the connection ends with this answer */

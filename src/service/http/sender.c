@@ -54,6 +54,7 @@ static void set_up(faro_sender *s) {
   CURL *curl = s->curl;
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, s->problem);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or newer */
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* the environment must not decide where reports go */

@@ -69,6 +69,8 @@ static void tick(void *context) {
 
 /* The server. */
 
+static uint64_t connections_of(const faro_http_settings *s) { return s->connections ? s->connections : 1024; }
+
 static void enter_metrics(faro_http *http) {
   static const char *const label[] = {"", "", "code=\"2xx\"", "code=\"3xx\"", "code=\"4xx\"", "code=\"5xx\""};
   for (size_t i = 2; i < 6; i++)
@@ -109,10 +111,11 @@ static faro_status start_daemon(faro_http *http, const faro_http_settings *s, fa
                          (http->listen.address.ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
   struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, http->listen.certificate},
                                     {MHD_OPTION_HTTPS_MEM_KEY, 0, http->listen.private_key},
+                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)FARO_TLS_VERSIONS},
                                     {MHD_OPTION_END, 0, NULL}};
   if (!tls) secure[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
   const double timeout = s->timeout > 0 ? s->timeout : 10;
-  const uint64_t connections = s->connections ? s->connections : 1024;
+  const uint64_t connections = connections_of(s);
   set_bounds(http, connections);
   http->daemon =
       MHD_start_daemon(flags, 0, NULL, NULL, faro_http_on_request, http, MHD_OPTION_LISTEN_SOCKET,
@@ -134,6 +137,7 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
   made->socket = -1;
   made->spare = FARO_HTTP_SPARE;
   faro_status status = faro_listen_read(&made->listen, settings, error);
+  if (status == FARO_OK) status = faro_listen_files(connections_of(settings), error);
   if (status == FARO_OK && http) status = faro_listen_bind(&made->listen, settings, &made->socket, error);
   if (status == FARO_OK && http) *http = made;
   else faro_http_stop(made);

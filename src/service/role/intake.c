@@ -1,7 +1,10 @@
 /* intake: see the header.
  *
  *   server's threads:  read -> park -> queue
- *   writer:            take the queue -> begin, accept ..., commit -> answer */
+ *   writer:            take the queue -> begin, accept ..., commit -> answer
+ *
+ * After a write has failed, the writer tries a write of its own once a second until one succeeds.
+ * A load balancer that sends no reports to an unhealthy role must not keep it unhealthy. */
 #include "service/role/intake.h"
 
 #include <jansson.h>
@@ -17,6 +20,7 @@ enum {
   GROUP_MAX = 20000,     /* reports in a transaction */
   QUEUE_BYTES = 64 << 20 /* bytes of waiting posts */
 };
+static const double PROBE = 1; /* seconds between writes that only try the disk */
 
 typedef struct post {
   faro_http_request *request;
@@ -37,7 +41,8 @@ struct faro_intake {
   pthread_cond_t work, closed;
   post *first, **last;
   size_t bytes;
-  bool stop, well;
+  bool stop;
+  bool writes; /* the last write succeeded */
   faro_spool_state state;
   faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
   /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier,
@@ -46,6 +51,7 @@ struct faro_intake {
     uint64_t verdict[FARO_VERDICT_COUNT];
     faro_times times;
   } hidden;
+  double probe_at; /* the writer's: not before this is the disk tried again */
 };
 
 /* Verdicts on reports with a known token are hidden, refusals too: a count that does not change
@@ -159,10 +165,21 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
 
 /* The writer. */
 
-/* Takes posts of at most GROUP_MAX reports; NULL when the writer is to end. */
-static post *take_group(faro_intake *in) {
+/* Waits for posts; if the last write failed, until it is time for a probe. Call it under the
+ * mutex. */
+static void await_work(faro_intake *in) {
+  const struct timespec until = faro_clock_after(PROBE);
+  int waited = 0;
+  while (!in->first && !in->stop && waited == 0)
+    waited = in->writes ? pthread_cond_wait(&in->work, &in->mutex)
+                        : pthread_cond_clockwait(&in->work, &in->mutex, CLOCK_MONOTONIC, &until);
+}
+
+/* Takes posts of at most GROUP_MAX reports; NULL: there are none. False when the writer is to
+ * end. */
+static bool take_group(faro_intake *in, post **taken) {
   pthread_mutex_lock(&in->mutex);
-  while (!in->first && !in->stop) pthread_cond_wait(&in->work, &in->mutex);
+  await_work(in);
   post *group = in->first;
   post **end = &in->first;
   size_t count = 0;
@@ -174,8 +191,10 @@ static post *take_group(faro_intake *in) {
   in->first = group ? *end : NULL;
   if (group) *end = NULL;
   if (!in->first) in->last = &in->first;
+  const bool go_on = group || !in->stop;
   pthread_mutex_unlock(&in->mutex);
-  return group;
+  *taken = group;
+  return go_on;
 }
 
 /* *any: a report was accepted, so the disk was written to. *open: the first post after the one that
@@ -210,9 +229,9 @@ static uint64_t reports_in(const faro_intake *in, uint64_t from, uint64_t to) {
   return reports;
 }
 
-/* Publishes the state of the spool. Call it under the store's lock. Only the writer closes
- * batches. */
-static void tell(faro_intake *in, bool well) {
+/* Publishes the state of the spool, and whether the last write succeeded. Call it under the store's
+ * lock. Only the writer closes batches. */
+static void tell(faro_intake *in, bool writes) {
   const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
   if (state.number > in->state.number) {
@@ -224,34 +243,60 @@ static void tell(faro_intake *in, bool well) {
              (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state.number - 1));
   }
   in->state = state;
-  in->well = well && !state.needs_purge;
+  in->writes = writes;
+  if (!writes) pthread_cond_signal(&in->work); /* the writer tries the disk from now on */
   pthread_cond_broadcast(&in->closed);
   pthread_mutex_unlock(&in->mutex);
   faro_metric_set(in->waiting, (double)state.waiting);
 }
 
+static bool could_write(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  const bool writes = in->writes;
+  pthread_mutex_unlock(&in->mutex);
+  return writes;
+}
+
+static void write_and_answer(faro_intake *in, post *group) {
+  faro_error error = {0};
+  pthread_mutex_lock(&in->store);
+  bool any = false;
+  post *open = NULL;
+  const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
+  if (written) time_posts(in, group, open);      /* shown with the batch that just closed */
+  tell(in, written && (any || could_write(in))); /* refusals do not write to the disk */
+  if (written) time_posts(in, open, NULL);       /* they belong to the open batch */
+  const bool over = faro_spool_snapshot(in->spool).over;
+  pthread_mutex_unlock(&in->store);
+  if (!written) {
+    in->probe_at = faro_clock() + PROBE;
+    faro_metric_add(in->failures, 1);
+    faro_log_error("reports-not-stored", &error);
+  }
+  for (post *p = group; p; p = group) {
+    group = p->next;
+    answer(in, p, written, over);
+  }
+  if (over) show_hidden(in); /* no batch is open, and none will close */
+}
+
+/* Tries a write if the last one failed and it is time to. */
+static void probe(faro_intake *in) {
+  faro_error error = {0};
+  if (could_write(in) || faro_clock() < in->probe_at) return;
+  pthread_mutex_lock(&in->store);
+  const bool writes = faro_spool_probe(in->spool, &error) == FARO_OK;
+  tell(in, writes);
+  pthread_mutex_unlock(&in->store);
+  in->probe_at = faro_clock() + PROBE;
+  if (writes) faro_log(FARO_LOG_INFO, "recovered", NULL);
+}
+
 static void *write_all(void *context) {
   faro_intake *in = context;
-  for (post *group = NULL; (group = take_group(in));) {
-    faro_error error = {0};
-    pthread_mutex_lock(&in->store);
-    bool any = false;
-    post *open = NULL;
-    const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
-    if (written) time_posts(in, group, open);              /* shown with the batch that just closed */
-    tell(in, written && (any || faro_intake_healthy(in))); /* refusals do not write to the disk */
-    if (written) time_posts(in, open, NULL);               /* they belong to the open batch */
-    const bool over = faro_spool_snapshot(in->spool).over;
-    pthread_mutex_unlock(&in->store);
-    if (!written) {
-      faro_metric_add(in->failures, 1);
-      faro_log_error("reports-not-stored", &error);
-    }
-    for (post *p = group; p; p = group) {
-      group = p->next;
-      answer(in, p, written, over);
-    }
-    if (over) show_hidden(in); /* no batch is open, and none will close */
+  for (post *group = NULL; take_group(in, &group);) {
+    if (group) write_and_answer(in, group);
+    probe(in);
   }
   return NULL;
 }
@@ -263,7 +308,7 @@ static void retry_purge(faro_intake *in) {
   if (!faro_spool_snapshot(in->spool).needs_purge) return;
   faro_error error = {0};
   if (faro_spool_retry_purge(in->spool, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
-  else if (!faro_spool_snapshot(in->spool).needs_purge) tell(in, true);
+  else tell(in, could_write(in));
 }
 
 faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
@@ -291,10 +336,13 @@ faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *err
 }
 
 bool faro_intake_healthy(faro_intake *in) {
+  faro_error error = {0};
+  const bool present = faro_spool_present(in->spool, &error) == FARO_OK;
+  if (!present) faro_log_error("state-lost", &error);
   pthread_mutex_lock(&in->mutex);
-  const bool well = in->well;
+  const bool well = in->writes && !in->state.needs_purge;
   pthread_mutex_unlock(&in->mutex);
-  return well;
+  return well && present;
 }
 
 faro_spool_state faro_intake_snapshot(faro_intake *in) {

@@ -22,7 +22,9 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
 void faro_intake_destroy(faro_intake *intake);
 
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
-bool faro_intake_healthy(faro_intake *intake); /* whether the last group could be written */
+/* Whether the last write succeeded, of reports or of the writer's own that tries the disk, no log
+ * waits to be emptied, and the state is still at its path. */
+bool faro_intake_healthy(faro_intake *intake);
 faro_spool_state faro_intake_snapshot(faro_intake *intake);
 
 /* Gives the oldest closed batch, waiting for one for at most `seconds`; count 0: no batch is

@@ -25,29 +25,29 @@ faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
 
 /* Asks once. *again: there was no answer yet, so ask again. A document that cannot be verified is
  * an error. */
-static faro_status ask(faro_campaign *campaign, const char *path, const char *url,
-                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender, bool *again,
-                       faro_error *error) {
+static faro_status ask(faro_campaign *campaign, const char *url,
+                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
+                       faro_sent *sent, bool *again, faro_error *error) {
   char whole[FARO_URL_MAX + 32];
-  faro_sent sent = {0};
   snprintf(whole, sizeof whole, "%s/v1/campaign", url);
-  faro_status status = faro_send_get(sender, whole, &sent, error);
-  if (status == FARO_OK && sent.status != 200)
-    status = faro_fail(error, FARO_SYSTEM, "%s: answered with status %ld", whole, sent.status);
-  *again = status == FARO_SYSTEM;
-  if (status == FARO_OK) status = faro_campaign_open(campaign, sent.bytes, sent.length, signer, error);
-  return status == FARO_OK ? faro_write_file(path, sent.bytes, sent.length, 0644, error) : status;
+  const faro_status status = faro_send_get(sender, whole, sent, error);
+  const bool answered = status == FARO_OK && sent->status == 200;
+  *again = status == FARO_SYSTEM || (status == FARO_OK && !answered);
+  if (answered) return faro_campaign_open(campaign, sent->bytes, sent->length, signer, error);
+  if (status != FARO_OK) return status;
+  return faro_fail(error, FARO_SYSTEM, "%s: answered with status %ld", whole, sent->status);
 }
 
 faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path, const char *url,
                                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
-                                      faro_error *error) {
+                                      faro_sent *fresh, faro_error *error) {
+  *fresh = (faro_sent){0};
   if (access(path, F_OK) == 0) return faro_campaign_file_load(campaign, path, signer, error);
   faro_backoff backoff = {0};
   for (bool told = false;;) {
     faro_error inner = {0};
     bool again = false;
-    const faro_status status = ask(campaign, path, url, signer, sender, &again, &inner);
+    const faro_status status = ask(campaign, url, signer, sender, fresh, &again, &inner);
     if (!again) {
       if (status != FARO_OK) *error = inner;
       return status;
@@ -57,4 +57,8 @@ faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path,
     if (faro_process_wait((int)(faro_backoff_next(&backoff) * 1000)))
       return faro_fail(error, FARO_INTERRUPTED, "stopped before the campaign arrived");
   }
+}
+
+faro_status faro_campaign_file_keep(const char *path, const faro_sent *fresh, faro_error *error) {
+  return fresh->bytes ? faro_write_file(path, fresh->bytes, fresh->length, 0644, error) : FARO_OK;
 }

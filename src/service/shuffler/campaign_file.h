@@ -1,5 +1,8 @@
 /* campaign_file: how a shuffler gets the campaign: from its file, or from the analyzer, and then
- * into the file. */
+ * into the file.
+ *
+ * The file is written after the state was created. So a file without a state means that the state
+ * was lost. */
 #ifndef FARO_SERVICE_SHUFFLER_CAMPAIGN_FILE_H
 #define FARO_SERVICE_SHUFFLER_CAMPAIGN_FILE_H
 
@@ -11,11 +14,15 @@ faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
                                     const unsigned char signer[static FARO_KEY_BYTES],
                                     faro_error *error) FARO_WARN_UNUSED;
 
-/* The same if the file exists. If not, asks URL/v1/campaign until the analyzer answers, verifies
- * the document and saves it in `path`, so that later starts do not need the analyzer.
- * FARO_INTERRUPTED if the process is asked to end first. */
+/* The same if the file exists. If not, asks URL/v1/campaign until the analyzer answers, and
+ * verifies the document; it is then in *fresh, for faro_campaign_file_keep, until the sender is
+ * used again. FARO_INTERRUPTED if the process is asked to end first. */
 faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path, const char *url,
                                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
-                                      faro_error *error) FARO_WARN_UNUSED;
+                                      faro_sent *fresh, faro_error *error) FARO_WARN_UNUSED;
+/* Saves a fresh document in `path`, so that later starts do not need the analyzer. Does nothing if
+ * there is none. */
+faro_status faro_campaign_file_keep(const char *path, const faro_sent *fresh,
+                                    faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "service/http/sender.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/state/spool.h"
@@ -30,20 +31,34 @@ faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings, fa
   return status;
 }
 
+static bool is_empty(const char *path) {
+  struct stat info;
+  return stat(path, &info) != 0 || info.st_size == 0;
+}
+
+faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings, faro_error *error) {
+  if (access(settings->campaign, F_OK) != 0 || !is_empty(settings->state)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "state %s is missing, but %s shows that this shuffler has collected for the campaign: the "
+                   "open batch and what each client has sent are lost, and clients would be counted again. "
+                   "Put the state back if it was moved; otherwise end the campaign, delete the second file "
+                   "and join a new one",
+                   faro_path_end(settings->state), faro_path_end(settings->campaign));
+}
+
 /* If the campaign was fetched before: that this shuffler is in it, and that the state is this
  * shuffler's. */
 static faro_status check_kept(const faro_shuffler_settings *settings, faro_error *error) {
   faro_campaign campaign;
   faro_sign_key key;
   size_t index = 0;
-  struct stat info;
-  const bool has_state = stat(settings->state, &info) == 0 && info.st_size > 0;
   if (access(settings->campaign, F_OK) != 0) return FARO_OK;
   faro_status status = faro_sign_key_load(settings->key, &key, error);
   if (status == FARO_OK)
     status = faro_campaign_file_load(&campaign, settings->campaign, settings->analyzer_key, error);
   if (status == FARO_OK) status = faro_shuffler_find(&campaign, &key, settings, &index, error);
-  if (status == FARO_OK && has_state) status = faro_spool_check(settings->state, &campaign, index, error);
+  if (status == FARO_OK) status = faro_shuffler_check_state(settings, error);
+  if (status == FARO_OK) status = faro_spool_check(settings->state, &campaign, index, error);
   sodium_memzero(&key, sizeof key);
   return status;
 }

@@ -14,6 +14,11 @@ faro_status faro_shuffler_check(const faro_shuffler_settings *settings, faro_err
 faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings,
                                       faro_error *error) FARO_WARN_UNUSED;
 
+/* That the state is there if the campaign was fetched before: a shuffler that lost its state must
+ * not start again from nothing. */
+faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings,
+                                      faro_error *error) FARO_WARN_UNUSED;
+
 /* Finds the shuffler of the campaign that has this key. */
 faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
                                const faro_shuffler_settings *settings, size_t *index,

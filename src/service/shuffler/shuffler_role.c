@@ -103,8 +103,9 @@ static bool is_well(void *context) {
   return atomic_load(&r->ready) && faro_intake_healthy(r->intake);
 }
 
-static faro_status open_intake(role *r, faro_error *error) {
+static faro_status open_intake(role *r, bool known, faro_error *error) {
   const faro_spool_params params = {.path = r->settings->state,
+                                    .known = known,
                                     .tokens = r->settings->tokens,
                                     .campaign = &r->campaign,
                                     .shuffler = r->index};
@@ -122,8 +123,10 @@ static faro_status start(role *r, faro_error *error) {
                                      .stopping = faro_process_ending};
   const faro_http_service service = {
       .routes = routes, .count = 1, .context = r, .healthy = is_well, .metrics = r->metrics};
+  faro_sent fresh = {0};
   faro_status status = faro_sender_create(&r->sender, &params, error);
   if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
+  if (status == FARO_OK) status = faro_shuffler_check_state(r->settings, error);
   if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
   if (status == FARO_OK) status = faro_http_start(&r->http, &r->settings->http, &service, error);
   /* It is ready for systemd now: waiting for an analyzer that is not up yet is not a failure to
@@ -131,9 +134,10 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
   if (status == FARO_OK)
     status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,
-                                       r->settings->analyzer_key, r->sender, error);
+                                       r->settings->analyzer_key, r->sender, &fresh, error);
   if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
-  if (status == FARO_OK) status = open_intake(r, error);
+  if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
+  if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
   if (status != FARO_OK) return status;
   faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
   atomic_store(&r->ready, true);
@@ -153,6 +157,7 @@ static void stop(role *r) {
 
 faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_error *error) {
   role r = {.settings = settings};
+  faro_log_role("shuffler");
   faro_status status = faro_process_begin(error);
   if (status == FARO_OK) status = faro_metrics_create(&r.metrics, error);
   if (status != FARO_OK) return status;
@@ -177,6 +182,7 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
     faro_log(FARO_LOG_INFO, "stopping", NULL);
   }
   stop(&r);
+  faro_log_flush();
   if (asked) faro_log(FARO_LOG_INFO, "stopped", NULL);
   return asked ? FARO_OK : status;
 }

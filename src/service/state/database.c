@@ -20,7 +20,8 @@ enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's header that we need */
 
 struct faro_database {
   sqlite3 *handle;
-  int lock;
+  int lock;         /* on FILE.lock */
+  int file;         /* the file itself, locked; negative: opened for reading only */
   bool needs_purge; /* the log may hold deleted data */
   double purge_at;  /* not tried again before */
   char path[PATH_SIZE];
@@ -88,6 +89,14 @@ static faro_status check_plain(const char *path, faro_error *error) {
                    S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
 }
 
+/* A state holds reports and token hashes, so it is as secret as a key. */
+static faro_status check_private(const char *path, faro_error *error) {
+  struct stat info;
+  if (stat(path, &info) != 0 || (info.st_mode & 077) == 0) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must not be readable by others: chmod 600 (mode is %03o)",
+                   faro_path_end(path), (unsigned)(info.st_mode & 0777));
+}
+
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind, faro_error *error) {
   unsigned char header[HEADER];
   const faro_status status = check_plain(path, error);
@@ -98,7 +107,7 @@ faro_status faro_database_recognize(const char *path, const faro_database_kind *
   if (file) fclose(file);
   if (reason)
     return faro_fail(error, FARO_SYSTEM, "%s: cannot be read: %s", faro_path_end(path), strerror(reason));
-  if (!is_foreign(path, header, length, kind->id)) return FARO_OK;
+  if (!is_foreign(path, header, length, kind->id)) return check_private(path, error);
   return faro_fail(error, FARO_INVALID, "%s is not a database of %s", faro_path_end(path), kind->of);
 }
 
@@ -110,6 +119,29 @@ static faro_status take_lock(faro_database *d, faro_error *error) {
     return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", faro_path_end(path), strerror(errno));
   if (flock(d->lock, LOCK_EX | LOCK_NB) == 0) return FARO_OK;
   return faro_fail(error, FARO_SYSTEM, "%s: another process has this state open", faro_path_end(d->path));
+}
+
+/* Locks the file itself: under another name it has another FILE.lock. flock does not touch SQLite's
+ * own locks, but closing the file would end them, so it is closed after SQLite's handle. */
+static faro_status take_file(faro_database *d, faro_error *error) {
+  const char *name = faro_path_end(d->path);
+  d->file = open(d->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (d->file < 0) return faro_fail(error, FARO_SYSTEM, "%s: cannot be opened: %s", name, strerror(errno));
+  if (flock(d->file, LOCK_EX | LOCK_NB) == 0) return FARO_OK;
+  return faro_fail(error, FARO_SYSTEM, "%s: another process has this state open, perhaps under another name",
+                   name);
+}
+
+faro_status faro_database_present(const faro_database *d, faro_error *error) {
+  struct stat ours, there;
+  if (d->file < 0 || fstat(d->file, &ours) != 0) return FARO_OK;
+  const bool found = stat(d->path, &there) == 0;
+  if (found && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev) return FARO_OK;
+  return faro_fail(
+      error, FARO_SYSTEM,
+      "%s was %s while it was in use; nothing is written to it any more (put the same file back, "
+      "or stop this role and see \"Back up and restore\" in docs/service.md)",
+      faro_path_end(d->path), found ? "replaced" : "moved or deleted");
 }
 
 /* Asks for one number. */
@@ -198,7 +230,7 @@ static faro_status begin(faro_database **database, const char *path, faro_error 
   faro_database *d = calloc(1, sizeof *d);
   if (!d) return faro_fail(error, FARO_MEMORY, "cannot allocate a database");
   snprintf(d->path, sizeof d->path, "%s", path);
-  d->lock = -1;
+  d->lock = d->file = -1;
   *database = d;
   return FARO_OK;
 }
@@ -207,6 +239,7 @@ static faro_status open_writer(faro_database *d, const faro_database_kind *kind,
   faro_status status =
       faro_database_recognize(d->path, kind, error); /* first: a foreign file gets no lock file */
   if (status == FARO_OK) status = take_lock(d, error);
+  if (status == FARO_OK) status = take_file(d, error);
   if (status == FARO_OK) status = open_handle(d, error);
   if (status == FARO_OK) status = make_ours(d, kind, error);
   if (status == FARO_OK) (void)faro_database_purge(d, NULL); /* a killed process may have left a log */
@@ -239,6 +272,7 @@ void faro_database_close(faro_database *database) {
   while (database->handle && (statement = sqlite3_next_stmt(database->handle, NULL)))
     sqlite3_finalize(statement);
   sqlite3_close(database->handle);
+  if (database->file >= 0) close(database->file);
   if (database->lock >= 0)
     close(database->lock); /* the lock file stays: if it were removed, two could hold the lock */
   free(database);
@@ -246,6 +280,11 @@ void faro_database_close(faro_database *database) {
 
 faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) {
   return sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? FARO_OK : fail(database, error);
+}
+
+faro_status faro_database_begin(faro_database *database, faro_error *error) {
+  const faro_status status = faro_database_present(database, error);
+  return status == FARO_OK ? faro_database_run(database, "BEGIN IMMEDIATE", error) : status;
 }
 
 void faro_database_rollback(faro_database *database) {
@@ -317,6 +356,15 @@ faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, f
 
 faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) {
   return faro_database_run(database, "INSERT OR REPLACE INTO zeros VALUES(0, zeroblob(4057))", error);
+}
+
+/* Two commits: SQLite would not write a row that its own transaction removes. */
+faro_status faro_database_probe(faro_database *database, size_t bytes, faro_error *error) {
+  char put[80];
+  snprintf(put, sizeof put, "INSERT OR REPLACE INTO zeros VALUES(1, zeroblob(%zu))", bytes);
+  faro_status status = faro_database_present(database, error);
+  if (status == FARO_OK) status = faro_database_run(database, put, error);
+  return status == FARO_OK ? faro_database_run(database, "DELETE FROM zeros WHERE id = 1", error) : status;
 }
 
 static faro_status empty_log(faro_database *d, faro_error *error) {

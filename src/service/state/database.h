@@ -2,8 +2,11 @@
  * traces.
  *
  * It uses WAL, synchronous=FULL (a commit is on the disk when it returns), secure_delete (deleted
- * rows are overwritten) and a lock on FILE.lock (a second process is refused). Use a database from
- * one thread at a time. */
+ * rows are overwritten) and two locks: on FILE.lock, and on the file itself, whatever its name (a
+ * second process is refused, also through a link). Use a database from one thread at a time.
+ *
+ * A file that is deleted or replaced while it is open can still be written to, but no later start
+ * would find what was written. So nothing is written to it any more. */
 #ifndef FARO_SERVICE_STATE_DATABASE_H
 #define FARO_SERVICE_STATE_DATABASE_H
 
@@ -25,14 +28,14 @@ typedef enum faro_access {
   FARO_READ_ONLY   /* also while another process has it open */
 } faro_access;
 
-/* A file of another kind or version is refused by name and stays unchanged, except that SQLite and
- * the lock may leave files next to it. Opening for writing empties a log that a killed process left
- * (see faro_database_purge). */
+/* A file that others may read is refused. A file of another kind or version is refused by name and
+ * stays unchanged, except that SQLite and the lock may leave files next to it. Opening for writing
+ * empties a log that a killed process left (see faro_database_purge). */
 faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
                                faro_access mode, faro_error *error) FARO_WARN_UNUSED;
-/* Whether the file, if it exists, can be of this kind, by its first bytes. So a foreign file is
- * refused before anything is created next to it. Do not call it on a file that this process has
- * open: SQLite would lose its locks. */
+/* Whether the file, if it exists, can be of this kind, by its first bytes, and is private. So a
+ * foreign file is refused before anything is created next to it. Do not call it on a file that
+ * this process has open: SQLite would lose its locks. */
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
                                     faro_error *error) FARO_WARN_UNUSED;
 void faro_database_close(faro_database *database); /* finalizes prepared statements too */
@@ -40,7 +43,11 @@ void faro_database_close(faro_database *database); /* finalizes prepared stateme
 /* Runs SQL without results: BEGIN IMMEDIATE, COMMIT and so on. A full disk and the like are
  * FARO_SYSTEM. */
 faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) FARO_WARN_UNUSED;
+/* BEGIN IMMEDIATE, if the file is still at its path. */
+faro_status faro_database_begin(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 void faro_database_rollback(faro_database *database); /* if a transaction is open */
+/* Whether the file is still at its path. May be called from any thread. */
+faro_status faro_database_present(const faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_database_prepare(faro_database *database, const char *sql, sqlite3_stmt **statement,
                                   faro_error *error) FARO_WARN_UNUSED;
 
@@ -60,6 +67,10 @@ faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, f
 /* Call it at the end of a transaction that deletes secrets. SQLite keeps what it wrote last in a
  * scratch page, so this writes a page of zeros (to the table `zeros`, which every database has). */
 faro_status faro_database_overwrite_scratch(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+
+/* Writes `bytes` zero bytes to the disk and removes them again: whether there is room, after a
+ * write has failed. */
+faro_status faro_database_probe(faro_database *database, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
 
 /* Empties the write-ahead log, so that nothing deleted is left in it. That fails while another
  * process reads the file; then the database needs a purge until faro_database_retry_purge

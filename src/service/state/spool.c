@@ -39,7 +39,7 @@ faro_status faro_spool_begin(faro_spool *s, faro_error *error) {
   s->before = s->now;
   s->changed = false;
   memcpy(s->ones_before, s->ones, s->entries * 8);
-  const faro_status status = faro_database_run(s->database, "BEGIN IMMEDIATE", error);
+  const faro_status status = faro_database_begin(s->database, error);
   if (status != FARO_OK) drop_before(s);
   return status;
 }
@@ -241,7 +241,7 @@ void faro_spool_wipe(const faro_spool *s, faro_batch *batch) {
 
 faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error) {
   uint64_t waiting = 0;
-  faro_status status = faro_database_run(s->database, "BEGIN IMMEDIATE", error);
+  faro_status status = faro_database_begin(s->database, error);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[DROP_OUTBOX], error, "i", (int64_t)number);
   if (status == FARO_OK) status = faro_database_overwrite_scratch(s->database, error);
@@ -256,4 +256,13 @@ faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error)
 
 faro_status faro_spool_retry_purge(faro_spool *s, faro_error *error) {
   return faro_database_retry_purge(s->database, error);
+}
+
+faro_status faro_spool_probe(faro_spool *s, faro_error *error) {
+  enum { ROOM = 64 << 10 };
+  return faro_database_probe(s->database, ROOM, error);
+}
+
+faro_status faro_spool_present(const faro_spool *s, faro_error *error) {
+  return faro_database_present(s->database, error);
 }

@@ -64,6 +64,7 @@ typedef struct faro_spool_params {
   const char *tokens; /* file of token hashes: the clients that may send */
   const faro_campaign *campaign;
   size_t shuffler; /* 0 if clients send to the analyzer */
+  bool known;      /* the campaign was joined before: a state that holds nothing is refused */
 } faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */
@@ -102,6 +103,11 @@ void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
  * traces are left in the database's log until faro_spool_retry_purge succeeds (see database.h). */
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
+/* Whether the file is still at its path (database.h). May be called from any thread. */
+faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+/* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
+faro_status faro_spool_probe(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 /* Counts the reports in the open batch of a file, which another process may have open. For
  * trials. */

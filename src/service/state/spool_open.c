@@ -72,7 +72,7 @@ faro_status faro_spool_recognize(const char *path, faro_error *error) {
 }
 
 /* A new file is assigned to this campaign and shuffler; an old one must belong to them. */
-static faro_status claim_file(faro_spool *s, const char *path, faro_error *error) {
+static faro_status claim_file(faro_spool *s, const char *path, bool known, faro_error *error) {
   sqlite3_stmt *find = NULL;
   sqlite3_stmt *enter = NULL;
   bool row = false;
@@ -82,6 +82,12 @@ static faro_status claim_file(faro_spool *s, const char *path, faro_error *error
     status = faro_database_prepare(s->database, "INSERT INTO meta VALUES(0, ?, ?, 0, ?)", &enter, error);
   if (status == FARO_OK) status = faro_database_step(s->database, find, &row, error, "");
   if (status != FARO_OK) return status;
+  if (!row && known)
+    return faro_fail(error, FARO_INVALID,
+                     "%s holds nothing, but reports were collected for this campaign before: they, and what "
+                     "each client has sent, are lost. Put the state back if it was moved; otherwise end the "
+                     "campaign and start a new one",
+                     faro_path_end(path));
   if (!row) {
     faro_database_reset(find);
     randombytes_buf(s->now.key, sizeof s->now.key);
@@ -162,7 +168,7 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
 
 static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
   faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
-  if (status == FARO_OK) status = claim_file(s, params->path, error);
+  if (status == FARO_OK) status = claim_file(s, params->path, params->known, error);
   if (status == FARO_OK) status = load_tokens(s, params->tokens, error);
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);

@@ -160,6 +160,60 @@ static void test_client__counts_on_no_more_honest_others_than_it_believes_in(voi
   free(campaign.text);
 }
 
+/* An analyzer could be its own shuffler. A client that pins shufflers takes no others; and nobody
+ * takes the analyzer's own key for a shuffler's. */
+static void test_client__sends_to_pinned_shufflers_only(void **state) {
+  (void)state;
+  unsigned char pinned[2 * FARO_KEY_BYTES];
+  document campaign = {0};
+  faro_sign_key other;
+  assert_ok(faro_sign_key_make(&other, error));
+  faro_campaign c = campaign_of("concurrent-bits", 2, 2, &campaign);
+  memcpy(c.shuffler[1].key, other.public_key, FARO_KEY_BYTES);
+  rewrite(&c, &campaign);
+  faro_client_params params = params_of();
+  assert_string_equal(refusal(&campaign, &params), "");
+  memcpy(pinned, other.public_key, FARO_KEY_BYTES);
+  memcpy(pinned + FARO_KEY_BYTES, shuffler.public_key, FARO_KEY_BYTES);
+  params.shufflers = pinned;
+  params.shuffler_count = 2; /* in any order */
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.shuffler_count = 1;
+  assert_non_null(strstr(refusal(&campaign, &params), "shuffler 0 of the campaign has the key "));
+  assert_non_null(strstr(refusal(&campaign, &params), "not one of the 1 that this client has pinned"));
+  free(campaign.text);
+  (void)campaign_of("local-bits", 2, 0, &campaign); /* it has none */
+  assert_string_equal(refusal(&campaign, &params), "");
+  free(campaign.text);
+  faro_client *client = NULL;
+  params.shufflers = NULL;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params.shufflers = pinned;
+  params.shuffler_count = FARO_SHUFFLERS_MAX + 1;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+}
+
+static void test_client__tells_what_its_promise_rests_on(void **state) {
+  (void)state;
+  document campaign = {0};
+  faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  c.params.honest = 0.8;
+  rewrite(&c, &campaign);
+  const faro_client_params params = params_of();
+  faro_client *client = NULL;
+  assert_ok(faro_client_open(&client, &params, error));
+  assert_true(faro_client_honest(client) == 0);
+  assert_int_equal(faro_client_shufflers(client), 0);
+  assert_null(faro_client_shuffler_key(client, 0));
+  assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
+  assert_true(faro_client_honest(client) == 0.8);
+  assert_int_equal(faro_client_shufflers(client), 1);
+  assert_memory_equal(faro_client_shuffler_key(client, 0), shuffler.public_key, FARO_KEY_BYTES);
+  assert_null(faro_client_shuffler_key(client, 1));
+  faro_client_close(client);
+  free(campaign.text);
+}
+
 static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   (void)state;
   document campaign = {0};
@@ -668,6 +722,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_client__refuses_what_is_below_its_floor),
       cmocka_unit_test(test_client__counts_on_no_more_honest_others_than_it_believes_in),
+      cmocka_unit_test(test_client__sends_to_pinned_shufflers_only),
+      cmocka_unit_test(test_client__tells_what_its_promise_rests_on),
       cmocka_unit_test(test_client__sends_nobody_a_token_in_the_clear),
       cmocka_unit_test(test_client__stays_with_the_campaign_it_took_part_in),
       cmocka_unit_test(test_client__checks_its_settings),

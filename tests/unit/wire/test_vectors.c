@@ -423,6 +423,7 @@ static void emit_campaigns(const char *json) {
   char good[2 * FARO_KEY_BYTES + 1];
   char party[FARO_URL_MAX + 2 * FARO_KEY_BYTES];
   char signs[2 * FARO_KEY_BYTES + 1];
+  char own[2 * FARO_KEY_BYTES + 1];
   const unsigned char zeroes[FARO_KEY_BYTES] = {0};
   faro_hex_write(zeroes, FARO_KEY_BYTES, zero);
   faro_hex_write(box.public_key, FARO_KEY_BYTES, good);
@@ -431,7 +432,9 @@ static void emit_campaigns(const char *json) {
   const edit keys[] = {{"key-order", "a key that every seal to is the same", good, zero},
                        {"key-short", "a key that is too short", good, "00"},
                        {"shufflers-none", "no shuffler", party, ""},
-                       {"shufflers-type", "a number for a shuffler", party, "1"}};
+                       {"shufflers-type", "a number for a shuffler", party, "1"},
+                       {"shufflers-own", "a shuffler with the analyzer's key", signs,
+                        faro_hex_write(analyzer.public_key, FARO_KEY_BYTES, own)}};
   emit_edits("faro-campaign-2", "campaign", json, keys, sizeof keys / sizeof *keys);
 }
 

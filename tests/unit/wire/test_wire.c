@@ -300,6 +300,23 @@ static void test_campaign__placeholders_are_no_keys(void **state) {
   }
 }
 
+/* Such a campaign is not written, and not read either (the vector campaign-shufflers-own). */
+static void test_campaign__an_analyzer_is_not_its_own_shuffler(void **state) {
+  (void)state;
+  faro_campaign c = campaign_of("concurrent-bits", 3, 3);
+  faro_campaign back;
+  faro_error e = {0};
+  char *text = NULL;
+  size_t length = 0;
+  memcpy(c.shuffler[2].key, analyzer.public_key, FARO_KEY_BYTES);
+  assert_int_equal(faro_campaign_write(&c, &analyzer, &text, &length, &e), FARO_INVALID);
+  assert_non_null(strstr(e.message, "key of shuffler 2 is the analyzer's own"));
+  memcpy(c.shuffler[2].key, shuffler.public_key, FARO_KEY_BYTES);
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  assert_ok(faro_campaign_open(&back, text, length, analyzer.public_key, error));
+  free(text);
+}
+
 /* A client would draw bits for a long time. */
 static void test_campaign__reports_must_be_possible_to_make(void **state) {
   (void)state;
@@ -738,6 +755,10 @@ static void test_hashes__any_order_is_taken_and_each_counts_once(void **state) {
   size_t count = 0;
   assert_ok(faro_hashes_load(in_folder("u"), &hashes, &count, error));
   assert_int_equal(count, 4);
+  free(hashes);
+  assert_int_equal(truncate(in_folder("u"), sizeof lines - 2), 0); /* the last newline is not needed */
+  assert_ok(faro_hashes_load(in_folder("u"), &hashes, &count, error));
+  assert_int_equal(count, 4);
   for (size_t i = 0; i < count; i++) assert_int_equal(hashes[i * FARO_HASH_BYTES], first[i]);
   assert_int_equal(hashes[FARO_HASH_BYTES - 1], 1);
   free(hashes);
@@ -810,6 +831,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_campaign__comes_back_as_it_was_written),
       cmocka_unit_test(test_campaign__is_refused_when_any_byte_changes),
+      cmocka_unit_test(test_campaign__an_analyzer_is_not_its_own_shuffler),
       cmocka_unit_test(test_campaign__shufflers_are_active_when_the_release_says_so),
       cmocka_unit_test(test_campaign__weaker_claims_are_not_stated),
       cmocka_unit_test(test_campaign__batches_must_fit),
