@@ -23,7 +23,7 @@ static const faro_setting settings[] = {{"heat", FARO_SETTING_REAL, offsetof(van
 typedef struct van {
   double heat;
   size_t flavours;
-  double sweet[FLAVOURS_MAX]; /* of each flavour, the same in all hours */
+  double sweet[FLAVOURS_MAX]; /* per flavour, the same in all hours */
   double hot;                 /* this hour: 0 .. 1 */
 } van;
 

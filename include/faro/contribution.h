@@ -31,7 +31,7 @@ typedef struct faro_contribution {
   faro_form form;
   bool binary;      /* values only: every entry is one of the two ends */
   size_t dimension; /* d, entries of x */
-  size_t blocks;    /* of x, each d / blocks long; 1 unless faro_contribution_split was called */
+  size_t blocks;    /* parts of x, each d / blocks long; 1 unless faro_contribution_split was called */
   size_t gram;      /* entries of x x' in z: d (d+1) / 2 if there is one block; 0 if z is x itself */
   size_t length;    /* entries of z */
   double norm, low, high;

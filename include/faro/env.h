@@ -73,7 +73,7 @@ typedef struct faro_env_kind {
   faro_link link;               /* mean reward is link(<x, theta>) */
   const faro_setting *settings; /* the environment's own, ended by an empty row; may be NULL */
   size_t settings_size;         /* size of the struct that holds them */
-  const char *version;          /* of a program's own environment, see world.h; else NULL */
+  const char *version;          /* a program's own environment only, see world.h; else NULL */
 } faro_env_kind;
 
 FARO_API size_t faro_env_count(void);

@@ -84,7 +84,7 @@ typedef struct faro_evaluator_params {
   double accept;     /* replay: no weight is greater; 0: no replay */
   bool model;        /* rows have `value` and `prediction` */
   bool people;       /* rows of one person depend on each other */
-  double confidence; /* of intervals; 0: 0.95 */
+  double confidence; /* level of the intervals; 0: 0.95 */
   faro_bounds interval;
   uint64_t seed; /* replay draws by it which rows to accept */
 } faro_evaluator_params;
@@ -141,12 +141,12 @@ typedef struct faro_evaluation {
   double effective;              /* (sum of w)^2 / sum of w^2 */
   double matched;                /* share of rows whose arm the target policy may play */
   double greatest;               /* weight, before cutting */
-  double mean, mean_error;       /* of the weights, before cutting, and its standard error */
+  double mean, mean_error;       /* mean weight before cutting, and its standard error */
   double inverse, inverse_error; /* the same for 1 / (K propensity) */
   double cut;                    /* share of the weight that was cut off */
   double missing;                /* share of the target policy's plays on arms that the log lacks ... */
   size_t missing_arm;            /* ... the first of them */
-  double skewness;               /* of the terms of ips */
+  double skewness;               /* skewness of the terms of ips */
   unsigned doubts;               /* bits 1U << FARO_DOUBT_... */
 } faro_evaluation;
 
@@ -216,7 +216,7 @@ typedef struct faro_private_evaluation {
   faro_evaluated of[FARO_METHODS]; /* logged, ips, snips, and with a model dr */
   double noise[FARO_METHODS];      /* the part of `error` that is noise */
   double rows, people;             /* people are public; rows are estimated if people have several */
-  double mean, mean_error;         /* of the weights after cutting, and what noise and luck may change */
+  double mean, mean_error;         /* mean weight after cutting, and what noise and luck may change */
   double effective;                /* at least this many effective rows */
   faro_claim claim;
   const char *release; /* the kind that made it */

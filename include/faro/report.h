@@ -36,7 +36,7 @@ typedef enum faro_figure_size {
 } faro_figure_size;
 
 FARO_API const char *faro_figure_size_name(faro_figure_size size);
-FARO_API bool faro_figure_size_find(const char *name, faro_figure_size *size); /* false: there is none */
+FARO_API bool faro_figure_size_find(const char *name, faro_figure_size *size); /* false: no such name */
 
 /* How the table is shown. */
 typedef struct faro_table_style {

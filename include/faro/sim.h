@@ -32,7 +32,7 @@ typedef enum faro_measure {
 } faro_measure;
 
 FARO_API const char *faro_measure_name(faro_measure measure);
-FARO_API bool faro_measure_find(const char *name, faro_measure *measure); /* false: there is none */
+FARO_API bool faro_measure_find(const char *name, faro_measure *measure); /* false: no such name */
 
 /* Whether a learner can be combined with a release, and under which calibration. */
 FARO_API bool faro_pair_takes(const faro_learner_kind *learner, const faro_release_kind *release);
