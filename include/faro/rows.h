@@ -84,14 +84,14 @@ typedef struct faro_rows_facts {
   double least_propensity; /* logged only */
   double logged_reward;    /* logged only: the mean reward of the log, ... */
   double uniform_reward;   /* ... and of uniform play, by inverse propensities that add up to 1 */
-  const double *least;     /* of each number over all rows: what `scaling: public` makes public */
+  const double *least;     /* least value of each number in the file: `scaling: public` uses it */
   const double *most;
   size_t blocks;            /* places where a reader may start: faro_row_seek */
   unsigned char digest[32]; /* hash of the file's bytes */
 } faro_rows_facts;
 
 typedef struct faro_row {
-  uint64_t line;        /* of the file, from 1 */
+  uint64_t line;        /* line of the file, from 1 */
   uint64_t person;      /* hash of the person's id; the row's number if there is no such column */
   const double *number; /* facts.numbers of them */
   const uint64_t *word; /* facts.words of them: hashes of the column's name and the word */

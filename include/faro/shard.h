@@ -54,7 +54,7 @@ FARO_API faro_status faro_shard_recall(faro_experiment **experiment, const char 
 typedef struct faro_shard_list {
   size_t count;
   const char **path;
-  size_t *shard, *shards; /* of each; 0 of 0: without shards */
+  size_t *shard, *shards; /* shard I of N of each journal; 0 of 0: without shards */
 } faro_shard_list;
 
 FARO_API faro_status faro_shard_find(faro_shard_list *list, const char *folder,

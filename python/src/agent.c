@@ -27,7 +27,11 @@ static const char *const link_words[] = {
     FARO_LINK_LIST(X)
 #undef X
         NULL};
-static const char *const calibration_words[] = {"paper", "figure", "tight", NULL};
+static const char *const calibration_words[] = {
+#define X(name, text) text,
+    FARO_CALIBRATION_LIST(X)
+#undef X
+        NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 #define AT(member) offsetof(arguments, params.member)

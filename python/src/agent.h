@@ -20,7 +20,7 @@ typedef struct agent_object {
   double centre, norm;
   bool deployed, saved; /* saved: the state of a deployment was handed out, and another agent continues */
   blocks blocks;
-  const char *assumes; /* of the claim; the arguments own it */
+  const char *assumes; /* what the claim assumes; the arguments own it */
   bool user;           /* level user, with privacy: `people` says who may still contribute */
   uint64_t contributions;
   PyObject *people;       /* person: (rounds so far, batch of the last one) */

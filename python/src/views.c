@@ -8,7 +8,7 @@
 
 #include "module.h"
 
-enum { NUMBERS_MAX = 1 << 28 }; /* of a list: 2 GiB */
+enum { NUMBERS_MAX = 1 << 28 }; /* most numbers of a list: 2 GiB */
 
 void view_clear(view *v) {
   if (v->buffer.obj) PyBuffer_Release(&v->buffer);

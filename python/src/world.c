@@ -15,7 +15,7 @@ typedef struct world_object {
   uint64_t seed, instance, round;
   bool logged;         /* only the logged arm of a round can be played */
   size_t taken;        /* 1 + the arm that this round takes; 0: not asked, or another one */
-  PyObject *arms;      /* of this round; NULL: not asked for yet */
+  PyObject *arms;      /* arms of this round; NULL: not asked for yet */
   PyObject *arguments; /* has the texts of the settings */
   uint64_t version;
 } world_object;

@@ -120,7 +120,7 @@ typedef struct job {
   features features;
   linear fixed; /* --model */
   faro_reward_model *model;
-  double *x, *mean; /* of the current row: for the model; its predictions */
+  double *x, *mean; /* current row: features for the model; its predictions */
   char *listed;     /* --features with the policy's columns */
   cli_progress progress;
   size_t pass, passes;

@@ -26,7 +26,7 @@ typedef struct linear {
 typedef struct features {
   size_t count;
   size_t *index;
-  const char *const *name; /* of all numbers of a row */
+  const char *const *name; /* names of the numbers of a row */
 } features;
 
 faro_status linear_load(linear *to, const char *path, size_t arms, const features *features,
