@@ -81,6 +81,7 @@ static uint64_t draw(faro_relay *relay) {
 
 static void keep(faro_relay *relay, size_t index, const unsigned char *bytes, size_t length) {
   line *l = &relay->lines[index];
+  if (length == 0) return;
   if (relay->kept + length > relay->keep) relay->overflowed = true;
   if (relay->overflowed) return;
   if (l->length + length > l->capacity) {
