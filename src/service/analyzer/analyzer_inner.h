@@ -22,7 +22,12 @@
 #include "service/analyzer/page.h"
 #include "service/role/intake.h"
 
-enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 8 };
+enum {
+  FARO_BATCH_QUEUE = 64,
+  FARO_ANALYZER_ROUTES = 6, /* policy, batches or reports, campaign, ledger, page, status */
+  FARO_ANALYZER_OWN = 2,
+  FARO_ANALYZER_PUBLIC = 4
+};
 
 /* What handlers and the worker share, under the mutex. */
 typedef struct analyzer_served {
@@ -68,9 +73,9 @@ struct faro_analyzer {
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
   bool kept;          /* a copy of it is beside the database: it is not the first start */
-  faro_http *http;
+  faro_http *http;    /* the public server, which is not ours */
   faro_http_route routes[FARO_ANALYZER_ROUTES];
-  size_t route_count;
+  faro_http_service service, admin; /* on the public server, and on that for operators */
   faro_page page;
   faro_intake *intake; /* NULL if shufflers send batches */
   analyzer_metrics metrics;
@@ -79,9 +84,8 @@ struct faro_analyzer {
   analyzer_worker worker;
 };
 
-/* analyzer_http.c: the routes, and what /healthz says. */
-void faro_analyzer_set_routes(faro_analyzer *analyzer);
-bool faro_analyzer_is_healthy(void *analyzer);
+/* analyzer_http.c: the routes, and what /healthz says. `open`: the public server has everything. */
+void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 
 /* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts
  * or in its thread; `news`: a batch was applied, so handlers that wait are woken. */

@@ -9,7 +9,10 @@
  *   POST /v1/reports            for releases without a shuffler (local, central-tree)
  *   GET  /v1/ledger?from=B      what each batch spent, from batch B on
  *   GET  /v1/status.json, /     the status, for programs and for people
- *   GET  /metrics, /healthz */
+ *   GET  /metrics, /healthz
+ *
+ * The servers are not its own: a host (service/host) has one for the public and one for operators,
+ * and many campaigns behind them. */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_ROLE_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_ROLE_H
 
@@ -17,11 +20,15 @@
 
 typedef struct faro_analyzer faro_analyzer;
 
-/* Opens the state and serves from now on. The settings must outlive the analyzer. */
+/* Opens the state and begins to work. Settings and server must outlive the analyzer; the server is
+ * bound, and need not serve yet. */
 faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
-                                faro_error *error) FARO_WARN_UNUSED;
-uint16_t faro_analyzer_port(const faro_analyzer *analyzer);
-/* Answers requests that are under way, and ends. NULL is allowed. */
-void faro_analyzer_stop(faro_analyzer *analyzer);
+                                faro_http *http, faro_error *error) FARO_WARN_UNUSED;
+/* What it serves to clients and shufflers, and what to operators. */
+const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer);
+const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer);
+/* To end: close, then stop the servers while the worker still answers parked requests, then stop. */
+void faro_analyzer_close(faro_analyzer *analyzer);
+void faro_analyzer_stop(faro_analyzer *analyzer); /* NULL is allowed */
 
 #endif

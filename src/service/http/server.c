@@ -90,8 +90,8 @@ static void set_bounds(faro_http *http, uint64_t connections) {
   for (size_t i = 0; i < http->service.count; i++)
     if (http->service.routes[i].limit > largest) largest = http->service.routes[i].limit;
   http->waiters_most = (size_t)connections / 2;
-  http->room = http->service.room;
-  if (http->room == 0) http->room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
+  if (http->service.room > 0) http->room = http->service.room;
+  else faro_http_make_room(http, largest);
 }
 
 /* libmicrohttpd takes 128 events at once. When it got that many it waits for more before it handles
@@ -180,10 +180,16 @@ uint16_t faro_http_port(const faro_http *http) {
 }
 
 void faro_http_spare(faro_http *http, size_t bytes) {
+  const size_t spare = bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST : bytes;
   pthread_mutex_lock(&http->mutex);
-  http->spare = bytes < FARO_HTTP_SPARE        ? FARO_HTTP_SPARE
-                : bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST
-                                               : bytes;
+  if (http->spare < spare) http->spare = spare;
+  pthread_mutex_unlock(&http->mutex);
+}
+
+void faro_http_make_room(faro_http *http, size_t largest) {
+  const size_t room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
+  pthread_mutex_lock(&http->mutex);
+  if (http->room < room) http->room = room;
   pthread_mutex_unlock(&http->mutex);
 }
 
