@@ -148,6 +148,17 @@ static bool is_healthy(void *analyzer) {
   return well && is_present(a) && (!a->intake || faro_intake_healthy(a->intake));
 }
 
+faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const uint64_t applied = a->served.status.version - 1;
+  pthread_mutex_unlock(&a->served.mutex);
+  const bool done = applied >= a->campaign.batches;
+  return (faro_analyzer_summary){.campaign = &a->campaign,
+                                 .state = done ? "finished" : "open",
+                                 .applied = applied,
+                                 .healthy = is_healthy(a)};
+}
+
 /* Clients and shufflers need the first FARO_ANALYZER_PUBLIC routes; operators need those from
  * FARO_ANALYZER_OWN on. */
 void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
@@ -155,9 +166,12 @@ void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
                                    admit_batch};
   const faro_http_route reports = {"POST", "/v1/reports", handle_reports, 0, NULL};
   const faro_http_route all[] = {
-      {"GET", "/v1/policy", handle_policy, 0, NULL}, a->intake ? reports : batches, /* no shuffler, no batches */
-      {"GET", "/v1/campaign", handle_campaign, 0, NULL}, {"GET", "/v1/ledger", handle_ledger, 0, NULL},
-      {"GET", "/", handle_page, 0, NULL}, {"GET", "/v1/status.json", handle_status, 0, NULL},
+      {"GET", "/v1/policy", handle_policy, 0, NULL},
+      a->intake ? reports : batches, /* no shuffler, no batches */
+      {"GET", "/v1/campaign", handle_campaign, 0, NULL},
+      {"GET", "/v1/ledger", handle_ledger, 0, NULL},
+      {"GET", "/", handle_page, 0, NULL},
+      {"GET", "/v1/status.json", handle_status, 0, NULL},
   };
   _Static_assert(sizeof all == sizeof a->routes, "all routes are there");
   memcpy(a->routes, all, sizeof all);

@@ -50,6 +50,7 @@ typedef struct analyzer_worker {
   faro_applier *applier;
   uint64_t published; /* version of the policy */
   size_t unkept;      /* bytes of a batch that could not be kept; 0: the last one could */
+  const char *logged; /* the campaign in lines of the log */
   pthread_t thread;
   bool started;
 } analyzer_worker;

@@ -21,6 +21,9 @@ static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const f
   if (status == FARO_OK) status = faro_campaign_forget(a->settings, error);
   if (status == FARO_OK)
     status = faro_store_set_campaign(a->worker.store, text, document->length, a->keys.sign.public_key, error);
+  char warning[FARO_CAMPAIGN_WARNING];
+  if (*faro_campaign_warning(drafted, warning) != '\0')
+    faro_log(FARO_LOG_WARNING, "campaign-is-large", "ss", "reason", warning);
   if (status == FARO_OK)
     faro_log(FARO_LOG_INFO, "campaign-made", "ss ss", "id", drafted->id, "claim", drafted->claim.by);
   return status;
@@ -112,7 +115,7 @@ static faro_status begin(faro_analyzer *a, faro_error *error) {
                                             .signer = a->keys.sign.public_key,
                                             .constant = a->settings->constant,
                                             .applied = {.start = faro_clock()}};
-  if (a->intake) faro_http_spare(a->http, faro_wire_report_size(&a->campaign));
+  if (a->intake) faro_http_spare_also(a->http, faro_wire_report_size(&a->campaign));
   else faro_http_make_room(a->http, faro_applier_frame(&a->campaign));
   const faro_status status = faro_analyzer_publish(a, false, error);
   return status == FARO_OK ? faro_analyzer_start_worker(a, error) : status;

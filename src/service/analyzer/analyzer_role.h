@@ -27,6 +27,14 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
 /* What it serves to clients and shufflers, and what to operators. */
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer);
 const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer);
+/* What it says about itself to operators. */
+typedef struct faro_analyzer_summary {
+  const faro_campaign *campaign; /* as signed */
+  const char *state;             /* open, ... */
+  uint64_t applied;              /* batches */
+  bool healthy;
+} faro_analyzer_summary;
+faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *analyzer);
 /* To end: close, then stop the servers while the worker still answers parked requests, then stop. */
 void faro_analyzer_close(faro_analyzer *analyzer);
 void faro_analyzer_stop(faro_analyzer *analyzer); /* NULL is allowed */

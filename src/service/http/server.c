@@ -179,12 +179,17 @@ uint16_t faro_http_port(const faro_http *http) {
   return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
 }
 
-void faro_http_spare(faro_http *http, size_t bytes) {
-  const size_t spare = bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST : bytes;
+static void set_spare(faro_http *http, size_t bytes, bool lower) {
+  const size_t spare = bytes < FARO_HTTP_SPARE        ? FARO_HTTP_SPARE
+                       : bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST
+                                                      : bytes;
   pthread_mutex_lock(&http->mutex);
-  if (http->spare < spare) http->spare = spare;
+  if (lower || http->spare < spare) http->spare = spare;
   pthread_mutex_unlock(&http->mutex);
 }
+
+void faro_http_spare(faro_http *http, size_t bytes) { set_spare(http, bytes, true); }
+void faro_http_spare_also(faro_http *http, size_t bytes) { set_spare(http, bytes, false); }
 
 void faro_http_make_room(faro_http *http, size_t largest) {
   const size_t room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);

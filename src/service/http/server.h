@@ -109,10 +109,11 @@ faro_status faro_http_serve(faro_http *http, const faro_http_service *service,
 faro_status faro_http_start(faro_http **http, const faro_http_settings *settings,
                             const faro_http_service *service, faro_error *error) FARO_WARN_UNUSED;
 uint16_t faro_http_port(const faro_http *http);
-/* Bodies of at most this many bytes are not counted from now on: 4096 at first, never less than
- * before, and at most 65536. May be called at any time: a role may listen before it knows how large
- * its reports are. */
+/* Bodies of at most this many bytes are not counted from now on: 4096 at first, never less, and at
+ * most 65536. May be called at any time: a role may listen before it knows how large its reports
+ * are. `also` never lowers it, for one of several services. */
 void faro_http_spare(faro_http *http, size_t bytes);
+void faro_http_spare_also(faro_http *http, size_t bytes);
 /* Makes room for two bodies of this size, as `room` of a service describes. May be called at any
  * time, for a service that is found later. */
 void faro_http_make_room(faro_http *http, size_t largest);

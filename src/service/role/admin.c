@@ -31,8 +31,8 @@ static bool basic_token(const char *text, unsigned char token[static FARO_TOKEN_
                                        &length, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
   const char *colon = whole ? memchr(plain, ':', length) : NULL;
   const size_t digits = colon ? length - (size_t)(colon + 1 - plain) : 0;
-  const bool read = digits == (size_t)2 * FARO_TOKEN_BYTES &&
-                    faro_hex_read(colon + 1, digits, token, FARO_TOKEN_BYTES);
+  const bool read =
+      digits == (size_t)2 * FARO_TOKEN_BYTES && faro_hex_read(colon + 1, digits, token, FARO_TOKEN_BYTES);
   sodium_memzero(plain, sizeof plain);
   return read;
 }
@@ -72,8 +72,7 @@ static faro_status enter(void *context, const faro_http_request *request, faro_e
 
 static const faro_http_service *behind(void *context, const char *path, const char **within) {
   const faro_http_service *service = ((const faro_admin *)context)->service;
-  const faro_http_service *found =
-      service->find ? service->find(service->context, path, within) : NULL;
+  const faro_http_service *found = service->find ? service->find(service->context, path, within) : NULL;
   return found ? found : service;
 }
 
@@ -116,7 +115,8 @@ faro_status faro_admin_bind(faro_admin **admin, const faro_http_settings *settin
   made->settings = place_of(settings);
   faro_status status = faro_hashes_load(settings->admin_tokens, &made->hashes, &made->count, error);
   if (status == FARO_OK) status = faro_metrics_create(&made->metrics, error);
-  if (status == FARO_OK) status = explain(faro_http_bind(&made->http, &made->settings, &inner), &inner, error);
+  if (status == FARO_OK)
+    status = explain(faro_http_bind(&made->http, &made->settings, &inner), &inner, error);
   if (status == FARO_OK) *admin = made;
   else faro_admin_stop(made);
   return status;
