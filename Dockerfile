@@ -1,5 +1,6 @@
 # faro in a container, from Debian packages alone: `make image`. The first stage builds the Debian package, the second installs
-# it, without BLAS, which roles do not need and which is the largest part. The command runs as user 10001, needs no capability, and writes only to volumes: the root file system may be read-only.
+# it, without BLAS, which roles do not need and which is the largest part. The command runs as user 10001, needs no capability,
+# and writes only to volumes: the root file system may be read-only.
 FROM debian:12-slim AS build
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make git >/dev/null
 COPY . /faro
