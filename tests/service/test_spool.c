@@ -310,6 +310,8 @@ static void knows_bytes(world *w) {
   assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN); /* the batch is closed now */
   assert_int_equal(accept_body(w, 0, 1, 6, 1), FARO_VERDICT_REPLAY);
   assert_ok(faro_spool_commit(w->spool, error));
+  assert_true(faro_spool_snapshot(w->spool).unfolded);
+  assert_ok(faro_spool_fold(w->spool, error));
   assert_int_equal(query(w, "SELECT count(*) FROM open"), 0);
   assert_int_equal(query(w, "SELECT sum(length(body)) > 0 FROM outbox"), 1);
   end(w);
