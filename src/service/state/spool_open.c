@@ -17,7 +17,7 @@ static const char schema[] =
     "CREATE TABLE outbox(number INTEGER PRIMARY KEY, count INTEGER, body BLOB)";
 
 static const faro_database_kind kind = {
-    .of = "a role that collects reports", .id = 0x66615301, .version = 2, .schema = schema};
+    .of = "a role that collects reports", .id = 0x66615301, .first = 2, .schema = schema};
 
 static const char *const text_of[SQLS] = {
     [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ?",
