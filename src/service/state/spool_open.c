@@ -9,15 +9,29 @@
 
 static const char schema[] =
     "CREATE TABLE meta(id INTEGER PRIMARY KEY, campaign BLOB, shuffler INTEGER, number INTEGER, key BLOB);"
-    "CREATE TABLE clients(hash BLOB PRIMARY KEY, used INTEGER, sequence INTEGER) WITHOUT ROWID;"
-    "CREATE TABLE open(batch INTEGER, hash BLOB, used INTEGER, sequence INTEGER, mark BLOB, "
-    "PRIMARY KEY(batch, hash)) WITHOUT ROWID;"
+    "CREATE TABLE clients(hash BLOB PRIMARY KEY, used INTEGER, sequence INTEGER, known INTEGER) WITHOUT "
+    "ROWID;"
+    "CREATE TABLE open(hash BLOB PRIMARY KEY, used INTEGER, sequence INTEGER, mark BLOB) WITHOUT ROWID;"
     "CREATE TABLE totals(id INTEGER PRIMARY KEY, ones BLOB);"
     "CREATE TABLE bodies(id INTEGER PRIMARY KEY, body BLOB);"
     "CREATE TABLE outbox(number INTEGER PRIMARY KEY, count INTEGER, body BLOB)";
 
-static const faro_database_kind kind = {
-    .of = "a role that collects reports", .id = 0x66615301, .first = 2, .schema = schema};
+static const faro_database_migration steps[] = {
+    /* 3: the roster is in memory, so only clients that have sent have rows; `open` also holds the
+     * batch before until it was folded. */
+    {"DELETE FROM clients WHERE used = 0; ALTER TABLE clients DROP COLUMN known;"
+     "ALTER TABLE open RENAME TO old;"
+     "CREATE TABLE open(batch INTEGER, hash BLOB, used INTEGER, sequence INTEGER, mark BLOB, "
+     "PRIMARY KEY(batch, hash)) WITHOUT ROWID;"
+     "INSERT INTO open SELECT number, hash, used, sequence, mark FROM meta, old; DROP TABLE old",
+     NULL}};
+
+static const faro_database_kind kind = {.of = "a role that collects reports",
+                                        .id = 0x66615301,
+                                        .first = 2,
+                                        .schema = schema,
+                                        .steps = steps,
+                                        .count = sizeof steps / sizeof *steps};
 
 static const char *const text_of[SQLS] = {
     [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ?",
