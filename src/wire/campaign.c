@@ -11,7 +11,8 @@
  *    "encoding": [{"from": k, "size": B, "grid": G, "bits": b, "most": m}, ...],
  *                                            one per shuffler, or one for each change of the size
  *    "analyzer": {"url": "...", "seal": "<hex>"},
- *    "shufflers": [{"url": "...", "key": "<hex>"}, ...]}
+ *    "shufflers": [{"url": "...", "key": "<hex>"}, ...],
+ *    "wait": w}                                                    from version 3 on
  *
  * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
  * encoding follows from them too. It is stated so that a reader whose arithmetic gives other
@@ -24,9 +25,12 @@
 #include "release/schedule.h"
 #include "wire/document.h"
 
-static const char word[] = "faro-campaign-2";
+/* Campaigns of version 2 are still read, because they last for months. They have no key `wait`, and
+ * their choices may wait for ever. */
+static const char word[] = "faro-campaign-3";
+static const char word_2[] = "faro-campaign-2";
 
-enum { ARMS_MAX = 1000000 };
+enum { ARMS_MAX = 1000000, FIELDS_ADDED = 1 /* by version 3, the last ones of the table */ };
 #define BOUND_MAX 1e6 /* for norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
@@ -427,7 +431,7 @@ static void add_parties(faro_text *json, const faro_campaign *c) {
     add_word(json, ",\"key\":", faro_hex_write(c->shuffler[i].key, FARO_KEY_BYTES, digits));
     faro_text_add(json, "}");
   }
-  faro_text_add(json, "]}\n");
+  faro_text_add(json, "]");
 }
 
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
@@ -454,6 +458,9 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_claim(&json, &made.claim);
   add_encoding(&json, &made);
   add_parties(&json, &made);
+  add_count(&json, ",\n\"wait\":", made.wait);
+  faro_text_add(&json, "}\n");
+  made.format = 3;
   status = faro_document_sign(word, &json, key, made.digest, text, length, error);
   if (status == FARO_OK) *campaign = made;
   return status;
@@ -518,12 +525,14 @@ static const faro_field fields[] = {
     {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
     {"shufflers[].url", FARO_FIELD_TEXT, EACH(shuffler[0].url, shuffler)},
     {"shufflers[].key", FARO_FIELD_HEX, EACH(shuffler[0].key, shuffler)},
+    {"wait", FARO_FIELD_COUNT, AT(wait), .most = 0x1p40},
 };
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
   statement s = {.c = *campaign};
   faro_reader r = {.tree = tree, .all = true, .error = error};
-  faro_read_fields(&r, 0, NULL, fields, sizeof fields / sizeof *fields, &s);
+  faro_read_fields(&r, 0, NULL, fields, s.c.format == 2 ? FIELDS - FIELDS_ADDED : FIELDS, &s);
   if (faro_reader_end(&r) != FARO_OK) return r.status;
   const faro_contribution bound = s.c.contribution;
   s.c.release = faro_release_kind_find(faro_campaign_release(s.release));
@@ -588,9 +597,11 @@ static faro_status compare_claims(const faro_claim *own, const faro_claim *state
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
   faro_tree tree = {0};
-  faro_campaign made = {0};
+  const bool old = length > sizeof word_2 && memcmp(text, word_2, sizeof word_2 - 1) == 0;
+  faro_campaign made = {.format = old ? 2 : 3};
   faro_claim own = {0};
-  faro_status status = faro_document_open(word, text, length, signer, made.digest, &tree, error);
+  faro_status status =
+      faro_document_open(old ? word_2 : word, text, length, signer, made.digest, &tree, error);
   if (status == FARO_OK) status = read_campaign(&tree, &made, error);
   if (status == FARO_OK) status = check_parties(&made, signer, error);
   faro_tree_clear(&tree);

@@ -73,7 +73,7 @@ static faro_status read_line(const char *word, const char *text, size_t length, 
   if (length > head && memcmp(text, word, stem) == 0 && text[stem] != word[stem] && text[head] == ' ' &&
       text[stem] >= '0' && text[stem] <= '9')
     return faro_fail(error, FARO_INVALID,
-                     "the document is of version %c of the protocol; this faro reads version %c only",
+                     "the document is of version %c of the protocol; this faro reads version %c",
                      text[stem], word[stem]);
   if (length < head + 1 || memcmp(text, word, head) != 0 || text[head] != ' ')
     return faro_fail(error, FARO_INVALID, "the document must begin with \"%s \"", word);

@@ -1,6 +1,6 @@
 /* document: signed text, for campaigns and policies.
  *
- *   faro-campaign-2 <128 hexadecimal digits>\n{...}
+ *   faro-campaign-3 <128 hexadecimal digits>\n{...}
  *
  * What is signed and hashed is the first word, "\n" and everything after the first line. */
 #ifndef FARO_WIRE_DOCUMENT_H

@@ -3,7 +3,7 @@
  *
  * Documents (campaign, policy) are text: one line with the kind and a signature, then JSON.
  *
- *   faro-campaign-2 <128 hexadecimal digits: Ed25519>\n{...}
+ *   faro-campaign-3 <128 hexadecimal digits: Ed25519>\n{...}
  *
  * The signature covers the first word, "\n" and the JSON, byte by byte. What is signed is what is
  * sent, so no canonical form is needed. The digest of a document is BLAKE2b-256 of the same bytes.
@@ -91,6 +91,9 @@ typedef struct faro_campaign {
   char analyzer[FARO_URL_MAX + 1];
   size_t shufflers; /* number of processes; 0: reports go to the analyzer */
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
+  /* A choice may be reported until this many batches were released after it; 0: for ever. */
+  uint64_t wait;
+  unsigned format; /* version of the document: 2, or 3 */
   /* What follows from the members above; set by open and write. */
   unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document */
   uint64_t batches;                        /* M */

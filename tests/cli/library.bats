@@ -56,7 +56,7 @@ needs_cxx() {
   g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$T/embed" "$T/embed.cc" -L"$BUILD" -lfaro_client -Wl,-rpath,"$BUILD"
   run "$T/embed"
   [ "$status" -eq 0 ]
-  has "$output" 'the document must begin with "faro-campaign-2 "'
+  has "$output" 'the document must begin with "faro-campaign-3 "'
 }
 
 # ---- the examples, as a user builds them: flags go to the compiler, against build/ or an installed library
@@ -116,7 +116,7 @@ runs_client() {
   [ "$status" -eq 2 ]
   run "$1" "$key" "$key" /dev/null none none
   [ "$status" -eq 1 ]
-  has "$output" 'the document must begin with "faro-campaign-2 "'
+  has "$output" 'the document must begin with "faro-campaign-3 "'
 }
 
 @test "the example of a client builds as its document says" {

@@ -1,103 +1,10 @@
 # The service as docs/service.md tells it: keys, configurations, roles, a client, the ledger; faro demo; what is deployed.
 
 load support
+load service
 
 setup() { faro_setup; }
 teardown() { faro_teardown; }
-
-# The 64 digits of a public key: key FILE
-key() { "$FARO" keys show "$1" | sed -n 's/^public key: *//p'; }
-
-# A role in the background, on a port of its own choice: role NAME ROLE FILE; sets url
-role() {
-  : >"$T/$1.log"
-  "$FARO" "$2" --config "$3" >/dev/null 2>"$T/$1.log" 3>&- &
-  started+=("$!")
-  local i port
-  for ((i = 0; i < 3000; i++)); do
-    port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\)[,}].*/\1/p' "$T/$1.log") # the line may be half there
-    [ -n "$port" ] && break
-    kill -0 "$!" 2>/dev/null || break
-    sleep 0.01
-  done
-  url="http://127.0.0.1:$port"
-  [ -n "$port" ] || {
-    cat "$T/$1.log"
-    return 1
-  }
-}
-
-# A free port; nothing else is started in between.
-free_port() {
-  local port
-  for (( ; ; )); do
-    port=$((20000 + (RANDOM << 3 ^ RANDOM) % 12000)) # below those that the system gives out
-    (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
-  done
-  echo "$port"
-}
-
-# What a server answers: get URL PATH
-get() {
-  local place=${1#http://}
-  exec 9<>"/dev/tcp/${place%:*}/${place#*:}"
-  printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$2" "$place" >&9
-  cat <&9
-  exec 9>&-
-}
-
-# Keys, tokens and configurations of a campaign with batches of two.
-campaign() {
-  "$FARO" keys sign --out "$T/analyzer.sign" && "$FARO" keys seal --out "$T/analyzer.seal"
-  "$FARO" keys sign --out "$T/shuffler-0.sign" && "$FARO" keys tokens --count 3 --out "$T/clients"
-  local analyzer=$(free_port) shuffler=$(free_port)
-  cat >"$T/analyzer.yaml" <<EOF
-listen: 127.0.0.1:$analyzer
-url: http://127.0.0.1:$analyzer
-database: $T/analyzer.db
-sign: $T/analyzer.sign.secret
-seal: $T/analyzer.seal.secret
-campaign: {id: walk, dimension: 2, arms: 3, release: shuffle-bits, epsilon: 4, delta: 1e-3, level: user,
-  contributions: 2, batch: 2, horizon: 6}
-shufflers:
-  - {url: "http://127.0.0.1:$shuffler", key: $(key "$T/shuffler-0.sign.public")}
-EOF
-  cat >"$T/shuffler.yaml" <<EOF
-listen: 127.0.0.1:$shuffler
-state: $T/shuffler.db
-key: $T/shuffler-0.sign.secret
-tokens: $T/clients.hashes
-analyzer: http://127.0.0.1:$analyzer
-analyzer-key: $(key "$T/analyzer.sign.public")
-EOF
-  analyzer_url="http://127.0.0.1:$analyzer"
-  local i
-  for i in 1 2 3; do
-    sed -n "${i}p" "$T/clients.tokens" >"$T/$i.token"
-    chmod 600 "$T/$i.token"
-    cat >"$T/$i.yaml" <<EOF
-analyzer: $analyzer_url
-key: $(key "$T/analyzer.sign.public")
-token: $T/$i.token
-state: $T/$i.state
-epsilon: 4
-delta: 1e-3
-EOF
-  done
-}
-
-# A round of client I: round I REWARD
-round() { run --separate-stderr "$FARO" client --config "$T/$1.yaml" <<<"$(printf '1 0; 0 1\n%s\n' "$2")"; }
-
-# Waits until the analyzer publishes a version: version V
-version() {
-  local i
-  for ((i = 0; i < 6000; i++)); do
-    "$FARO" client --config "$T/3.yaml" --show | grep -q "^policy: *version $1\$" && return 0
-    sleep 0.02
-  done
-  return 1
-}
 
 @test "service: the walk of the guide" {
   campaign
@@ -174,6 +81,8 @@ version() {
     sleep 0.02
   done
   has "$(head -1 "$T/health")" " 503 "
+  faro 1 health "http://$place"
+  has "$output" "http://$place: unwell"
   role analyzer analyzer "$T/analyzer.yaml"
   for ((i = 0; i < 6000; i++)); do
     get "http://$place" /healthz >"$T/health" && grep -q ' 200 ' "$T/health" && break
@@ -181,6 +90,22 @@ version() {
   done
   has "$(head -1 "$T/health")" " 200 "
   grep -q '"event":"ready"' "$T/shuffler.log"
+  faro 0 health "http://$place/" "$url" # as copied from a browser
+  [ "$output" = "http://$place/: ok"$'\n'"$url: ok" ]
+  faro 1 health "$url/v1" "$url"
+  has "$output" "$url/v1: status 404: not a role of faro, or the URL has a path"
+  has "$output" "$url: ok"
+}
+
+@test "health: what cannot be asked" {
+  faro 1 health "http://127.0.0.1:$(free_port)" --timeout 2
+  has "$output" ": no answer: Failed to connect"
+  [ -z "$stderr" ]
+  faro 2 health
+  has "$stderr" "URL is required (the address of a role)"
+  faro 3 health ftp://example.org
+  has "$stderr" "URL must be https:// or http:// and a host (got ftp://example.org)"
+  faro 3 health https://localhost --authority "$T/none"
 }
 
 # Ends all roles.

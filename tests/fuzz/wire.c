@@ -83,7 +83,7 @@ int fuzz_campaign(const uint8_t *data, size_t size) {
   faro_campaign again = {0};
   size_t length = 0;
   must(faro_campaign_open(&c, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
-  char *text = sign("faro-campaign-2", data, size, &length);
+  char *text = sign("faro-campaign-3", data, size, &length);
   const faro_status status = faro_campaign_open(&c, text, length, signer.public_key, &error);
   free(text);
   if (status != FARO_OK) {

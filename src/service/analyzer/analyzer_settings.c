@@ -52,6 +52,7 @@ static const faro_field fields[] = {
      .help = "user (all reports of a client together) or event (each report by itself)"},
     {"campaign.contributions", FARO_FIELD_COUNT, CAMPAIGN(params.contributions), .least = 1, .most = 0x1p40},
     {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
+    {"campaign.wait", FARO_FIELD_COUNT, CAMPAIGN(wait), .most = 0x1p40},
     {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
     {"settings", FARO_FIELD_LIST, CAMPAIGN(settings), .most = FARO_LEARNER_SETTINGS_MAX},
     {"settings[].name", FARO_FIELD_TEXT, SETTING(name), .required = true,

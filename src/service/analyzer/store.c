@@ -31,8 +31,7 @@ static const char SCHEMA[] =
     "width REAL,"
     " spoiled INTEGER NOT NULL);";
 
-static const faro_database_kind KIND = {
-    .of = "an analyzer", .id = 0x66614101, .version = 1, .schema = SCHEMA};
+static const faro_database_kind KIND = {.of = "an analyzer", .id = 0x66614101, .first = 1, .schema = SCHEMA};
 
 enum {
   GET_CAMPAIGN,

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "service/role/log.h"
 
 enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's header that we need */ };
 
@@ -154,28 +155,51 @@ static faro_status ask(faro_database *d, const char *sql, int *value, faro_error
   return row ? FARO_OK : fail(d, error);
 }
 
-static faro_status check_kind(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+static int newest(const faro_database_kind *kind) { return kind->first + kind->count; }
+
+/* Whether the file is of this kind and of a version that can be read; *version: which. */
+static faro_status check_kind(faro_database *d, const faro_database_kind *kind, int *version,
+                              faro_error *error) {
   int id = 0;
-  int version = 0;
   faro_status status = ask(d, "PRAGMA application_id", &id, error);
-  if (status == FARO_OK) status = ask(d, "PRAGMA user_version", &version, error);
+  if (status == FARO_OK) status = ask(d, "PRAGMA user_version", version, error);
   if (status != FARO_OK) return status;
-  if (id != kind->id)
-    return faro_fail(error, FARO_INVALID, "%s is not a database of %s", faro_path_end(d->path), kind->of);
-  if (version != kind->version)
-    return faro_fail(error, FARO_INVALID, "%s: the state has version %d; this faro reads version %d",
-                     faro_path_end(d->path), version, kind->version);
+  const char *name = faro_path_end(d->path);
+  if (id != kind->id) return faro_fail(error, FARO_INVALID, "%s is not a database of %s", name, kind->of);
+  if (*version < kind->first)
+    return faro_fail(error, FARO_INVALID,
+                     "%s: the state has version %d, which is too old; this faro reads versions %d to %d",
+                     name, *version, kind->first, newest(kind));
+  if (*version > newest(kind))
+    return faro_fail(error, FARO_INVALID,
+                     "%s: the state has version %d, written by a newer faro; this one reads up to version %d",
+                     name, *version, newest(kind));
   return FARO_OK;
 }
 
-static faro_status set_schema(faro_database *d, const faro_database_kind *kind, faro_error *error) {
+static faro_status run_step(faro_database *d, const faro_database_migration *step, faro_error *error) {
+  const faro_status status = step->sql ? faro_database_run(d, step->sql, error) : FARO_OK;
+  return status == FARO_OK && step->run ? step->run(d, error) : status;
+}
+
+/* Brings the schema from `version` to the newest one, in one transaction. */
+static faro_status migrate(faro_database *d, const faro_database_kind *kind, int version, faro_error *error) {
+  const bool fresh = version < kind->first;
   char numbers[96];
+  faro_error inner = {0};
   snprintf(numbers, sizeof numbers, "PRAGMA application_id = %d; PRAGMA user_version = %d", kind->id,
-           kind->version);
+           newest(kind));
   faro_status status = faro_database_run(d, "BEGIN IMMEDIATE", error);
-  if (status == FARO_OK) status = faro_database_run(d, kind->schema, error);
+  if (status == FARO_OK && fresh) status = faro_database_run(d, kind->schema, error);
+  for (int i = fresh ? 0 : version - kind->first; status == FARO_OK && i < kind->count; i++) {
+    status = run_step(d, &kind->steps[i], &inner);
+    if (status != FARO_OK)
+      (void)faro_fail(error, status, "%s: the state cannot be brought from version %d to %d: %.200s",
+                      faro_path_end(d->path), kind->first + i, kind->first + i + 1, inner.message);
+  }
   if (status == FARO_OK) status = faro_database_run(d, numbers, error);
   if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
+  if (status != FARO_OK) faro_database_rollback(d);
   return status;
 }
 
@@ -212,12 +236,17 @@ static faro_status open_handle(faro_database *d, faro_error *error) {
  * its log either (open_handle). */
 static faro_status make_ours(faro_database *d, const faro_database_kind *kind, faro_error *error) {
   int tables = 0;
+  int version = kind->first - 1;
   faro_status status = ask(d, "SELECT count(*) FROM sqlite_master", &tables, error);
-  if (status == FARO_OK && tables > 0) status = check_kind(d, kind, error);
+  if (status == FARO_OK && tables > 0) status = check_kind(d, kind, &version, error);
   if (status != FARO_OK) return status;
   sqlite3_db_config(d->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
   status = set_journal(d, error);
-  if (status == FARO_OK && tables == 0) status = set_schema(d, kind, error);
+  const bool due = version < newest(kind);
+  if (status == FARO_OK && due) status = migrate(d, kind, version, error);
+  if (status == FARO_OK && due && tables > 0)
+    faro_log(FARO_LOG_INFO, "state-migrated", "ss si si", "file", faro_path_end(d->path), "from", version,
+             "to", newest(kind));
   if (status == FARO_OK)
     status =
         faro_database_run(d, "CREATE TABLE IF NOT EXISTS zeros(id INTEGER PRIMARY KEY, bytes BLOB)", error);
@@ -246,13 +275,38 @@ static faro_status open_writer(faro_database *d, const faro_database_kind *kind,
   return status;
 }
 
+/* Replaces the handle by one to a copy in memory. The file must not change. */
+static faro_status copy_to_memory(faro_database *d, faro_error *error) {
+  sqlite3 *copy = NULL;
+  bool done = false;
+  if (sqlite3_open_v2(":memory:", &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
+    sqlite3_backup *backup = sqlite3_backup_init(copy, "main", d->handle, "main");
+    done = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
+    sqlite3_backup_finish(backup);
+  }
+  if (done) {
+    sqlite3_close(d->handle);
+    d->handle = copy;
+    return FARO_OK;
+  }
+  const faro_status status = faro_fail(error, FARO_SYSTEM, "%s: cannot be copied into memory: %s",
+                                       faro_path_end(d->path), sqlite3_errmsg(copy));
+  sqlite3_close(copy);
+  return status;
+}
+
 static faro_status open_reader(faro_database *d, const faro_database_kind *kind, faro_error *error) {
-  const faro_status status = check_plain(d->path, error);
+  int version = 0;
+  faro_status status = check_plain(d->path, error);
   if (status != FARO_OK) return status;
+  pthread_once(&once, set_up);
   if (sqlite3_open_v2(d->path, &d->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     return faro_fail(error, FARO_INVALID, "%s: %s", faro_path_end(d->path), sqlite3_errmsg(d->handle));
   sqlite3_busy_timeout(d->handle, 5000);
-  return check_kind(d, kind, error);
+  status = check_kind(d, kind, &version, error);
+  if (status != FARO_OK || version == newest(kind)) return status;
+  status = copy_to_memory(d, error);
+  return status == FARO_OK ? migrate(d, kind, version, error) : status;
 }
 
 faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,

@@ -15,12 +15,26 @@
 
 typedef struct faro_database faro_database;
 
-/* Whose state it is. The file records this as application_id and user_version. */
+/* A step from one version of a schema to the next: SQL, then a function for what SQL cannot say.
+ * Either may be NULL. Both run in the transaction of the whole migration. */
+typedef struct faro_database_migration {
+  const char *sql;
+  faro_status (*run)(faro_database *database, faro_error *error);
+} faro_database_migration;
+
+/* Whose state it is. The file records this as application_id and user_version.
+ *
+ * A schema only grows: a change is one more step at the end. A new file gets the first schema and
+ * all steps. A file of an earlier version gets the steps that it lacks when it is opened for
+ * writing, in one transaction: afterwards it has the newest version, or it is as it was. A reader
+ * that finds an earlier version reads a migrated copy in memory. */
 typedef struct {
   const char *of; /* whose database, for messages: "an analyzer" */
   int id;
-  int version;
-  const char *schema; /* run on a new file */
+  int first;          /* the first version that can be read */
+  const char *schema; /* of that version */
+  const faro_database_migration *steps;
+  int count; /* of the steps; the newest version is first + count */
 } faro_database_kind;
 
 typedef enum faro_access {
@@ -28,9 +42,10 @@ typedef enum faro_access {
   FARO_READ_ONLY   /* also while another process has it open */
 } faro_access;
 
-/* A file that others may read is refused. A file of another kind or version is refused by name and
- * stays unchanged, except that SQLite and the lock may leave files next to it. Opening for writing
- * empties a log that a killed process left (see faro_database_purge). */
+/* A file that others may read is refused. A file of another kind, or of a version that is newer
+ * than ours or too old, is refused by name and stays unchanged, except that SQLite and the lock may
+ * leave files next to it. Opening for writing empties a log that a killed process left (see
+ * faro_database_purge). */
 faro_status faro_database_open(faro_database **database, const char *path, const faro_database_kind *kind,
                                faro_access mode, faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file, if it exists, can be of this kind, by its first bytes, and is private. So a

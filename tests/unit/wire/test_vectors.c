@@ -300,7 +300,8 @@ static void emit_damage(const char *word, const char *check, const char *json) {
   emit(NAME("empty"), check, "-", "nothing at all", "", 0);
   emit(NAME("cut"), check, "-", "the last byte is missing", l.bytes, l.length - 1);
   emit(NAME("longer"), check, "-", "a byte more than was signed", l.bytes, l.length + 1);
-  char *text = edited(l.bytes, "-2 ", "-1 ");
+  char *text = strdup(l.bytes);
+  text[strlen(word) - 1] = '1';
   emit(NAME("word"), check, "-", "another version of the protocol", text, strlen(text));
   free(text);
   text = edited(l.bytes, "\n", " ");
@@ -417,8 +418,8 @@ static void emit_campaigns(const char *json) {
        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""},
       {"blanks", "blanks between, where JSON allows them", "{\"id\":", " {\n\t\"id\" : "},
       {"escapes", "letters as escapes", "\"vector-shuffle-bits\"", "\"\\u0076ector-shuffle-bits\""}};
-  emit_damage("faro-campaign-2", "campaign", json);
-  emit_edits("faro-campaign-2", "campaign", json, edits, sizeof edits / sizeof *edits);
+  emit_damage("faro-campaign-3", "campaign", json);
+  emit_edits("faro-campaign-3", "campaign", json, edits, sizeof edits / sizeof *edits);
   char zero[2 * FARO_KEY_BYTES + 1];
   char good[2 * FARO_KEY_BYTES + 1];
   char party[FARO_URL_MAX + 2 * FARO_KEY_BYTES];
@@ -435,7 +436,7 @@ static void emit_campaigns(const char *json) {
                        {"shufflers-type", "a number for a shuffler", party, "1"},
                        {"shufflers-own", "a shuffler with the analyzer's key", signs,
                         faro_hex_write(analyzer.public_key, FARO_KEY_BYTES, own)}};
-  emit_edits("faro-campaign-2", "campaign", json, keys, sizeof keys / sizeof *keys);
+  emit_edits("faro-campaign-3", "campaign", json, keys, sizeof keys / sizeof *keys);
 }
 
 static void emit_policies(const faro_campaign *c) {
@@ -471,7 +472,7 @@ static void emit_policies(const faro_campaign *c) {
   const edit cut = {"campaign-short", "a digest that is too short",
                     faro_hex_write(c->digest, FARO_DIGEST_BYTES, digest), "00"};
   emit_edits("faro-policy-2", "policy", json, &cut, 1);
-  const loaded l = sign("faro-campaign-2", json, strlen(json), &analyzer);
+  const loaded l = sign("faro-campaign-3", json, strlen(json), &analyzer);
   emit("policy-as-campaign", "policy", "-", "signed as a campaign", l.bytes, l.length);
   free(l.bytes);
   free(text);
@@ -788,9 +789,12 @@ static void emit_directions(void) {
   }
 }
 
-/* Kept as version 1 wrote them. */
-static void emit_version_1(void) {
+/* Kept as earlier versions wrote them. A campaign of version 2 is still read. */
+static void emit_earlier(void) {
   const loaded campaign = load("version-1-campaign"), policy = load("version-1-policy");
+  const loaded second = load("version-2-campaign");
+  emit("version-2-campaign", "campaign", "-", "of version 2 of the protocol", second.bytes, second.length);
+  free(second.bytes);
   emit("version-1-campaign", "campaign", "-", "of version 1 of the protocol", campaign.bytes,
        campaign.length);
   emit("version-1-policy", "policy", "-", "of version 1 of the protocol", policy.bytes, policy.length);
@@ -821,7 +825,7 @@ static void bless(void) {
   }
   emit_growing();
   emit_directions();
-  emit_version_1();
+  emit_earlier();
   assert_int_equal(fclose(manifest), 0);
 }
 

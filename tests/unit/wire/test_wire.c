@@ -192,7 +192,7 @@ static void test_campaign__batches_must_fit(void **state) {
   at[11] = '2'; /* 1012 */
   faro_text_add(&json, "%.*s", (int)(text + length - strchr(text, '\n') - 1), strchr(text, '\n') + 1);
   free(text);
-  assert_ok(faro_document_sign("faro-campaign-2", &json, &analyzer, c.digest, &text, &length, error));
+  assert_ok(faro_document_sign("faro-campaign-3", &json, &analyzer, c.digest, &text, &length, error));
   e = (faro_error){0};
   assert_int_equal(faro_campaign_open(&c, text, length, analyzer.public_key, &e), FARO_INVALID);
   assert_non_null(strstr(e.message, named));
@@ -276,7 +276,7 @@ static void test_campaign__an_encoder_for_each_target(void **state) {
     if (i == 1) faro_text_add(&changed, "null");
     else faro_text_add(&changed, "%.*s%s", (int)(end - encoder) - (i == 2), encoder, cases[i].more);
     faro_text_add(&changed, "%.*s", (int)(text + length - end), end);
-    assert_ok(faro_document_sign("faro-campaign-2", &changed, &analyzer, NULL, &document, &size, error));
+    assert_ok(faro_document_sign("faro-campaign-3", &changed, &analyzer, NULL, &document, &size, error));
     assert_int_equal(faro_campaign_open(&c, document, size, analyzer.public_key, &e), FARO_INVALID);
     assert_string_equal(e.message, cases[i].message);
     free(document);
