@@ -180,7 +180,7 @@ faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size
  *
  *    0  4  "FRR2"
  *    4 16  first bytes of the campaign's digest
- *   20  8  version of the policy that chose the action
+ *   20  8  version of the policy for whose batch it is made: the newest that the client has
  *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
  *   36  4  shuffler, from 0
  *   40 32  the client's token
