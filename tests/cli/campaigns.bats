@@ -101,7 +101,8 @@ answers() {
   has "$(get "$public" /first/healthz)" " 200 "
   local health=$(get "$public" /healthz)
   has "$health" " 503 "
-  has "$health" "unwell: second"
+  has "$health" "campaign second: the campaign could not be started"
+  has "$(get "$public" /readyz | head -1)" " 200 " # the first one serves
   operate 0 list
   has "$output" "first                    open       well     1 of 2"
   has "$output" "second                   failed     unwell"

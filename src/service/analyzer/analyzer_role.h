@@ -9,7 +9,9 @@
  *   POST /v1/reports            for releases without a shuffler (local, central-tree)
  *   GET  /v1/ledger?from=B      what each batch spent, from batch B on
  *   GET  /v1/status.json, /     the status, for programs and for people
- *   GET  /metrics, /healthz
+ *   GET  /v1/state              campaign digest, policy version, the next batch of each shuffler;
+ *                               POST with a shuffler's greeting
+ *   GET  /metrics, /healthz, /readyz
  *
  * The servers are not its own: a host (service/host) has one for the public and one for operators,
  * and many campaigns behind them. */
@@ -35,7 +37,8 @@ typedef struct faro_analyzer_summary {
   bool healthy;
 } faro_analyzer_summary;
 faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *analyzer);
-/* To end: close, then stop the servers while the worker still answers parked requests, then stop. */
+/* To end: close, then stop the servers while the worker still answers parked requests, then
+ * stop. */
 void faro_analyzer_close(faro_analyzer *analyzer);
 void faro_analyzer_stop(faro_analyzer *analyzer); /* NULL is allowed */
 

@@ -1,7 +1,7 @@
 /* host: an analyzer as a process: one campaign, or many behind one address.
  *
  *   public server   /NAME/v1/...   the campaign's (analyzer_role.h); without NAME if there is one
- *                   /healthz       503 if any campaign is not well, and which
+ *                   /healthz       503 if any campaign is not well, and which; /readyz: if all are
  *   admin server    the same for operators, with page, status and metrics (admin.h), and
  *                   GET  /v1/campaigns              all campaigns
  *                   POST /v1/campaigns?name=NAME    reads NAME.yaml, as a draft

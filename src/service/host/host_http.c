@@ -16,8 +16,9 @@ static void handle_down(void *context, faro_http_request *request) {
   faro_http_refuse(request, 503, "the campaign cannot be served now");
 }
 
-static bool never(void *context) {
-  (void)context;
+static bool never(void *context, bool ready, faro_text *reasons) {
+  (void)context, (void)ready;
+  if (reasons) faro_text_add(reasons, "the campaign could not be started\n");
   return false;
 }
 
@@ -93,8 +94,12 @@ static place_view look(host_place *place) {
   return view;
 }
 
-static bool is_well(const place_view *view) {
-  return view->draft || (view->analyzer && faro_analyzer_summarize(view->analyzer).healthy);
+/* Adds the reasons of a campaign why not. */
+static bool is_well(const place_view *view, bool ready, faro_text *reasons) {
+  if (view->draft) return true;
+  if (!view->analyzer) return never(NULL, ready, reasons);
+  const faro_http_service *service = faro_analyzer_admin(view->analyzer);
+  return service->healthy(service->context, ready, reasons);
 }
 
 static json_t *summary_json(const char *name, const faro_analyzer_summary *summary) {
@@ -181,21 +186,21 @@ static void handle_change(void *context, faro_http_request *request) {
 
 /* For everybody. */
 
-static void handle_healthz(void *context, faro_http_request *request) {
+/* Every campaign must be well. One that is ready suffices for the host to be: behind a load
+ * balancer a campaign that fails must not take the others away. */
+static bool is_healthy(void *context, bool ready, faro_text *reasons) {
   faro_host *host = context;
-  faro_text text = FARO_TEXT_INIT;
   const size_t count = places(host);
+  size_t well = 0;
   for (size_t i = 0; i < count; i++) {
     const place_view view = look(host->place[i]);
-    if (!is_well(&view)) faro_text_add(&text, "%s%s", text.length > 0 ? ", " : "unwell: ", view.name);
+    const size_t before = reasons ? reasons->length : 0;
+    if (reasons) faro_text_add(reasons, "campaign %s: ", view.name);
+    if (!is_well(&view, ready, reasons)) continue;
+    well++;
+    if (reasons && !reasons->failed) reasons->data[reasons->length = before] = '\0';
   }
-  const bool well = text.length == 0;
-  faro_text_add(&text, well ? "ok\n" : "\n");
-  const faro_http_answer answer = {.status = well ? 200 : 503,
-                                   .bytes = text.failed ? "" : text.data,
-                                   .length = text.failed ? 0 : text.length};
-  faro_http_reply(request, &answer);
-  faro_text_clear(&text);
+  return ready ? well > 0 || count == 0 : well == count;
 }
 
 static void write_health(faro_host *host, size_t count, faro_text *out) {
@@ -203,7 +208,8 @@ static void write_health(faro_host *host, size_t count, faro_text *out) {
                      "# TYPE faro_campaign_healthy gauge\n");
   for (size_t i = 0; i < count; i++) {
     const place_view view = look(host->place[i]);
-    faro_text_add(out, "faro_campaign_healthy{campaign=\"%s\"} %d\n", view.name, is_well(&view) ? 1 : 0);
+    faro_text_add(out, "faro_campaign_healthy{campaign=\"%s\"} %d\n", view.name,
+                  is_well(&view, false, NULL) ? 1 : 0);
   }
 }
 
@@ -250,7 +256,7 @@ static void handle_page(void *context, faro_http_request *request) {
                                       : "failed";
     if (view.analyzer) faro_text_add(&text, "<li><a href=\"%s/\">%s</a>: %s", view.name, view.name, state);
     else faro_text_add(&text, "<li>%s: %s", view.name, state);
-    faro_text_add(&text, "%s</li>\n", is_well(&view) ? "" : ", not well");
+    faro_text_add(&text, "%s</li>\n", is_well(&view, false, NULL) ? "" : ", not well");
   }
   faro_text_add(&text, "</ul>\n</html>\n");
   const faro_http_answer answer = {.status = text.failed ? 503 : 200,
@@ -273,8 +279,7 @@ void faro_host_set_life(host_place *place) {
 
 /* An only campaign's paths come before all of these. */
 void faro_host_set_services(faro_host *host) {
-  static const faro_http_route routes[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
-                                           {"GET", "/metrics", handle_metrics, 0, NULL},
+  static const faro_http_route routes[] = {{"GET", "/metrics", handle_metrics, 0, NULL},
                                            {"GET", "/", handle_page, 0, NULL},
                                            {"GET", "/v1/campaigns", handle_list, 0, NULL},
                                            {"POST", "/v1/campaigns", handle_create, 0, NULL}};
@@ -282,14 +287,16 @@ void faro_host_set_services(faro_host *host) {
   const bool open = faro_http_open(&host->settings->http);
   host->service = (faro_http_service){
       .routes = routes,
-      .count = open ? 3 : 1,
+      .count = open ? 2 : 0,
       .context = host,
+      .healthy = is_healthy,
       .bare = true,
       .metrics = many ? host->metrics : faro_analyzer_admin(host->place[0]->analyzer)->metrics,
       .find = find_public};
   host->operators = (faro_http_service){.routes = routes,
-                                        .count = 5,
+                                        .count = 4,
                                         .context = host,
+                                        .healthy = is_healthy,
                                         .bare = true,
                                         .metrics = host->metrics,
                                         .find = find_for_operators};

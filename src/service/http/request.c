@@ -124,18 +124,35 @@ static enum MHD_Result queue(faro_http_request *r) {
 
 /* Requests. */
 
-static void handle_healthz(void *context, faro_http_request *request) {
+static void answer_health(void *context, faro_http_request *request, bool ready) {
   const faro_http_service *service = request->service;
-  const bool well = !service->healthy || service->healthy(context);
-  const faro_http_answer answer = {
-      .status = well ? 200 : 503, .bytes = well ? "ok\n" : "unwell\n", .length = well ? 3 : 7};
+  faro_text reasons = FARO_TEXT_INIT;
+  faro_text_add(&reasons, "unwell\n");
+  const bool well = !service->healthy || service->healthy(context, ready, &reasons);
+  const bool said = !reasons.failed;
+  const faro_http_answer answer = {.status = well ? 200 : 503,
+                                   .bytes = well   ? "ok\n"
+                                            : said ? reasons.data
+                                                   : "unwell\n",
+                                   .length = well   ? 3
+                                             : said ? reasons.length
+                                                    : 7};
   faro_http_reply(request, &answer);
+  faro_text_clear(&reasons);
+}
+
+static void handle_healthz(void *context, faro_http_request *request) {
+  answer_health(context, request, false);
+}
+static void handle_readyz(void *context, faro_http_request *request) {
+  answer_health(context, request, true);
 }
 
 static void handle_metrics(void *context, faro_http_request *request) {
-  (void)context;
+  const faro_http_service *service = request->service;
   faro_text text = FARO_TEXT_INIT;
-  faro_metrics_write(request->service->metrics, &text);
+  if (service->healthy) (void)service->healthy(context, false, NULL);
+  faro_metrics_write(service->metrics, &text);
   const faro_http_answer answer = {.status = text.failed ? 503 : 200,
                                    .type = "text/plain; version=0.0.4; charset=utf-8",
                                    .bytes = text.data,
@@ -147,12 +164,14 @@ static void handle_metrics(void *context, faro_http_request *request) {
 /* Looks for a path among the routes of a service. Sets the route, or the refusal: 404 or 405. */
 static void find_in(faro_http_request *r, const faro_http_service *service, const char *path) {
   static const faro_http_route own[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
+                                        {"GET", "/readyz", handle_readyz, 0, NULL},
                                         {"GET", "/metrics", handle_metrics, 0, NULL}};
+  const size_t owned = sizeof own / sizeof *own - (service->bare ? 1 : 0);
   const bool head = strcmp(r->method, "HEAD") == 0; /* libmicrohttpd leaves out the body */
   const char *method = head ? "GET" : r->method;
   r->service = service;
   r->refuse = 404;
-  for (size_t i = 0; i < service->count + (service->bare ? 1 : 2); i++) {
+  for (size_t i = 0; i < service->count + owned; i++) {
     const faro_http_route *route = i < service->count ? &service->routes[i] : &own[i - service->count];
     if (strcmp(route->path, path) != 0) continue;
     r->refuse = 405;
@@ -175,7 +194,8 @@ static void find_route(faro_http_request *r) {
 static faro_status admit(const faro_http_request *r, faro_error *error) {
   const faro_http_service *front = &r->http->service;
   faro_status status = FARO_OK;
-  if (front->enter && !(r->route && strcmp(r->route->path, "/healthz") == 0))
+  if (front->enter &&
+      !(r->route && (r->route->handle == handle_healthz || r->route->handle == handle_readyz)))
     status = front->enter(front->context, r, error);
   if (status == FARO_OK && r->route && r->route->admit)
     status = r->route->admit(r->service->context, r, error);

@@ -1,6 +1,6 @@
-/* server: a small HTTP server over libmicrohttpd. Handlers are listed in a table; /healthz and
- * /metrics are there unless the table has its own. A service may have others behind it, each with a
- * table of its own (`find`).
+/* server: a small HTTP server over libmicrohttpd. Handlers are listed in a table; /healthz,
+ * /readyz and /metrics are there unless the table has its own. A service may have others behind it,
+ * each with a table of its own (`find`).
  *
  * A handler does one of three things:
  *   reply   The answer goes out at once.
@@ -78,14 +78,18 @@ struct faro_http_service {
   const faro_http_route *routes;
   size_t count;
   void *context;
-  bool (*healthy)(void *context); /* what /healthz says: 200 or 503; NULL: always 200 */
+  /* Whether all is well (/healthz), or (`ready`) whether the role can serve its clients all the
+   * same (/readyz): 200 or 503. Adds a line for each reason why not to `reasons`. Also called
+   * before /metrics, with NULL, so that it can set gauges. NULL: always well. */
+  bool (*healthy)(void *context, bool ready, faro_text *reasons);
   faro_metrics *metrics;
   bool bare; /* without /metrics */
   /* Optional. The service behind this one to which a path belongs that no route has, and the path
    * within it; NULL: none. It may be called from any thread. What it returns must outlive the
    * server. */
   const faro_http_service *(*find)(void *context, const char *path, const char **within);
-  /* Optional. Whether the sender of a request may see anything but /healthz: called as a route's
+  /* Optional. Whether the sender of a request may see anything but /healthz and
+   * /readyz: called as a route's
    * `admit`. If it fails, the answer asks a browser for a password. */
   faro_status (*enter)(void *context, const faro_http_request *request, faro_error *error);
   /* Bytes of all bodies; 0: 64 MiB, plus twice the largest body if a route allows more than 1

@@ -1,5 +1,5 @@
-/* admin: the server for operators, at an address of its own. Every request but /healthz needs one
- * of the tokens whose hashes are in a file (`faro keys tokens` makes both):
+/* admin: the server for operators, at an address of its own. Every request but /healthz and
+ * /readyz needs one of the tokens whose hashes are in a file (`faro keys tokens` makes both):
  *
  *   Authorization: Bearer TOKEN          from programs
  *   Authorization: Basic (any:TOKEN)     from browsers, which ask for a name and a password
