@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "service/analyzer/campaign_create.h"
-#include "service/http/listen.h"
 #include "service/role/log.h"
 
 /* Files that a campaign has open: two connections to its database and one to its intake, each with
@@ -80,8 +79,8 @@ static faro_status try_load(host_place *place, faro_error *error) {
 }
 
 static faro_status add_place(faro_host *host, const char *name, host_place **added, faro_error *error) {
-  const uint64_t connections = host->settings->http.connections ? host->settings->http.connections : 1024;
-  faro_status status = faro_listen_files(connections + ADMIN_FILES + FILES_PER_CAMPAIGN * host->count, error);
+  const uint64_t files = (host->admin ? ADMIN_FILES : 0) + FILES_PER_CAMPAIGN * host->count;
+  const faro_status status = faro_http_files(&host->settings->http, files, error);
   if (status != FARO_OK) return status;
   if (host->count == FARO_CAMPAIGNS_MAX)
     return faro_fail(error, FARO_INVALID, "there is no room for another campaign: %d is the most",

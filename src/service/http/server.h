@@ -15,11 +15,13 @@
  *   - All bodies together have a limit (503). Memory is counted when bytes arrive, not when they
  *     are announced. Small bodies are not counted, so they get through when large ones fill the
  *     room (faro_http_spare).
- *   - The number of connections is limited. One address may have a quarter of them, unless the
- *     server is on loopback.
+ *   - The number of connections is limited. One more ends the one that has waited longest for a
+ *     request. One address may have a quarter of them, unless the server is on loopback.
+ *   - One address may make `rate` requests a second, unless the server is on loopback (429).
  *   - At most half of the connections may wait. One more is called again at once as expired; its
  *     answer says Retry-After and closes the connection.
- *   - A request must arrive within twice the timeout, plus a second for each MB of its body (408).
+ *   - A request must arrive within twice the timeout, plus a second for each MB of its body (408);
+ *     the first byte of a connection within three seconds.
  * HEAD is GET without the body. */
 #ifndef FARO_SERVICE_HTTP_SERVER_H
 #define FARO_SERVICE_HTTP_SERVER_H
@@ -51,6 +53,7 @@ typedef struct faro_http_settings {
   uint64_t threads;     /* 0: 2; at least one per 100 connections */
   uint64_t connections; /* 0: 1024 */
   double timeout;       /* seconds; 0: 10 */
+  double rate;          /* requests per second of one address; 0: any number */
   /* A second server for operators (admin.h), and whether the first one shows what is theirs. */
   char admin_listen[FARO_LISTEN_MAX + 1]; /* empty: none */
   char admin_tokens[FARO_FILE_MAX + 1];
@@ -68,8 +71,9 @@ typedef struct faro_http_settings {
       {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000},       \
       {"admin-listen", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_listen)},                                 \
       {"admin-tokens", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_tokens)},                                 \
-      {"public-status", FARO_FIELD_FLAG, FARO_AT(holder, http.public_status)}, {                             \
-    "timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600                       \
+      {"public-status", FARO_FIELD_FLAG, FARO_AT(holder, http.public_status)},                               \
+      {"timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600}, {                \
+    "rate", FARO_FIELD_REAL, FARO_AT(holder, http.rate), .least = 0, .most = 1e6                             \
   }
 
 /* Routes and context must outlive the server. */
@@ -99,6 +103,9 @@ struct faro_http_service {
 
 /* Checks address, certificate and private key. Opens nothing that others would see. */
 faro_status faro_http_check(const faro_http_settings *settings, faro_error *error) FARO_WARN_UNUSED;
+/* Whether the server may have as many open files as it needs, and `more` (listen.h). */
+faro_status faro_http_files(const faro_http_settings *settings, uint64_t more,
+                            faro_error *error) FARO_WARN_UNUSED;
 /* Whether the page, the status and the metrics are on the public server: if there is no other one,
  * and it is on loopback, or the settings say so. */
 bool faro_http_open(const faro_http_settings *settings);
