@@ -161,11 +161,26 @@ faro_status faro_policy_document_open(faro_policy_document *document, const char
                                       faro_error *error) FARO_WARN_UNUSED;
 void faro_policy_document_clear(faro_policy_document *document);
 
+/* The head of a ledger: how many rows it has, and the hash of the last one. Each row contains the
+ * hash of the row before it, so the signature of a head covers all rows (service/analyzer/
+ * ledger_chain.h). Without rows the hash is the campaign's digest. */
+typedef struct faro_ledger_head {
+  unsigned char campaign[FARO_DIGEST_BYTES];
+  uint64_t rows;
+  unsigned char hash[FARO_DIGEST_BYTES];
+} faro_ledger_head;
+
+faro_status faro_ledger_head_write(const faro_ledger_head *head, const faro_sign_key *key, char **text,
+                                   size_t *length, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size_t length,
+                                  const unsigned char signer[static FARO_KEY_BYTES],
+                                  faro_error *error) FARO_WARN_UNUSED;
+
 /* A report, as one shuffler or the analyzer receives it:
  *
  *    0  4  "FRR2"
  *    4 16  first bytes of the campaign's digest
- *   20  8  version of the policy that chose the action
+ *   20  8  version of the policy for whose batch it is made: the newest that the client has
  *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
  *   36  4  shuffler, from 0
  *   40 32  the client's token
@@ -251,6 +266,32 @@ void faro_notice_write(const faro_campaign *campaign, const faro_batch *batch, c
                        char out[static FARO_NOTICE_DIGITS + 1]);
 faro_status faro_notice_read(const faro_campaign *campaign, const char *text, size_t length,
                              faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
+
+/* A greeting says what a shuffler holds. It posts one to /v1/state, and the analyzer compares:
+ *
+ *    0  4  "FRG2"
+ *    4 32  the campaign's digest
+ *   36 32  the shuffler's public key
+ *   68  8  number of its first batch that was not handed over
+ *   76  8  number of its open batch
+ *   84  4  1: the shuffler is unwell; 0: it is well
+ *   88 64  Ed25519 signature of the shuffler, over everything before
+ *
+ * Nothing depends on a greeting but what the analyzer says about its health. */
+enum { FARO_GREETING_BYTES = 88 + FARO_SIGNATURE_BYTES };
+
+typedef struct faro_greeting {
+  uint32_t shuffler; /* in the reader's campaign, by its key */
+  bool same;         /* the campaign is the reader's */
+  uint64_t first, open;
+  bool unwell;
+} faro_greeting;
+
+void faro_greeting_write(const faro_campaign *campaign, const faro_greeting *greeting,
+                         const faro_sign_key *key, unsigned char out[static FARO_GREETING_BYTES]);
+/* FARO_INVALID if it is not from a shuffler of the campaign. */
+faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
+                               faro_greeting *greeting, faro_error *error) FARO_WARN_UNUSED;
 
 /* Keys and their files. A file has one line: the kind, a blank, hexadecimal digits. Secrets have
  * mode 600 and are refused if others may read them. An existing file is never overwritten. */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/analyzer/ledger_check.h"
+#include "service/shuffler/watch.h"
 #include "targets.h"
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -120,6 +122,57 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   free(text);
   faro_policy_document_clear(&document);
   faro_policy_document_clear(&again);
+  return 0;
+}
+
+int fuzz_head(const uint8_t *data, size_t size) {
+  start();
+  faro_error error = {0};
+  faro_ledger_head head = {0}, again = {0};
+  size_t length = 0;
+  must(faro_ledger_head_open(&head, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-ledger-1", data, size, &length);
+  const faro_status status = faro_ledger_head_open(&head, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_ledger_head_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  must(memcmp(&head, &again, sizeof head) == 0);
+  free(text);
+  return 0;
+}
+
+/* A page under a head of two rows that fits the campaign. What is checked can be explained. */
+int fuzz_ledger(const uint8_t *data, size_t size) {
+  start();
+  json_t *page = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
+  if (!page) return 0;
+  faro_ledger_head head = {.rows = 2};
+  faro_ledger_check check;
+  faro_text out = FARO_TEXT_INIT;
+  faro_error error = {0};
+  char *text = NULL;
+  size_t length = 0;
+  memcpy(head.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
+  must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
+  if (json_is_object(page)) must(json_object_set_new(page, "head", json_stringn(text, length)) == 0);
+  free(text);
+  faro_status status = faro_ledger_explain_head(page, false, &out, &error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &out, &error);
+  if (status == FARO_OK) faro_ledger_explain_end(page, &out);
+  else must(error.message[0] != '\0');
+  status = faro_ledger_check_begin(&check, &campaigns[0], signer.public_key, page, NULL);
+  must(status == FARO_OK || !json_is_object(page));
+  if (status == FARO_OK && faro_ledger_check_rows(&check, page, NULL) == FARO_OK) {
+    faro_ledger_check_amend(&check, page);
+    must(faro_ledger_explain_head(page, true, &out, NULL) == FARO_OK);
+  }
+  faro_ledger_check_clear(&check);
+  faro_text_clear(&out);
+  json_decref(page);
   return 0;
 }
 
@@ -248,6 +301,37 @@ int fuzz_key(const uint8_t *data, size_t size) {
     if (faro_hashes_load(path, &lines, &count, NULL) == FARO_OK) free(lines);
   }
   (void)remove(path);
+  return 0;
+}
+
+/* Bit 0 of the first byte: from the campaign's shuffler; bit 1: with a signature that fits. */
+int fuzz_greeting(const uint8_t *data, size_t size) {
+  start();
+  if (size < 1) return 0;
+  const faro_campaign *c = &campaigns[0];
+  unsigned char bytes[2 * FARO_GREETING_BYTES] = "FRG2", again[FARO_GREETING_BYTES];
+  const size_t length = size - 1 < sizeof bytes ? size - 1 : sizeof bytes;
+  faro_greeting greeting = {0};
+  faro_error error = {0};
+  if (length > 4) memcpy(bytes + 4, data + 5, length - 4);
+  if (data[0] & 1) memcpy(bytes + 36, shuffler.public_key, FARO_KEY_BYTES);
+  if (data[0] & 2) crypto_sign_detached(bytes + 88, NULL, bytes, 88, shuffler.secret);
+  if (faro_greeting_read(c, bytes, length, &greeting, &error) != FARO_OK) must(error.message[0] != '\0');
+  else {
+    must(length == FARO_GREETING_BYTES && greeting.shuffler == 0);
+    faro_greeting_write(c, &greeting, &shuffler, again);
+    must(memcmp(bytes + 68, again + 68, 16) == 0);
+    must(greeting.same == (memcmp(bytes, again, 36) == 0));
+  }
+  return 0;
+}
+
+int fuzz_standing(const uint8_t *data, size_t size) {
+  faro_standing standing = {0};
+  faro_error error = {0};
+  if (faro_standing_read((const char *)data, size, 1, &standing, &error) != FARO_OK)
+    must(error.message[0] != '\0');
+  else must(standing.version > 0 && standing.next <= INT64_MAX);
   return 0;
 }
 

@@ -1,8 +1,8 @@
 /* intake: POST /v1/reports, for a shuffler, or for the analyzer if clients send to it.
  *
- * The server's threads parse reports. One writer puts all that wait into one transaction (group
- * commit) and answers when it is on the disk. A report that was answered with 0 or 1 is in exactly
- * one batch, whatever happens later.
+ * The server's threads parse reports and refuse those of unknown tokens. One writer puts
+ * the others that wait into one transaction (group commit) and answers when it is on the disk. A
+ * report that was answered with 0 or 1 is in exactly one batch, whatever happens later.
  *
  * The body of a post is one or more report frames. The answer is 200 and one byte per report
  * (faro_verdict). If all are refused for the same reason, it is 400, 401 or 409 with that reason;
@@ -11,6 +11,7 @@
 #define FARO_SERVICE_ROLE_INTAKE_H
 
 #include "service/http/server.h"
+#include "service/role/health.h"
 #include "service/state/spool.h"
 
 typedef struct faro_intake faro_intake;
@@ -22,9 +23,10 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
 void faro_intake_destroy(faro_intake *intake);
 
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
-/* Whether the last write succeeded, of reports or of the writer's own that tries the disk, no log
- * waits to be emptied, and the state is still at its path. */
-bool faro_intake_healthy(faro_intake *intake);
+/* Sets or clears the reasons for being unwell that the intake knows: the last write failed, of
+ * reports or of the writer's own that tries the disk; a log waits to be emptied; the state is not
+ * at its path any more. */
+void faro_intake_check(faro_intake *intake, faro_health *health);
 faro_spool_state faro_intake_snapshot(faro_intake *intake);
 
 /* Gives the oldest closed batch, waiting for one for at most `seconds`; count 0: no batch is
