@@ -1,20 +1,21 @@
-/* rounds: a batched learner of generalised linear rewards whose people are elsewhere, as an analyzer
- * runs it. It is asker.h with people who keep their own data, and with releases of one batch each.
+/* rounds: a batched learner of generalised linear rewards whose people are elsewhere, as an
+ * analyzer runs it. It is asker.h with people who keep their own data, and with releases of one
+ * batch each.
  *
  * A term of the learner is a round in which people play and report, and then `fits` rounds in which
- * they report what they kept once more. Every report is z = ( vech(w x x'), x e ) with e = y - mu(<x,
- * at>) and w = mu'(<x, at>), linearised at the round's point `at`, which is public. So each round
- * publishes the Hessian and the gradient of the loss there, and the next point is what the learner
- * would estimate from them: a step of Newton's method.
+ * they report what they kept once more. Every report is z = ( vech(w x x'), x e ) with e = y -
+ * mu(<x, at>) and w = mu'(<x, at>), linearised at the round's point `at`, which is public. So each
+ * round publishes the Hessian and the gradient of the loss there, and the next point is what the
+ * learner would estimate from them: a step of Newton's method.
  *
  *     while ((round = faro_rounds_now(rounds)).people > 0) {
  *       each person: plays by faro_rounds_policy, and makes a message linearised at faro_rounds_at
  *       faro_rounds_analyze(rounds, messages, count, &error)
  *     }
  *
- * Nobody has to come back. Those who do report what they kept; other people take the places of those
- * who do not: they play by the same policy and report at the same point. So every round is complete,
- * with the noise of as many people as its claim counts on.
+ * Nobody has to come back. Those who do report what they kept; other people take the places of
+ * those who do not: they play by the same policy and report at the same point. So every round is
+ * complete, with the noise of as many people as its claim counts on.
  *
  * A person may be in at most `contributions` rounds, whichever they are; somebody else sees to that
  * (gate.h, or a shuffler). The claim covers all of them (docs/privacy.md, Rounds). */
