@@ -39,7 +39,8 @@ static faro_refusal common(long status, const char *body, size_t length) {
 static faro_reply read_byte(unsigned char byte, double after) {
   if (byte == FARO_VERDICT_ACCEPTED || byte == FARO_VERDICT_KNOWN)
     return (faro_reply){.kind = FARO_REPLY_DONE};
-  if (byte == FARO_VERDICT_CLOSED) return (faro_reply){.kind = FARO_REPLY_AGAIN, .after = after};
+  if (byte == FARO_VERDICT_CLOSED || byte == FARO_VERDICT_LIMITED)
+    return (faro_reply){.kind = FARO_REPLY_AGAIN, .after = after};
   return (faro_reply){.kind = FARO_REPLY_REFUSED,
                       .refusal = byte < FARO_VERDICT_COUNT ? (faro_refusal)byte : FARO_REFUSAL_OTHER};
 }

@@ -538,6 +538,8 @@ static void test_reply__every_answer_has_a_meaning(void **state) {
        {FARO_REPLY_REFUSED, FARO_REPLY_REFUSED, FARO_REPLY_REFUSED},
        {FARO_REFUSAL_STALE, FARO_REFUSAL_TWICE, FARO_REFUSAL_OTHER}},
       {200, "<html>", 6, 1, {FARO_REPLY_AGAIN}, {0}}, /* a portal's page */
+      {200, "\n", 1, 1, {FARO_REPLY_AGAIN}, {0}},     /* limited for now */
+      {429, "too many reports of this client were refused", 44, 1, {FARO_REPLY_AGAIN}, {0}},
       {200, "", 0, 1, {FARO_REPLY_AGAIN}, {0}},
       {0, NULL, 0, 1, {FARO_REPLY_AGAIN}, {0}},
       {409,
