@@ -196,6 +196,7 @@ answers() {
 }
 
 @test "admin: an analyzer with one campaign, and a shuffler" {
+  slow_test
   campaign
   "$FARO" keys tokens --count 1 --out "$T/admin"
   local place=$(free_port)
@@ -236,26 +237,23 @@ answers() {
   for path in / /v1/status.json /metrics; do has "$(get "$analyzer_url" "$path" | head -1)" " 200 "; done
 }
 
-# What a campaign refuses in its state, with the words: refuses STATE VERBS ALLOWED
+# What a campaign refuses in its state, with the words: refuses STATE VERB ALLOWED
 refuses() {
-  local verb
-  for verb in $2; do
-    operate 3 "$verb" one
-    has "$stderr" "the campaign is $1, so $verb is not possible; possible: $3"
-  done
+  operate 3 "$2" one
+  has "$stderr" "the campaign is $1, so $2 is not possible; possible: $3"
 }
 
 @test "life: draft, open, paused, open, finished, archived, and nothing else" {
   host
   direct one local 6
   role analyzer analyzer "$T/host.yaml"
-  refuses draft "pause resume finish archive" "open"
+  refuses draft pause "open"
   operate 0 open one
-  refuses open "open resume archive" "pause, finish"
+  refuses open archive "pause, finish"
   report one 1 0.5
   operate 0 pause one
   has "$output" "state:     paused"
-  refuses paused "open pause archive" "resume, finish"
+  refuses paused open "resume, finish"
   has "$(get "$public" /one/v1/campaign | head -1)" " 200 "
   has "$(get "$public" /one/v1/policy | head -1)" " 200 "
   has "$(ask POST "$public" /one/v1/reports "Content-Length: 0")" "Retry-After: 30"
@@ -268,13 +266,13 @@ refuses() {
   report one 2 0.5 # the report before the pause is there
   answers "$public" /one/v1/policy '"version":2'
   operate 0 finish one
-  refuses finished "open pause resume finish" "archive"
+  refuses finished resume "archive"
   not report one 3 0.5
-  has "$stderr" "ended"
+  has "$stderr" "refused: no reports are collected now"
   has "$(ask POST "$public" /one/v1/reports "Content-Length: 0" | head -1)" " 410 "
   has "$(get "$admin" /one/v1/status.json "Authorization: Bearer $(cat "$T/admin.tokens")")" '"state":"ended"'
   operate 0 archive one
-  refuses archived "open pause resume finish archive" "nothing"
+  refuses archived open "nothing"
   kill -TERM "${started[0]}" && wait "${started[0]}"
   started=()
   rm "$T/one.db.intake" # nobody needs it any more
@@ -312,6 +310,7 @@ refuses() {
 }
 
 @test "life: a shuffler waits while its campaign is paused, and ends with it" {
+  slow_test
   campaign
   "$FARO" keys tokens --count 1 --out "$T/admin"
   local place=$(free_port)

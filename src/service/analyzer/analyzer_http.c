@@ -21,7 +21,7 @@ bool faro_analyzer_takes(faro_analyzer *a) {
   return life == FARO_LIFE_OPEN || (life == FARO_LIFE_FINISHED && done);
 }
 
-/* 410: nobody has to try again. */
+/* 410: nobody has to try again. Clients know the text of the refusal (wire/verdict.h). */
 bool faro_analyzer_refuses(faro_analyzer *a, faro_http_request *request) {
   static const char paused[] = "{\"error\": \"the campaign is paused\"}";
   const faro_http_answer later = {.status = 503,
@@ -31,7 +31,7 @@ bool faro_analyzer_refuses(faro_analyzer *a, faro_http_request *request) {
                                   .retry_after = PAUSE};
   if (faro_analyzer_takes(a)) return false;
   if (faro_analyzer_life(a) == FARO_LIFE_PAUSED) faro_http_reply(request, &later);
-  else faro_http_refuse(request, 410, "the campaign has ended");
+  else faro_http_refuse(request, 410, "no reports are collected now: the campaign has ended");
   return true;
 }
 

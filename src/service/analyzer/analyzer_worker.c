@@ -10,7 +10,7 @@
 #include "service/analyzer/analyzer_inner.h"
 #include "service/role/log.h"
 
-static const double ANSWER = 60; /* seconds that an operator waits for the worker */
+static const double ANSWER = 60;         /* seconds that an operator waits for the worker */
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
 
 /* Publishing. */

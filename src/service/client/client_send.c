@@ -76,7 +76,6 @@ static faro_status post(faro_sender *sender, const char *target, const void *par
   if (wait) *wait = 0;
   const faro_status status = faro_send_post(sender, target, parts, count * size, &sent, error);
   if (status != FARO_OK) return status;
-  if (sent.status == 410) return faro_fail(error, FARO_INVALID, "refused for good: the campaign has ended");
   if (wait) *wait = sent.retry_after;
   if (sent.status == 200 && sent.length == count) {
     memcpy(answers, sent.bytes, count);

@@ -126,7 +126,8 @@ static void *send_all(void *context) {
 
 static void on_reports(void *context, faro_http_request *request) {
   role *r = context;
-  if (atomic_load(&r->ended)) faro_http_refuse(request, 410, "the campaign has ended");
+  if (atomic_load(&r->ended))
+    faro_http_refuse(request, 410, "no reports are collected now: the campaign has ended");
   else if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
   else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
 }
