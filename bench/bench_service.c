@@ -2,13 +2,14 @@
  * process, and a stand-in analyzer and a crowd of clients in this process, all on the same machine.
  * Reports are for d = 5, shuffle-bits, encoded in advance.
  *
- *     bench_service [SECONDS] [batched | single | both]
+ *     bench_service [SECONDS] [batched | single | tokens | all]
  *
- * batched: posts of 100 frames; single: posts of one. FARO_BENCH_FOLDER: folder for the state
- * (/var/tmp). */
+ * batched: posts of 100 frames; single: posts of one; tokens: as batched, with a million tokens and
+ * batches of 100 000. FARO_BENCH_FOLDER: folder for the state (/var/tmp). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -22,7 +23,9 @@
 #include "service/state/spool.h"
 #include "support/stage.h"
 
-enum { B = 10000, CLIENTS = 50000, LATENCIES = 1 << 20, MAX_FRAMES = 100, MAX_CONNECTIONS = 512 };
+enum { LATENCIES = 1 << 20, DIFFERENT = 50000, MAX_FRAMES = 100, MAX_CONNECTIONS = 512 };
+
+static const double AFTER = 0.25; /* seconds after a batch closed that count as its closing */
 
 typedef struct wire {
   int socket;
@@ -34,13 +37,17 @@ typedef struct wire {
 
 typedef struct load {
   stage *stage;
-  size_t frames, connections;
+  size_t frames, connections, clients;
+  uint64_t batch;       /* reports in a batch */
   unsigned char *ready; /* reports of all clients */
   size_t cursor;
   uint64_t accepted, refused, busy, posts;
   uint64_t *sequence;
   double *latency;
   size_t latencies;
+  double *closing; /* latencies of the posts that were sent just before or after a batch closed */
+  size_t closings;
+  double closed; /* when the last batch closed */
   wire wire[MAX_CONNECTIONS];
   unsigned char *post;
 } load;
@@ -64,7 +71,7 @@ static int connect_to(uint16_t port) {
  * here. */
 static void send_post(load *l, wire *w) {
   const size_t frame = l->stage->frame;
-  const uint64_t version = l->accepted / B + 1;
+  const uint64_t version = l->accepted / l->batch + 1;
   char *at = (char *)l->post;
   at += sprintf(at, "POST /v1/reports HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
                 l->frames * frame);
@@ -73,7 +80,7 @@ static void send_post(load *l, wire *w) {
     faro_wire_report_restamp(report, version, ++l->sequence[l->cursor],
                              l->stage->tokens + l->cursor * FARO_TOKEN_BYTES);
     memcpy(at, report, frame);
-    l->cursor = (l->cursor + 1) % CLIENTS;
+    l->cursor = (l->cursor + 1) % l->clients;
   }
   const size_t length = (size_t)(at - (char *)l->post);
   w->got = 0;
@@ -98,9 +105,12 @@ static bool take(load *l, wire *w) {
   const int status = atoi(w->answer + 9);
   const double now = faro_clock();
   if (status == 200) {
+    const uint64_t batches = l->accepted / l->batch;
     if (l->latencies < LATENCIES) l->latency[l->latencies++] = now - w->began;
+    if (w->began < l->closed + AFTER && l->closings < LATENCIES) l->closing[l->closings++] = now - w->began;
     for (size_t i = 0; i < length; i++)
       (w->answer[head + i] <= FARO_VERDICT_KNOWN ? &l->accepted : &l->refused)[0]++;
+    if (l->accepted / l->batch > batches) l->closed = now;
   } else if (status == 503) {
     l->busy++;
     w->resume = now + 0.01;
@@ -112,6 +122,29 @@ static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a;
   const double y = *(const double *)b;
   return (x > y) - (x < y);
+}
+
+static double quantile(double *latency, size_t count, double share) {
+  if (count == 0) return NAN;
+  qsort(latency, count, sizeof *latency, by_size);
+  return 1e3 * latency[(size_t)(share * (double)(count - 1))];
+}
+
+/* CPU seconds of the shuffler so far. */
+static double cpu(const load *l) {
+  char path[64], text[1024];
+  unsigned long long user = 0;
+  unsigned long long system = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)l->stage->pid[0]);
+  FILE *file = fopen(path, "re");
+  if (!file) fail(path);
+  const size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = '\0';
+  const char *rest = strrchr(text, ')'); /* fields 14 and 15 of proc(5); the third follows the name */
+  if (!rest || sscanf(rest + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+    fail(path);
+  return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
 static double memory(const load *l) {
@@ -152,50 +185,80 @@ static void play(load *l, double seconds) {
   close(poll);
 }
 
-static void run(stage *s, const char *name, size_t frames, size_t connections, double seconds, load *l) {
-  l->stage = s;
+static void run(load *l, const char *name, size_t frames, size_t connections, double seconds) {
   l->frames = frames;
   l->connections = connections;
-  l->latencies = 0;
+  l->latencies = l->closings = 0;
   const uint64_t accepted = l->accepted;
   l->refused = l->busy = l->posts = 0;
   printf("%s: posts of %zu, %zu connections\n", name, frames, connections);
   const double began = faro_clock();
+  const double used = cpu(l);
   play(l, seconds);
   const double took = faro_clock() - began;
-  qsort(l->latency, l->latencies, sizeof *l->latency, by_size);
-  printf("%s: %.0f reports/s accepted (%.0f posts/s), %llu refused, %llu busy; acknowledged p50 %.1f ms, p99 "
-         "%.1f ms; "
-         "%.1f MiB; %zu batches\n",
-         name, (double)(l->accepted - accepted) / took, (double)l->posts / took,
-         (unsigned long long)l->refused, (unsigned long long)l->busy, 1e3 * l->latency[l->latencies / 2],
-         1e3 * l->latency[l->latencies * 99 / 100], memory(l), s->batches);
+  const double reports = (double)(l->accepted - accepted);
+  printf(
+      "%s: %.0f reports/s accepted (%.0f posts/s), %.0f per CPU second of the shuffler, %llu refused, %llu "
+      "busy; acknowledged p50 %.1f ms, p99 %.1f ms, at closings p99 %.1f ms, max %.1f ms; %.1f MiB; %zu "
+      "batches\n",
+      name, reports / took, (double)l->posts / took, reports / (cpu(l) - used),
+      (unsigned long long)l->refused, (unsigned long long)l->busy, quantile(l->latency, l->latencies, 0.5),
+      quantile(l->latency, l->latencies, 0.99), quantile(l->closing, l->closings, 0.99),
+      quantile(l->latency, l->latencies, 1), memory(l), l->stage->batches);
+}
+
+/* A campaign of its own, with this many tokens. */
+static void begin(load *l, stage *s, size_t clients, uint64_t batch) {
+  const char *folder = getenv("FARO_BENCH_FOLDER");
+  const stage_plan plan = {.release = "shuffle-bits",
+                           .epsilon = 1,
+                           .batch = batch,
+                           .horizon = 1000000000,
+                           .dimension = 5,
+                           .clients = clients,
+                           .memory = folder ? folder : "/var/tmp"};
+  stage_open(s, &plan);
+  s->forgetful = true;
+  const double start = faro_clock();
+  stage_start(s, 0, NULL);
+  printf("%zu tokens: ready after %.2f s\n", clients, faro_clock() - start);
+  *l = (load){.stage = s, .clients = clients, .batch = batch, .closed = -1};
+  l->ready = malloc(clients * s->frame);
+  l->sequence = calloc(clients, sizeof *l->sequence);
+  l->latency = malloc(LATENCIES * sizeof *l->latency);
+  l->closing = malloc(LATENCIES * sizeof *l->closing);
+  l->post = malloc(MAX_FRAMES * s->frame + 1024);
+  for (size_t i = 0; i < clients; i++)
+    if (i < DIFFERENT) stage_report(s, 0, i, 1, 1, i, l->ready + i * s->frame);
+    else memcpy(l->ready + i * s->frame, l->ready + i % DIFFERENT * s->frame, s->frame);
+}
+
+static void end(load *l) {
+  stage_close(l->stage);
+  free(l->ready);
+  free(l->sequence);
+  free(l->latency);
+  free(l->closing);
+  free(l->post);
 }
 
 int main(int argc, char **argv) {
   const double seconds = argc > 1 ? atof(argv[1]) : 10;
-  const char *mode = argc > 2 ? argv[2] : "both";
-  const char *folder = getenv("FARO_BENCH_FOLDER");
+  const char *mode = argc > 2 ? argv[2] : "all";
+  const bool all = strcmp(mode, "all") == 0;
   static stage s;
   static load l;
-  const stage_plan plan = {.release = "shuffle-bits",
-                           .epsilon = 1,
-                           .batch = B,
-                           .horizon = 1000000000,
-                           .dimension = 5,
-                           .clients = CLIENTS,
-                           .memory = folder ? folder : "/var/tmp"};
   setvbuf(stdout, NULL, _IOLBF, 0);
-  stage_open(&s, &plan);
-  s.forgetful = true;
-  stage_start(&s, 0, NULL);
-  l.ready = malloc(CLIENTS * s.frame);
-  l.sequence = calloc(CLIENTS, sizeof *l.sequence);
-  l.latency = malloc(LATENCIES * sizeof *l.latency);
-  l.post = malloc(MAX_FRAMES * s.frame + 1024);
-  for (size_t i = 0; i < CLIENTS; i++) stage_report(&s, 0, i, 1, 1, i, l.ready + i * s.frame);
-  if (strcmp(mode, "single") != 0) run(&s, "batched", MAX_FRAMES, 16, seconds, &l);
-  if (strcmp(mode, "batched") != 0) run(&s, "single", 1, 256, seconds, &l);
-  stage_close(&s);
+  if (all || strcmp(mode, "tokens") != 0) {
+    begin(&l, &s, 50000, 10000);
+    if (all || strcmp(mode, "batched") == 0) run(&l, "batched", MAX_FRAMES, 16, seconds);
+    if (all || strcmp(mode, "single") == 0) run(&l, "single", 1, 256, seconds);
+    end(&l);
+  }
+  if (all || strcmp(mode, "tokens") == 0) {
+    begin(&l, &s, 1000000, 100000);
+    run(&l, "tokens", MAX_FRAMES, 16, seconds);
+    end(&l);
+  }
   return 0;
 }

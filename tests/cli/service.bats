@@ -81,6 +81,8 @@ teardown() { faro_teardown; }
     sleep 0.02
   done
   has "$(head -1 "$T/health")" " 503 "
+  faro 1 health "http://$place"
+  has "$output" "http://$place: unwell"
   role analyzer analyzer "$T/analyzer.yaml"
   for ((i = 0; i < 6000; i++)); do
     get "http://$place" /healthz >"$T/health" && grep -q ' 200 ' "$T/health" && break
@@ -88,6 +90,22 @@ teardown() { faro_teardown; }
   done
   has "$(head -1 "$T/health")" " 200 "
   grep -q '"event":"ready"' "$T/shuffler.log"
+  faro 0 health "http://$place/" "$url" # as copied from a browser
+  [ "$output" = "http://$place/: ok"$'\n'"$url: ok" ]
+  faro 1 health "$url/v1" "$url"
+  has "$output" "$url/v1: status 404: not a role of faro, or the URL has a path"
+  has "$output" "$url: ok"
+}
+
+@test "health: what cannot be asked" {
+  faro 1 health "http://127.0.0.1:$(free_port)" --timeout 2
+  has "$output" ": no answer: Failed to connect"
+  [ -z "$stderr" ]
+  faro 2 health
+  has "$stderr" "URL is required (the address of a role)"
+  faro 3 health ftp://example.org
+  has "$stderr" "URL must be https:// or http:// and a host (got ftp://example.org)"
+  faro 3 health https://localhost --authority "$T/none"
 }
 
 # Ends all roles.

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* memmem, prlimit */
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,34 @@ static void test_shuffler__a_client_is_heard_m0_times_and_never_for_an_old_polic
   assert_true(stage_await(&s, 4, 120));
   assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"spent\"}") ==
               1); /* shown because the batch is closed */
+  stage_close(&s);
+}
+
+/* While another process holds the state, the writer can begin nothing. Strangers still hear that
+ * their token is unknown, because the writer is not asked. */
+static void test_shuffler__strangers_take_no_time_of_the_writer(void **state) {
+  (void)state;
+  static stage s;
+  char path[96];
+  sqlite3 *handle = NULL;
+  unsigned char frames[2 * 512];
+  faro_sent sent;
+  stage_open(&s, &bits);
+  stage_start(&s, 0, NULL);
+  snprintf(path, sizeof path, "%s/state0", s.folder);
+  assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(handle, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+  for (size_t i = 0; i < 2; i++) {
+    stage_report(&s, 0, i, 1, 1, 1, frames + i * s.frame);
+    frames[i * s.frame + 50] ^= 1; /* in the token */
+  }
+  assert_int_equal(stage_post(&s, 0, frames, 2 * s.frame, &sent), 401);
+  assert_non_null(strstr(sent.bytes, "the token is not known here"));
+  assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"token\"}") == 2);
+  assert_int_equal(send_one(&s, 0, 1, 1, 1), 503); /* the writer's answer */
+  assert_int_equal(sqlite3_exec(handle, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(handle);
+  assert_int_equal(send_one(&s, 0, 1, 1, 1), FARO_VERDICT_ACCEPTED);
   stage_close(&s);
 }
 
@@ -738,6 +767,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_shuffler__every_refusal_has_its_byte_and_status),
     cmocka_unit_test(test_shuffler__a_client_is_heard_m0_times_and_never_for_an_old_policy),
+    cmocka_unit_test(test_shuffler__strangers_take_no_time_of_the_writer),
     cmocka_unit_test(test_shuffler__metrics_tell_of_closed_batches_alone),
     cmocka_unit_test(test_shuffler__totals_are_the_sums_of_what_was_accepted),
     cmocka_unit_test(test_shuffler__a_batch_of_b_less_one_never_leaves),

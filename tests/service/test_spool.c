@@ -76,6 +76,14 @@ static faro_verdict accept_one(world *w, size_t client, uint64_t version, uint64
   return accept_body(w, client, version, sequence, client);
 }
 
+/* A group of one report. */
+static faro_verdict verdict_of(world *w, size_t client, uint64_t version, uint64_t sequence) {
+  assert_ok(faro_spool_begin(w->spool, error));
+  const faro_verdict verdict = accept_one(w, client, version, sequence);
+  assert_ok(faro_spool_commit(w->spool, error));
+  return verdict;
+}
+
 /* Four clients send in the same order every time; all 24 orders of a batch must be equally
  * likely. */
 static void test_spool__all_orders_are_equally_likely(void **state) {
@@ -291,6 +299,32 @@ static void test_spool__tokens_come_and_go(void **state) {
   end(&w);
 }
 
+/* The same without a restart; a file that cannot be read changes nothing. */
+static void test_spool__tokens_come_and_go_while_it_runs(void **state) {
+  (void)state;
+  world w;
+  char other[96], tokens[96], none[96];
+  size_t count = 0;
+  faro_error refused = {0};
+  begin(&w, 5, 100, 10);
+  open_spool(&w);
+  snprintf(other, sizeof other, "%s/other", w.folder);
+  snprintf(tokens, sizeof tokens, "%s/other-tokens", w.folder);
+  snprintf(none, sizeof none, "%s/none", w.folder);
+  assert_ok(faro_tokens_make(tokens, other, 3, error));
+  assert_int_equal(verdict_of(&w, 0, 1, 7), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_reload(w.spool, none, &count, &refused), FARO_INVALID);
+  assert_int_equal(verdict_of(&w, 0, 1, 7), FARO_VERDICT_KNOWN);
+  assert_ok(faro_spool_reload(w.spool, other, &count, error));
+  assert_int_equal(count, 3);
+  assert_int_equal(verdict_of(&w, 0, 1, 7), FARO_VERDICT_TOKEN);
+  assert_int_equal(verdict_of(&w, 1, 1, 7), FARO_VERDICT_TOKEN);
+  assert_ok(faro_spool_reload(w.spool, w.hashes, &count, error));
+  assert_int_equal(verdict_of(&w, 0, 1, 6), FARO_VERDICT_REPLAY);
+  assert_int_equal(verdict_of(&w, 1, 1, 7), FARO_VERDICT_ACCEPTED);
+  end(&w);
+}
+
 /* In the open batch a repeated report is recognized by its bytes, also after a restart; other bytes
  * with the same number are not acknowledged. When the batch is closed, the number alone counts. */
 static void knows_bytes(world *w) {
@@ -310,6 +344,8 @@ static void knows_bytes(world *w) {
   assert_int_equal(accept_body(w, 0, 1, 7, 1), FARO_VERDICT_KNOWN); /* the batch is closed now */
   assert_int_equal(accept_body(w, 0, 1, 6, 1), FARO_VERDICT_REPLAY);
   assert_ok(faro_spool_commit(w->spool, error));
+  assert_true(faro_spool_snapshot(w->spool).unfolded);
+  assert_ok(faro_spool_fold(w->spool, error));
   assert_int_equal(query(w, "SELECT count(*) FROM open"), 0);
   assert_int_equal(query(w, "SELECT sum(length(body)) > 0 FROM outbox"), 1);
   end(w);
@@ -322,6 +358,61 @@ static void test_spool__the_same_number_needs_the_same_bytes(void **state) {
   knows_bytes(&w);
   begin_bits(&w, 4, 2);
   knows_bytes(&w);
+}
+
+/* What a closed batch says about its clients is folded in steps. Verdicts are the same before, in
+ * between, after restarts and at the end. */
+static void test_spool__a_closed_batch_is_folded_in_steps(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  world w;
+  begin_bits(&w, N + 1, N);
+  w.campaign.params.level = FARO_LEVEL_USER;
+  w.campaign.params.contributions = 1;
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 0; i < N; i++) assert_int_equal(accept_one(&w, i, 1, 3), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  int steps = 0;
+  for (; faro_spool_snapshot(w.spool).unfolded; steps++) {
+    const faro_spool_state seen = faro_spool_snapshot(w.spool);
+    assert_true(seen.number == 1 && seen.held == 0 && seen.waiting == 1);
+    for (size_t i = 0; i < N; i += 97) assert_int_equal(verdict_of(&w, i, 2, 3), FARO_VERDICT_KNOWN);
+    for (size_t i = 0; i < N; i += 97) assert_int_equal(verdict_of(&w, i, 2, 2), FARO_VERDICT_REPLAY);
+    for (size_t i = 0; i < N; i += 97) assert_int_equal(verdict_of(&w, i, 2, 4), FARO_VERDICT_SPENT);
+    assert_int_equal(
+        query(&w, "SELECT (SELECT count(*) FROM open) + (SELECT coalesce(sum(used), 0) FROM clients)"), N);
+    assert_ok(faro_spool_fold(w.spool, error));
+    faro_spool_close(w.spool);
+    open_spool(&w);
+  }
+  assert_true(steps > 1);
+  assert_int_equal(query(&w, "SELECT count(*) FROM open"), 0);
+  assert_int_equal(query(&w, "SELECT sum(used = 1 AND sequence = 3) FROM clients"), N);
+  for (size_t i = 0; i < N; i += 97) assert_int_equal(verdict_of(&w, i, 2, 4), FARO_VERDICT_SPENT);
+  end(&w);
+}
+
+/* A batch that closes, or is forgotten, before the one before was folded takes the rest with it. */
+static void test_spool__no_batch_outruns_the_folding(void **state) {
+  (void)state;
+  enum { N = 2500 };
+  world w;
+  begin_bits(&w, N, N);
+  open_spool(&w);
+  for (uint64_t batch = 0; batch < 2; batch++) {
+    assert_ok(faro_spool_begin(w.spool, error));
+    for (size_t i = 0; i < N; i++)
+      assert_int_equal(accept_one(&w, i, batch + 1, batch + 1), FARO_VERDICT_ACCEPTED);
+    assert_ok(faro_spool_commit(w.spool, error));
+  }
+  assert_int_equal(query(&w, "SELECT count(*) FROM open WHERE batch = 1"), N);
+  assert_int_equal(query(&w, "SELECT count(*) FROM open"), N);
+  assert_int_equal(query(&w, "SELECT sum(used) FROM clients"), N);
+  assert_ok(faro_spool_forget(w.spool, 0, error));
+  assert_int_equal(query(&w, "SELECT count(*) FROM open"), 0);
+  assert_int_equal(query(&w, "SELECT sum(used = 2 AND sequence = 2) FROM clients"), N);
+  end(&w);
 }
 
 static void read_key(const world *w, unsigned char key[32]) {
@@ -578,7 +669,10 @@ int main(void) {
       cmocka_unit_test(test_spool__ends_with_its_campaign),
       cmocka_unit_test(test_spool__closes_every_batch_at_its_own_size),
       cmocka_unit_test(test_spool__tokens_come_and_go),
+      cmocka_unit_test(test_spool__tokens_come_and_go_while_it_runs),
       cmocka_unit_test(test_spool__the_same_number_needs_the_same_bytes),
+      cmocka_unit_test(test_spool__a_closed_batch_is_folded_in_steps),
+      cmocka_unit_test(test_spool__no_batch_outruns_the_folding),
       cmocka_unit_test(test_spool__every_batch_has_a_key_of_its_own),
       cmocka_unit_test(test_spool__refuses_a_state_without_its_reports),
       cmocka_unit_test(test_spool__refusals_alone_write_nothing),

@@ -1,7 +1,9 @@
 /* intake: see the header.
  *
- *   server's threads:  read -> park -> queue
+ *   server's threads:  read -> park -> queue; or answer, if no report has a known token
  *   writer:            take the queue -> begin, accept ..., commit -> answer
+ *
+ * So posts of strangers never reach the writer.
  *
  * After a write has failed, the writer tries a write of its own once a second until one succeeds.
  * A load balancer that sends no reports to an unhealthy role must not keep it unhealthy. */
@@ -77,12 +79,24 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   entry->verdict = FARO_VERDICT_MALFORMED;
   if (faro_wire_report_read(in->campaign, frame, in->frame, &report, &error) != FARO_OK) return;
   if (report.shuffler != in->shuffler) return;
+  faro_token_hash(report.token, entry->hash);
+  sodium_memzero(report.token, sizeof report.token);
+  entry->verdict = FARO_VERDICT_TOKEN;
+  if (!faro_spool_knows(in->spool, entry->hash)) return;
   entry->verdict = FARO_VERDICT_ACCEPTED;
   entry->version = report.version;
   entry->sequence = report.sequence;
   entry->body = report.body;
-  faro_token_hash(report.token, entry->hash);
-  sodium_memzero(report.token, sizeof report.token);
+}
+
+/* Whether any report is left for the writer to judge. */
+static bool read_entries(const faro_intake *in, const unsigned char *body, post *p) {
+  bool any = false;
+  for (size_t i = 0; i < p->count; i++) {
+    read_entry(in, body + i * in->frame, &p->entry[i]);
+    any = any || p->entry[i].verdict == FARO_VERDICT_ACCEPTED;
+  }
+  return any;
 }
 
 static bool enqueue(faro_intake *in, post *p) {
@@ -98,28 +112,6 @@ static bool enqueue(faro_intake *in, post *p) {
   }
   pthread_mutex_unlock(&in->mutex);
   return room;
-}
-
-void faro_intake_handle(faro_intake *in, faro_http_request *request) {
-  unsigned char *body = faro_http_body(request);
-  const size_t length = faro_http_length(request);
-  const size_t count = length / in->frame;
-  if (count == 0 || count * in->frame != length) {
-    faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
-    faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
-    return;
-  }
-  post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
-  if (p) {
-    p->request = request;
-    p->since = faro_clock();
-    p->count = count;
-    for (size_t i = 0; i < count; i++) read_entry(in, body + i * in->frame, &p->entry[i]);
-    if (enqueue(in, p)) return;
-  }
-  free(p);
-  sodium_memzero(body, length);
-  faro_http_refuse(request, 503, "too many reports at once");
 }
 
 /* Answers. */
@@ -161,6 +153,31 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
   else faro_http_refuse(request, status_of(first, over), reason[first]);
   sodium_memzero(p, sizeof *p + p->count * sizeof *p->entry);
   free(p);
+}
+
+void faro_intake_handle(faro_intake *in, faro_http_request *request) {
+  unsigned char *body = faro_http_body(request);
+  const size_t length = faro_http_length(request);
+  const size_t count = length / in->frame;
+  if (count == 0 || count * in->frame != length) {
+    faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
+    faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
+    return;
+  }
+  post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
+  if (p) {
+    p->request = request;
+    p->since = faro_clock();
+    p->count = count;
+    if (!read_entries(in, body, p)) {
+      answer(in, p, true, false);
+      return;
+    }
+    if (enqueue(in, p)) return;
+  }
+  free(p);
+  sodium_memzero(body, length);
+  faro_http_refuse(request, 503, "too many reports at once");
 }
 
 /* The writer. */
@@ -311,6 +328,22 @@ static void retry_purge(faro_intake *in) {
   else tell(in, could_write(in));
 }
 
+/* Folds the clients of the batch that has closed. The writer gets the store between two steps, for
+ * as long as a step takes. */
+static faro_status fold_all(faro_intake *in, faro_error *error) {
+  faro_status status = FARO_OK;
+  for (bool more = true; more && status == FARO_OK;) {
+    pthread_mutex_lock(&in->store);
+    const double start = faro_clock();
+    status = faro_spool_fold(in->spool, error);
+    more = faro_spool_snapshot(in->spool).unfolded;
+    if (status != FARO_OK) tell(in, false);
+    pthread_mutex_unlock(&in->store);
+    if (more) faro_sleep(faro_clock() - start);
+  }
+  return status;
+}
+
 faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
   const struct timespec until = faro_clock_after(seconds);
   pthread_mutex_lock(&in->mutex);
@@ -318,6 +351,8 @@ faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch,
          pthread_cond_clockwait(&in->closed, &in->mutex, CLOCK_MONOTONIC, &until) == 0)
     continue;
   pthread_mutex_unlock(&in->mutex);
+  const faro_status folded = fold_all(in, error);
+  if (folded != FARO_OK) return folded;
   pthread_mutex_lock(&in->store);
   retry_purge(in);
   const faro_status status = faro_spool_next(in->spool, batch, error);

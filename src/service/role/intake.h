@@ -1,8 +1,8 @@
 /* intake: POST /v1/reports, for a shuffler, or for the analyzer if clients send to it.
  *
- * The server's threads parse reports. One writer puts all that wait into one transaction (group
- * commit) and answers when it is on the disk. A report that was answered with 0 or 1 is in exactly
- * one batch, whatever happens later.
+ * The server's threads parse reports and refuse those of unknown tokens. One writer puts
+ * the others that wait into one transaction (group commit) and answers when it is on the disk. A
+ * report that was answered with 0 or 1 is in exactly one batch, whatever happens later.
  *
  * The body of a post is one or more report frames. The answer is 200 and one byte per report
  * (faro_verdict). If all are refused for the same reason, it is 400, 401 or 409 with that reason;

@@ -24,6 +24,7 @@ faro_spool_state faro_spool_snapshot(const faro_spool *s) {
                             .size = size_of(s),
                             .waiting = s->now.waiting,
                             .needs_purge = faro_database_needs_purge(s->database),
+                            .unfolded = s->now.unfolded,
                             .over = over(s)};
 }
 
@@ -80,32 +81,46 @@ static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned cha
   sodium_memzero(&state, sizeof state);
 }
 
-/* A client's row in one of the two tables. */
+/* A client's row of a table. */
 typedef struct found {
   bool row;
   bool other; /* the mark belongs to another report */
   uint64_t used, sequence;
 } found;
 
-static faro_status find(faro_spool *s, spool_sql which, const faro_spool_entry *e, found *f,
-                        faro_error *error) {
-  sqlite3_stmt *statement = s->sql[which];
+/* The client's numbers from all batches that were folded. */
+static faro_status find_client(faro_spool *s, const faro_spool_entry *e, found *f, faro_error *error) {
+  sqlite3_stmt *statement = s->sql[FIND_CLIENT];
   const faro_status status = faro_database_step(s->database, statement, &f->row, error, "b",
                                                 (const void *)e->hash, (size_t)FARO_HASH_BYTES);
-  if (status != FARO_OK || !f->row) {
-    faro_database_reset(statement);
-    return status;
+  if (status == FARO_OK && f->row) {
+    f->used = (uint64_t)sqlite3_column_int64(statement, 0);
+    f->sequence = (uint64_t)sqlite3_column_int64(statement, 1);
   }
-  f->used = (uint64_t)sqlite3_column_int64(statement, 0);
-  f->sequence = (uint64_t)sqlite3_column_int64(statement, 1);
-  if (which == FIND_OPEN && f->sequence == e->sequence) {
+  faro_database_reset(statement);
+  return status;
+}
+
+/* The client's numbers from this batch: the open one, or the one before. The mark of the latter has
+ * lost its key. */
+static faro_status find_in(faro_spool *s, uint64_t batch, const faro_spool_entry *e, found *f,
+                           faro_error *error) {
+  sqlite3_stmt *statement = s->sql[FIND_OPEN];
+  const faro_status status =
+      faro_database_step(s->database, statement, &f->row, error, "bi", (const void *)e->hash,
+                         (size_t)FARO_HASH_BYTES, (int64_t)batch);
+  if (status == FARO_OK && f->row) {
+    f->used = (uint64_t)sqlite3_column_int64(statement, 0);
+    f->sequence = (uint64_t)sqlite3_column_int64(statement, 1);
+  }
+  if (f->row && batch == s->now.number && f->sequence == e->sequence) {
     unsigned char mark[SPOOL_MARK_BYTES];
     mark_of(s, e, mark);
     f->other = sqlite3_column_bytes(statement, 2) != SPOOL_MARK_BYTES ||
                sodium_memcmp(sqlite3_column_blob(statement, 2), mark, SPOOL_MARK_BYTES) != 0;
   }
   faro_database_reset(statement);
-  return FARO_OK;
+  return status;
 }
 
 /* Whether the policy of a report is one of the open batch: those of its campaign batches, and the
@@ -118,19 +133,22 @@ static bool is_current(const faro_spool *s, uint64_t version) {
 /* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed
  * since. */
 static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
-  found all = {0};
+  found all = {0};    /* batches that were folded */
+  found before = {0}; /* the batch before, if it was not folded yet */
   found here = {0};
-  faro_status status = find(s, FIND_CLIENT, e, &all, error);
-  if (status == FARO_OK && all.row) status = find(s, FIND_OPEN, e, &here, error);
-  const uint64_t last = here.row ? here.sequence : all.sequence;
-  if (!all.row) e->verdict = FARO_VERDICT_TOKEN;
-  else if (e->sequence == 0 || e->sequence > INT64_MAX) e->verdict = FARO_VERDICT_MALFORMED;
+  e->verdict = FARO_VERDICT_TOKEN;
+  if (!faro_roster_holds(s->roster, e->hash)) return FARO_OK;
+  faro_status status = find_client(s, e, &all, error);
+  if (status == FARO_OK && s->now.unfolded) status = find_in(s, s->now.number - 1, e, &before, error);
+  if (status == FARO_OK) status = find_in(s, s->now.number, e, &here, error);
+  const uint64_t last = here.row ? here.sequence : before.row ? before.sequence : all.sequence;
+  if (e->sequence == 0 || e->sequence > INT64_MAX) e->verdict = FARO_VERDICT_MALFORMED;
   else if (e->sequence < last || here.other) e->verdict = FARO_VERDICT_REPLAY;
   else if (e->sequence == last) e->verdict = FARO_VERDICT_KNOWN;
   else if (over(s) || s->now.waiting >= FARO_SPOOL_AHEAD) e->verdict = FARO_VERDICT_CLOSED;
   else if (!is_current(s, e->version)) e->verdict = FARO_VERDICT_STALE;
   else if (here.used >= s->u) e->verdict = FARO_VERDICT_TWICE;
-  else if (all.used + here.used >= s->most) e->verdict = FARO_VERDICT_SPENT;
+  else if (all.used + before.used + here.used >= s->most) e->verdict = FARO_VERDICT_SPENT;
   else e->verdict = FARO_VERDICT_ACCEPTED;
   return status;
 }
@@ -139,9 +157,9 @@ static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *er
   unsigned char mark[SPOOL_MARK_BYTES];
   mark_of(s, e, mark);
   s->changed = true;
-  const faro_status status =
-      faro_database_do(s->database, s->sql[ENTER_OPEN], error, "bib", (const void *)e->hash,
-                       (size_t)FARO_HASH_BYTES, (int64_t)e->sequence, (const void *)mark, sizeof mark);
+  const faro_status status = faro_database_do(
+      s->database, s->sql[ENTER_OPEN], error, "ibib", (int64_t)s->now.number, (const void *)e->hash,
+      (size_t)FARO_HASH_BYTES, (int64_t)e->sequence, (const void *)mark, sizeof mark);
   if (status != FARO_OK) return status;
   const faro_encoding *range = faro_campaign_encoding(s->campaign, s->shuffler, s->now.number);
   for (size_t i = 0; i < s->entries; i++)
@@ -175,26 +193,44 @@ static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) 
   return status;
 }
 
-/* Moves the batch to the outbox and removes it everywhere else. */
+/* Folds at most `most` rows of the batch before into `clients`, in the order of their hashes, so
+ * that neighbours share pages. Call it in a transaction. */
+static faro_status fold(faro_spool *s, uint64_t most, faro_error *error) {
+  unsigned char end[FARO_HASH_BYTES + 1]; /* the first hash that stays; all: longer than any */
+  const int64_t batch = (int64_t)s->now.number - 1;
+  size_t length = sizeof end;
+  bool row = false;
+  memset(end, 0xff, sizeof end);
+  faro_status status =
+      faro_database_step(s->database, s->sql[FOLD_END], &row, error, "ii", batch, (int64_t)most);
+  if (status == FARO_OK && row) {
+    length = (size_t)sqlite3_column_bytes(s->sql[FOLD_END], 0);
+    length = length < sizeof end ? length : sizeof end;
+    memcpy(end, sqlite3_column_blob(s->sql[FOLD_END], 0), length);
+  }
+  faro_database_reset(s->sql[FOLD_END]);
+  for (spool_sql i = FOLD_ENTER; status == FARO_OK && i <= FOLD_LEAVE; i++)
+    status = faro_database_do(s->database, s->sql[i], error, "ib", batch, (const void *)end, length);
+  if (status == FARO_OK) s->now.unfolded = row;
+  return status;
+}
+
+/* Moves the batch to the outbox. What it says about its clients stays in `open` and is folded
+ * later, because that takes long if there are many. */
 static faro_status close_batch(faro_spool *s, faro_error *error) {
   const uint64_t size = size_of(s);
   const size_t length = s->entries > 0 ? s->entries * 8 : size * s->body;
   unsigned char *payload = s->entries > 0 ? s->ones : malloc(length);
   if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
   faro_status status = s->entries > 0 ? FARO_OK : gather(s, payload, error);
+  if (status == FARO_OK && s->now.unfolded) status = fold(s, INT64_MAX, error); /* it should be done */
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[ENTER_OUTBOX], error, "iib", (int64_t)s->now.number,
                               (int64_t)size, (const void *)payload, length);
-  if (status == FARO_OK)
-    status = faro_database_run(
-        s->database,
-        "INSERT INTO clients SELECT hash, used, sequence, 1 FROM open WHERE true ON CONFLICT(hash) "
-        "DO UPDATE SET used = clients.used + excluded.used, sequence = excluded.sequence;"
-        "DELETE FROM open; DELETE FROM bodies",
-        error);
+  if (status == FARO_OK) status = faro_database_run(s->database, "DELETE FROM bodies", error);
   sodium_memzero(payload, length);
   if (s->entries == 0) free(payload);
-  s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1};
+  s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1, .unfolded = true};
   randombytes_buf(s->now.key, sizeof s->now.key);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[NEXT_BATCH], error, "ib", (int64_t)s->now.number,
@@ -211,6 +247,18 @@ faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error
 }
 
 /* Closed batches. */
+
+faro_status faro_spool_fold(faro_spool *s, faro_error *error) {
+  enum { ROWS = 2000 }; /* some 10 ms, even with a million clients */
+  if (!s->now.unfolded) return FARO_OK;
+  faro_status status = faro_database_begin(s->database, error);
+  if (status == FARO_OK) status = fold(s, ROWS, error);
+  if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
+  if (status == FARO_OK) return FARO_OK;
+  faro_database_rollback(s->database);
+  s->now.unfolded = true;
+  return status;
+}
 
 faro_status faro_spool_next(faro_spool *s, faro_batch *batch, faro_error *error) {
   sqlite3_stmt *first = s->sql[FIRST_OUTBOX];
@@ -241,13 +289,19 @@ void faro_spool_wipe(const faro_spool *s, faro_batch *batch) {
 
 faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error) {
   uint64_t waiting = 0;
+  const bool unfolded = s->now.unfolded;
   faro_status status = faro_database_begin(s->database, error);
+  if (status == FARO_OK && unfolded) status = fold(s, INT64_MAX, error);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[DROP_OUTBOX], error, "i", (int64_t)number);
   if (status == FARO_OK) status = faro_database_overwrite_scratch(s->database, error);
   if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
-  if (status != FARO_OK) faro_database_rollback(s->database);
-  if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &waiting, error);
+  if (status != FARO_OK) {
+    faro_database_rollback(s->database);
+    s->now.unfolded = unfolded;
+    return status;
+  }
+  status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &waiting, error);
   if (status != FARO_OK) return status;
   s->now.waiting = waiting;
   (void)faro_database_purge(s->database, NULL); /* if it fails, the state says so; the batch is gone */
@@ -265,4 +319,14 @@ faro_status faro_spool_probe(faro_spool *s, faro_error *error) {
 
 faro_status faro_spool_present(const faro_spool *s, faro_error *error) {
   return faro_database_present(s->database, error);
+}
+
+bool faro_spool_knows(const faro_spool *s, const unsigned char hash[static FARO_HASH_BYTES]) {
+  return faro_roster_holds(s->roster, hash);
+}
+
+faro_status faro_spool_reload(const faro_spool *s, const char *tokens, size_t *count, faro_error *error) {
+  const faro_status status = faro_roster_reload(s->roster, tokens, error);
+  if (status == FARO_OK) *count = faro_roster_count(s->roster);
+  return status;
 }

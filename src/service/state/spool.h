@@ -4,13 +4,18 @@
  * Tables, and how long they keep what they hold about a client:
  *   clients  token hash, number of reports, last sequence number; for ever: replays and M0 need
  *            them
- *   open     token hash, sequence number, count, mark of the last report; until the batch closes
+ *   open     token hash, sequence number, count, mark of the last report; for the open batch, and
+ *            for the batch before until it was folded into `clients` (faro_spool_fold)
  *   totals   BITS: the ones of each entry so far; no row per report (but see below)
  *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival
  *   outbox   closed batches, permuted, until they are acknowledged
  *
+ * Which clients may send is not in the file but in memory (roster.h). A client has a row once a
+ * batch with a report of it was folded.
+ *
  * A batch is closed in the transaction that accepts its last report. A smaller batch is never
- * closed.
+ * closed. Closing takes the same time however many clients there are: what the batch says about
+ * its clients is folded later, in small steps, and before the batch is forgotten.
  *
  * An open batch on the disk is as sensitive as the memory of the role that collects it. SQLite's
  * log keeps the totals after each group until it is emptied. The difference of two versions is a
@@ -19,11 +24,11 @@
  *
  * A sequence number that comes again: the mark is a hash of the report (BLAKE2b-128). While the
  * batch is open, only the same bytes get "accepted before"; other bytes with the same number are a
- * replay. Marks are deleted when the batch closes, because they would link a client to its message
- * at the analyzer. From then on the last number alone means "accepted before": clients use a number
- * once, and a client that repeats an acknowledged report must not be told that it is lost. The hash
- * is keyed, and each batch has a new key: counts can be guessed, and an old disk block must not
- * confirm a guess. */
+ * replay. Marks lose their key when the batch closes, and are deleted soon after, because they
+ * would link a client to its message at the analyzer. From then on the last number alone means
+ * "accepted before": clients use a number once, and a client that repeats an acknowledged report
+ * must not be told that it is lost. The hash is keyed, and each batch has a new key: counts can be
+ * guessed, and an old disk block must not confirm a guess. */
 #ifndef FARO_SERVICE_STATE_SPOOL_H
 #define FARO_SERVICE_STATE_SPOOL_H
 
@@ -91,9 +96,14 @@ typedef struct faro_spool_state {
   uint64_t size;    /* reports in a full batch */
   uint64_t waiting; /* closed batches */
   bool needs_purge; /* the database's log could not be emptied */
+  bool unfolded;    /* call faro_spool_fold */
   bool over;        /* all batches of this shuffler are closed */
 } faro_spool_state;
 faro_spool_state faro_spool_snapshot(const faro_spool *spool);
+
+/* Folds some more clients of the batch before: their numbers move to where they stay. Call it
+ * again, at leisure, until the state says that all is folded. */
+faro_status faro_spool_fold(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 /* Gives the oldest closed batch; count 0: no batch is closed. Give it to faro_spool_wipe
  * afterwards. */
@@ -103,6 +113,13 @@ void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
  * traces are left in the database's log until faro_spool_retry_purge succeeds (see database.h). */
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
+/* Whether a client may send. May be called from any thread; accept asks this too. */
+bool faro_spool_knows(const faro_spool *spool, const unsigned char hash[static FARO_HASH_BYTES]);
+/* Takes the clients of this file of token hashes from now on, *count of them. What others have sent
+ * before stays in the state. May be called from any thread. */
+faro_status faro_spool_reload(const faro_spool *spool, const char *tokens, size_t *count,
+                              faro_error *error) FARO_WARN_UNUSED;
 
 /* Whether the file is still at its path (database.h). May be called from any thread. */
 faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;

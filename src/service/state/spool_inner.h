@@ -3,12 +3,16 @@
 #define FARO_SERVICE_STATE_SPOOL_INNER_H
 
 #include "service/state/database.h"
+#include "service/state/roster.h"
 #include "service/state/spool.h"
 
 typedef enum spool_sql {
   FIND_CLIENT,
   FIND_OPEN,
   ENTER_OPEN,
+  FOLD_END,
+  FOLD_ENTER,
+  FOLD_LEAVE,
   ENTER_BODY,
   SET_TOTALS,
   NEXT_BATCH,
@@ -25,6 +29,7 @@ enum { SPOOL_KEY_BYTES = 32, SPOOL_MARK_BYTES = 16 };
  * only. */
 typedef struct spool_live {
   uint64_t number, held, waiting;
+  bool unfolded; /* rows of the batch before are left in `open` */
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_live;
 
@@ -34,6 +39,7 @@ struct faro_spool {
   const faro_campaign *campaign;
   size_t shuffler;
   faro_secure_rng *secure;
+  faro_roster *roster;
   uint64_t u;                        /* campaign batches in one batch */
   uint64_t most;                     /* M0: reports of a client in all */
   size_t entries;                    /* BITS only: number of totals */

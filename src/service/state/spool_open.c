@@ -1,5 +1,5 @@
-/* spool_open: opens or creates the file of a spool, loads the tokens of the clients, and restores
- * the open batch. */
+/* spool_open: opens or creates the file of a spool, loads the roster of clients, and restores the
+ * open batch. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,33 @@ static const char schema[] =
     "CREATE TABLE bodies(id INTEGER PRIMARY KEY, body BLOB);"
     "CREATE TABLE outbox(number INTEGER PRIMARY KEY, count INTEGER, body BLOB)";
 
-static const faro_database_kind kind = {
-    .of = "a role that collects reports", .id = 0x66615301, .first = 2, .schema = schema};
+static const faro_database_migration steps[] = {
+    /* 3: the roster is in memory, so only clients that have sent have rows; `open` also holds the
+     * batch before until it was folded. */
+    {"DELETE FROM clients WHERE used = 0; ALTER TABLE clients DROP COLUMN known;"
+     "ALTER TABLE open RENAME TO old;"
+     "CREATE TABLE open(batch INTEGER, hash BLOB, used INTEGER, sequence INTEGER, mark BLOB, "
+     "PRIMARY KEY(batch, hash)) WITHOUT ROWID;"
+     "INSERT INTO open SELECT number, hash, used, sequence, mark FROM meta, old; DROP TABLE old",
+     NULL}};
+
+static const faro_database_kind kind = {.of = "a role that collects reports",
+                                        .id = 0x66615301,
+                                        .first = 2,
+                                        .schema = schema,
+                                        .steps = steps,
+                                        .count = sizeof steps / sizeof *steps};
 
 static const char *const text_of[SQLS] = {
-    [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ? AND known",
-    [FIND_OPEN] = "SELECT used, sequence, mark FROM open WHERE hash = ?",
-    [ENTER_OPEN] =
-        ("INSERT INTO open VALUES(?, 1, ?, ?) ON CONFLICT DO UPDATE SET used = used + 1, sequence = ?2, "
-         "mark = ?3"),
+    [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ?",
+    [FIND_OPEN] = "SELECT used, sequence, mark FROM open WHERE hash = ? AND batch = ?",
+    [ENTER_OPEN] = ("INSERT INTO open VALUES(?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET used = used + 1, "
+                    "sequence = ?3, mark = ?4"),
+    [FOLD_END] = "SELECT hash FROM open WHERE batch = ? ORDER BY hash LIMIT 1 OFFSET ?",
+    [FOLD_ENTER] = ("INSERT INTO clients SELECT hash, used, sequence FROM open WHERE batch = ? AND hash < ? "
+                    "ON CONFLICT(hash) DO UPDATE SET used = clients.used + excluded.used, "
+                    "sequence = excluded.sequence"),
+    [FOLD_LEAVE] = "DELETE FROM open WHERE batch = ? AND hash < ?",
     [ENTER_BODY] = "INSERT INTO bodies VALUES(?, ?)",
     [SET_TOTALS] = "INSERT OR REPLACE INTO totals VALUES(0, ?)",
     [NEXT_BATCH] = "UPDATE meta SET number = ?, key = ?",
@@ -32,6 +50,9 @@ static const char *const text_of[SQLS] = {
     [ENTER_OUTBOX] = "INSERT INTO outbox VALUES(?, ?, ?)",
     [FIRST_OUTBOX] = "SELECT number, count, body FROM outbox ORDER BY number LIMIT 1",
     [DROP_OUTBOX] = "DELETE FROM outbox WHERE number = ?"};
+
+/* Reports in the open batch. */
+static const char HELD[] = "SELECT coalesce(sum(used), 0) FROM open WHERE batch = (SELECT number FROM meta)";
 
 static void measure(faro_spool *s) {
   const faro_campaign *c = s->campaign;
@@ -104,31 +125,6 @@ static faro_status claim_file(faro_spool *s, const char *path, bool known, faro_
   return status;
 }
 
-/* The token file says which clients may send now. Others keep their numbers but are refused. */
-static faro_status enter_tokens(faro_spool *s, const unsigned char *hashes, size_t count, faro_error *error) {
-  sqlite3_stmt *enter = NULL;
-  faro_status status = faro_database_prepare(
-      s->database, "INSERT INTO clients VALUES(?, 0, 0, 1) ON CONFLICT(hash) DO UPDATE SET known = 1", &enter,
-      error);
-  if (status == FARO_OK)
-    status = faro_database_run(s->database, "BEGIN IMMEDIATE; UPDATE clients SET known = 0", error);
-  for (size_t i = 0; status == FARO_OK && i < count; i++)
-    status = faro_database_do(s->database, enter, error, "b", hashes + i * FARO_HASH_BYTES,
-                              (size_t)FARO_HASH_BYTES);
-  if (status == FARO_OK) status = faro_database_run(s->database, "COMMIT", error);
-  if (status != FARO_OK) faro_database_rollback(s->database);
-  return status;
-}
-
-static faro_status load_tokens(faro_spool *s, const char *path, faro_error *error) {
-  unsigned char *hashes = NULL;
-  size_t count = 0;
-  faro_status status = faro_hashes_load(path, &hashes, &count, error);
-  if (status == FARO_OK) status = enter_tokens(s, hashes, count, error);
-  free(hashes);
-  return status;
-}
-
 faro_status faro_spool_ask(faro_spool *s, const char *query, uint64_t *value, faro_error *error) {
   sqlite3_stmt *statement = NULL;
   bool row = false;
@@ -167,14 +163,18 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
 }
 
 static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
+  uint64_t left = 0;
   faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = claim_file(s, params->path, params->known, error);
-  if (status == FARO_OK) status = load_tokens(s, params->tokens, error);
+  if (status == FARO_OK) status = faro_roster_open(&s->roster, params->tokens, error);
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
-  if (status == FARO_OK)
-    status = faro_spool_ask(s, "SELECT coalesce(sum(used), 0) FROM open", &s->now.held, error);
+  if (status == FARO_OK) status = faro_spool_ask(s, HELD, &s->now.held, error);
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
+  if (status == FARO_OK)
+    status =
+        faro_spool_ask(s, "SELECT count(*) FROM open WHERE batch < (SELECT number FROM meta)", &left, error);
+  s->now.unfolded = left > 0;
   if (status == FARO_OK)
     status = s->entries > 0 ? load_totals(s, params->path, error) : check_bodies(s, params->path, error);
   return status;
@@ -201,6 +201,7 @@ void faro_spool_close(faro_spool *spool) {
   if (!spool) return;
   faro_database_close(spool->database);
   faro_secure_close(spool->secure);
+  faro_roster_close(spool->roster);
   sodium_memzero(&spool->now, sizeof spool->now);
   sodium_memzero(&spool->before, sizeof spool->before);
   if (spool->ones) sodium_memzero(spool->ones, spool->entries * 8);
@@ -213,8 +214,7 @@ void faro_spool_close(faro_spool *spool) {
 faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) {
   faro_spool looking = {0};
   faro_status status = faro_database_open(&looking.database, path, &kind, FARO_READ_ONLY, error);
-  if (status == FARO_OK)
-    status = faro_spool_ask(&looking, "SELECT coalesce(sum(used), 0) FROM open", held, error);
+  if (status == FARO_OK) status = faro_spool_ask(&looking, HELD, held, error);
   faro_database_close(looking.database);
   return status;
 }
