@@ -160,7 +160,7 @@ static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *e
   faro_status status = faro_sender_create(&sender, &(faro_sender_params){.timeout = 5}, error);
   if (status != FARO_OK) return status;
   char url[FARO_URL_MAX + 1];
-  faro_trial_url(trial, role, "/healthz", url);
+  faro_trial_url(trial, role, "/readyz", url);
   const double end = faro_clock() + 30;
   for (bool well = false; !well && status == FARO_OK;) {
     faro_error none = {0};

@@ -336,6 +336,32 @@ void faro_notice_write(const faro_campaign *campaign, const faro_batch *batch, c
 faro_status faro_notice_read(const faro_campaign *campaign, const char *text, size_t length,
                              faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 
+/* A greeting says what a shuffler holds. It posts one to /v1/state, and the analyzer compares:
+ *
+ *    0  4  "FRG2"
+ *    4 32  the campaign's digest
+ *   36 32  the shuffler's public key
+ *   68  8  number of its first batch that was not handed over
+ *   76  8  number of its open batch
+ *   84  4  1: the shuffler is unwell; 0: it is well
+ *   88 64  Ed25519 signature of the shuffler, over everything before
+ *
+ * Nothing depends on a greeting but what the analyzer says about its health. */
+enum { FARO_GREETING_BYTES = 88 + FARO_SIGNATURE_BYTES };
+
+typedef struct faro_greeting {
+  uint32_t shuffler; /* in the reader's campaign, by its key */
+  bool same;         /* the campaign is the reader's */
+  uint64_t first, open;
+  bool unwell;
+} faro_greeting;
+
+void faro_greeting_write(const faro_campaign *campaign, const faro_greeting *greeting,
+                         const faro_sign_key *key, unsigned char out[static FARO_GREETING_BYTES]);
+/* FARO_INVALID if it is not from a shuffler of the campaign. */
+faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
+                               faro_greeting *greeting, faro_error *error) FARO_WARN_UNUSED;
+
 /* Keys and their files. A file has one line: the kind, a blank, hexadecimal digits. Secrets have
  * mode 600 and are refused if others may read them. An existing file is never overwritten. */
 #define FARO_SIGN_SECRET "faro-sign-secret-1" /* FARO_SECRET_BYTES */

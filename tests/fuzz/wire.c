@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/shuffler/watch.h"
 #include "targets.h"
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -248,6 +249,37 @@ int fuzz_key(const uint8_t *data, size_t size) {
     if (faro_hashes_load(path, &lines, &count, NULL) == FARO_OK) free(lines);
   }
   (void)remove(path);
+  return 0;
+}
+
+/* Bit 0 of the first byte: from the campaign's shuffler; bit 1: with a signature that fits. */
+int fuzz_greeting(const uint8_t *data, size_t size) {
+  start();
+  if (size < 1) return 0;
+  const faro_campaign *c = &campaigns[0];
+  unsigned char bytes[2 * FARO_GREETING_BYTES] = "FRG2", again[FARO_GREETING_BYTES];
+  const size_t length = size - 1 < sizeof bytes ? size - 1 : sizeof bytes;
+  faro_greeting greeting = {0};
+  faro_error error = {0};
+  if (length > 4) memcpy(bytes + 4, data + 5, length - 4);
+  if (data[0] & 1) memcpy(bytes + 36, shuffler.public_key, FARO_KEY_BYTES);
+  if (data[0] & 2) crypto_sign_detached(bytes + 88, NULL, bytes, 88, shuffler.secret);
+  if (faro_greeting_read(c, bytes, length, &greeting, &error) != FARO_OK) must(error.message[0] != '\0');
+  else {
+    must(length == FARO_GREETING_BYTES && greeting.shuffler == 0);
+    faro_greeting_write(c, &greeting, &shuffler, again);
+    must(memcmp(bytes + 68, again + 68, 16) == 0);
+    must(greeting.same == (memcmp(bytes, again, 36) == 0));
+  }
+  return 0;
+}
+
+int fuzz_standing(const uint8_t *data, size_t size) {
+  faro_standing standing = {0};
+  faro_error error = {0};
+  if (faro_standing_read((const char *)data, size, 1, &standing, &error) != FARO_OK)
+    must(error.message[0] != '\0');
+  else must(standing.version > 0 && standing.next <= INT64_MAX);
   return 0;
 }
 

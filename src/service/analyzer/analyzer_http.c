@@ -8,6 +8,7 @@
 #include "service/analyzer/campaign_ledger.h"
 #include "service/role/json_text.h"
 #include "service/role/log.h"
+#include "wire/bytes.h"
 
 static const double WAIT = 30; /* seconds that a request for a policy waits */
 
@@ -108,22 +109,46 @@ static void handle_ledger(void *context, faro_http_request *request) {
   reply_json(request, status, json, &error);
 }
 
-/* The store belongs to the worker, but this looks at the file only. */
-static bool is_present(faro_analyzer *a) {
+static void reply_state(faro_analyzer *a, faro_http_request *request) {
+  char digest[2 * FARO_DIGEST_BYTES + 1];
+  uint64_t next[FARO_SHUFFLERS_MAX];
   faro_error error = {0};
-  const bool present = faro_store_present(a->worker.store, &error) == FARO_OK;
-  if (!present) faro_log_error("state-lost", &error);
-  return present;
+  json_t *all = json_array();
+  faro_peers_next(&a->peers, next);
+  for (size_t i = 0; i < a->campaign.shufflers; i++)
+    json_array_append_new(all, json_integer((json_int_t)next[i]));
+  pthread_mutex_lock(&a->served.mutex);
+  const uint64_t version = a->served.status.version;
+  pthread_mutex_unlock(&a->served.mutex);
+  json_t *json =
+      json_pack("{ss sI so}", "campaign", faro_hex_write(a->campaign.digest, FARO_DIGEST_BYTES, digest),
+                "version", (json_int_t)version, "next", all);
+  reply_json(request, FARO_OK, json, &error);
+}
+
+static void handle_state(void *context, faro_http_request *request) { reply_state(context, request); }
+
+static void handle_greeting(void *context, faro_http_request *request) {
+  faro_analyzer *a = context;
+  faro_greeting greeting;
+  faro_error error = {0};
+  if (faro_greeting_read(&a->campaign, faro_http_body(request), faro_http_length(request), &greeting,
+                         &error) != FARO_OK) {
+    faro_http_refuse(request, 401, error.message);
+    return;
+  }
+  faro_peers_greeted(&a->peers, &greeting, faro_clock());
+  reply_state(a, request);
 }
 
 static void handle_status(void *context, faro_http_request *request) {
   faro_analyzer *a = context;
   faro_error error = {0};
   json_t *json = NULL;
+  (void)faro_analyzer_is_healthy(a, false, NULL);
   pthread_mutex_lock(&a->served.mutex);
-  faro_analyzer_status now = a->served.status;
+  const faro_analyzer_status now = a->served.status;
   pthread_mutex_unlock(&a->served.mutex);
-  now.stalled = now.stalled || !is_present(a);
   pthread_mutex_lock(&a->reader.mutex);
   const faro_status status = faro_analyzer_status_json(a->reader.store, &now, faro_clock(), &json, &error);
   pthread_mutex_unlock(&a->reader.mutex);
@@ -140,12 +165,25 @@ static void handle_page(void *context, faro_http_request *request) {
   faro_http_reply(request, &answer);
 }
 
-bool faro_analyzer_is_healthy(void *analyzer) {
+/* The store belongs to the worker, but faro_store_present looks at the file only. */
+bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   faro_analyzer *a = analyzer;
+  faro_error lost = {0};
+  char stalled[FARO_ILL_TEXT];
+  const bool present = faro_store_present(a->worker.store, &lost) == FARO_OK;
   pthread_mutex_lock(&a->served.mutex);
-  const bool well = !a->served.status.stalled && !a->served.needs_purge;
+  memcpy(stalled, a->served.stalled, sizeof stalled);
+  const bool needs_purge = a->served.needs_purge;
+  const bool finished = a->served.status.version > a->campaign.batches;
   pthread_mutex_unlock(&a->served.mutex);
-  return well && is_present(a) && (!a->intake || faro_intake_healthy(a->intake));
+  faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
+  faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
+  faro_health_set(&a->health, FARO_ILL_DATABASE_LOG,
+                  needs_purge ? "another process reads the database, so applied reports stay in its log"
+                              : "");
+  faro_peers_check(&a->peers, finished, faro_clock(), &a->health);
+  if (a->intake) faro_intake_check(a->intake, &a->health);
+  return faro_health_write(&a->health, ready, reasons);
 }
 
 void faro_analyzer_set_routes(faro_analyzer *a) {
@@ -155,6 +193,8 @@ void faro_analyzer_set_routes(faro_analyzer *a) {
       {"GET", "/v1/policy", handle_policy, 0, NULL},
       {"GET", "/v1/ledger", handle_ledger, 0, NULL},
       {"GET", "/v1/status.json", handle_status, 0, NULL},
+      {"GET", "/v1/state", handle_state, 0, NULL},
+      {"POST", "/v1/state", handle_greeting, FARO_GREETING_BYTES, NULL},
       {"POST", "/v1/batches", handle_batches, faro_applier_frame(&a->campaign), admit_batch},
   };
   _Static_assert(sizeof all <= sizeof a->routes, "there is room for all routes");

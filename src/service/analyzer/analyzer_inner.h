@@ -20,9 +20,10 @@
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
 #include "service/analyzer/page.h"
+#include "service/analyzer/peers.h"
 #include "service/role/intake.h"
 
-enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 8 };
+enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 10 };
 
 /* What handlers and the worker share, under the mutex. */
 typedef struct analyzer_served {
@@ -36,7 +37,8 @@ typedef struct analyzer_served {
   size_t length;
   char etag[24];
   faro_analyzer_status status;
-  bool needs_purge; /* the log of the database may hold reports that were applied */
+  char stalled[FARO_ILL_TEXT]; /* why a batch could not be kept or applied; empty: all could */
+  bool needs_purge;            /* the log of the database may hold reports that were applied */
 } analyzer_served;
 
 /* What the worker alone touches. */
@@ -74,14 +76,16 @@ struct faro_analyzer {
   faro_page page;
   faro_intake *intake; /* NULL if shufflers send batches */
   analyzer_metrics metrics;
+  faro_health health;
+  faro_peers peers;
   analyzer_served served;
   analyzer_reader reader;
   analyzer_worker worker;
 };
 
-/* analyzer_http.c: the routes, and what /healthz says. */
+/* analyzer_http.c: the routes, and what /healthz says (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer);
-bool faro_analyzer_is_healthy(void *analyzer);
+bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
 
 /* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts
  * or in its thread; `news`: a batch was applied, so handlers that wait are woken. */

@@ -101,7 +101,10 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
-  if (status == FARO_OK) status = open_intake(a, error);
+  if (status != FARO_OK) return status;
+  faro_health_init(&a->health, a->metrics.all);
+  faro_peers_init(&a->peers, a->campaign.shufflers, faro_clock());
+  status = open_intake(a, error);
   if (status == FARO_OK && !a->kept) status = faro_campaign_keep(a->settings, &a->document, error);
   return status;
 }
@@ -112,6 +115,8 @@ static faro_status serve(faro_analyzer *a, faro_error *error) {
   a->served.status = (faro_analyzer_status){.campaign = &a->campaign,
                                             .signer = a->keys.sign.public_key,
                                             .constant = a->settings->constant,
+                                            .health = &a->health,
+                                            .peers = &a->peers,
                                             .applied = {.start = faro_clock()}};
   const faro_http_service service = {.routes = a->routes,
                                      .count = a->route_count,
@@ -153,6 +158,10 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_store_close(a->reader.store);
   faro_applier_destroy(a->worker.applier);
   faro_store_close(a->worker.store);
+  if (a->metrics.all) { /* then these were made too */
+    faro_peers_clear(&a->peers);
+    faro_health_clear(&a->health);
+  }
   faro_metrics_destroy(a->metrics.all);
   free(a->served.policy);
   free(a->document.bytes);

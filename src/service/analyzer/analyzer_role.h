@@ -9,7 +9,9 @@
  *   POST /v1/reports            for releases without a shuffler (local, central-tree)
  *   GET  /v1/ledger?from=B      what each batch spent, from batch B on
  *   GET  /v1/status.json, /     the status, for programs and for people
- *   GET  /metrics, /healthz */
+ *   GET  /v1/state              campaign digest, policy version, the next batch of each shuffler;
+ *                               POST with a shuffler's greeting
+ *   GET  /metrics, /healthz, /readyz */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_ROLE_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_ROLE_H
 

@@ -26,7 +26,7 @@ double faro_rate_recent(const faro_rate *rate, double now, double *seconds) {
 }
 
 static const char *state_of(const faro_analyzer_status *s, double now) {
-  if (s->stalled) return "stalled";
+  if (!faro_health_write(s->health, false, NULL)) return "unwell";
   if (s->version > s->campaign->batches) return "finished";
   const bool recent =
       s->applied.count > 0 && now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS] < WINDOW;
@@ -84,6 +84,17 @@ static json_t *campaign_json(const faro_campaign *c) {
                    "honest", c->params.honest);
 }
 
+/* Each is [label, text]. */
+static json_t *reasons_json(faro_health *health) {
+  char text[FARO_ILL_TEXT];
+  json_t *all = json_array();
+  for (size_t i = 0; i < FARO_ILLS; i++)
+    if (faro_health_get(health, (faro_ill)i, text) &&
+        json_array_append_new(all, json_pack("[ss]", faro_ill_label((faro_ill)i), text)) != 0)
+      break;
+  return all;
+}
+
 static json_t *policy_json(const faro_analyzer_status *s, double now) {
   json_t *seconds = s->applied.count > 0
                         ? json_real(now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS])
@@ -127,8 +138,9 @@ faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_sta
   }
   snprintf(faro, sizeof faro, "%s (commit %s)", faro_version(), faro_commit());
   json_t *made =
-      json_pack("{ss ss ss so so so s{sf sf sI} so so}", "faro", faro, "state", state_of(s, now), "signer",
-                sodium_bin2hex(signer, sizeof signer, s->signer, FARO_KEY_BYTES), "campaign",
+      json_pack("{ss ss so so ss so so so s{sf sf sI} so so}", "faro", faro, "state", state_of(s, now),
+                "unwell", reasons_json(s->health), "shufflers", faro_peers_json(s->peers, s->campaign, now),
+                "signer", sodium_bin2hex(signer, sizeof signer, s->signer, FARO_KEY_BYTES), "campaign",
                 campaign_json(s->campaign), "claim", faro_ledger_claim(&s->campaign->claim), "policy",
                 policy_json(s, now), "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds",
                 (json_int_t)last.rounds, "curve", curve, "ledger", rows);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "service/analyzer/peers.h"
 #include "service/analyzer/store.h"
 
 /* When batches were applied, for rates over the last minute. */
@@ -24,8 +25,9 @@ typedef struct faro_analyzer_status {
   const unsigned char *signer; /* the key to pin */
   double constant;             /* NAN: none */
   uint64_t version;            /* version of the published policy */
-  bool stalled;                /* a batch could not be kept or applied */
-  faro_rate applied;           /* when batches were applied */
+  faro_health *health;
+  faro_peers *peers;
+  faro_rate applied; /* when batches were applied */
 } faro_analyzer_status;
 
 faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_status *status, double now,

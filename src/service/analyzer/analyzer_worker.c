@@ -10,7 +10,7 @@
 #include "service/analyzer/analyzer_inner.h"
 #include "service/role/log.h"
 
-static const double RETRY = 1; /* seconds */
+static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
 
 /* Publishing. */
 
@@ -37,17 +37,19 @@ faro_status faro_analyzer_publish(faro_analyzer *a, bool news, faro_error *error
 
 static bool is_stalled(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
-  const bool stalled = a->served.status.stalled;
+  const bool stalled = *a->served.stalled != '\0';
   pthread_mutex_unlock(&a->served.mutex);
   return stalled;
 }
 
 static void set_stalled(faro_analyzer *a, bool stalled, const char *event, const faro_error *error) {
+  char text[FARO_ILL_TEXT] = "";
+  if (stalled)
+    snprintf(text, sizeof text, "a batch cannot be kept or applied: %.300s",
+             *error->message ? error->message : event);
   pthread_mutex_lock(&a->served.mutex);
-  const bool before = a->served.status.stalled;
-  a->served.status.stalled = stalled;
+  memcpy(a->served.stalled, text, sizeof text);
   pthread_mutex_unlock(&a->served.mutex);
-  if (before && !stalled) faro_log(FARO_LOG_INFO, "recovered", NULL);
   if (!stalled) return;
   faro_metric_add(a->metrics.failures, 1);
   faro_log_error(event, error);
@@ -121,6 +123,17 @@ static void answer_kept(faro_http_request *request, bool known) {
   faro_http_reply(request, &answer);
 }
 
+static void expect_batches(faro_analyzer *a, double now) {
+  unsigned char hash[FARO_DIGEST_BYTES];
+  for (size_t i = 0; i < a->campaign.shufflers; i++) {
+    uint64_t next = 0;
+    faro_error error = {0};
+    if (faro_store_next(a->worker.store, (uint32_t)i, &next, hash, &error) == FARO_OK)
+      faro_peers_expect(&a->peers, i, next, now);
+    else faro_log_error("cannot-look", &error);
+  }
+}
+
 static void receive(faro_analyzer *a, faro_http_request *request) {
   static const unsigned refusal[] = {
       [FARO_RECEIPT_BAD] = 400, [FARO_RECEIPT_UNASKED] = 409, [FARO_RECEIPT_FULL] = 503};
@@ -137,6 +150,7 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
     return;
   }
   faro_metric_add(a->metrics.receipt[receipt], 1);
+  if (receipt == FARO_RECEIPT_TAKEN) expect_batches(a, faro_clock()); /* before the shuffler hears of it */
   if (receipt == FARO_RECEIPT_TAKEN || receipt == FARO_RECEIPT_KNOWN) {
     answer_kept(request, receipt == FARO_RECEIPT_KNOWN);
     return;
@@ -150,12 +164,11 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
 static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[static FARO_BATCH_QUEUE],
                       size_t *count) {
   analyzer_served *served = &a->served;
-  const struct timespec until = faro_clock_after(RETRY);
+  const struct timespec until = faro_clock_after(again ? RETRY : LOOK);
   pthread_mutex_lock(&served->mutex);
   int waited = 0;
   while (served->queued == 0 && !served->ending && waited == 0)
-    waited = again ? pthread_cond_clockwait(&served->work, &served->mutex, CLOCK_MONOTONIC, &until)
-                   : pthread_cond_wait(&served->work, &served->mutex);
+    waited = pthread_cond_clockwait(&served->work, &served->mutex, CLOCK_MONOTONIC, &until);
   *count = served->queued;
   memcpy(taken, served->queue, served->queued * sizeof *served->queue);
   served->queued = 0;
@@ -172,6 +185,7 @@ static void *work(void *context) {
   while (take_work(a, !well, taken, &count)) {
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
     well = apply_all(a);
+    (void)faro_analyzer_is_healthy(a, false, NULL);
   }
   return NULL;
 }
@@ -211,12 +225,14 @@ static void *work_on_intake(void *context) {
     else if (batch.count > 0) take_own(a, &batch);
     if (!well || is_stalled(a)) faro_sleep(0.2);
     well = apply_all(a);
+    (void)faro_analyzer_is_healthy(a, false, NULL);
   }
   return NULL;
 }
 
 faro_status faro_analyzer_start_worker(faro_analyzer *a, faro_error *error) {
   analyzer_worker *worker = &a->worker;
+  expect_batches(a, 0);
   worker->started = pthread_create(&worker->thread, NULL, a->intake ? work_on_intake : work, a) == 0;
   return worker->started ? FARO_OK : faro_fail(error, FARO_SYSTEM, "cannot start a thread");
 }

@@ -25,7 +25,7 @@ struct faro_metric {
 
 struct faro_metrics {
   faro_metric metric[FARO_METRICS_MAX];
-  size_t count;
+  atomic_size_t count;
 };
 
 faro_status faro_metrics_create(faro_metrics **metrics, faro_error *error) {
@@ -39,12 +39,14 @@ void faro_metrics_destroy(faro_metrics *metrics) { free(metrics); }
 
 static faro_metric *enter(faro_metrics *metrics, const char *name, const char *labels, const char *help,
                           metric_kind kind) {
-  FARO_INVARIANT(metrics->count < FARO_METRICS_MAX);
-  faro_metric *metric = &metrics->metric[metrics->count++];
+  const size_t place = atomic_load(&metrics->count);
+  FARO_INVARIANT(place < FARO_METRICS_MAX);
+  faro_metric *metric = &metrics->metric[place];
   metric->name = name;
   metric->labels = labels;
   metric->help = help;
   metric->kind = kind;
+  atomic_store(&metrics->count, place + 1); /* it may be written from now on */
   return metric;
 }
 
@@ -124,7 +126,8 @@ static double resident(void) {
 
 void faro_metrics_write(const faro_metrics *metrics, faro_text *out) {
   static const char *const name[] = {"counter", "gauge", "histogram"};
-  for (size_t i = 0; i < metrics->count; i++) {
+  const size_t count = atomic_load(&metrics->count);
+  for (size_t i = 0; i < count; i++) {
     const faro_metric *m = &metrics->metric[i];
     if (i == 0 || strcmp(m->name, m[-1].name) != 0)
       faro_text_add(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, name[m->kind]);

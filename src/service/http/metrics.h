@@ -13,9 +13,10 @@ typedef struct faro_metric faro_metric;
 faro_status faro_metrics_create(faro_metrics **metrics, faro_error *error) FARO_WARN_UNUSED;
 void faro_metrics_destroy(faro_metrics *metrics);
 
-/* Call these at the start only; metrics of one name must follow each other. `labels` is "" or like
- * result="accepted". Strings are not copied. More than FARO_METRICS_MAX metrics are a bug. */
-enum { FARO_METRICS_MAX = 64 };
+/* Call these at the start only, from one thread; metrics of one name must follow each other.
+ * `labels` is "" or like result="accepted". Strings are not copied. More than FARO_METRICS_MAX
+ * metrics are a bug. */
+enum { FARO_METRICS_MAX = 128 };
 faro_metric *faro_metrics_counter(faro_metrics *metrics, const char *name, const char *labels,
                                   const char *help);
 faro_metric *faro_metrics_gauge(faro_metrics *metrics, const char *name, const char *labels,

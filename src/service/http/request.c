@@ -122,18 +122,35 @@ static enum MHD_Result queue(faro_http_request *r) {
 
 /* Requests. */
 
-static void handle_healthz(void *context, faro_http_request *request) {
+static void answer_health(void *context, faro_http_request *request, bool ready) {
   const faro_http_service *service = &request->http->service;
-  const bool well = !service->healthy || service->healthy(context);
-  const faro_http_answer answer = {
-      .status = well ? 200 : 503, .bytes = well ? "ok\n" : "unwell\n", .length = well ? 3 : 7};
+  faro_text reasons = FARO_TEXT_INIT;
+  faro_text_add(&reasons, "unwell\n");
+  const bool well = !service->healthy || service->healthy(context, ready, &reasons);
+  const bool said = !reasons.failed;
+  const faro_http_answer answer = {.status = well ? 200 : 503,
+                                   .bytes = well   ? "ok\n"
+                                            : said ? reasons.data
+                                                   : "unwell\n",
+                                   .length = well   ? 3
+                                             : said ? reasons.length
+                                                    : 7};
   faro_http_reply(request, &answer);
+  faro_text_clear(&reasons);
+}
+
+static void handle_healthz(void *context, faro_http_request *request) {
+  answer_health(context, request, false);
+}
+static void handle_readyz(void *context, faro_http_request *request) {
+  answer_health(context, request, true);
 }
 
 static void handle_metrics(void *context, faro_http_request *request) {
-  (void)context;
+  const faro_http_service *service = &request->http->service;
   faro_text text = FARO_TEXT_INIT;
-  faro_metrics_write(request->http->service.metrics, &text);
+  if (service->healthy) (void)service->healthy(context, false, NULL);
+  faro_metrics_write(service->metrics, &text);
   const faro_http_answer answer = {.status = text.failed ? 503 : 200,
                                    .type = "text/plain; version=0.0.4; charset=utf-8",
                                    .bytes = text.data,
@@ -145,12 +162,14 @@ static void handle_metrics(void *context, faro_http_request *request) {
 /* Sets the route, or the refusal: 404 or 405. */
 static void find_route(faro_http_request *r) {
   static const faro_http_route own[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
+                                        {"GET", "/readyz", handle_readyz, 0, NULL},
                                         {"GET", "/metrics", handle_metrics, 0, NULL}};
+  const size_t owned = sizeof own / sizeof *own;
   const faro_http_service *service = &r->http->service;
   const bool head = strcmp(r->method, "HEAD") == 0; /* libmicrohttpd leaves out the body */
   const char *method = head ? "GET" : r->method;
   r->refuse = 404;
-  for (size_t i = 0; i < service->count + 2; i++) {
+  for (size_t i = 0; i < service->count + owned; i++) {
     const faro_http_route *route = i < service->count ? &service->routes[i] : &own[i - service->count];
     if (strcmp(route->path, r->path) != 0) continue;
     r->refuse = 405;

@@ -1,5 +1,5 @@
-/* server: a small HTTP server over libmicrohttpd. Handlers are listed in a table; /healthz and
- * /metrics are always there.
+/* server: a small HTTP server over libmicrohttpd. Handlers are listed in a table; /healthz,
+ * /readyz and /metrics are always there.
  *
  * A handler does one of three things:
  *   reply   The answer goes out at once.
@@ -69,7 +69,10 @@ typedef struct faro_http_service {
   const faro_http_route *routes;
   size_t count;
   void *context;
-  bool (*healthy)(void *context); /* what /healthz says: 200 or 503; NULL: always 200 */
+  /* Whether all is well (/healthz), or (`ready`) whether the role can serve its clients all the
+   * same (/readyz): 200 or 503. Adds a line for each reason why not to `reasons`. Also called
+   * before /metrics, with NULL, so that it can set gauges. NULL: always well. */
+  bool (*healthy)(void *context, bool ready, faro_text *reasons);
   faro_metrics *metrics;
   /* Bytes of all bodies; 0: 64 MiB, plus twice the largest body if a route allows more than 1
    * MiB. */

@@ -370,14 +370,21 @@ faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *err
   return status;
 }
 
-bool faro_intake_healthy(faro_intake *in) {
-  faro_error error = {0};
-  const bool present = faro_spool_present(in->spool, &error) == FARO_OK;
-  if (!present) faro_log_error("state-lost", &error);
+void faro_intake_check(faro_intake *in, faro_health *health) {
+  faro_error lost = {0};
+  const bool present = faro_spool_present(in->spool, &lost) == FARO_OK;
   pthread_mutex_lock(&in->mutex);
-  const bool well = in->writes && !in->state.needs_purge;
+  const bool writes = in->writes;
+  const bool needs_purge = in->state.needs_purge;
   pthread_mutex_unlock(&in->mutex);
-  return well && present;
+  faro_health_set(health, FARO_ILL_STATE, present ? "" : lost.message);
+  faro_health_set(health, FARO_ILL_REPORTS,
+                  writes ? ""
+                         : "reports cannot be stored: the last write failed, and so will the next ones if "
+                           "the disk is full; see the log");
+  faro_health_set(
+      health, FARO_ILL_STATE_LOG,
+      needs_purge ? "another process reads the state, so traces of a released batch stay in its log" : "");
 }
 
 faro_spool_state faro_intake_snapshot(faro_intake *in) {

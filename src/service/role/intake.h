@@ -11,6 +11,7 @@
 #define FARO_SERVICE_ROLE_INTAKE_H
 
 #include "service/http/server.h"
+#include "service/role/health.h"
 #include "service/state/spool.h"
 
 typedef struct faro_intake faro_intake;
@@ -22,9 +23,10 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
 void faro_intake_destroy(faro_intake *intake);
 
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
-/* Whether the last write succeeded, of reports or of the writer's own that tries the disk, no log
- * waits to be emptied, and the state is still at its path. */
-bool faro_intake_healthy(faro_intake *intake);
+/* Sets or clears the reasons for being unwell that the intake knows: the last write failed, of
+ * reports or of the writer's own that tries the disk; a log waits to be emptied; the state is not
+ * at its path any more. */
+void faro_intake_check(faro_intake *intake, faro_health *health);
 faro_spool_state faro_intake_snapshot(faro_intake *intake);
 
 /* Gives the oldest closed batch, waiting for one for at most `seconds`; count 0: no batch is

@@ -2,6 +2,7 @@
  * stops the parts. */
 #include "service/shuffler/shuffler_role.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <sodium.h>
@@ -18,7 +19,10 @@
 #include "service/role/process.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/shuffler/shuffler_check.h"
+#include "service/shuffler/watch.h"
 #include "service/state/spool.h"
+
+static const double PATIENCE = 20; /* seconds that the analyzer may be away or busy */
 
 typedef struct role {
   const faro_shuffler_settings *settings;
@@ -31,9 +35,24 @@ typedef struct role {
   faro_sender *sender;
   pthread_t thread;
   bool sending;
-  atomic_bool ready; /* there is a campaign and an intake */
-  faro_metric *sent, *refused;
+  atomic_bool ready; /* there is a campaign, an intake and a watch */
+  faro_health health;
+  faro_watch *watch;
+  double failing; /* the sender's: since when batches cannot be handed over; 0: they can */
+  faro_metric *sent, *refused, *reachable;
 } role;
+
+/* What stands in the way of a batch. A refusal is final until somebody helps; an analyzer that is
+ * away or busy has some time to come back. */
+static void tell_failed(role *r, const faro_batch *batch, long status, const char *why) {
+  char text[FARO_ILL_TEXT], answer[FARO_SHOWN];
+  const double now = faro_clock();
+  if (r->failing == 0) r->failing = now;
+  if ((status >= 500 || status == 0) && now - r->failing < PATIENCE) return;
+  snprintf(text, sizeof text, "the analyzer does not take batch %" PRIu64 ": %s", batch->number,
+           faro_printable(why, answer, sizeof answer));
+  faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
+}
 
 /* Tries once to send a batch; true if the analyzer has it now. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
@@ -50,6 +69,7 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size
   if (status == FARO_OK && sent.status == 200) return true;
   if (status == FARO_INTERRUPTED) return false;
   faro_metric_add(r->refused, 1);
+  tell_failed(r, batch, status == FARO_OK ? sent.status : 0, status == FARO_OK ? sent.bytes : error.message);
   if (status != FARO_OK) faro_log_error("batch-not-sent", &error);
   else
     faro_log(sent.status >= 500 ? FARO_LOG_WARNING : FARO_LOG_ERROR, "batch-refused", "sI sI ss", "batch",
@@ -75,6 +95,8 @@ static void pass_on(role *r, const faro_batch *batch) {
     faro_log_error("batch-not-forgotten", &error); /* it is sent again, and the analyzer recognizes it */
     return;
   }
+  r->failing = 0;
+  faro_health_set(&r->health, FARO_ILL_HANDOVER, "");
   faro_metric_add(r->sent, 1);
   faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
 }
@@ -98,9 +120,14 @@ static void on_reports(void *context, faro_http_request *request) {
   else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
 }
 
-static bool is_well(void *context) {
+static bool is_well(void *context, bool ready, faro_text *reasons) {
   role *r = context;
-  return atomic_load(&r->ready) && faro_intake_healthy(r->intake);
+  const bool joined = atomic_load(&r->ready);
+  faro_health_set(&r->health, FARO_ILL_NO_CAMPAIGN,
+                  joined ? "" : "the shuffler waits for its campaign: the analyzer has not answered yet");
+  if (joined) faro_intake_check(r->intake, &r->health);
+  if (joined) faro_watch_refresh(r->watch);
+  return faro_health_write(&r->health, ready, reasons);
 }
 
 static faro_status open_intake(role *r, bool known, faro_error *error) {
@@ -115,6 +142,18 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
   status = faro_intake_create(&r->intake, spool, &r->campaign, r->index, r->metrics, error);
   if (status != FARO_OK) faro_spool_close(spool);
   return status;
+}
+
+static faro_status start_watch(role *r, faro_error *error) {
+  const faro_watch_params params = {.analyzer = r->settings->analyzer,
+                                    .authority = *r->settings->authority ? r->settings->authority : NULL,
+                                    .campaign = &r->campaign,
+                                    .key = &r->key,
+                                    .shuffler = r->index,
+                                    .intake = r->intake,
+                                    .health = &r->health,
+                                    .reachable = r->reachable};
+  return faro_watch_create(&r->watch, &params, error);
 }
 
 static faro_status start(role *r, faro_error *error) {
@@ -138,6 +177,7 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
   if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
   if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
+  if (status == FARO_OK) status = start_watch(r, error);
   if (status != FARO_OK) return status;
   faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
   atomic_store(&r->ready, true);
@@ -149,9 +189,11 @@ static void stop(role *r) {
   faro_process_end();
   if (r->sending) pthread_join(r->thread, NULL);
   faro_http_stop(r->http);
+  faro_watch_destroy(r->watch);
   faro_intake_destroy(r->intake);
   faro_sender_destroy(r->sender);
   faro_metrics_destroy(r->metrics);
+  faro_health_clear(&r->health);
   sodium_memzero(&r->key, sizeof r->key);
 }
 
@@ -165,6 +207,9 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
                                 "Batches that the analyzer has received.");
   r.refused = faro_metrics_counter(r.metrics, "faro_batch_attempts_failed_total", "",
                                    "Failed attempts to send a batch.");
+  r.reachable = faro_metrics_gauge(r.metrics, "faro_analyzer_reachable", "",
+                                   "1 if the analyzer answered the last time it was asked, 0 if not.");
+  faro_health_init(&r.health, r.metrics);
   status = start(&r, error);
   if (status == FARO_OK) {
     const faro_spool_state state = faro_intake_snapshot(r.intake);
@@ -172,7 +217,7 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
              "port", (int)faro_http_port(r.http), "batch", (json_int_t)state.number, "held",
              (json_int_t)state.held, "waiting", (json_int_t)state.waiting);
     faro_process_notify("STATUS=collecting");
-    while (!faro_process_wait(1000)) continue;
+    while (!faro_process_wait(1000)) (void)is_well(&r, false, NULL);
   }
   const bool waited =
       status == FARO_INTERRUPTED && faro_process_ending(); /* it only waited for the campaign */

@@ -1,0 +1,66 @@
+/* health: see the header. */
+#include "service/role/health.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "service/role/log.h"
+
+static const char *const label[FARO_ILLS] = {
+#define X(name, label, serves) label,
+    FARO_ILL_LIST(X)
+#undef X
+};
+static const bool serves[FARO_ILLS] = {
+#define X(name, label, serves) serves,
+    FARO_ILL_LIST(X)
+#undef X
+};
+
+void faro_health_init(faro_health *h, faro_metrics *metrics) {
+  static const char *const labels[FARO_ILLS] = {
+#define X(name, label, serves) "reason=\"" label "\"",
+      FARO_ILL_LIST(X)
+#undef X
+  };
+  memset(h, 0, sizeof *h);
+  pthread_mutex_init(&h->mutex, NULL);
+  for (size_t i = 0; i < FARO_ILLS; i++)
+    h->gauge[i] = faro_metrics_gauge(metrics, "faro_unwell", labels[i],
+                                     "1 while this is a reason why the role is unwell, 0 otherwise.");
+}
+
+void faro_health_clear(faro_health *h) { pthread_mutex_destroy(&h->mutex); }
+
+void faro_health_set(faro_health *h, faro_ill ill, const char *text) {
+  const char *now = text ? text : "";
+  pthread_mutex_lock(&h->mutex);
+  const bool before = *h->text[ill] != '\0';
+  snprintf(h->text[ill], FARO_ILL_TEXT, "%s", now);
+  pthread_mutex_unlock(&h->mutex);
+  if (before == (*now != '\0')) return;
+  faro_metric_set(h->gauge[ill], *now != '\0');
+  if (before) faro_log(FARO_LOG_INFO, "well-again", "ss", "reason", label[ill]);
+  else faro_log(FARO_LOG_ERROR, "unwell", "ss ss", "reason", label[ill], "text", now);
+}
+
+const char *faro_ill_label(faro_ill ill) { return label[ill]; }
+
+bool faro_health_get(faro_health *h, faro_ill ill, char text[static FARO_ILL_TEXT]) {
+  pthread_mutex_lock(&h->mutex);
+  memcpy(text, h->text[ill], FARO_ILL_TEXT);
+  pthread_mutex_unlock(&h->mutex);
+  return *text != '\0';
+}
+
+bool faro_health_write(faro_health *h, bool ready, faro_text *reasons) {
+  char text[FARO_ILL_TEXT];
+  bool well = true;
+  for (size_t i = 0; i < FARO_ILLS; i++) {
+    if ((ready && serves[i]) || !faro_health_get(h, (faro_ill)i, text)) continue;
+    well = false;
+    if (reasons) faro_text_add(reasons, "%s: %s\n", label[i], text);
+  }
+  return well;
+}

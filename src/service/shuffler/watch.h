@@ -1,0 +1,46 @@
+/* watch: a shuffler compares what it holds with what its analyzer holds, at the start and every
+ * five seconds.
+ *
+ *   shuffler -> POST /v1/state, a greeting (wire.h)  -> analyzer compares
+ *   shuffler compares <- {"campaign", "version", "next"} <-
+ *
+ * Both are unwell if they cannot meet: they hold different campaigns, or one of them was put back
+ * to an older state, so that batches are missing or would be made again. */
+#ifndef FARO_SERVICE_SHUFFLER_WATCH_H
+#define FARO_SERVICE_SHUFFLER_WATCH_H
+
+#include "service/http/sender.h"
+#include "service/role/health.h"
+#include "service/role/intake.h"
+
+typedef struct faro_watch faro_watch;
+
+/* Everything must outlive the watch. */
+typedef struct faro_watch_params {
+  const char *analyzer;  /* URL */
+  const char *authority; /* NULL: the system's */
+  const faro_campaign *campaign;
+  const faro_sign_key *key;
+  size_t shuffler;
+  faro_intake *intake;
+  faro_health *health;
+  faro_metric *reachable; /* whether the analyzer answered */
+} faro_watch_params;
+
+faro_status faro_watch_create(faro_watch **watch, const faro_watch_params *params,
+                              faro_error *error) FARO_WARN_UNUSED;
+void faro_watch_destroy(faro_watch *watch); /* NULL is allowed */
+/* Says in the health if the analyzer has not answered for too long. */
+void faro_watch_refresh(faro_watch *watch);
+
+/* What the analyzer holds. */
+typedef struct faro_standing {
+  unsigned char digest[FARO_DIGEST_BYTES];
+  uint64_t version; /* of the published policy */
+  uint64_t next;    /* the batch that it expects next of this shuffler */
+} faro_standing;
+/* Reads an answer of /v1/state. */
+faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+#endif

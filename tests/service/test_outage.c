@@ -1,0 +1,342 @@
+/* Roles that compare themselves: an outage is visible in /healthz, with its reason, at the role that
+ * has it and at its neighbour, and is gone from there when its cause is gone. Real processes. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/support.h"
+
+#include "base/clock.h"
+#include "service/analyzer/peers.h"
+#include "service/http/sender.h"
+#include "service/shuffler/watch.h"
+#include "trial/trial.h"
+
+enum { B = 20, CLIENTS = 40, BATCHES = 8 };
+
+typedef struct play {
+  faro_trial trial;
+  char directory[64];
+  faro_sender *sender;
+  uint64_t sequence;
+} play;
+
+static void open_play(play *p) {
+  *p = (play){.directory = "/tmp/faro-outage-XXXXXX"};
+  assert_non_null(mkdtemp(p->directory));
+  const faro_trial_params params = {.command = FARO_COMMAND,
+                                    .directory = p->directory,
+                                    .release = "shuffle-bits",
+                                    .dimension = 2,
+                                    .arms = 2,
+                                    .clients = CLIENTS,
+                                    .batch = B,
+                                    .batches = BATCHES,
+                                    .epsilon = 8,
+                                    .delta = 1e-3,
+                                    .honest = 1,
+                                    .norm = 1,
+                                    .high = 1,
+                                    .keep = 1 << 20};
+  assert_ok(faro_trial_create(&p->trial, &params, error));
+  assert_ok(faro_trial_start_all(&p->trial, error));
+  assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 30}, error));
+}
+
+static void close_play(play *p) {
+  faro_sender_destroy(p->sender);
+  faro_trial_destroy(&p->trial);
+  faro_trial_remove(p->directory);
+}
+
+static faro_sent get(play *p, size_t role, const char *path) {
+  char url[FARO_URL_MAX + 1];
+  faro_sent sent = {0};
+  assert_ok(faro_send_get(p->sender, faro_trial_url(&p->trial, role, path, url), &sent, error));
+  return sent;
+}
+
+/* Sends a report of each client from `first` on, in one post; returns the status. */
+static long post(play *p, size_t first, size_t count, uint64_t version, faro_sent *sent) {
+  const faro_campaign *c = &p->trial.campaign;
+  const size_t size = faro_wire_report_size(c), entries = faro_wire_report_entries(c);
+  unsigned char *frames = calloc(count, size);
+  uint64_t *numbers = calloc(entries, sizeof *numbers);
+  char url[FARO_URL_MAX + 1];
+  p->sequence++;
+  for (size_t i = 0; i < entries; i++)
+    numbers[i] = (uint64_t)faro_campaign_encoding(c, 0, version - 1)->least;
+  for (size_t i = 0; i < count; i++) {
+    faro_wire_report report = {.version = version, .sequence = p->sequence};
+    memcpy(report.token, p->trial.tokens + (first + i) * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
+    assert_ok(faro_wire_report_write(c, &report, numbers, frames + i * size, error));
+  }
+  *sent = (faro_sent){0};
+  assert_ok(faro_send_post(p->sender, faro_trial_url(&p->trial, 1, "/v1/reports", url), frames, count * size,
+                           sent, error));
+  free(frames);
+  free(numbers);
+  return sent->status;
+}
+
+/* Fills the open batch under this version and waits for the next policy. */
+static void fill(play *p, uint64_t version) {
+  faro_sent sent;
+  char path[64];
+  assert_int_equal(post(p, 0, B, version, &sent), 200);
+  for (size_t i = 0; i < B; i++) assert_int_equal(sent.bytes[i], FARO_VERDICT_ACCEPTED);
+  snprintf(path, sizeof path, "/v1/policy?after=%d", (int)version);
+  assert_int_equal(get(p, 0, path).status, 200);
+}
+
+/* Waits until the role says so, for a reason that begins with `reason`. */
+static void becomes(play *p, size_t role, long status, const char *reason) {
+  const double end = faro_clock() + 120;
+  faro_sent sent = get(p, role, "/healthz");
+  while (faro_clock() < end && (sent.status != status || !strstr(sent.bytes, reason))) {
+    faro_sleep(0.05);
+    sent = get(p, role, "/healthz");
+  }
+  if (sent.status != status || !strstr(sent.bytes, reason))
+    fail_msg("role %zu: %ld %s instead of %ld %s", role, sent.status, sent.bytes, status, reason);
+}
+
+static double metric(play *p, size_t role, const char *name) {
+  const faro_sent sent = get(p, role, "/metrics");
+  char begin[128];
+  snprintf(begin, sizeof begin, "\n%s ", name);
+  const char *line = strstr(sent.bytes, begin);
+  if (!line) fail_msg("no metric %s", name);
+  return atof(line + strlen(begin));
+}
+
+static void stop(play *p, size_t role) {
+  assert_int_equal(faro_child_end(&p->trial.child[role], SIGTERM, 60), 0);
+}
+
+static void start(play *p, size_t role) { assert_ok(faro_trial_start(&p->trial, role, error)); }
+
+/* Copies the database of a role that does not run. */
+static void copy(const play *p, size_t role, const char *from, const char *to) {
+  char source[FARO_TRIAL_PATH], target[FARO_TRIAL_PATH], command[5 * FARO_TRIAL_PATH];
+  faro_trial_file(&p->trial, role, from, source);
+  faro_trial_file(&p->trial, role, to, target);
+  snprintf(command, sizeof command, "rm -f '%s-wal' '%s-shm' && cp -p '%s' '%s'", target, target, source,
+           target);
+  assert_int_equal(system(command), 0);
+}
+
+static bool log_has(const play *p, size_t role, const char *words) {
+  char path[FARO_TRIAL_PATH], command[FARO_TRIAL_PATH + 200];
+  snprintf(command, sizeof command, "grep -q '%s' '%s'", words,
+           faro_trial_file(&p->trial, role, ".log", path));
+  return system(command) == 0;
+}
+
+static void test_outage__an_old_database_is_noticed_by_both_sides(void **state) {
+  (void)state;
+  play p;
+  open_play(&p);
+  fill(&p, 1);
+  stop(&p, 0);
+  copy(&p, 0, ".db", ".old");
+  start(&p, 0);
+  fill(&p, 2);
+  becomes(&p, 0, 200, "ok");
+  becomes(&p, 1, 200, "ok");
+  stop(&p, 0);
+  copy(&p, 0, ".db", ".new");
+  copy(&p, 0, ".old", ".db");
+  start(&p, 0);
+  becomes(
+      &p, 1, 503,
+      "peer-differs: the analyzer expects batch 1, but this shuffler has handed over all batches before 2");
+  becomes(&p, 0, 503, "peer-differs: shuffler 0 has handed over 2 batches, but only 1 are here");
+  assert_int_equal(get(&p, 1, "/readyz").status, 200); /* clients may come all the same */
+  assert_true(metric(&p, 1, "faro_unwell{reason=\"peer-differs\"}") == 1);
+  assert_true(log_has(&p, 1, "\"event\":\"unwell\",\"reason\":\"peer-differs\""));
+  assert_non_null(strstr(get(&p, 0, "/v1/status.json").bytes, "\"state\":\"unwell\""));
+  stop(&p, 0);
+  copy(&p, 0, ".new", ".db");
+  start(&p, 0);
+  becomes(&p, 1, 200, "ok");
+  becomes(&p, 0, 200, "ok");
+  assert_true(metric(&p, 1, "faro_unwell{reason=\"peer-differs\"}") == 0);
+  assert_true(log_has(&p, 1, "\"event\":\"well-again\",\"reason\":\"peer-differs\""));
+  fill(&p, 3);
+  close_play(&p);
+}
+
+static void test_outage__an_old_state_of_a_shuffler_is_noticed_by_both_sides(void **state) {
+  (void)state;
+  play p;
+  open_play(&p);
+  fill(&p, 1);
+  stop(&p, 1);
+  copy(&p, 1, ".db", ".old");
+  start(&p, 1);
+  fill(&p, 2);
+  stop(&p, 1);
+  copy(&p, 1, ".db", ".new");
+  copy(&p, 1, ".old", ".db");
+  start(&p, 1);
+  becomes(
+      &p, 1, 503,
+      "peer-differs: the analyzer has batches of this shuffler up to 1, but this shuffler collects batch 1");
+  becomes(&p, 0, 503, "peer-differs: 2 batches of shuffler 0 are here, but it collects batch 1");
+  stop(&p, 1);
+  copy(&p, 1, ".new", ".db");
+  start(&p, 1);
+  becomes(&p, 1, 200, "ok");
+  becomes(&p, 0, 200, "ok");
+  close_play(&p);
+}
+
+static void test_outage__another_campaign_is_noticed_by_both_sides(void **state) {
+  (void)state;
+  play p;
+  open_play(&p);
+  char path[FARO_TRIAL_PATH], command[3 * FARO_TRIAL_PATH];
+  stop(&p, 0);
+  faro_trial_file(&p.trial, 0, ".db", path);
+  snprintf(command, sizeof command, "rm '%s' '%s.campaign'", path, path);
+  assert_int_equal(system(command), 0);
+  start(&p, 0); /* it founds a campaign of the same name */
+  becomes(&p, 1, 503, "peer-differs: the analyzer holds another campaign");
+  becomes(&p, 0, 503, "peer-differs: shuffler 0 holds another campaign");
+  close_play(&p);
+}
+
+/* Both sides, one after the other, in the time that an operator has. */
+static void test_outage__a_role_that_is_gone_is_missed_by_the_other(void **state) {
+  (void)state;
+  slow_test();
+  play p;
+  faro_sent sent;
+  open_play(&p);
+  becomes(&p, 0, 200, "ok");
+  const double before = faro_clock();
+  stop(&p, 0);
+  becomes(&p, 1, 503, "peer-silent: the analyzer at");
+  assert_true(faro_clock() - before > 19);         /* not at once: it may come back */
+  assert_int_equal(post(&p, 0, B, 1, &sent), 200); /* reports are accepted */
+  assert_int_equal(get(&p, 1, "/readyz").status, 200);
+  assert_true(metric(&p, 1, "faro_analyzer_reachable") == 0);
+  start(&p, 0);
+  becomes(&p, 1, 200, "ok");
+  stop(&p, 1);
+  becomes(&p, 0, 503, "peer-silent: shuffler 0 does not answer");
+  start(&p, 1);
+  becomes(&p, 0, 200, "ok");
+  close_play(&p);
+}
+
+/* Without processes, and with a clock of its own. */
+
+typedef struct desk {
+  faro_metrics *metrics;
+  faro_health health;
+  faro_peers peers;
+} desk;
+
+static void open_desk(desk *d, size_t shufflers) {
+  assert_ok(faro_metrics_create(&d->metrics, error));
+  faro_health_init(&d->health, d->metrics);
+  faro_peers_init(&d->peers, shufflers, 1000);
+}
+
+static void close_desk(desk *d) {
+  faro_peers_clear(&d->peers);
+  faro_health_clear(&d->health);
+  faro_metrics_destroy(d->metrics);
+}
+
+static bool ill(desk *d, faro_ill which, bool finished, double now) {
+  char text[FARO_ILL_TEXT];
+  faro_peers_check(&d->peers, finished, now, &d->health);
+  return faro_health_get(&d->health, which, text);
+}
+
+static void greet(desk *d, uint32_t shuffler, uint64_t first, uint64_t open, double now) {
+  const faro_greeting greeting = {.shuffler = shuffler, .same = true, .first = first, .open = open};
+  faro_peers_greeted(&d->peers, &greeting, now);
+}
+
+static void test_peers__silence_is_noticed_after_twenty_seconds_until_the_end(void **state) {
+  (void)state;
+  desk d;
+  open_desk(&d, 2);
+  assert_false(ill(&d, FARO_ILL_SILENT, false, 1019));
+  assert_true(ill(&d, FARO_ILL_SILENT, false, 1021)); /* neither has come */
+  greet(&d, 0, 0, 0, 1022);
+  assert_true(ill(&d, FARO_ILL_SILENT, false, 1023));
+  greet(&d, 1, 0, 0, 1024);
+  assert_false(ill(&d, FARO_ILL_SILENT, false, 1042));
+  faro_peers_expect(&d.peers, 0, 1, 1043); /* a batch is as good as a greeting */
+  greet(&d, 1, 0, 0, 1043);
+  assert_false(ill(&d, FARO_ILL_SILENT, false, 1062));
+  assert_true(ill(&d, FARO_ILL_SILENT, false, 1064));
+  assert_false(ill(&d, FARO_ILL_SILENT, true, 1064)); /* they may go home */
+  close_desk(&d);
+}
+
+/* Every pair of numbers that batches on their way can cause is fine, and no other. */
+static void test_peers__batches_on_their_way_are_no_difference(void **state) {
+  (void)state;
+  desk d;
+  open_desk(&d, 1);
+  faro_peers_expect(&d.peers, 0, 5, 0);
+  greet(&d, 0, 5, 5, 1001);
+  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1001));
+  greet(&d, 0, 4, 5, 1002); /* the answer to batch 4 is on its way */
+  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1002));
+  greet(&d, 0, 5, 7, 1003); /* two wait */
+  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1003));
+  faro_peers_expect(&d.peers, 0, 7, 1004); /* both arrive while the next greeting is on its way */
+  greet(&d, 0, 5, 6, 1005);
+  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1005));
+  greet(&d, 0, 5, 6, 1006); /* but the one after it knows */
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1006));
+  greet(&d, 0, 6, 6, 1007); /* batch 6 is here and was never closed there */
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1007));
+  greet(&d, 0, 6, 7, 1008);
+  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1008));
+  greet(&d, 0, 8, 8, 1009); /* batch 7 is nowhere */
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1009));
+  close_desk(&d);
+}
+
+static void test_standing__is_read_or_refused(void **state) {
+  (void)state;
+  faro_standing standing = {0};
+  char text[256];
+  snprintf(text, sizeof text, "{\"campaign\":\"%064d\",\"version\":3,\"next\":[2,5]}", 7);
+  assert_ok(faro_standing_read(text, strlen(text), 1, &standing, error));
+  assert_int_equal(standing.next, 5);
+  assert_int_equal(standing.version, 3);
+  assert_int_equal(standing.digest[FARO_DIGEST_BYTES - 1], 7);
+  assert_int_equal(faro_standing_read(text, strlen(text), 2, &standing, NULL), FARO_INVALID);
+  assert_int_equal(faro_standing_read(text, strlen(text) - 1, 1, &standing, NULL), FARO_INVALID);
+  static const char *const bad[] = {"", "[]", "{\"campaign\":\"00\",\"version\":3,\"next\":[2]}",
+                                    "{\"campaign\":3,\"version\":3,\"next\":[2]}"};
+  for (size_t i = 0; i < 4; i++)
+    assert_int_equal(faro_standing_read(bad[i], strlen(bad[i]), 0, &standing, NULL), FARO_INVALID);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_outage__an_old_database_is_noticed_by_both_sides),
+      cmocka_unit_test(test_outage__an_old_state_of_a_shuffler_is_noticed_by_both_sides),
+      cmocka_unit_test(test_outage__another_campaign_is_noticed_by_both_sides),
+      cmocka_unit_test(test_outage__a_role_that_is_gone_is_missed_by_the_other),
+      cmocka_unit_test(test_peers__silence_is_noticed_after_twenty_seconds_until_the_end),
+      cmocka_unit_test(test_peers__batches_on_their_way_are_no_difference),
+      cmocka_unit_test(test_standing__is_read_or_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
