@@ -14,6 +14,7 @@
 
 #include "base/finite.h"
 #include "choice/choice.h"
+#include "client/many.h"
 #include "client/turns.h"
 #include "wire/wire.h"
 
@@ -432,6 +433,14 @@ bool faro_client_complete(const faro_client *client) {
   return client->turns && faro_turns_complete(client->turns) && !is_spent(client);
 }
 
+/* All reports of a campaign have one size. Numbers that the plan does not ask for are the same in
+ * all of them: the one nearest to 0 that a report may have. */
+static void fill(faro_client *client) {
+  const faro_encoding *e = faro_campaign_encoding(&client->campaign, 0, client->version - 1);
+  const int64_t number = e->least > 0 ? e->least : 0;
+  for (size_t i = 0; i < client->campaign.entries; i++) client->numbers[i] = (uint64_t)number;
+}
+
 faro_status faro_client_report_plan(faro_client *client, unsigned char *out, size_t *parts,
                                     faro_error *error) {
   double average[FARO_PLAN_ARMS_MAX];
@@ -443,7 +452,7 @@ faro_status faro_client_report_plan(faro_client *client, unsigned char *out, siz
   if (status != FARO_OK) return status;
   const size_t size = faro_campaign_targets(&client->campaign) * client->campaign.entries * sizeof(uint64_t);
   faro_turns_averages(client->turns, &client->campaign, average);
-  memset(client->numbers, 0, size); /* numbers that the plan does not ask for are 0 */
+  fill(client);
   status = faro_release_randomize(client->release, average, 0, client->numbers, error);
   if (status == FARO_OK) status = write_parts(client, out, parts, error);
   sodium_memzero(client->numbers, size);
@@ -466,6 +475,14 @@ faro_status faro_client_resume(faro_client *client, const unsigned char *progres
                                faro_error *error) {
   const faro_status status = planned(client, error);
   return status == FARO_OK ? faro_turns_load(client->turns, progress, size, error) : status;
+}
+
+void faro_client_change(faro_client *client) {
+  client->sequence = 0;
+  if (!client->turns) return;
+  const faro_plan_document plan = client->turns->plan;
+  memset(client->turns, 0, sizeof *client->turns);
+  client->turns->plan = plan;
 }
 
 /* Getters. */

@@ -135,6 +135,14 @@ static uint64_t needed(const phases *p) {
   return reports;
 }
 
+/* Batches of the phase. */
+static uint64_t batches_of(const phases *p) {
+  uint64_t batches = p->averages ? 1 : 0;
+  for (size_t i = 0; !p->averages && i < p->plan->support; i++)
+    batches += parts_of(p->campaign, p->plan->pulls[i]);
+  return batches;
+}
+
 static uint64_t rounds_of(const faro_plan *plan) {
   uint64_t rounds = 0;
   for (size_t i = 0; i < plan->support; i++) rounds += plan->pulls[i];
@@ -145,6 +153,7 @@ static uint64_t rounds_of(const faro_plan *plan) {
 static bool fits(const phases *p) {
   const faro_campaign *c = p->campaign;
   if (p->plan->last || needed(p) > c->phases.reports - p->reports) return false;
+  if (p->batches + batches_of(p) >= FARO_PLANS_MAX) return false;
   if (!p->averages) return true;
   return needed(p) <= c->params.largest && rounds_of(p->plan) <= c->params.horizon - p->rounds;
 }
@@ -209,7 +218,7 @@ static faro_status make_plan(phases *p, faro_error *error) {
     memset(p->heard, 0, p->arms.count * sizeof *p->heard);
     p->turn = 0;
     p->part = 0;
-    if (fits(p) && p->batches < FARO_PLANS_MAX - 1) p->phase++;
+    if (fits(p)) p->phase++;
     else p->plan = NULL;
   }
   write_plan(p);
