@@ -117,6 +117,18 @@ faro_status faro_document_open(const char *word, const char *text, size_t length
   return faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error);
 }
 
+bool faro_document_digest(const char *text, size_t length, unsigned char digest[static FARO_DIGEST_BYTES]) {
+  const char *blank = memchr(text, ' ', length);
+  const char *end = memchr(text, '\n', length);
+  if (!blank || !end || end - blank != 1 + SIGNATURE_DIGITS) return false;
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, NULL, 0, FARO_DIGEST_BYTES);
+  crypto_generichash_update(&state, (const unsigned char *)text, (size_t)(blank - text));
+  crypto_generichash_update(&state, (const unsigned char *)end, length - (size_t)(end - text));
+  crypto_generichash_final(&state, digest, FARO_DIGEST_BYTES);
+  return true;
+}
+
 void faro_document_add(faro_text *json, const char *before, double value) {
   char number[FARO_NUMBER_SIZE];
   const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -243,11 +243,26 @@ uint64_t faro_plans_newest(const faro_plans *plans); /* version; 0: none */
 const faro_plan_row *faro_plans_at(const faro_plans *plans, uint64_t version);
 bool faro_plans_over(const faro_plans *plans);
 
+/* The head of a ledger: how many rows it has, and the hash of the last one. Each row contains the
+ * hash of the row before it, so the signature of a head covers all rows (service/analyzer/
+ * ledger_chain.h). Without rows the hash is the campaign's digest. */
+typedef struct faro_ledger_head {
+  unsigned char campaign[FARO_DIGEST_BYTES];
+  uint64_t rows;
+  unsigned char hash[FARO_DIGEST_BYTES];
+} faro_ledger_head;
+
+faro_status faro_ledger_head_write(const faro_ledger_head *head, const faro_sign_key *key, char **text,
+                                   size_t *length, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size_t length,
+                                  const unsigned char signer[static FARO_KEY_BYTES],
+                                  faro_error *error) FARO_WARN_UNUSED;
+
 /* A report, as one shuffler or the analyzer receives it:
  *
  *    0  4  "FRR2"
  *    4 16  first bytes of the campaign's digest; in phases, of the plan's
- *   20  8  version of the policy that chose the action
+ *   20  8  version of the policy for whose batch it is made: the newest that the client has
  *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
  *   36  4  shuffler, from 0
  *   40 32  the client's token

@@ -75,6 +75,7 @@ same_row() {
   has "$stderr" "as many reports as the campaign allows"
   same_row --url "$analyzer_url"
   has "$output" '"charged":3'
+  faro 0 ledger verify --url "$analyzer_url" --key analyzer.sign.public # with the row from before
 }
 
 @test "upgrade: a campaign without a shuffler" {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/analyzer/ledger_check.h"
 #include "service/shuffler/watch.h"
 #include "targets.h"
 #include "wire/json.h"
@@ -164,6 +165,57 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   free(text);
   faro_policy_document_clear(&document);
   faro_policy_document_clear(&again);
+  return 0;
+}
+
+int fuzz_head(const uint8_t *data, size_t size) {
+  start();
+  faro_error error = {0};
+  faro_ledger_head head = {0}, again = {0};
+  size_t length = 0;
+  must(faro_ledger_head_open(&head, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-ledger-1", data, size, &length);
+  const faro_status status = faro_ledger_head_open(&head, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_ledger_head_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  must(memcmp(&head, &again, sizeof head) == 0);
+  free(text);
+  return 0;
+}
+
+/* A page under a head of two rows that fits the campaign. What is checked can be explained. */
+int fuzz_ledger(const uint8_t *data, size_t size) {
+  start();
+  json_t *page = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
+  if (!page) return 0;
+  faro_ledger_head head = {.rows = 2};
+  faro_ledger_check check;
+  faro_text out = FARO_TEXT_INIT;
+  faro_error error = {0};
+  char *text = NULL;
+  size_t length = 0;
+  memcpy(head.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
+  must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
+  if (json_is_object(page)) must(json_object_set_new(page, "head", json_stringn(text, length)) == 0);
+  free(text);
+  faro_status status = faro_ledger_explain_head(page, false, &out, &error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &out, &error);
+  if (status == FARO_OK) faro_ledger_explain_end(page, &out);
+  else must(error.message[0] != '\0');
+  status = faro_ledger_check_begin(&check, &campaigns[0], signer.public_key, page, NULL);
+  must(status == FARO_OK || !json_is_object(page));
+  if (status == FARO_OK && faro_ledger_check_rows(&check, page, NULL) == FARO_OK) {
+    faro_ledger_check_amend(&check, page);
+    must(faro_ledger_explain_head(page, true, &out, NULL) == FARO_OK);
+  }
+  faro_ledger_check_clear(&check);
+  faro_text_clear(&out);
+  json_decref(page);
   return 0;
 }
 
