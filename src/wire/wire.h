@@ -106,8 +106,8 @@ typedef struct faro_campaign {
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
   /* A choice may be reported until this many batches were released after it; 0: for ever. */
   uint64_t wait;
-  /* In phases, `contribution` has the bounds only: batch, the least reports of a batch, and largest,
-   * the most, are in params, and what is sent are averages of rewards. */
+  /* In phases, `contribution` has the bounds only: batch, the least reports of a batch, and
+   * largest, the most, are in params, and what is sent are averages of rewards. */
   faro_phases phases;
   size_t features; /* numbers; arm a begins at feature[a * dimension] */
   double feature[FARO_FEATURES_MAX];
@@ -140,7 +140,8 @@ size_t faro_campaign_targets(const faro_campaign *campaign);
 /* The releases that a campaign can have, by index; NULL past the last one. */
 const char *faro_campaign_release(size_t index);
 bool faro_campaign_in_phases(const faro_campaign *campaign);
-/* M, as far as it is known: in phases it is known when a plan has said that the campaign is over. */
+/* M, as far as it is known: in phases it is known when a plan has said that the campaign is over.
+ * */
 uint64_t faro_campaign_batches(const faro_campaign *campaign);
 /* How reports are made while batch `batch` (from 0) of the campaign is open. Past the last batch:
  * as for the last one. In phases, while its plan is not known: an encoding that fits no report and
