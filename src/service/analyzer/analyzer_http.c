@@ -16,7 +16,7 @@ enum { PAUSE = 30 };           /* seconds after which to come back to a campaign
 bool faro_analyzer_takes(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
   const faro_life life = a->served.life;
-  const bool done = a->served.status.version > a->campaign.batches;
+  const bool done = a->served.status.version > faro_campaign_batches(&a->campaign);
   pthread_mutex_unlock(&a->served.mutex);
   return life == FARO_LIFE_OPEN || (life == FARO_LIFE_FINISHED && done);
 }

@@ -109,7 +109,7 @@ static json_t *summary_json(const char *name, const faro_analyzer_summary *summa
   return json_pack("{ss ss sb ss ss ss so s{sI sI} sI ss}", "name", name, "state", summary->state, "healthy",
                    (int)summary->healthy, "id", c->id, "url", c->analyzer, "release", c->release->name,
                    "claim", faro_ledger_claim(&c->claim), "batches", "applied", (json_int_t)summary->applied,
-                   "allowed", (json_int_t)c->batches, "reports",
+                   "allowed", (json_int_t)faro_campaign_batches(c), "reports",
                    (json_int_t)faro_campaign_reports(c, c->batches), "warning",
                    faro_campaign_warning(c, warning));
 }
