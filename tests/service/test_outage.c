@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/support.h"
@@ -26,12 +27,12 @@ typedef struct play {
   uint64_t sequence;
 } play;
 
-static void open_play(play *p) {
+static void open_play_of(play *p, const char *release) {
   *p = (play){.directory = "/tmp/faro-outage-XXXXXX"};
   assert_non_null(mkdtemp(p->directory));
   const faro_trial_params params = {.command = FARO_COMMAND,
                                     .directory = p->directory,
-                                    .release = "shuffle-bits",
+                                    .release = release,
                                     .dimension = 2,
                                     .arms = 2,
                                     .clients = CLIENTS,
@@ -47,6 +48,8 @@ static void open_play(play *p) {
   assert_ok(faro_trial_start_all(&p->trial, error));
   assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 30}, error));
 }
+
+static void open_play(play *p) { open_play_of(p, "shuffle-bits"); }
 
 static void close_play(play *p) {
   faro_sender_destroy(p->sender);
@@ -70,15 +73,17 @@ static long post(play *p, size_t first, size_t count, uint64_t version, faro_sen
   char url[FARO_URL_MAX + 1];
   p->sequence++;
   for (size_t i = 0; i < entries; i++)
-    numbers[i] = (uint64_t)faro_campaign_encoding(c, 0, version - 1)->least;
+    numbers[i] = faro_campaign_form(c) == FARO_WIRE_BITS
+                     ? (uint64_t)faro_campaign_encoding(c, 0, version - 1)->least
+                     : 0;
   for (size_t i = 0; i < count; i++) {
     faro_wire_report report = {.version = version, .sequence = p->sequence};
     memcpy(report.token, p->trial.tokens + (first + i) * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
     assert_ok(faro_wire_report_write(c, &report, numbers, frames + i * size, error));
   }
   *sent = (faro_sent){0};
-  assert_ok(faro_send_post(p->sender, faro_trial_url(&p->trial, 1, "/v1/reports", url), frames, count * size,
-                           sent, error));
+  assert_ok(faro_send_post(p->sender, faro_trial_url(&p->trial, p->trial.roles - 1, "/v1/reports", url),
+                           frames, count * size, sent, error));
   free(frames);
   free(numbers);
   return sent->status;
@@ -138,6 +143,43 @@ static bool log_has(const play *p, size_t role, const char *words) {
   return system(command) == 0;
 }
 
+/* A start of the analyzer that must fail with these words; `more`: options. */
+static void refuses(const play *p, const char *more, const char *words) {
+  char path[FARO_TRIAL_PATH], command[2 * FARO_TRIAL_PATH], said[4096];
+  snprintf(command, sizeof command, "'%s' analyzer --config '%s' %s 2>&1", FARO_COMMAND,
+           faro_trial_file(&p->trial, 0, ".yaml", path), more);
+  FILE *pipe = popen(command, "r");
+  assert_non_null(pipe);
+  said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+  assert_int_equal(WEXITSTATUS(pclose(pipe)), 3);
+  if (!strstr(said, words)) fail_msg("\"%s\" is not in: %s", words, said);
+}
+
+static void forget_number(const play *p) {
+  char path[FARO_TRIAL_PATH];
+  assert_int_equal(unlink(faro_trial_file(&p->trial, 0, ".db.applied", path)), 0);
+}
+
+/* Reports to the analyzer itself: it has two files. */
+static void test_outage__an_old_intake_is_refused(void **state) {
+  (void)state;
+  play p;
+  open_play_of(&p, "local-gaussian");
+  fill(&p, 1);
+  stop(&p, 0);
+  copy(&p, 0, ".db.intake", ".old");
+  start(&p, 0);
+  fill(&p, 2);
+  stop(&p, 0);
+  copy(&p, 0, ".db.intake", ".new");
+  copy(&p, 0, ".old", ".db.intake");
+  refuses(&p, "", "expects batch 2, but");
+  copy(&p, 0, ".new", ".db.intake");
+  start(&p, 0);
+  fill(&p, 3);
+  close_play(&p);
+}
+
 static void test_outage__an_old_database_is_noticed_by_both_sides(void **state) {
   (void)state;
   play p;
@@ -152,6 +194,9 @@ static void test_outage__an_old_database_is_noticed_by_both_sides(void **state) 
   stop(&p, 0);
   copy(&p, 0, ".db", ".new");
   copy(&p, 0, ".old", ".db");
+  refuses(&p, "", "has 1 batches, but");
+  refuses(&p, "--check-config", " 2 were applied: an old copy was restored");
+  forget_number(&p); /* it was restored too, or lost */
   start(&p, 0);
   becomes(
       &p, 1, 503,
@@ -330,6 +375,7 @@ static void test_standing__is_read_or_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_outage__an_old_intake_is_refused),
       cmocka_unit_test(test_outage__an_old_database_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__an_old_state_of_a_shuffler_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__another_campaign_is_noticed_by_both_sides),

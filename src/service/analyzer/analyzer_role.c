@@ -2,12 +2,15 @@
  * together. */
 #include "service/analyzer/analyzer_role.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "service/analyzer/analyzer_inner.h"
+#include "service/analyzer/applied.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 
@@ -19,6 +22,7 @@ static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const f
   a->document = *document;
   faro_status status = faro_campaign_may_found(a->settings, error);
   if (status == FARO_OK) status = faro_campaign_forget(a->settings, error);
+  if (status == FARO_OK) status = faro_applied_forget(a->settings->database, error);
   if (status == FARO_OK)
     status = faro_store_set_campaign(a->worker.store, text, document->length, a->keys.sign.public_key, error);
   if (status == FARO_OK)
@@ -90,6 +94,22 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   return status;
 }
 
+/* The intake and the database are two files, which belong together. */
+static faro_status check_intake(faro_analyzer *a, faro_error *error) {
+  unsigned char hash[FARO_DIGEST_BYTES];
+  uint64_t next = 0;
+  const faro_spool_state state = faro_intake_snapshot(a->intake);
+  const uint64_t first = state.number - state.waiting; /* the first batch that it still has */
+  const faro_status status = faro_store_next(a->worker.store, 0, &next, hash, error);
+  if (status != FARO_OK || (next >= first && next <= first + 1 && next <= state.number)) return status;
+  const char *name = faro_path_end(a->settings->database);
+  return faro_fail(
+      error, FARO_INVALID,
+      "database %s expects batch %" PRIu64 ", but %s.intake collects batch %" PRIu64
+      ": an old copy of one of them was restored. Put the newest of both back, or end the campaign",
+      name, next, name, state.number);
+}
+
 static faro_status open_state(faro_analyzer *a, faro_error *error) {
   const char *database = a->settings->database;
   analyzer_worker *worker = &a->worker;
@@ -99,12 +119,15 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   if (status == FARO_OK) status = set_campaign(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
+  if (status == FARO_OK)
+    status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;
   faro_health_init(&a->health, a->metrics.all);
   faro_peers_init(&a->peers, a->campaign.shufflers, faro_clock());
   status = open_intake(a, error);
+  if (status == FARO_OK && a->intake) status = check_intake(a, error);
   if (status == FARO_OK && !a->kept) status = faro_campaign_keep(a->settings, &a->document, error);
   return status;
 }
