@@ -22,7 +22,14 @@ typedef enum faro_status {
   FARO_INVALID, /* bad input; the message names the value and what is allowed */
   FARO_MEMORY,  /* out of memory */
   FARO_SYSTEM,  /* the system failed: a file, the network, the kernel */
-  FARO_INTERRUPTED
+  FARO_INTERRUPTED,
+  /* What a client refuses, each for a reason that an application can act on (faro/client.h). */
+  FARO_WEAK,    /* the campaign promises less than the client's minimum */
+  FARO_FOREIGN, /* a campaign, or a policy of one, that the client is not in */
+  FARO_OLD,     /* a policy that is older than one seen before */
+  FARO_LATE,    /* a choice that has waited longer than the campaign allows */
+  FARO_OVER,    /* all batches of the campaign are released */
+  FARO_SPENT    /* the client has made all reports that its claim covers */
 } faro_status;
 
 /* Why a call failed. Owned by the caller, who sets it to {0} before each call. A message that is

@@ -8,6 +8,12 @@
  * leaves the device that is not clipped, encoded and noised. The header is for C and C++, and
  * examples/client.c is a complete application.
  *
+ * A choice has a life of its own. It is the features of the chosen arm and the version of the
+ * policy at that time. Its reward may come a second or a month later; then load the newest policy
+ * and make the report under it. A report is always made for the batch that is open now, with the
+ * noise of that batch, whenever the choice was made. So a late reward is as private as an early
+ * one, and it counts as much. faro/queue.h keeps choices and reports over restarts.
+ *
  * The campaign is at GET <analyzer>/v1/campaign, policies at GET
  * <analyzer>/v1/policy?after=<version>, which waits for a newer one. If a call fails, `error`
  * says why; start with faro_error error = {0}. It may be NULL. Use a client from one thread at a
@@ -56,7 +62,11 @@ FARO_API faro_status faro_client_open(faro_client **client, const faro_client_pa
                                       faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_client_close(faro_client *client); /* NULL is allowed */
 
-/* Documents as they were received. The claim of a campaign is recomputed, not believed. */
+/* Documents as they were received. The claim of a campaign is recomputed, not believed.
+ *   FARO_WEAK     the campaign promises less than the minimum
+ *   FARO_FOREIGN  it is not the campaign that this client is in, or the policy is not of it
+ *   FARO_OLD      the policy is older than one seen before
+ *   FARO_INVALID  damaged, not signed by the signer, or stating what is not true */
 FARO_API faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t length,
                                           faro_error *error) FARO_WARN_UNUSED;
 FARO_API faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length,
@@ -68,10 +78,18 @@ FARO_API faro_status faro_client_choose(const faro_client *client, const double 
                                         size_t *arm, faro_error *error) FARO_WARN_UNUSED;
 
 /* Makes one report about the reward of an arm, under the policy that the client has now: load the
- * newest one first if the reward comes some time after the choice. Reports under an old policy are
- * refused, but the arm may have been chosen by any policy before. Makes *parts messages of
- * faro_client_part_size bytes each, one for every shuffler that needs one now. `out` has room for
- * faro_client_parts of them.
+ * newest one first. Makes *parts messages of faro_client_part_size bytes each, one for every
+ * shuffler that needs one now. `out` has room for faro_client_parts of them.
+ *
+ * report_late is for a choice that was made some time ago: `chosen` is faro_client_version as it
+ * was then. The report says nothing about it, and is made under the newest policy all the same. The
+ * campaign may set a limit (`wait` in faro_client_terms), because what was true long ago may mislead
+ * the learner. It has nothing to do with privacy.
+ *
+ *   FARO_LATE   more than `wait` batches were released after the choice
+ *   FARO_OVER   all batches of the campaign are released
+ *   FARO_SPENT  this client has made all reports that its claim covers (trust local)
+ * Then nothing is made and nothing is used up.
  *
  * A report uses up a sequence number. Save digest, sequence and version before anything is sent, or
  * a crash could use a number twice. The second report would not count: it is refused, or answered
@@ -81,6 +99,9 @@ FARO_API size_t faro_client_part_size(const faro_client *client);
 FARO_API faro_status faro_client_report(faro_client *client, const double *features, double reward,
                                         unsigned char *out, size_t *parts,
                                         faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chosen, const double *features,
+                                             double reward, unsigned char *out, size_t *parts,
+                                             faro_error *error) FARO_WARN_UNUSED;
 
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
  * it is, with Content-Type: application/octet-stream. The answer:
@@ -93,12 +114,27 @@ FARO_API const char *faro_client_target(const faro_client *client, size_t part);
 
 FARO_API size_t faro_client_dimension(const faro_client *client); /* 0 before a campaign */
 
-/* What the promise of the campaign rests on; before a campaign 0 or NULL. honest: the share of a
- * batch on whose noise the claim counts. shuffler_key: 32 bytes, valid as long as the client; NULL
- * beyond the last shuffler. */
-FARO_API double faro_client_honest(const faro_client *client);
-FARO_API size_t faro_client_shufflers(const faro_client *client);
+FARO_API bool faro_client_over(const faro_client *client); /* all batches are released, as far as known */
+
+/* What the campaign promises and asks for. Texts are valid as long as the client. */
+typedef struct faro_client_terms {
+  const char *campaign, *release, *analyzer; /* id, name, address */
+  double epsilon, delta;                     /* the claim, confirmed by this client's own accountant */
+  const char *trust;                         /* "local", "shuffle", "concurrent" or "joint" */
+  bool user_level;                           /* the claim covers all reports of a client together, */
+  uint64_t contributions;                    /* of which there are at most so many; else each alone */
+  double alone_epsilon, alone_delta;         /* even if shufflers and analyzer work together; 0: nothing */
+  double honest;                             /* share of a batch on whose noise the claim counts */
+  uint64_t batch, largest, batches; /* reports in the first and the largest batch; number of batches */
+  uint64_t wait;                    /* batches that a choice may wait for its reward; 0: for ever */
+  uint64_t arms;                    /* greatest number in a choice */
+  double norm, low, high;           /* longer features are scaled back; rewards outside are clipped */
+  size_t shufflers;
+} faro_client_terms;
+FARO_API bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms); /* false: none yet */
+/* The shufflers, from 0: public keys of 32 bytes, and addresses. NULL beyond the last one. */
 FARO_API const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler);
+FARO_API const char *faro_client_shuffler_url(const faro_client *client, size_t shuffler);
 
 /* What to save over restarts. The digest has 32 bytes and is valid as long as the client; NULL if
  * there is no campaign. */

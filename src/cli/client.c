@@ -339,11 +339,12 @@ static faro_status finish_round(session *s, size_t arm, char *text, faro_error *
                      s->line, text);
   faro_error why = {0};
   const faro_status status = report(s, arm, reward, &why);
-  if (status == FARO_INVALID) {
+  const bool refused = status != FARO_OK && status != FARO_SYSTEM && status != FARO_MEMORY;
+  if (refused) {
     fprintf(stderr, "faro: line %zu: %s\n", s->line, why.message);
     s->refused++;
   }
-  if (status == FARO_OK || status == FARO_INVALID) return FARO_OK;
+  if (status == FARO_OK || refused) return FARO_OK;
   return faro_fail(error, status, "%s", why.message);
 }
 

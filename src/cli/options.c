@@ -129,8 +129,8 @@ int cli_usage(const cli_command *command, const char *format, ...) {
 
 int cli_fail(const faro_error *error) {
   fprintf(stderr, "faro: %s\n", error->message);
-  if (error->status == FARO_INVALID) return EXIT_INPUT;
-  return error->status == FARO_INTERRUPTED ? EXIT_STOPPED : EXIT_SYSTEM;
+  if (error->status == FARO_INTERRUPTED) return EXIT_STOPPED;
+  return error->status == FARO_MEMORY || error->status == FARO_SYSTEM ? EXIT_SYSTEM : EXIT_INPUT;
 }
 
 int cli_print(FILE *out, char *text) {

@@ -146,11 +146,19 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
 static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
   return faro_fail(
-      error, FARO_INVALID,
+      error, FARO_FOREIGN,
       "campaign %s is not the one that this client took part in before; it would spend a new privacy "
       "budget in addition to the old one (to join it anyway, start without the saved campaign, "
       "sequence and version)",
       campaign->id);
+}
+
+static faro_status check_claim(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
+  faro_error inner = {0};
+  if (faro_claim_meets(&campaign->claim, "the campaign", &client->floor, "this client accepts", &inner) ==
+      FARO_OK)
+    return FARO_OK;
+  return faro_fail(error, FARO_WEAK, "%s", inner.message);
 }
 
 /* The noise of other clients protects this one, and the claim must not count on more of it than the
@@ -159,7 +167,7 @@ static faro_status check_honest(const faro_client *client, const faro_campaign *
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
   if (!crowd || client->honest == 0 || campaign->params.honest <= client->honest) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "honest of the campaign is %g, and this client accepts at most %g",
+  return faro_fail(error, FARO_WEAK, "honest of the campaign is %g, and this client accepts at most %g",
                    campaign->params.honest, client->honest);
 }
 
@@ -175,7 +183,7 @@ static faro_status check_shufflers(const faro_client *client, const faro_campaig
     if (!is_pinned(client, campaign->shuffler[i].key)) {
       char digits[2 * FARO_KEY_BYTES + 1];
       sodium_bin2hex(digits, sizeof digits, campaign->shuffler[i].key, FARO_KEY_BYTES);
-      return faro_fail(error, FARO_INVALID,
+      return faro_fail(error, FARO_WEAK,
                        "shuffler %zu of the campaign has the key %s, which is not one of the %zu that this "
                        "client has pinned",
                        i, digits, client->pins);
@@ -187,7 +195,7 @@ static faro_status check_address(const faro_client *client, const char *whose, c
                                  faro_error *error) {
   if (client->insecure || faro_url_local(url)) return FARO_OK;
   return faro_fail(
-      error, FARO_INVALID,
+      error, FARO_WEAK,
       "url of %s is %s, and this client requires https:// beyond its own machine (unless insecure is set)",
       whose, url);
 }
@@ -207,11 +215,10 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (client->joined && memcmp(client->campaign.digest, campaign.digest, FARO_DIGEST_BYTES) == 0)
     return FARO_OK;
   if (client->joined)
-    return faro_fail(error, FARO_INVALID, "this client already takes part in campaign %s (got %s)",
+    return faro_fail(error, FARO_FOREIGN, "this client already takes part in campaign %s (got %s)",
                      client->campaign.id, campaign.id);
   status = check_same(client, &campaign, error);
-  if (status == FARO_OK)
-    status = faro_claim_meets(&campaign.claim, "the campaign", &client->floor, "this client accepts", error);
+  if (status == FARO_OK) status = check_claim(client, &campaign, error);
   if (status == FARO_OK) status = check_honest(client, &campaign, error);
   if (status == FARO_OK) status = check_shufflers(client, &campaign, error);
   if (status == FARO_OK) status = check_addresses(client, &campaign, error);
@@ -223,14 +230,14 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
   const faro_campaign *campaign = &client->campaign;
   const faro_policy *policy = &document->policy;
   if (memcmp(document->campaign, campaign->digest, FARO_DIGEST_BYTES) != 0)
-    return faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", campaign->id);
+    return faro_fail(error, FARO_FOREIGN, "the policy does not belong to campaign %s", campaign->id);
   if (policy->dimension != campaign->contribution.dimension)
     return faro_fail(error, FARO_INVALID,
                      "dimension of the policy must be that of the campaign, %zu (got %zu)",
                      campaign->contribution.dimension, policy->dimension);
   if (policy->version < client->version)
     return faro_fail(
-        error, FARO_INVALID,
+        error, FARO_OLD,
         "the policy has version %llu, but version %llu was seen before; perhaps an old copy of the "
         "analyzer's state was restored",
         (unsigned long long)policy->version, (unsigned long long)client->version);
@@ -287,22 +294,35 @@ static uint64_t reports_covered(const faro_campaign *c) {
   return c->claim.contributions < c->batches ? c->claim.contributions : c->batches;
 }
 
-static faro_status check_report(const faro_client *client, const double *features, double reward,
-                                faro_error *error) {
+/* How long a choice may wait is the campaign's to say. That is for learning, and not for privacy: a
+ * late report has the noise of the batch in which it lands (docs/privacy.md, "Late rewards"). */
+static faro_status check_wait(const faro_client *client, uint64_t chosen, faro_error *error) {
+  const uint64_t now = client->document.policy.version;
+  const uint64_t wait = client->campaign.wait;
+  if (chosen < 1 || chosen > now)
+    return faro_fail(error, FARO_INVALID, "version of the choice must be from 1 to %llu (got %llu)",
+                     (unsigned long long)now, (unsigned long long)chosen);
+  if (wait == 0 || now - chosen <= wait) return FARO_OK;
+  return faro_fail(error, FARO_LATE,
+                   "%llu batches were released after the choice, and this campaign allows at most %llu",
+                   (unsigned long long)(now - chosen), (unsigned long long)wait);
+}
+
+static faro_status check_report(const faro_client *client, uint64_t chosen, const double *features,
+                                double reward, faro_error *error) {
   const uint64_t covered = reports_covered(&client->campaign);
   const faro_status status = ready(client, error);
   if (status != FARO_OK) return status;
   if (!faro_all_finite(features, client->document.policy.dimension) || !isfinite(reward))
     return faro_fail(error, FARO_INVALID, "features and reward must be finite");
-  if (client->document.policy.version > client->campaign.batches)
-    return faro_fail(error, FARO_INVALID, "the campaign is over: all %llu batches are released",
+  if (faro_client_over(client))
+    return faro_fail(error, FARO_OVER, "the campaign is over: all %llu batches are released",
                      (unsigned long long)client->campaign.batches);
-  if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_INVALID, "sequence numbers are used up");
+  if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_SPENT, "sequence numbers are used up");
   if (client->sequence >= covered)
-    return faro_fail(error, FARO_INVALID,
-                     "this client has made all %llu reports that its privacy claim covers",
+    return faro_fail(error, FARO_SPENT, "this client has made all %llu reports that its privacy claim covers",
                      (unsigned long long)covered);
-  return FARO_OK;
+  return check_wait(client, chosen, error);
 }
 
 /* Writes one part for each shuffler that can still fill its batch. */
@@ -325,9 +345,9 @@ static faro_status write_parts(faro_client *client, unsigned char *out, size_t *
   return status;
 }
 
-faro_status faro_client_report(faro_client *client, const double *features, double reward, unsigned char *out,
-                               size_t *parts, faro_error *error) {
-  faro_status status = check_report(client, features, reward, error);
+faro_status faro_client_report_late(faro_client *client, uint64_t chosen, const double *features,
+                                    double reward, unsigned char *out, size_t *parts, faro_error *error) {
+  faro_status status = check_report(client, chosen, features, reward, error);
   if (status == FARO_OK) {
     faro_release_seek(client->release, client->document.policy.version - 1);
     status = faro_release_randomize(client->release, features, reward - client->campaign.centre,
@@ -337,6 +357,12 @@ faro_status faro_client_report(faro_client *client, const double *features, doub
   if (client->release) sodium_memzero(client->numbers, faro_release_message_size(client->release));
   if (status == FARO_OK) client->sequence++;
   return status;
+}
+
+faro_status faro_client_report(faro_client *client, const double *features, double reward, unsigned char *out,
+                               size_t *parts, faro_error *error) {
+  return faro_client_report_late(client, client->document.policy.version, features, reward, out, parts,
+                                 error);
 }
 
 /* Getters. */
@@ -364,14 +390,42 @@ const unsigned char *faro_client_digest(const faro_client *client) {
 uint64_t faro_client_version(const faro_client *client) { return client->version; }
 uint64_t faro_client_sequence(const faro_client *client) { return client->sequence; }
 
-double faro_client_honest(const faro_client *client) {
-  return client->joined ? client->campaign.params.honest : 0;
+bool faro_client_over(const faro_client *client) {
+  return client->joined && client->version > client->campaign.batches;
 }
 
-size_t faro_client_shufflers(const faro_client *client) {
-  return client->joined ? client->campaign.shufflers : 0;
+bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms) {
+  const faro_campaign *c = &client->campaign;
+  if (!client->joined) return false;
+  *terms = (faro_client_terms){.campaign = c->id,
+                               .release = c->release->name,
+                               .analyzer = c->analyzer,
+                               .epsilon = c->claim.epsilon,
+                               .delta = c->claim.delta,
+                               .trust = faro_trust_name(c->claim.trust),
+                               .user_level = c->claim.level == FARO_LEVEL_USER,
+                               .contributions = c->claim.contributions,
+                               .alone_epsilon = c->claim.local_epsilon,
+                               .alone_delta = c->claim.local_delta,
+                               .honest = c->params.honest,
+                               .batch = c->params.batch,
+                               .largest = faro_campaign_largest(c),
+                               .batches = c->batches,
+                               .wait = c->wait,
+                               .arms = c->arms,
+                               .norm = c->contribution.norm,
+                               .low = c->centre + c->contribution.low,
+                               .high = c->centre + c->contribution.high,
+                               .shufflers = c->shufflers};
+  return true;
 }
 
 const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler) {
-  return shuffler < faro_client_shufflers(client) ? client->campaign.shuffler[shuffler].key : NULL;
+  if (!client->joined || shuffler >= client->campaign.shufflers) return NULL;
+  return client->campaign.shuffler[shuffler].key;
+}
+
+const char *faro_client_shuffler_url(const faro_client *client, size_t shuffler) {
+  if (!client->joined || shuffler >= client->campaign.shufflers) return NULL;
+  return client->campaign.shuffler[shuffler].url;
 }

@@ -165,7 +165,7 @@ void faro_policy_document_clear(faro_policy_document *document);
  *
  *    0  4  "FRR2"
  *    4 16  first bytes of the campaign's digest
- *   20  8  version of the policy that chose the action
+ *   20  8  version of the policy for whose batch it is made: the newest that the client has
  *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
  *   36  4  shuffler, from 0
  *   40 32  the client's token

@@ -32,29 +32,10 @@
 #ifndef FARO_SERVICE_STATE_SPOOL_H
 #define FARO_SERVICE_STATE_SPOOL_H
 
+#include "wire/verdict.h"
 #include "wire/wire.h"
 
 typedef struct faro_spool faro_spool;
-
-/* What happens to a report: the byte in the answer to its sender. */
-#define FARO_VERDICT_LIST(X)                                                                                 \
-  X(ACCEPTED, "accepted", "accepted")                                                                        \
-  X(KNOWN, "known", "accepted before")                                                                       \
-  X(CAMPAIGN, "campaign", "the report is for another campaign")                                              \
-  X(MALFORMED, "malformed", "the report is malformed")                                                       \
-  X(TOKEN, "token", "the token is not known here")                                                           \
-  X(TWICE, "twice", "this client is in the open batch already")                                              \
-  X(SPENT, "spent", "this client has sent as many reports as the campaign allows")                           \
-  X(STALE, "stale", "the policy of the report is not one of the open batch")                                 \
-  X(REPLAY, "replay", "the sequence number was used before")                                                 \
-  X(CLOSED, "closed", "no reports are collected now")
-
-typedef enum faro_verdict {
-#define X(name, label, text) FARO_VERDICT_##name,
-  FARO_VERDICT_LIST(X)
-#undef X
-      FARO_VERDICT_COUNT
-} faro_verdict;
 
 /* A well-formed report, with the hash of its token. */
 typedef struct faro_spool_entry {

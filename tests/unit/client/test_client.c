@@ -95,6 +95,8 @@ static void give_policy(faro_client *client, const faro_campaign *c, uint64_t ve
   free(policy.text);
 }
 
+static faro_status refused_with; /* the status of the last refusal */
+
 /* The refusal of a campaign under some params; "" if it is accepted. */
 static const char *refusal(const document *campaign, const faro_client_params *params) {
   static faro_error e;
@@ -102,6 +104,7 @@ static const char *refusal(const document *campaign, const faro_client_params *p
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, params, error));
   const faro_status status = faro_client_campaign(client, campaign->text, campaign->length, &e);
+  refused_with = status;
   assert_int_equal(faro_client_dimension(client), status == FARO_OK ? 2 : 0);
   faro_client_close(client);
   return e.message;
@@ -116,6 +119,7 @@ static void test_client__refuses_what_is_below_its_floor(void **state) {
   params.epsilon = 1.5;
   assert_string_equal(refusal(&campaign, &params),
                       "epsilon of the campaign is 2, and this client accepts at most 1.5");
+  assert_int_equal(refused_with, FARO_WEAK);
   params = params_of();
   params.delta = 1e-7;
   assert_string_equal(refusal(&campaign, &params),
@@ -129,6 +133,7 @@ static void test_client__refuses_what_is_below_its_floor(void **state) {
   params = params_of();
   params.signer = shuffler.public_key;
   assert_non_null(strstr(refusal(&campaign, &params), "signature"));
+  assert_int_equal(refused_with, FARO_INVALID);
   free(campaign.text);
 }
 
@@ -148,6 +153,7 @@ static void test_client__counts_on_no_more_honest_others_than_it_believes_in(voi
   params.honest = 0.8;
   assert_string_equal(refusal(&campaign, &params),
                       "honest of the campaign is 1, and this client accepts at most 0.8");
+  assert_int_equal(refused_with, FARO_WEAK);
   c.params.honest = 0.8;
   rewrite(&c, &campaign);
   assert_string_equal(refusal(&campaign, &params), "");
@@ -181,6 +187,7 @@ static void test_client__sends_to_pinned_shufflers_only(void **state) {
   params.shuffler_count = 1;
   assert_non_null(strstr(refusal(&campaign, &params), "shuffler 0 of the campaign has the key "));
   assert_non_null(strstr(refusal(&campaign, &params), "not one of the 1 that this client has pinned"));
+  assert_int_equal(refused_with, FARO_WEAK);
   free(campaign.text);
   (void)campaign_of("local-bits", 2, 0, &campaign); /* it has none */
   assert_string_equal(refusal(&campaign, &params), "");
@@ -193,23 +200,38 @@ static void test_client__sends_to_pinned_shufflers_only(void **state) {
   assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
 }
 
-static void test_client__tells_what_its_promise_rests_on(void **state) {
+static void test_client__tells_what_it_is_promised(void **state) {
   (void)state;
   document campaign = {0};
   faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
   c.params.honest = 0.8;
+  c.wait = 7;
   rewrite(&c, &campaign);
   const faro_client_params params = params_of();
   faro_client *client = NULL;
+  faro_client_terms terms = {.honest = 5};
   assert_ok(faro_client_open(&client, &params, error));
-  assert_true(faro_client_honest(client) == 0);
-  assert_int_equal(faro_client_shufflers(client), 0);
+  assert_false(faro_client_terms_of(client, &terms));
+  assert_true(terms.honest == 5);
+  assert_false(faro_client_over(client));
   assert_null(faro_client_shuffler_key(client, 0));
+  assert_null(faro_client_shuffler_url(client, 0));
   assert_ok(faro_client_campaign(client, campaign.text, campaign.length, error));
-  assert_true(faro_client_honest(client) == 0.8);
-  assert_int_equal(faro_client_shufflers(client), 1);
+  assert_true(faro_client_terms_of(client, &terms));
+  assert_string_equal(terms.campaign, "test");
+  assert_string_equal(terms.release, "shuffle-bits");
+  assert_string_equal(terms.analyzer, "http://127.0.0.1:8000");
+  assert_string_equal(terms.trust, "shuffle");
+  assert_true(terms.epsilon == c.claim.epsilon && terms.epsilon <= 2 && terms.delta <= 1e-6);
+  assert_true(terms.alone_epsilon == c.claim.local_epsilon && terms.alone_delta == c.claim.local_delta);
+  assert_true(terms.user_level && terms.contributions == 3 && terms.honest == 0.8);
+  assert_true(terms.batch == 100 && terms.largest == 100 && terms.batches == 20 && terms.wait == 7);
+  assert_true(terms.arms == 40 && terms.norm == 1 && terms.low == -0.75 && terms.high == 1.25);
+  assert_int_equal(terms.shufflers, 1);
   assert_memory_equal(faro_client_shuffler_key(client, 0), shuffler.public_key, FARO_KEY_BYTES);
+  assert_string_equal(faro_client_shuffler_url(client, 0), "http://127.0.0.1:8001");
   assert_null(faro_client_shuffler_key(client, 1));
+  assert_null(faro_client_shuffler_url(client, 1));
   faro_client_close(client);
   free(campaign.text);
 }
@@ -224,6 +246,7 @@ static void test_client__sends_nobody_a_token_in_the_clear(void **state) {
   assert_string_equal(refusal(&campaign, &params),
                       "url of a shuffler is http://shuffler.example.org, and this client requires https:// "
                       "beyond its own machine (unless insecure is set)");
+  assert_int_equal(refused_with, FARO_WEAK);
   params.insecure = true;
   assert_string_equal(refusal(&campaign, &params), "");
   params.insecure = false;
@@ -264,7 +287,7 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   /* even if the analyzer is not reachable */
   assert_memory_equal(faro_client_digest(client), kept, sizeof kept);
   faro_error e = {0};
-  assert_int_equal(faro_client_campaign(client, second.text, second.length, &e), FARO_INVALID);
+  assert_int_equal(faro_client_campaign(client, second.text, second.length, &e), FARO_FOREIGN);
   assert_string_equal(e.message,
                       "campaign second is not the one that this client took part in before; it would spend a "
                       "new privacy budget in addition to the old one (to join it anyway, start without the "
@@ -274,7 +297,7 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   give_policy(client, &c, 1);
   unsigned char *bytes = malloc(faro_wire_report_size(&c));
   size_t parts = 0;
-  assert_int_equal(faro_client_report(client, (const double[2]){1, 0}, 1, bytes, &parts, NULL), FARO_INVALID);
+  assert_int_equal(faro_client_report(client, (const double[2]){1, 0}, 1, bytes, &parts, NULL), FARO_SPENT);
   faro_client_close(client);
   client = NULL;
 
@@ -343,12 +366,12 @@ static void test_client__never_goes_back_to_an_older_policy(void **state) {
   free(policy.text);
   policy = policy_of(&c, 4, zero, zero + 2, 1);
   faro_error e = {0};
-  assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_INVALID);
+  assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_OLD);
   assert_non_null(strstr(e.message, "the policy has version 4, but version 5 was seen before"));
   free(policy.text);
   policy = policy_of(&d, 6, zero, zero + 2, 1);
   e = (faro_error){0};
-  assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_INVALID);
+  assert_int_equal(faro_client_policy(client, policy.text, policy.length, &e), FARO_FOREIGN);
   assert_string_equal(e.message, "the policy does not belong to campaign test");
   free(policy.text);
   policy = policy_of(&c, c.batches + 2, zero, zero + 2, 1);
@@ -563,6 +586,47 @@ static void test_client__reports_for_the_batch_of_its_policy(void **state) {
   first_batch = 100;
 }
 
+/* Batches of 20, 20, 40, ...: a late report is one for the batch that is open when it is made. Its
+ * head, its range and its noise do not depend on when the choice was made. */
+static void test_client__a_late_report_is_one_of_its_day(void **state) {
+  (void)state;
+  document campaign = {0};
+  growth = 2;
+  first_batch = 20;
+  faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
+  growth = 1;
+  first_batch = 100;
+  c.wait = 2;
+  rewrite(&c, &campaign);
+  faro_client *client = joined(&campaign);
+  unsigned char *bytes = malloc(faro_wire_report_size(&c));
+  const double x[2] = {0.6, -0.8};
+  size_t parts = 0;
+  for (uint64_t now = 1; now <= 5; now++) {
+    give_policy(client, &c, now);
+    for (uint64_t chosen = 0; chosen <= now + 1; chosen++) {
+      const uint64_t before = faro_client_sequence(client);
+      const faro_status wanted = chosen < 1 || chosen > now ? FARO_INVALID
+                                 : now - chosen > 2         ? FARO_LATE
+                                                            : FARO_OK;
+      faro_error e = {0};
+      assert_int_equal(faro_client_report_late(client, chosen, x, 0.5, bytes, &parts, &e), wanted);
+      assert_int_equal(faro_client_sequence(client), before + (wanted == FARO_OK));
+      if (wanted != FARO_OK) continue; /* nothing was used up */
+      faro_wire_report report;
+      assert_ok(faro_wire_report_read(&c, bytes, faro_wire_report_size(&c), &report, error));
+      assert_int_equal(report.version, now);
+    }
+  }
+  faro_error e = {0};
+  assert_int_equal(faro_client_report_late(client, 1, x, 0.5, bytes, &parts, &e), FARO_LATE);
+  assert_string_equal(e.message,
+                      "4 batches were released after the choice, and this campaign allows at most 2");
+  free(bytes);
+  faro_client_close(client);
+  free(campaign.text);
+}
+
 /* The complete address to post to. */
 static void assert_target(const faro_client *client, size_t part, const char *place) {
   char url[FARO_URL_MAX + 16];
@@ -593,7 +657,8 @@ static void test_client__reports_to_shufflers_that_can_still_fill(void **state) 
   give_policy(client, &c, c.batches + 1); /* the last policy: to choose by, not to report on */
   size_t parts = 0;
   faro_error e = {0};
-  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_OVER);
+  assert_true(faro_client_over(client));
   assert_string_equal(e.message, "the campaign is over: all 20 batches are released");
   assert_int_equal(faro_client_sequence(client), c.batches);
   free(bytes);
@@ -623,7 +688,7 @@ static void test_client__keeps_to_its_own_bound_where_nobody_is_trusted(void **s
   assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
   assert_target(client, 0, c.analyzer);
   faro_error e = {0};
-  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_SPENT);
   assert_string_equal(e.message, "this client has made all 3 reports that its privacy claim covers");
   free(bytes);
   faro_client_close(client);
@@ -648,7 +713,7 @@ static void test_client__sends_no_more_reports_than_there_are_batches(void **sta
   size_t parts = 0;
   for (int i = 0; i < 2; i++) assert_ok(faro_client_report(client, x, 1, bytes, &parts, error));
   faro_error e = {0};
-  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_INVALID);
+  assert_int_equal(faro_client_report(client, x, 1, bytes, &parts, &e), FARO_SPENT);
   assert_string_equal(e.message, "this client has made all 2 reports that its privacy claim covers");
   free(bytes);
   faro_client_close(client);
@@ -723,7 +788,7 @@ int main(void) {
       cmocka_unit_test(test_client__refuses_what_is_below_its_floor),
       cmocka_unit_test(test_client__counts_on_no_more_honest_others_than_it_believes_in),
       cmocka_unit_test(test_client__sends_to_pinned_shufflers_only),
-      cmocka_unit_test(test_client__tells_what_its_promise_rests_on),
+      cmocka_unit_test(test_client__tells_what_it_is_promised),
       cmocka_unit_test(test_client__sends_nobody_a_token_in_the_clear),
       cmocka_unit_test(test_client__stays_with_the_campaign_it_took_part_in),
       cmocka_unit_test(test_client__checks_its_settings),
@@ -733,6 +798,7 @@ int main(void) {
       cmocka_unit_test(test_client__draws_a_new_direction_for_every_choice),
       cmocka_unit_test(test_client__reports_what_the_release_expects),
       cmocka_unit_test(test_client__reports_for_the_batch_of_its_policy),
+      cmocka_unit_test(test_client__a_late_report_is_one_of_its_day),
       cmocka_unit_test(test_client__reports_to_shufflers_that_can_still_fill),
       cmocka_unit_test(test_client__keeps_to_its_own_bound_where_nobody_is_trusted),
       cmocka_unit_test(test_client__sends_no_more_reports_than_there_are_batches),
