@@ -1,16 +1,19 @@
-/* ledger: faro ledger explain: the privacy that a campaign has spent, batch by batch. */
+/* ledger: faro ledger explain, verify: the privacy that a campaign has spent, batch by batch, and
+ * whether the analyzer has signed just that. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
-#include "service/analyzer/campaign_ledger.h"
+#include "service/analyzer/ledger_check.h"
 #include "service/http/listen.h"
 #include "service/http/sender.h"
 #include "service/role/json_text.h"
 
 typedef struct request {
-  const char *url, *database, *authority;
+  const char *url, *database, *authority, *key, *since;
   bool json;
 } request;
 
@@ -20,33 +23,49 @@ static const faro_field options[] = {
      .help = "database of an analyzer, running or not"},
     {"authority", FARO_FIELD_WORD, FARO_AT(request, authority), .value = "FILE",
      .help = "certificates to trust for https (PEM); the system's by default"},
+    {"key", FARO_FIELD_WORD, FARO_AT(request, key), .value = "FILE",
+     .help = "the analyzer's public signing key, as you trust it: the ledger is verified against it"},
+    {"since", FARO_FIELD_WORD, FARO_AT(request, since), .value = "FILE",
+     .help = "verify: keeps the signed head in FILE; the next time, the rows of then must still be there"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json),
      .help = "print the ledger as JSON, at most 1000 batches per line"},
 };
 
 /* Where the ledger is read from: an analyzer or its database. */
 typedef struct source {
+  const request *r;
   faro_sender *sender;
-  const char *url;
   faro_store *store;
-  faro_campaign campaign;
+  faro_campaign campaign;            /* from the database; or verified, if there is a key */
+  unsigned char key[FARO_KEY_BYTES]; /* pinned, if r->key */
+  uint64_t policy;                   /* version that was published before the ledger was read */
+  faro_ledger_check check;
 } source;
 
-static faro_status fetch(source *s, uint64_t from, json_t **json, faro_error *error) {
+/* Asks a running analyzer for URL/PATH. */
+static faro_status get(source *s, const char *path, faro_sent *sent, faro_error *error) {
   char url[FARO_URL_MAX + 64];
-  faro_sent sent = {0};
-  size_t length = strlen(s->url);
-  while (length > 0 && s->url[length - 1] == '/') length--; /* as copied from a browser */
-  if (length > FARO_URL_MAX || snprintf(url, sizeof url, "%.*s/v1/ledger?from=%llu", (int)length, s->url,
-                                        (unsigned long long)from) >= (int)sizeof url)
+  size_t length = strlen(s->r->url);
+  while (length > 0 && s->r->url[length - 1] == '/') length--; /* as copied from a browser */
+  if (length > FARO_URL_MAX ||
+      snprintf(url, sizeof url, "%.*s%s", (int)length, s->r->url, path) >= (int)sizeof url)
     return faro_fail(error, FARO_INVALID, "the URL is too long");
-  const faro_status status = faro_send_get(s->sender, url, &sent, error);
+  const faro_status status = faro_send_get(s->sender, url, sent, error);
   if (status != FARO_OK) return status;
-  if (sent.status == 404)
+  if (sent->status == 404)
     return faro_fail(error, FARO_INVALID,
-                     "%s has no ledger: --url must be the address of an analyzer, without a path", s->url);
-  if (sent.status != 200)
-    return faro_fail(error, FARO_SYSTEM, "%s answered with status %ld", s->url, sent.status);
+                     "%s has no ledger: --url must be the address of an analyzer, without a path", s->r->url);
+  if (sent->status != 200)
+    return faro_fail(error, FARO_SYSTEM, "%s answered with status %ld", s->r->url, sent->status);
+  return FARO_OK;
+}
+
+static faro_status fetch(source *s, uint64_t from, json_t **json, faro_error *error) {
+  char path[48];
+  faro_sent sent = {0};
+  snprintf(path, sizeof path, "/v1/ledger?from=%llu", (unsigned long long)from);
+  const faro_status status = get(s, path, &sent, error);
+  if (status != FARO_OK) return status;
   json_error_t where;
   *json = json_loadb(sent.bytes, sent.length, JSON_REJECT_DUPLICATES, &where);
   char reason[FARO_SHOWN];
@@ -59,64 +78,180 @@ static faro_status next(source *s, uint64_t from, json_t **json, faro_error *err
   return s->store ? faro_ledger_json(s->store, &s->campaign, from, json, error) : fetch(s, from, json, error);
 }
 
-static faro_status open_store(source *s, const char *path, faro_error *error) {
-  faro_blob document = {0};
-  unsigned char signer[FARO_KEY_BYTES];
-  faro_status status = faro_store_open(&s->store, path, FARO_READ_ONLY, error);
-  if (status == FARO_OK) status = faro_store_campaign(s->store, &document, signer, error);
-  if (status == FARO_OK && !document.bytes)
-    status = faro_fail(error, FARO_INVALID, "%s has no campaign yet", path);
-  if (status == FARO_OK)
-    status = faro_campaign_open(&s->campaign, (const char *)document.bytes, document.length, signer, error);
-  free(document.bytes);
+/* The signed documents, in memory of their own. */
+static faro_status get_document(source *s, const char *path, faro_blob *document, faro_error *error) {
+  faro_sent sent = {0};
+  const faro_status status = get(s, path, &sent, error);
+  if (status != FARO_OK) return status;
+  document->bytes = malloc(sent.length + 1);
+  if (!document->bytes) return faro_fail(error, FARO_MEMORY, "out of memory");
+  memcpy(document->bytes, sent.bytes, sent.length);
+  document->length = sent.length;
+  return FARO_OK;
+}
+
+static faro_status read_documents(source *s, faro_blob *campaign, faro_blob *policy,
+                                  unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+  if (!s->store) {
+    const faro_status status = get_document(s, "/v1/campaign", campaign, error);
+    return status == FARO_OK ? get_document(s, "/v1/policy", policy, error) : status;
+  }
+  faro_store_state state = {0};
+  faro_status status = faro_store_campaign(s->store, campaign, signer, error);
+  if (status == FARO_OK && !campaign->bytes)
+    status = faro_fail(error, FARO_INVALID, "%s has no campaign yet", s->r->database);
+  if (status == FARO_OK) status = faro_store_state_load(s->store, &state, error);
+  *policy = state.policy;
+  state.policy = (faro_blob){0};
+  faro_store_state_clear(&state);
   return status;
 }
 
-static faro_status open_source(source *s, const request *r, faro_error *error) {
-  if (r->database) return open_store(s, r->database, error);
-  const faro_sender_params params = {.authority = r->authority, .limit = 4 << 20};
-  const faro_status status = faro_url_check("--url", r->url, true, error); /* a ledger is public */
-  if (status != FARO_OK) return status;
-  s->url = r->url;
-  return faro_sender_create(&s->sender, &params, error);
+/* Opens campaign and policy, under the pinned key if there is one. */
+static faro_status open_documents(source *s, faro_error *error) {
+  faro_blob campaign = {0}, policy = {0};
+  faro_policy_document newest = {0};
+  unsigned char signer[FARO_KEY_BYTES];
+  faro_status status = read_documents(s, &campaign, &policy, signer, error);
+  const unsigned char *key = s->r->key ? s->key : signer;
+  if (status == FARO_OK)
+    status = faro_campaign_open(&s->campaign, (const char *)campaign.bytes, campaign.length, key, error);
+  if (status == FARO_OK && policy.bytes && s->r->key)
+    status = faro_policy_document_open(&newest, (const char *)policy.bytes, policy.length, key, error);
+  if (status == FARO_OK && newest.numbers &&
+      memcmp(newest.campaign, s->campaign.digest, FARO_DIGEST_BYTES) != 0)
+    status = faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", s->campaign.id);
+  s->policy = newest.policy.version;
+  faro_policy_document_clear(&newest);
+  free(campaign.bytes);
+  free(policy.bytes);
+  return status;
 }
 
-/* Prints all pages of the ledger: in words, or one line of JSON per page. */
-static faro_status tell(source *s, const request *r, faro_text *out, faro_error *error) {
+static faro_status open_source(source *s, faro_error *error) {
+  const request *r = s->r;
+  faro_status status =
+      r->key ? faro_key_load(r->key, FARO_SIGN_PUBLIC, s->key, sizeof s->key, error) : FARO_OK;
+  if (status != FARO_OK) return status;
+  if (r->database) return faro_store_open(&s->store, r->database, FARO_READ_ONLY, error);
+  const faro_sender_params params = {.authority = r->authority, .limit = 4 << 20};
+  status = faro_url_check("--url", r->url, true, error); /* a ledger is public */
+  return status == FARO_OK ? faro_sender_create(&s->sender, &params, error) : status;
+}
+
+static void close_source(source *s) {
+  faro_sender_destroy(s->sender);
+  faro_store_close(s->store);
+  faro_ledger_check_clear(&s->check);
+}
+
+/* Calls `each` for every page of the ledger. */
+typedef faro_status each_page(source *s, json_t *page, uint64_t from, faro_text *out, faro_error *error);
+static faro_status walk(source *s, each_page *each, faro_text *out, faro_error *error) {
   faro_status status = FARO_OK;
   size_t rows = FARO_LEDGER_ROWS;
-  json_t *json = NULL;
   for (uint64_t from = 0; status == FARO_OK && rows == FARO_LEDGER_ROWS; from += rows) {
-    json_decref(json);
-    json = NULL;
-    status = next(s, from, &json, error);
-    if (status != FARO_OK) break;
-    rows = json_array_size(json_object_get(json, "rows"));
-    char *text = r->json ? faro_json_to_text(json) : NULL;
-    if (text) faro_text_add(out, "%s\n", text);
-    free(text);
-    if (!r->json && from == 0) status = faro_ledger_explain_head(json, out, error);
-    if (!r->json && status == FARO_OK) status = faro_ledger_explain_rows(json, out, error);
+    json_t *page = NULL;
+    status = next(s, from, &page, error);
+    if (status == FARO_OK) status = each(s, page, from, out, error);
+    rows = json_array_size(json_object_get(page, "rows"));
+    json_decref(page);
   }
-  if (status == FARO_OK && !r->json) faro_ledger_explain_end(json, out);
-  json_decref(json);
   return status;
 }
 
-static int explain(const request *r) {
-  faro_error error = {0};
-  source s = {0};
-  faro_text out = FARO_TEXT_INIT;
-  faro_status status = open_source(&s, r, &error);
-  if (status == FARO_OK) status = tell(&s, r, &out, &error);
-  faro_sender_destroy(s.sender);
-  faro_store_close(s.store);
-  if (status == FARO_OK && !out.failed) return cli_print(stdout, out.data);
-  faro_text_clear(&out);
-  return status == FARO_OK ? cli_print(stdout, NULL) : cli_fail(&error);
+/* Verifying. */
+
+static faro_status read_since(source *s, faro_error *error) {
+  char *text = NULL;
+  size_t length = 0;
+  if (!s->r->since || access(s->r->since, F_OK) != 0) return FARO_OK;
+  faro_status status = faro_read_file(s->r->since, FARO_DOCUMENT_MAX, &text, &length, error);
+  if (status != FARO_OK) return status;
+  faro_error inner = {0};
+  status = faro_ledger_check_since(&s->check, text, length, s->key, &inner);
+  free(text);
+  return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s: %.300s", s->r->since, inner.message);
 }
 
-FARO_WORDS(actions, "explain")
+/* `out` gets the signed head, if it is to be kept; NULL: it is not, and there is none of before. */
+static faro_status check_page(source *s, json_t *page, uint64_t from, faro_text *out, faro_error *error) {
+  faro_status status = FARO_OK;
+  if (from == 0) {
+    status = faro_ledger_check_begin(&s->check, &s->campaign, s->key, page, error);
+    if (status == FARO_OK && out) status = read_since(s, error);
+    if (out && s->r->since) faro_text_add(out, "%s", json_string_value(json_object_get(page, "head")));
+  }
+  return status == FARO_OK ? faro_ledger_check_rows(&s->check, page, error) : status;
+}
+
+static faro_status keep_head(const source *s, const faro_text *head, faro_error *error) {
+  return s->r->since ? faro_write_file(s->r->since, head->data, head->length, 0644, error) : FARO_OK;
+}
+
+/* What cannot be verified is a failed check; what cannot be read is a failure. */
+static int fail_check(const source *s, const faro_error *error) {
+  if (!s->r->key || error->status != FARO_INVALID) return cli_fail(error);
+  fprintf(stderr, "faro: not verified: %s\n", error->message);
+  return EXIT_CHECK;
+}
+
+static int verify(const request *r) {
+  faro_error error = {0};
+  source s = {.r = r};
+  faro_text out = FARO_TEXT_INIT, head = FARO_TEXT_INIT;
+  faro_status status = open_source(&s, &error);
+  int ended = status == FARO_OK ? CLI_GO : cli_fail(&error);
+  if (status == FARO_OK) status = open_documents(&s, &error);
+  if (status == FARO_OK) status = walk(&s, check_page, &head, &error);
+  if (status == FARO_OK) status = faro_ledger_check_end(&s.check, s.policy, &error);
+  if (ended == CLI_GO && status != FARO_OK) ended = fail_check(&s, &error);
+  if (ended == CLI_GO && keep_head(&s, &head, &error) != FARO_OK) ended = cli_fail(&error);
+  if (ended == CLI_GO) faro_ledger_check_tell(&s.check, &out);
+  close_source(&s);
+  faro_text_clear(&head);
+  if (ended == CLI_GO) return cli_print(stdout, out.data);
+  faro_text_clear(&out);
+  return ended;
+}
+
+/* Explaining. */
+
+static faro_status tell_page(source *s, json_t *page, uint64_t from, faro_text *out, faro_error *error) {
+  const size_t rows = json_array_size(json_object_get(page, "rows"));
+  faro_status status = s->r->key ? check_page(s, page, from, NULL, error) : FARO_OK;
+  if (status != FARO_OK) return status;
+  if (s->r->key) faro_ledger_check_amend(&s->check, page);
+  if (s->r->json) {
+    char *text = faro_json_to_text(page);
+    faro_text_add(out, "%s\n", text ? text : "");
+    free(text);
+    return FARO_OK;
+  }
+  if (from == 0) status = faro_ledger_explain_head(page, s->r->key != NULL, out, error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, out, error);
+  if (status == FARO_OK && rows < FARO_LEDGER_ROWS) faro_ledger_explain_end(page, out);
+  return status;
+}
+
+/* Nothing is printed before everything is checked. */
+static int explain(const request *r) {
+  faro_error error = {0};
+  source s = {.r = r};
+  faro_text out = FARO_TEXT_INIT;
+  faro_status status = open_source(&s, &error);
+  int ended = status == FARO_OK ? CLI_GO : cli_fail(&error);
+  if (status == FARO_OK && (r->key || r->database)) status = open_documents(&s, &error);
+  if (status == FARO_OK) status = walk(&s, tell_page, &out, &error);
+  if (status == FARO_OK && r->key) status = faro_ledger_check_end(&s.check, s.policy, &error);
+  if (ended == CLI_GO && status != FARO_OK) ended = fail_check(&s, &error);
+  close_source(&s);
+  if (ended == CLI_GO) return cli_print(stdout, out.failed ? NULL : out.data);
+  faro_text_clear(&out);
+  return ended;
+}
+
+FARO_WORDS(actions, "explain", "verify")
 
 static int run(int argc, char **argv) {
   request r = {0};
@@ -126,13 +261,15 @@ static int run(int argc, char **argv) {
   if (status == CLI_GO) status = cli_choose(&cli_ledger, "action", words > 0 ? argv[0] : NULL, &action);
   if (status != CLI_GO) return status;
   if (!r.url == !r.database) return cli_usage(&cli_ledger, "exactly one of --url and --database is required");
-  return explain(&r);
+  if (action == 0) return explain(&r);
+  if (!r.key) return cli_usage(&cli_ledger, "--key FILE is required to verify (the analyzer's public key)");
+  return verify(&r);
 }
 
 const cli_command cli_ledger = {
     .name = "ledger",
-    .usage = "ledger explain (--url URL | --database FILE) [--authority FILE] [--json]",
-    .summary = "show the privacy that each batch of a campaign spent",
+    .usage = "ledger explain|verify (--url URL | --database FILE) [--key FILE] ...",
+    .summary = "show the privacy that each batch of a campaign spent, and prove it",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,

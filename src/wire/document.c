@@ -73,8 +73,8 @@ static faro_status read_line(const char *word, const char *text, size_t length, 
   if (length > head && memcmp(text, word, stem) == 0 && text[stem] != word[stem] && text[head] == ' ' &&
       text[stem] >= '0' && text[stem] <= '9')
     return faro_fail(error, FARO_INVALID,
-                     "the document is of version %c of the protocol; this faro reads version %c",
-                     text[stem], word[stem]);
+                     "the document is of version %c of the protocol; this faro reads version %c", text[stem],
+                     word[stem]);
   if (length < head + 1 || memcmp(text, word, head) != 0 || text[head] != ' ')
     return faro_fail(error, FARO_INVALID, "the document must begin with \"%s \"", word);
   *begin = head + 1 + SIGNATURE_DIGITS + 1;
@@ -104,6 +104,18 @@ faro_status faro_document_open(const char *word, const char *text, size_t length
     return faro_fail(error, FARO_INVALID,
                      "the signature is not the pinned key's, or the document was changed");
   return faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error);
+}
+
+bool faro_document_digest(const char *text, size_t length, unsigned char digest[static FARO_DIGEST_BYTES]) {
+  const char *blank = memchr(text, ' ', length);
+  const char *end = memchr(text, '\n', length);
+  if (!blank || !end || end - blank != 1 + SIGNATURE_DIGITS) return false;
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, NULL, 0, FARO_DIGEST_BYTES);
+  crypto_generichash_update(&state, (const unsigned char *)text, (size_t)(blank - text));
+  crypto_generichash_update(&state, (const unsigned char *)end, length - (size_t)(end - text));
+  crypto_generichash_final(&state, digest, FARO_DIGEST_BYTES);
+  return true;
 }
 
 void faro_document_add(faro_text *json, const char *before, double value) {

@@ -161,6 +161,21 @@ faro_status faro_policy_document_open(faro_policy_document *document, const char
                                       faro_error *error) FARO_WARN_UNUSED;
 void faro_policy_document_clear(faro_policy_document *document);
 
+/* The head of a ledger: how many rows it has, and the hash of the last one. Each row contains the
+ * hash of the row before it, so the signature of a head covers all rows (service/analyzer/
+ * ledger_chain.h). Without rows the hash is the campaign's digest. */
+typedef struct faro_ledger_head {
+  unsigned char campaign[FARO_DIGEST_BYTES];
+  uint64_t rows;
+  unsigned char hash[FARO_DIGEST_BYTES];
+} faro_ledger_head;
+
+faro_status faro_ledger_head_write(const faro_ledger_head *head, const faro_sign_key *key, char **text,
+                                   size_t *length, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size_t length,
+                                  const unsigned char signer[static FARO_KEY_BYTES],
+                                  faro_error *error) FARO_WARN_UNUSED;
+
 /* A report, as one shuffler or the analyzer receives it:
  *
  *    0  4  "FRR2"

@@ -25,7 +25,7 @@ def check_hardened(name, s):
     check(s.get("read_only") is True, name, "the root file system must be read-only")
     check(s.get("cap_drop") == ["ALL"] and "cap_add" not in s, name, "no capability is needed")
     check("no-new-privileges:true" in s.get("security_opt", []), name, "no-new-privileges is missing")
-    check("privileged" not in s and s.get("network_mode") != "host", name, "must not be privileged")
+    check("privileged" not in s and "network_mode" not in s, name, "must not be privileged")
     check(s["ulimits"]["core"] == 0 and s["mem_limit"] == s["memswap_limit"], name, "core files or swap are allowed")
     check(all(p.startswith("127.0.0.1:") for p in s.get("ports", [])), name, "ports must be published on loopback only")
     for source, (_, read_only) in volumes_of(s).items():
@@ -41,7 +41,8 @@ def check_file(compose):
     own = {name: set(volumes_of(services[name])) for name in ROLES + ("clients",)}
     check(not own["analyzer"] & own["shuffler"], "volumes", "analyzer and shuffler share one")
     check(not own["clients"] & (own["analyzer"] | own["shuffler"]) - {"./"}, "volumes", "clients share one with a role")
-    check(services["init"].get("network_mode") == "none", "init", "must have no network")
+    check(services["init"].get("networks") == ["alone"] and compose["networks"]["alone"].get("internal") is True
+          and not any("alone" in services[name]["networks"] for name in own), "init", "must have a network of its own that leads nowhere")
     for file in os.listdir(HERE):
         text = open(os.path.join(HERE, file)).read()
         check(not re.search(r"[0-9a-f]{64}", text), file, "has what looks like a key or a token")
@@ -88,9 +89,9 @@ class Role:
         open(settings, "w").write(text.replace("listen: 0.0.0.0:" + inside, "listen: 127.0.0.1:" + port))
         given = compose["services"]["init"]["environment"][name.upper() + "_URL"]
         check(given == "http://%s:%s" % (name, inside), name, "init gives it another address than it listens on")
-        test = service["healthcheck"]["test"]
-        check(test[:3] == ["CMD", "faro", "health"] and test[3].endswith(":" + inside), name, "asks another port for its health")
-        self.health = [FARO, "health", test[3].replace(":" + inside, ":" + port)]
+        test = service["healthcheck"]["test"].split()
+        check(test == ["faro", "health", "http://127.0.0.1:" + inside], name, "asks another port for its health")
+        self.health = [FARO, "health", "http://127.0.0.1:" + port]
         self.words = [FARO] + service["command"]
         self.log = open(os.path.join(folder, name + ".log"), "w")
 

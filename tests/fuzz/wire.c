@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/queue_inner.h"
+#include "service/analyzer/ledger_check.h"
 #include "service/shuffler/watch.h"
 #include "targets.h"
 #include "wire/json.h"
@@ -121,6 +123,57 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   free(text);
   faro_policy_document_clear(&document);
   faro_policy_document_clear(&again);
+  return 0;
+}
+
+int fuzz_head(const uint8_t *data, size_t size) {
+  start();
+  faro_error error = {0};
+  faro_ledger_head head = {0}, again = {0};
+  size_t length = 0;
+  must(faro_ledger_head_open(&head, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-ledger-1", data, size, &length);
+  const faro_status status = faro_ledger_head_open(&head, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_ledger_head_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  must(memcmp(&head, &again, sizeof head) == 0);
+  free(text);
+  return 0;
+}
+
+/* A page under a head of two rows that fits the campaign. What is checked can be explained. */
+int fuzz_ledger(const uint8_t *data, size_t size) {
+  start();
+  json_t *page = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
+  if (!page) return 0;
+  faro_ledger_head head = {.rows = 2};
+  faro_ledger_check check;
+  faro_text out = FARO_TEXT_INIT;
+  faro_error error = {0};
+  char *text = NULL;
+  size_t length = 0;
+  memcpy(head.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
+  must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
+  if (json_is_object(page)) must(json_object_set_new(page, "head", json_stringn(text, length)) == 0);
+  free(text);
+  faro_status status = faro_ledger_explain_head(page, false, &out, &error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &out, &error);
+  if (status == FARO_OK) faro_ledger_explain_end(page, &out);
+  else must(error.message[0] != '\0');
+  status = faro_ledger_check_begin(&check, &campaigns[0], signer.public_key, page, NULL);
+  must(status == FARO_OK || !json_is_object(page));
+  if (status == FARO_OK && faro_ledger_check_rows(&check, page, NULL) == FARO_OK) {
+    faro_ledger_check_amend(&check, page);
+    must(faro_ledger_explain_head(page, true, &out, NULL) == FARO_OK);
+  }
+  faro_ledger_check_clear(&check);
+  faro_text_clear(&out);
+  json_decref(page);
   return 0;
 }
 
@@ -280,6 +333,44 @@ int fuzz_standing(const uint8_t *data, size_t size) {
   if (faro_standing_read((const char *)data, size, 1, &standing, &error) != FARO_OK)
     must(error.message[0] != '\0');
   else must(standing.version > 0 && standing.next <= INT64_MAX);
+  return 0;
+}
+
+int fuzz_reply(const uint8_t *data, size_t size) {
+  static const long statuses[] = {0, 200, 302, 400, 401, 404, 409, 413, 429, 503};
+  faro_reply replies[3];
+  if (size < 2) return 0;
+  const size_t parts = data[1] % 4;
+  const long status = statuses[data[0] % (sizeof statuses / sizeof *statuses)];
+  faro_client_replies(status, data + 2, size - 2, data[1], replies, parts);
+  for (size_t i = 0; i < parts; i++) {
+    must(replies[i].kind <= FARO_REPLY_REFUSED && replies[i].refusal <= FARO_REFUSAL_CLOSED);
+    must((replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
+    must(replies[i].kind != FARO_REPLY_DONE || (status == 200 && size - 2 == parts && data[2 + i] < 2));
+    must(faro_refusal_text(replies[i].refusal)[0] != '\0');
+  }
+  return 0;
+}
+
+/* The file without its checksum, which is made here. The first version of the file has none. */
+int fuzz_queue(const uint8_t *data, size_t size) {
+  enum { CHECK = 32 };
+  static faro_queue queue; /* large */
+  bool memory = false;
+  size_t length = 0;
+  unsigned char *bytes = malloc(size + CHECK);
+  must(bytes && sodium_init() >= 0);
+  if (size > 0) memcpy(bytes, data, size);
+  crypto_generichash(bytes + size, CHECK, bytes, size, NULL, 0);
+  const bool line = size > 18 && data[18] == '1';
+  if (faro_queue_read(&queue, bytes, line ? size : size + CHECK, &memory) && !line) {
+    unsigned char *again = faro_queue_write(&queue, &length);
+    must(again && length == size + CHECK && memcmp(bytes, again, length) == 0);
+    free(again);
+  }
+  faro_queue_clear(&queue);
+  memset(&queue, 0, sizeof queue);
+  free(bytes);
   return 0;
 }
 

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
-#include "service/analyzer/campaign_ledger.h"
+#include "service/analyzer/ledger_check.h"
 #include "wire/bytes.h"
 
 enum { DIMENSION = 2, BATCH = 20, ENTRIES = 5 };
@@ -604,7 +604,7 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   receive(&s, 0);
   assert_ok(faro_applier_step(s.applier, &applied, error));
   assert_ok(faro_ledger_json(s.store, &s.campaign, 0, &json, error));
-  assert_ok(faro_ledger_explain_head(json, &out, error));
+  assert_ok(faro_ledger_explain_head(json, false, &out, error));
   assert_ok(faro_ledger_explain_rows(json, &out, error));
   faro_ledger_explain_end(json, &out);
   assert_non_null(strstr(out.data, "charged: 1 of the 10 releases"));
@@ -613,16 +613,127 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   assert_int_equal(json_object_set_new(json, "campaign", json_string("a\033[2Jb\xC2\x9B")), 0);
   faro_text_clear(&out);
   out = (faro_text)FARO_TEXT_INIT;
-  assert_ok(
-      faro_ledger_explain_head(json, &out, error)); /* the answer cannot send control bytes to the terminal */
+  assert_ok(faro_ledger_explain_head(json, false, &out,
+                                     error)); /* the answer cannot send control bytes to the terminal */
   assert_non_null(strstr(out.data, "campaign a?[2Jb??: "));
   json_decref(json);
   faro_text_clear(&out);
   json = json_pack("{s[i]}", "rows", 1);
-  assert_int_equal(faro_ledger_explain_head(json, &out, &why), FARO_INVALID);
+  assert_int_equal(faro_ledger_explain_head(json, false, &out, &why), FARO_INVALID);
   assert_int_equal(faro_ledger_explain_rows(json, &out, &why), FARO_INVALID);
   json_decref(json);
   faro_text_clear(&out);
+  close_scene(&s);
+}
+
+/* What a check says about a page; "" if it finds nothing wrong. */
+static const char *check_page(const scene *s, const json_t *page, uint64_t policy, const char *since,
+                              const faro_sign_key *signer) {
+  static faro_error why;
+  faro_ledger_check check;
+  why = (faro_error){0};
+  faro_status status = faro_ledger_check_begin(&check, &s->campaign, signer->public_key, page, &why);
+  if (status == FARO_OK && since)
+    status = faro_ledger_check_since(&check, since, strlen(since), signer->public_key, &why);
+  if (status == FARO_OK) status = faro_ledger_check_rows(&check, page, &why);
+  if (status == FARO_OK) status = faro_ledger_check_end(&check, policy, &why);
+  faro_ledger_check_clear(&check);
+  assert_int_equal(status == FARO_OK, why.message[0] == '\0');
+  return why.message;
+}
+
+/* Three batches, and the ledger after each of the last two. */
+static void open_ledger(scene *s, json_t **two, json_t **three) {
+  open_scene(s, FARO_LEVEL_USER, 5);
+  for (uint64_t b = 0; b < 3; b++) {
+    bool applied = false;
+    receive(s, b);
+    assert_ok(faro_applier_step(s->applier, &applied, error));
+    if (b == 1) assert_ok(faro_ledger_json(s->store, &s->campaign, 0, two, error));
+  }
+  assert_ok(faro_ledger_json(s->store, &s->campaign, 0, three, error));
+}
+
+static void test_ledger__every_change_is_found_at_its_row(void **state) {
+  (void)state;
+  static const char *const keys[] = {"batch",   "version", "users", "epsilon", "delta",
+                                     "charged", "rounds",  "when",  "hash"};
+  scene s;
+  json_t *two = NULL, *three = NULL;
+  open_ledger(&s, &two, &three);
+  assert_string_equal(check_page(&s, three, 4, NULL, &s.keys.sign), "");
+  for (size_t row = 0; row < 3; row++)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+      json_t *forged = json_deep_copy(three);
+      json_t *changed = json_array_get(json_object_get(forged, "rows"), row);
+      json_t *value = json_object_get(changed, keys[i]);
+      char number[16];
+      if (json_is_integer(value)) json_integer_set(value, json_integer_value(value) + 1);
+      else if (json_is_real(value)) json_real_set(value, json_real_value(value) * (1 + 1e-12));
+      else json_object_set_new(changed, keys[i], json_string(i == 7 ? "2020-01-01T00:00:00Z" : "00"));
+      snprintf(number, sizeof number, "row %zu", row);
+      const char *why = check_page(&s, forged, 4, NULL, &s.keys.sign);
+      assert_non_null(strstr(why, i == 8 ? "a row is not complete" : number));
+      json_decref(forged);
+    }
+  json_decref(two);
+  json_decref(three);
+  close_scene(&s);
+}
+
+static void test_ledger__missing_rows_and_other_keys_are_found(void **state) {
+  (void)state;
+  scene s;
+  json_t *two = NULL, *three = NULL;
+  open_ledger(&s, &two, &three);
+  const char *before = json_string_value(json_object_get(two, "head"));
+  const char *now = json_string_value(json_object_get(three, "head"));
+  assert_string_equal(check_page(&s, three, 4, before, &s.keys.sign), "");
+  assert_non_null(strstr(check_page(&s, two, 3, now, &s.keys.sign), "rows were removed"));
+  assert_non_null(strstr(check_page(&s, two, 4, NULL, &s.keys.sign), "the row of a release is missing"));
+  assert_non_null(
+      strstr(check_page(&s, three, 4, NULL, &s.shuffler), "the signature is not the pinned key's"));
+  json_t *forged = json_deep_copy(two); /* rows of then under the head of now */
+  json_object_set_new(forged, "head", json_string(now));
+  assert_non_null(strstr(check_page(&s, forged, 3, NULL, &s.keys.sign), "row 2 is missing"));
+  json_decref(forged);
+  forged = json_deep_copy(three);
+  json_array_remove(json_object_get(forged, "rows"), 0);
+  assert_non_null(strstr(check_page(&s, forged, 4, NULL, &s.keys.sign), "row 0: batch"));
+  json_object_del(forged, "head");
+  assert_non_null(strstr(check_page(&s, forged, 4, NULL, &s.keys.sign), "no signed head"));
+  json_decref(forged);
+  json_decref(two);
+  json_decref(three);
+  close_scene(&s);
+}
+
+static void test_ledger__impossible_numbers_are_not_explained(void **state) {
+  (void)state;
+  static const struct {
+    const char *part, *key;
+    double value;
+  } forged[] = {{"batches", "charged", -5}, {"batches", "charged", 11},   {"batches", "allowed", 0},
+                {"claim", "epsilon", -1},   {"spent", "epsilon", 1000},   {"spent", "delta", 0.5},
+                {"claim", "delta", 2},      {"claim", "contributions", 0}};
+  scene s;
+  json_t *two = NULL, *three = NULL;
+  open_ledger(&s, &two, &three);
+  for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+    json_t *page = json_deep_copy(three);
+    json_t *part = json_object_get(page, forged[i].part);
+    const bool whole = json_is_integer(json_object_get(part, forged[i].key));
+    faro_text out = FARO_TEXT_INIT;
+    faro_error why = {0};
+    json_object_set_new(part, forged[i].key,
+                        whole ? json_integer((json_int_t)forged[i].value) : json_real(forged[i].value));
+    assert_int_equal(faro_ledger_explain_head(page, false, &out, &why), FARO_INVALID);
+    assert_non_null(strstr(why.message, "this is not a ledger of faro"));
+    faro_text_clear(&out);
+    json_decref(page);
+  }
+  json_decref(two);
+  json_decref(three);
   close_scene(&s);
 }
 
@@ -662,6 +773,9 @@ int main(void) {
       cmocka_unit_test(test_ledger__a_clients_spending_rises_to_the_claim),
       cmocka_unit_test(test_ledger__ends_at_the_claim_with_more_rounds_than_batches),
       cmocka_unit_test(test_ledger__is_explained_and_other_json_refused),
+      cmocka_unit_test(test_ledger__every_change_is_found_at_its_row),
+      cmocka_unit_test(test_ledger__missing_rows_and_other_keys_are_found),
+      cmocka_unit_test(test_ledger__impossible_numbers_are_not_explained),
       cmocka_unit_test(test_status__rates_are_of_the_last_minute),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Schemas that grow: a file of an earlier version gets the steps that it lacks, whole or not at all,
- * and keeps its rows. */
+/* Schemas that grow: a file of an earlier version gets the steps that it lacks, whole or not at
+ * all, and keeps its rows. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 
 #include "base/abort.h"
 #include "service/analyzer/campaign_ledger.h"
+#include "service/analyzer/ledger_chain.h"
 
 enum { PRINT = 16 }; /* bytes of a hash of a sealed body */
 
@@ -22,7 +23,8 @@ struct faro_applier {
   const faro_campaign *campaign;
   const faro_applier_keys *keys;
   faro_learning *learning;
-  faro_store_state state; /* as in the store */
+  faro_store_state state;                 /* as in the store */
+  unsigned char chain[FARO_DIGEST_BYTES]; /* hash of the ledger's last row, or the campaign's digest */
   faro_learning_view view;
   uint64_t spoiled;
   bool stale;        /* `learning` differs from the store: a batch failed, and so did restoring */
@@ -64,6 +66,50 @@ static faro_status sign_policy(const faro_applier *a, faro_blob *policy, faro_er
   return status;
 }
 
+/* Signs the head of a ledger of this many rows. */
+static faro_status sign_head(const faro_applier *a, uint64_t rows,
+                             const unsigned char hash[static FARO_DIGEST_BYTES], faro_blob *head,
+                             faro_error *error) {
+  faro_ledger_head content = {.rows = rows};
+  char *text = NULL;
+  memcpy(content.campaign, a->campaign->digest, FARO_DIGEST_BYTES);
+  memcpy(content.hash, hash, FARO_DIGEST_BYTES);
+  const faro_status status = faro_ledger_head_write(&content, &a->keys->sign, &text, &head->length, error);
+  head->bytes = (unsigned char *)text;
+  return status;
+}
+
+/* Whether the stored head is signed by our key and says what the ledger says. */
+static bool is_head(const faro_applier *a, const faro_blob *stored) {
+  faro_ledger_head head;
+  return stored->bytes &&
+         faro_ledger_head_open(&head, (const char *)stored->bytes, stored->length, a->keys->sign.public_key,
+                               NULL) == FARO_OK &&
+         head.rows == a->state.batches && memcmp(head.hash, a->chain, FARO_DIGEST_BYTES) == 0 &&
+         memcmp(head.campaign, a->campaign->digest, FARO_DIGEST_BYTES) == 0;
+}
+
+/* Finds the end of the chain, and signs it if that was not done: before the first batch, after a
+ * migration, and with another key. */
+static faro_status restore_chain(faro_applier *a, faro_error *error) {
+  faro_debit last = {0};
+  size_t count = 1;
+  faro_blob head = {0};
+  memcpy(a->chain, a->campaign->digest, FARO_DIGEST_BYTES);
+  faro_status status = a->state.batches > 0
+                           ? faro_store_debits(a->store, a->state.batches - 1, &last, &count, error)
+                           : FARO_OK;
+  if (status == FARO_OK && a->state.batches > 0) memcpy(a->chain, last.hash, FARO_DIGEST_BYTES);
+  if (status == FARO_OK) status = faro_store_head(a->store, &head, error);
+  const bool signed_before = status == FARO_OK && is_head(a, &head);
+  free(head.bytes);
+  if (status != FARO_OK || signed_before) return status;
+  status = sign_head(a, a->state.batches, a->chain, &head, error);
+  if (status == FARO_OK) status = faro_store_set_head(a->store, &head, error);
+  free(head.bytes);
+  return status;
+}
+
 /* Stores version 1, which uses no batch and is not debited. */
 static faro_status begin(faro_applier *a, faro_error *error) {
   faro_store_state state = {0};
@@ -99,7 +145,8 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->learning = learning;
   a->state = state;
   a->view = faro_learning_snapshot(learning);
-  return a->state.policy.bytes ? FARO_OK : begin(a, error);
+  status = a->state.policy.bytes ? FARO_OK : begin(a, error);
+  return status == FARO_OK ? restore_chain(a, error) : status;
 }
 
 faro_status faro_applier_create(faro_applier **applier, faro_store *store, const faro_campaign *campaign,
@@ -276,8 +323,10 @@ static faro_status keep_prints(const faro_applier *a, faro_blob *seen, faro_erro
  * commit. */
 static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, faro_error *error) {
   const faro_campaign *c = a->campaign;
-  const faro_debit debit = faro_ledger_debit(c, faro_learning_release(a->learning), a->state.batches);
+  faro_debit debit = faro_ledger_debit(c, faro_learning_release(a->learning), a->state.batches);
+  faro_blob head = {0};
   uint64_t taken[FARO_SHUFFLERS_MAX];
+  faro_ledger_link(a->chain, &debit, debit.hash);
   next->batches = a->state.batches + 1;
   for (size_t i = 0; i < faro_campaign_targets(c); i++) taken[i] = taken_of(a, i, next->batches);
   faro_status status = faro_store_debit(a->store, &debit, error);
@@ -286,14 +335,19 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
     status = faro_learning_save(a->learning, &next->release.bytes, &next->release.length, error);
   if (status == FARO_OK) status = sign_policy(a, &next->policy, error);
   if (status == FARO_OK) status = keep_prints(a, &next->seen, error);
+  if (status == FARO_OK) status = sign_head(a, next->batches, debit.hash, &head, error);
   if (status != FARO_OK) return status;
   const faro_learning_view view = faro_learning_snapshot(a->learning);
   const faro_store_step step = {.state = next,
                                 .view = &view,
+                                .head = &head,
                                 .spoiled = a->spoiled,
                                 .taken = taken,
                                 .shufflers = faro_campaign_targets(c)};
-  return faro_store_commit(a->store, &step, error);
+  status = faro_store_commit(a->store, &step, error);
+  free(head.bytes);
+  if (status == FARO_OK) memcpy(a->chain, debit.hash, FARO_DIGEST_BYTES);
+  return status;
 }
 
 faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *error) {

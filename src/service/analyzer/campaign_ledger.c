@@ -61,9 +61,35 @@ json_t *faro_debit_json(const faro_debit *debit) {
 
 static json_t *rows_json(const faro_debit *debits, size_t count) {
   json_t *rows = json_array();
-  for (size_t i = 0; i < count; i++)
-    if (json_array_append_new(rows, faro_debit_json(&debits[i])) != 0) break;
+  for (size_t i = 0; i < count; i++) {
+    char digits[2 * FARO_DIGEST_BYTES + 1];
+    json_t *row = faro_debit_json(&debits[i]);
+    (void)json_object_set_new(row, "hash",
+                              json_string(faro_hex_write(debits[i].hash, FARO_DIGEST_BYTES, digits)));
+    if (json_array_append_new(rows, row) != 0) break;
+  }
   return rows;
+}
+
+faro_status faro_debit_read(const json_t *json, faro_debit *debit, faro_error *error) {
+  json_int_t batch = 0, version = 0, users = 0, rounds = 0, charged = 0;
+  const char *when = NULL, *hash = NULL;
+  faro_debit read = {0};
+  const bool whole = json_unpack((json_t *)json, "{sI sI sI sF sF sI sI ss s?s}", "batch", &batch, "version",
+                                 &version, "users", &users, "epsilon", &read.epsilon, "delta", &read.delta,
+                                 "rounds", &rounds, "charged", &charged, "when", &when, "hash", &hash) == 0;
+  if (!whole || batch < 0 || version < 0 || users < 0 || rounds < 0 || charged < 0 ||
+      strlen(when) >= sizeof read.when ||
+      (hash && !faro_hex_read(hash, strlen(hash), read.hash, sizeof read.hash)))
+    return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: a row is not complete");
+  read.batch = (uint64_t)batch;
+  read.version = (uint64_t)version;
+  read.users = (uint64_t)users;
+  read.rounds = (uint64_t)rounds;
+  read.charged = (uint64_t)charged;
+  memcpy(read.when, when, strlen(when));
+  *debit = read;
+  return FARO_OK;
 }
 
 /* The last entry says how much is charged in all. */
@@ -78,23 +104,36 @@ static faro_status last_debit(faro_store *store, faro_debit *last, faro_error *e
   return status;
 }
 
+json_t *faro_ledger_facts(const faro_campaign *campaign, const faro_debit *last) {
+  return json_pack("{ss ss so s{sI sI} s{sf sf sI} sI sI}", "campaign", campaign->id, "release",
+                   campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
+                   "charged", (json_int_t)last->charged, "allowed", (json_int_t)campaign->batches, "spent",
+                   "epsilon", last->epsilon, "delta", last->delta, "rounds", (json_int_t)last->rounds,
+                   "batch", (json_int_t)campaign->params.batch, "largest",
+                   (json_int_t)faro_campaign_largest(campaign));
+}
+
 faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, uint64_t from, json_t **json,
                              faro_error *error) {
   faro_debit last;
+  faro_blob head = {0};
   size_t count = FARO_LEDGER_ROWS;
   faro_debit *debits = calloc(FARO_LEDGER_ROWS, sizeof *debits);
   if (!debits) return faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
-  faro_status status = last_debit(store, &last, error);
+  faro_status status = faro_store_head(store, &head, error);
+  if (status == FARO_OK) status = last_debit(store, &last, error);
   if (status == FARO_OK) status = faro_store_debits(store, from, debits, &count, error);
   if (status == FARO_OK) {
-    *json = json_pack("{ss ss so s{sI sI} s{sf sf sI} sI sI so}", "campaign", campaign->id, "release",
-                      campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
-                      "charged", (json_int_t)last.charged, "allowed", (json_int_t)campaign->batches, "spent",
-                      "epsilon", last.epsilon, "delta", last.delta, "rounds", (json_int_t)last.rounds,
-                      "batch", (json_int_t)campaign->params.batch, "largest",
-                      (json_int_t)faro_campaign_largest(campaign), "rows", rows_json(debits, count));
-    if (!*json) status = faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
+    json_t *page = faro_ledger_facts(campaign, &last);
+    if (head.bytes)
+      (void)json_object_set_new(page, "head", json_stringn((const char *)head.bytes, head.length));
+    if (json_object_set_new(page, "rows", rows_json(debits, count)) == 0) *json = page;
+    else {
+      status = faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
+      json_decref(page);
+    }
   }
+  free(head.bytes);
   free(debits);
   return status;
 }
@@ -109,6 +148,14 @@ typedef struct words {
   json_int_t contributions, charged, allowed, batch, largest, rounds;
   int proven;
 } words;
+
+/* Whether any ledger could say this. */
+static bool is_possible(const words *w) {
+  return w->charged >= 0 && w->allowed >= 1 && w->charged <= w->allowed && w->contributions >= 1 &&
+         w->batch >= 1 && w->largest >= w->batch && w->rounds >= 0 && isfinite(w->epsilon) &&
+         w->epsilon > 0 && w->delta >= 0 && w->delta < 1 && w->spent_epsilon >= 0 &&
+         w->spent_epsilon <= w->epsilon && w->spent_delta >= 0 && w->spent_delta <= w->delta;
+}
 
 static faro_status unpack(json_t *json, words *w, faro_error *error) {
   enum { TEXTS = 6 };
@@ -125,12 +172,17 @@ static faro_status unpack(json_t *json, words *w, faro_error *error) {
   if (result != 0)
     return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: %s",
                      faro_printable(where.text, reason, sizeof reason));
+  if (!is_possible(w))
+    return faro_fail(error, FARO_INVALID,
+                     "this is not a ledger of faro: it says that %" JSON_INTEGER_FORMAT
+                     " of %" JSON_INTEGER_FORMAT " releases are charged, and (%g, %g) of (%g, %g) spent",
+                     w->charged, w->allowed, w->spent_epsilon, w->spent_delta, w->epsilon, w->delta);
   char *const out[TEXTS] = {w->campaign, w->release, w->trust, w->view, w->level, w->by};
   for (size_t i = 0; i < TEXTS; i++) (void)faro_printable(text[i], out[i], FARO_SHOWN);
   return FARO_OK;
 }
 
-faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *error) {
+faro_status faro_ledger_explain_head(json_t *json, bool verified, faro_text *out, faro_error *error) {
   words w;
   const faro_status status = unpack(json, &w, error);
   if (status != FARO_OK) return status;
@@ -139,8 +191,12 @@ faro_status faro_ledger_explain_head(json_t *json, faro_text *out, faro_error *e
   if (w.largest != w.batch) faro_text_add(out, " to %" JSON_INTEGER_FORMAT, w.largest);
   faro_text_add(out, " reports\n");
   char pair[FARO_PAIR_SIZE];
-  faro_text_add(out, "guarantee: %s, %s: %s\n", faro_pair_above(w.epsilon, w.delta, pair),
-                w.proven ? "proven" : "not proven", w.by);
+  faro_text_add(out, "%s\n",
+                verified
+                    ? "verified: signed by the pinned key, and computed again by this program's accountant"
+                    : "not verified: all of this is what the server or the file says (--key FILE checks it)");
+  faro_text_add(out, "guarantee: %s, %s%s: %s\n", faro_pair_above(w.epsilon, w.delta, pair),
+                verified ? "" : "said to be ", w.proven ? "proven" : "not proven", w.by);
   faro_text_add(out, "  trust %s: this bounds what an observer of %s can learn about any client\n", w.trust,
                 w.view);
   if (users)
@@ -170,20 +226,16 @@ faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *e
   size_t i = 0;
   json_t *row = NULL;
   json_array_foreach(rows, i, row) {
-    json_int_t batch = 0, version = 0, users = 0, charged = 0;
-    double epsilon = 0, delta = 0;
-    const char *when = NULL;
-    if (json_unpack(row, "{sI sI sI sF sF sI ss}", "batch", &batch, "version", &version, "users", &users,
-                    "epsilon", &epsilon, "delta", &delta, "charged", &charged, "when", &when) != 0)
-      return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: row %zu is not complete", i + 1);
+    faro_debit debit;
+    const faro_status status = faro_debit_read(row, &debit, error);
+    if (status != FARO_OK) return status;
     char share[48];
     char pair[FARO_PAIR_SIZE];
     char time[25];
-    snprintf(share, sizeof share, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, charged, allowed);
-    faro_text_add(
-        out, "%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT " %14s %20s  %s\n",
-        batch, version, users, share, faro_pair_above(epsilon, delta, pair),
-        faro_printable(when, time, sizeof time));
+    snprintf(share, sizeof share, "%" PRIu64 " of %" JSON_INTEGER_FORMAT, debit.charged, allowed);
+    faro_text_add(out, "%8" PRIu64 " %8" PRIu64 " %10" PRIu64 " %14s %20s  %s\n", debit.batch, debit.version,
+                  debit.users, share, faro_pair_above(debit.epsilon, debit.delta, pair),
+                  faro_printable(debit.when, time, sizeof time));
   }
   return FARO_OK;
 }

@@ -6,6 +6,7 @@
  *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
  *              repetitions
  *   ledger     one row per batch, written in the transaction that applies it
+ *   head       one row: the signed head of the ledger
  *   history    what was public about learning at that time */
 #include "service/analyzer/store.h"
 
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "service/analyzer/ledger_chain.h"
+#include "wire/document.h"
 
 static const char SCHEMA[] =
     "CREATE TABLE campaign(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL, signer BLOB NOT "
@@ -31,7 +34,22 @@ static const char SCHEMA[] =
     "width REAL,"
     " spoiled INTEGER NOT NULL);";
 
-static const faro_database_kind KIND = {.of = "an analyzer", .id = 0x66614101, .first = 1, .schema = SCHEMA};
+/* Hashes the rows of a ledger from before there were hashes. */
+static faro_status chain_ledger(faro_database *d, faro_error *error);
+
+/* Steps from one version of the schema to the next: only add to the end. */
+static const faro_database_migration STEPS[] = {
+    {"ALTER TABLE ledger ADD COLUMN hash BLOB;"
+     "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL)",
+     chain_ledger},
+};
+
+static const faro_database_kind KIND = {.of = "an analyzer",
+                                        .id = 0x66614101,
+                                        .first = 1,
+                                        .schema = SCHEMA,
+                                        .steps = STEPS,
+                                        .count = sizeof STEPS / sizeof *STEPS};
 
 enum {
   GET_CAMPAIGN,
@@ -46,6 +64,8 @@ enum {
   CLEAR_INBOX,
   PUT_DEBIT,
   GET_DEBITS,
+  GET_HEAD,
+  SET_HEAD,
   PUT_VIEW,
   GET_VIEWS,
   SUM_SPOILED,
@@ -63,8 +83,10 @@ static const char *const SQL[STATEMENTS] = {
     [GET_INBOX] = "SELECT body FROM inbox WHERE shuffler = ? AND number = ?",
     [COUNT_INBOX] = "SELECT count(*) FROM inbox",
     [CLEAR_INBOX] = "DELETE FROM inbox WHERE shuffler = ? AND number < ?",
-    [PUT_DEBIT] = "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [PUT_DEBIT] = "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [GET_DEBITS] = "SELECT * FROM ledger WHERE batch >= ? ORDER BY batch LIMIT ?",
+    [GET_HEAD] = "SELECT document FROM head",
+    [SET_HEAD] = "INSERT OR REPLACE INTO head VALUES (1, ?)",
     [PUT_VIEW] = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
     [GET_VIEWS] =
         "SELECT users, last, predicted, width FROM history WHERE batch % ? = 0 OR batch = ? ORDER BY 1",
@@ -234,10 +256,10 @@ faro_status faro_store_waits(faro_store *store, uint64_t *count, faro_error *err
 faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) {
   faro_status status = faro_database_begin(store->database, error);
   if (status != FARO_OK) return status;
-  return faro_database_do(store->database, store->statement[PUT_DEBIT], error, "iiirriiit",
+  return faro_database_do(store->database, store->statement[PUT_DEBIT], error, "iiirriiitb",
                           (int64_t)debit->batch, (int64_t)debit->version, (int64_t)debit->users,
                           debit->epsilon, debit->delta, (int64_t)debit->rounds, (int64_t)debit->charged,
-                          (int64_t)debit->allowed, debit->when);
+                          (int64_t)debit->allowed, debit->when, debit->hash, (size_t)FARO_DIGEST_BYTES);
 }
 
 faro_status faro_store_commit(faro_store *store, const faro_store_step *step, faro_error *error) {
@@ -248,6 +270,7 @@ faro_status faro_store_commit(faro_store *store, const faro_store_step *step, fa
     status = faro_database_do(d, store->statement[PUT_VIEW], error, "iirrri",
                               (int64_t)step->state->batches - 1, (int64_t)view->users, view->last,
                               view->predicted, view->width, (int64_t)step->spoiled);
+  if (status == FARO_OK) status = faro_store_set_head(store, step->head, error);
   for (size_t i = 0; status == FARO_OK && i < step->shufflers; i++)
     status =
         faro_database_do(d, store->statement[CLEAR_INBOX], error, "ii", (int64_t)i, (int64_t)step->taken[i]);
@@ -276,6 +299,20 @@ faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error)
   return faro_database_probe(store->database, bytes, error);
 }
 
+faro_status faro_store_head(faro_store *store, faro_blob *head, faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_HEAD];
+  bool row = false;
+  *head = (faro_blob){0};
+  faro_status status = faro_database_step(store->database, get, &row, error, "");
+  if (status == FARO_OK && row) status = take_blob(get, 0, head, error);
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_set_head(faro_store *store, const faro_blob *head, faro_error *error) {
+  return faro_database_do(store->database, store->statement[SET_HEAD], error, "b", head->bytes, head->length);
+}
+
 static void read_debit(sqlite3_stmt *row, faro_debit *debit) {
   *debit = (faro_debit){.batch = (uint64_t)sqlite3_column_int64(row, 0),
                         .version = (uint64_t)sqlite3_column_int64(row, 1),
@@ -287,6 +324,44 @@ static void read_debit(sqlite3_stmt *row, faro_debit *debit) {
                         .allowed = (uint64_t)sqlite3_column_int64(row, 7)};
   const char *when = (const char *)sqlite3_column_text(row, 8);
   snprintf(debit->when, sizeof debit->when, "%s", when ? when : "");
+  if (sqlite3_column_bytes(row, 9) == FARO_DIGEST_BYTES)
+    memcpy(debit->hash, sqlite3_column_blob(row, 9), FARO_DIGEST_BYTES);
+}
+
+/* The digest of the campaign in a database; *found is false if there is none yet. */
+static faro_status campaign_digest(faro_database *d, unsigned char digest[static FARO_DIGEST_BYTES],
+                                   bool *found, faro_error *error) {
+  sqlite3_stmt *get = NULL;
+  faro_status status = faro_database_prepare(d, "SELECT document FROM campaign", &get, error);
+  if (status == FARO_OK) status = faro_database_step(d, get, found, error, "");
+  if (status == FARO_OK && *found &&
+      !faro_document_digest((const char *)sqlite3_column_blob(get, 0), (size_t)sqlite3_column_bytes(get, 0),
+                            digest))
+    status = faro_fail(error, FARO_INVALID, "the state is damaged: its campaign is not a document");
+  sqlite3_finalize(get);
+  return status;
+}
+
+static faro_status chain_ledger(faro_database *d, faro_error *error) {
+  sqlite3_stmt *get = NULL, *set = NULL;
+  unsigned char hash[FARO_DIGEST_BYTES];
+  bool row = false;
+  faro_status status = campaign_digest(d, hash, &row, error);
+  if (status != FARO_OK || !row) return status;
+  status = faro_database_prepare(d, "SELECT * FROM ledger ORDER BY batch", &get, error);
+  if (status == FARO_OK)
+    status = faro_database_prepare(d, "UPDATE ledger SET hash = ? WHERE batch = ?", &set, error);
+  if (status == FARO_OK) status = faro_database_step(d, get, &row, error, "");
+  while (status == FARO_OK && row) {
+    faro_debit debit;
+    read_debit(get, &debit);
+    faro_ledger_link(hash, &debit, hash);
+    status = faro_database_do(d, set, error, "bi", hash, (size_t)FARO_DIGEST_BYTES, (int64_t)debit.batch);
+    if (status == FARO_OK) status = faro_database_next(d, get, &row, error);
+  }
+  sqlite3_finalize(get);
+  sqlite3_finalize(set);
+  return status;
 }
 
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,

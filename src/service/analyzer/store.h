@@ -66,7 +66,8 @@ typedef struct faro_debit {
   double epsilon, delta; /* upper bound on what any client has spent so far */
   uint64_t rounds;       /* upper bound on the rounds of any client so far */
   uint64_t charged, allowed;
-  char when[24]; /* UTC */
+  char when[24];                         /* UTC */
+  unsigned char hash[FARO_DIGEST_BYTES]; /* of this row and all before it (ledger_chain.h) */
 } faro_debit;
 
 /* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before
@@ -75,6 +76,7 @@ faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_er
 typedef struct faro_store_step {
   const faro_store_state *state;
   const faro_learning_view *view;
+  const faro_blob *head; /* the signed head of the ledger */
   uint64_t spoiled;
   const uint64_t *taken; /* for each shuffler, how many of its batches are applied now */
   size_t shufflers;
@@ -93,6 +95,10 @@ bool faro_store_needs_purge(const faro_store *store);
 faro_status faro_store_present(const faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 /* Writes `bytes` and removes them: whether the disk has room again (database.h). */
 faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
+
+/* The signed head of the ledger, as the last commit stored it; NULL if there is none yet. */
+faro_status faro_store_head(faro_store *store, faro_blob *head, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_set_head(faro_store *store, const faro_blob *head, faro_error *error) FARO_WARN_UNUSED;
 
 /* Entries of the ledger from batch `from` on, at most *count; sets *count. */
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,

@@ -12,10 +12,12 @@
 #include <jansson.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "service/http/limiter.h"
 #include "service/role/log.h"
 #include "service/role/tallies.h"
 
@@ -24,7 +26,10 @@ enum {
   QUEUE_BYTES = 64 << 20, /* bytes of waiting posts */
   STACK = 16 << 10        /* bytes of the writer's stack that are wiped after a transaction */
 };
-static const double PROBE = 1; /* seconds between writes that only try the disk */
+/* A client that was refused more often than this gets 429 until it has kept still for a while. */
+static const double REFUSALS_BURST = 100;
+static const double REFUSALS_RATE = 1; /* forgiven per second */
+static const double PROBE = 1;         /* seconds between writes that only try the disk */
 
 typedef struct post {
   faro_http_request *request;
@@ -38,10 +43,13 @@ struct faro_intake {
   faro_spool *spool;
   const faro_campaign *campaign;
   size_t shuffler, frame;
+  const char *logged; /* the campaign in lines of the log */
   pthread_t writer;
   bool running;
-  pthread_mutex_t store; /* guards the spool */
-  pthread_mutex_t mutex; /* guards the members below, up to `state` */
+  faro_limiter *refusals;       /* by token hash */
+  atomic_uint_fast64_t limited; /* counted like the hidden ones below, but by any thread */
+  pthread_mutex_t store;        /* guards the spool */
+  pthread_mutex_t mutex;        /* guards the members below, up to `state` */
   pthread_cond_t work, closed;
   post *first, **last;
   size_t bytes;
@@ -73,6 +81,8 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   sodium_memzero(report.token, sizeof report.token);
   entry->verdict = FARO_VERDICT_TOKEN;
   if (!faro_spool_knows(in->spool, entry->hash)) return;
+  entry->verdict = FARO_VERDICT_LIMITED;
+  if (faro_limiter_over(in->refusals, entry->hash, FARO_HASH_BYTES, 0)) return;
   entry->verdict = FARO_VERDICT_ACCEPTED;
   entry->version = report.version;
   entry->sequence = report.sequence;
@@ -109,6 +119,7 @@ static bool enqueue(faro_intake *in, post *p) {
 static unsigned status_of(faro_verdict verdict, bool over) {
   if (verdict == FARO_VERDICT_MALFORMED) return 400;
   if (verdict == FARO_VERDICT_TOKEN) return 401;
+  if (verdict == FARO_VERDICT_LIMITED) return 429;
   return verdict == FARO_VERDICT_CLOSED && !over ? 503 : 409;
 }
 
@@ -122,6 +133,13 @@ static void time_posts(faro_intake *in, const post *p, const post *end) {
   }
 }
 
+/* Counts the refusals of a client for what it should have known. */
+static void count_refusal(faro_intake *in, const faro_spool_entry *e) {
+  const bool its_fault = e->verdict == FARO_VERDICT_TWICE || e->verdict == FARO_VERDICT_SPENT ||
+                         e->verdict == FARO_VERDICT_STALE || e->verdict == FARO_VERDICT_REPLAY;
+  if (its_fault) (void)faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 1);
+}
+
 /* `judged`: the writer has judged it, because a token is known. */
 static void answer(faro_intake *in, post *p, bool judged, bool written, bool over) {
   faro_http_request *request = p->request;
@@ -133,7 +151,9 @@ static void answer(faro_intake *in, post *p, bool judged, bool written, bool ove
     bytes[i] = (unsigned char)p->entry[i].verdict;
     any = any || bytes[i] <= FARO_VERDICT_KNOWN;
     same = same && bytes[i] == bytes[0];
-    if (judged) faro_tallies_add(&in->tallies, bytes[i]);
+    count_refusal(in, &p->entry[i]);
+    if (judged) faro_tallies_add(&in->tallies, bytes[i], 1);
+    else if (bytes[i] == FARO_VERDICT_LIMITED) atomic_fetch_add(&in->limited, 1);
     else (void)faro_tallies_stranger(&in->tallies, bytes[i]);
   }
   const faro_http_answer good = {
@@ -224,6 +244,11 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
   return status == FARO_OK ? faro_spool_commit(in->spool, error) : status;
 }
 
+/* Counts what the server's threads have refused by themselves. */
+static void take_limited(faro_intake *in) {
+  faro_tallies_add(&in->tallies, FARO_VERDICT_LIMITED, atomic_exchange(&in->limited, 0));
+}
+
 /* Reports in the batches from .. to - 1. */
 static uint64_t reports_in(const faro_intake *in, uint64_t from, uint64_t to) {
   uint64_t reports = 0;
@@ -239,6 +264,7 @@ static void tell(faro_intake *in, bool writes) {
   if (state.number > in->state.number) {
     const uint64_t reports = reports_in(in, in->state.number, state.number);
     faro_metric_add(in->batches, state.number - in->state.number);
+    take_limited(in);
     faro_tallies_settle(&in->tallies, reports);
     faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
              (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state.number - 1));
@@ -295,10 +321,12 @@ static void probe(faro_intake *in) {
 
 static void *write_all(void *context) {
   faro_intake *in = context;
+  faro_log_campaign(in->logged);
   for (post *group = NULL; take_group(in, &group);) {
     if (group) write_and_answer(in, group);
     if (group) sodium_stackzero(STACK); /* hashing and SQLite leave pieces of reports there */
     probe(in);
+    take_limited(in);
     faro_tallies_look(&in->tallies, faro_clock());
   }
   return NULL;
@@ -401,6 +429,11 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   in->shuffler = shuffler;
   in->frame = faro_wire_report_size(campaign);
   in->last = &in->first;
+  const faro_status limits = faro_limiter_create(&in->refusals, REFUSALS_RATE, REFUSALS_BURST, error);
+  if (limits != FARO_OK) {
+    free(in);
+    return limits;
+  }
   pthread_mutex_init(&in->store, NULL);
   pthread_mutex_init(&in->mutex, NULL);
   pthread_cond_init(&in->work, NULL);
@@ -408,6 +441,7 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   enter_metrics(in, metrics);
   in->state = faro_spool_snapshot(spool);
   tell(in, true);
+  in->logged = faro_log_campaign_now();
   if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
     in->spool = NULL; /* it stays with the caller */
     faro_intake_destroy(in);
@@ -427,6 +461,7 @@ void faro_intake_destroy(faro_intake *in) {
   if (in->running) pthread_join(in->writer, NULL);
   faro_spool_close(in->spool);
   faro_tallies_clear(&in->tallies);
+  faro_limiter_destroy(in->refusals);
   pthread_cond_destroy(&in->work);
   pthread_cond_destroy(&in->closed);
   pthread_mutex_destroy(&in->mutex);

@@ -35,11 +35,14 @@ void faro_tallies_init(faro_tallies *t, faro_metrics *metrics, double now) {
 
 void faro_tallies_clear(faro_tallies *t) { pthread_mutex_destroy(&t->mutex); }
 
+static bool is_stranger(faro_verdict verdict) {
+  return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
+         verdict == FARO_VERDICT_TOKEN;
+}
+
 bool faro_tallies_stranger(const faro_tallies *t, faro_verdict verdict) {
-  const bool stranger =
-      verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED || verdict == FARO_VERDICT_TOKEN;
-  if (stranger) faro_metric_add(t->verdict[verdict], 1);
-  return stranger;
+  if (is_stranger(verdict)) faro_metric_add(t->verdict[verdict], 1);
+  return is_stranger(verdict);
 }
 
 /* Refusals that keep a campaign from learning, however many clients come. */
@@ -52,12 +55,12 @@ static void take_heart(faro_tallies *t) {
   t->good = true;
 }
 
-void faro_tallies_add(faro_tallies *t, faro_verdict verdict) {
-  if (faro_tallies_stranger(t, verdict)) return;
-  if (verdict == FARO_VERDICT_ACCEPTED) {
-    if (faro_thinned_add(&t->accepted, 1) > 0) take_heart(t); /* the exact number comes with the batch */
-  } else if (verdict == FARO_VERDICT_KNOWN) t->exact[verdict]++;
-  else t->drawn[verdict] += faro_thinned_add(&t->refused[verdict], 1);
+void faro_tallies_add(faro_tallies *t, faro_verdict verdict, uint64_t count) {
+  if (is_stranger(verdict)) faro_metric_add(t->verdict[verdict], count);
+  else if (verdict == FARO_VERDICT_KNOWN) t->exact[verdict] += count;
+  else if (verdict != FARO_VERDICT_ACCEPTED)
+    t->drawn[verdict] += faro_thinned_add(&t->refused[verdict], count);
+  else if (faro_thinned_add(&t->accepted, count) > 0) take_heart(t); /* the number comes with the batch */
 }
 
 void faro_tallies_answer(faro_tallies *t, faro_http_request *request, unsigned status) {

@@ -37,9 +37,9 @@ void faro_tallies_init(faro_tallies *tallies, faro_metrics *metrics, double now)
 void faro_tallies_clear(faro_tallies *tallies);
 
 /* Verdicts that no honest client gets are counted at once: malformed, another campaign, unknown
- * token. From any thread. */
+ * token. Counts one such; false if it is another one. From any thread. */
 bool faro_tallies_stranger(const faro_tallies *tallies, faro_verdict verdict);
-void faro_tallies_add(faro_tallies *tallies, faro_verdict verdict);
+void faro_tallies_add(faro_tallies *tallies, faro_verdict verdict, uint64_t count);
 /* The status of a post with a known token; call it before the reply. */
 void faro_tallies_answer(faro_tallies *tallies, faro_http_request *request, unsigned status);
 void faro_tallies_time(faro_tallies *tallies, double seconds);
