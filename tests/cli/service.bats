@@ -177,6 +177,28 @@ end_roles() {
   has "$stderr" "analyzer.db.intake holds nothing, but reports were collected for this campaign before"
 }
 
+@test "analyzer: an old copy of its database, or of its intake, is refused where it collects reports itself" {
+  campaign
+  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  end_roles
+  mkdir "$T/old" "$T/new" && cp -p "$T"/analyzer.db "$T"/analyzer.db.intake "$T/old"
+  role analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5 && round 2 0.5 && round 3 0.5
+  version 2
+  end_roles
+  cp -p "$T"/analyzer.db "$T"/analyzer.db.intake "$T/new"
+  cp -p "$T/old/analyzer.db" "$T"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.db.intake has handed over all batches before 1; was an old copy of the database restored?"
+  cp -p "$T/new/analyzer.db" "$T/old/analyzer.db.intake" "$T"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.db has all batches before 1; was an old copy of the intake restored?"
+  cp -p "$T/new/analyzer.db.intake" "$T"
+  role analyzer analyzer "$T/analyzer.yaml"
+}
+
 @test "client: waits some seconds for an analyzer that was just started" {
   campaign
   "$FARO" client --config "$T/1.yaml" --show >"$T/shown" 2>&1 3>&- &
