@@ -15,7 +15,8 @@
 
 enum {
   FIRST_BODY = 4096, /* bytes allocated at first */
-  CROWDED_RETRY = 5  /* seconds, for a request that could not wait */
+  CROWDED_RETRY = 5, /* seconds, for a request that could not wait */
+  LIMITED_RETRY = 10 /* seconds, for one that comes too often */
 };
 
 /* Answers. */
@@ -33,6 +34,8 @@ static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   if (answer->policy) MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
   if (answer->etag) MHD_add_response_header(response, "ETag", answer->etag);
   if (answer->status == 405 && r->allowed) MHD_add_response_header(response, "Allow", r->allowed);
+  if (answer->status == 401 && r->http->service.enter)
+    MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"faro\", charset=\"UTF-8\"");
   if (answer->retry_after || r->crowded) MHD_add_response_header(response, "Retry-After", seconds);
   r->response = response;
   r->status = answer->status;
@@ -50,7 +53,9 @@ void faro_http_refuse(faro_http_request *request, unsigned status, const char *r
                                    .type = "application/json",
                                    .bytes = text ? text : "{}",
                                    .length = text ? strlen(text) : 2,
-                                   .retry_after = status == 503 ? 1 : 0};
+                                   .retry_after = status == 503   ? 1
+                                                  : status == 429 ? LIMITED_RETRY
+                                                                  : 0};
   faro_http_reply(request, &answer);
   free(text);
   json_decref(object);
@@ -123,7 +128,7 @@ static enum MHD_Result queue(faro_http_request *r) {
 /* Requests. */
 
 static void answer_health(void *context, faro_http_request *request, bool ready) {
-  const faro_http_service *service = &request->http->service;
+  const faro_http_service *service = request->service;
   faro_text reasons = FARO_TEXT_INIT;
   faro_text_add(&reasons, "unwell\n");
   const bool well = !service->healthy || service->healthy(context, ready, &reasons);
@@ -147,7 +152,7 @@ static void handle_readyz(void *context, faro_http_request *request) {
 }
 
 static void handle_metrics(void *context, faro_http_request *request) {
-  const faro_http_service *service = &request->http->service;
+  const faro_http_service *service = request->service;
   faro_text text = FARO_TEXT_INIT;
   if (service->healthy) (void)service->healthy(context, false, NULL);
   faro_metrics_write(service->metrics, &text);
@@ -159,19 +164,19 @@ static void handle_metrics(void *context, faro_http_request *request) {
   faro_text_clear(&text);
 }
 
-/* Sets the route, or the refusal: 404 or 405. */
-static void find_route(faro_http_request *r) {
+/* Looks for a path among the routes of a service. Sets the route, or the refusal: 404 or 405. */
+static void find_in(faro_http_request *r, const faro_http_service *service, const char *path) {
   static const faro_http_route own[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
                                         {"GET", "/readyz", handle_readyz, 0, NULL},
                                         {"GET", "/metrics", handle_metrics, 0, NULL}};
-  const size_t owned = sizeof own / sizeof *own;
-  const faro_http_service *service = &r->http->service;
+  const size_t owned = sizeof own / sizeof *own - (service->bare ? 1 : 0);
   const bool head = strcmp(r->method, "HEAD") == 0; /* libmicrohttpd leaves out the body */
   const char *method = head ? "GET" : r->method;
+  r->service = service;
   r->refuse = 404;
   for (size_t i = 0; i < service->count + owned; i++) {
     const faro_http_route *route = i < service->count ? &service->routes[i] : &own[i - service->count];
-    if (strcmp(route->path, r->path) != 0) continue;
+    if (strcmp(route->path, path) != 0) continue;
     r->refuse = 405;
     r->allowed = strcmp(route->method, "GET") == 0 ? "GET, HEAD" : route->method;
     if (strcmp(route->method, method) != 0) continue;
@@ -179,6 +184,25 @@ static void find_route(faro_http_request *r) {
     r->refuse = 0;
     return;
   }
+}
+
+static void find_route(faro_http_request *r) {
+  const faro_http_service *service = &r->http->service;
+  const char *within = r->path;
+  const faro_http_service *behind = service->find ? service->find(service->context, r->path, &within) : NULL;
+  find_in(r, behind ? behind : service, within);
+}
+
+/* Whether the sender may ask for this at all, and send this body. */
+static faro_status admit(const faro_http_request *r, faro_error *error) {
+  const faro_http_service *front = &r->http->service;
+  faro_status status = FARO_OK;
+  if (front->enter &&
+      !(r->route && (r->route->handle == handle_healthz || r->route->handle == handle_readyz)))
+    status = front->enter(front->context, r, error);
+  if (status == FARO_OK && r->route && r->route->admit)
+    status = r->route->admit(r->service->context, r, error);
+  return status;
 }
 
 static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
@@ -214,8 +238,27 @@ static const char *reason_of(unsigned status) {
   case 405: return "method not allowed";
   case 411: return "Content-Length is required";
   case 413: return "the body is too large";
+  case 429: return "too many requests from this address";
   default: return "try again later: the server is stopping or out of room";
   }
+}
+
+/* A target may be a whole URL, as for a proxy (RFC 9112, 3.2.2); its host does not matter here. */
+static const char *path_in(const char *target) {
+  if (strncasecmp(target, "http://", 7) != 0 && strncasecmp(target, "https://", 8) != 0) return target;
+  const char *path = strchr(strchr(target, ':') + 3, '/');
+  return path ? path : "/";
+}
+
+static bool brings_body(struct MHD_Connection *connection) {
+  return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length") ||
+         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+static bool comes_too_often(faro_http *http, struct MHD_Connection *connection) {
+  if (!http->rate) return false;
+  const uint64_t address = faro_guard_address(connection);
+  return faro_limiter_over(http->rate, &address, sizeof address, 1);
 }
 
 static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection, const char *url,
@@ -223,15 +266,17 @@ static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection,
   faro_http_request *r = calloc(1, sizeof *r);
   if (!r) return MHD_NO;
   *place = r;
-  *r = (faro_http_request){.http = http, .connection = connection, .method = method, .path = url};
+  *r = (faro_http_request){.http = http, .connection = connection, .method = method, .path = path_in(url)};
   faro_error why = {0};
   find_route(r);
   if (!r->refuse) check_length(r);
-  if (!r->refuse && r->route->admit && r->route->admit(http->service.context, r, &why) != FARO_OK)
-    r->refuse = 401;
-  const bool early = r->refuse == 400 || r->refuse == 401 || r->refuse == 411 || r->refuse == 413;
+  if (comes_too_often(http, connection)) r->refuse = 429;
+  if ((!r->refuse || http->service.enter) && r->refuse != 429 && admit(r, &why) != FARO_OK) r->refuse = 401;
+  const bool early =
+      r->refuse == 400 || r->refuse == 401 || r->refuse == 411 || r->refuse == 413 || r->refuse == 429;
   if (!early) return MHD_YES;
   faro_guard_received(http->guard, connection);
+  if (brings_body(connection)) faro_guard_linger(http->guard, connection);
   faro_http_refuse(r, r->refuse, r->refuse == 401 ? why.message : reason_of(r->refuse));
   return queue(r); /* before the body arrives: the connection ends with this answer */
 }
@@ -268,7 +313,7 @@ static enum MHD_Result dispatch(faro_http_request *r) {
     if (http->stopping) r->expired = true;
     pthread_mutex_unlock(&http->mutex);
     r->again = false;
-    r->route->handle(http->service.context, r);
+    r->route->handle(r->service->context, r);
     if (r->suspended) return MHD_YES;
     if (!r->again) break;
   }
@@ -305,6 +350,8 @@ void faro_http_on_end(void *context, struct MHD_Connection *connection, void **p
 unsigned char *faro_http_body(faro_http_request *request) { return request->body; }
 size_t faro_http_length(const faro_http_request *request) { return request->length; }
 bool faro_http_expired(const faro_http_request *request) { return request->expired; }
+
+bool faro_http_posted(const faro_http_request *request) { return strcmp(request->method, "POST") == 0; }
 
 const char *faro_http_query(const faro_http_request *request, const char *name) {
   return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);

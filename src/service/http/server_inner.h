@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "service/http/guard.h"
+#include "service/http/limiter.h"
 #include "service/http/listen.h"
 #include "service/http/server.h"
 
@@ -13,6 +14,7 @@ struct faro_http_request {
   faro_http *http;
   struct MHD_Connection *connection;
   const char *method, *path;
+  const faro_http_service *service; /* whose route it is */
   const faro_http_route *route;
   const char *allowed; /* for 405: the methods that the path allows; NULL: the path is unknown */
   unsigned refuse;     /* status for a request that no handler sees; 0: a handler sees it */
@@ -40,6 +42,7 @@ struct faro_http {
   faro_listen listen;
   int socket; /* the listening socket; negative: none */
   faro_guard *guard;
+  faro_limiter *rate;      /* of requests by address; NULL: there is no limit */
   faro_metric *answers[6]; /* by the first digit of the status */
 
   pthread_mutex_t mutex; /* guards everything below */
