@@ -680,7 +680,7 @@ line() {
   for file in analyzer shuffler-0 client; do
     sed -e "s|0\{64\}|$(key "$T/other.public")|" \
       -e "s|^\(sign\): /etc.*|\1: $T/s.secret|; s|^\(key\): /etc.*|\1: $T/s.secret|; s|^seal: .*|seal: $T/x.secret|" \
-      -e "s|^tokens: .*|tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
+      -e "s|^\(admin-\)\?tokens: .*|\1tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
       -e "s|/var/lib/[^ ]*/|$T/|; /^certificate/d; /^private-key/d; s|^listen: 0.0.0.0|listen: 127.0.0.1|" \
       "deploy/$file.yaml" >"$T/$file.yaml"
     role=${file%-0}
