@@ -143,8 +143,8 @@ def check_settings(p, folder, files, key):
     state = "/var/lib/faro/" + p.role
     p.check(mounts == {"/etc/faro": "settings", "/run/faro": "own-secrets", state: "state"}, "the container has other mounts")
     same = lambda s: {k: v for k, v in s.items() if k not in PATHS}
-    for key in set(same(p.settings)) | set(same(p.example)):
-        p.check(p.settings.get(key) == p.example.get(key), "%s must be that of the example in deploy/" % key)
+    for name in set(same(p.settings)) | set(same(p.example)):
+        p.check(p.settings.get(name) == p.example.get(name), "%s must be that of the example in deploy/" % name)
     p.check({k for k in PATHS if k in p.settings} == {k for k in PATHS if k in p.example}, "a path is missing")
     place = os.path.join(folder, p.role)
     own = run_init(p, place, files)
