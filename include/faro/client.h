@@ -41,6 +41,10 @@ typedef struct faro_client_params {
   const unsigned char *campaign; /* 32 bytes from faro_client_digest; NULL: none yet */
   uint64_t sequence;             /* from faro_client_sequence: the last number used */
   uint64_t version;              /* from faro_client_version: older policies are refused */
+  /* From faro_client_spent. With them the client may move to a successor: a campaign that names the
+   * saved one, states at least this as spent before, and stays within the minimum below with all of
+   * it together. Then sequence and version start again from 0. Both 0: it may not. */
+  double spent_epsilon, spent_delta;
 
   /* The minimum: campaigns that promise less are refused. */
   double epsilon, delta; /* greatest values */
@@ -176,10 +180,18 @@ FARO_API size_t faro_client_dimension(const faro_client *client); /* 0 before a 
 
 FARO_API bool faro_client_over(const faro_client *client); /* all batches are released, as far as known */
 
+/* The most that this client will have spent by the end of its campaign, with earlier campaigns: to
+ * be saved with the campaign. 0 before there is one. */
+FARO_API void faro_client_spent(const faro_client *client, double *epsilon, double *delta);
+/* Whether the campaign is a successor of the one that was saved: sequence and version have started
+ * again. */
+FARO_API bool faro_client_moved(const faro_client *client);
+
 /* What the campaign promises and asks for. Texts are valid as long as the client. */
 typedef struct faro_client_terms {
   const char *campaign, *release, *analyzer; /* id, name, address */
   double epsilon, delta;                     /* the claim, confirmed by this client's own accountant */
+  double total_epsilon, total_delta;         /* with what earlier campaigns on the same people have spent */
   const char *trust;                         /* "local", "shuffle", "concurrent" or "joint" */
   bool user_level;                           /* the claim covers all reports of a client together, */
   uint64_t contributions;                    /* of which there are at most so many; else each alone */

@@ -36,6 +36,11 @@ static void print_claim(const faro_campaign *c) {
   char pair[FARO_PAIR_SIZE];
   printf("claim: %s, trust %s, level %s, proven: %s\n", faro_pair_above(claim->epsilon, claim->delta, pair),
          faro_trust_name(claim->trust), faro_level_name(claim->level), claim->by);
+  double epsilon = 0, delta = 0;
+  faro_campaign_total(c, &epsilon, &delta);
+  if (c->befores > 0)
+    printf("in all: %s for a client that was in all of the %zu campaign%s before, too\n",
+           faro_pair_above(epsilon, delta, pair), c->befores, c->befores == 1 ? "" : "s");
   if (claim->local_epsilon > 0)
     printf("alone: the reports of a client are %s even if shufflers and analyzer work together\n",
            faro_pair_above(claim->local_epsilon, claim->local_delta, pair));

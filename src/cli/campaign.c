@@ -140,6 +140,12 @@ static void print_one(const json_t *one) {
   printf("release:   %s\n", text_of(one, "release", text));
   printf("claim:     %s, trust %s, level %s: %s\n", faro_pair_above(epsilon, delta, pair),
          text_of(claim, "trust", trust), text_of(claim, "level", level), text_of(claim, "by", by));
+  json_int_t before = 0;
+  if (json_unpack((json_t *)one, "{s{sI sF sF}}", "before", "campaigns", &before, "epsilon", &epsilon,
+                  "delta", &delta) == 0 &&
+      before > 0)
+    printf("in all:    %s, with %" JSON_INTEGER_FORMAT " earlier campaign%s on the same people\n",
+           faro_pair_above(epsilon, delta, pair), before, before == 1 ? "" : "s");
   printf("batches:   %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT ", %" JSON_INTEGER_FORMAT
          " reports in all\n",
          applied, allowed, reports);

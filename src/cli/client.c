@@ -243,6 +243,11 @@ static void show(const session *s) {
          faro_above(c->claim.epsilon, 6, epsilon), faro_above(c->claim.delta, 6, delta),
          faro_level_name(c->claim.level), c->claim.contributions, faro_trust_name(c->claim.trust),
          c->claim.proven ? "proven" : "not proven");
+  double all_epsilon = 0, all_delta = 0;
+  faro_campaign_total(c, &all_epsilon, &all_delta);
+  if (c->befores > 0)
+    printf("in all:    %s, with %zu earlier campaign%s on the same people\n",
+           faro_pair_above(all_epsilon, all_delta, pair), c->befores, c->befores == 1 ? "" : "s");
   if (c->claim.local_epsilon > 0)
     printf("alone:     %s even if shufflers and analyzer work together\n",
            faro_pair_above(c->claim.local_epsilon, c->claim.local_delta, pair));

@@ -30,6 +30,7 @@ struct faro_client {
   unsigned char pin[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
   unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
   bool bound;                            /* `kept` is set */
+  double spent_epsilon, spent_delta;     /* by the end of that one, with those before it */
   uint64_t sequence, version;
   bool joined; /* `campaign` is set */
   faro_campaign campaign;
@@ -99,6 +100,8 @@ faro_status faro_client_open(faro_client **client, const faro_client_params *par
   if (made->pins > 0) memcpy(made->pin, params->shufflers, made->pins * FARO_KEY_BYTES);
   made->bound = params->campaign != NULL;
   if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
+  made->spent_epsilon = params->spent_epsilon;
+  made->spent_delta = params->spent_delta;
   made->sequence = params->sequence;
   made->version = params->version;
   memcpy(made->signer, params->signer, FARO_KEY_BYTES);
@@ -159,22 +162,50 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
   return FARO_OK;
 }
 
-/* A signer may publish any number of campaigns, each with its own budget; a client spends one of
- * them. */
-static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
-  if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
-  return faro_fail(
-      error, FARO_FOREIGN,
-      "campaign %s is not the one that this client took part in before; it would spend a new privacy "
-      "budget in addition to the old one (to join it anyway, start without the saved campaign, "
-      "sequence and version)",
-      campaign->id);
+/* Sums of the same numbers in another order differ by less than this share. */
+static const double ROUNDING = 1e-12;
+
+/* Whether a campaign names the one that this client took part in before, and states all that it has
+ * spent by its own account. An analyzer that states less would hide a loss that adds up. */
+static faro_status check_successor(const faro_client *client, const faro_campaign *campaign,
+                                   faro_error *error) {
+  double epsilon = 0, delta = 0;
+  bool named = false;
+  for (size_t i = 0; i < campaign->befores; i++) {
+    named = named || memcmp(campaign->before[i].campaign, client->kept, FARO_DIGEST_BYTES) == 0;
+    epsilon += campaign->before[i].epsilon;
+    delta += campaign->before[i].delta;
+  }
+  if (!named || client->spent_epsilon == 0)
+    return faro_fail(
+        error, FARO_FOREIGN,
+        "campaign %s is not the one that this client took part in before; it would spend a new privacy "
+        "budget in addition to the old one (to join it anyway, start without the saved campaign, "
+        "sequence and version)",
+        campaign->id);
+  if (epsilon >= client->spent_epsilon * (1 - ROUNDING) && delta >= client->spent_delta * (1 - ROUNDING))
+    return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "campaign %s states that (%g, %g) was spent before it, but this client has spent up to "
+                   "(%g, %g)",
+                   campaign->id, epsilon, delta, client->spent_epsilon, client->spent_delta);
 }
 
+/* A signer may publish any number of campaigns, each with its own budget; a client spends one of
+ * them, or goes on to one that counts them together. */
+static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
+  if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
+  return check_successor(client, campaign, error);
+}
+
+/* Everybody counts what was spent before, even a client that knows of no earlier campaign: the person
+ * may have taken part with another device. */
 static faro_status check_claim(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   faro_error inner = {0};
-  if (faro_claim_meets(&campaign->claim, "the campaign", &client->floor, "this client accepts", &inner) ==
-      FARO_OK)
+  faro_claim claim = campaign->claim;
+  faro_campaign_total(campaign, &claim.epsilon, &claim.delta);
+  if (faro_claim_meets(&claim, campaign->befores > 0 ? "the campaign with those before it" : "the campaign",
+                       &client->floor, "this client accepts", &inner) == FARO_OK)
     return FARO_OK;
   return faro_fail(error, FARO_WEAK, "%s", inner.message);
 }
@@ -240,7 +271,20 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (status == FARO_OK) status = check_honest(client, &campaign, error);
   if (status == FARO_OK) status = check_shufflers(client, &campaign, error);
   if (status == FARO_OK) status = check_addresses(client, &campaign, error);
-  return status == FARO_OK ? join(client, &campaign, error) : status;
+  if (status == FARO_OK) status = join(client, &campaign, error);
+  if (status == FARO_OK && faro_client_moved(client))
+    client->sequence = client->version = 0; /* they counted in the campaign before */
+  return status;
+}
+
+bool faro_client_moved(const faro_client *client) {
+  return client->joined && client->bound &&
+         memcmp(client->kept, client->campaign.digest, FARO_DIGEST_BYTES) != 0;
+}
+
+void faro_client_spent(const faro_client *client, double *epsilon, double *delta) {
+  *epsilon = *delta = 0;
+  if (client->joined) faro_campaign_total(&client->campaign, epsilon, delta);
 }
 
 static faro_status refuse_version(const faro_client *client, uint64_t version, faro_error *error) {
@@ -589,6 +633,7 @@ bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms) {
                                .low = c->centre + c->contribution.low,
                                .high = c->centre + c->contribution.high,
                                .shufflers = c->shufflers};
+  faro_campaign_total(c, &terms->total_epsilon, &terms->total_delta);
   return true;
 }
 

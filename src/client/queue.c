@@ -82,15 +82,29 @@ void faro_queue_restore(const faro_queue *queue, faro_client_params *params) {
   params->campaign = queue->bound ? queue->campaign : NULL;
   params->sequence = queue->sequence;
   params->version = queue->version;
+  params->spent_epsilon = queue->spent_epsilon;
+  params->spent_delta = queue->spent_delta;
 }
 
 /* Saving. */
 
+/* A client that has moved to a successor leaves everything behind that was for the campaign
+ * before. */
+static void move(faro_queue *q, const faro_client *client) {
+  const bool here = q->bound && memcmp(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES) == 0;
+  if (!q->bound || here || !faro_client_moved(client)) return;
+  faro_queue_clear(q);
+  q->bound = false;
+  q->sequence = q->version = q->reported = 0;
+  q->dimension = 0;
+}
+
 /* Whether the client is the one whose state this is, and goes on from it. */
-static faro_status check_client(const faro_queue *q, const faro_client *client, faro_error *error) {
+static faro_status check_client(faro_queue *q, const faro_client *client, faro_error *error) {
   const size_t d = faro_client_dimension(client);
   if (q->reading) return faro_fail(error, FARO_INVALID, "%s was opened for reading", faro_path_end(q->path));
   if (d == 0) return faro_fail(error, FARO_INVALID, "a campaign is required before a queue is used");
+  move(q, client);
   const bool same = !q->bound || (memcmp(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES) == 0 &&
                                   (q->dimension == 0 || q->dimension == d) &&
                                   (q->parts == 0 || q->part_size == faro_client_part_size(client)));
@@ -102,6 +116,7 @@ static faro_status check_client(const faro_queue *q, const faro_client *client, 
 }
 
 static faro_status store(faro_queue *q, const faro_client *client, faro_error *error) {
+  faro_client_spent(client, &q->spent_epsilon, &q->spent_delta);
   memcpy(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES);
   q->bound = true;
   q->sequence = faro_client_sequence(client);
@@ -177,7 +192,7 @@ faro_status faro_queue_add(faro_queue *queue, const faro_client *client, uint64_
   return append(queue, client, &choice, features, error);
 }
 
-static faro_status find_open(const faro_queue *q, const faro_client *client, const char *id, size_t *index,
+static faro_status find_open(faro_queue *q, const faro_client *client, const char *id, size_t *index,
                              faro_error *error) {
   const faro_status status = check_client(q, client, error);
   if (status != FARO_OK) return status;

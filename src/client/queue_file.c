@@ -15,10 +15,12 @@
 #include "base/text.h"
 #include "client/queue_inner.h"
 
-#define WORD "faro-client-state-2\n"
+#define WORD "faro-client-state-3\n"
+#define WORD_2 "faro-client-state-2\n"
 #define LINE "faro-client-state-1 "
 enum {
-  HEAD = 128,
+  HEAD = 144,
+  HEAD_2 = 128,
   CHECK = 32,
   DIGITS = 2 * FARO_DIGEST_BYTES,
   LINE_SIZE = 160,
@@ -51,6 +53,7 @@ static void put_head(const faro_queue *q, unsigned char *to) {
   memcpy(to + 20, q->campaign, FARO_DIGEST_BYTES);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) faro_store64(to + 52 + 8 * i, numbers[i]);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) faro_store32(to + 108 + 4 * i, sizes[i]);
+  (void)put_number(put_number(to + HEAD_2, q->spent_epsilon), q->spent_delta);
 }
 
 unsigned char *faro_queue_write(const faro_queue *queue, size_t *length) {
@@ -99,7 +102,13 @@ static double number_at(const unsigned char *from) {
   return value;
 }
 
-static bool read_head(faro_queue *q, const unsigned char *from, size_t *choices) {
+/* Non-negative, and nothing before there is a campaign. */
+static bool is_spent(const faro_queue *q) {
+  return isfinite(q->spent_epsilon) && isfinite(q->spent_delta) && !signbit(q->spent_epsilon) &&
+         !signbit(q->spent_delta) && (q->bound || (q->spent_epsilon == 0 && q->spent_delta == 0));
+}
+
+static bool read_head(faro_queue *q, const unsigned char *from, bool old, size_t *choices) {
   uint64_t *const numbers[] = {&q->sequence,       &q->version,     &q->reported,      &q->counts.delivered,
                                &q->counts.refused, &q->counts.late, &q->counts.dropped};
   memcpy(q->campaign, from + 20, FARO_DIGEST_BYTES);
@@ -112,9 +121,12 @@ static bool read_head(faro_queue *q, const unsigned char *from, size_t *choices)
   q->parts = faro_load32(from + 120);
   q->part_size = faro_load32(from + 124);
   const bool sent = q->parts > 0;
-  return memcmp(from, WORD, sizeof WORD - 1) == 0 && last <= FARO_REFUSAL_CLOSED &&
-         q->dimension <= FARO_WIRE_DIMENSION_MAX && (q->dimension > 0 || *choices == 0) &&
-         *choices <= FARO_QUEUE_MOST && q->parts <= FARO_SHUFFLERS_MAX &&
+  if (!old) q->spent_epsilon = number_at(from + HEAD_2);
+  if (!old) q->spent_delta = number_at(from + HEAD_2 + 8);
+  return memcmp(from, old ? WORD_2 : WORD, sizeof WORD - 1) == 0 && is_spent(q) &&
+         last <= FARO_REFUSAL_CLOSED && q->dimension <= FARO_WIRE_DIMENSION_MAX &&
+         (q->dimension > 0 || *choices == 0) && *choices <= FARO_QUEUE_MOST &&
+         q->parts <= FARO_SHUFFLERS_MAX &&
          (sent ? q->part_size > FARO_REPORT_HEAD && q->part_size <= PART_MAX : q->part_size == 0) &&
          (q->bound || (q->sequence == 0 && q->version == 0 && *choices == 0 && !sent));
 }
@@ -197,10 +209,13 @@ bool faro_queue_read(faro_queue *queue, const unsigned char *bytes, size_t lengt
   *memory = false;
   if (length >= sizeof LINE - 1 && memcmp(bytes, LINE, sizeof LINE - 1) == 0)
     return read_line(queue, bytes, length);
-  if (length < HEAD + CHECK) return false;
+  const bool old = length >= sizeof WORD_2 - 1 && memcmp(bytes, WORD_2, sizeof WORD_2 - 1) == 0;
+  const size_t head = old ? HEAD_2 : HEAD;
+  if (length < head + CHECK) return false;
   crypto_generichash(check, CHECK, bytes, length - CHECK, NULL, 0);
-  if (memcmp(check, bytes + length - CHECK, CHECK) != 0 || !read_head(queue, bytes, &choices)) return false;
-  cursor c = {.at = bytes + HEAD, .end = bytes + length - CHECK};
+  if (memcmp(check, bytes + length - CHECK, CHECK) != 0 || !read_head(queue, bytes, old, &choices))
+    return false;
+  cursor c = {.at = bytes + head, .end = bytes + length - CHECK};
   bool good = true;
   for (size_t i = 0; good && i < choices; i++) good = read_choice(queue, &c, memory);
   return good && read_report(queue, &c, memory) && c.at == c.end && is_whole(queue);

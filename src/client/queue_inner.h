@@ -1,7 +1,7 @@
 /* queue_inner: what the files of a queue share, and the format of its file. Numbers are
  * little-endian.
  *
- *    0 20  "faro-client-state-2\n"
+ *    0 20  "faro-client-state-3\n"
  *   20 32  digest of the campaign; zeros: none yet
  *   52  8  sequence number: the last one used
  *   60  8  version of the newest policy seen
@@ -12,13 +12,15 @@
  *  116  4  n, choices, in the order in which they were kept
  *  120  4  m, parts of the report under way; 0: there is none
  *  124  4  s, bytes of a part
- *  128     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: a double),
+ *  128 16  the most that was spent by the end of the campaign, epsilon and delta: doubles
+ *  144     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: a double),
  *          features (8 each)
  *     .    m times: state of the part (1 byte), its bytes (s)
  *     . 32 BLAKE2b-256 of everything before
  *
  * The state of a choice is that of faro_queue_stage. At most one is under way, and then there are
- * parts. Version 1 of the file was one line of text, without choices; it is still read. */
+ * parts. Version 2 of the file lacks what was spent, and version 1 was one line of text, without choices;
+ * both are still read. */
 #ifndef FARO_CLIENT_QUEUE_INNER_H
 #define FARO_CLIENT_QUEUE_INNER_H
 
@@ -47,6 +49,7 @@ struct faro_queue {
   bool bound; /* `campaign` is set */
   uint64_t sequence, version;
   uint64_t reported; /* version of the last report that was made */
+  double spent_epsilon, spent_delta;
   faro_queue_counts counts;
   size_t dimension;
   size_t choices;

@@ -14,7 +14,8 @@
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...],
  *    "wait": w,                                                    from version 3 on
  *    "phases": {"numbers": n, "reports": N, "noise": r, "spread": s},   zeros without phases
- *    "features": [x, ...]}                                         of all arms, in phases
+ *    "features": [x, ...],                                         of all arms, in phases
+ *    "before": [{"campaign": "<hex>", "epsilon": e, "delta": q}, ...]}   only if there are any
  *
  * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
  * encoding follows from them too. It is stated so that a reader whose arithmetic gives other
@@ -34,8 +35,26 @@
 static const char word[] = "faro-campaign-3";
 static const char word_2[] = "faro-campaign-2";
 
-enum { ARMS_MAX = 1000000, FIELDS_ADDED = 6 /* by version 3, the last ones of the table */ };
+/* FIELDS_ADDED by version 3; FIELDS_BEFORE are the last ones of the table. */
+enum { ARMS_MAX = 1000000, FIELDS_ADDED = 6, FIELDS_BEFORE = 4 };
 #define BOUND_MAX 1e6 /* for norms and rewards */
+
+/* a + b, rounded up: what the sum lost (Knuth's two-sum) decides. */
+static double sum_above(double a, double b) {
+  const double sum = a + b;
+  const double part = sum - a;
+  const double lost = (a - (sum - part)) + (b - part);
+  return lost > 0 ? nextafter(sum, INFINITY) : sum;
+}
+
+void faro_campaign_total(const faro_campaign *campaign, double *epsilon, double *delta) {
+  *epsilon = campaign->claim.epsilon;
+  *delta = campaign->claim.delta;
+  for (size_t i = 0; i < campaign->befores; i++) {
+    *epsilon = sum_above(*epsilon, campaign->before[i].epsilon);
+    *delta = sum_above(*delta, campaign->before[i].delta);
+  }
+}
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
   const faro_trust trust = campaign->release->trust;
@@ -570,6 +589,18 @@ static void add_phases(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "]");
 }
 
+static void add_before(faro_text *json, const faro_campaign *c) {
+  char digits[2 * FARO_DIGEST_BYTES + 1];
+  if (c->befores == 0) return;
+  for (size_t i = 0; i < c->befores; i++) {
+    add_word(json, i ? "},\n{\"campaign\":" : ",\n\"before\":[{\"campaign\":",
+             faro_hex_write(c->before[i].campaign, FARO_DIGEST_BYTES, digits));
+    faro_document_add(json, ",\"epsilon\":", c->before[i].epsilon);
+    faro_document_add(json, ",\"delta\":", c->before[i].delta);
+  }
+  faro_text_add(json, "}]");
+}
+
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) {
   faro_campaign made = *campaign;
@@ -596,6 +627,7 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_parties(&json, &made);
   add_count(&json, ",\n\"wait\":", made.wait);
   add_phases(&json, &made);
+  add_before(&json, &made);
   faro_text_add(&json, "}\n");
   made.format = 3;
   status = faro_document_sign(word, &json, key, made.digest, text, length, error);
@@ -669,6 +701,10 @@ static const faro_field fields[] = {
     {"phases.noise", FARO_FIELD_REAL, AT(phases.noise), .most = BOUND_MAX},
     {"phases.spread", FARO_FIELD_REAL, AT(phases.spread), .most = BOUND_MAX},
     {"features", FARO_FIELD_NODE, FARO_AT(statement, features), .allowed = "an array of numbers"},
+    {"before", FARO_FIELD_LIST, AT(befores), .least = 1, .most = FARO_BEFORE_MAX},
+    {"before[].campaign", FARO_FIELD_HEX, EACH(before[0].campaign, before)},
+    {"before[].epsilon", FARO_FIELD_REAL, EACH(before[0].epsilon, before), .least = 0, .most = 1000},
+    {"before[].delta", FARO_FIELD_REAL, EACH(before[0].delta, before), .least = 0, .most = 1},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -680,10 +716,17 @@ static void read_features(faro_reader *r, statement *s) {
     faro_read_value(r, element, &entry, &s->c.feature[i]);
 }
 
+/* Rows of the table that a document has: version 2 lacks the last ones, and `before` is left out if
+ * there is nothing to say. */
+static size_t rows_of(const faro_tree *tree, unsigned format) {
+  if (format == 2) return FIELDS - FIELDS_BEFORE - FIELDS_ADDED;
+  return faro_tree_member(tree, 0, "before") != 0 ? FIELDS : FIELDS - FIELDS_BEFORE;
+}
+
 static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
   statement s = {.c = *campaign};
   faro_reader r = {.tree = tree, .all = true, .error = error};
-  faro_read_fields(&r, 0, NULL, fields, s.c.format == 2 ? FIELDS - FIELDS_ADDED : FIELDS, &s);
+  faro_read_fields(&r, 0, NULL, fields, rows_of(tree, s.c.format), &s);
   if (s.c.format > 2 && faro_reader_end(&r) == FARO_OK) read_features(&r, &s);
   if (faro_reader_end(&r) != FARO_OK) return r.status;
   const faro_contribution bound = s.c.contribution;

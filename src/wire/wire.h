@@ -32,6 +32,7 @@ enum {
   FARO_SHUFFLERS_MAX = 20,
   FARO_ENCODINGS_MAX = 256, /* sizes of batches in a campaign, or shufflers */
   FARO_LEARNER_SETTINGS_MAX = 8,
+  FARO_BEFORE_MAX = 16,          /* earlier campaigns on the same people */
   FARO_FEATURES_MAX = 4096,      /* numbers: all features of all arms of a campaign in phases */
   FARO_PLAN_ARMS_MAX = 1024,     /* arms of such a campaign */
   FARO_PLANS_MAX = 16384,        /* versions of its plans */
@@ -87,6 +88,12 @@ typedef struct faro_phases {
 
 typedef struct faro_plans faro_plans;
 
+/* An earlier campaign on the same people, and the most that one of them has spent in it. */
+typedef struct faro_campaign_before {
+  unsigned char campaign[FARO_DIGEST_BYTES]; /* digest of its document */
+  double epsilon, delta;
+} faro_campaign_before;
+
 typedef struct faro_campaign {
   char id[FARO_ID_MAX + 1];
   unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different */
@@ -111,6 +118,8 @@ typedef struct faro_campaign {
   faro_phases phases;
   size_t features; /* numbers; arm a begins at feature[a * dimension] */
   double feature[FARO_FEATURES_MAX];
+  size_t befores;
+  faro_campaign_before before[FARO_BEFORE_MAX];
   unsigned format; /* version of the document: 2, or 3 */
   /* What follows from the members above; set by open and write. */
   unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document */
@@ -134,6 +143,9 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
+/* What a client that was in all earlier campaigns, and takes part in this one, spends in all: basic
+ * composition, rounded up. */
+void faro_campaign_total(const faro_campaign *campaign, double *epsilon, double *delta);
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 /* How many parties get a part of each report: the shufflers, or the analyzer alone. */
 size_t faro_campaign_targets(const faro_campaign *campaign);

@@ -335,3 +335,34 @@ refuses() {
   done
   has "$(ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1)" " 410 "
 }
+
+@test "successor: counts what was spent before, and clients move to it" {
+  host
+  direct one central-bits 2
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open one
+  direct two central-bits 2
+  printf 'after:\n  - database: %s\n' "$T/one.db" >>"$T/campaigns/two.yaml"
+  operate 3 create two
+  has "$stderr" "campaign one in $T/one.db is open; it must be finished before another one on the same people begins"
+  report one 1 0.5
+  operate 0 finish one
+  operate 0 create two
+  operate 0 open two
+  operate 0 show two
+  has "$output" "in all:    (8, 0.002), with 1 earlier campaign on the same people"
+  cp "$T/one-1.state" "$T/two-1.state"
+  not report two 1 0.5 # the client accepts (4, 0.001), and both together are more
+  has "$stderr" "epsilon of the campaign with those before it is 8, and this client accepts at most 4"
+  local join=("$FARO" client --analyzer "$public/two" --key "$T/sign.public" --token "$T/1.token"
+    --epsilon 8.01 --delta 2.01e-3 --trust joint)
+  run --separate-stderr "${join[@]}" --state "$T/two-1.state" <<<"$(printf '1 0; 0 1\n0.5\n')"
+  [ "$status" -eq 0 ]
+  faro 3 client --analyzer "$public/one" --key "$T/sign.public" --token "$T/1.token" --state "$T/two-1.state" \
+    --epsilon 8.01 --delta 2.01e-3 --trust joint --show # there is no way back
+  direct three central-bits 2
+  printf 'after:\n  - database: %s\n' "$T/two.db" >>"$T/campaigns/three.yaml"
+  operate 0 finish two
+  operate 0 create three
+  has "$output" "in all:    (12, 0.003), with 2 earlier campaigns on the same people" # with those before it
+}

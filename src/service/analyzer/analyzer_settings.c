@@ -67,6 +67,9 @@ static const faro_field fields[] = {
     {"settings[].name", FARO_FIELD_TEXT, SETTING(name), .required = true,
      .help = "a setting of the learner, as `faro list learners` shows it"},
     {"settings[].value", FARO_FIELD_REAL, SETTING(value), .required = true},
+    {"after", FARO_FIELD_LIST, AT(afters), .most = FARO_BEFORE_MAX},
+    {"after[].database", FARO_FIELD_TEXT, FARO_EACH(faro_analyzer_settings, after[0].database, after),
+     .required = true, .help = "the database of an earlier campaign on the same people"},
     {"shufflers", FARO_FIELD_LIST, CAMPAIGN(shufflers), .most = FARO_SHUFFLERS_MAX},
     {"shufflers[].url", FARO_FIELD_TEXT, EACH(url), .required = true,
      .help = "the address at which clients find it"},
@@ -190,6 +193,8 @@ const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_cam
       return "settings";
   if (a->features != b->features || memcmp(a->feature, b->feature, a->features * sizeof *a->feature) != 0)
     return "campaign.features";
+  if (a->befores != b->befores || memcmp(a->before, b->before, a->befores * sizeof *a->before) != 0)
+    return "after";
   if (a->centre + a->contribution.low != b->centre + b->contribution.low) return "campaign.low";
   if (a->centre + a->contribution.high != b->centre + b->contribution.high) return "campaign.high";
   if (a->release != b->release) return "campaign.release";

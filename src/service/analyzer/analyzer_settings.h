@@ -16,6 +16,11 @@ typedef struct faro_analyzer_settings {
   double low, high;              /* bounds of rewards */
   size_t release;                /* an index in faro_campaign_release */
   char features[FARO_PATH_SIZE]; /* in phases: the file with the features of each arm */
+  /* Databases of earlier campaigns on the same people, which are over. */
+  size_t afters;
+  struct {
+    char database[FARO_PATH_SIZE];
+  } after[FARO_BEFORE_MAX];
   bool found; /* by the command line: found a campaign even if one was founded here before */
 
   /* The campaign as asked for: the keys of the file are read straight into it. What follows from

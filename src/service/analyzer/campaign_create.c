@@ -71,6 +71,65 @@ static faro_status check_shufflers(const faro_campaign *c, faro_error *error) {
   return FARO_OK;
 }
 
+/* Reads an earlier campaign. What a client may have spent in it is its whole claim: a ledger that
+ * shows less is the analyzer's word, which a client cannot check. It must be over, or more would be
+ * spent. */
+static faro_status read_before(const char *path, faro_campaign *earlier, faro_error *error) {
+  faro_store *store = NULL;
+  faro_blob document = {0};
+  unsigned char signer[FARO_KEY_BYTES];
+  faro_life life = FARO_LIFE_OPEN;
+  faro_status status = faro_store_open(&store, path, FARO_READ_ONLY, error);
+  if (status == FARO_OK) status = faro_store_campaign(store, &document, signer, error);
+  if (status == FARO_OK && !document.bytes)
+    status = faro_fail(error, FARO_INVALID, "%s has no campaign", faro_path_end(path));
+  if (status == FARO_OK)
+    status = faro_campaign_open(earlier, (const char *)document.bytes, document.length, signer, error);
+  if (status == FARO_OK) status = faro_store_life(store, &life, error);
+  if (status == FARO_OK && life < FARO_LIFE_FINISHED)
+    status = faro_fail(error, FARO_INVALID,
+                       "campaign %s in %s is %s; it must be finished before another "
+                       "one on the same people begins",
+                       earlier->id, faro_path_end(path), faro_life_name(life));
+  free(document.bytes);
+  faro_store_close(store);
+  return status;
+}
+
+static faro_status add_before(faro_campaign *c, const unsigned char digest[static FARO_DIGEST_BYTES],
+                              double epsilon, double delta, faro_error *error) {
+  for (size_t i = 0; i < c->befores; i++)
+    if (memcmp(c->before[i].campaign, digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
+  if (c->befores == FARO_BEFORE_MAX)
+    return faro_fail(error, FARO_INVALID, "after: there are more than %d earlier campaigns", FARO_BEFORE_MAX);
+  faro_campaign_before *before = &c->before[c->befores++];
+  *before = (faro_campaign_before){.epsilon = epsilon, .delta = delta};
+  memcpy(before->campaign, digest, FARO_DIGEST_BYTES);
+  return FARO_OK;
+}
+
+/* The earlier campaigns, and those before them, each once. */
+static faro_status set_before(const faro_analyzer_settings *s, faro_campaign *c, faro_error *error) {
+  faro_status status = FARO_OK;
+  faro_campaign *earlier = s->afters > 0 ? malloc(sizeof *earlier) : NULL;
+  if (s->afters > 0 && !earlier) return faro_fail(error, FARO_MEMORY, "out of memory");
+  for (size_t i = 0; status == FARO_OK && i < s->afters; i++) {
+    status = read_before(s->after[i].database, earlier, error);
+    if (status == FARO_OK && earlier->claim.level != c->params.level)
+      status = faro_fail(error, FARO_INVALID,
+                         "campaign.level must be %s, that of campaign %s before it: claims of two levels do "
+                         "not add up",
+                         faro_level_name(earlier->claim.level), earlier->id);
+    for (size_t j = 0; status == FARO_OK && j < earlier->befores; j++)
+      status = add_before(c, earlier->before[j].campaign, earlier->before[j].epsilon,
+                          earlier->before[j].delta, error);
+    if (status == FARO_OK)
+      status = add_before(c, earlier->digest, earlier->claim.epsilon, earlier->claim.delta, error);
+  }
+  free(earlier);
+  return status;
+}
+
 static faro_status draft(const faro_analyzer_settings *s, const faro_applier_keys *keys,
                          faro_campaign *campaign, char **document, size_t *length, faro_error *error) {
   char *text = NULL;
@@ -79,6 +138,7 @@ static faro_status draft(const faro_analyzer_settings *s, const faro_applier_key
   memcpy(c.seal, keys->seal.public_key, sizeof c.seal);
   set_release(s, &c);
   faro_status status = check_shufflers(&c, error);
+  if (status == FARO_OK) status = set_before(s, &c, error);
   if (status == FARO_OK) status = set_bounds(s, &c, error);
   if (status == FARO_OK) status = faro_learning_complete(&c, error);
   if (status == FARO_OK) status = faro_campaign_write(&c, &keys->sign, &text, length, error);

@@ -33,6 +33,8 @@ typedef struct document {
 /* Of the next campaigns. */
 static uint64_t horizon = 2000, first_batch = 100;
 static double growth = 1;
+static size_t befores;
+static faro_campaign_before earlier[3];
 
 static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shufflers, document *out) {
   faro_campaign c = {.id = "test",
@@ -59,6 +61,8 @@ static faro_campaign campaign_of(const char *kind, size_t dimension, size_t shuf
     snprintf(c.shuffler[i].url, sizeof c.shuffler[i].url, "http://127.0.0.1:%zu", 8001 + i);
     memcpy(c.shuffler[i].key, shuffler.public_key, FARO_KEY_BYTES);
   }
+  c.befores = befores;
+  memcpy(c.before, earlier, sizeof earlier);
   assert_ok(faro_campaign_write(&c, &analyzer, &out->text, &out->length, error));
   return c;
 }
@@ -312,6 +316,76 @@ static void test_client__stays_with_the_campaign_it_took_part_in(void **state) {
   free(bytes);
   free(first.text);
   free(second.text);
+}
+
+/* A successor of the first campaign that states this as spent before it. */
+static document successor_of(const faro_campaign *first, double epsilon, double delta) {
+  document out = {0};
+  befores = 1;
+  memcpy(earlier[0].campaign, first->digest, FARO_DIGEST_BYTES);
+  earlier[0].epsilon = epsilon;
+  earlier[0].delta = delta;
+  (void)campaign_of("shuffle-bits", 2, 1, &out);
+  befores = 0;
+  return out;
+}
+
+/* A client moves to a campaign that counts what it has spent already, within its floor, and to no
+ * other one, whatever the analyzer says. */
+static void test_client__moves_to_a_successor_that_counts_what_was_spent(void **state) {
+  (void)state;
+  document first = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &first);
+  faro_client *client = joined(&first);
+  faro_client_params params = params_of();
+  faro_client_spent(client, &params.spent_epsilon, &params.spent_delta);
+  assert_true(params.spent_epsilon == c.claim.epsilon && params.spent_delta == c.claim.delta);
+  assert_false(faro_client_moved(client));
+  params.campaign = c.digest;
+  params.sequence = 3;
+  params.version = 7;
+  params.epsilon = 4.0001;
+  params.delta = 2.0001e-6;
+  document good = successor_of(&c, c.claim.epsilon, c.claim.delta);
+  assert_string_equal(refusal(&good, &params), "");
+  params.epsilon = 3.9; /* both together are too much, though each is not */
+  assert_string_equal(
+      refusal(&good, &params),
+      "epsilon of the campaign with those before it is 4, and this client accepts at most 3.9");
+  assert_int_equal(refused_with, FARO_WEAK);
+  params.epsilon = 10;
+  document lies = successor_of(&c, c.claim.epsilon / 2, c.claim.delta);
+  assert_non_null(strstr(refusal(&lies, &params),
+                         "states that (1, 1e-06) was spent before it, but this client "
+                         "has spent up to (2, 1e-06)"));
+  assert_int_equal(refused_with, FARO_INVALID);
+  document smaller = successor_of(&c, c.claim.epsilon, c.claim.delta / 2);
+  assert_non_null(strstr(refusal(&smaller, &params), "has spent up to"));
+  faro_campaign other = c;
+  other.digest[0] ^= 1;
+  document foreign = successor_of(&other, 10, 0.1);
+  assert_non_null(strstr(refusal(&foreign, &params), "not the one that this client took part in before"));
+  assert_int_equal(refused_with, FARO_FOREIGN);
+  params.spent_epsilon = params.spent_delta = 0; /* an application that has not kept it */
+  (void)refusal(&good, &params);
+  assert_int_equal(refused_with, FARO_FOREIGN);
+  faro_client_close(client);
+
+  faro_client_spent((client = joined(&first)), &params.spent_epsilon, &params.spent_delta);
+  faro_client_close(client);
+  assert_ok(faro_client_open(&client, &params, error));
+  assert_ok(faro_client_campaign(client, good.text, good.length, error));
+  assert_true(faro_client_moved(client));
+  assert_true(faro_client_sequence(client) == 0 && faro_client_version(client) == 0);
+  double epsilon = 0, delta = 0;
+  faro_client_spent(client, &epsilon, &delta);
+  assert_true(epsilon >= 2 * c.claim.epsilon && epsilon < 2 * c.claim.epsilon * (1 + 1e-15));
+  assert_true(delta >= 2 * c.claim.delta && delta < 2 * c.claim.delta * (1 + 1e-15));
+  faro_client_terms terms;
+  assert_true(faro_client_terms_of(client, &terms));
+  assert_true(terms.epsilon == c.claim.epsilon && terms.total_epsilon == epsilon);
+  faro_client_close(client);
+  free(first.text), free(good.text), free(lies.text), free(smaller.text), free(foreign.text);
 }
 
 static void test_client__checks_its_settings(void **state) {
@@ -791,6 +865,7 @@ int main(void) {
       cmocka_unit_test(test_client__tells_what_it_is_promised),
       cmocka_unit_test(test_client__sends_nobody_a_token_in_the_clear),
       cmocka_unit_test(test_client__stays_with_the_campaign_it_took_part_in),
+      cmocka_unit_test(test_client__moves_to_a_successor_that_counts_what_was_spent),
       cmocka_unit_test(test_client__checks_its_settings),
       cmocka_unit_test(test_client__never_goes_back_to_an_older_policy),
       cmocka_unit_test(test_client__chooses_as_the_selector_does),
