@@ -110,7 +110,8 @@ static int serve(const faro_analyzer_settings *settings) {
   if (status != FARO_OK) return cli_fail(&error);
   faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_analyzer_port(analyzer));
   faro_process_notify("READY=1");
-  while (!faro_process_wait(60000)) continue;
+  while (!faro_process_wait(60000))
+    if (faro_process_reloading()) faro_analyzer_reload(analyzer);
   faro_process_notify("STOPPING=1");
   faro_log(FARO_LOG_INFO, "stopping", NULL);
   faro_analyzer_stop(analyzer);

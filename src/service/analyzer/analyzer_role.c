@@ -10,6 +10,7 @@
 #include "service/analyzer/analyzer_inner.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
+#include "service/role/reload.h"
 
 /* Makes the drafted campaign the analyzer's. */
 static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const faro_blob *document,
@@ -143,6 +144,8 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
   else faro_analyzer_stop(made);
   return status;
 }
+
+void faro_analyzer_reload(faro_analyzer *a) { faro_role_reload(a->http, a->intake, a->settings->tokens); }
 
 uint16_t faro_analyzer_port(const faro_analyzer *analyzer) { return faro_http_port(analyzer->http); }
 

@@ -22,6 +22,8 @@ typedef struct faro_analyzer faro_analyzer;
 /* Opens the state and serves from now on. The settings must outlive the analyzer. */
 faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
                                 faro_error *error) FARO_WARN_UNUSED;
+/* Reads certificate and tokens again (reload.h). */
+void faro_analyzer_reload(faro_analyzer *analyzer);
 uint16_t faro_analyzer_port(const faro_analyzer *analyzer);
 /* Answers requests that are under way, and ends. NULL is allowed. */
 void faro_analyzer_stop(faro_analyzer *analyzer);

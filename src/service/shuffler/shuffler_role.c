@@ -17,6 +17,7 @@
 #include "service/role/intake.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
+#include "service/role/reload.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
@@ -217,7 +218,10 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
              "port", (int)faro_http_port(r.http), "batch", (json_int_t)state.number, "held",
              (json_int_t)state.held, "waiting", (json_int_t)state.waiting);
     faro_process_notify("STATUS=collecting");
-    while (!faro_process_wait(1000)) (void)is_well(&r, false, NULL);
+    while (!faro_process_wait(1000)) {
+      if (faro_process_reloading()) faro_role_reload(r.http, r.intake, settings->tokens);
+      (void)is_well(&r, false, NULL);
+    }
   }
   const bool waited =
       status == FARO_INTERRUPTED && faro_process_ending(); /* it only waited for the campaign */
