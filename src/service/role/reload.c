@@ -5,15 +5,17 @@
 
 #include "service/role/log.h"
 
-void faro_role_reload(faro_http *http, faro_intake *intake, const char *tokens) {
+void faro_reload_certificate(faro_http *http) {
   faro_error error = {0};
   bool changed = false;
-  size_t count = 0;
   if (faro_http_reload(http, &changed, &error) != FARO_OK) faro_log_error("certificate-not-reloaded", &error);
   else if (changed) faro_log(FARO_LOG_INFO, "certificate-reloaded", NULL);
-  error = (faro_error){0};
-  if (!intake) return;
-  if (faro_intake_reload(intake, tokens, &count, &error) != FARO_OK)
+}
+
+void faro_reload_tokens(faro_intake *intake, const char *path) {
+  faro_error error = {0};
+  size_t count = 0;
+  if (faro_intake_reload(intake, path, &count, &error) != FARO_OK)
     faro_log_error("tokens-not-reloaded", &error);
   else faro_log(FARO_LOG_INFO, "tokens-reloaded", "sI", "tokens", (json_int_t)count);
 }
