@@ -1,5 +1,5 @@
 /* client: what an application embeds to take part in a campaign: it chooses actions by a verified
- * policy and makes reports.
+ * policy, or plays what a verified plan asks for, and makes reports.
  *
  *   open -> campaign (once) -> policy (whenever there is a new one) -> choose -> [play] -> report
  *   -> save -> send parts
@@ -83,8 +83,8 @@ FARO_API faro_status faro_client_choose(const faro_client *client, const double 
  *
  * report_late is for a choice that was made some time ago: `chosen` is faro_client_version as it
  * was then. The report says nothing about it, and is made under the newest policy all the same. The
- * campaign may set a limit (`wait` in faro_client_terms), because what was true long ago may mislead
- * the learner. It has nothing to do with privacy.
+ * campaign may set a limit (`wait` in faro_client_terms), because what was true long ago may
+ * mislead the learner. It has nothing to do with privacy.
  *
  *   FARO_LATE   more than `wait` batches were released after the choice
  *   FARO_OVER   all batches of the campaign are released
@@ -104,14 +104,73 @@ FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chose
                                              faro_error *error) FARO_WARN_UNUSED;
 
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
- * it is, with Content-Type: application/octet-stream. The answer:
- *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9, 10: not
- *                        now; others: refused for good, as listed in docs/protocol.md
- *   503, 429, 408,       unknown: send the same bytes again later (Retry-After); they count once
- *   no answer
- *   other 4xx            all parts are refused, {"error": "why"}: do not send them again
- * Parts for the same address may be sent in one body, one after another. */
+ * it is, with Content-Type: application/octet-stream. Parts for the same address may be sent in one
+ * body, one after another. faro_client_replies says what the answer means. */
 FARO_API const char *faro_client_target(const faro_client *client, size_t part);
+
+/* What an answer means for one part of a post. */
+typedef enum faro_reply_kind {
+  FARO_REPLY_DONE,   /* on the receiver's disk, now or before: it counts once */
+  FARO_REPLY_AGAIN,  /* not known, or not now: send the same bytes again later; they count once */
+  FARO_REPLY_REFUSED /* for good: do not send it again */
+} faro_reply_kind;
+
+/* Why a part was refused, as docs/protocol.md lists it. */
+typedef enum faro_refusal {
+  FARO_REFUSAL_NONE,
+  FARO_REFUSAL_OTHER, /* an answer that this version does not know */
+  FARO_REFUSAL_CAMPAIGN,
+  FARO_REFUSAL_MALFORMED,
+  FARO_REFUSAL_TOKEN,
+  FARO_REFUSAL_TWICE, /* in the open batch already: a report under a newer policy may count */
+  FARO_REFUSAL_SPENT,
+  FARO_REFUSAL_STALE, /* a batch closed on the way: a report under a newer policy may count */
+  FARO_REFUSAL_REPLAY,
+  FARO_REFUSAL_CLOSED /* the receiver is done */
+} faro_refusal;
+
+typedef struct faro_reply {
+  faro_reply_kind kind;
+  faro_refusal refusal; /* NONE, unless refused */
+  double after;         /* AGAIN only: wait at least this many seconds; 0: the receiver did not say */
+} faro_reply;
+
+/* Reads the answer to a post of `parts` parts: the HTTP status (0: no answer), the content, and the
+ * seconds in Retry-After (0: none). Whatever comes from elsewhere, like a proxy's page, is not an
+ * answer, and means AGAIN. Sends nothing, and needs no client. */
+FARO_API void faro_client_replies(long status, const void *body, size_t length, double retry_after,
+                                  faro_reply *replies, size_t parts);
+FARO_API const char *faro_refusal_text(faro_refusal refusal);
+
+/* Campaigns in phases. The policy is a plan: it says which arms each client plays, and how often,
+ * and the report is the average reward of each arm. The arms are those of the campaign, by number.
+ *
+ *   policy -> next -> [play] -> reward -> ... -> complete? -> report_plan -> save -> send parts
+ *
+ * A plan is checked like a campaign: the claim of its batch, by this client's own accountant, must
+ * be what the campaign states. A plan ends when its batch is full; rewards that come later cannot
+ * count, because the next plan asks for others. In such a campaign faro_client_choose and
+ * faro_client_report are refused. */
+FARO_API bool faro_client_in_phases(const faro_client *client); /* false before a campaign */
+/* The arm to play now. *counts (NULL is allowed): whether a reward of it is asked for; if not, it
+ * is the arm that looks best: this client has reported already, or the campaign is over. */
+FARO_API faro_status faro_client_next(const faro_client *client, size_t *arm, bool *counts,
+                                      faro_error *error) FARO_WARN_UNUSED;
+/* The reward of an arm that faro_client_next named. FARO_INVALID if the plan asks for none. */
+FARO_API faro_status faro_client_reward(faro_client *client, size_t arm, double reward,
+                                        faro_error *error) FARO_WARN_UNUSED;
+FARO_API bool faro_client_complete(const faro_client *client); /* all rewards of the plan are in */
+/* Like faro_client_report, from the rewards so far; they must be complete. */
+FARO_API faro_status faro_client_report_plan(faro_client *client, unsigned char *out, size_t *parts,
+                                             faro_error *error) FARO_WARN_UNUSED;
+/* The rewards so far, to keep over a restart: as secret as they are. Save them after each reward,
+ * and after report_plan together with the sequence. Give them back after faro_client_policy;
+ * FARO_INVALID if they are of another plan, and then they are of no more use. The size depends on
+ * the plan, and is 0 without one. */
+FARO_API size_t faro_client_progress_size(const faro_client *client);
+FARO_API void faro_client_progress(const faro_client *client, unsigned char *progress);
+FARO_API faro_status faro_client_resume(faro_client *client, const unsigned char *progress, size_t size,
+                                        faro_error *error) FARO_WARN_UNUSED;
 
 FARO_API size_t faro_client_dimension(const faro_client *client); /* 0 before a campaign */
 

@@ -87,6 +87,9 @@ EOF
 # A round of client I: round I REWARD
 round() { run --separate-stderr "$FARO" client --config "$T/$1.yaml" <<<"$(printf '1 0; 0 1\n%s\n' "$2")"; }
 
+# Sequence number and policy version in the state of a client: kept FILE
+kept() { od -An -tu8 -j52 -N16 "$1" | awk '{ print $1, $2 }'; }
+
 # Waits until the analyzer publishes a version: version V
 version() {
   local i

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/queue_inner.h"
 #include "service/analyzer/ledger_check.h"
 #include "service/shuffler/watch.h"
 #include "targets.h"
@@ -17,6 +18,7 @@
 static faro_sign_key signer, shuffler;
 static faro_seal_key box;
 static faro_campaign campaigns[2]; /* bits, and sealed */
+static faro_campaign phased;
 
 static void must(bool condition) {
   if (!condition) abort();
@@ -53,6 +55,20 @@ static void start(void) {
     must(faro_campaign_write(c, &signer, &text, &length, NULL) == FARO_OK);
     free(text);
   }
+}
+
+static void start_phases(void) {
+  char *text = NULL;
+  size_t length = 0;
+  start();
+  if (faro_campaign_in_phases(&phased)) return;
+  phased = campaigns[0];
+  phased.phases = (faro_phases){.numbers = 2, .reports = 1000, .noise = 1};
+  phased.params.largest = 100;
+  phased.features = 4;
+  for (size_t i = 0; i < 4; i++) phased.feature[i] = (double)i / 4;
+  must(faro_campaign_write(&phased, &signer, &text, &length, NULL) == FARO_OK);
+  free(text);
 }
 
 /* The JSON as a signed document; free() it. */
@@ -96,6 +112,34 @@ int fuzz_campaign(const uint8_t *data, size_t size) {
   must(memcmp(c.digest, again.digest, sizeof c.digest) == 0 && c.claim.proven);
   must(faro_wire_report_size(&c) == faro_wire_report_size(&again));
   free(text);
+  return 0;
+}
+
+/* A plan is made to belong to the campaign, so that what the campaign checks is reached too. */
+int fuzz_plan(const uint8_t *data, size_t size) {
+  static faro_plan_document plan, again;
+  faro_plan_row row;
+  start_phases();
+  faro_error error = {0};
+  size_t length = 0;
+  must(faro_plan_document_open(&plan, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-plan-1", data, size, &length);
+  const faro_status status = faro_plan_document_open(&plan, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  memcpy(plan.campaign, phased.digest, FARO_DIGEST_BYTES);
+  must(faro_plan_document_write(&plan, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_plan_document_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  free(text);
+  must(memcmp(&plan, &again, sizeof plan) == 0);
+  must(faro_plan_document_hash(&again, NULL) == FARO_OK);
+  must(memcmp(plan.digest, again.digest, FARO_DIGEST_BYTES) == 0);
+  if (faro_plan_check(&phased, &plan, &row, &error) == FARO_OK)
+    must(plan.size == 0 || (plan.size >= 10 && plan.size <= 100 && plan.arms <= 2 && row.encoding.most > 0));
+  else must(error.message[0] != '\0');
   return 0;
 }
 
@@ -332,6 +376,44 @@ int fuzz_standing(const uint8_t *data, size_t size) {
   if (faro_standing_read((const char *)data, size, 1, &standing, &error) != FARO_OK)
     must(error.message[0] != '\0');
   else must(standing.version > 0 && standing.next <= INT64_MAX);
+  return 0;
+}
+
+int fuzz_reply(const uint8_t *data, size_t size) {
+  static const long statuses[] = {0, 200, 302, 400, 401, 404, 409, 413, 429, 503};
+  faro_reply replies[3];
+  if (size < 2) return 0;
+  const size_t parts = data[1] % 4;
+  const long status = statuses[data[0] % (sizeof statuses / sizeof *statuses)];
+  faro_client_replies(status, data + 2, size - 2, data[1], replies, parts);
+  for (size_t i = 0; i < parts; i++) {
+    must(replies[i].kind <= FARO_REPLY_REFUSED && replies[i].refusal <= FARO_REFUSAL_CLOSED);
+    must((replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
+    must(replies[i].kind != FARO_REPLY_DONE || (status == 200 && size - 2 == parts && data[2 + i] < 2));
+    must(faro_refusal_text(replies[i].refusal)[0] != '\0');
+  }
+  return 0;
+}
+
+/* The file without its checksum, which is made here. The first version of the file has none. */
+int fuzz_queue(const uint8_t *data, size_t size) {
+  enum { CHECK = 32 };
+  static faro_queue queue; /* large */
+  bool memory = false;
+  size_t length = 0;
+  unsigned char *bytes = malloc(size + CHECK);
+  must(bytes && sodium_init() >= 0);
+  if (size > 0) memcpy(bytes, data, size);
+  crypto_generichash(bytes + size, CHECK, bytes, size, NULL, 0);
+  const bool line = size > 18 && data[18] == '1';
+  if (faro_queue_read(&queue, bytes, line ? size : size + CHECK, &memory) && !line) {
+    unsigned char *again = faro_queue_write(&queue, &length);
+    must(again && length == size + CHECK && memcmp(bytes, again, length) == 0);
+    free(again);
+  }
+  faro_queue_clear(&queue);
+  memset(&queue, 0, sizeof queue);
+  free(bytes);
   return 0;
 }
 
