@@ -122,22 +122,6 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   return status;
 }
 
-/* The intake and the database are two files, which belong together. */
-static faro_status check_intake(faro_analyzer *a, faro_error *error) {
-  unsigned char hash[FARO_DIGEST_BYTES];
-  uint64_t next = 0;
-  const faro_spool_state state = faro_intake_snapshot(a->intake);
-  const uint64_t first = state.number - state.waiting; /* the first batch that it still has */
-  const faro_status status = faro_store_next(a->worker.store, 0, &next, hash, error);
-  if (status != FARO_OK || (next >= first && next <= first + 1 && next <= state.number)) return status;
-  const char *name = faro_path_end(a->settings->database);
-  return faro_fail(
-      error, FARO_INVALID,
-      "database %s expects batch %" PRIu64 ", but %s.intake collects batch %" PRIu64
-      ": an old copy of one of them was restored. Put the newest of both back, or end the campaign",
-      name, next, name, state.number);
-}
-
 /* In phases, loading the applier's state adds the plans so far. */
 static faro_status open_plans(faro_analyzer *a, faro_error *error) {
   return faro_campaign_in_phases(&a->campaign) ? faro_plans_create(&a->campaign.plans, FARO_PLANS_MAX, error)
@@ -161,7 +145,6 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   faro_health_init(&a->health, a->metrics.all);
   faro_peers_init(&a->peers, a->campaign.shufflers, faro_clock());
   status = open_intake(a, error);
-  if (status == FARO_OK && a->intake) status = check_intake(a, error);
   if (status == FARO_OK && !a->kept) status = faro_campaign_keep(a->settings, &a->document, error);
   return status;
 }
