@@ -201,17 +201,21 @@ logged() {
   local shuffler=${started[-1]}
   round 1 0.5
   [ "$status" -eq 0 ]
-  "$FARO" keys tokens --count 1 --out "$T/more"
+  "$FARO" keys tokens --count 2 --out "$T/more"
   sed -i "/$("$FARO" keys show "$T/2.token")/d" "$T/clients.hashes"
   cat "$T/more.hashes" >>"$T/clients.hashes"
-  cp "$T/more.tokens" "$T/4.token"
-  sed "s|/3\.|/4.|" "$T/3.yaml" >"$T/4.yaml"
+  local i
+  for i in 4 5; do
+    sed -n "$((i - 3))p" "$T/more.tokens" >"$T/$i.token"
+    chmod 600 "$T/$i.token"
+    sed "s|/3\.|/$i.|" "$T/3.yaml" >"$T/$i.yaml"
+  done
   round 4 0.5 # not yet
   [ "$status" -eq 1 ]
   has "$stderr" "the token is not known here"
   kill -HUP "$shuffler"
   logged shuffler tokens-reloaded
-  has "$(cat "$T/shuffler.log")" '"tokens":3'
+  has "$(cat "$T/shuffler.log")" '"tokens":4'
   round 2 0.5 # revoked
   [ "$status" -eq 1 ]
   has "$stderr" "the token is not known here"
@@ -221,7 +225,7 @@ logged() {
   echo broken >"$T/clients.hashes"
   kill -HUP "$shuffler"
   logged shuffler tokens-not-reloaded
-  round 4 0.5
+  round 5 0.5
   [ "$status" -eq 0 ]
   version 2
 }
