@@ -106,6 +106,15 @@ faro_status faro_document_open(const char *word, const char *text, size_t length
   return faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error);
 }
 
+faro_status faro_document_read(const char *word, const char *text, size_t length, faro_tree *tree,
+                               faro_error *error) {
+  unsigned char signature[FARO_SIGNATURE_BYTES];
+  size_t begin = 0;
+  const faro_status status = read_line(word, text, length, signature, &begin, error);
+  return status == FARO_OK ? faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error)
+                           : status;
+}
+
 bool faro_document_digest(const char *text, size_t length, unsigned char digest[static FARO_DIGEST_BYTES]) {
   const char *blank = memchr(text, ' ', length);
   const char *end = memchr(text, '\n', length);

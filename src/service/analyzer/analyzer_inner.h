@@ -23,7 +23,7 @@
 #include "service/analyzer/peers.h"
 #include "service/role/intake.h"
 
-enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 10 };
+enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 11 };
 
 /* What handlers and the worker share, under the mutex. */
 typedef struct analyzer_served {
@@ -69,6 +69,7 @@ struct faro_analyzer {
   faro_applier_keys keys;
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
+  faro_blob move;     /* its newest move's; NULL if it has not moved */
   bool kept;          /* a copy of it is beside the database: it is not the first start */
   faro_http *http;
   faro_http_route routes[FARO_ANALYZER_ROUTES];

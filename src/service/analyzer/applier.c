@@ -124,6 +124,23 @@ static faro_status begin(faro_applier *a, faro_error *error) {
   return FARO_OK;
 }
 
+/* If the signing key was handed over since: signs the published policy again. The learner gives the
+ * same one. */
+static faro_status renew_policy(faro_applier *a, faro_error *error) {
+  faro_policy_document newest = {0};
+  faro_blob policy = {0};
+  const bool ours =
+      faro_policy_document_open(&newest, (const char *)a->state.policy.bytes, a->state.policy.length,
+                                a->keys->sign.public_key, NULL) == FARO_OK;
+  faro_policy_document_clear(&newest);
+  if (ours) return FARO_OK;
+  const faro_status status = sign_policy(a, &policy, error);
+  if (status != FARO_OK) return status;
+  free(a->state.policy.bytes);
+  a->state.policy = policy;
+  return faro_store_begin(a->store, &a->state, error);
+}
+
 /* Loads the last durable state. */
 static faro_status restore(faro_applier *a, faro_error *error) {
   faro_store_state state = {0};
@@ -145,7 +162,7 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->learning = learning;
   a->state = state;
   a->view = faro_learning_snapshot(learning);
-  status = a->state.policy.bytes ? FARO_OK : begin(a, error);
+  status = a->state.policy.bytes ? renew_policy(a, error) : begin(a, error);
   return status == FARO_OK ? restore_chain(a, error) : status;
 }
 
@@ -245,8 +262,10 @@ static void spoil(faro_applier *a, size_t index) {
 static faro_status unseal(faro_applier *a, size_t index, const unsigned char *body, faro_error *error) {
   int64_t *numbers = a->messages + index * a->entries;
   faro_error why = {0};
-  const faro_status status =
+  faro_status status =
       faro_wire_report_unseal(a->campaign, &a->keys->seal, a->state.batches, body, numbers, &why);
+  if (status == FARO_INVALID && a->keys->has_before)
+    status = faro_wire_report_unseal(a->campaign, &a->keys->before, a->state.batches, body, numbers, &why);
   if (status == FARO_INVALID) spoil(a, index);
   else if (status != FARO_OK) return faro_fail(error, status, "%s", why.message);
   return FARO_OK;

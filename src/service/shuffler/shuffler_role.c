@@ -18,6 +18,7 @@
 #include "service/role/log.h"
 #include "service/role/process.h"
 #include "service/shuffler/campaign_file.h"
+#include "service/shuffler/place.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
 #include "service/state/spool.h"
@@ -33,6 +34,7 @@ typedef struct role {
   faro_intake *intake;
   faro_http *http;
   faro_sender *sender;
+  faro_place *place;
   pthread_t thread;
   bool sending;
   atomic_bool ready; /* there is a campaign, an intake and a watch */
@@ -56,11 +58,13 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
 
 /* Tries once to send a batch; true if the analyzer has it now. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
-  char url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS], notice[FARO_NOTICE_DIGITS + 1];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS],
+      notice[FARO_NOTICE_DIGITS + 1];
   faro_sent sent = {0};
   faro_error error = {0};
   char answer[FARO_SHOWN];
-  snprintf(url, sizeof url, "%s/v1/batches", r->settings->analyzer);
+  faro_place_address(r->place, address);
+  snprintf(url, sizeof url, "%s/v1/batches", address);
   faro_batch_write(&r->campaign, batch, &r->key, frame);
   faro_notice_write(&r->campaign, batch, &r->key, notice);
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
@@ -68,6 +72,7 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size
   sodium_memzero(frame, size);
   if (status == FARO_OK && sent.status == 200) return true;
   if (status == FARO_INTERRUPTED) return false;
+  if (status == FARO_SYSTEM) faro_place_failed(r->place);
   faro_metric_add(r->refused, 1);
   tell_failed(r, batch, status == FARO_OK ? sent.status : 0, status == FARO_OK ? sent.bytes : error.message);
   if (status != FARO_OK) faro_log_error("batch-not-sent", &error);
@@ -145,7 +150,7 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
 }
 
 static faro_status start_watch(role *r, faro_error *error) {
-  const faro_watch_params params = {.analyzer = r->settings->analyzer,
+  const faro_watch_params params = {.place = r->place,
                                     .authority = *r->settings->authority ? r->settings->authority : NULL,
                                     .campaign = &r->campaign,
                                     .key = &r->key,
@@ -164,6 +169,7 @@ static faro_status start(role *r, faro_error *error) {
       .routes = routes, .count = 1, .context = r, .healthy = is_well, .metrics = r->metrics};
   faro_sent fresh = {0};
   faro_status status = faro_sender_create(&r->sender, &params, error);
+  if (status == FARO_OK) status = faro_place_create(&r->place, r->settings, error);
   if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
   if (status == FARO_OK) status = faro_shuffler_check_state(r->settings, error);
   if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
@@ -172,8 +178,8 @@ static faro_status start(role *r, faro_error *error) {
    * start. */
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
   if (status == FARO_OK)
-    status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,
-                                       r->settings->analyzer_key, r->sender, &fresh, error);
+    status =
+        faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->place, r->sender, &fresh, error);
   if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
   if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
   if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
@@ -192,6 +198,7 @@ static void stop(role *r) {
   faro_watch_destroy(r->watch);
   faro_intake_destroy(r->intake);
   faro_sender_destroy(r->sender);
+  faro_place_destroy(r->place);
   faro_metrics_destroy(r->metrics);
   faro_health_clear(&r->health);
   sodium_memzero(&r->key, sizeof r->key);
