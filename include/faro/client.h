@@ -105,10 +105,11 @@ FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chose
 
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
  * it is, with Content-Type: application/octet-stream. The answer:
- *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9: not
+ *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9, 10: not
  *                        now; others: refused for good, as listed in docs/protocol.md
- *   4xx                  all parts are refused, {"error": "why"}: do not send them again
- *   503, 408, no answer  unknown: send the same bytes again later (Retry-After); they count once
+ *   503, 429, 408,       unknown: send the same bytes again later (Retry-After); they count once
+ *   no answer
+ *   other 4xx            all parts are refused, {"error": "why"}: do not send them again
  * Parts for the same address may be sent in one body, one after another. */
 FARO_API const char *faro_client_target(const faro_client *client, size_t part);
 

@@ -14,7 +14,8 @@
   X(SPENT, "spent", "this client has sent as many reports as the campaign allows")                           \
   X(STALE, "stale", "the policy of the report is not one of the open batch")                                 \
   X(REPLAY, "replay", "the sequence number was used before")                                                 \
-  X(CLOSED, "closed", "no reports are collected now")
+  X(CLOSED, "closed", "no reports are collected now")                                                        \
+  X(LIMITED, "limited", "too many reports of this client were refused")
 
 typedef enum faro_verdict {
 #define X(name, label, text) FARO_VERDICT_##name,

@@ -1,6 +1,7 @@
 /* The parts under the roles: waiting and parked requests, settings, metrics. */
 #define _GNU_SOURCE /* unshare */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <netinet/in.h>
@@ -20,6 +21,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "service/http/guard.h"
+#include "service/http/limiter.h"
 #include "service/http/listen.h"
 #include "service/http/sender.h"
 #include "service/http/server.h"
@@ -316,7 +319,29 @@ static void test_http__a_crowd_that_asks_at_once_is_answered_at_once(void **stat
   end(&w);
 }
 
-/* Beyond loopback one address has a quarter of the connections. */
+/* Waits until a metric has at least this value. */
+static void await_metric(const world *w, const char *name, double value) {
+  char line[96];
+  for (double seen = -1; seen < value; usleep(1000)) {
+    faro_text text = FARO_TEXT_INIT;
+    faro_metrics_write(w->metrics, &text);
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *found = strstr(text.data, line);
+    assert_non_null(found);
+    seen = atof(found + strlen(line));
+    faro_text_clear(&text);
+  }
+}
+
+static size_t count_open(const int *to, size_t count) {
+  size_t open = 0;
+  char byte;
+  for (size_t i = 0; i < count; i++) open += recv(to[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  return open;
+}
+
+/* Beyond loopback one address has a quarter of the connections. One more ends the one that has
+ * waited longest. */
 static void test_http__one_address_cannot_take_all_connections(void **state) {
   (void)state;
   world w;
@@ -324,16 +349,199 @@ static void test_http__one_address_cannot_take_all_connections(void **state) {
   begin_with(&w, &settings);
   static const char ask_health[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
   int to[8];
-  size_t served = 0;
   char answer[1024];
   for (size_t i = 0; i < 8; i++) {
     to[i] = connect_to(&w);
-    (void)send(to[i], ask_health, sizeof ask_health - 1,
-               MSG_NOSIGNAL); /* refused connections may be closed */
-    served += strncmp(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13) == 0;
+    say(to[i], ask_health);
+    assert_memory_equal(hear(to[i], LONG, answer), "HTTP/1.1 200 ", 13);
   }
-  assert_int_equal(served, 4);
+  await_metric(&w, "faro_http_connections_ended_total{reason=\"address\"}", 4);
+  while (count_open(to, 4) > 0) usleep(1000);
+  assert_int_equal(count_open(to + 4, 4), 4);
   for (size_t i = 0; i < 8; i++) close(to[i]);
+  end(&w);
+}
+
+/* A /64 of IPv6 is one address: a single user may have all of it. */
+static void test_http__a_network_of_one_user_is_one_address(void **state) {
+  (void)state;
+  static const struct {
+    const char *a, *b;
+    bool same;
+  } cases[] = {{"2001:db8:1:2::1", "2001:db8:1:2:ffff:1:2:3", true},
+               {"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+               {"192.0.2.1", "192.0.2.1", true},
+               {"192.0.2.1", "192.0.2.2", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint64_t prefix[2];
+    for (size_t j = 0; j < 2; j++) {
+      const char *text = j == 0 ? cases[i].a : cases[i].b;
+      struct sockaddr_in four = {.sin_family = AF_INET};
+      struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+      const bool is_six = strchr(text, ':') != NULL;
+      assert_int_equal(inet_pton(is_six ? AF_INET6 : AF_INET, text,
+                                 is_six ? (void *)&six.sin6_addr : (void *)&four.sin_addr),
+                       1);
+      prefix[j] = faro_guard_prefix(is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four);
+    }
+    assert_int_equal(prefix[0] == prefix[1], cases[i].same);
+  }
+}
+
+/* Many silent connections, which no timeout ends: the next request is answered at once. */
+static void test_http__silent_connections_keep_nobody_out(void **state) {
+  (void)state;
+  enum { SILENT = 60 };
+  world w;
+  const faro_http_settings settings = {.listen = "127.0.0.1:0", .connections = 16, .timeout = 600};
+  begin_with(&w, &settings);
+  int to[SILENT];
+  for (size_t i = 0; i < SILENT; i++) {
+    to[i] = connect_to(&w);
+    say(to[i], i % 2 == 0 ? "G" : "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
+  }
+  asking a;
+  start_asking(&a, &w, "/version", NULL);
+  pthread_join(a.thread, NULL);
+  assert_int_equal(a.status, 200);
+  await_metric(&w, "faro_http_connections_ended_total{reason=\"room\"}", SILENT + 1 - 16);
+  await_metric(&w, "faro_http_connections_limit", 16);
+  await_metric(&w, "faro_http_connections_ended_total{reason=\"late\"}", 0);
+  for (size_t i = 0; i < SILENT; i++) close(to[i]);
+  end(&w);
+}
+
+/* A connection that says nothing is ended sooner than one that has begun to speak. */
+static void test_http__the_first_byte_must_come_soon(void **state) {
+  (void)state;
+  world w;
+  char answer[1024];
+  const faro_http_settings settings = {.listen = "127.0.0.1:0", .timeout = 600};
+  begin_with(&w, &settings);
+  const int slow = connect_to(&w);
+  say(slow, "G");
+  const int silent = connect_to(&w);
+  assert_memory_equal(hear(silent, LONG, answer), "HTTP/1.1 408 ", 13);
+  say(slow, "ET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+  assert_memory_equal(hear(slow, LONG, answer), "HTTP/1.1 200 ", 13);
+  close(silent);
+  close(slow);
+  end(&w);
+}
+
+/* Asks until the answer is not 200; returns its status, and in *count how many were. */
+static long ask_until_refused(const world *w, size_t most, size_t *count, faro_sent *sent) {
+  static faro_sender *sender;
+  char url[96];
+  const faro_sender_params how = {.timeout = 20};
+  faro_sender_destroy(sender);
+  sender = NULL;
+  snprintf(url, sizeof url, "%s/version", w->url);
+  assert_ok(faro_sender_create(&sender, &how, error));
+  for (*count = 0; *count < most; ++*count) {
+    assert_ok(faro_send_get(sender, url, sent, error));
+    if (sent->status != 200) break;
+  }
+  const long status = sent->status;
+  faro_sender_destroy(sender);
+  sender = NULL;
+  return status;
+}
+
+static void test_http__one_address_may_not_ask_too_often(void **state) {
+  (void)state;
+  world w;
+  size_t count = 0;
+  faro_sent sent = {0};
+  faro_http_settings settings = {.listen = "0.0.0.0:0", .insecure = true, .rate = 1};
+  begin_with(&w, &settings);
+  assert_int_equal(ask_until_refused(&w, 100000, &count, &sent), 429);
+  assert_true(count >= 10);
+  assert_true(sent.retry_after > 0);
+  assert_true(faro_sent_later(&sent) > 0);
+  end(&w);
+  strcpy(settings.listen, "127.0.0.1:0"); /* everybody may come through one proxy */
+  begin_with(&w, &settings);
+  assert_int_equal(ask_until_refused(&w, 100, &count, &sent), 200);
+  end(&w);
+}
+
+static void test_limiter__counts_for_each_name_by_itself(void **state) {
+  (void)state;
+  faro_limiter *limiter = NULL;
+  assert_ok(faro_limiter_create(&limiter, 1e-9, 3, error));
+  for (uint64_t name = 0; name < 20; name++) {
+    for (int i = 0; i < 3; i++) assert_false(faro_limiter_over(limiter, &name, sizeof name, 1));
+    assert_true(faro_limiter_over(limiter, &name, sizeof name, 1));
+    assert_true(faro_limiter_over(limiter, &name, sizeof name, 0));
+  }
+  uint64_t once = 99;
+  for (int i = 0; i < 10; i++) assert_false(faro_limiter_over(limiter, &once, sizeof once, 0));
+  /* A flood of names that do little does not push out those that do much. */
+  for (uint64_t name = 1000; name < 100000; name++)
+    assert_false(faro_limiter_over(limiter, &name, sizeof name, 1));
+  size_t kept = 0;
+  for (uint64_t name = 0; name < 20; name++) kept += faro_limiter_over(limiter, &name, sizeof name, 0);
+  assert_true(kept >= 15);
+  faro_limiter_destroy(limiter);
+  assert_ok(
+      faro_limiter_create(&limiter, 1e9, 3, error)); /* the level falls faster than anybody can raise it */
+  for (int i = 0; i < 1000; i++) assert_false(faro_limiter_over(limiter, &once, sizeof once, 1));
+  faro_limiter_destroy(limiter);
+}
+
+/* A sender that does not listen before it has sent everything still reads why it was refused. */
+static void test_http__a_refusal_can_be_read_after_sending(void **state) {
+  (void)state;
+  static const struct {
+    const char *path, *begins;
+    size_t length;
+  } cases[] = {{"/guarded", "HTTP/1.1 401 ", 1 << 20}, {"/length", "HTTP/1.1 413 ", 3 << 20}};
+  world w;
+  begin(&w);
+  char *bytes = calloc(1, 3 << 20);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[256], answer[1024];
+    const int to = connect_to(&w);
+    snprintf(text, sizeof text, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", cases[i].path,
+             cases[i].length);
+    say(to, text);
+    for (size_t sent = 0; sent < cases[i].length;) {
+      const ssize_t more = send(to, bytes + sent, cases[i].length - sent, MSG_NOSIGNAL);
+      assert_true(more > 0);
+      sent += (size_t)more;
+    }
+    assert_memory_equal(hear(to, LONG, answer), cases[i].begins, 13);
+    close(to);
+  }
+  free(bytes);
+  end(&w);
+}
+
+/* The target of a request: a whole URL is its path; %00 does not end it. */
+static void test_http__targets_are_taken_whole(void **state) {
+  (void)state;
+  static const struct {
+    const char *target, *begins;
+  } cases[] = {{"/healthz", "HTTP/1.1 200 "},
+               {"http://any.example/healthz", "HTTP/1.1 200 "},
+               {"HTTPS://any.example:1/version?x=1", "HTTP/1.1 200 "},
+               {"http://any.example", "HTTP/1.1 404 "},
+               {"/healthz%00x", "HTTP/1.1 404 "},
+               {"/healthz%00", "HTTP/1.1 404 "},
+               {"/%68ealthz", "HTTP/1.1 200 "},
+               {"/ftp://x/healthz", "HTTP/1.1 404 "}};
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[256], answer[1024];
+    const int to = connect_to(&w);
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", cases[i].target);
+    say(to, text);
+    if (strncmp(hear(to, LONG, answer), cases[i].begins, 13) != 0)
+      fail_msg("%s: %s", cases[i].target, answer);
+    close(to);
+  }
   end(&w);
 }
 
@@ -843,16 +1051,16 @@ static void test_http__connections_need_files(void **state) {
   (void)state;
   limited r = check_with(64, 1000, 1024);
   assert_int_equal(r.status, FARO_INVALID);
-  assert_non_null(strstr(r.error.message, "connections is 1024, which needs 1124 open files"));
+  assert_non_null(strstr(r.error.message, "connections is 1024, which needs 1466 open files"));
   assert_non_null(strstr(r.error.message, "may open 64, and 1000 at most"));
   r = check_with(64, 4096, 0); /* 1024: the soft limit is raised */
   assert_int_equal(r.status, FARO_OK);
-  assert_int_equal(r.after, 1124);
+  assert_int_equal(r.after, 1466);
   r = check_with(64, 64, 1);
   assert_int_equal(r.status, FARO_INVALID);
-  r = check_with(200, 200, 100);
+  r = check_with(300, 300, 100);
   assert_int_equal(r.status, FARO_OK);
-  assert_int_equal(r.after, 200);
+  assert_int_equal(r.after, 300);
 }
 
 static void test_http__listens_beyond_loopback_only_when_told(void **state) {
@@ -951,6 +1159,13 @@ int main(void) {
       cmocka_unit_test(test_http__those_who_wait_leave_room_for_others),
       cmocka_unit_test(test_http__a_crowd_that_asks_at_once_is_answered_at_once),
       cmocka_unit_test(test_http__one_address_cannot_take_all_connections),
+      cmocka_unit_test(test_http__a_network_of_one_user_is_one_address),
+      cmocka_unit_test(test_http__silent_connections_keep_nobody_out),
+      cmocka_unit_test(test_http__the_first_byte_must_come_soon),
+      cmocka_unit_test(test_http__one_address_may_not_ask_too_often),
+      cmocka_unit_test(test_limiter__counts_for_each_name_by_itself),
+      cmocka_unit_test(test_http__a_refusal_can_be_read_after_sending),
+      cmocka_unit_test(test_http__targets_are_taken_whole),
       cmocka_unit_test(test_http__bodies_share_a_room),
       cmocka_unit_test(test_http__small_bodies_take_no_room),
       cmocka_unit_test(test_http__who_may_not_send_hears_it_at_once),

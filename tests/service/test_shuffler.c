@@ -155,6 +155,32 @@ static void test_shuffler__strangers_take_no_time_of_the_writer(void **state) {
   stage_close(&s);
 }
 
+/* A client that only sends what is refused hears so a hundred times, then that it must wait. Others
+ * are not affected, nor is what it sends in one post with others. */
+static void test_shuffler__a_client_is_refused_only_so_often(void **state) {
+  (void)state;
+  static stage s;
+  unsigned char frames[2 * 512];
+  faro_sent sent;
+  long status = 409;
+  size_t refused = 0;
+  stage_open(&s, &bits);
+  stage_start(&s, 0, NULL);
+  stage_report(&s, 0, 0, 9, 1, 1, frames); /* a policy of the future */
+  for (; status == 409 && refused < 100000; refused++) status = stage_post(&s, 0, frames, s.frame, &sent);
+  assert_int_equal(status, 429);
+  assert_true(refused > 100);
+  assert_true(sent.retry_after > 0);
+  assert_non_null(strstr(sent.bytes, "too many reports of this client were refused"));
+  assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"limited\"}") == 0); /* as other refusals */
+  assert_int_equal(send_one(&s, 1, 9, 1, 1), 409);
+  stage_report(&s, 0, 1, 1, 1, 1, frames + s.frame);
+  assert_int_equal(stage_post(&s, 0, frames, 2 * s.frame, &sent), 200);
+  assert_int_equal(sent.bytes[0], FARO_VERDICT_LIMITED);
+  assert_int_equal(sent.bytes[1], FARO_VERDICT_ACCEPTED);
+  stage_close(&s);
+}
+
 /* The metrics before and after a post do not show whether its report is in the open batch. */
 static void test_shuffler__metrics_tell_of_closed_batches_alone(void **state) {
   (void)state;
@@ -768,6 +794,7 @@ int main(void) {
     cmocka_unit_test(test_shuffler__every_refusal_has_its_byte_and_status),
     cmocka_unit_test(test_shuffler__a_client_is_heard_m0_times_and_never_for_an_old_policy),
     cmocka_unit_test(test_shuffler__strangers_take_no_time_of_the_writer),
+    cmocka_unit_test(test_shuffler__a_client_is_refused_only_so_often),
     cmocka_unit_test(test_shuffler__metrics_tell_of_closed_batches_alone),
     cmocka_unit_test(test_shuffler__totals_are_the_sums_of_what_was_accepted),
     cmocka_unit_test(test_shuffler__a_batch_of_b_less_one_never_leaves),

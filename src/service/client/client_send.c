@@ -123,7 +123,7 @@ faro_status faro_client_send(faro_sender *sender, const char *target, const void
   unsigned char answer = 0;
   const faro_status status = faro_client_send_many(sender, target, part, 1, size, &answer, wait, error);
   if (status != FARO_OK || answer == FARO_VERDICT_ACCEPTED || answer == FARO_VERDICT_KNOWN) return status;
-  if (answer == FARO_VERDICT_CLOSED)
+  if (answer == FARO_VERDICT_CLOSED || answer == FARO_VERDICT_LIMITED)
     return faro_fail(error, FARO_SYSTEM, "refused for now: %s", verdict_text(answer));
   return faro_fail(error, FARO_INVALID, "refused: %s", verdict_text(answer));
 }

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "service/http/guard.h"
 #include "wire/wire.h"
 
 static bool on_loopback(const struct sockaddr_storage *address) {
@@ -148,9 +149,9 @@ faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings 
 
 /* Beside its connections a role has databases, their logs, a socket and an epoll set per thread,
  * connections of its own, and files that libraries open: fewer than 64. A thread serves 100
- * connections at most (server.c) and has three files. */
-faro_status faro_listen_files(uint64_t connections, faro_error *error) {
-  const rlim_t needed = connections + 3 * (connections / 100 + 2) + 64;
+ * sockets at most (server.c) and has three files. The guard keeps some refused ones. */
+faro_status faro_listen_files(uint64_t connections, uint64_t sockets, faro_error *error) {
+  const rlim_t needed = sockets + 3 * (sockets / 100 + 2) + FARO_GUARD_LINGER + 64;
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
     return faro_fail(error, FARO_SYSTEM, "cannot read the limit of open files: %s", strerror(errno));

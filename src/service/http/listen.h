@@ -26,8 +26,9 @@ faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings 
 void faro_listen_clear(faro_listen *listen);
 
 /* Raises the soft limit of open files to the hard one if it is below what this many connections
- * need, with the role's own files. If that does not suffice, the settings cannot be served. */
-faro_status faro_listen_files(uint64_t connections, faro_error *error) FARO_WARN_UNUSED;
+ * need, as `sockets`, with the role's own files. If that does not suffice, the settings cannot be
+ * served. */
+faro_status faro_listen_files(uint64_t connections, uint64_t sockets, faro_error *error) FARO_WARN_UNUSED;
 
 /* Whether a URL may be used: it must name a host and be https, or http to this machine (127.0.0.1,
  * ::1, localhost), or http with `insecure`. `name` is the setting's, for the message. */

@@ -15,7 +15,8 @@
 
 enum {
   FIRST_BODY = 4096, /* bytes allocated at first */
-  CROWDED_RETRY = 5  /* seconds, for a request that could not wait */
+  CROWDED_RETRY = 5, /* seconds, for a request that could not wait */
+  LIMITED_RETRY = 10 /* seconds, for one that comes too often */
 };
 
 /* Answers. */
@@ -50,7 +51,9 @@ void faro_http_refuse(faro_http_request *request, unsigned status, const char *r
                                    .type = "application/json",
                                    .bytes = text ? text : "{}",
                                    .length = text ? strlen(text) : 2,
-                                   .retry_after = status == 503 ? 1 : 0};
+                                   .retry_after = status == 503   ? 1
+                                                  : status == 429 ? LIMITED_RETRY
+                                                                  : 0};
   faro_http_reply(request, &answer);
   free(text);
   json_decref(object);
@@ -214,8 +217,27 @@ static const char *reason_of(unsigned status) {
   case 405: return "method not allowed";
   case 411: return "Content-Length is required";
   case 413: return "the body is too large";
+  case 429: return "too many requests from this address";
   default: return "try again later: the server is stopping or out of room";
   }
+}
+
+/* A target may be a whole URL, as for a proxy (RFC 9112, 3.2.2); its host does not matter here. */
+static const char *path_in(const char *target) {
+  if (strncasecmp(target, "http://", 7) != 0 && strncasecmp(target, "https://", 8) != 0) return target;
+  const char *path = strchr(strchr(target, ':') + 3, '/');
+  return path ? path : "/";
+}
+
+static bool brings_body(struct MHD_Connection *connection) {
+  return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length") ||
+         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+static bool comes_too_often(faro_http *http, struct MHD_Connection *connection) {
+  if (!http->rate) return false;
+  const uint64_t address = faro_guard_address(connection);
+  return faro_limiter_over(http->rate, &address, sizeof address, 1);
 }
 
 static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection, const char *url,
@@ -223,15 +245,18 @@ static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection,
   faro_http_request *r = calloc(1, sizeof *r);
   if (!r) return MHD_NO;
   *place = r;
-  *r = (faro_http_request){.http = http, .connection = connection, .method = method, .path = url};
+  *r = (faro_http_request){.http = http, .connection = connection, .method = method, .path = path_in(url)};
   faro_error why = {0};
   find_route(r);
   if (!r->refuse) check_length(r);
+  if (comes_too_often(http, connection)) r->refuse = 429;
   if (!r->refuse && r->route->admit && r->route->admit(http->service.context, r, &why) != FARO_OK)
     r->refuse = 401;
-  const bool early = r->refuse == 400 || r->refuse == 401 || r->refuse == 411 || r->refuse == 413;
+  const bool early =
+      r->refuse == 400 || r->refuse == 401 || r->refuse == 411 || r->refuse == 413 || r->refuse == 429;
   if (!early) return MHD_YES;
   faro_guard_received(http->guard, connection);
+  if (brings_body(connection)) faro_guard_linger(http->guard, connection);
   faro_http_refuse(r, r->refuse, r->refuse == 401 ? why.message : reason_of(r->refuse));
   return queue(r); /* before the body arrives: the connection ends with this answer */
 }

@@ -184,7 +184,8 @@ bool faro_sender_refused(const faro_sender *sender) { return sender->refused; }
 
 double faro_sent_later(const faro_sent *sent) {
   enum { MOST = 30 };
-  if ((sent->status != 304 && sent->status != 503) || sent->retry_after <= 0) return 0;
+  const bool later = sent->status == 304 || sent->status == 429 || sent->status == 503;
+  if (!later || sent->retry_after <= 0) return 0;
   return sent->retry_after < MOST ? sent->retry_after : MOST;
 }
 

@@ -37,8 +37,8 @@ faro_status faro_send_post(faro_sender *sender, const char *url, const void *bod
 faro_status faro_send_post_with(faro_sender *sender, const char *url, const char *header, const void *body,
                                 size_t length, faro_sent *sent, faro_error *error) FARO_WARN_UNUSED;
 
-/* Seconds to wait before asking again, if the answer says so (304 or 503 with Retry-After): at most
- * 30. 0: the answer is final. */
+/* Seconds to wait before asking again, if the answer says so (304, 429 or 503 with Retry-After): at
+ * most 30. 0: the answer is final. */
 double faro_sent_later(const faro_sent *sent);
 
 /* Whether the last request failed because the connection was refused. A role that was just started

@@ -79,10 +79,31 @@ static void enter_metrics(faro_http *http) {
   http->answers[0] = http->answers[1] = http->answers[2];
 }
 
-/* Connections that one address may have; 0: any number. On loopback everybody has the same address,
- * or comes through a proxy. */
-static unsigned per_address(const faro_http *http, uint64_t connections) {
-  return faro_listen_local(&http->listen) ? 0 : (unsigned)((connections + 3) / 4);
+/* The library has room for some more connections than are allowed: the guard ends one when the next
+ * has come, and that takes a moment. */
+static uint64_t sockets_of(const faro_http_settings *s) {
+  return connections_of(s) + connections_of(s) / 4 + 16;
+}
+
+static double timeout_of(const faro_http_settings *s) { return s->timeout > 0 ? s->timeout : 10; }
+
+/* Limits per address do not apply on loopback: everybody has the same address there, or comes
+ * through a proxy. */
+static faro_status create_guards(faro_http *http, const faro_http_settings *s, faro_error *error) {
+  const double silence = 3;
+  const double timeout = timeout_of(s);
+  const bool local = faro_listen_local(&http->listen);
+  const faro_guard_params params = {.seconds = 2 * timeout,
+                                    .first = silence < timeout ? silence : timeout,
+                                    .plain = http->listen.certificate == NULL,
+                                    .most = connections_of(s),
+                                    .each = local ? 0 : (connections_of(s) + 3) / 4,
+                                    .metrics = http->service.metrics,
+                                    .tick = tick,
+                                    .context = http};
+  const faro_status status = faro_guard_create(&http->guard, &params, error);
+  if (status != FARO_OK || local || s->rate <= 0) return status;
+  return faro_limiter_create(&http->rate, s->rate, 10 * s->rate, error);
 }
 
 static void set_bounds(faro_http *http, uint64_t connections) {
@@ -104,6 +125,13 @@ static unsigned threads_for(const faro_http_settings *s, uint64_t connections) {
   return (unsigned)(wanted > needed ? wanted : needed);
 }
 
+/* Decodes %XX in place. A text with %00 stays as it is: decoded, it would end there, and the rest
+ * would be ignored. */
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context, (void)connection;
+  return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static faro_status start_daemon(faro_http *http, const faro_http_settings *s, faro_error *error) {
   const bool tls = http->listen.certificate != NULL;
   const unsigned flags = (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD | (unsigned)MHD_ALLOW_SUSPEND_RESUME |
@@ -114,14 +142,12 @@ static faro_status start_daemon(faro_http *http, const faro_http_settings *s, fa
                                     {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)FARO_TLS_VERSIONS},
                                     {MHD_OPTION_END, 0, NULL}};
   if (!tls) secure[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-  const double timeout = s->timeout > 0 ? s->timeout : 10;
-  const uint64_t connections = connections_of(s);
-  set_bounds(http, connections);
+  set_bounds(http, connections_of(s));
   http->daemon =
       MHD_start_daemon(flags, 0, NULL, NULL, faro_http_on_request, http, MHD_OPTION_LISTEN_SOCKET,
-                       (MHD_socket)http->socket, MHD_OPTION_THREAD_POOL_SIZE, threads_for(s, connections),
-                       MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                       per_address(http, connections), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)timeout,
+                       (MHD_socket)http->socket, MHD_OPTION_THREAD_POOL_SIZE, threads_for(s, sockets_of(s)),
+                       MHD_OPTION_CONNECTION_LIMIT, (unsigned)sockets_of(s), MHD_OPTION_CONNECTION_TIMEOUT,
+                       (unsigned)timeout_of(s), MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
                        MHD_OPTION_NOTIFY_COMPLETED, faro_http_on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
                        faro_guard_connection, http->guard, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
   if (!http->daemon) return faro_fail(error, FARO_SYSTEM, "cannot start the server on %s", s->listen);
@@ -137,7 +163,7 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
   made->socket = -1;
   made->spare = FARO_HTTP_SPARE;
   faro_status status = faro_listen_read(&made->listen, settings, error);
-  if (status == FARO_OK) status = faro_listen_files(connections_of(settings), error);
+  if (status == FARO_OK) status = faro_listen_files(connections_of(settings), sockets_of(settings), error);
   if (status == FARO_OK && http) status = faro_listen_bind(&made->listen, settings, &made->socket, error);
   if (status == FARO_OK && http) *http = made;
   else faro_http_stop(made);
@@ -145,13 +171,10 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
 }
 
 faro_status faro_http_serve(faro_http *http, const faro_http_service *service, faro_error *error) {
-  const faro_http_settings *s = http->settings;
-  const double timeout = s->timeout > 0 ? s->timeout : 10;
   http->service = *service;
   enter_metrics(http);
-  const faro_status status =
-      faro_guard_create(&http->guard, 2 * timeout, http->listen.certificate == NULL, tick, http, error);
-  return status == FARO_OK ? start_daemon(http, s, error) : status;
+  const faro_status status = create_guards(http, http->settings, error);
+  return status == FARO_OK ? start_daemon(http, http->settings, error) : status;
 }
 
 faro_status faro_http_start(faro_http **http, const faro_http_settings *settings,
@@ -204,6 +227,7 @@ void faro_http_stop(faro_http *http) {
   }
   if (http->socket >= 0) close(http->socket);
   faro_guard_destroy(http->guard);
+  faro_limiter_destroy(http->rate);
   faro_listen_clear(&http->listen);
   pthread_cond_destroy(&http->idle);
   pthread_mutex_destroy(&http->mutex);

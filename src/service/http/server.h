@@ -14,11 +14,13 @@
  *   - All bodies together have a limit (503). Memory is counted when bytes arrive, not when they
  *     are announced. Small bodies are not counted, so they get through when large ones fill the
  *     room (faro_http_spare).
- *   - The number of connections is limited. One address may have a quarter of them, unless the
- *     server is on loopback.
+ *   - The number of connections is limited. One more ends the one that has waited longest for a
+ *     request. One address may have a quarter of them, unless the server is on loopback.
+ *   - One address may make `rate` requests a second, unless the server is on loopback (429).
  *   - At most half of the connections may wait. One more is called again at once as expired; its
  *     answer says Retry-After and closes the connection.
- *   - A request must arrive within twice the timeout, plus a second for each MB of its body (408).
+ *   - A request must arrive within twice the timeout, plus a second for each MB of its body (408);
+ *     the first byte of a connection within three seconds.
  * HEAD is GET without the body. */
 #ifndef FARO_SERVICE_HTTP_SERVER_H
 #define FARO_SERVICE_HTTP_SERVER_H
@@ -50,6 +52,7 @@ typedef struct faro_http_settings {
   uint64_t threads;     /* 0: 2; at least one per 100 connections */
   uint64_t connections; /* 0: 1024 */
   double timeout;       /* seconds; 0: 10 */
+  double rate;          /* requests per second of one address; 0: any number */
 } faro_http_settings;
 
 /* Fields of the faro_http_settings that is the member `http` of the struct `holder`. */
@@ -60,8 +63,9 @@ typedef struct faro_http_settings {
       {"private-key", FARO_FIELD_TEXT, FARO_AT(holder, http.private_key)},                                   \
       {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, http.insecure)},                                         \
       {"threads", FARO_FIELD_COUNT, FARO_AT(holder, http.threads), .least = 1, .most = 64},                  \
-      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000}, {     \
-    "timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600                       \
+      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000},       \
+      {"timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600}, {                \
+    "rate", FARO_FIELD_REAL, FARO_AT(holder, http.rate), .least = 0, .most = 1e6                             \
   }
 
 /* Routes and context must outlive the server. */

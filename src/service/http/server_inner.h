@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "service/http/guard.h"
+#include "service/http/limiter.h"
 #include "service/http/listen.h"
 #include "service/http/server.h"
 
@@ -40,6 +41,7 @@ struct faro_http {
   faro_listen listen;
   int socket; /* the listening socket; negative: none */
   faro_guard *guard;
+  faro_limiter *rate;      /* of requests by address; NULL: there is no limit */
   faro_metric *answers[6]; /* by the first digit of the status */
 
   pthread_mutex_t mutex; /* guards everything below */

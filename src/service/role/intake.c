@@ -12,17 +12,22 @@
 #include <jansson.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "service/http/limiter.h"
 #include "service/role/log.h"
 
 enum {
   GROUP_MAX = 20000,     /* reports in a transaction */
   QUEUE_BYTES = 64 << 20 /* bytes of waiting posts */
 };
-static const double PROBE = 1; /* seconds between writes that only try the disk */
+/* A client that was refused more often than this gets 429 until it has kept still for a while. */
+static const double REFUSALS_BURST = 100;
+static const double REFUSALS_RATE = 1; /* forgiven per second */
+static const double PROBE = 1;         /* seconds between writes that only try the disk */
 
 typedef struct post {
   faro_http_request *request;
@@ -38,8 +43,10 @@ struct faro_intake {
   size_t shuffler, frame;
   pthread_t writer;
   bool running;
-  pthread_mutex_t store; /* guards the spool */
-  pthread_mutex_t mutex; /* guards the members below, up to `state` */
+  faro_limiter *refusals;       /* by token hash */
+  atomic_uint_fast64_t limited; /* counted like the hidden ones below, but by any thread */
+  pthread_mutex_t store;        /* guards the spool */
+  pthread_mutex_t mutex;        /* guards the members below, up to `state` */
   pthread_cond_t work, closed;
   post *first, **last;
   size_t bytes;
@@ -83,6 +90,8 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   sodium_memzero(report.token, sizeof report.token);
   entry->verdict = FARO_VERDICT_TOKEN;
   if (!faro_spool_knows(in->spool, entry->hash)) return;
+  entry->verdict = FARO_VERDICT_LIMITED;
+  if (faro_limiter_over(in->refusals, entry->hash, FARO_HASH_BYTES, 0)) return;
   entry->verdict = FARO_VERDICT_ACCEPTED;
   entry->version = report.version;
   entry->sequence = report.sequence;
@@ -119,6 +128,7 @@ static bool enqueue(faro_intake *in, post *p) {
 static unsigned status_of(faro_verdict verdict, bool over) {
   if (verdict == FARO_VERDICT_MALFORMED) return 400;
   if (verdict == FARO_VERDICT_TOKEN) return 401;
+  if (verdict == FARO_VERDICT_LIMITED) return 429;
   return verdict == FARO_VERDICT_CLOSED && !over ? 503 : 409;
 }
 
@@ -132,6 +142,13 @@ static void time_posts(faro_intake *in, const post *p, const post *end) {
   }
 }
 
+/* Counts the refusals of a client for what it should have known. */
+static void count_refusal(faro_intake *in, const faro_spool_entry *e) {
+  const bool its_fault = e->verdict == FARO_VERDICT_TWICE || e->verdict == FARO_VERDICT_SPENT ||
+                         e->verdict == FARO_VERDICT_STALE || e->verdict == FARO_VERDICT_REPLAY;
+  if (its_fault) (void)faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 1);
+}
+
 static void answer(faro_intake *in, post *p, bool written, bool over) {
   faro_http_request *request = p->request;
   bool any = false;                               /* a report was accepted */
@@ -142,7 +159,9 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
     bytes[i] = (unsigned char)p->entry[i].verdict;
     any = any || bytes[i] <= FARO_VERDICT_KNOWN;
     same = same && bytes[i] == bytes[0];
+    count_refusal(in, &p->entry[i]);
     if (is_shown_at_once(bytes[i])) faro_metric_add(in->verdict[bytes[i]], 1);
+    else if (bytes[i] == FARO_VERDICT_LIMITED) atomic_fetch_add(&in->limited, 1);
     else if (bytes[i] != FARO_VERDICT_ACCEPTED) in->hidden.verdict[bytes[i]]++; /* accepted: see tell */
   }
   const faro_http_answer good = {
@@ -233,6 +252,7 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
 }
 
 static void show_hidden(faro_intake *in) {
+  in->hidden.verdict[FARO_VERDICT_LIMITED] += atomic_exchange(&in->limited, 0);
   for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
     if (in->hidden.verdict[i] > 0) faro_metric_add(in->verdict[i], in->hidden.verdict[i]);
   faro_metric_merge(in->seconds, &in->hidden.times);
@@ -424,6 +444,11 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   in->shuffler = shuffler;
   in->frame = faro_wire_report_size(campaign);
   in->last = &in->first;
+  const faro_status limits = faro_limiter_create(&in->refusals, REFUSALS_RATE, REFUSALS_BURST, error);
+  if (limits != FARO_OK) {
+    free(in);
+    return limits;
+  }
   pthread_mutex_init(&in->store, NULL);
   pthread_mutex_init(&in->mutex, NULL);
   pthread_cond_init(&in->work, NULL);
@@ -449,6 +474,7 @@ void faro_intake_destroy(faro_intake *in) {
   pthread_mutex_unlock(&in->mutex);
   if (in->running) pthread_join(in->writer, NULL);
   faro_spool_close(in->spool);
+  faro_limiter_destroy(in->refusals);
   pthread_cond_destroy(&in->work);
   pthread_cond_destroy(&in->closed);
   pthread_mutex_destroy(&in->mutex);

@@ -5,8 +5,8 @@
  * report that was answered with 0 or 1 is in exactly one batch, whatever happens later.
  *
  * The body of a post is one or more report frames. The answer is 200 and one byte per report
- * (faro_verdict). If all are refused for the same reason, it is 400, 401 or 409 with that reason;
- * 503 if nothing can be accepted now. */
+ * (faro_verdict). If all are refused for the same reason, it is 400, 401, 409 or 429 with that
+ * reason; 503 if nothing can be accepted now. */
 #ifndef FARO_SERVICE_ROLE_INTAKE_H
 #define FARO_SERVICE_ROLE_INTAKE_H
 
