@@ -19,7 +19,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "service/client/client_send.h"
+#include "client/client_view.h"
+#include "service/client/client_place.h"
 #include "service/client/client_settings.h"
 #include "service/client/client_state.h"
 #include "service/http/listen.h"
@@ -36,7 +37,7 @@ typedef struct request {
 static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, file), .value = "FILE",
      .help = "settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, level, "
-             "honest, insecure, shufflers; options replace them; see faro-client(1)"},
+             "honest, insecure, fixed, shufflers; options replace them; see faro-client(1)"},
     {"analyzer", FARO_FIELD_TEXT, SETTING(analyzer), .value = "URL",
      .help = "address of the analyzer, which publishes the campaign and the policies"},
     {"key", FARO_FIELD_TEXT, SETTING(key_file), .value = "FILE",
@@ -61,6 +62,8 @@ static const faro_field options[] = {
      .help = "the greatest share of a batch whose noise the claim may count on; 0, the default: any"},
     {"insecure", FARO_FIELD_FLAG, SETTING(insecure),
      .help = "allow plain http:// beyond this machine: listeners can read the token"},
+    {"fixed", FARO_FIELD_FLAG, SETTING(fixed),
+     .help = "refuse all moves: use the addresses and keys of the campaign and of the settings only"},
     {"send", FARO_FIELD_FLAG, FARO_AT(request, send), .help = "send the reports: the default"},
     {"dry-run", FARO_FIELD_FLAG, FARO_AT(request, dry), .help = "choose and encode, but send nothing"},
     {"show", FARO_FIELD_FLAG, FARO_AT(request, show), .help = "print the campaign and its claim, and exit"},
@@ -105,6 +108,7 @@ typedef struct session {
   faro_client *client;
   faro_sender *sender;
   faro_client_state state;
+  faro_client_place place;
   int lock;               /* on the state; negative: none */
   faro_campaign campaign; /* a copy, for its bounds */
   unsigned char *parts;
@@ -135,13 +139,34 @@ static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY
   return status;
 }
 
-/* Fetches the campaign for the client, and opens it once more for its details. */
-static faro_status fetch_campaign(session *s, const unsigned char *key, faro_error *error) {
+/* Fetches the newest move and the campaign for the client. */
+static faro_status fetch_campaign(session *s, faro_error *error) {
+  const faro_client_settings *c = &s->r->settings;
   faro_sent sent;
   faro_status status =
-      faro_client_fetch_campaign(s->client, s->sender, s->r->settings.analyzer, &sent, error);
-  if (status == FARO_OK) status = faro_campaign_open(&s->campaign, sent.bytes, sent.length, key, error);
+      faro_client_place_open(&s->place, s->client, c->analyzer, c->state, s->lock >= 0, error);
+  if (status == FARO_OK && !c->fixed) status = faro_client_place_look(&s->place, s->client, s->sender, error);
+  if (status == FARO_OK)
+    status = faro_client_fetch_campaign(s->client, s->sender, s->place.address, &sent, error);
+  if (status == FARO_OK) s->campaign = *faro_client_view(s->client);
   return status;
+}
+
+/* Fetches the newest policy. If it is refused, or nobody answers, the campaign may have moved. */
+static faro_status fetch_policy(session *s, uint64_t after, faro_error *error) {
+  bool fresh = false;
+  faro_error why = {0};
+  const uint64_t before = faro_client_moved(s->client);
+  faro_status status =
+      faro_client_fetch_policy(s->client, s->sender, s->place.address, after, false, &fresh, &why);
+  if ((status == FARO_INVALID || status == FARO_SYSTEM) && !s->r->settings.fixed &&
+      faro_client_place_look(&s->place, s->client, s->sender, NULL) == FARO_OK &&
+      faro_client_moved(s->client) > before) {
+    why = (faro_error){0};
+    s->campaign = *faro_client_view(s->client);
+    status = faro_client_fetch_policy(s->client, s->sender, s->place.address, after, false, &fresh, &why);
+  }
+  return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
 /* Loads the state, and locks it for the whole run if it will change. */
@@ -168,6 +193,7 @@ static faro_status open_client(session *s, const unsigned char *key, const unsig
                                      .user_level = c->level == 1,
                                      .honest = c->honest,
                                      .insecure = c->insecure,
+                                     .fixed = c->fixed,
                                      .shufflers = c->shufflers > 0 ? c->shuffler[0] : NULL,
                                      .shuffler_count = c->shufflers};
   return faro_client_open(&s->client, &params, error);
@@ -182,7 +208,7 @@ static faro_status open_session(session *s, faro_error *error) {
   if (status == FARO_OK) status = open_client(s, key, token, error);
   sodium_memzero(token, sizeof token);
   if (status == FARO_OK) status = faro_sender_create(&s->sender, &params, error);
-  if (status == FARO_OK) status = fetch_campaign(s, key, error);
+  if (status == FARO_OK) status = fetch_campaign(s, error);
   if (status != FARO_OK) return status;
   s->parts_size = faro_client_parts(s->client) * faro_client_part_size(s->client);
   s->parts = malloc(s->parts_size);
@@ -238,6 +264,9 @@ static void show(const session *s) {
   printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
          c->contribution.norm, c->arms);
   show_shufflers(c);
+  if (faro_client_moved(s->client) > 0)
+    printf("moved:     %" PRIu64 " times; the analyzer is at %s\n", faro_client_moved(s->client),
+           c->analyzer);
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
 }
 
@@ -306,10 +335,8 @@ static faro_status deliver(session *s, size_t part, size_t size, faro_error *err
  * is made for the newest one: what it says about the arm does not depend on the policy that chose
  * it. If the analyzer does not answer, the policy at hand may still do. */
 static faro_status catch_up(session *s, faro_error *error) {
-  bool fresh = false;
   faro_error why = {0};
-  const faro_status status = faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
-                                                      faro_client_version(s->client), false, &fresh, &why);
+  const faro_status status = fetch_policy(s, faro_client_version(s->client), &why);
   return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
@@ -358,11 +385,8 @@ static faro_status play(session *s, FILE *in, faro_error *error) {
       status = finish_round(s, arm, text, error);
       continue;
     }
-    bool fresh = false;
     const size_t arms = read_arms(s, text, error);
-    status = arms > 0 ? faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
-                                                 faro_client_version(s->client), false, &fresh, error)
-                      : FARO_INVALID;
+    status = arms > 0 ? fetch_policy(s, faro_client_version(s->client), error) : FARO_INVALID;
     if (status == FARO_OK) status = faro_client_choose(s->client, s->features, arms, &arm, error);
     if (status == FARO_OK && printf("%zu\n", arm) > 0) fflush(stdout);
   }
@@ -395,11 +419,9 @@ static int run(int argc, char **argv) {
   if (r.check) return check_files(&r);
   session s = {.r = &r, .lock = -1};
   faro_error error = {0};
-  bool fresh = false;
   faro_status status = faro_process_hide(&error);
   if (status == FARO_OK) status = open_session(&s, &error);
-  if (status == FARO_OK)
-    status = faro_client_fetch_policy(s.client, s.sender, r.settings.analyzer, 0, false, &fresh, &error);
+  if (status == FARO_OK) status = fetch_policy(&s, 0, &error);
   if (status == FARO_OK && r.show) show(&s);
   if (status == FARO_OK && !r.show) status = play(&s, stdin, &error);
   if (status == FARO_OK && !r.show) status = save_state(&s, &error);

@@ -1,4 +1,4 @@
-/* move: faro move sign, consent: addresses and keys of a campaign change, and the campaign stays. */
+/* move: faro move sign, consent: addresses and keys of a campaign change; the campaign stays. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

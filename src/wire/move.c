@@ -42,6 +42,11 @@ const unsigned char *faro_move_signer_key(const faro_move *move) {
   return move->signers > 0 ? move->signer[move->signers - 1].key : move->founder;
 }
 
+const unsigned char *faro_move_key_at(const faro_move *move, size_t index) {
+  if (index > move->signers) return NULL;
+  return index > 0 ? move->signer[index - 1].key : move->founder;
+}
+
 static bool has_signer(const faro_move *m, const unsigned char *key) {
   bool found = memcmp(m->founder, key, FARO_KEY_BYTES) == 0;
   for (size_t i = 0; i < m->signers; i++) found = found || memcmp(m->signer[i].key, key, FARO_KEY_BYTES) == 0;
@@ -215,7 +220,7 @@ faro_status faro_move_follows(const faro_move *before, const faro_move *next, bo
       memcmp(before->founder, next->founder, FARO_KEY_BYTES) != 0)
     return faro_fail(error, FARO_INVALID, "the move is of another campaign or founder than the one before");
   if (!*newer)
-    return faro_fail(error, FARO_INVALID, "move %llu was seen before, and this one has number %llu",
+    return faro_fail(error, FARO_OLD, "move %llu was seen before, and this one has number %llu",
                      (unsigned long long)before->number, (unsigned long long)next->number);
   const bool extends = next->signers >= before->signers && next->steps >= before->steps &&
                        memcmp(before->signer, next->signer, before->signers * sizeof *next->signer) == 0 &&

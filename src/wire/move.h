@@ -1,5 +1,5 @@
-/* move: how the addresses and keys of a campaign change. The campaign itself, its digest, its budget
- * and all sequence numbers stay as they are.
+/* move: how the addresses and keys of a campaign change. The campaign itself, its digest, its
+ * budget and all sequence numbers stay as they are.
  *
  * A move is a signed document that says everything anew: the analyzer's address and sealing key,
  * each hand-over of the signing key since the campaign was founded, and each step of a shuffler to
@@ -8,9 +8,10 @@
  *   founder --(old and new key sign)--> signer 1 --(both sign)--> signer 2 ... signs the move
  *   shuffler's key in the campaign --(signs)--> its next address and key --(signs)--> ...
  *
- * Each hand-over is signed by both keys, so a reader that pins any of them can verify all. A step of
- * a shuffler is signed by the shuffler's own key: neither the analyzer alone nor the shuffler alone
- * can send clients elsewhere. docs/protocol.md gives the bytes, docs/threat-model.md the reasons. */
+ * Each hand-over is signed by both keys, so a reader that pins any of them can verify all. A step
+ * of a shuffler is signed by the shuffler's own key: neither the analyzer alone nor the shuffler
+ * alone can send clients elsewhere. docs/protocol.md gives the bytes, docs/threat-model.md the
+ * reasons. */
 #ifndef FARO_WIRE_MOVE_H
 #define FARO_WIRE_MOVE_H
 
@@ -42,8 +43,9 @@ typedef struct faro_move {
   faro_move_step step[FARO_STEPS_MAX];
 } faro_move;
 
-/* The key that signs now. */
+/* The key that signs now, and the i-th one since the founder's, which is 0; NULL past the last. */
 const unsigned char *faro_move_signer_key(const faro_move *move);
+const unsigned char *faro_move_key_at(const faro_move *move, size_t index);
 
 /* Adds a hand-over to a new signing key. */
 faro_status faro_move_hand_over(faro_move *move, const faro_sign_key *from, const faro_sign_key *to,
@@ -62,7 +64,8 @@ faro_status faro_move_open(faro_move *move, const char *text, size_t length,
                            const unsigned char pinned[static FARO_KEY_BYTES],
                            faro_error *error) FARO_WARN_UNUSED;
 /* Whether a reader that has seen `before` may accept `next`: it has a higher number, and what was
- * handed over before is part of it. *newer: false if it is the same move. */
+ * handed over before is part of it. *newer: false if it is the same move. FARO_OLD: its number is
+ * not higher. */
 faro_status faro_move_follows(const faro_move *before, const faro_move *next, bool *newer,
                               faro_error *error) FARO_WARN_UNUSED;
 /* Checks every step of a shuffler, and gives the campaign with the addresses and keys of now.

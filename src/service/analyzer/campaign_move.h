@@ -1,5 +1,5 @@
-/* campaign_move: signs a move of a campaign (wire/move.h): whatever differs between the settings of an
- * analyzer that is stopped and the campaign in its database. */
+/* campaign_move: signs a move of a campaign (wire/move.h): whatever differs between the settings
+ * of an analyzer that is stopped and the campaign in its database. */
 #ifndef FARO_SERVICE_ANALYZER_CAMPAIGN_MOVE_H
 #define FARO_SERVICE_ANALYZER_CAMPAIGN_MOVE_H
 

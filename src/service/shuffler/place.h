@@ -1,6 +1,6 @@
-/* place: where a shuffler finds its analyzer, and which keys hold. The settings and the campaign say
- * it first; moves (wire/move.h) change it. The newest move is kept in STATE.move, and an older one is
- * never followed again.
+/* place: where a shuffler finds its analyzer, and which keys hold. The settings and the campaign
+ * say it first; moves (wire/move.h) change it. The newest move is kept in STATE.move, and an older
+ * one is never followed again.
  *
  * The analyzer may not be at its new address yet, or not any more at its old one. So there are two
  * addresses, that of the move and that of the settings, and the one that failed gives way to the
@@ -19,7 +19,7 @@ faro_status faro_place_create(faro_place **place, const faro_shuffler_settings *
                               faro_error *error) FARO_WARN_UNUSED;
 void faro_place_destroy(faro_place *place); /* NULL is allowed */
 
-/* The key that signed the campaign: the pinned one, or the founder's if the pinned key came later. */
+/* The key that signed the campaign: the pinned one, or the founder's if the pinned one is later. */
 void faro_place_founder(faro_place *place, unsigned char key[static FARO_KEY_BYTES]);
 /* Gives the campaign, as it was founded, the addresses and keys of the move, if there is one. Later
  * moves must fit to the same campaign. */
