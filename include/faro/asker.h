@@ -11,6 +11,7 @@
 
 #include <faro/glm.h>
 #include <faro/learner.h>
+#include <faro/policy.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +70,15 @@ FARO_API bool faro_asker_ask(faro_asker *asker, faro_question *question);
 /* The gradient may be NULL; then theta is taken for the minimum. */
 FARO_API void faro_asker_answer(faro_asker *asker, const faro_answer *answer);
 FARO_API faro_diagnostics faro_asker_diagnose(const faro_asker *asker);
+
+/* For people who are elsewhere (rounds.h). Both return false for learners without them, and under
+ * calibrations other than `tight`.
+ *
+ * What people play now, by themselves: pick chooses the same arm. The arrays are the learner's. */
+FARO_API bool faro_asker_publish(const faro_asker *asker, faro_policy *policy);
+/* The estimate, `dimension` numbers, that this answer to the last question would give. Nothing is
+ * changed. */
+FARO_API bool faro_asker_guess(const faro_asker *asker, const faro_answer *answer, double *theta);
 
 #ifdef __cplusplus
 }

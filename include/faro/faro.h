@@ -25,6 +25,7 @@
 #include <faro/random.h>
 #include <faro/release.h>
 #include <faro/report.h>
+#include <faro/rounds.h>
 #include <faro/rows.h>
 #include <faro/selector.h>
 #include <faro/setting.h>

@@ -8,7 +8,11 @@
  *   SAMPLE    <theta, x> + beta <w' xi, x>           Thompson sampling from N(theta, beta^2 w' w)
  *   OPTIMIST  <theta, x> + max(0, beta <w' xi, x>)   the same, and never below the mean
  *
- * Before that, with probability `explore`, an arm is drawn uniformly instead. */
+ * Before that, with probability `explore`, an arm is drawn uniformly instead.
+ *
+ * One rule has no index: under DESIGN an arm is drawn from a near-optimal design over the arms that
+ * may be the best. N(theta, w' w) is what is believed, and beta how many standard deviations an arm
+ * may be behind (src/explore/explore.h). It is for generalised linear rewards. */
 #ifndef FARO_POLICY_H
 #define FARO_POLICY_H
 
@@ -21,7 +25,8 @@ extern "C" {
 #define FARO_RULE_LIST(X)                                                                                    \
   X(WIDTH, "width")                                                                                          \
   X(SAMPLE, "sample")                                                                                        \
-  X(OPTIMIST, "optimist")
+  X(OPTIMIST, "optimist")                                                                                    \
+  X(DESIGN, "design")
 
 typedef enum faro_rule {
 #define X(name, text) FARO_RULE_##name,

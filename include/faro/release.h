@@ -130,6 +130,10 @@ FARO_API faro_status faro_release_create(faro_release **release, const faro_rele
                                          faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_release_destroy(faro_release *release); /* NULL is allowed */
 
+/* The parameters of one batch of `users` by itself, where a user's rounds may be in several such
+ * releases (docs/privacy.md, Lemma P). */
+FARO_API faro_release_params faro_release_alone(const faro_release_params *params, uint64_t users);
+
 /* Adds one user, after clipping. Returns true if this completed a batch, so that new statistics
  * have been published. For sources that play all parties, simulated or deployed. With other
  * sources, and beyond the horizon, it does nothing and returns false. */

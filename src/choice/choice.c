@@ -11,7 +11,7 @@ bool faro_choice_explore(const faro_policy *policy, size_t count, faro_rng *rng,
 
 void faro_choice_draw(const faro_policy *policy, faro_rng *rng, double *direction) {
   const double *row = policy->w;
-  const bool draws = rng && policy->rule != FARO_RULE_WIDTH;
+  const bool draws = rng && (policy->rule == FARO_RULE_SAMPLE || policy->rule == FARO_RULE_OPTIMIST);
   const size_t width = policy->dimension / (policy->blocks > 0 ? policy->blocks : 1);
   for (size_t i = 0; i < policy->dimension; i++) direction[i] = 0;
   for (size_t i = 0; draws && i < policy->dimension; i++, row += i) {

@@ -81,4 +81,12 @@ void faro_asker_answer(faro_asker *asker, const faro_answer *answer) {
   asker->host.diagnostics.updates++;
 }
 
+bool faro_asker_publish(const faro_asker *asker, faro_policy *policy) {
+  return asker->kind->publish && asker->kind->publish(asker->state, policy);
+}
+
+bool faro_asker_guess(const faro_asker *asker, const faro_answer *answer, double *theta) {
+  return asker->kind->guess && asker->kind->guess(asker->state, answer, theta);
+}
+
 faro_diagnostics faro_asker_diagnose(const faro_asker *asker) { return asker->host.diagnostics; }

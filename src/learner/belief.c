@@ -7,11 +7,14 @@
 #include "learner/ridge.h"
 #include "learner/shrink.h"
 
-static void settle(faro_belief *b) {
-  faro_ridge_matrix(b->dimension, b->prior, b->Lambda, b->precision);
-  (void)faro_ridge_whiten(b->spd, b->dimension, b->precision, b->w, b->prior);
-  faro_ridge_solve(b->dimension, b->w, b->r, b->theta);
+/* Mean and factor that follow from a precision without the prior's, and an information vector. */
+static void solve(const faro_belief *b, const double *Lambda, const double *r, double *w, double *theta) {
+  faro_ridge_matrix(b->dimension, b->prior, Lambda, b->precision);
+  (void)faro_ridge_whiten(b->spd, b->dimension, b->precision, w, b->prior);
+  faro_ridge_solve(b->dimension, w, r, theta);
 }
+
+static void settle(faro_belief *b) { solve(b, b->Lambda, b->r, b->w, b->theta); }
 
 faro_status faro_belief_init(faro_belief *belief, size_t d, double prior, faro_host *host,
                              faro_error *error) {
@@ -19,7 +22,8 @@ faro_status faro_belief_init(faro_belief *belief, size_t d, double prior, faro_h
   belief->prior = prior;
   faro_status status = faro_host_vectors(
       host, error, &belief->theta, d, &belief->w, faro_packed(d), &belief->Lambda, faro_packed(d), &belief->r,
-      d, &belief->g, d, &belief->Q, d * d, &belief->precision, faro_packed(d), (double **)NULL);
+      d, &belief->g, d, &belief->Q, d * d, &belief->precision, faro_packed(d), &belief->trial, faro_packed(d),
+      &belief->sum, d, &belief->factor, faro_packed(d), (double **)NULL);
   if (status == FARO_OK) status = faro_spd_create(&belief->spd, d, error);
   if (status == FARO_OK) status = faro_eigen_create(&belief->eigen, d, error);
   if (status == FARO_OK) settle(belief);
@@ -42,31 +46,28 @@ void faro_belief_curvature(const faro_belief *belief, double least, double facto
   for (size_t i = 0; i < d; i++) faro_add_outer(d, factor * fmax(belief->g[i], least), belief->Q + i * d, P);
 }
 
-void faro_belief_take(faro_belief *belief, const faro_answer *fit, double ridge) {
-  const size_t d = belief->dimension;
-  for (size_t k = 0; k < d && belief->g[k] > 0; k++) {
-    const double *q = belief->Q + k * d;
-    const double h = belief->g[k];
+/* What a fit adds to the precision and to the information vector. */
+static void add(const faro_belief *b, const faro_answer *fit, double ridge, double *Lambda, double *r) {
+  const size_t d = b->dimension;
+  for (size_t k = 0; k < d && b->g[k] > 0; k++) {
+    const double *q = b->Q + k * d;
+    const double h = b->g[k];
     const double share = h / (h + fit->noise * fit->noise);
     const double slope = fit->gradient ? faro_dot(d, q, fit->gradient) : 0;
     const double along = share * ((h + ridge) * faro_dot(d, q, fit->theta) - slope);
-    faro_add_outer(d, share * h, q, belief->Lambda);
-    for (size_t i = 0; i < d; i++) belief->r[i] += along * q[i];
+    faro_add_outer(d, share * h, q, Lambda);
+    for (size_t i = 0; i < d; i++) r[i] += along * q[i];
   }
+}
+
+void faro_belief_take(faro_belief *belief, const faro_answer *fit, double ridge) {
+  add(belief, fit, ridge, belief->Lambda, belief->r);
   settle(belief);
 }
 
-/* The mean over a normal variable, by the rule of rectangles over three standard deviations; more
- * than enough for the smooth slopes of links. */
-double faro_expected_slope(faro_link link, double mean, double deviation) {
-  enum { SIDE = 4 };
-  double sum = 0;
-  double all = 0;
-  for (int k = -SIDE; k <= SIDE; k++) {
-    const double z = 3.0 * k / SIDE;
-    const double weight = exp(-z * z / 2);
-    sum += weight * faro_link_slope(link, mean + deviation * z);
-    all += weight;
-  }
-  return sum / all;
+void faro_belief_guess(const faro_belief *belief, const faro_answer *fit, double ridge, double *theta) {
+  memcpy(belief->trial, belief->Lambda, faro_packed(belief->dimension) * sizeof *belief->trial);
+  memcpy(belief->sum, belief->r, belief->dimension * sizeof *belief->sum);
+  add(belief, fit, ridge, belief->trial, belief->sum);
+  solve(belief, belief->trial, belief->sum, belief->factor, theta);
 }

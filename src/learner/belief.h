@@ -22,6 +22,7 @@ typedef struct faro_belief {
   double *Lambda, *r; /* precision without the prior's, packed, and information vector */
   double *g, *Q;      /* eigenvalues, shrunk, and eigenvectors of the W given last */
   double *precision;
+  double *trial, *sum, *factor; /* of a fit that is only tried: precision, vector and factor */
   faro_spd *spd;
   faro_eigen *eigen;
 } faro_belief;
@@ -37,9 +38,7 @@ void faro_belief_see(faro_belief *belief, const double *W, double s);
 void faro_belief_curvature(const faro_belief *belief, double least, double factor, double *P);
 /* The fit itself; without a gradient, a minimum. */
 void faro_belief_take(faro_belief *belief, const faro_answer *fit, double ridge);
-
-/* The expected slope of the link at an arm whose <x, theta> has this mean and standard
- * deviation. */
-double faro_expected_slope(faro_link link, double mean, double deviation);
+/* The mean that the belief would have after this fit. */
+void faro_belief_guess(const faro_belief *belief, const faro_answer *fit, double ridge, double *theta);
 
 #endif

@@ -24,8 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <faro/design.h>
-
+#include "explore/explore.h"
 #include "learner/belief.h"
 #include "learner/noise.h"
 #include "learner/ridge.h"
@@ -42,7 +41,7 @@ typedef struct estimate {
 typedef struct batched {
   faro_asker_params params;
   faro_host *host;
-  faro_designer *designer;
+  faro_explorer *explorer;
   faro_spd *spd;
   faro_terms plan;
   faro_belief belief; /* tight */
@@ -57,7 +56,7 @@ typedef struct batched {
   faro_arms scaled;     /* sqrt(w) x of the current arms */
   double *weight;       /* w */
   double *mean, *upper; /* per arm */
-  double *zero, *scratch;
+  double *scratch;
   size_t *active;
 } batched;
 
@@ -157,62 +156,26 @@ static size_t keep_published(batched *b, const faro_arms *arms, size_t j, size_t
   return kept;
 }
 
-/* Keeps the arms that may be better than the one that looks best. */
-static size_t keep_likely(batched *b, const faro_arms *arms) {
-  const size_t best = faro_means(arms, b->belief.theta, b->mean);
-  b->scaled.count = arms->count;
-  b->scaled.stride = arms->stride;
-  for (size_t i = 0; i < arms->dimension; i++)
-    for (size_t a = 0; a < arms->count; a++)
-      b->scaled.x[i * arms->stride + a] = arms->x[i * arms->stride + best] - arms->x[i * arms->stride + a];
-  (void)faro_score(&b->scaled, b->zero, b->belief.w, b->quantile, b->upper, b->scratch);
-  size_t kept = 0;
-  for (size_t a = 0; a < arms->count; a++)
-    if (b->mean[best] - b->mean[a] <= b->upper[a]) b->active[kept++] = a;
-  return kept;
-}
-
-/* Finds the arms that are not ruled out; returns their number, at least 1. */
+/* As published: finds the arms that are not ruled out; returns their number, at least 1. */
 static size_t survivors(batched *b, const faro_arms *arms) {
-  if (is_tight(b) && b->finished > 0) return keep_likely(b, arms);
   size_t count = arms->count;
   for (size_t a = 0; a < count; a++) b->active[a] = a;
   for (size_t j = 0; j < b->finished; j++) count = keep_published(b, arms, j, count);
   return count;
 }
 
-static double weight_of(const batched *b, size_t arm) {
-  const faro_asker_params *p = &b->params;
-  const double width = b->upper[arm] - b->mean[arm];
-  if (is_tight(b))
-    return fmin(faro_expected_slope(p->link, b->mean[arm], width), faro_link_steepest(p->link, p->bound));
-  return faro_link_slope(p->link, b->mean[arm]) / exp(fmin(2 * p->bound, width));
-}
-
 /* w of all arms, and sqrt(w) x. */
 static void scale_arms(batched *b, const faro_arms *arms) {
-  if (is_tight(b)) {
-    (void)faro_means(arms, b->belief.theta, b->mean);
-    (void)faro_score(arms, b->belief.theta, b->belief.w, 1, b->upper, b->scratch);
-  } else judge(b, arms, 0);
-  for (size_t a = 0; a < arms->count; a++) b->weight[a] = weight_of(b, a);
+  const faro_asker_params *p = &b->params;
+  judge(b, arms, 0);
+  for (size_t a = 0; a < arms->count; a++)
+    b->weight[a] = faro_link_slope(p->link, b->mean[a]) / exp(fmin(2 * p->bound, b->upper[a] - b->mean[a]));
   b->scaled.count = arms->count;
   b->scaled.stride = arms->stride;
   for (size_t i = 0; i < arms->dimension; i++)
     for (size_t a = 0; a < arms->count; a++)
       b->scaled.x[i * arms->stride + a] = sqrt(b->weight[a]) * arms->x[i * arms->stride + a];
   b->scaled.version++;
-}
-
-/* Draws an arm from the design; any arm if there is no design (all arms zero). */
-static size_t draw(batched *b, const faro_arms *arms, size_t count, double luck) {
-  const faro_design *design = NULL;
-  if (count == 1) return b->active[0];
-  if (faro_design_find(b->designer, arms, b->active, count, FARO_DESIGN_TARGET, &design, NULL) != FARO_OK)
-    return b->active[(size_t)(luck * (double)count)];
-  size_t i = 0;
-  while (i + 1 < design->support && luck >= design->weight[i]) luck -= design->weight[i++];
-  return design->arm[i];
 }
 
 /* The best arm by the last estimate, among those that no estimate rules out. */
@@ -226,15 +189,29 @@ static size_t greedy(batched *b, const faro_arms *arms) {
   return best;
 }
 
+static faro_pick pick_published(batched *b, const faro_arms *arms, double luck) {
+  const size_t count = survivors(b, arms);
+  if (part_of(b) == 0)
+    return (faro_pick){.arm = faro_explorer_draw(b->explorer, arms, b->active, count, luck), .weight = 1};
+  scale_arms(b, arms);
+  const size_t arm = faro_explorer_draw(b->explorer, &b->scaled, b->active, count, luck);
+  return (faro_pick){.arm = arm, .part = 1, .weight = b->weight[arm]};
+}
+
+static bool explores(const batched *b) { return b->finished == 0 || b->finished < b->terms; }
+
 static faro_pick pick(void *state, const faro_arms *arms, double luck) {
   batched *b = state;
-  if (b->finished > 0 && b->finished == b->terms) return (faro_pick){.arm = greedy(b, arms), .part = 1};
-  const size_t count = survivors(b, arms);
-  const unsigned part = part_of(b);
-  if (part == 0) return (faro_pick){.arm = draw(b, arms, count, luck), .part = part, .weight = 1};
-  scale_arms(b, arms);
-  const size_t arm = draw(b, &b->scaled, count, luck);
-  return (faro_pick){.arm = arm, .part = part, .weight = b->weight[arm]};
+  if (!explores(b)) return (faro_pick){.arm = greedy(b, arms), .part = 1};
+  if (!is_tight(b)) return pick_published(b, arms, luck);
+  const faro_outlook outlook = {.link = b->params.link,
+                                .bound = b->params.bound,
+                                .theta = b->belief.theta,
+                                .w = b->belief.w,
+                                .quantile = b->quantile};
+  faro_pick picked = {.part = 1};
+  picked.arm = faro_explorer_pick(b->explorer, &outlook, arms, luck, &picked.weight);
+  return picked;
 }
 
 /* Fits. */
@@ -314,6 +291,27 @@ static void answer(void *state, const faro_answer *given) {
   b->finished++;
 }
 
+/* For people who are elsewhere. */
+
+static bool publish(const void *state, faro_policy *policy) {
+  const batched *b = state;
+  if (!is_tight(b)) return false;
+  *policy = (faro_policy){.rule = explores(b) ? FARO_RULE_DESIGN : FARO_RULE_WIDTH,
+                          .dimension = b->params.dimension,
+                          .theta = b->belief.theta,
+                          .w = b->belief.w,
+                          .beta = explores(b) ? b->quantile : 0,
+                          .version = b->finished + 1};
+  return true;
+}
+
+static bool guess(const void *state, const faro_answer *given, double *theta) {
+  const batched *b = state;
+  if (!is_tight(b)) return false;
+  faro_belief_guess(&b->belief, given, b->belief.prior, theta);
+  return true;
+}
+
 /* Creation. */
 
 static faro_status allocate(batched *b, faro_error *error) {
@@ -323,8 +321,8 @@ static faro_status allocate(batched *b, faro_error *error) {
   b->active = faro_arena_alloc(&b->host->arena, stride, sizeof *b->active, error);
   if (!b->active) return FARO_MEMORY;
   faro_status status = faro_host_vectors(b->host, error, &b->V, faro_packed(d), &b->scaled.x, d * stride,
-                                         &b->weight, stride, &b->mean, stride, &b->upper, stride, &b->zero, d,
-                                         &b->scratch, faro_score_scratch(d, stride), (double **)NULL);
+                                         &b->weight, stride, &b->mean, stride, &b->upper, stride, &b->scratch,
+                                         faro_score_scratch(d, stride), (double **)NULL);
   for (size_t j = 0; status == FARO_OK && j < PUBLISHED; j++)
     status = faro_host_vectors(b->host, error, &b->past[j].theta, d, &b->past[j].w, faro_packed(d),
                                (double **)NULL);
@@ -340,7 +338,7 @@ static faro_status init(void *state, const faro_asker_params *params, faro_host 
   b->quantile = upper_quantile(params->failure / (double)params->offers);
   faro_status status = allocate(b, error);
   if (status == FARO_OK) status = faro_spd_create(&b->spd, d, error);
-  if (status == FARO_OK) status = faro_designer_create(&b->designer, d, params->offers, error);
+  if (status == FARO_OK) status = faro_explorer_create(&b->explorer, d, params->offers, error);
   if (status == FARO_OK)
     status = faro_belief_init(&b->belief, d, (double)d / (params->bound * params->bound), host, error);
   if (status == FARO_OK) b->plan = is_tight(b) ? tight_plan(b) : published_plan((double)params->horizon);
@@ -349,7 +347,7 @@ static faro_status init(void *state, const faro_asker_params *params, faro_host 
 
 static void destroy(void *state) {
   batched *b = state;
-  faro_designer_destroy(b->designer);
+  faro_explorer_destroy(b->explorer);
   faro_spd_destroy(b->spd);
   faro_belief_clear(&b->belief);
 }
@@ -369,5 +367,7 @@ const faro_asker_kind faro_asker_glm_batched = {
     .see = see,
     .ask = ask,
     .answer = answer,
+    .publish = publish,
+    .guess = guess,
     .destroy = destroy,
 };

@@ -61,7 +61,7 @@ typedef struct faro_asker_kind {
   size_t size;
   faro_studies studies;
 
-  /* Required, all but destroy; see asker.h. */
+  /* Required, unless it is said; see asker.h. */
   faro_status (*init)(void *state, const faro_asker_params *params, faro_host *host, faro_error *error);
   uint64_t (*term)(void *state);
   void (*begin)(void *state, const faro_noise noise[FARO_PARTS], uint64_t fits[FARO_PARTS]);
@@ -69,6 +69,9 @@ typedef struct faro_asker_kind {
   void (*see)(void *state, const faro_statistics sum[FARO_PARTS]);
   bool (*ask)(void *state, faro_question *question);
   void (*answer)(void *state, const faro_answer *answer);
+  /* Optional, both or neither: for people who are elsewhere. */
+  bool (*publish)(const void *state, faro_policy *policy);
+  bool (*guess)(const void *state, const faro_answer *answer, double *theta);
   void (*destroy)(void *state);
 } faro_asker_kind;
 

@@ -126,3 +126,12 @@ faro_status faro_release_validate(const faro_release_kind *kind, const faro_rele
   if (status == FARO_OK) status = validate_budget(kind, params, error);
   return status;
 }
+
+faro_release_params faro_release_alone(const faro_release_params *params, uint64_t users) {
+  faro_release_params alone = *params;
+  alone.horizon = alone.batch = users;
+  alone.growth = 0;
+  alone.largest = 0;
+  alone.anytime = params->contributions > 1;
+  return alone;
+}

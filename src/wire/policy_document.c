@@ -8,8 +8,11 @@
 static const char word[] = "faro-policy-2";
 
 #define X(name, text) text,
-FARO_WORDS(rules, FARO_RULE_LIST(X))
+FARO_WORDS(all_rules, FARO_RULE_LIST(X))
 #undef X
+
+/* Those with an index. */
+static const char *rules(size_t index) { return index < FARO_RULE_DESIGN ? all_rules(index) : NULL; }
 
 static faro_status check_numbers(const faro_policy *policy, faro_error *error) {
   const size_t d = policy->dimension;

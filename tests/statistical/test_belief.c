@@ -9,6 +9,7 @@
 
 #include <faro/study.h>
 
+#include "explore/explore.h"
 #include "learner/belief.h"
 #include "support/support.h"
 

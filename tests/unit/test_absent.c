@@ -7,6 +7,7 @@
 #include <faro/doubling.h>
 #include <faro/gate.h>
 #include <faro/message.h>
+#include <faro/rounds.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -168,6 +169,15 @@ static void ask_all(faro_asker *asker) {
   while (faro_asker_ask(asker, &question)) faro_asker_answer(asker, &(faro_answer){.theta = theta});
 }
 
+/* Both, or neither. */
+static void walk_elsewhere(faro_asker *asker) {
+  double theta[D] = {0};
+  double guess[D];
+  faro_policy policy;
+  const faro_answer answer = {.theta = theta};
+  assert_int_equal(faro_asker_publish(asker, &policy), faro_asker_guess(asker, &answer, guess));
+}
+
 static void walk_asker(const faro_learner_kind *kind, faro_calibration calibration) {
   const faro_asker_params bare = {.calibration = calibration};
   const faro_asker_params least = glm_params(calibration);
@@ -183,6 +193,7 @@ static void walk_asker(const faro_learner_kind *kind, faro_calibration calibrati
   faro_asker_begin(asker, none, fits);
   for (uint64_t t = 0; t < people; t++) assert_true(faro_asker_pick(asker, &arms, 0).arm < ARMS);
   faro_asker_see(asker, nobody);
+  walk_elsewhere(asker);
   ask_all(asker);
   (void)faro_asker_term(asker);
   (void)faro_asker_diagnose(asker);
@@ -227,6 +238,40 @@ static void test_learners__do_without_settings_noise_and_kind(void **state) {
   faro_eliminator_destroy(NULL);
   faro_asker_destroy(NULL);
   faro_watcher_destroy(NULL);
+}
+
+static void test_rounds__do_without_sources_and_errors(void **state) {
+  (void)state;
+  const faro_rounds_params bare = {0};
+  const faro_rounds_params least = {.learner = "glm-batched",
+                                    .release = "none",
+                                    .dimension = D,
+                                    .arms = ARMS,
+                                    .horizon = 40,
+                                    .link = FARO_LINK_LOGISTIC,
+                                    .bound = 1};
+  faro_rounds *rounds = NULL;
+  REFUSED(faro_rounds_create(&rounds, &bare, faro_source_none(), NULL));
+  assert_int_equal(faro_rounds_create(&rounds, &least, faro_source_none(), NULL), FARO_OK);
+  const double zero[D] = {0};
+  assert_true(faro_rounds_terms(rounds, NULL) > 0);
+  assert_true(faro_rounds_now(rounds).people > 0);
+  assert_int_equal(faro_rounds_policy(rounds)->rule, FARO_RULE_DESIGN);
+  assert_true(faro_rounds_at(rounds)[0] == 0);
+  assert_null(faro_rounds_sum(rounds));
+  assert_non_null(faro_rounds_release(rounds));
+  assert_int_equal(faro_rounds_claim(rounds)->trust, FARO_TRUST_NONE);
+  assert_int_equal(faro_rounds_absorb(rounds, zero, 0, NULL), FARO_OK); /* nobody draws: nothing happens */
+  REFUSED(faro_rounds_analyze(rounds, NULL, 0, NULL));
+  unsigned char kept[64];
+  assert_true(faro_rounds_state_size(rounds) <= sizeof kept);
+  faro_rounds_save(rounds, kept);
+  REFUSED(faro_rounds_load(rounds, kept, 0, NULL));
+  assert_int_equal(faro_rounds_load(rounds, kept, faro_rounds_state_size(rounds), NULL), FARO_OK);
+  faro_rounds_destroy(rounds);
+  faro_rounds_destroy(NULL);
+  const faro_release_params none = {0};
+  assert_int_equal(faro_release_alone(&none, 7).batch, 7);
 }
 
 /* ---- selector: no stream, no arms, no policy worth the name */
@@ -729,6 +774,7 @@ int main(void) {
       cmocka_unit_test(test_registries__know_where_they_end),
       cmocka_unit_test(test_names__lead_to_values),
       cmocka_unit_test(test_learners__do_without_settings_noise_and_kind),
+      cmocka_unit_test(test_rounds__do_without_sources_and_errors),
       cmocka_unit_test(test_selector__does_without_a_stream),
       cmocka_unit_test(test_agent__does_without_what_has_a_default),
       cmocka_unit_test(test_releases__do_without_streams_sources_and_kinds),

@@ -1,6 +1,6 @@
-/* client_place: where `faro client` finds its analyzer: at the address of its settings, or at that of
- * the newest move, which is kept in STATE.move. The analyzer may not be at its new address yet, or
- * not any more at the old one, so the address that fails gives way to the other. */
+/* client_place: where `faro client` finds its analyzer: at the address of its settings, or at that
+ * of the newest move, which is kept in STATE.move. The analyzer may not be at its new address yet,
+ * or not any more at the old one, so the address that fails gives way to the other. */
 #ifndef FARO_SERVICE_CLIENT_CLIENT_PLACE_H
 #define FARO_SERVICE_CLIENT_CLIENT_PLACE_H
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/explore.h"
 #include "learner/belief.h"
 #include "learner/terms.h"
 #include "support/glm.h"
