@@ -124,17 +124,27 @@ static faro_status read_documents(source *s, documents *d, faro_error *error) {
   return status;
 }
 
-/* Opens what the key of now has signed: the policy. */
+/* Opens what the key of now has signed: the policy, or the plan. */
 static faro_status open_policy(source *s, const faro_blob *policy, faro_error *error) {
-  faro_policy_document newest = {0};
-  if (!policy->bytes) return FARO_OK;
-  faro_status status = faro_policy_document_open(&newest, (const char *)policy->bytes, policy->length,
-                                                 faro_move_signer_key(&s->move), error);
-  if (status == FARO_OK && memcmp(newest.campaign, s->campaign.digest, FARO_DIGEST_BYTES) != 0)
-    status = faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", s->campaign.id);
-  s->policy = newest.policy.version;
-  faro_policy_document_clear(&newest);
-  return status;
+  const unsigned char *key = faro_move_signer_key(&s->move);
+  const char *text = (const char *)policy->bytes;
+  unsigned char digest[FARO_DIGEST_BYTES];
+  faro_status status = FARO_OK;
+  if (!text) return FARO_OK;
+  if (faro_campaign_in_phases(&s->campaign)) {
+    static faro_plan_document plan;
+    status = faro_plan_document_open(&plan, text, policy->length, key, error);
+    memcpy(digest, plan.campaign, sizeof digest);
+    s->policy = plan.version;
+  } else {
+    faro_policy_document newest = {0};
+    status = faro_policy_document_open(&newest, text, policy->length, key, error);
+    memcpy(digest, newest.campaign, sizeof digest);
+    s->policy = newest.policy.version;
+    faro_policy_document_clear(&newest);
+  }
+  if (status != FARO_OK || memcmp(digest, s->campaign.digest, sizeof digest) == 0) return status;
+  return faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", s->campaign.id);
 }
 
 /* Verifies campaign, hand-overs of the signing key, and policy under the pinned key. */

@@ -15,10 +15,11 @@ typedef struct faro_analyzer_settings {
   char seal_before[FARO_PATH_SIZE]; /* sealing key before the last move; empty: none */
   /* Consents of shufflers to an address or key that is new; zeros: none. */
   unsigned char consent[FARO_SHUFFLERS_MAX][FARO_SIGNATURE_BYTES];
-  double constant;  /* the last feature of every context; NAN: not constant */
-  double low, high; /* bounds of rewards */
-  size_t release;   /* an index in faro_campaign_release */
-  bool found;       /* by the command line: found a campaign even if one was founded here before */
+  double constant;               /* the last feature of every context; NAN: not constant */
+  double low, high;              /* bounds of rewards */
+  size_t release;                /* an index in faro_campaign_release */
+  char features[FARO_PATH_SIZE]; /* in phases: the file with the features of each arm */
+  bool found; /* by the command line: found a campaign even if one was founded here before */
 
   /* The campaign as asked for: the keys of the file are read straight into it. What follows from
    * these, and from low, high and release, is set by faro_campaign_draft. */

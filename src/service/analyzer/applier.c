@@ -10,6 +10,7 @@
 #include "base/abort.h"
 #include "service/analyzer/campaign_ledger.h"
 #include "service/analyzer/ledger_chain.h"
+#include "wire/document.h"
 
 enum { PRINT = 16 }; /* bytes of a hash of a sealed body */
 
@@ -56,12 +57,20 @@ static faro_status allocate(faro_applier *a, faro_error *error) {
   return faro_fail(error, FARO_MEMORY, "cannot allocate a batch of %zu messages", rows);
 }
 
+/* In phases: what was committed is the plan from now on, for the frames that follow. */
+static faro_status follow_plan(const faro_applier *a, faro_error *error) {
+  const faro_plan_row *row = NULL;
+  faro_plans *plans = a->campaign->plans;
+  if (!plans || !faro_learning_plan(a->learning, &row) || faro_plans_newest(plans) >= row->version)
+    return FARO_OK;
+  return faro_plans_add(plans, row, error);
+}
+
 /* Signs the current policy. */
 static faro_status sign_policy(const faro_applier *a, faro_blob *policy, faro_error *error) {
-  const faro_policy current = faro_learning_policy(a->learning);
   char *text = NULL;
-  const faro_status status = faro_policy_document_write(&current, a->campaign->digest, &a->keys->sign, &text,
-                                                        &policy->length, error);
+  const faro_status status =
+      faro_learning_document(a->learning, &a->keys->sign, &text, &policy->length, error);
   policy->bytes = (unsigned char *)text;
   return status;
 }
@@ -121,23 +130,21 @@ static faro_status begin(faro_applier *a, faro_error *error) {
     return status;
   }
   a->state = state;
-  return FARO_OK;
+  return follow_plan(a, error);
 }
 
-/* If the signing key was handed over since: signs the published policy again. The learner gives the
- * same one. */
+/* If the signing key was handed over since: signs the published policy, or plan, again as it is. */
 static faro_status renew_policy(faro_applier *a, faro_error *error) {
-  faro_policy_document newest = {0};
-  faro_blob policy = {0};
-  const bool ours =
-      faro_policy_document_open(&newest, (const char *)a->state.policy.bytes, a->state.policy.length,
-                                a->keys->sign.public_key, NULL) == FARO_OK;
-  faro_policy_document_clear(&newest);
-  if (ours) return FARO_OK;
-  const faro_status status = sign_policy(a, &policy, error);
+  faro_blob *policy = &a->state.policy;
+  char *text = NULL;
+  size_t length = 0;
+  if (faro_document_is_signed((const char *)policy->bytes, policy->length, a->keys->sign.public_key))
+    return FARO_OK;
+  const faro_status status = faro_document_sign_again((const char *)policy->bytes, policy->length,
+                                                      &a->keys->sign, &text, &length, error);
   if (status != FARO_OK) return status;
-  free(a->state.policy.bytes);
-  a->state.policy = policy;
+  free(policy->bytes);
+  *policy = (faro_blob){.bytes = (unsigned char *)text, .length = length};
   return faro_store_begin(a->store, &a->state, error);
 }
 
@@ -162,7 +169,8 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->learning = learning;
   a->state = state;
   a->view = faro_learning_snapshot(learning);
-  status = a->state.policy.bytes ? renew_policy(a, error) : begin(a, error);
+  status = a->state.policy.bytes ? follow_plan(a, error) : begin(a, error);
+  if (status == FARO_OK) status = renew_policy(a, error);
   return status == FARO_OK ? restore_chain(a, error) : status;
 }
 
@@ -397,13 +405,13 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
   a->state = next;
   a->view = faro_learning_snapshot(a->learning);
   *applied = true;
-  return FARO_OK;
+  return follow_plan(a, error);
 }
 
 faro_applier_view faro_applier_snapshot(const faro_applier *applier) {
   return (faro_applier_view){.version = applier->state.batches + 1,
                              .batches = applier->state.batches,
-                             .done = applier->state.batches == applier->campaign->batches,
+                             .done = faro_learning_done(applier->learning),
                              .policy = (const char *)applier->state.policy.bytes,
                              .length = applier->state.policy.length,
                              .learning = applier->view,

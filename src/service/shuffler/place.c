@@ -89,6 +89,13 @@ void faro_place_founder(faro_place *place, unsigned char key[static FARO_KEY_BYT
   pthread_mutex_unlock(&place->mutex);
 }
 
+void faro_place_signer(faro_place *place, unsigned char key[static FARO_KEY_BYTES]) {
+  pthread_mutex_lock(&place->mutex);
+  memcpy(key, place->moved ? faro_move_signer_key(&place->move) : place->settings->analyzer_key,
+         FARO_KEY_BYTES);
+  pthread_mutex_unlock(&place->mutex);
+}
+
 faro_status faro_place_apply(faro_place *place, faro_campaign *campaign, faro_error *error) {
   faro_campaign *founded = malloc(sizeof *founded);
   if (!founded) return faro_fail(error, FARO_MEMORY, "cannot allocate a campaign");

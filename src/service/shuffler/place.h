@@ -21,6 +21,8 @@ void faro_place_destroy(faro_place *place); /* NULL is allowed */
 
 /* The key that signed the campaign: the pinned one, or the founder's if the pinned one is later. */
 void faro_place_founder(faro_place *place, unsigned char key[static FARO_KEY_BYTES]);
+/* The key that signs policies and plans now. */
+void faro_place_signer(faro_place *place, unsigned char key[static FARO_KEY_BYTES]);
 /* Gives the campaign, as it was founded, the addresses and keys of the move, if there is one. Later
  * moves must fit to the same campaign. */
 faro_status faro_place_apply(faro_place *place, faro_campaign *campaign, faro_error *error) FARO_WARN_UNUSED;

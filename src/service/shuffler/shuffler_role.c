@@ -19,6 +19,7 @@
 #include "service/role/log.h"
 #include "service/role/process.h"
 #include "service/shuffler/campaign_file.h"
+#include "service/shuffler/follow.h"
 #include "service/shuffler/place.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
@@ -38,12 +39,14 @@ typedef struct role {
   faro_http_service operators;
   faro_sender *sender;
   faro_place *place;
+  faro_move move; /* as it was at the start */
   pthread_t thread;
   bool sending;
   atomic_bool ready; /* there is a campaign, an intake and a watch */
   faro_health health;
   faro_watch *watch;
-  double failing; /* the sender's: since when batches cannot be handed over; 0: they can */
+  faro_follow *follow; /* campaigns in phases only */
+  double failing;      /* the sender's: since when batches cannot be handed over; 0: they can */
   faro_metric *sent, *refused, *reachable;
 } role;
 
@@ -143,9 +146,14 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
                                     .known = known,
                                     .tokens = r->settings->tokens,
                                     .campaign = &r->campaign,
-                                    .shuffler = r->index};
+                                    .shuffler = r->index,
+                                    .signer = r->settings->analyzer_key,
+                                    .move = &r->move};
   faro_spool *spool = NULL;
-  faro_status status = faro_spool_open(&spool, &params, error);
+  faro_status status = FARO_OK;
+  if (faro_campaign_in_phases(&r->campaign))
+    status = faro_plans_create(&r->campaign.plans, FARO_PLANS_MAX, error);
+  if (status == FARO_OK) status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
   status = faro_intake_create(&r->intake, spool, &r->campaign, r->index, r->metrics, error);
   if (status != FARO_OK) faro_spool_close(spool);
@@ -162,6 +170,15 @@ static faro_status start_watch(role *r, faro_error *error) {
                                     .health = &r->health,
                                     .reachable = r->reachable};
   return faro_watch_create(&r->watch, &params, error);
+}
+
+static faro_status start_follow(role *r, faro_error *error) {
+  const faro_follow_params params = {.place = r->place,
+                                     .authority = *r->settings->authority ? r->settings->authority : NULL,
+                                     .campaign = &r->campaign,
+                                     .intake = r->intake,
+                                     .health = &r->health};
+  return faro_campaign_in_phases(&r->campaign) ? faro_follow_create(&r->follow, &params, error) : FARO_OK;
 }
 
 static faro_status start(role *r, faro_error *error) {
@@ -191,9 +208,11 @@ static faro_status start(role *r, faro_error *error) {
     status =
         faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->place, r->sender, &fresh, error);
   if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
+  if (status == FARO_OK) faro_place_move(r->place, &r->campaign, &r->move);
   if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
   if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
   if (status == FARO_OK) status = start_watch(r, error);
+  if (status == FARO_OK) status = start_follow(r, error);
   if (status != FARO_OK) return status;
   faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
   atomic_store(&r->ready, true);
@@ -207,7 +226,9 @@ static void stop(role *r) {
   faro_admin_stop(r->admin);
   faro_http_stop(r->http);
   faro_watch_destroy(r->watch);
+  faro_follow_destroy(r->follow);
   faro_intake_destroy(r->intake);
+  faro_plans_destroy(r->campaign.plans);
   faro_sender_destroy(r->sender);
   faro_place_destroy(r->place);
   faro_metrics_destroy(r->metrics);
