@@ -2,12 +2,15 @@
  * together. */
 #include "service/analyzer/analyzer_role.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "service/analyzer/analyzer_inner.h"
+#include "service/analyzer/applied.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 
@@ -19,6 +22,7 @@ static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const f
   a->document = *document;
   faro_status status = faro_campaign_may_found(a->settings, error);
   if (status == FARO_OK) status = faro_campaign_forget(a->settings, error);
+  if (status == FARO_OK) status = faro_applied_forget(a->settings->database, error);
   if (status == FARO_OK)
     status = faro_store_set_campaign(a->worker.store, text, document->length, a->keys.sign.public_key, error);
   char warning[FARO_CAMPAIGN_WARNING];
@@ -78,6 +82,28 @@ static void set_metrics(faro_analyzer *a) {
   faro_metric_set(m->allowed, (double)faro_campaign_batches(&a->campaign));
 }
 
+/* The batch that the database expects next is the open one of the intake, or waits there. If it is
+ * neither, one of the two files is an old copy, and no report would ever be accepted. */
+static faro_status check_intake(const faro_analyzer *a, const faro_spool *spool, const char *path,
+                                faro_error *error) {
+  unsigned char hash[FARO_DIGEST_BYTES];
+  uint64_t next = 0;
+  const faro_spool_state intake = faro_spool_snapshot(spool);
+  const faro_status status = faro_store_next(a->worker.store, 0, &next, hash, error);
+  if (status != FARO_OK) return status;
+  if (next + intake.waiting < intake.number)
+    return faro_fail(error, FARO_INVALID,
+                     "%s expects batch %" PRIu64 ", but %s has handed over all batches before %" PRIu64
+                     "; was an old copy of the database restored?",
+                     a->settings->database, next, faro_path_end(path), intake.number - intake.waiting);
+  if (next > intake.number)
+    return faro_fail(error, FARO_INVALID,
+                     "%s collects batch %" PRIu64 ", but %s has all batches before %" PRIu64
+                     "; was an old copy of the intake restored?",
+                     path, intake.number, faro_path_end(a->settings->database), next);
+  return FARO_OK;
+}
+
 /* For releases without a shuffler. */
 static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   char path[FARO_PATH_SIZE + 8];
@@ -88,7 +114,9 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
       .path = path, .tokens = a->settings->tokens, .campaign = &a->campaign, .known = a->kept};
   faro_status status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
-  status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics.all, error);
+  status = check_intake(a, spool, path, error);
+  if (status == FARO_OK)
+    status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics.all, error);
   if (status != FARO_OK) faro_spool_close(spool);
   return status;
 }
@@ -109,6 +137,8 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
+  if (status == FARO_OK)
+    status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;
