@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "service/analyzer/analyzer_inner.h"
+#include "service/analyzer/applied.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 
@@ -20,6 +22,7 @@ static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const f
   a->document = *document;
   faro_status status = faro_campaign_may_found(a->settings, error);
   if (status == FARO_OK) status = faro_campaign_forget(a->settings, error);
+  if (status == FARO_OK) status = faro_applied_forget(a->settings->database, error);
   if (status == FARO_OK)
     status = faro_store_set_campaign(a->worker.store, text, document->length, a->keys.sign.public_key, error);
   char warning[FARO_CAMPAIGN_WARNING];
@@ -130,9 +133,12 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   faro_status status = faro_analyzer_keys_load(a->settings, &a->keys, error);
   if (status == FARO_OK) status = faro_store_open(&worker->store, database, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
+  if (status == FARO_OK) status = faro_store_move(worker->store, &a->move, error);
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
+  if (status == FARO_OK)
+    status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;
@@ -199,6 +205,7 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_metrics_destroy(a->metrics.all);
   free(a->served.policy);
   free(a->document.bytes);
+  free(a->move.bytes);
   sodium_memzero(&a->keys, sizeof a->keys);
   pthread_cond_destroy(&a->served.work);
   pthread_mutex_destroy(&a->reader.mutex);

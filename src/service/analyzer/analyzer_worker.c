@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "service/analyzer/analyzer_inner.h"
+#include "service/analyzer/applied.h"
 #include "service/role/log.h"
 
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
@@ -81,6 +82,14 @@ static bool purge_log(faro_analyzer *a, faro_status (*purge)(faro_store *, faro_
   return !needed;
 }
 
+/* A number that could not be written is written after the next batch. */
+static void keep_number(faro_analyzer *a) {
+  faro_error error = {0};
+  const uint64_t batches = faro_applier_snapshot(a->worker.applier).batches;
+  if (faro_applied_keep(a->settings->database, batches, &error) != FARO_OK)
+    faro_log_error("number-not-kept", &error);
+}
+
 /* After a batch could not be kept: tries whether there is room for it now. Its shuffler may come
  * back late, or not before the analyzer is healthy. */
 static bool can_keep(faro_analyzer *a) {
@@ -101,6 +110,7 @@ static bool apply_all(faro_analyzer *a) {
     const double start = faro_clock();
     faro_status status = faro_applier_step(a->worker.applier, &applied, &error);
     if (status == FARO_OK && applied) {
+      keep_number(a);
       purged = purge_log(a, faro_store_purge);
       tell_applied(a, faro_clock() - start);
     }
