@@ -1,5 +1,5 @@
-/* moving: roles of a trial get other addresses and keys in mid-campaign, as an operator would do it:
- * with `faro move`, new settings, and restarts. */
+/* moving: roles of a trial get other addresses and keys in mid-campaign, as an operator would do
+ * it: with `faro move`, new settings, and restarts. */
 #ifndef FARO_TRIAL_MOVING_H
 #define FARO_TRIAL_MOVING_H
 

@@ -39,8 +39,8 @@ typedef struct faro_trial {
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
   faro_seal_key seal;
-  /* What a shuffler has signed for its newest address and key, in hexadecimal; empty: they are those
-   * of the campaign. */
+  /* What a shuffler has signed for its newest address and key, in hexadecimal; empty: they are
+   * those of the campaign. */
   char consent[FARO_TRIAL_ROLES][2 * FARO_SIGNATURE_BYTES + 1];
   /* The keys that a shuffler has got since the campaign was founded, in order. */
   unsigned char later_key[FARO_TRIAL_ROLES][FARO_TRIAL_KEYS][FARO_KEY_BYTES];
