@@ -92,7 +92,7 @@ void faro_queue_restore(const faro_queue *queue, faro_client_params *params) {
  * before. */
 static void move(faro_queue *q, const faro_client *client) {
   const bool here = q->bound && memcmp(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES) == 0;
-  if (!q->bound || here || !faro_client_moved(client)) return;
+  if (!q->bound || here || !faro_client_in_successor(client)) return;
   faro_queue_clear(q);
   q->bound = false;
   q->sequence = q->version = q->reported = 0;

@@ -146,6 +146,11 @@ faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t
 /* What a client that was in all earlier campaigns, and takes part in this one, spends in all: basic
  * composition, rounded up. */
 void faro_campaign_total(const faro_campaign *campaign, double *epsilon, double *delta);
+/* Whether its addresses and keys are valid, no two shufflers share a key, and none has that of the
+ * signer. */
+faro_status faro_campaign_check_places(const faro_campaign *campaign,
+                                       const unsigned char signer[static FARO_KEY_BYTES],
+                                       faro_error *error) FARO_WARN_UNUSED;
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 /* How many parties get a part of each report: the shufflers, or the analyzer alone. */
 size_t faro_campaign_targets(const faro_campaign *campaign);

@@ -340,7 +340,7 @@ static void test_client__moves_to_a_successor_that_counts_what_was_spent(void **
   faro_client_params params = params_of();
   faro_client_spent(client, &params.spent_epsilon, &params.spent_delta);
   assert_true(params.spent_epsilon == c.claim.epsilon && params.spent_delta == c.claim.delta);
-  assert_false(faro_client_moved(client));
+  assert_false(faro_client_in_successor(client));
   params.campaign = c.digest;
   params.sequence = 3;
   params.version = 7;
@@ -375,7 +375,7 @@ static void test_client__moves_to_a_successor_that_counts_what_was_spent(void **
   faro_client_close(client);
   assert_ok(faro_client_open(&client, &params, error));
   assert_ok(faro_client_campaign(client, good.text, good.length, error));
-  assert_true(faro_client_moved(client));
+  assert_true(faro_client_in_successor(client));
   assert_true(faro_client_sequence(client) == 0 && faro_client_version(client) == 0);
   double epsilon = 0, delta = 0;
   faro_client_spent(client, &epsilon, &delta);
