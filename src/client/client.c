@@ -219,8 +219,8 @@ static faro_status check_same(const faro_client *client, const faro_campaign *ca
   return check_successor(client, campaign, error);
 }
 
-/* Everybody counts what was spent before, even a client that knows of no earlier campaign: the person
- * may have taken part with another device. */
+/* Everybody counts what was spent before, even a client that knows of no earlier campaign: the
+ * person may have taken part with another device. */
 static faro_status check_claim(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   faro_error inner = {0};
   faro_claim claim = campaign->claim;

@@ -13,14 +13,14 @@
  *  120  4  m, parts of the report under way; 0: there is none
  *  124  4  s, bytes of a part
  *  128 16  the most that was spent by the end of the campaign, epsilon and delta: doubles
- *  144     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: a double),
+ *  144     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: double),
  *          features (8 each)
  *     .    m times: state of the part (1 byte), its bytes (s)
  *     . 32 BLAKE2b-256 of everything before
  *
  * The state of a choice is that of faro_queue_stage. At most one is under way, and then there are
- * parts. Version 2 of the file lacks what was spent, and version 1 was one line of text, without choices;
- * both are still read. */
+ * parts. Version 2 of the file lacks what was spent, and version 1 was one line of text, without
+ * choices; both are still read. */
 #ifndef FARO_CLIENT_QUEUE_INNER_H
 #define FARO_CLIENT_QUEUE_INNER_H
 

@@ -1,5 +1,5 @@
-/* Many campaigns: what may follow what in a campaign's life, who may enter the admin port, and names.
- * Processes are in tests/cli/campaigns.bats. */
+/* Many campaigns: what may follow what in a campaign's life, who may enter the admin port, and
+ * names. Processes are in tests/cli/campaigns.bats. */
 #include "support/support.h"
 
 #include <sodium.h>

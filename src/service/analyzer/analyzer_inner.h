@@ -100,8 +100,8 @@ struct faro_analyzer {
  * (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
-/* Whether batches and reports are taken: not while the campaign is paused, nor after an operator has
- * ended it. A used-up budget is another thing: what comes then is refused one by one. */
+/* Whether batches and reports are taken: not while the campaign is paused, nor after an operator
+ * has ended it. A used-up budget is another thing: what comes then is refused one by one. */
 bool faro_analyzer_takes(faro_analyzer *analyzer);
 /* Answers a batch or reports that the campaign does not take now, or never again. False: it
  * does. */
