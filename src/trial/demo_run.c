@@ -26,6 +26,7 @@ typedef struct demo {
   faro_document first, newest; /* policies: version 1, and the newest */
   faro_plan_document *plan;    /* in phases: the newest one */
   uint64_t released;           /* batches */
+  uint64_t copied;             /* of these, when the files were copied */
 } demo;
 
 static faro_status keep(faro_document *document, const faro_sent *sent, faro_error *error) {
@@ -121,6 +122,7 @@ static void check_running(demo *d, uint64_t rounds) {
   faro_check_ledger(d->list, &d->trial, rounds);
   faro_check_processes(d->list, &d->trial);
   faro_check_snapshot(d->list, &d->trial);
+  d->copied = rounds;
 }
 
 /* Phases. */
@@ -215,7 +217,7 @@ static faro_status check_after(demo *d, faro_error *error) {
   }
   faro_check_record(d->list, &d->trial, record, d->crowd, rounds, true);
   faro_check_replay(d->list, &d->trial, record, d->crowd, rounds);
-  faro_check_files(d->list, &d->trial, record);
+  faro_check_files(d->list, &d->trial, record, d->copied);
   faro_check_traffic(d->list, &d->trial, d->crowd);
   faro_record_destroy(record);
   return FARO_OK;
