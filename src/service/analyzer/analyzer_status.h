@@ -30,6 +30,7 @@ typedef struct faro_analyzer_status {
     size_t arms;
     uint64_t arm; /* the first of those that are played */
   } plan;
+  faro_life life;
   faro_health *health;
   faro_peers *peers;
   faro_rate applied; /* when batches were applied */
