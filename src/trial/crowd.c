@@ -412,7 +412,7 @@ faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, c
     return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->world);
   const faro_env_params params = {.dimension = trial->dimension,
                                   .arms = trial->arms,
-                                  .horizon = faro_trial_horizon(trial),
+                                  .horizon = horizon,
                                   .reward = FARO_REWARD_UNIFORM,
                                   .draw = FARO_DRAW_APPENDED};
   const faro_status status = faro_env_create(world, kind, &params, error);
@@ -454,7 +454,8 @@ faro_status faro_crowd_create(faro_crowd **out, const faro_trial *trial, const f
   pthread_mutex_init(&crowd->world_lock, NULL);
   pthread_cond_init(&crowd->changed, NULL);
   faro_status status = hold(crowd, error);
-  if (status == FARO_OK) status = faro_crowd_world(&crowd->world, &trial->params, params, error);
+  if (status == FARO_OK)
+    status = faro_crowd_world(&crowd->world, &trial->params, params, trial->campaign.params.horizon, error);
   for (size_t i = 0; i < params->threads && status == FARO_OK; i++)
     status = start_worker(crowd, &crowd->workers[i], error);
   if (status != FARO_OK) faro_crowd_destroy(crowd);

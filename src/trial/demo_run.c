@@ -245,7 +245,8 @@ static faro_status find_arms(demo *d, double **features, faro_error *error) {
   d->plan = calloc(1, sizeof *d->plan);
   *features = calloc(trial->arms * trial->dimension, sizeof **features);
   if (!d->plan || !*features) return faro_fail(error, FARO_MEMORY, "out of memory");
-  const faro_status status = faro_crowd_world(&world, trial, &d->params->crowd, error);
+  const faro_status status =
+      faro_crowd_world(&world, trial, &d->params->crowd, faro_trial_horizon(trial), error);
   if (status == FARO_OK) faro_crowd_rows(faro_env_arms(world), *features);
   faro_env_destroy(world);
   return status;
