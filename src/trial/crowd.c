@@ -406,7 +406,7 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
 }
 
 faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, const faro_crowd_params *crowd,
-                             faro_error *error) {
+                             uint64_t horizon, faro_error *error) {
   const faro_env_kind *kind = faro_env_find(crowd->world);
   if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != FARO_LINK_LINEAR)
     return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->world);
