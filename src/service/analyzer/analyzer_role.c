@@ -14,6 +14,7 @@
 #include "service/analyzer/applied.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
+#include "service/role/reload.h"
 
 /* Makes the drafted campaign the analyzer's. */
 static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const faro_blob *document,
@@ -152,6 +153,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
     status =
         faro_store_open(&worker->store, database, is_archived(a) ? FARO_READ_ONLY : FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
+  if (status == FARO_OK) status = faro_store_move(worker->store, &a->move, error);
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
@@ -201,6 +203,10 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
   return status;
 }
 
+void faro_analyzer_reload(faro_analyzer *a) {
+  if (a->intake) faro_reload_tokens(a->intake, a->settings->tokens);
+}
+
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer) { return &analyzer->service; }
 const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer) { return &analyzer->admin; }
 
@@ -226,6 +232,7 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_metrics_destroy(a->metrics.all);
   free(a->served.policy);
   free(a->document.bytes);
+  free(a->move.bytes);
   sodium_memzero(&a->keys, sizeof a->keys);
   pthread_cond_destroy(&a->served.work);
   pthread_cond_destroy(&a->served.done);
