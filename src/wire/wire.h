@@ -149,13 +149,19 @@ bool faro_url_local(const char *url);
 typedef struct faro_policy_document {
   unsigned char campaign[FARO_DIGEST_BYTES];
   faro_policy policy;
-  double *numbers; /* theta and w, allocated by open */
+  double *numbers; /* theta, w and at, allocated by open */
+  double *at;      /* in rounds: the point at which reports are linearised; else NULL */
 } faro_policy_document;
 
 faro_status faro_policy_document_write(const faro_policy *policy,
                                        const unsigned char campaign[static FARO_DIGEST_BYTES],
                                        const faro_sign_key *key, char **text, size_t *length,
                                        faro_error *error) FARO_WARN_UNUSED;
+/* The same with a point, for campaigns in rounds. NULL: without. */
+faro_status faro_policy_document_write_at(const faro_policy *policy, const double *at,
+                                          const unsigned char campaign[static FARO_DIGEST_BYTES],
+                                          const faro_sign_key *key, char **text, size_t *length,
+                                          faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_policy_document_open(faro_policy_document *document, const char *text, size_t length,
                                       const unsigned char signer[static FARO_KEY_BYTES],
                                       faro_error *error) FARO_WARN_UNUSED;
