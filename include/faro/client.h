@@ -103,6 +103,12 @@ FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chose
                                              double reward, unsigned char *out, size_t *parts,
                                              faro_error *error) FARO_WARN_UNUSED;
 
+/* Campaigns in rounds (generalised linear rewards) ask for a choice more than once: true if the
+ * newest policy belongs to the term in which the choice was made, `chosen` being faro_client_version
+ * as it was then, and is newer. Then report_late with the same features and reward answers it. Nobody
+ * has to: a client without such a choice, or whose reports are used up, goes on as ever. */
+FARO_API bool faro_client_again(const faro_client *client, uint64_t chosen);
+
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
  * it is, with Content-Type: application/octet-stream. The answer:
  *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9, 10: not
