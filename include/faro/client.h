@@ -129,8 +129,8 @@ FARO_API const char *faro_client_target(const faro_client *client, size_t part);
  * count, because the next plan asks for others. In such a campaign faro_client_choose and
  * faro_client_report are refused. */
 FARO_API bool faro_client_in_phases(const faro_client *client); /* false before a campaign */
-/* The arm to play now. *counts (NULL is allowed): whether a reward of it is asked for; if not, it is
- * the arm that looks best: this client has reported already, or the campaign is over. */
+/* The arm to play now. *counts (NULL is allowed): whether a reward of it is asked for; if not, it
+ * is the arm that looks best: this client has reported already, or the campaign is over. */
 FARO_API faro_status faro_client_next(const faro_client *client, size_t *arm, bool *counts,
                                       faro_error *error) FARO_WARN_UNUSED;
 /* The reward of an arm that faro_client_next named. FARO_INVALID if the plan asks for none. */

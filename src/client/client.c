@@ -250,7 +250,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
 
 static faro_status refuse_version(const faro_client *client, uint64_t version, faro_error *error) {
   return faro_fail(
-      error, FARO_INVALID,
+      error, FARO_OLD,
       "the policy has version %llu, but version %llu was seen before; perhaps an old copy of the "
       "analyzer's state was restored",
       (unsigned long long)version, (unsigned long long)client->version);

@@ -3,7 +3,8 @@
  *    0  4  "FRT1"
  *    4 32  digest of the plan
  *   36  1  whether the plan was reported
- *   37 16  for each arm of the plan: how often it was played, and the bits of the sum of its rewards */
+ *   37 16  for each arm of the plan: how often it was played, and the bits of the sum of its
+ *          rewards */
 #include "client/turns.h"
 
 #include <math.h>

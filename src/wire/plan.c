@@ -87,6 +87,15 @@ faro_status faro_plan_release(const faro_campaign *campaign, uint64_t size, size
                            : status;
 }
 
+faro_status faro_campaign_example(const faro_campaign *campaign, faro_source source, faro_release **release,
+                                  faro_error *error) {
+  if (faro_campaign_in_phases(campaign))
+    return faro_plan_release(campaign, campaign->params.batch, (size_t)campaign->phases.numbers, source,
+                             release, error);
+  return faro_release_create(release, campaign->release, &campaign->contribution, &campaign->params, source,
+                             error);
+}
+
 static faro_status check_numbers(const faro_campaign *c, const faro_plan_document *plan, faro_error *error) {
   if (memcmp(plan->campaign, c->digest, FARO_DIGEST_BYTES) != 0)
     return faro_fail(error, FARO_INVALID, "the plan does not belong to campaign %s", c->id);

@@ -246,6 +246,11 @@ faro_status faro_plan_document_open(faro_plan_document *plan, const char *text, 
 faro_status faro_plan_release(const faro_campaign *campaign, uint64_t size, size_t numbers,
                               faro_source source, faro_release **release, faro_error *error) FARO_WARN_UNUSED;
 
+/* The release that the campaign's claim is computed from: its own or, in phases, that of the
+ * smallest batch. */
+faro_status faro_campaign_example(const faro_campaign *campaign, faro_source source, faro_release **release,
+                                  faro_error *error) FARO_WARN_UNUSED;
+
 /* What a party keeps of a plan. */
 typedef struct faro_plan_row {
   uint64_t version;

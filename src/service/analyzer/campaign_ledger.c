@@ -14,8 +14,8 @@ static uint64_t rounds_of(const faro_claim *claim, uint64_t batches) {
 }
 
 /* The noise is made for R = min(M0, batches) rounds. If a Gaussian with parameter mu dominates the
- * release, m of them cost at most m / R of mu^2. Other releases, and campaigns in phases, are charged in
- * full with the first round. */
+ * release, m of them cost at most m / R of mu^2. Other releases, and campaigns in phases, are charged
+ * in full with the first round. */
 static double epsilon_of(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
   double mu = 0;
   double slack = 0;

@@ -45,7 +45,7 @@ bool faro_learning_done(const faro_learning *learning);        /* all batches of
 faro_status faro_learning_document(const faro_learning *learning, const faro_sign_key *key, char **text,
                                    size_t *length, faro_error *error) FARO_WARN_UNUSED;
 
-/* In phases: the current plan, and what a party keeps of it, until the next apply; NULL otherwise. */
+/* In phases: the current plan, and what a party keeps of it, until the next apply; else NULL. */
 const faro_plan_document *faro_learning_plan(const faro_learning *learning, const faro_plan_row **row);
 
 /* How well it learns, from released sums only, so it may be shown. */

@@ -1,4 +1,5 @@
-/* learning_inner: how a kind of learner learns in a campaign. learning.c finds the kind and calls it.
+/* learning_inner: how a kind of learner learns in a campaign. learning.c finds the kind and calls
+ * it.
  *
  *   learning_updater.c  one release of running sums; the policy is a vector and a matrix
  *   learning_phases.c   a release for each batch; the policy is a plan
@@ -9,7 +10,7 @@
 
 #include "service/analyzer/learning.h"
 
-/* What a learning is made of. `settings` are the learner's own, and `state` is NULL at the start. */
+/* What a learning is made of. `settings` are the learner's own; `state` is NULL at the start. */
 typedef struct learning_params {
   const faro_campaign *campaign;
   const faro_learner_kind *learner;
@@ -18,7 +19,8 @@ typedef struct learning_params {
   size_t length;
 } learning_params;
 
-/* All members are required, except plan, which only kinds with plans have. They do what the functions of learning.h with their names do. */
+/* All members are required, except plan, which only kinds with plans have. They do what the
+ * functions of learning.h with their names do. */
 typedef struct learning_kind {
   faro_protocol protocol;
   faro_status (*complete)(faro_campaign *campaign, const faro_learner_kind *learner, const void *settings,
