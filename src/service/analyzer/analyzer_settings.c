@@ -18,6 +18,9 @@
 FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 #undef X
 
+/* Those whose moments can be linearised; in the order of FARO_LINK_LIST. */
+FARO_WORDS(links, "linear", "logistic", "probit")
+
 #define AT(member) FARO_AT(faro_analyzer_settings, member)
 #define CAMPAIGN(member) AT(campaign.member)
 #define SETTING(member) FARO_EACH(faro_analyzer_settings, campaign.setting[0].member, campaign.setting)
@@ -57,6 +60,9 @@ static const faro_field fields[] = {
     {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
     {"campaign.wait", FARO_FIELD_COUNT, CAMPAIGN(wait), .most = 0x1p40},
     {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
+    {"campaign.link", FARO_FIELD_CHOICE, CAMPAIGN(rounds.link), .words = links},
+    {"campaign.bound", FARO_FIELD_REAL, CAMPAIGN(rounds.bound), .most = 1e6, .above = true},
+    {"campaign.fits", FARO_FIELD_COUNT, CAMPAIGN(rounds.fits), .most = FARO_WIRE_FITS_MAX},
     {"campaign.features", FARO_FIELD_TEXT, AT(features)},
     {"campaign.clients", FARO_FIELD_COUNT, CAMPAIGN(phases.reports), .least = 1, .most = 0x1p40},
     {"campaign.noise", FARO_FIELD_REAL, CAMPAIGN(phases.noise), .most = 1e6, .above = true},

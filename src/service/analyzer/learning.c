@@ -101,6 +101,13 @@ faro_status faro_learning_complete(faro_campaign *c, faro_error *error) {
     *stated = (faro_campaign_setting){.value = faro_setting_get(s, own)};
     snprintf(stated->name, sizeof stated->name, "%s", s->name);
   }
+  const faro_campaign_rounds *r = &c->rounds;
+  if (kind->protocol != FARO_PROTOCOL_ASKER && (faro_campaign_in_rounds(c) || r->bound > 0 || r->fits > 0))
+    return faro_fail(
+        error, FARO_INVALID,
+        "campaign.link, bound and fits are for learners that work in rounds, such as glm-batched; "
+        "%s does not",
+        kind->name);
   return kind_of(kind)->complete(c, kind, own, error);
 }
 
