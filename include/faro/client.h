@@ -83,8 +83,8 @@ FARO_API faro_status faro_client_choose(const faro_client *client, const double 
  *
  * report_late is for a choice that was made some time ago: `chosen` is faro_client_version as it
  * was then. The report says nothing about it, and is made under the newest policy all the same. The
- * campaign may set a limit (`wait` in faro_client_terms), because what was true long ago may mislead
- * the learner. It has nothing to do with privacy.
+ * campaign may set a limit (`wait` in faro_client_terms), because what was true long ago may
+ * mislead the learner. It has nothing to do with privacy.
  *
  *   FARO_LATE   more than `wait` batches were released after the choice
  *   FARO_OVER   all batches of the campaign are released
@@ -110,14 +110,43 @@ FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chose
 FARO_API bool faro_client_again(const faro_client *client, uint64_t chosen);
 
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
- * it is, with Content-Type: application/octet-stream. The answer:
- *   200                  one byte per part. 0: accepted and durable; 1: accepted before; 9, 10: not
- *                        now; others: refused for good, as listed in docs/protocol.md
- *   503, 429, 408,       unknown: send the same bytes again later (Retry-After); they count once
- *   no answer
- *   other 4xx            all parts are refused, {"error": "why"}: do not send them again
- * Parts for the same address may be sent in one body, one after another. */
+ * it is, with Content-Type: application/octet-stream. Parts for the same address may be sent in one
+ * body, one after another. faro_client_replies says what the answer means. */
 FARO_API const char *faro_client_target(const faro_client *client, size_t part);
+
+/* What an answer means for one part of a post. */
+typedef enum faro_reply_kind {
+  FARO_REPLY_DONE,   /* on the receiver's disk, now or before: it counts once */
+  FARO_REPLY_AGAIN,  /* not known, or not now: send the same bytes again later; they count once */
+  FARO_REPLY_REFUSED /* for good: do not send it again */
+} faro_reply_kind;
+
+/* Why a part was refused, as docs/protocol.md lists it. */
+typedef enum faro_refusal {
+  FARO_REFUSAL_NONE,
+  FARO_REFUSAL_OTHER, /* an answer that this version does not know */
+  FARO_REFUSAL_CAMPAIGN,
+  FARO_REFUSAL_MALFORMED,
+  FARO_REFUSAL_TOKEN,
+  FARO_REFUSAL_TWICE, /* in the open batch already: a report under a newer policy may count */
+  FARO_REFUSAL_SPENT,
+  FARO_REFUSAL_STALE, /* a batch closed on the way: a report under a newer policy may count */
+  FARO_REFUSAL_REPLAY,
+  FARO_REFUSAL_CLOSED /* the receiver is done */
+} faro_refusal;
+
+typedef struct faro_reply {
+  faro_reply_kind kind;
+  faro_refusal refusal; /* NONE, unless refused */
+  double after;         /* AGAIN only: wait at least this many seconds; 0: the receiver did not say */
+} faro_reply;
+
+/* Reads the answer to a post of `parts` parts: the HTTP status (0: no answer), the content, and the
+ * seconds in Retry-After (0: none). Whatever comes from elsewhere, like a proxy's page, is not an
+ * answer, and means AGAIN. Sends nothing, and needs no client. */
+FARO_API void faro_client_replies(long status, const void *body, size_t length, double retry_after,
+                                  faro_reply *replies, size_t parts);
+FARO_API const char *faro_refusal_text(faro_refusal refusal);
 
 /* Campaigns in phases. The policy is a plan: it says which arms each client plays, and how often,
  * and the report is the average reward of each arm. The arms are those of the campaign, by number.

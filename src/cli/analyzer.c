@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "service/analyzer/analyzer_role.h"
 #include "service/analyzer/campaign_create.h"
+#include "service/host/host.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
 
@@ -134,23 +134,47 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
   print_claim(&c);
   print_noise(&c, release);
   print_report(&c);
+  char warning[FARO_CAMPAIGN_WARNING];
+  if (*faro_campaign_warning(&c, warning) != '\0') printf("warning: %s\n", warning);
   faro_release_destroy(release);
   return EXIT_DONE;
 }
 
-static int serve(const faro_analyzer_settings *settings) {
+/* Checks every campaign of the folder; the first failure does not hide the others. */
+static int check_many(const faro_host_settings *settings) {
   faro_error error = {0};
-  faro_analyzer *analyzer = NULL;
+  int result = EXIT_DONE;
+  faro_host_names *names = malloc(sizeof *names);
+  faro_analyzer_settings *campaign = malloc(sizeof *campaign);
+  faro_status status = names && campaign ? faro_host_names_read(settings, names, &error)
+                                         : faro_fail(&error, FARO_MEMORY, "out of memory");
+  if (status != FARO_OK) result = cli_fail(&error);
+  for (size_t i = 0; status == FARO_OK && i < names->count; i++) {
+    error = (faro_error){0};
+    const bool read = faro_host_campaign_load(settings, names->name[i], campaign, &error) == FARO_OK;
+    const int checked = read ? check(campaign, campaign->file) : cli_fail(&error);
+    if (result == EXIT_DONE) result = checked;
+  }
+  free(campaign);
+  free(names);
+  return result;
+}
+
+static int serve(const faro_host_settings *settings) {
+  faro_error error = {0};
+  faro_host *host = NULL;
   faro_log_role("analyzer");
   faro_status status = faro_process_begin(&error);
-  if (status == FARO_OK) status = faro_analyzer_start(&analyzer, settings, &error);
+  if (status == FARO_OK) status = faro_host_start(&host, settings, &error);
   if (status != FARO_OK) return cli_fail(&error);
-  faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_analyzer_port(analyzer));
+  const int admin = faro_host_admin_port(host);
+  if (admin) faro_log(FARO_LOG_INFO, "ready", "si si", "port", (int)faro_host_port(host), "admin", admin);
+  else faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_host_port(host));
   faro_process_notify("READY=1");
-  while (!faro_process_wait(60000)) continue;
+  while (!faro_process_wait(5000)) faro_host_tend(host);
   faro_process_notify("STOPPING=1");
   faro_log(FARO_LOG_INFO, "stopping", NULL);
-  faro_analyzer_stop(analyzer);
+  faro_host_stop(host);
   faro_log_flush();
   faro_log(FARO_LOG_INFO, "stopped", NULL);
   return EXIT_DONE;
@@ -162,10 +186,21 @@ static int run_analyzer(int argc, char **argv) {
   const int status = cli_read(&cli_analyzer, &r, argc, argv, &words);
   if (status != CLI_GO) return status;
   faro_error error = {0};
-  faro_analyzer_settings settings;
-  if (faro_analyzer_settings_load(&settings, r.config, &error) != FARO_OK) return cli_fail(&error);
-  settings.found = r.found;
-  return r.check ? check(&settings, r.config) : serve(&settings);
+  faro_host_settings *settings = malloc(sizeof *settings);
+  const bool read = settings && faro_host_settings_load(settings, r.config, &error) == FARO_OK;
+  const bool many = read && *settings->campaigns != '\0';
+  int result = EXIT_DONE;
+  if (!settings) (void)faro_fail(&error, FARO_MEMORY, "out of memory");
+  if (!read) result = cli_fail(&error);
+  else if (many && r.found)
+    result = cli_usage(&cli_analyzer,
+                       "--found is for an analyzer with one campaign; `faro campaign open` founds others");
+  else {
+    settings->one.found = r.found;
+    result = !r.check ? serve(settings) : many ? check_many(settings) : check(&settings->one, r.config);
+  }
+  free(settings);
+  return result;
 }
 
 const cli_command cli_analyzer = {
@@ -176,6 +211,8 @@ const cli_command cli_analyzer = {
     .options = options,
     .count = sizeof options / sizeof *options,
     .help =
+        "With `campaigns: FOLDER` in the file, one analyzer serves a campaign for each file of the folder;\n"
+        "faro-campaign(1) opens them. Otherwise it serves one, as follows.\n"
         "The first start creates and signs the campaign and stores it in the database, with a copy in\n"
         "DATABASE.campaign. Later starts must use the same settings. If the copy is there and the database "
         "is\n"

@@ -5,8 +5,14 @@
  *   0.8 0 0.6; 0 0.8 0.6     the arms: blanks or commas between features, semicolons between arms
  *   0.9                      the reward of the chosen arm; empty or "-": nothing is reported
  *
- * After the first line it prints the number of the chosen arm, from 0. */
-#include <errno.h>
+ * After the first line it prints the number of the chosen arm, from 0. A choice with a name may get
+ * its reward much later, in another run:
+ *
+ *   order-17: 0.8 0 0.6; 0 0.8 0.6
+ *   order-17 = 0.9
+ *
+ * What could not be delivered stays in the state (faro/queue.h), and the next run delivers it. */
+#include <faro/queue.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
@@ -21,14 +27,13 @@
 #include "cli/cli.h"
 #include "service/client/client_send.h"
 #include "service/client/client_settings.h"
-#include "service/client/client_state.h"
 #include "service/http/listen.h"
 #include "service/role/process.h"
 
 typedef struct request {
   faro_client_settings settings;
   const char *file; /* settings in YAML */
-  bool send, dry, show, check;
+  bool send, dry, show, check, flush;
 } request;
 
 #define SETTING(member) FARO_AT(request, settings.member)
@@ -45,7 +50,7 @@ static const faro_field options[] = {
      .help = "a file with one token from `faro keys tokens`"},
     {"state", FARO_FIELD_TEXT, SETTING(state), .value = "FILE",
      .help =
-         "keeps the campaign, the sequence number and the policy version, and so what the client has spent; "
+         "keeps what the client has spent, choices without a reward, and reports that were not delivered; "
          "required to send; one run at a time may use it"},
     {"authority", FARO_FIELD_TEXT, SETTING(authority), .value = "FILE",
      .help = "certificates to trust for TLS; the system's by default"},
@@ -62,6 +67,8 @@ static const faro_field options[] = {
     {"insecure", FARO_FIELD_FLAG, SETTING(insecure),
      .help = "allow plain http:// beyond this machine: listeners can read the token"},
     {"send", FARO_FIELD_FLAG, FARO_AT(request, send), .help = "send the reports: the default"},
+    {"flush", FARO_FIELD_FLAG, FARO_AT(request, flush),
+     .help = "deliver what waits in the state, read nothing, and exit"},
     {"dry-run", FARO_FIELD_FLAG, FARO_AT(request, dry), .help = "choose and encode, but send nothing"},
     {"show", FARO_FIELD_FLAG, FARO_AT(request, show), .help = "print the campaign and its claim, and exit"},
     {"check-config", FARO_FIELD_FLAG, FARO_AT(request, check), .help = "check the settings, and exit"},
@@ -72,6 +79,8 @@ static const faro_field options[] = {
 static int check(const request *r) {
   const faro_client_settings *c = &r->settings;
   if (r->send && r->dry) return cli_usage(&cli_client, "--send and --dry-run exclude each other");
+  if (r->flush && (r->dry || r->show))
+    return cli_usage(&cli_client, "--flush sends: it excludes --dry-run and --show");
   if (!*c->analyzer)
     return cli_usage(&cli_client, "--analyzer URL is required (or --config FILE with the key analyzer)");
   if (!c->key_set && !*c->key_file)
@@ -104,8 +113,7 @@ typedef struct session {
   const request *r;
   faro_client *client;
   faro_sender *sender;
-  faro_client_state state;
-  int lock;               /* on the state; negative: none */
+  faro_queue *queue;      /* NULL: no state */
   faro_campaign campaign; /* a copy, for its bounds */
   unsigned char *parts;
   double *features;
@@ -113,6 +121,8 @@ typedef struct session {
   size_t room;       /* numbers in `features` */
   size_t line;       /* number of the current input line */
   size_t refused;    /* number of refused reports */
+  bool down;         /* a receiver did not answer: this run does not try again */
+  char why[256];     /* what it did instead */
 } session;
 
 static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY_BYTES],
@@ -144,32 +154,26 @@ static faro_status fetch_campaign(session *s, const unsigned char *key, faro_err
   return status;
 }
 
-/* Loads the state, and locks it for the whole run if it will change. */
-static faro_status open_state(session *s, faro_error *error) {
-  const char *path = s->r->settings.state;
-  faro_status status = FARO_OK;
-  if (*path && !s->r->dry && !s->r->show) status = faro_client_state_lock(path, &s->lock, error);
-  if (*path && status == FARO_OK) status = faro_client_state_load(path, &s->state, error);
-  return status;
+/* A run that changes nothing only looks at the state. */
+static faro_status open_queue(session *s, faro_error *error) {
+  const faro_queue_params params = {.path = s->r->settings.state, .reading = s->r->dry || s->r->show};
+  return *params.path ? faro_queue_open(&s->queue, &params, error) : FARO_OK;
 }
 
 static faro_status open_client(session *s, const unsigned char *key, const unsigned char *token,
                                faro_error *error) {
   const faro_client_settings *c = &s->r->settings;
-  const bool before = !sodium_is_zero(s->state.campaign, FARO_DIGEST_BYTES);
-  const faro_client_params params = {.signer = key,
-                                     .token = token,
-                                     .campaign = before ? s->state.campaign : NULL,
-                                     .sequence = s->state.sequence,
-                                     .version = s->state.version,
-                                     .epsilon = c->epsilon,
-                                     .delta = c->delta,
-                                     .trust = faro_client_trusts(c->trust),
-                                     .user_level = c->level == 1,
-                                     .honest = c->honest,
-                                     .insecure = c->insecure,
-                                     .shufflers = c->shufflers > 0 ? c->shuffler[0] : NULL,
-                                     .shuffler_count = c->shufflers};
+  faro_client_params params = {.signer = key,
+                               .token = token,
+                               .epsilon = c->epsilon,
+                               .delta = c->delta,
+                               .trust = faro_client_trusts(c->trust),
+                               .user_level = c->level == 1,
+                               .honest = c->honest,
+                               .insecure = c->insecure,
+                               .shufflers = c->shufflers > 0 ? c->shuffler[0] : NULL,
+                               .shuffler_count = c->shufflers};
+  if (s->queue) faro_queue_restore(s->queue, &params);
   return faro_client_open(&s->client, &params, error);
 }
 
@@ -177,7 +181,7 @@ static faro_status open_session(session *s, faro_error *error) {
   const faro_client_settings *c = &s->r->settings;
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_status status = load_keys(s->r, key, token, error);
-  if (status == FARO_OK) status = open_state(s, error);
+  if (status == FARO_OK) status = open_queue(s, error);
   const faro_sender_params params = {.authority = *c->authority ? c->authority : NULL};
   if (status == FARO_OK) status = open_client(s, key, token, error);
   sodium_memzero(token, sizeof token);
@@ -198,7 +202,7 @@ static void close_session(session *s) {
   if (s->features) sodium_memzero(s->features, s->room * sizeof *s->features);
   free(s->parts);
   free(s->features);
-  if (s->lock >= 0) close(s->lock);
+  faro_queue_close(s->queue);
 }
 
 /* Whose noise protects a client. */
@@ -216,6 +220,14 @@ static void show_shufflers(const faro_campaign *c) {
     printf("shuffler:  %s, key %s\n           %s\n", c->shuffler[i].url,
            faro_fingerprint(c->shuffler[i].key, print),
            sodium_bin2hex(digits, sizeof digits, c->shuffler[i].key, FARO_KEY_BYTES));
+}
+
+static void show_queue(const faro_queue *queue) {
+  const faro_queue_counts c = faro_queue_count(queue);
+  printf("waiting:   %zu report%s to deliver, %zu choice%s without a reward\n", c.waiting,
+         c.waiting == 1 ? "" : "s", c.open, c.open == 1 ? "" : "s");
+  printf("so far:    %" PRIu64 " delivered, %" PRIu64 " refused, %" PRIu64 " too late, %" PRIu64 " dropped\n",
+         c.delivered, c.refused, c.late, c.dropped);
 }
 
 static void show(const session *s) {
@@ -238,7 +250,9 @@ static void show(const session *s) {
   printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
          c->contribution.norm, c->arms);
   show_shufflers(c);
+  if (c->wait > 0) printf("wait:      a choice may be reported until %" PRIu64 " batches later\n", c->wait);
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
+  if (s->queue) show_queue(s->queue);
 }
 
 /* Reads one arm into s->features. */
@@ -276,32 +290,6 @@ static size_t read_arms(session *s, char *text, faro_error *error) {
   return arms;
 }
 
-static faro_status save_state(session *s, faro_error *error) {
-  memcpy(s->state.campaign, faro_client_digest(s->client), FARO_DIGEST_BYTES);
-  s->state.sequence = faro_client_sequence(s->client);
-  s->state.version = faro_client_version(s->client);
-  return *s->r->settings.state && !s->r->dry ? faro_client_state_save(s->r->settings.state, &s->state, error)
-                                             : FARO_OK;
-}
-
-/* Sends a part until it is answered. A part that may have arrived is sent again unchanged. */
-static faro_status deliver(session *s, size_t part, size_t size, faro_error *error) {
-  enum { ATTEMPTS = 8 };
-  faro_backoff backoff = {0};
-  faro_status status = FARO_OK;
-  for (int i = 0; i < ATTEMPTS; i++) {
-    double wait = 0;
-    faro_error why = {0};
-    status = faro_client_send(s->sender, faro_client_target(s->client, part), s->parts + part * size, size,
-                              &wait, &why);
-    if (status == FARO_OK) return FARO_OK;
-    if (status != FARO_SYSTEM || i + 1 == ATTEMPTS) return faro_fail(error, status, "%s", why.message);
-    const double nap = faro_backoff_next(&backoff);
-    faro_sleep(fmin(fmax(wait, nap), 30));
-  }
-  return status;
-}
-
 /* A reward may come long after its choice, and reports under an old policy are refused. The report
  * is made for the newest one: what it says about the arm does not depend on the policy that chose
  * it. If the analyzer does not answer, the policy at hand may still do. */
@@ -313,73 +301,196 @@ static faro_status catch_up(session *s, faro_error *error) {
   return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
-/* Saves the state before anything is sent, so that no sequence number is used twice. */
-static faro_status report(session *s, size_t arm, double reward, faro_error *error) {
-  const size_t d = s->campaign.contribution.dimension, size = faro_client_part_size(s->client);
-  size_t parts = 0;
-  faro_status status = catch_up(s, error);
-  if (status == FARO_OK)
-    status = faro_client_report(s->client, s->features + arm * d, reward, s->parts, &parts, error);
-  if (status == FARO_OK) status = save_state(s, error);
-  for (size_t i = 0; i < parts && status == FARO_OK; i++) {
-    if (s->r->dry)
-      fprintf(stderr, "faro: would send %zu bytes to %s\n", size, faro_client_target(s->client, i));
-    else status = deliver(s, i, size, error);
+/* Posts one part and tells the queue what came back. If the policy was too old, loads a new one. */
+static faro_status post(session *s, const faro_queue_post *part, faro_reply *reply, faro_error *error) {
+  faro_sent sent = {0};
+  faro_error why = {0};
+  const bool answered =
+      faro_send_post(s->sender, part->url, part->bytes, part->length, &sent, &why) == FARO_OK;
+  if (answered)
+    (void)faro_fail(&why, FARO_SYSTEM, "%s answered %ld: %.120s", part->url, sent.status, sent.bytes);
+  const faro_status status = faro_queue_answer(s->queue, s->client, answered ? sent.status : 0, sent.bytes,
+                                               sent.length, sent.retry_after, reply, error);
+  if (status == FARO_OK && reply->kind == FARO_REPLY_AGAIN)
+    (void)faro_printable(why.message, s->why, sizeof s->why);
+  return status == FARO_OK && reply->refusal == FARO_REFUSAL_STALE ? catch_up(s, error) : status;
+}
+
+/* Sends what waits. Parts that are not answered are sent again unchanged, some times; then they
+ * stay in the state. */
+static faro_status deliver(session *s, faro_error *error) {
+  enum { ATTEMPTS = 8 };
+  faro_backoff backoff = {0};
+  double wait = 0;
+  bool left = false; /* a part was not taken */
+  for (int attempts = 0; !s->down;) {
+    faro_queue_post part;
+    faro_reply reply;
+    faro_status status = faro_queue_next(s->queue, s->client, &part, error);
+    if (status == FARO_OK && part.url) {
+      status = post(s, &part, &reply, error);
+      left = left || (status == FARO_OK && reply.kind == FARO_REPLY_AGAIN);
+      if (status == FARO_OK && reply.kind == FARO_REPLY_AGAIN) wait = fmax(wait, reply.after);
+      if (status == FARO_OK) continue;
+    }
+    if (status != FARO_OK || !left) return status;
+    s->down = ++attempts == ATTEMPTS;
+    if (s->down) break;
+    faro_sleep(fmin(fmax(wait, faro_backoff_next(&backoff)), 30));
+    faro_queue_again(s->queue);
+    left = false;
+    wait = 0;
   }
+  return FARO_OK;
+}
+
+/* Delivers, and says what was refused. */
+static faro_status flush(session *s, faro_error *error) {
+  const faro_queue_counts before = faro_queue_count(s->queue);
+  const faro_status status = deliver(s, error);
+  const faro_queue_counts after = faro_queue_count(s->queue);
+  char place[32] = "";
+  if (s->line > 0) snprintf(place, sizeof place, "line %zu: ", s->line);
+  if (after.refused > before.refused)
+    fprintf(stderr, "faro: %srefused: %s\n", place, faro_refusal_text(after.last));
+  if (after.late > before.late)
+    fprintf(stderr, "faro: %srefused: more than %" PRIu64 " batches were released after the choice\n", place,
+            s->campaign.wait);
+  s->refused += (size_t)(after.refused - before.refused + after.late - before.late);
   return status;
 }
 
+/* Encodes and sends nothing. */
+static faro_status rehearse(session *s, const double *x, double reward, faro_error *error) {
+  size_t parts = 0;
+  const faro_status status = faro_client_report(s->client, x, reward, s->parts, &parts, error);
+  for (size_t i = 0; i < parts && status == FARO_OK; i++)
+    fprintf(stderr, "faro: would send %zu bytes to %s\n", faro_client_part_size(s->client),
+            faro_client_target(s->client, i));
+  return status;
+}
+
+static faro_status read_reward(const session *s, const char *text, double *reward, faro_error *error) {
+  if (faro_decimal(text, strlen(text), reward)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "line %zu: the reward must be a number or - (got \"%.40s\")", s->line,
+                   text);
+}
+
+static bool is_none(const char *text) { return *text == '\0' || strcmp(text, "-") == 0; }
+
 /* Reads the second line of a round and reports. If the report is refused, says so and goes on. */
-static faro_status finish_round(session *s, size_t arm, char *text, faro_error *error) {
-  text[strcspn(text, "\r\n")] = '\0';
+static faro_status finish_round(session *s, size_t arm, uint64_t chosen, char *text, faro_error *error) {
+  const double *x = s->features + arm * s->campaign.contribution.dimension;
   double reward = 0;
-  if (*text == '\0' || strcmp(text, "-") == 0) return FARO_OK;
-  if (!faro_decimal(text, strlen(text), &reward))
-    return faro_fail(error, FARO_INVALID, "line %zu: the reward must be a number or - (got \"%.40s\")",
-                     s->line, text);
-  faro_error why = {0};
-  const faro_status status = report(s, arm, reward, &why);
-  const bool refused = status != FARO_OK && status != FARO_SYSTEM && status != FARO_MEMORY;
-  if (refused) {
-    fprintf(stderr, "faro: line %zu: %s\n", s->line, why.message);
+  if (is_none(text)) return FARO_OK;
+  faro_status status = read_reward(s, text, &reward, error);
+  if (status != FARO_OK) return status;
+  if (s->r->dry) return rehearse(s, x, reward, error);
+  status = faro_queue_add(s->queue, s->client, chosen, x, reward, error);
+  if (status == FARO_OK) status = catch_up(s, error);
+  return status == FARO_OK ? flush(s, error) : status;
+}
+
+/* Takes blanks away at both ends. */
+static char *trim(char *text) {
+  text += strspn(text, " \t\r\n");
+  size_t length = strlen(text);
+  while (length > 0 && strchr(" \t\r\n", text[length - 1])) text[--length] = '\0';
+  return text;
+}
+
+/* The reward of a choice that was kept: NAME = REWARD. */
+static faro_status late_reward(session *s, char *text, char *value, faro_error *error) {
+  double reward = 0;
+  faro_error inner = {0};
+  *value++ = '\0';
+  const char *name = trim(text);
+  value = trim(value);
+  if (s->r->dry) return FARO_OK;
+  faro_status status = is_none(value) ? FARO_OK : read_reward(s, value, &reward, error);
+  if (status != FARO_OK) return status;
+  status = is_none(value) ? faro_queue_forget(s->queue, s->client, name, &inner)
+                          : faro_queue_reward(s->queue, s->client, name, reward, &inner);
+  if (status == FARO_INVALID) {
+    fprintf(stderr, "faro: line %zu: %s\n", s->line, inner.message);
     s->refused++;
+    return FARO_OK;
   }
-  if (status == FARO_OK || refused) return FARO_OK;
-  return faro_fail(error, status, "%s", why.message);
+  if (status != FARO_OK) return faro_fail(error, status, "%s", inner.message);
+  status = catch_up(s, error);
+  return status == FARO_OK ? flush(s, error) : status;
+}
+
+/* Reads the arms and chooses one of them; with a name in front of the arms, keeps the choice. */
+static faro_status choose(session *s, char *text, size_t *arm, bool *kept, faro_error *error) {
+  bool fresh = false;
+  char *arms = strchr(text, ':');
+  *kept = arms != NULL;
+  if (arms) *arms++ = '\0';
+  const size_t count = read_arms(s, arms ? arms : text, error);
+  faro_status status = count > 0
+                           ? faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
+                                                      faro_client_version(s->client), false, &fresh, error)
+                           : FARO_INVALID;
+  if (status == FARO_OK) status = faro_client_choose(s->client, s->features, count, arm, error);
+  if (status == FARO_OK && *kept && !s->r->dry)
+    status = faro_queue_keep(s->queue, s->client, trim(text),
+                             s->features + *arm * s->campaign.contribution.dimension, error);
+  if (status == FARO_OK && printf("%zu\n", *arm) > 0) fflush(stdout);
+  return status;
 }
 
 static faro_status play(session *s, FILE *in, faro_error *error) {
   char *text = NULL;
   size_t room = 0, arm = 0;
+  uint64_t chosen = 0; /* policy of the choice whose reward comes next; 0: none does */
   faro_status status = FARO_OK;
-  for (bool rewarded = false; status == FARO_OK && getline(&text, &room, in) >= 0; rewarded = !rewarded) {
+  while (status == FARO_OK && getline(&text, &room, in) >= 0) {
+    bool kept = false;
+    char *equals = strchr(text, '=');
     s->line++;
-    if (rewarded) {
-      status = finish_round(s, arm, text, error);
-      continue;
+    if (chosen > 0) {
+      status = finish_round(s, arm, chosen, trim(text), error);
+      chosen = 0;
+    } else if (equals) status = late_reward(s, text, equals, error);
+    else {
+      status = choose(s, text, &arm, &kept, error);
+      chosen = kept ? 0 : faro_client_version(s->client);
     }
-    bool fresh = false;
-    const size_t arms = read_arms(s, text, error);
-    status = arms > 0 ? faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
-                                                 faro_client_version(s->client), false, &fresh, error)
-                      : FARO_INVALID;
-    if (status == FARO_OK) status = faro_client_choose(s->client, s->features, arms, &arm, error);
-    if (status == FARO_OK && printf("%zu\n", arm) > 0) fflush(stdout);
   }
   if (text) sodium_memzero(text, room);
   free(text);
   return status;
 }
 
+/* Whether everything that was to be sent is delivered, or will be without a fault being mended. */
+static int say_what_waits(const session *s) {
+  const size_t waiting = s->queue ? faro_queue_count(s->queue).waiting : 0;
+  if (waiting == 0 || s->r->dry || s->r->show) return s->refused > 0 ? EXIT_CHECK : EXIT_DONE;
+  fprintf(stderr, "faro: %zu report%s in %s for the next run: %s\n", waiting,
+          waiting == 1 ? " waits" : "s wait", s->r->settings.state,
+          s->down ? s->why : "a client is in a batch at most once, so a newer policy is needed");
+  return s->down ? EXIT_SYSTEM : s->refused > 0 ? EXIT_CHECK : EXIT_DONE;
+}
+
+/* Sends what waits, then plays. */
+static faro_status take_part(session *s, faro_error *error) {
+  faro_status status = s->r->dry ? FARO_OK : flush(s, error);
+  if (status == FARO_OK && !s->r->flush) status = play(s, stdin, error);
+  return status == FARO_OK && !s->r->dry ? faro_queue_save(s->queue, s->client, error) : status;
+}
+
 /* Checks what a run would read, without the network. */
 static int check_files(const request *r) {
   unsigned char key[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
-  faro_client_state state;
+  faro_queue *queue = NULL;
   faro_error error = {0};
   const faro_client_settings *c = &r->settings;
   faro_status status = load_keys(r, key, token, &error);
   sodium_memzero(token, sizeof token);
-  if (status == FARO_OK && *c->state) status = faro_client_state_load(c->state, &state, &error);
+  const faro_queue_params params = {.path = c->state, .reading = true};
+  if (status == FARO_OK && *c->state) status = faro_queue_open(&queue, &params, &error);
+  faro_queue_close(queue);
   if (status == FARO_OK && *c->state && !r->dry && !r->show)
     status = faro_check_folder("state", c->state, &error);
   if (status == FARO_OK && *c->authority) status = faro_authority_check(c->authority, &error);
@@ -393,7 +504,7 @@ static int run(int argc, char **argv) {
   const int ended = read_request(&r, argc, argv);
   if (ended != CLI_GO) return ended;
   if (r.check) return check_files(&r);
-  session s = {.r = &r, .lock = -1};
+  session s = {.r = &r};
   faro_error error = {0};
   bool fresh = false;
   faro_status status = faro_process_hide(&error);
@@ -401,11 +512,10 @@ static int run(int argc, char **argv) {
   if (status == FARO_OK)
     status = faro_client_fetch_policy(s.client, s.sender, r.settings.analyzer, 0, false, &fresh, &error);
   if (status == FARO_OK && r.show) show(&s);
-  if (status == FARO_OK && !r.show) status = play(&s, stdin, &error);
-  if (status == FARO_OK && !r.show) status = save_state(&s, &error);
+  if (status == FARO_OK && !r.show) status = take_part(&s, &error);
+  const int ending = status == FARO_OK ? say_what_waits(&s) : cli_fail(&error);
   close_session(&s);
-  if (status != FARO_OK) return cli_fail(&error);
-  return s.refused > 0 ? EXIT_CHECK : EXIT_DONE;
+  return ending;
 }
 
 const cli_command cli_client = {
@@ -420,12 +530,16 @@ const cli_command cli_client = {
         "separated by blanks or commas, arms by semicolons. The number of the best arm, from 0, is printed.\n"
         "The second line is the reward of that arm. It is clipped, encoded, noised and sent; nothing is "
         "sent\n"
-        "for - or an empty line.\n",
-    .help = "Exit status: 0 all reports were accepted, 1 a report was refused, 3 bad input, 4 the network or "
-            "the\n"
-            "system failed.\n"
-            "\n"
-            "examples:\n"
-            "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"
-            "  faro client --analyzer http://127.0.0.1:8400 --key analyzer.sign.public --show\n",
+        "for - or an empty line. A line NAME: ARMS keeps the choice until a line NAME = REWARD, in this run "
+        "or\n"
+        "a later one. What could not be delivered stays in the state, and the next run delivers it.\n",
+    .help =
+        "Exit status: 0 all reports were accepted, or wait for the next batch; 1 a report was refused; 3 bad "
+        "input;\n"
+        "4 the network or the system failed (reports that were not delivered wait in the state).\n"
+        "\n"
+        "examples:\n"
+        "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"
+        "  faro client --config client.yaml --flush\n"
+        "  faro client --analyzer http://127.0.0.1:8400 --key analyzer.sign.public --show\n",
 };

@@ -14,6 +14,7 @@
 
 #include "base/finite.h"
 #include "choice/choice.h"
+#include "client/client_inner.h"
 #include "client/many.h"
 #include "client/turns.h"
 #include "explore/explore.h"
@@ -266,7 +267,7 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
     return faro_fail(error, FARO_INVALID,
                      "dimension of the policy must be that of the campaign, %zu (got %zu)",
                      campaign->contribution.dimension, policy->dimension);
-  if (!document->at == faro_campaign_in_rounds(campaign))
+  if ((document->at != NULL) != faro_campaign_in_rounds(campaign))
     return faro_fail(error, FARO_INVALID,
                      "the policy must %shave a point in campaign %s, which is %sin rounds",
                      document->at ? "not " : "", campaign->id, document->at ? "not " : "");
@@ -376,11 +377,31 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   return FARO_OK;
 }
 
-/* In the local model the client itself must not send more than its claim covers: even a message
- * that was refused has been seen. The noise is made for at most one message per batch. */
-static uint64_t reports_covered(const faro_campaign *c) {
-  if (c->claim.trust != FARO_TRUST_LOCAL || c->claim.level != FARO_LEVEL_USER) return INT64_MAX;
+/* The messages of a user that its own noise is made for: at most one per batch. At event level the
+ * noise covers one message for each choice. */
+static uint64_t messages_covered(const faro_campaign *c) {
+  if (c->claim.level != FARO_LEVEL_USER) return INT64_MAX;
   return c->claim.contributions < c->batches ? c->claim.contributions : c->batches;
+}
+
+/* In the local model the client itself must not send more than its claim covers: even a message
+ * that was refused has been seen. */
+static uint64_t reports_covered(const faro_campaign *c) {
+  return c->claim.trust == FARO_TRUST_LOCAL ? messages_covered(c) : INT64_MAX;
+}
+
+/* Whether the claim, or a part of it, counts every message that left the device. */
+static bool counts_messages(const faro_campaign *c) {
+  return c->claim.trust == FARO_TRUST_LOCAL || c->claim.local_epsilon > 0;
+}
+
+bool faro_client_covered(const faro_client *client) {
+  return !counts_messages(&client->campaign) || client->sequence < messages_covered(&client->campaign);
+}
+
+bool faro_client_remakes(const faro_client *client) {
+  const faro_campaign *c = &client->campaign;
+  return !counts_messages(c) || (c->claim.level == FARO_LEVEL_USER && faro_client_covered(client));
 }
 
 static faro_status check_count(const faro_client *client, faro_error *error) {
@@ -568,6 +589,10 @@ size_t faro_client_part_size(const faro_client *client) {
 const char *faro_client_target(const faro_client *client, size_t part) {
   if (!client->joined || part >= target_count(client)) return NULL;
   return client->address[client->target[part]];
+}
+
+const char *faro_client_address(const faro_client *client, size_t shuffler) {
+  return client->joined && shuffler < target_count(client) ? client->address[shuffler] : NULL;
 }
 
 size_t faro_client_dimension(const faro_client *client) {

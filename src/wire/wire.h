@@ -121,8 +121,8 @@ typedef struct faro_campaign {
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
   /* A choice may be reported until this many batches were released after it; 0: for ever. */
   uint64_t wait;
-  /* In phases, `contribution` has the bounds only: batch, the least reports of a batch, and largest,
-   * the most, are in params, and what is sent are averages of rewards. */
+  /* In phases, `contribution` has the bounds only: batch, the least reports of a batch, and
+   * largest, the most, are in params, and what is sent are averages of rewards. */
   faro_phases phases;
   size_t features; /* numbers; arm a begins at feature[a * dimension] */
   double feature[FARO_FEATURES_MAX];
@@ -162,7 +162,8 @@ uint64_t faro_campaign_term_of(const faro_campaign *campaign, uint64_t batch, ui
 /* In rounds: the release of batch `batch`. */
 faro_status faro_campaign_round(const faro_campaign *campaign, uint64_t batch, faro_source source,
                                 faro_release **release, faro_error *error) FARO_WARN_UNUSED;
-/* M, as far as it is known: in phases it is known when a plan has said that the campaign is over. */
+/* M, as far as it is known: in phases it is known when a plan has said that the campaign is
+ * over. */
 uint64_t faro_campaign_batches(const faro_campaign *campaign);
 /* How reports are made while batch `batch` (from 0) of the campaign is open. Past the last batch:
  * as for the last one. In phases, while its plan is not known: an encoding that fits no report and

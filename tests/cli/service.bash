@@ -32,11 +32,14 @@ free_port() {
   echo "$port"
 }
 
-# What a server answers: get URL PATH
-get() {
-  local place=${1#http://}
+# What a server answers: get URL PATH [HEADER]
+get() { ask GET "$@"; }
+
+# The same with another method: ask METHOD URL PATH [HEADER]
+ask() {
+  local place=${2#http://}
   exec 9<>"/dev/tcp/${place%:*}/${place#*:}"
-  printf 'GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$2" "$place" >&9
+  printf '%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s\r\n' "$1" "$3" "$place" "${4:+$4$'\r\n'}" >&9
   cat <&9
   exec 9>&-
 }
@@ -83,6 +86,9 @@ EOF
 
 # A round of client I: round I REWARD
 round() { run --separate-stderr "$FARO" client --config "$T/$1.yaml" <<<"$(printf '1 0; 0 1\n%s\n' "$2")"; }
+
+# Sequence number and policy version in the state of a client: kept FILE
+kept() { od -An -tu8 -j52 -N16 "$1" | awk '{ print $1, $2 }'; }
 
 # Waits until the analyzer publishes a version: version V
 version() {

@@ -28,15 +28,22 @@ teardown() { faro_teardown; }
   round 1 0.5
   [ "$status" -eq 0 ] && [[ $output =~ ^[01]$ ]]
   [ -z "$stderr" ]
-  [[ $(cat "$T/1.state") =~ " 1 1"$ ]]
-  round 1 0.5 # once a batch
-  [ "$status" -eq 1 ]
-  has "$stderr" "in the open batch already"
+  [ "$(kept "$T/1.state")" = "1 1" ]
+  round 1 0.5 # once a batch: the second reward waits for the next one
+  [ "$status" -eq 0 ]
+  has "$stderr" "faro: 1 report waits in $T/1.state for the next run: a client is in a batch at most once, so a newer policy"
+  [ "$(kept "$T/1.state")" = "1 1" ]
+  faro 0 client --config "$T/1.yaml" --show
+  has "$output" "waiting:   1 report to deliver, 0 choices without a reward"
+  has "$output" "so far:    1 delivered, 0 refused, 0 too late, 0 dropped"
   round 2 -   # nothing is reported
-  [[ $(cat "$T/2.state") =~ " 0 1"$ ]]
+  [ "$(kept "$T/2.state")" = "0 1" ]
   round 2 1
   version 2
-  round 1 0 && round 3 0 # number 2 of client 1 was used up by the refusal
+  faro 0 client --config "$T/1.yaml" --flush
+  [ -z "$stderr" ]
+  [ "$(kept "$T/1.state")" = "2 2" ]
+  round 3 0
   [ -z "$stderr" ]
   version 3
   round 1 0
@@ -168,7 +175,7 @@ end_roles() {
 
 @test "analyzer: does not collect again from nothing" {
   campaign
-  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  sed -i "s/shuffle-bits/local/; s/batch: 2, horizon: 6/batch: 3, horizon: 9/; /^shufflers/,\$d" "$T/analyzer.yaml"
   echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
   end_roles
@@ -388,7 +395,52 @@ line() {
   exec 8>&-
   wait "$pid" || { cat "$T/said"; return 1; }
   [ ! -s "$T/said" ]
-  [[ $(cat "$T/3.state") =~ " 1 3"$ ]]
+  [ "$(kept "$T/3.state")" = "1 3" ]
+}
+
+@test "client: a choice with a name gets its reward in a later run" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  run --separate-stderr "$FARO" client --config "$T/3.yaml" <<<"$(printf 'order 1: 1 0; 0 1\nlost: 0 1\n')"
+  [ "$status" -eq 0 ] && [ -z "$stderr" ]
+  faro 0 client --config "$T/3.yaml" --show
+  has "$output" "waiting:   0 reports to deliver, 2 choices without a reward"
+  round 1 0.5 && round 2 0.5
+  version 2
+  run --separate-stderr "$FARO" client --config "$T/3.yaml" <<<"$(printf 'order 1 = 0.5\nlost = -\nother = 1\n')"
+  [ "$status" -eq 1 ]
+  [ "$stderr" = "faro: line 3: no choice other waits for a reward" ]
+  [ "$(kept "$T/3.state")" = "1 2" ]
+  faro 0 client --config "$T/3.yaml" --show
+  has "$output" "waiting:   0 reports to deliver, 0 choices without a reward"
+  has "$output" "so far:    1 delivered, 0 refused"
+}
+
+@test "client: a report that could not be delivered is kept, and delivered later" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  kill -TERM "${started[1]}" && wait "${started[1]}"
+  round 1 0.5
+  [ "$status" -eq 4 ] && [[ $output =~ ^[01]$ ]]
+  has "$stderr" "faro: 1 report waits in $T/1.state for the next run: "
+  [ "$(kept "$T/1.state")" = "1 1" ] # the number is saved with its report
+  cp "$T/1.state" "$T/before"
+  faro 0 client --config "$T/1.yaml" --show
+  has "$output" "waiting:   1 report to deliver"
+  cmp "$T/1.state" "$T/before"
+  role shuffler shuffler "$T/shuffler.yaml"
+  faro 0 client --config "$T/1.yaml" --flush
+  [ -z "$output$stderr" ]
+  [ "$(kept "$T/1.state")" = "1 1" ] # the same number
+  round 2 0.5
+  version 2
+  faro 0 client --config "$T/1.yaml" --show
+  has "$output" "waiting:   0 reports to deliver"
+  has "$output" "so far:    1 delivered, 0 refused, 0 too late, 0 dropped"
+  faro 2 client --config "$T/1.yaml" --flush --show
+  has "$stderr" "--flush sends: it excludes --dry-run and --show"
 }
 
 @test "analyzer: two shufflers have two keys" {
@@ -453,11 +505,18 @@ line() {
   role analyzer analyzer "$T/analyzer.yaml"
   round 1 0.5
   [ "$status" -eq 0 ] && [ -z "$stderr" ]
-  round 1 0.5 # refused by the analyzer, but it was seen
-  has "$stderr" "in the open batch already"
   round 1 0.5
-  has "$stderr" "this client has made all 2 reports that its privacy claim covers"
-  [[ $(cat "$T/1.state") =~ " 2 1"$ ]]
+  has "$stderr" "1 report waits"
+  round 2 0.5 && round 3 0.5
+  version 2
+  faro 0 client --config "$T/1.yaml" --flush
+  [ "$(kept "$T/1.state")" = "2 2" ]
+  round 2 0.5 && round 3 0.5
+  version 3
+  round 1 0.5
+  [ "$status" -eq 1 ]
+  has "$stderr" "refused: this client has sent as many reports as the campaign allows"
+  [ "$(kept "$T/1.state")" = "2 3" ]
 }
 
 @test "client: plain addresses beyond this machine, and shares of honest others, are asked about" {

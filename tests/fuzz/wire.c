@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/queue_inner.h"
 #include "service/analyzer/ledger_check.h"
 #include "service/shuffler/watch.h"
 #include "targets.h"
@@ -375,6 +376,44 @@ int fuzz_standing(const uint8_t *data, size_t size) {
   if (faro_standing_read((const char *)data, size, 1, &standing, &error) != FARO_OK)
     must(error.message[0] != '\0');
   else must(standing.version > 0 && standing.next <= INT64_MAX);
+  return 0;
+}
+
+int fuzz_reply(const uint8_t *data, size_t size) {
+  static const long statuses[] = {0, 200, 302, 400, 401, 404, 409, 413, 429, 503};
+  faro_reply replies[3];
+  if (size < 2) return 0;
+  const size_t parts = data[1] % 4;
+  const long status = statuses[data[0] % (sizeof statuses / sizeof *statuses)];
+  faro_client_replies(status, data + 2, size - 2, data[1], replies, parts);
+  for (size_t i = 0; i < parts; i++) {
+    must(replies[i].kind <= FARO_REPLY_REFUSED && replies[i].refusal <= FARO_REFUSAL_CLOSED);
+    must((replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
+    must(replies[i].kind != FARO_REPLY_DONE || (status == 200 && size - 2 == parts && data[2 + i] < 2));
+    must(faro_refusal_text(replies[i].refusal)[0] != '\0');
+  }
+  return 0;
+}
+
+/* The file without its checksum, which is made here. The first version of the file has none. */
+int fuzz_queue(const uint8_t *data, size_t size) {
+  enum { CHECK = 32 };
+  static faro_queue queue; /* large */
+  bool memory = false;
+  size_t length = 0;
+  unsigned char *bytes = malloc(size + CHECK);
+  must(bytes && sodium_init() >= 0);
+  if (size > 0) memcpy(bytes, data, size);
+  crypto_generichash(bytes + size, CHECK, bytes, size, NULL, 0);
+  const bool line = size > 18 && data[18] == '1';
+  if (faro_queue_read(&queue, bytes, line ? size : size + CHECK, &memory) && !line) {
+    unsigned char *again = faro_queue_write(&queue, &length);
+    must(again && length == size + CHECK && memcmp(bytes, again, length) == 0);
+    free(again);
+  }
+  faro_queue_clear(&queue);
+  memset(&queue, 0, sizeof queue);
+  free(bytes);
   return 0;
 }
 

@@ -277,8 +277,8 @@ static void assert_twins(const scene *s) {
   free(other);
 }
 
-/* Plays to the end, with a restart of all roles in the middle of every `every`-th batch. Returns the
- * number of batches. */
+/* Plays to the end, with a restart of all roles in the middle of every `every`-th batch. Returns
+ * the number of batches. */
 static uint64_t play(scene *s, uint64_t every) {
   uint64_t batches = 0;
   for (; take_plan(s), plan_of(s)->size > 0; batches++) {
@@ -467,7 +467,7 @@ static void test_plans__progress_is_kept_over_a_restart(void **state) {
   faro_client_progress(again, progress);
   assert_ok(faro_client_resume(again, progress, size, error));
   assert_false(faro_client_complete(again)); /* it has reported */
-  for (size_t i = 0; i < 37; i += 7) { /* damaged, or of another plan */
+  for (size_t i = 0; i < 37; i += 7) {       /* damaged, or of another plan */
     const unsigned char kept = progress[i];
     progress[i] ^= 0x80;
     assert_refused(faro_client_resume(again, progress, size, &why));

@@ -1,5 +1,5 @@
 /* The tools of the demo and of the fault tests: the search for patterns, the parser of recorded
- * requests, the relay, a client's state. They are tested because a check that cannot fail proves
+ * requests, the relay. They are tested because a check that cannot fail proves
  * nothing. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "service/client/client_send.h"
 #include "service/client/client_settings.h"
-#include "service/client/client_state.h"
 #include "service/http/server.h"
 #include "support/support.h"
 #include "trial/capture.h"
@@ -169,71 +167,6 @@ static void test_relay__in_trouble_it_cuts(void **state) {
   assert_true(through(1000, 20000, &heard, &cuts) < 1000);
   assert_true(heard <= 1000);
   assert_int_equal(cuts, 1);
-}
-
-static void test_client__state_is_kept_whole(void **state) {
-  (void)state;
-  char folder[] = "/tmp/faro-state-XXXXXX", path[64];
-  assert_non_null(mkdtemp(folder));
-  snprintf(path, sizeof path, "%s/state", folder);
-  faro_client_state read = {.sequence = 7};
-  assert_ok(faro_client_state_load(path, &read, error)); /* a new client */
-  assert_int_equal(read.sequence, 0);
-  faro_client_state kept = {.sequence = UINT64_MAX, .version = 3};
-  memset(kept.campaign, 0xab, sizeof kept.campaign);
-  assert_ok(faro_client_state_save(path, &kept, error));
-  assert_ok(faro_client_state_load(path, &read, error));
-  assert_memory_equal(&read, &kept, sizeof kept);
-  struct stat about;
-  assert_int_equal(stat(path, &about), 0);
-  assert_int_equal(about.st_mode & 07777, 0600);
-#define AB "abababababababababababababababababababababababababababababababab"
-  static const char *const wrong[] = {"faro-client-state-1 " AB " 1 2",
-                                      "faro-client-state-1 " AB " 01 2\n",
-                                      "faro-client-state-1 " AB " 1\n",
-                                      "faro-client-state-1 " AB " -1 2\n",
-                                      "faro-client-state-1 " AB " 1 99999999999999999999999\n",
-                                      "",
-                                      "faro-client-state-1 ab 1 2\n",
-                                      "faro-client-state-2",
-                                      "faro-client-state-1"};
-  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    FILE *file = fopen(path, "w");
-    fputs(wrong[i], file);
-    fclose(file);
-    faro_error bad = {0};
-    assert_int_equal(faro_client_state_load(path, &read, &bad), FARO_INVALID);
-  }
-  unlink(path);
-  rmdir(folder);
-}
-
-/* Also after a save, which replaces the file. */
-static void test_client__state_is_used_by_one_at_a_time(void **state) {
-  (void)state;
-  char folder[] = "/tmp/faro-state-XXXXXX", path[64], lock_path[80], expected[128];
-  assert_non_null(mkdtemp(folder));
-  snprintf(path, sizeof path, "%s/state", folder);
-  snprintf(lock_path, sizeof lock_path, "%s.lock", path);
-  snprintf(expected, sizeof expected, "state %s is in use", path);
-  const faro_client_state kept = {.sequence = 1};
-  int first = -1, second = -1;
-  assert_ok(faro_client_state_lock(path, &first, error));
-  for (int i = 0; i < 2; i++) {
-    faro_error bad = {0};
-    assert_int_equal(faro_client_state_lock(path, &second, &bad), FARO_SYSTEM);
-    assert_string_equal(bad.message, expected);
-    assert_ok(faro_client_state_save(path, &kept, error));
-  }
-  close(first);
-  assert_ok(faro_client_state_lock(path, &second, error));
-  close(second);
-  unlink(lock_path);
-  assert_int_equal(symlink(path, lock_path), 0); /* the link must not be followed */
-  assert_int_equal(faro_client_state_lock(path, &second, NULL), FARO_SYSTEM);
-  unlink(lock_path);
-  unlink(path);
-  rmdir(folder);
 }
 
 /* A server that answers one connection after another with the given texts, up to NULL. */
@@ -442,8 +375,6 @@ int main(void) {
       cmocka_unit_test(test_capture__whole_requests_are_read_and_cut_ones_are_not),
       cmocka_unit_test(test_relay__hands_on_every_byte_and_remembers_it),
       cmocka_unit_test(test_relay__in_trouble_it_cuts),
-      cmocka_unit_test(test_client__state_is_kept_whole),
-      cmocka_unit_test(test_client__state_is_used_by_one_at_a_time),
       cmocka_unit_test(test_client__what_a_server_says_is_cut_and_printable),
       cmocka_unit_test(test_client__asks_again_when_it_was_told_to_and_not_before),
       cmocka_unit_test(test_client__waits_no_longer_than_half_a_minute_at_once),

@@ -186,21 +186,44 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   return faro_health_write(&a->health, ready, reasons);
 }
 
-void faro_analyzer_set_routes(faro_analyzer *a) {
+faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const uint64_t applied = a->served.status.version - 1;
+  pthread_mutex_unlock(&a->served.mutex);
+  const bool done = applied >= a->campaign.batches;
+  return (faro_analyzer_summary){.campaign = &a->campaign,
+                                 .state = done ? "finished" : "open",
+                                 .applied = applied,
+                                 .healthy = faro_analyzer_is_healthy(a, false, NULL)};
+}
+
+/* Clients and shufflers need the first FARO_ANALYZER_PUBLIC routes; operators need those from
+ * FARO_ANALYZER_OWN on. */
+void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
+  const faro_http_route batches = {"POST", "/v1/batches", handle_batches, faro_applier_frame(&a->campaign),
+                                   admit_batch};
+  const faro_http_route reports = {"POST", "/v1/reports", handle_reports, 0, NULL};
   const faro_http_route all[] = {
-      {"GET", "/", handle_page, 0, NULL},
-      {"GET", "/v1/campaign", handle_campaign, 0, NULL},
       {"GET", "/v1/policy", handle_policy, 0, NULL},
-      {"GET", "/v1/ledger", handle_ledger, 0, NULL},
-      {"GET", "/v1/status.json", handle_status, 0, NULL},
+      a->intake ? reports : batches, /* no shuffler, no batches */
       {"GET", "/v1/state", handle_state, 0, NULL},
       {"POST", "/v1/state", handle_greeting, FARO_GREETING_BYTES, NULL},
-      {"POST", "/v1/batches", handle_batches, faro_applier_frame(&a->campaign), admit_batch},
+      {"GET", "/v1/campaign", handle_campaign, 0, NULL},
+      {"GET", "/v1/ledger", handle_ledger, 0, NULL},
+      {"GET", "/", handle_page, 0, NULL},
+      {"GET", "/v1/status.json", handle_status, 0, NULL},
   };
-  _Static_assert(sizeof all <= sizeof a->routes, "there is room for all routes");
+  _Static_assert(sizeof all == sizeof a->routes, "all routes are there");
   memcpy(a->routes, all, sizeof all);
-  a->route_count = sizeof all / sizeof *all;
-  if (a->intake) /* no shuffler, so no batches */
-    a->routes[a->route_count - 1] = (faro_http_route){"POST", "/v1/reports", handle_reports, 0, NULL};
   faro_page_make(&a->page);
+  const faro_http_service service = {.routes = a->routes,
+                                     .count = FARO_ANALYZER_ROUTES,
+                                     .context = a,
+                                     .healthy = faro_analyzer_is_healthy,
+                                     .metrics = a->metrics.all};
+  a->service = a->admin = service;
+  a->service.bare = !open;
+  if (!open) a->service.count = FARO_ANALYZER_PUBLIC;
+  a->admin.routes += FARO_ANALYZER_OWN;
+  a->admin.count -= FARO_ANALYZER_OWN;
 }

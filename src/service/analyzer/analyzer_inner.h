@@ -23,7 +23,13 @@
 #include "service/analyzer/peers.h"
 #include "service/role/intake.h"
 
-enum { FARO_BATCH_QUEUE = 64, FARO_ANALYZER_ROUTES = 10 };
+enum {
+  FARO_BATCH_QUEUE = 64,
+  /* Policy, batches or reports, state and greetings; campaign and ledger; page and status. */
+  FARO_ANALYZER_ROUTES = 8,
+  FARO_ANALYZER_OWN = 4,
+  FARO_ANALYZER_PUBLIC = 6
+};
 
 /* What handlers and the worker share, under the mutex. */
 typedef struct analyzer_served {
@@ -47,6 +53,7 @@ typedef struct analyzer_worker {
   faro_applier *applier;
   uint64_t published; /* version of the policy */
   size_t unkept;      /* bytes of a batch that could not be kept; 0: the last one could */
+  const char *logged; /* the campaign in lines of the log */
   pthread_t thread;
   bool started;
 } analyzer_worker;
@@ -70,9 +77,9 @@ struct faro_analyzer {
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
   bool kept;          /* a copy of it is beside the database: it is not the first start */
-  faro_http *http;
+  faro_http *http;    /* the public server, which is not ours */
   faro_http_route routes[FARO_ANALYZER_ROUTES];
-  size_t route_count;
+  faro_http_service service, admin; /* on the public server, and on that for operators */
   faro_page page;
   faro_intake *intake; /* NULL if shufflers send batches */
   analyzer_metrics metrics;
@@ -83,8 +90,9 @@ struct faro_analyzer {
   analyzer_worker worker;
 };
 
-/* analyzer_http.c: the routes, and what /healthz says (faro_http_service). */
-void faro_analyzer_set_routes(faro_analyzer *analyzer);
+/* analyzer_http.c: the routes (`open`: the public server has everything), and what /healthz says
+ * (faro_http_service). */
+void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
 
 /* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts

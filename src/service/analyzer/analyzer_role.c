@@ -1,4 +1,4 @@
-/* analyzer_role: starts and stops the analyzer. analyzer_inner.h says how its parts work
+/* analyzer_role: starts and stops a campaign. analyzer_inner.h says how its parts work
  * together. */
 #include "service/analyzer/analyzer_role.h"
 
@@ -21,6 +21,9 @@ static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const f
   if (status == FARO_OK) status = faro_campaign_forget(a->settings, error);
   if (status == FARO_OK)
     status = faro_store_set_campaign(a->worker.store, text, document->length, a->keys.sign.public_key, error);
+  char warning[FARO_CAMPAIGN_WARNING];
+  if (*faro_campaign_warning(drafted, warning) != '\0')
+    faro_log(FARO_LOG_WARNING, "campaign-is-large", "ss", "reason", warning);
   if (status == FARO_OK)
     faro_log(FARO_LOG_INFO, "campaign-made", "ss ss", "id", drafted->id, "claim", drafted->claim.by);
   return status;
@@ -100,7 +103,6 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   const char *database = a->settings->database;
   analyzer_worker *worker = &a->worker;
   faro_status status = faro_analyzer_keys_load(a->settings, &a->keys, error);
-  if (status == FARO_OK) status = faro_http_bind(&a->http, &a->settings->http, error);
   if (status == FARO_OK) status = faro_store_open(&worker->store, database, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
   if (status == FARO_OK) status = open_plans(a, error);
@@ -116,50 +118,49 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   return status;
 }
 
-static faro_status serve(faro_analyzer *a, faro_error *error) {
+static faro_status begin(faro_analyzer *a, faro_error *error) {
   set_metrics(a);
-  faro_analyzer_set_routes(a);
+  faro_analyzer_set_routes(a, faro_http_open(&a->settings->http));
   a->served.status = (faro_analyzer_status){.campaign = &a->campaign,
                                             .signer = a->keys.sign.public_key,
                                             .constant = a->settings->constant,
                                             .health = &a->health,
                                             .peers = &a->peers,
                                             .applied = {.start = faro_clock()}};
-  const faro_http_service service = {.routes = a->routes,
-                                     .count = a->route_count,
-                                     .context = a,
-                                     .healthy = faro_analyzer_is_healthy,
-                                     .metrics = a->metrics.all};
-  if (a->intake) faro_http_spare(a->http, faro_wire_report_size(&a->campaign));
-  faro_status status = faro_analyzer_publish(a, false, error);
-  if (status == FARO_OK) status = faro_http_serve(a->http, &service, error);
+  if (a->intake) faro_http_spare_also(a->http, faro_wire_report_size(&a->campaign));
+  else faro_http_make_room(a->http, faro_applier_frame(&a->campaign));
+  const faro_status status = faro_analyzer_publish(a, false, error);
   return status == FARO_OK ? faro_analyzer_start_worker(a, error) : status;
 }
 
 faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
-                                faro_error *error) {
+                                faro_http *http, faro_error *error) {
   faro_analyzer *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer");
   made->settings = settings;
+  made->http = http;
   pthread_mutex_init(&made->served.mutex, NULL);
   pthread_cond_init(&made->served.work, NULL);
   pthread_mutex_init(&made->reader.mutex, NULL);
   faro_status status = open_state(made, error);
-  if (status == FARO_OK) status = serve(made, error);
+  if (status == FARO_OK) status = begin(made, error);
   if (status == FARO_OK) *analyzer = made;
   else faro_analyzer_stop(made);
   return status;
 }
 
-uint16_t faro_analyzer_port(const faro_analyzer *analyzer) { return faro_http_port(analyzer->http); }
+const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer) { return &analyzer->service; }
+const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer) { return &analyzer->admin; }
+
+void faro_analyzer_close(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.closing = true;
+  pthread_mutex_unlock(&a->served.mutex);
+}
 
 void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_analyzer *a = analyzer;
   if (!a) return;
-  pthread_mutex_lock(&a->served.mutex);
-  a->served.closing = true;
-  pthread_mutex_unlock(&a->served.mutex);
-  faro_http_stop(a->http); /* while the worker still answers parked requests */
   faro_analyzer_stop_worker(a);
   faro_intake_destroy(a->intake);
   faro_store_close(a->reader.store);

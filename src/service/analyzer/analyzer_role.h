@@ -11,7 +11,10 @@
  *   GET  /v1/status.json, /     the status, for programs and for people
  *   GET  /v1/state              campaign digest, policy version, the next batch of each shuffler;
  *                               POST with a shuffler's greeting
- *   GET  /metrics, /healthz, /readyz */
+ *   GET  /metrics, /healthz, /readyz
+ *
+ * The servers are not its own: a host (service/host) has one for the public and one for operators,
+ * and many campaigns behind them. */
 #ifndef FARO_SERVICE_ANALYZER_ANALYZER_ROLE_H
 #define FARO_SERVICE_ANALYZER_ANALYZER_ROLE_H
 
@@ -19,11 +22,24 @@
 
 typedef struct faro_analyzer faro_analyzer;
 
-/* Opens the state and serves from now on. The settings must outlive the analyzer. */
+/* Opens the state and begins to work. Settings and server must outlive the analyzer; the server is
+ * bound, and need not serve yet. */
 faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
-                                faro_error *error) FARO_WARN_UNUSED;
-uint16_t faro_analyzer_port(const faro_analyzer *analyzer);
-/* Answers requests that are under way, and ends. NULL is allowed. */
-void faro_analyzer_stop(faro_analyzer *analyzer);
+                                faro_http *http, faro_error *error) FARO_WARN_UNUSED;
+/* What it serves to clients and shufflers, and what to operators. */
+const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer);
+const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer);
+/* What it says about itself to operators. */
+typedef struct faro_analyzer_summary {
+  const faro_campaign *campaign; /* as signed */
+  const char *state;             /* open, ... */
+  uint64_t applied;              /* batches */
+  bool healthy;
+} faro_analyzer_summary;
+faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *analyzer);
+/* To end: close, then stop the servers while the worker still answers parked requests, then
+ * stop. */
+void faro_analyzer_close(faro_analyzer *analyzer);
+void faro_analyzer_stop(faro_analyzer *analyzer); /* NULL is allowed */
 
 #endif

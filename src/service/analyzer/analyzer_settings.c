@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "service/http/listen.h"
+#include "service/role/admin.h"
 #include "yaml/yaml.h"
 
 #define X(name, text) text,
@@ -50,9 +51,10 @@ static const faro_field fields[] = {
      .most = 0.999},
     {"campaign.horizon", FARO_FIELD_COUNT, CAMPAIGN(params.horizon), .required = true, .least = 1,
      .most = 0x1p40},
-    {"campaign.batch", FARO_FIELD_COUNT, CAMPAIGN(params.batch), .least = 1, .most = 0x1p40},
+    /* A client is in a batch once, so more than there are people is a slip of the hand. */
+    {"campaign.batch", FARO_FIELD_COUNT, CAMPAIGN(params.batch), .least = 1, .most = 1e10},
     {"campaign.growth", FARO_FIELD_REAL, CAMPAIGN(params.growth), .least = 1, .most = 1000},
-    {"campaign.largest", FARO_FIELD_COUNT, CAMPAIGN(params.largest), .least = 1, .most = 0x1p40},
+    {"campaign.largest", FARO_FIELD_COUNT, CAMPAIGN(params.largest), .least = 1, .most = 1e10},
     /* No default: the weaker guarantee must not be signed for good by oversight. */
     {"campaign.level", FARO_FIELD_CHOICE, CAMPAIGN(params.level), .required = true, .words = levels,
      .help = "user (all reports of a client together) or event (each report by itself)"},
@@ -123,10 +125,26 @@ static faro_status load_features(faro_analyzer_settings *s, faro_error *error) {
   return status;
 }
 
+/* Rows of the table that are about the server. Campaigns of a host do not have them. */
+static size_t server_fields(void) {
+  size_t i = 0;
+  while (strcmp(fields[i].name, "database") != 0) i++;
+  return i;
+}
+
 static faro_status check_urls(const faro_analyzer_settings *s, faro_error *error) {
   faro_status status = faro_url_check("url", s->campaign.analyzer, s->http.insecure, error);
   for (size_t i = 0; status == FARO_OK && i < s->campaign.shufflers; i++)
     status = faro_url_check("shufflers[].url", s->campaign.shuffler[i].url, s->http.insecure, error);
+  return status;
+}
+
+static faro_status finish(faro_analyzer_settings *settings, const char *path, faro_error *error) {
+  faro_error inner = {0};
+  faro_status status = check_constant(settings, &inner);
+  if (status == FARO_OK) status = load_features(settings, &inner);
+  if (status == FARO_OK) status = check_urls(settings, &inner);
+  if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", faro_path_end(path), inner.message);
   return status;
 }
 
@@ -136,13 +154,24 @@ faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const 
   snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
   faro_error inner = {0};
   faro_status status = faro_yaml_load(path, fields, FIELDS, settings, error);
+  if (status == FARO_OK) status = finish(settings, path, error);
   if (status != FARO_OK) return status;
-  status = check_constant(settings, &inner);
-  if (status == FARO_OK) status = load_features(settings, &inner);
-  if (status == FARO_OK) status = check_urls(settings, &inner);
-  if (status == FARO_OK) status = faro_http_check(&settings->http, &inner);
+  status = faro_http_check(&settings->http, &inner);
+  if (status == FARO_OK) status = faro_admin_check(&settings->http, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", faro_path_end(path), inner.message);
   return status;
+}
+
+faro_status faro_analyzer_settings_load_in(faro_analyzer_settings *settings, const char *path,
+                                           const faro_http_settings *http, const char *url,
+                                           faro_error *error) {
+  const size_t skipped = server_fields();
+  *settings = defaults;
+  settings->http = *http;
+  snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
+  snprintf(settings->campaign.analyzer, sizeof settings->campaign.analyzer, "%s", url);
+  const faro_status status = faro_yaml_load(path, fields + skipped, FIELDS - skipped, settings, error);
+  return status == FARO_OK ? finish(settings, path, error) : status;
 }
 
 /* Whether two campaigns agree in a field that is read straight into a campaign; true for other

@@ -27,6 +27,12 @@ typedef struct faro_analyzer_settings {
 faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const char *path,
                                         faro_error *error) FARO_WARN_UNUSED;
 
+/* The same for one of several campaigns: the file has no keys of the server and no `url`. The
+ * campaign gets those of the host, and the host's url with its own name behind it. */
+faro_status faro_analyzer_settings_load_in(faro_analyzer_settings *settings, const char *path,
+                                           const faro_http_settings *http, const char *url,
+                                           faro_error *error) FARO_WARN_UNUSED;
+
 /* The first key of the file in which two campaigns differ; NULL if they agree in all keys. */
 const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_campaign *b);
 

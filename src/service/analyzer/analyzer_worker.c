@@ -179,6 +179,7 @@ static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[sta
 
 static void *work(void *context) {
   faro_analyzer *a = context;
+  faro_log_campaign(a->worker.logged);
   faro_http_request *taken[FARO_BATCH_QUEUE];
   size_t count = 0;
   bool well = apply_all(a); /* batches that came before a restart */
@@ -216,6 +217,7 @@ static bool is_ending(faro_analyzer *a) {
 
 static void *work_on_intake(void *context) {
   faro_analyzer *a = context;
+  faro_log_campaign(a->worker.logged);
   bool well = apply_all(a);
   while (!is_ending(a)) {
     faro_batch batch = {0};
@@ -232,6 +234,7 @@ static void *work_on_intake(void *context) {
 
 faro_status faro_analyzer_start_worker(faro_analyzer *a, faro_error *error) {
   analyzer_worker *worker = &a->worker;
+  worker->logged = faro_log_campaign_now();
   expect_batches(a, 0);
   worker->started = pthread_create(&worker->thread, NULL, a->intake ? work_on_intake : work, a) == 0;
   return worker->started ? FARO_OK : faro_fail(error, FARO_SYSTEM, "cannot start a thread");

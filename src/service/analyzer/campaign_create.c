@@ -101,6 +101,24 @@ faro_status faro_campaign_draft(const faro_analyzer_settings *settings, const fa
   return faro_fail(error, status, "%s%s%.380s", file, *file ? ": " : "", inner.message);
 }
 
+const char *faro_campaign_warning(const faro_campaign *c, char out[static FARO_CAMPAIGN_WARNING]) {
+  static const uint64_t PLAUSIBLE = 1000000000;
+  const unsigned long long largest = faro_campaign_largest(c);
+  const unsigned long long reports = faro_campaign_reports(c, c->batches);
+  *out = '\0';
+  if (largest > PLAUSIBLE)
+    snprintf(out, FARO_CAMPAIGN_WARNING,
+             "a batch of %llu reports needs as many clients, because each is in a batch once; with fewer it "
+             "never fills, and no policy follows",
+             largest);
+  else if (reports > PLAUSIBLE)
+    snprintf(out, FARO_CAMPAIGN_WARNING,
+             "the horizon has %llu reports; the noise is made for all of them, so a campaign that collects "
+             "fewer has more noise than it needs",
+             reports);
+  return out;
+}
+
 /* From the database. */
 
 static faro_status compare(const faro_campaign *stored, const faro_campaign *drafted, faro_error *error) {

@@ -20,6 +20,11 @@ faro_status faro_campaign_draft(const faro_analyzer_settings *settings, const fa
                                 faro_campaign *campaign, char **document, size_t *length,
                                 faro_error *error) FARO_WARN_UNUSED;
 
+/* What an operator should know before a campaign is signed: "" or a sentence. So far: batches or a
+ * horizon that no plausible number of clients fills. */
+enum { FARO_CAMPAIGN_WARNING = 240 };
+const char *faro_campaign_warning(const faro_campaign *campaign, char out[static FARO_CAMPAIGN_WARNING]);
+
 /* Loads the campaign that the store holds; document->bytes is NULL if it holds none, and free() it
  * otherwise. It must be signed by this key and agree with the drafted one. If it does not, the
  * message says whether anything was released. */

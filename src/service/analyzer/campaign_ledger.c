@@ -29,8 +29,8 @@ static double epsilon_of_rounds(const faro_campaign *c, const faro_release *rele
 }
 
 /* The noise is made for R = min(M0, batches) rounds. If a Gaussian with parameter mu dominates the
- * release, m of them cost at most m / R of mu^2. Other releases, and campaigns in phases, are charged
- * in full with the first round. */
+ * release, m of them cost at most m / R of mu^2. Other releases, and campaigns in phases, are
+ * charged in full with the first round. */
 static double epsilon_of(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
   double mu = 0;
   double slack = 0;

@@ -1,5 +1,5 @@
-/* learning_phases: learners that eliminate arms (faro/eliminator.h). Every batch has a release of its
- * own, and the policy is a plan (wire.h).
+/* learning_phases: learners that eliminate arms (faro/eliminator.h). Every batch has a release of
+ * its own, and the policy is a plan (wire.h).
  *
  *   eliminator's plan of a phase --> one batch for all clients that report averages (dpe), or one
  *   batch for each arm in turn (pe, hanna), in parts if it is larger than the campaign allows -->
@@ -14,8 +14,8 @@
  *
  *    0  4  "FLP1"
  *    4  8  batches
- *   12     for each batch: the plan's digest (32), size, grid, bits, least, most, n (8 each), and for
- *          each of its n numbers the bits of the released sum and of its scale (8 each) */
+ *   12     for each batch: the plan's digest (32), size, grid, bits, least, most, n (8 each),
+ *          and for each of its n numbers the bits of the released sum and of its scale (8 each) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +162,8 @@ static bool fits(const phases *p) {
 
 static double width_of(const faro_campaign *c) { return c->contribution.high - c->contribution.low; }
 
-/* The noise of a plan's sums, before it is played: all arms as one with the mean number of pulls, as
- * in simulation. */
+/* The noise of a plan's sums, before it is played: all arms as one with the mean number of pulls,
+ * as in simulation. */
 static faro_status preview(const void *context, const faro_plan *plan, faro_heard *heard, faro_error *error) {
   const phases *p = context;
   const uint64_t pulls = rounds_of(plan) / plan->support;

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "service/state/spool.h"
+#include "wire/verdict.h"
 #include "wire/wire.h"
 
 enum { URL = FARO_URL_MAX + 64, SHOWN = 120 };
@@ -70,34 +70,6 @@ faro_status faro_client_fetch_policy(faro_client *client, faro_sender *sender, c
   return plain(status, error);
 }
 
-static const char *verdict_text(unsigned verdict) {
-  static const char *const texts[] = {
-#define X(name, label, text) text,
-      FARO_VERDICT_LIST(X)
-#undef X
-  };
-  return verdict < FARO_VERDICT_COUNT ? texts[verdict] : "unknown answer";
-}
-
-/* Finds the verdict whose text is in {"error": text}. A body that is not made of reports has a text
- * of its own. */
-static faro_verdict verdict_of(const faro_sent *sent) {
-  unsigned verdict = FARO_VERDICT_CAMPAIGN;
-  while (verdict < FARO_VERDICT_COUNT && !strstr(sent->bytes, verdict_text(verdict))) verdict++;
-  return verdict == FARO_VERDICT_COUNT && sent->status == 400 ? FARO_VERDICT_MALFORMED
-                                                              : (faro_verdict)verdict;
-}
-
-/* All parts of a post were refused for one reason, which the body names. */
-static faro_status refused(const faro_sent *sent, const char *url, size_t count, unsigned char *answers,
-                           faro_error *error) {
-  const faro_verdict answer = verdict_of(sent);
-  if (answer == FARO_VERDICT_COUNT)
-    return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", url, sent->status, SHOWN, sent->bytes);
-  memset(answers, (int)answer, count);
-  return FARO_OK;
-}
-
 static faro_status post(faro_sender *sender, const char *target, const void *parts, size_t count, size_t size,
                         unsigned char *answers, double *wait, faro_error *error) {
   faro_sent sent;
@@ -105,11 +77,17 @@ static faro_status post(faro_sender *sender, const char *target, const void *par
   const faro_status status = faro_send_post(sender, target, parts, count * size, &sent, error);
   if (status != FARO_OK) return status;
   if (wait) *wait = sent.retry_after;
-  if (sent.status >= 400 && sent.status < 500) return refused(&sent, target, count, answers, error);
-  if (sent.status != 200 || sent.length != count)
+  if (sent.status == 200 && sent.length == count) {
+    memcpy(answers, sent.bytes, count);
+    return FARO_OK;
+  }
+  faro_reply all; /* one reason for all of them */
+  faro_client_replies(sent.status == 200 ? 0 : sent.status, sent.bytes, sent.length, sent.retry_after, &all,
+                      1);
+  if (all.kind != FARO_REPLY_REFUSED)
     return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", target, sent.status, SHOWN,
                      sent.status == 200 ? "there must be one byte per report" : sent.bytes);
-  memcpy(answers, sent.bytes, count);
+  memset(answers, (int)all.refusal, count);
   return FARO_OK;
 }
 
@@ -124,6 +102,6 @@ faro_status faro_client_send(faro_sender *sender, const char *target, const void
   const faro_status status = faro_client_send_many(sender, target, part, 1, size, &answer, wait, error);
   if (status != FARO_OK || answer == FARO_VERDICT_ACCEPTED || answer == FARO_VERDICT_KNOWN) return status;
   if (answer == FARO_VERDICT_CLOSED || answer == FARO_VERDICT_LIMITED)
-    return faro_fail(error, FARO_SYSTEM, "refused for now: %s", verdict_text(answer));
-  return faro_fail(error, FARO_INVALID, "refused: %s", verdict_text(answer));
+    return faro_fail(error, FARO_SYSTEM, "refused for now: %s", faro_refusal_text((faro_refusal)answer));
+  return faro_fail(error, FARO_INVALID, "refused: %s", faro_refusal_text((faro_refusal)answer));
 }

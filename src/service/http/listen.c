@@ -169,6 +169,12 @@ faro_status faro_listen_files(uint64_t connections, uint64_t sockets, faro_error
 
 bool faro_listen_local(const faro_listen *listen) { return on_loopback(&listen->address); }
 
+bool faro_http_open(const faro_http_settings *settings) {
+  struct sockaddr_storage address;
+  if (*settings->admin_listen != '\0') return false;
+  return settings->public_status || (read_address(settings->listen, &address) && on_loopback(&address));
+}
+
 void faro_listen_clear(faro_listen *listen) {
   if (listen->private_key) sodium_memzero(listen->private_key, strlen(listen->private_key));
   free(listen->private_key);

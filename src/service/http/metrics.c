@@ -87,30 +87,42 @@ void faro_metric_observe(faro_metric *histogram, double seconds) {
   faro_metric_merge(histogram, &one);
 }
 
-static void write_plain(const faro_metric *m, faro_text *out) {
-  const char *open = *m->labels ? "{" : "";
-  const char *close = *m->labels ? "}" : "";
-  if (m->kind == COUNTER)
-    faro_text_add(out, "%s%s%s%s %llu\n", m->name, open, m->labels, close,
-                  (unsigned long long)atomic_load(&m->count));
-  else faro_text_add(out, "%s%s%s%s %.10g\n", m->name, open, m->labels, close, atomic_load(&m->value));
+/* The labels of a line: those of its set, those of the metric, and `more`. */
+static void write_name(const faro_metric *m, const char *end, const char *label, const char *more,
+                       faro_text *out) {
+  const char *part[] = {label, m->labels, more};
+  const char *before = "{";
+  faro_text_add(out, "%s%s", m->name, end);
+  for (size_t i = 0; i < 3; i++)
+    if (*part[i] != '\0') {
+      faro_text_add(out, "%s%s", before, part[i]);
+      before = ",";
+    }
+  faro_text_add(out, *before == ',' ? "} " : " ");
 }
 
-static void write_histogram(const faro_metric *m, faro_text *out) {
-  const char *comma = *m->labels ? "," : "";
+static void write_plain(const faro_metric *m, const char *label, faro_text *out) {
+  write_name(m, "", label, "", out);
+  if (m->kind == COUNTER) faro_text_add(out, "%llu\n", (unsigned long long)atomic_load(&m->count));
+  else faro_text_add(out, "%.10g\n", atomic_load(&m->value));
+}
+
+static void write_histogram(const faro_metric *m, const char *label, faro_text *out) {
   uint64_t below = 0;
   for (size_t i = 0; i < FARO_BUCKETS; i++) {
+    char le[32];
     below += atomic_load(&m->bucket[i]);
-    faro_text_add(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", m->name, m->labels, comma, bound[i],
-                  (unsigned long long)below);
+    snprintf(le, sizeof le, "le=\"%g\"", bound[i]);
+    write_name(m, "_bucket", label, le, out);
+    faro_text_add(out, "%llu\n", (unsigned long long)below);
   }
   const unsigned long long count = atomic_load(&m->count);
-  const char *open = *m->labels ? "{" : "";
-  const char *close = *m->labels ? "}" : "";
-  faro_text_add(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", m->name, m->labels, comma, count);
-  faro_text_add(out, "%s_sum%s%s%s %.6f\n", m->name, open, m->labels, close,
-                (double)atomic_load(&m->micros) / 1e6);
-  faro_text_add(out, "%s_count%s%s%s %llu\n", m->name, open, m->labels, close, count);
+  write_name(m, "_bucket", label, "le=\"+Inf\"", out);
+  faro_text_add(out, "%llu\n", count);
+  write_name(m, "_sum", label, "", out);
+  faro_text_add(out, "%.6f\n", (double)atomic_load(&m->micros) / 1e6);
+  write_name(m, "_count", label, "", out);
+  faro_text_add(out, "%llu\n", count);
 }
 
 /* The second number of statm is the number of pages in memory. */
@@ -124,18 +136,42 @@ static double resident(void) {
   return second ? strtod(second, NULL) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
-void faro_metrics_write(const faro_metrics *metrics, faro_text *out) {
-  static const char *const name[] = {"counter", "gauge", "histogram"};
-  const size_t count = atomic_load(&metrics->count);
-  for (size_t i = 0; i < count; i++) {
-    const faro_metric *m = &metrics->metric[i];
-    if (i == 0 || strcmp(m->name, m[-1].name) != 0)
-      faro_text_add(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, name[m->kind]);
-    if (m->kind == HISTOGRAM) write_histogram(m, out);
-    else write_plain(m, out);
-  }
+static bool has_name(const faro_metrics *metrics, const char *name) {
+  for (size_t i = 0; i < metrics->count; i++)
+    if (strcmp(metrics->metric[i].name, name) == 0) return true;
+  return false;
+}
+
+/* The lines of one name in all sets. */
+static void write_family(const faro_metrics_set *sets, size_t count, const faro_metric *first,
+                         faro_text *out) {
+  static const char *const kind[] = {"counter", "gauge", "histogram"};
+  faro_text_add(out, "# HELP %s %s\n# TYPE %s %s\n", first->name, first->help, first->name,
+                kind[first->kind]);
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < sets[i].metrics->count; j++) {
+      const faro_metric *m = &sets[i].metrics->metric[j];
+      if (strcmp(m->name, first->name) != 0) continue;
+      if (m->kind == HISTOGRAM) write_histogram(m, sets[i].label, out);
+      else write_plain(m, sets[i].label, out);
+    }
+}
+
+void faro_metrics_write_sets(const faro_metrics_set *sets, size_t count, faro_text *out) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < sets[i].metrics->count; j++) {
+      const faro_metric *m = &sets[i].metrics->metric[j];
+      bool written = j > 0 && strcmp(m->name, m[-1].name) == 0;
+      for (size_t k = 0; !written && k < i; k++) written = has_name(sets[k].metrics, m->name);
+      if (!written) write_family(sets + i, count - i, m, out);
+    }
   faro_text_add(out,
                 "# HELP process_resident_memory_bytes Memory of the process.\n"
                 "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %.0f\n",
                 resident());
+}
+
+void faro_metrics_write(const faro_metrics *metrics, faro_text *out) {
+  const faro_metrics_set one = {.metrics = metrics};
+  faro_metrics_write_sets(&one, 1, out);
 }

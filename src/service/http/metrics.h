@@ -41,5 +41,12 @@ void faro_metric_merge(faro_metric *histogram, const faro_times *times);
 
 /* All metrics and the memory of the process as text (exposition format 0.0.4). */
 void faro_metrics_write(const faro_metrics *metrics, faro_text *out);
+/* The same for several sets, with a label in front of those that a metric has itself: the lines of
+ * one name together, as the format wants. `label` is "" or like campaign="walk". */
+typedef struct faro_metrics_set {
+  const faro_metrics *metrics;
+  char label[96];
+} faro_metrics_set;
+void faro_metrics_write_sets(const faro_metrics_set *sets, size_t count, faro_text *out);
 
 #endif

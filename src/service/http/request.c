@@ -34,6 +34,8 @@ static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   if (answer->policy) MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
   if (answer->etag) MHD_add_response_header(response, "ETag", answer->etag);
   if (answer->status == 405 && r->allowed) MHD_add_response_header(response, "Allow", r->allowed);
+  if (answer->status == 401 && r->http->service.enter)
+    MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"faro\", charset=\"UTF-8\"");
   if (answer->retry_after || r->crowded) MHD_add_response_header(response, "Retry-After", seconds);
   r->response = response;
   r->status = answer->status;
@@ -126,7 +128,7 @@ static enum MHD_Result queue(faro_http_request *r) {
 /* Requests. */
 
 static void answer_health(void *context, faro_http_request *request, bool ready) {
-  const faro_http_service *service = &request->http->service;
+  const faro_http_service *service = request->service;
   faro_text reasons = FARO_TEXT_INIT;
   faro_text_add(&reasons, "unwell\n");
   const bool well = !service->healthy || service->healthy(context, ready, &reasons);
@@ -150,7 +152,7 @@ static void handle_readyz(void *context, faro_http_request *request) {
 }
 
 static void handle_metrics(void *context, faro_http_request *request) {
-  const faro_http_service *service = &request->http->service;
+  const faro_http_service *service = request->service;
   faro_text text = FARO_TEXT_INIT;
   if (service->healthy) (void)service->healthy(context, false, NULL);
   faro_metrics_write(service->metrics, &text);
@@ -162,19 +164,19 @@ static void handle_metrics(void *context, faro_http_request *request) {
   faro_text_clear(&text);
 }
 
-/* Sets the route, or the refusal: 404 or 405. */
-static void find_route(faro_http_request *r) {
+/* Looks for a path among the routes of a service. Sets the route, or the refusal: 404 or 405. */
+static void find_in(faro_http_request *r, const faro_http_service *service, const char *path) {
   static const faro_http_route own[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
                                         {"GET", "/readyz", handle_readyz, 0, NULL},
                                         {"GET", "/metrics", handle_metrics, 0, NULL}};
-  const size_t owned = sizeof own / sizeof *own;
-  const faro_http_service *service = &r->http->service;
+  const size_t owned = sizeof own / sizeof *own - (service->bare ? 1 : 0);
   const bool head = strcmp(r->method, "HEAD") == 0; /* libmicrohttpd leaves out the body */
   const char *method = head ? "GET" : r->method;
+  r->service = service;
   r->refuse = 404;
   for (size_t i = 0; i < service->count + owned; i++) {
     const faro_http_route *route = i < service->count ? &service->routes[i] : &own[i - service->count];
-    if (strcmp(route->path, r->path) != 0) continue;
+    if (strcmp(route->path, path) != 0) continue;
     r->refuse = 405;
     r->allowed = strcmp(route->method, "GET") == 0 ? "GET, HEAD" : route->method;
     if (strcmp(route->method, method) != 0) continue;
@@ -182,6 +184,25 @@ static void find_route(faro_http_request *r) {
     r->refuse = 0;
     return;
   }
+}
+
+static void find_route(faro_http_request *r) {
+  const faro_http_service *service = &r->http->service;
+  const char *within = r->path;
+  const faro_http_service *behind = service->find ? service->find(service->context, r->path, &within) : NULL;
+  find_in(r, behind ? behind : service, within);
+}
+
+/* Whether the sender may ask for this at all, and send this body. */
+static faro_status admit(const faro_http_request *r, faro_error *error) {
+  const faro_http_service *front = &r->http->service;
+  faro_status status = FARO_OK;
+  if (front->enter &&
+      !(r->route && (r->route->handle == handle_healthz || r->route->handle == handle_readyz)))
+    status = front->enter(front->context, r, error);
+  if (status == FARO_OK && r->route && r->route->admit)
+    status = r->route->admit(r->service->context, r, error);
+  return status;
 }
 
 static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
@@ -250,8 +271,7 @@ static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection,
   find_route(r);
   if (!r->refuse) check_length(r);
   if (comes_too_often(http, connection)) r->refuse = 429;
-  if (!r->refuse && r->route->admit && r->route->admit(http->service.context, r, &why) != FARO_OK)
-    r->refuse = 401;
+  if ((!r->refuse || http->service.enter) && r->refuse != 429 && admit(r, &why) != FARO_OK) r->refuse = 401;
   const bool early =
       r->refuse == 400 || r->refuse == 401 || r->refuse == 411 || r->refuse == 413 || r->refuse == 429;
   if (!early) return MHD_YES;
@@ -293,7 +313,7 @@ static enum MHD_Result dispatch(faro_http_request *r) {
     if (http->stopping) r->expired = true;
     pthread_mutex_unlock(&http->mutex);
     r->again = false;
-    r->route->handle(http->service.context, r);
+    r->route->handle(r->service->context, r);
     if (r->suspended) return MHD_YES;
     if (!r->again) break;
   }
@@ -330,6 +350,8 @@ void faro_http_on_end(void *context, struct MHD_Connection *connection, void **p
 unsigned char *faro_http_body(faro_http_request *request) { return request->body; }
 size_t faro_http_length(const faro_http_request *request) { return request->length; }
 bool faro_http_expired(const faro_http_request *request) { return request->expired; }
+
+bool faro_http_posted(const faro_http_request *request) { return strcmp(request->method, "POST") == 0; }
 
 const char *faro_http_query(const faro_http_request *request, const char *name) {
   return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);

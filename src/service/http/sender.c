@@ -110,6 +110,7 @@ faro_status faro_sender_create(faro_sender **sender, const faro_sender_params *p
   if (s) s->curl = curl_easy_init();
   if (s) s->headers = curl_slist_append(NULL, "Content-Type: application/octet-stream");
   struct curl_slist *more = s && s->headers ? curl_slist_append(s->headers, "Expect:") : NULL;
+  if (more && params->header) more = curl_slist_append(s->headers, params->header);
   if (!s || !s->curl || !more) {
     faro_sender_destroy(s);
     return faro_fail(error, FARO_MEMORY, "cannot allocate a sender");

@@ -9,6 +9,7 @@ typedef struct faro_sender faro_sender;
 
 typedef struct faro_sender_params {
   const char *authority;  /* PEM file of certificates to trust; NULL: the system's */
+  const char *header;     /* "Name: value" with every request; NULL: none. It is copied */
   bool (*stopping)(void); /* polled during a request, to end it early; NULL: never */
   double timeout;         /* seconds for a request, plus one for each MB sent; 0: 40 */
   double connect;         /* seconds for connecting; 0: 5 */

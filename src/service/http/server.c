@@ -111,8 +111,8 @@ static void set_bounds(faro_http *http, uint64_t connections) {
   for (size_t i = 0; i < http->service.count; i++)
     if (http->service.routes[i].limit > largest) largest = http->service.routes[i].limit;
   http->waiters_most = (size_t)connections / 2;
-  http->room = http->service.room;
-  if (http->room == 0) http->room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
+  if (http->service.room > 0) http->room = http->service.room;
+  else faro_http_make_room(http, largest);
 }
 
 /* libmicrohttpd takes 128 events at once. When it got that many it waits for more before it handles
@@ -154,6 +154,10 @@ static faro_status start_daemon(faro_http *http, const faro_http_settings *s, fa
   return FARO_OK;
 }
 
+faro_status faro_http_files(const faro_http_settings *settings, uint64_t more, faro_error *error) {
+  return faro_listen_files(connections_of(settings), sockets_of(settings) + more, error);
+}
+
 faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings, faro_error *error) {
   faro_http *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the server");
@@ -163,7 +167,7 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
   made->socket = -1;
   made->spare = FARO_HTTP_SPARE;
   faro_status status = faro_listen_read(&made->listen, settings, error);
-  if (status == FARO_OK) status = faro_listen_files(connections_of(settings), sockets_of(settings), error);
+  if (status == FARO_OK) status = faro_http_files(settings, 0, error);
   if (status == FARO_OK && http) status = faro_listen_bind(&made->listen, settings, &made->socket, error);
   if (status == FARO_OK && http) *http = made;
   else faro_http_stop(made);
@@ -202,11 +206,22 @@ uint16_t faro_http_port(const faro_http *http) {
   return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
 }
 
-void faro_http_spare(faro_http *http, size_t bytes) {
+static void set_spare(faro_http *http, size_t bytes, bool lower) {
+  const size_t spare = bytes < FARO_HTTP_SPARE        ? FARO_HTTP_SPARE
+                       : bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST
+                                                      : bytes;
   pthread_mutex_lock(&http->mutex);
-  http->spare = bytes < FARO_HTTP_SPARE        ? FARO_HTTP_SPARE
-                : bytes > FARO_HTTP_SPARE_MOST ? FARO_HTTP_SPARE_MOST
-                                               : bytes;
+  if (lower || http->spare < spare) http->spare = spare;
+  pthread_mutex_unlock(&http->mutex);
+}
+
+void faro_http_spare(faro_http *http, size_t bytes) { set_spare(http, bytes, true); }
+void faro_http_spare_also(faro_http *http, size_t bytes) { set_spare(http, bytes, false); }
+
+void faro_http_make_room(faro_http *http, size_t largest) {
+  const size_t room = ((size_t)64 << 20) + (largest > FARO_HTTP_BODY ? 2 * largest : 0);
+  pthread_mutex_lock(&http->mutex);
+  if (http->room < room) http->room = room;
   pthread_mutex_unlock(&http->mutex);
 }
 

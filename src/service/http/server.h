@@ -1,5 +1,6 @@
 /* server: a small HTTP server over libmicrohttpd. Handlers are listed in a table; /healthz,
- * /readyz and /metrics are always there.
+ * /readyz and /metrics are there unless the table has its own. A service may have others behind it,
+ * each with a table of its own (`find`).
  *
  * A handler does one of three things:
  *   reply   The answer goes out at once.
@@ -53,6 +54,10 @@ typedef struct faro_http_settings {
   uint64_t connections; /* 0: 1024 */
   double timeout;       /* seconds; 0: 10 */
   double rate;          /* requests per second of one address; 0: any number */
+  /* A second server for operators (admin.h), and whether the first one shows what is theirs. */
+  char admin_listen[FARO_LISTEN_MAX + 1]; /* empty: none */
+  char admin_tokens[FARO_FILE_MAX + 1];
+  bool public_status;
 } faro_http_settings;
 
 /* Fields of the faro_http_settings that is the member `http` of the struct `holder`. */
@@ -64,12 +69,16 @@ typedef struct faro_http_settings {
       {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, http.insecure)},                                         \
       {"threads", FARO_FIELD_COUNT, FARO_AT(holder, http.threads), .least = 1, .most = 64},                  \
       {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000},       \
+      {"admin-listen", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_listen)},                                 \
+      {"admin-tokens", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_tokens)},                                 \
+      {"public-status", FARO_FIELD_FLAG, FARO_AT(holder, http.public_status)},                               \
       {"timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600}, {                \
     "rate", FARO_FIELD_REAL, FARO_AT(holder, http.rate), .least = 0, .most = 1e6                             \
   }
 
 /* Routes and context must outlive the server. */
-typedef struct faro_http_service {
+typedef struct faro_http_service faro_http_service;
+struct faro_http_service {
   const faro_http_route *routes;
   size_t count;
   void *context;
@@ -78,13 +87,28 @@ typedef struct faro_http_service {
    * before /metrics, with NULL, so that it can set gauges. NULL: always well. */
   bool (*healthy)(void *context, bool ready, faro_text *reasons);
   faro_metrics *metrics;
+  bool bare; /* without /metrics */
+  /* Optional. The service behind this one to which a path belongs that no route has, and the path
+   * within it; NULL: none. It may be called from any thread. What it returns must outlive the
+   * server. */
+  const faro_http_service *(*find)(void *context, const char *path, const char **within);
+  /* Optional. Whether the sender of a request may see anything but /healthz and
+   * /readyz: called as a route's
+   * `admit`. If it fails, the answer asks a browser for a password. */
+  faro_status (*enter)(void *context, const faro_http_request *request, faro_error *error);
   /* Bytes of all bodies; 0: 64 MiB, plus twice the largest body if a route allows more than 1
    * MiB. */
   size_t room;
-} faro_http_service;
+};
 
 /* Checks address, certificate and private key. Opens nothing that others would see. */
 faro_status faro_http_check(const faro_http_settings *settings, faro_error *error) FARO_WARN_UNUSED;
+/* Whether the server may have as many open files as it needs, and `more` (listen.h). */
+faro_status faro_http_files(const faro_http_settings *settings, uint64_t more,
+                            faro_error *error) FARO_WARN_UNUSED;
+/* Whether the page, the status and the metrics are on the public server: if there is no other one,
+ * and it is on loopback, or the settings say so. */
+bool faro_http_open(const faro_http_settings *settings);
 /* Starts in two steps, so that everything that can fail has failed before a campaign is signed.
  * bind takes the address and reads the certificate; serve answers requests, including those that
  * came in between. The settings must last until serve returns. */
@@ -98,8 +122,12 @@ faro_status faro_http_start(faro_http **http, const faro_http_settings *settings
 uint16_t faro_http_port(const faro_http *http);
 /* Bodies of at most this many bytes are not counted from now on: 4096 at first, never less, and at
  * most 65536. May be called at any time: a role may listen before it knows how large its reports
- * are. */
+ * are. `also` never lowers it, for one of several services. */
 void faro_http_spare(faro_http *http, size_t bytes);
+void faro_http_spare_also(faro_http *http, size_t bytes);
+/* Makes room for two bodies of this size, as `room` of a service describes. May be called at any
+ * time, for a service that is found later. */
+void faro_http_make_room(faro_http *http, size_t largest);
 /* Accepts no more connections, lets waiting requests expire, answers those under way, and ends. The
  * threads that answer parked requests must still run. */
 void faro_http_stop(faro_http *http);
@@ -128,5 +156,6 @@ bool faro_http_expired(const faro_http_request *request); /* has waited long eno
 /* A parameter after "?", or a header; NULL if it is missing. Valid in the handler only. */
 const char *faro_http_query(const faro_http_request *request, const char *name);
 const char *faro_http_header(const faro_http_request *request, const char *name);
+bool faro_http_posted(const faro_http_request *request); /* the method is POST */
 
 #endif

@@ -14,6 +14,7 @@ struct faro_http_request {
   faro_http *http;
   struct MHD_Connection *connection;
   const char *method, *path;
+  const faro_http_service *service; /* whose route it is */
   const faro_http_route *route;
   const char *allowed; /* for 405: the methods that the path allows; NULL: the path is unknown */
   unsigned refuse;     /* status for a request that no handler sees; 0: a handler sees it */

@@ -41,6 +41,7 @@ struct faro_intake {
   faro_spool *spool;
   const faro_campaign *campaign;
   size_t shuffler, frame;
+  const char *logged; /* the campaign in lines of the log */
   pthread_t writer;
   bool running;
   faro_limiter *refusals;       /* by token hash */
@@ -344,6 +345,7 @@ static void probe(faro_intake *in) {
 
 static void *write_all(void *context) {
   faro_intake *in = context;
+  faro_log_campaign(in->logged);
   for (post *group = NULL; take_group(in, &group);) {
     if (group) write_and_answer(in, group);
     probe(in);
@@ -489,6 +491,7 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   enter_metrics(in, metrics);
   in->state = faro_spool_snapshot(spool);
   tell(in, true);
+  in->logged = faro_log_campaign_now();
   if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
     in->spool = NULL; /* it stays with the caller */
     faro_intake_destroy(in);

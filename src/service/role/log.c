@@ -33,6 +33,8 @@ static struct {
   uint64_t crowded; /* lines of other kinds, when KINDS of them came within PAUSE */
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+static _Thread_local const char *campaign;
+
 static void now(char out[static 40]) {
   struct timespec time;
   struct tm parts;
@@ -56,6 +58,7 @@ static void write_line(faro_log_level level, const char *event, json_t *more) {
   json_t *line = json_pack("{ss ss}", "time", time, "level", name[level]);
   if (line && all.role) (void)json_object_set_new(line, "role", json_string(all.role));
   if (line) (void)json_object_set_new(line, "pid", json_integer(getpid()));
+  if (line && campaign && *campaign) (void)json_object_set_new(line, "campaign", json_string(campaign));
   if (line) (void)json_object_set_new(line, "event", json_string(event));
   if (line && more) json_object_update(line, more);
   char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
@@ -128,6 +131,9 @@ static bool is_due(faro_log_level level, const char *event, const char *reason, 
 }
 
 void faro_log_role(const char *role) { all.role = role; }
+
+void faro_log_campaign(const char *name) { campaign = name; }
+const char *faro_log_campaign_now(void) { return campaign; }
 
 void faro_log(faro_log_level level, const char *event, const char *fields, ...) {
   va_list args;

@@ -16,6 +16,11 @@ typedef enum faro_log_level { FARO_LOG_INFO, FARO_LOG_WARNING, FARO_LOG_ERROR } 
 /* Names the role in all later lines; the text must last. Call it before any thread is created. */
 void faro_log_role(const char *role);
 
+/* Names the campaign in all later lines of this thread, if a process has several; NULL or "": none.
+ * The text must last. */
+void faro_log_campaign(const char *name);
+const char *faro_log_campaign_now(void); /* for a thread that this one creates */
+
 /* `fields` is NULL or a format of jansson's json_pack without braces:
  *
  *   faro_log(FARO_LOG_INFO, "batch-closed", "sI ss", "batch", (json_int_t)3, "form", "bits"); */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "service/http/sender.h"
+#include "service/role/admin.h"
 #include "service/role/intake.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
@@ -33,6 +34,8 @@ typedef struct role {
   faro_metrics *metrics;
   faro_intake *intake;
   faro_http *http;
+  faro_admin *admin;
+  faro_http_service operators;
   faro_sender *sender;
   pthread_t thread;
   bool sending;
@@ -176,14 +179,21 @@ static faro_status start(role *r, faro_error *error) {
   static const faro_http_route routes[] = {{"POST", "/v1/reports", on_reports, 0, NULL}};
   const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
                                      .stopping = faro_process_ending};
-  const faro_http_service service = {
-      .routes = routes, .count = 1, .context = r, .healthy = is_well, .metrics = r->metrics};
+  const faro_http_service service = {.routes = routes,
+                                     .count = 1,
+                                     .context = r,
+                                     .healthy = is_well,
+                                     .metrics = r->metrics,
+                                     .bare = !faro_http_open(&r->settings->http)};
+  r->operators = (faro_http_service){.context = r, .healthy = is_well, .metrics = r->metrics};
   faro_sent fresh = {0};
   faro_status status = faro_sender_create(&r->sender, &params, error);
   if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
   if (status == FARO_OK) status = faro_shuffler_check_state(r->settings, error);
   if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
+  if (status == FARO_OK) status = faro_admin_bind(&r->admin, &r->settings->http, error);
   if (status == FARO_OK) status = faro_http_start(&r->http, &r->settings->http, &service, error);
+  if (status == FARO_OK) status = faro_admin_serve(r->admin, &r->operators, error);
   /* It is ready for systemd now: waiting for an analyzer that is not up yet is not a failure to
    * start. */
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
@@ -205,6 +215,7 @@ static faro_status start(role *r, faro_error *error) {
 static void stop(role *r) {
   faro_process_end();
   if (r->sending) pthread_join(r->thread, NULL);
+  faro_admin_stop(r->admin);
   faro_http_stop(r->http);
   faro_watch_destroy(r->watch);
   faro_follow_destroy(r->follow);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "service/http/listen.h"
+#include "service/role/admin.h"
 #include "yaml/yaml.h"
 
 #define AT(member) FARO_AT(faro_shuffler_settings, member)
@@ -48,6 +49,7 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
   faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, settings, error);
   if (status != FARO_OK) return status;
   status = faro_http_check(&settings->http, &inner);
+  if (status == FARO_OK) status = faro_admin_check(&settings->http, &inner);
   if (status == FARO_OK)
     status = faro_url_check("analyzer", settings->analyzer, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_files(settings, &inner);

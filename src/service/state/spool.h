@@ -74,9 +74,9 @@ faro_status faro_spool_begin(faro_spool *spool, faro_error *error) FARO_WARN_UNU
 faro_status faro_spool_accept(faro_spool *spool, faro_spool_entry *entry, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
-/* In phases: keeps the plan of the open batch, durable, and adds it to the campaign's. Reports count
- * under it from now on, and under no other plan of this version. `row` is what faro_plan_check made
- * of the document. */
+/* In phases: keeps the plan of the open batch, durable, and adds it to the campaign's. Reports
+ * count under it from now on, and under no other plan of this version. `row` is what
+ * faro_plan_check made of the document. */
 faro_status faro_spool_follow(faro_spool *spool, const faro_plan_row *row, const char *document,
                               size_t length, faro_error *error) FARO_WARN_UNUSED;
 

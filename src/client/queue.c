@@ -1,0 +1,352 @@
+/* queue: see the header. A choice goes through the stages
+ *
+ *   open --reward--> rewarded --next--> under way --answers--> delivered or refused
+ *                        ^                  |
+ *                        +--- all parts stale or twice: made again, under a newer policy
+ *
+ * At most one is under way, so the parts of its report are all that is ever sent. Every step is on
+ * the disk before it shows outside. */
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/finite.h"
+#include "base/text.h"
+#include "client/client_inner.h"
+#include "client/queue_inner.h"
+
+enum { MOST_DEFAULT = 100, NONE = FARO_QUEUE_MOST };
+
+/* Memory. */
+
+static void free_choice(faro_queue_choice *choice, size_t dimension) {
+  if (choice->features) sodium_memzero(choice->features, dimension * sizeof *choice->features);
+  free(choice->features);
+  sodium_memzero(choice, sizeof *choice);
+}
+
+void faro_queue_remove(faro_queue *queue, size_t index) {
+  free_choice(&queue->choice[index], queue->dimension);
+  queue->choices--;
+  memmove(&queue->choice[index], &queue->choice[index + 1], (queue->choices - index) * sizeof *queue->choice);
+  queue->choice[queue->choices] = (faro_queue_choice){0};
+}
+
+static void drop_report(faro_queue *q) {
+  if (q->report) sodium_memzero(q->report, q->parts * q->part_size);
+  free(q->report);
+  q->report = NULL;
+  q->parts = q->part_size = 0;
+}
+
+void faro_queue_clear(faro_queue *queue) {
+  for (size_t i = 0; i < queue->choices; i++) free_choice(&queue->choice[i], queue->dimension);
+  queue->choices = 0;
+  drop_report(queue);
+}
+
+/* Opening. */
+
+faro_status faro_queue_open(faro_queue **queue, const faro_queue_params *params, faro_error *error) {
+  const size_t most = params->most > 0 ? params->most : MOST_DEFAULT;
+  if (!params->path) return faro_fail(error, FARO_INVALID, "path is required");
+  if (most < 2 || most > FARO_QUEUE_MOST)
+    return faro_fail(error, FARO_INVALID, "most must be from 2 to %d (got %zu)", FARO_QUEUE_MOST, most);
+  if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
+  faro_queue *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "out of memory");
+  made->lock = -1;
+  made->most = most;
+  made->reading = params->reading;
+  made->path = strdup(params->path);
+  faro_status status = made->path ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
+  if (status == FARO_OK && !params->reading) status = faro_queue_lock(made, error);
+  if (status == FARO_OK) status = faro_queue_load(made, error);
+  if (status == FARO_OK) *queue = made;
+  else faro_queue_close(made);
+  return status;
+}
+
+void faro_queue_close(faro_queue *queue) {
+  if (!queue) return;
+  faro_queue_clear(queue);
+  if (queue->lock >= 0) close(queue->lock);
+  free(queue->path);
+  sodium_memzero(queue, sizeof *queue);
+  free(queue);
+}
+
+void faro_queue_restore(const faro_queue *queue, faro_client_params *params) {
+  params->campaign = queue->bound ? queue->campaign : NULL;
+  params->sequence = queue->sequence;
+  params->version = queue->version;
+}
+
+/* Saving. */
+
+/* Whether the client is the one whose state this is, and goes on from it. */
+static faro_status check_client(const faro_queue *q, const faro_client *client, faro_error *error) {
+  const size_t d = faro_client_dimension(client);
+  if (q->reading) return faro_fail(error, FARO_INVALID, "%s was opened for reading", faro_path_end(q->path));
+  if (d == 0) return faro_fail(error, FARO_INVALID, "a campaign is required before a queue is used");
+  const bool same = !q->bound || (memcmp(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES) == 0 &&
+                                  (q->dimension == 0 || q->dimension == d) &&
+                                  (q->parts == 0 || q->part_size == faro_client_part_size(client)));
+  if (same && faro_client_sequence(client) >= q->sequence && faro_client_version(client) >= q->version)
+    return FARO_OK;
+  return faro_fail(error, FARO_FOREIGN,
+                   "%s is the state of another campaign, or the client was opened without what it restores",
+                   faro_path_end(q->path));
+}
+
+static faro_status store(faro_queue *q, const faro_client *client, faro_error *error) {
+  memcpy(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES);
+  q->bound = true;
+  q->sequence = faro_client_sequence(client);
+  q->version = faro_client_version(client);
+  q->dimension = faro_client_dimension(client);
+  return faro_queue_store(q, error);
+}
+
+faro_status faro_queue_save(faro_queue *queue, const faro_client *client, faro_error *error) {
+  const faro_status status = check_client(queue, client, error);
+  return status == FARO_OK ? store(queue, client, error) : status;
+}
+
+/* Choices. */
+
+static size_t find(const faro_queue *q, const char *id) {
+  for (size_t i = 0; i < q->choices; i++)
+    if (q->choice[i].stage == FARO_STAGE_OPEN && strcmp(q->choice[i].id, id) == 0) return i;
+  return NONE;
+}
+
+/* The oldest choice whose report is not under way. */
+static void make_room(faro_queue *q) {
+  while (q->choices >= q->most) {
+    faro_queue_remove(q, q->choice[0].stage == FARO_STAGE_UNDER_WAY ? 1 : 0);
+    q->counts.dropped++;
+  }
+}
+
+/* Adds a choice at the end and saves. */
+static faro_status append(faro_queue *q, const faro_client *client, const faro_queue_choice *choice,
+                          const double *features, faro_error *error) {
+  const size_t d = faro_client_dimension(client);
+  if (choice->version < 1)
+    return faro_fail(error, FARO_INVALID, "a policy is required before a choice is kept");
+  if (!faro_all_finite(features, d) || !isfinite(choice->reward))
+    return faro_fail(error, FARO_INVALID, "features and reward must be finite");
+  double *copy = malloc(d * sizeof *copy);
+  if (!copy) return faro_fail(error, FARO_MEMORY, "out of memory");
+  memcpy(copy, features, d * sizeof *copy);
+  make_room(q);
+  q->dimension = d;
+  q->choice[q->choices] = *choice;
+  q->choice[q->choices++].features = copy;
+  const faro_status status = store(q, client, error);
+  if (status != FARO_OK) faro_queue_remove(q, q->choices - 1);
+  return status;
+}
+
+faro_status faro_queue_keep(faro_queue *queue, const faro_client *client, const char *id,
+                            const double *features, faro_error *error) {
+  const size_t length = strlen(id);
+  faro_status status = check_client(queue, client, error);
+  if (status != FARO_OK) return status;
+  if (length < 1 || length > FARO_QUEUE_ID_MAX)
+    return faro_fail(error, FARO_INVALID, "id of a choice must have 1 .. %d bytes (got %zu)",
+                     FARO_QUEUE_ID_MAX, length);
+  if (find(queue, id) != NONE)
+    return faro_fail(error, FARO_INVALID, "choice %s waits for its reward already", id);
+  faro_queue_choice choice = {.stage = FARO_STAGE_OPEN, .version = faro_client_version(client)};
+  memcpy(choice.id, id, length);
+  return append(queue, client, &choice, features, error);
+}
+
+faro_status faro_queue_add(faro_queue *queue, const faro_client *client, uint64_t chosen,
+                           const double *features, double reward, faro_error *error) {
+  const faro_queue_choice choice = {.stage = FARO_STAGE_REWARDED, .version = chosen, .reward = reward};
+  const faro_status status = check_client(queue, client, error);
+  if (status != FARO_OK) return status;
+  if (chosen > faro_client_version(client))
+    return faro_fail(error, FARO_INVALID, "version of the choice must be from 1 to %llu (got %llu)",
+                     (unsigned long long)faro_client_version(client), (unsigned long long)chosen);
+  return append(queue, client, &choice, features, error);
+}
+
+static faro_status find_open(const faro_queue *q, const faro_client *client, const char *id, size_t *index,
+                             faro_error *error) {
+  const faro_status status = check_client(q, client, error);
+  if (status != FARO_OK) return status;
+  *index = find(q, id);
+  if (*index != NONE) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "no choice %.64s waits for a reward", id);
+}
+
+faro_status faro_queue_reward(faro_queue *queue, const faro_client *client, const char *id, double reward,
+                              faro_error *error) {
+  size_t index = NONE;
+  faro_status status = find_open(queue, client, id, &index, error);
+  if (status != FARO_OK) return status;
+  if (!isfinite(reward)) return faro_fail(error, FARO_INVALID, "features and reward must be finite");
+  queue->choice[index].reward = reward;
+  queue->choice[index].stage = FARO_STAGE_REWARDED;
+  status = store(queue, client, error);
+  if (status != FARO_OK) queue->choice[index].stage = FARO_STAGE_OPEN;
+  return status;
+}
+
+faro_status faro_queue_forget(faro_queue *queue, const faro_client *client, const char *id,
+                              faro_error *error) {
+  size_t index = NONE;
+  const faro_status status = find_open(queue, client, id, &index, error);
+  if (status != FARO_OK) return status;
+  faro_queue_remove(queue, index);
+  return store(queue, client, error);
+}
+
+/* Sending. */
+
+static size_t find_stage(const faro_queue *q, faro_queue_stage stage) {
+  for (size_t i = 0; i < q->choices; i++)
+    if (q->choice[i].stage == stage) return i;
+  return NONE;
+}
+
+static faro_status refuse(faro_queue *q, const faro_client *client, size_t index, faro_refusal why,
+                          faro_error *error) {
+  q->counts.refused++;
+  q->counts.last = why;
+  faro_queue_remove(q, index);
+  return store(q, client, error);
+}
+
+/* A choice that cannot be reported any more. Other failures are the caller's to see. */
+static faro_status give_up(faro_queue *q, const faro_client *client, size_t index, faro_status why,
+                           const faro_error *inner, faro_error *error) {
+  if (why == FARO_OVER) return refuse(q, client, index, FARO_REFUSAL_CLOSED, error);
+  if (why == FARO_SPENT) return refuse(q, client, index, FARO_REFUSAL_SPENT, error);
+  if (why != FARO_LATE) return faro_fail(error, why, "%s", inner->message);
+  q->counts.late++;
+  faro_queue_remove(q, index);
+  return store(q, client, error);
+}
+
+/* Makes the report of a choice and saves it. If it cannot be saved, it must not be sent: its number
+ * is passed over, and the choice waits as before. */
+static faro_status make(faro_queue *q, faro_client *client, size_t index, faro_error *error) {
+  const faro_queue_choice *choice = &q->choice[index];
+  const uint64_t before = q->reported;
+  const size_t room = faro_client_parts(client);
+  faro_error inner = {0};
+  unsigned char *report = malloc(room * faro_client_part_size(client));
+  if (!report) return faro_fail(error, FARO_MEMORY, "out of memory");
+  size_t parts = 0;
+  faro_status status = faro_client_covered(client)
+                           ? faro_client_report_late(client, choice->version, choice->features,
+                                                     choice->reward, report, &parts, &inner)
+                           : FARO_SPENT;
+  if (status != FARO_OK) {
+    free(report);
+    return give_up(q, client, index, status, &inner, error);
+  }
+  q->report = report;
+  q->parts = parts;
+  q->part_size = faro_client_part_size(client);
+  memset(q->part, FARO_PART_LEFT, sizeof q->part);
+  memset(q->asked, 0, sizeof q->asked);
+  q->choice[index].stage = FARO_STAGE_UNDER_WAY;
+  q->reported = faro_client_version(client);
+  status = store(q, client, error);
+  if (status == FARO_OK) return FARO_OK;
+  q->choice[index].stage = FARO_STAGE_REWARDED;
+  q->reported = before;
+  drop_report(q);
+  return status;
+}
+
+/* Hands out a part that is left and was not asked about. */
+static faro_status hand_out(faro_queue *q, const faro_client *client, faro_queue_post *post,
+                            faro_error *error) {
+  for (size_t i = 0; i < q->parts; i++) {
+    if (q->part[i] != FARO_PART_LEFT || q->asked[i]) continue;
+    const unsigned char *bytes = q->report + i * q->part_size;
+    const char *url = faro_client_address(client, faro_wire_report_head(bytes).shuffler);
+    if (!url) return faro_fail(error, FARO_INVALID, "%s is damaged", faro_path_end(q->path));
+    q->current = i;
+    *post = (faro_queue_post){.url = url, .bytes = bytes, .length = q->part_size};
+    return FARO_OK;
+  }
+  return FARO_OK;
+}
+
+faro_status faro_queue_next(faro_queue *queue, faro_client *client, faro_queue_post *post,
+                            faro_error *error) {
+  *post = (faro_queue_post){0};
+  faro_status status = check_client(queue, client, error);
+  while (status == FARO_OK && queue->parts == 0) {
+    const size_t next = find_stage(queue, FARO_STAGE_REWARDED);
+    if (next == NONE || faro_client_version(client) <= queue->reported) return FARO_OK;
+    status = make(queue, client, next, error);
+  }
+  return status == FARO_OK ? hand_out(queue, client, post, error) : status;
+}
+
+/* Whether a newer report may fare better than this one. */
+static bool outdated(unsigned char part) {
+  return part == FARO_PART_REFUSED + FARO_REFUSAL_STALE || part == FARO_PART_REFUSED + FARO_REFUSAL_TWICE;
+}
+
+/* All parts are answered for good. A report of which a shuffler has taken a part is never made
+ * again: that shuffler would count it twice. */
+static faro_status finish(faro_queue *q, const faro_client *client, faro_error *error) {
+  const size_t index = find_stage(q, FARO_STAGE_UNDER_WAY);
+  bool done = false, again = true;
+  faro_refusal why = FARO_REFUSAL_NONE;
+  for (size_t i = 0; i < q->parts; i++) {
+    done = done || q->part[i] == FARO_PART_DONE;
+    again = again && outdated(q->part[i]);
+    if (q->part[i] >= FARO_PART_REFUSED) why = (faro_refusal)(q->part[i] - FARO_PART_REFUSED);
+  }
+  drop_report(q);
+  if (!done && again && faro_client_remakes(client)) {
+    q->choice[index].stage = FARO_STAGE_REWARDED;
+    return store(q, client, error);
+  }
+  if (!done) return refuse(q, client, index, why, error);
+  q->counts.delivered++;
+  faro_queue_remove(q, index);
+  return store(q, client, error);
+}
+
+faro_status faro_queue_answer(faro_queue *queue, faro_client *client, long status, const void *body,
+                              size_t length, double retry_after, faro_reply *reply, faro_error *error) {
+  faro_reply read;
+  const faro_status good = check_client(queue, client, error);
+  if (good != FARO_OK) return good;
+  if (queue->current >= queue->parts || queue->part[queue->current] != FARO_PART_LEFT)
+    return faro_fail(error, FARO_INVALID, "no part waits for an answer");
+  faro_client_replies(status, body, length, retry_after, &read, 1);
+  if (reply) *reply = read;
+  queue->asked[queue->current] = true;
+  if (read.kind == FARO_REPLY_AGAIN) return FARO_OK;
+  queue->part[queue->current] =
+      (unsigned char)(read.kind == FARO_REPLY_DONE ? FARO_PART_DONE : FARO_PART_REFUSED + (int)read.refusal);
+  for (size_t i = 0; i < queue->parts; i++)
+    if (queue->part[i] == FARO_PART_LEFT) return store(queue, client, error);
+  return finish(queue, client, error);
+}
+
+void faro_queue_again(faro_queue *queue) { memset(queue->asked, 0, sizeof queue->asked); }
+
+faro_queue_counts faro_queue_count(const faro_queue *queue) {
+  faro_queue_counts counts = queue->counts;
+  counts.open = counts.waiting = 0;
+  for (size_t i = 0; i < queue->choices; i++)
+    if (queue->choice[i].stage == FARO_STAGE_OPEN) counts.open++;
+    else counts.waiting++;
+  return counts;
+}

@@ -1,0 +1,265 @@
+/* queue_file: the file of a queue. queue_inner.h describes the format. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "client/queue_inner.h"
+
+#define WORD "faro-client-state-2\n"
+#define LINE "faro-client-state-1 "
+enum {
+  HEAD = 128,
+  CHECK = 32,
+  DIGITS = 2 * FARO_DIGEST_BYTES,
+  LINE_SIZE = 160,
+  PATH_SIZE = 4096,
+  PART_MAX = 1 << 20,
+  FILE_MAX = 32 << 20
+};
+
+/* Writing. */
+
+static size_t size_of(const faro_queue *q) {
+  size_t size = HEAD + q->parts * (1 + q->part_size) + CHECK;
+  for (size_t i = 0; i < q->choices; i++) size += 2 + strlen(q->choice[i].id) + 16 + 8 * q->dimension;
+  return size;
+}
+
+static unsigned char *put_number(unsigned char *to, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  faro_store64(to, bits);
+  return to + 8;
+}
+
+static void put_head(const faro_queue *q, unsigned char *to) {
+  const uint64_t numbers[] = {q->sequence,       q->version,     q->reported,      q->counts.delivered,
+                              q->counts.refused, q->counts.late, q->counts.dropped};
+  const uint32_t sizes[] = {(uint32_t)q->counts.last, (uint32_t)q->dimension, (uint32_t)q->choices,
+                            (uint32_t)q->parts, (uint32_t)q->part_size};
+  memcpy(to, WORD, sizeof WORD - 1);
+  memcpy(to + 20, q->campaign, FARO_DIGEST_BYTES);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) faro_store64(to + 52 + 8 * i, numbers[i]);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) faro_store32(to + 108 + 4 * i, sizes[i]);
+}
+
+unsigned char *faro_queue_write(const faro_queue *queue, size_t *length) {
+  const size_t size = size_of(queue);
+  unsigned char *bytes = malloc(size);
+  if (!bytes) return NULL;
+  put_head(queue, bytes);
+  unsigned char *at = bytes + HEAD;
+  for (size_t i = 0; i < queue->choices; i++) {
+    const faro_queue_choice *c = &queue->choice[i];
+    const size_t id = strlen(c->id);
+    *at++ = (unsigned char)c->stage;
+    *at++ = (unsigned char)id;
+    memcpy(at, c->id, id);
+    faro_store64(at + id, c->version);
+    at = put_number(at + id + 8, c->reward);
+    for (size_t j = 0; j < queue->dimension; j++) at = put_number(at, c->features[j]);
+  }
+  for (size_t i = 0; i < queue->parts; i++) {
+    *at++ = queue->part[i];
+    memcpy(at, queue->report + i * queue->part_size, queue->part_size);
+    at += queue->part_size;
+  }
+  crypto_generichash(at, CHECK, bytes, size - CHECK, NULL, 0);
+  *length = size;
+  return bytes;
+}
+
+/* Reading. */
+
+typedef struct cursor {
+  const unsigned char *at, *end;
+} cursor;
+
+/* The next `size` bytes; NULL if there are not so many. */
+static const unsigned char *take(cursor *c, size_t size) {
+  if ((size_t)(c->end - c->at) < size) return NULL;
+  c->at += size;
+  return c->at - size;
+}
+
+static double number_at(const unsigned char *from) {
+  const uint64_t bits = faro_load64(from);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static bool read_head(faro_queue *q, const unsigned char *from, size_t *choices) {
+  uint64_t *const numbers[] = {&q->sequence,       &q->version,     &q->reported,      &q->counts.delivered,
+                               &q->counts.refused, &q->counts.late, &q->counts.dropped};
+  memcpy(q->campaign, from + 20, FARO_DIGEST_BYTES);
+  q->bound = !sodium_is_zero(q->campaign, FARO_DIGEST_BYTES);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) *numbers[i] = faro_load64(from + 52 + 8 * i);
+  const uint32_t last = faro_load32(from + 108);
+  q->counts.last = (faro_refusal)last;
+  q->dimension = faro_load32(from + 112);
+  *choices = faro_load32(from + 116);
+  q->parts = faro_load32(from + 120);
+  q->part_size = faro_load32(from + 124);
+  const bool sent = q->parts > 0;
+  return memcmp(from, WORD, sizeof WORD - 1) == 0 && last <= FARO_REFUSAL_CLOSED &&
+         q->dimension <= FARO_WIRE_DIMENSION_MAX && (q->dimension > 0 || *choices == 0) &&
+         *choices <= FARO_QUEUE_MOST && q->parts <= FARO_SHUFFLERS_MAX &&
+         (sent ? q->part_size > FARO_REPORT_HEAD && q->part_size <= PART_MAX : q->part_size == 0) &&
+         (q->bound || (q->sequence == 0 && q->version == 0 && *choices == 0 && !sent));
+}
+
+static bool read_choice(faro_queue *q, cursor *c, bool *memory) {
+  faro_queue_choice *made = &q->choice[q->choices];
+  const unsigned char *head = take(c, 2);
+  const unsigned char *rest =
+      head && head[1] <= FARO_QUEUE_ID_MAX ? take(c, head[1] + 16 + 8 * q->dimension) : NULL;
+  if (!rest || head[0] > FARO_STAGE_UNDER_WAY || memchr(rest, '\0', head[1])) return false;
+  *made = (faro_queue_choice){.stage = (faro_queue_stage)head[0],
+                              .version = faro_load64(rest + head[1]),
+                              .reward = number_at(rest + head[1] + 8),
+                              .features = malloc(q->dimension * sizeof *made->features)};
+  if (!made->features) {
+    *memory = true;
+    return false;
+  }
+  q->choices++;
+  memcpy(made->id, rest, head[1]);
+  bool good = isfinite(made->reward) && (made->stage != FARO_STAGE_OPEN || head[1] > 0);
+  for (size_t i = 0; i < q->dimension; i++) {
+    made->features[i] = number_at(rest + head[1] + 16 + 8 * i);
+    good = good && isfinite(made->features[i]);
+  }
+  return good;
+}
+
+static bool read_report(faro_queue *q, cursor *c, bool *memory) {
+  if (q->parts == 0) return true;
+  q->report = malloc(q->parts * q->part_size);
+  *memory = !q->report;
+  for (size_t i = 0; q->report && i < q->parts; i++) {
+    const unsigned char *part = take(c, 1 + q->part_size);
+    const int state = part ? part[0] : -1;
+    if (state < 0 || state > FARO_PART_REFUSED + FARO_REFUSAL_CLOSED ||
+        (state > FARO_PART_DONE && state < FARO_PART_REFUSED))
+      return false;
+    q->part[i] = (unsigned char)state;
+    memcpy(q->report + i * q->part_size, part + 1, q->part_size);
+  }
+  return q->report != NULL;
+}
+
+/* A report is under way for exactly one choice, or there is none. Ids of open choices differ. */
+static bool is_whole(const faro_queue *q) {
+  size_t under_way = 0;
+  for (size_t i = 0; i < q->choices; i++) {
+    under_way += q->choice[i].stage == FARO_STAGE_UNDER_WAY;
+    for (size_t j = 0; j < i && q->choice[i].stage == FARO_STAGE_OPEN; j++)
+      if (q->choice[j].stage == FARO_STAGE_OPEN && strcmp(q->choice[i].id, q->choice[j].id) == 0)
+        return false;
+  }
+  return under_way == (q->parts > 0 ? 1 : 0);
+}
+
+static int write_line(const faro_queue *q, char line[static LINE_SIZE]) {
+  char digest[DIGITS + 1];
+  sodium_bin2hex(digest, sizeof digest, q->campaign, FARO_DIGEST_BYTES);
+  return snprintf(line, LINE_SIZE, LINE "%s %" PRIu64 " %" PRIu64 "\n", digest, q->sequence, q->version);
+}
+
+/* The file of version 1. Valid is exactly what write_line writes, to the byte. */
+static bool read_line(faro_queue *q, const unsigned char *bytes, size_t length) {
+  const size_t at = sizeof LINE - 1;
+  char text[LINE_SIZE] = {0}, line[LINE_SIZE], *end = NULL;
+  if (length < at + DIGITS || length >= LINE_SIZE) return false;
+  memcpy(text, bytes, length);
+  if (!faro_hex_read(text + at, DIGITS, q->campaign, FARO_DIGEST_BYTES)) return false;
+  q->bound = !sodium_is_zero(q->campaign, FARO_DIGEST_BYTES);
+  q->sequence = strtoull(text + at + DIGITS, &end, 10);
+  q->version = strtoull(end, NULL, 10);
+  return (q->bound || (q->sequence == 0 && q->version == 0)) && (size_t)write_line(q, line) == length &&
+         memcmp(line, text, length) == 0;
+}
+
+bool faro_queue_read(faro_queue *queue, const unsigned char *bytes, size_t length, bool *memory) {
+  unsigned char check[CHECK];
+  size_t choices = 0;
+  *memory = false;
+  if (length >= sizeof LINE - 1 && memcmp(bytes, LINE, sizeof LINE - 1) == 0)
+    return read_line(queue, bytes, length);
+  if (length < HEAD + CHECK) return false;
+  crypto_generichash(check, CHECK, bytes, length - CHECK, NULL, 0);
+  if (memcmp(check, bytes + length - CHECK, CHECK) != 0 || !read_head(queue, bytes, &choices)) return false;
+  cursor c = {.at = bytes + HEAD, .end = bytes + length - CHECK};
+  bool good = true;
+  for (size_t i = 0; good && i < choices; i++) good = read_choice(queue, &c, memory);
+  return good && read_report(queue, &c, memory) && c.at == c.end && is_whole(queue);
+}
+
+/* The file. */
+
+static faro_status check_mode(const char *path, bool *there, faro_error *error) {
+  struct stat about;
+  *there = stat(path, &about) == 0;
+  if (!*there && errno != ENOENT)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be read: %s", faro_path_end(path), strerror(errno));
+  if (!*there || !S_ISREG(about.st_mode) || (about.st_mode & 077) == 0) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must not be readable by others (its mode is %o; use 600)",
+                   faro_path_end(path), (unsigned)about.st_mode & 0777);
+}
+
+faro_status faro_queue_load(faro_queue *queue, faro_error *error) {
+  bool there = false;
+  bool memory = false;
+  char *bytes = NULL;
+  size_t length = 0;
+  faro_status status = check_mode(queue->path, &there, error);
+  if (status != FARO_OK || !there) return status;
+  status = faro_read_file(queue->path, FILE_MAX, &bytes, &length, error);
+  if (status != FARO_OK) return status;
+  const bool good = faro_queue_read(queue, (const unsigned char *)bytes, length, &memory);
+  sodium_memzero(bytes, length);
+  free(bytes);
+  if (good) return FARO_OK;
+  if (memory) return faro_fail(error, FARO_MEMORY, "out of memory");
+  return faro_fail(error, FARO_INVALID, "%s is not the state of a client, or is damaged",
+                   faro_path_end(queue->path));
+}
+
+faro_status faro_queue_store(const faro_queue *queue, faro_error *error) {
+  size_t length = 0;
+  unsigned char *bytes = faro_queue_write(queue, &length);
+  if (!bytes) return faro_fail(error, FARO_MEMORY, "out of memory");
+  const faro_status status = faro_write_file(queue->path, bytes, length, 0600, error);
+  sodium_memzero(bytes, length);
+  free(bytes);
+  return status;
+}
+
+faro_status faro_queue_lock(faro_queue *queue, faro_error *error) {
+  char beside[PATH_SIZE];
+  if (snprintf(beside, sizeof beside, "%s.lock", queue->path) >= (int)sizeof beside)
+    return faro_fail(error, FARO_INVALID, "the path %.100s... is too long", queue->path);
+  const int file = open(beside, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0)
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(beside), strerror(errno));
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+    queue->lock = file;
+    return FARO_OK;
+  }
+  const bool held = errno == EWOULDBLOCK;
+  const char *why = strerror(errno);
+  close(file);
+  if (held) return faro_fail(error, FARO_SYSTEM, "state %s is in use", faro_path_end(queue->path));
+  return faro_fail(error, FARO_SYSTEM, "%s: cannot be locked: %s", faro_path_end(beside), why);
+}

@@ -1,0 +1,207 @@
+/* host: see the header. */
+#include "service/host/host_inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "service/analyzer/campaign_create.h"
+#include "service/role/log.h"
+
+/* Files that a campaign has open: two connections to its database and one to its intake, each with
+ * a log and an index, and locks. */
+enum { FILES_PER_CAMPAIGN = 16, ADMIN_FILES = 128 };
+
+static bool is_many(const faro_host *host) { return *host->settings->campaigns != '\0'; }
+
+host_place *faro_host_find(const faro_host *host, const char *name, size_t length) {
+  for (size_t i = 0; i < host->count; i++)
+    if (strlen(host->place[i]->name) == length && memcmp(host->place[i]->name, name, length) == 0)
+      return host->place[i];
+  return NULL;
+}
+
+/* Starting a campaign. */
+
+/* Sets what others see of a place. */
+static void tell(host_place *place, faro_analyzer *analyzer, bool draft, const faro_error *error) {
+  pthread_mutex_lock(&place->host->mutex);
+  place->analyzer = analyzer;
+  place->draft = draft;
+  if (error) place->error = *error;
+  pthread_mutex_unlock(&place->host->mutex);
+}
+
+static faro_status start_campaign(host_place *place, faro_error *error) {
+  faro_analyzer *analyzer = NULL;
+  faro_log_campaign(place->name);
+  const faro_status status = faro_analyzer_start(&analyzer, &place->settings, place->host->http, error);
+  faro_log_campaign(NULL);
+  if (status == FARO_OK) tell(place, analyzer, false, NULL);
+  return status;
+}
+
+/* Whether a campaign was founded here, even if its database is lost now. */
+static bool is_founded(const faro_analyzer_settings *s) {
+  char copy[FARO_PATH_SIZE + 16];
+  snprintf(copy, sizeof copy, "%s.campaign", s->database);
+  return access(s->database, F_OK) == 0 || access(copy, F_OK) == 0;
+}
+
+static faro_status draft_campaign(host_place *place, faro_error *error) {
+  bool known = false;
+  const faro_status status = faro_campaign_check(&place->settings, &place->campaign, &known, error);
+  if (status == FARO_OK) tell(place, NULL, true, NULL);
+  return status;
+}
+
+/* Reads the settings again: the operator may have mended them. */
+static faro_status load(host_place *place, faro_error *error) {
+  const faro_host_settings *s = place->host->settings;
+  const faro_status status = faro_host_campaign_load(s, place->name, &place->settings, error);
+  if (status != FARO_OK) return status;
+  return is_founded(&place->settings) ? start_campaign(place, error) : draft_campaign(place, error);
+}
+
+/* Loads a campaign of many. A failure is kept and logged. */
+static faro_status try_load(host_place *place, faro_error *error) {
+  faro_error why = {0};
+  const faro_status status = load(place, &why);
+  if (status == FARO_OK) return FARO_OK;
+  tell(place, NULL, false, &why);
+  char reason[sizeof why.message];
+  faro_log(FARO_LOG_ERROR, "campaign-not-started", "ss ss", "campaign", place->name, "reason",
+           faro_printable(why.message, reason, sizeof reason));
+  if (error) *error = why;
+  return status;
+}
+
+static faro_status add_place(faro_host *host, const char *name, host_place **added, faro_error *error) {
+  const uint64_t files = (host->admin ? ADMIN_FILES : 0) + FILES_PER_CAMPAIGN * host->count;
+  const faro_status status = faro_http_files(&host->settings->http, files, error);
+  if (status != FARO_OK) return status;
+  if (host->count == FARO_CAMPAIGNS_MAX)
+    return faro_fail(error, FARO_INVALID, "there is no room for another campaign: %d is the most",
+                     FARO_CAMPAIGNS_MAX);
+  host_place *place = calloc(1, sizeof *place);
+  if (!place) return faro_fail(error, FARO_MEMORY, "cannot allocate the campaign %s", name);
+  place->host = host;
+  snprintf(place->name, sizeof place->name, "%s", name);
+  faro_host_set_life(place);
+  pthread_mutex_lock(&host->mutex);
+  host->place[host->count++] = place;
+  pthread_mutex_unlock(&host->mutex);
+  *added = place;
+  return FARO_OK;
+}
+
+/* Call it with `changes` held. */
+static faro_status create(faro_host *host, const char *name, faro_error *error) {
+  char path[FARO_PATH_SIZE + FARO_ID_MAX + 8];
+  snprintf(path, sizeof path, "%s/%s.yaml", host->settings->campaigns, name);
+  host_place *place = faro_host_find(host, name, strlen(name));
+  if (place && place->analyzer) return faro_fail(error, FARO_INVALID, "campaign %s is there already", name);
+  if (!place && access(path, R_OK) != 0)
+    return faro_fail(error, FARO_INVALID,
+                     "campaign %s has no settings: put them into %s on the analyzer's machine", name,
+                     faro_path_end(path));
+  const faro_status status = place ? FARO_OK : add_place(host, name, &place, error);
+  return status == FARO_OK ? try_load(place, error) : status;
+}
+
+faro_status faro_host_create(faro_host *host, const char *name, faro_error *error) {
+  if (!is_many(host))
+    return faro_fail(
+        error, FARO_INVALID,
+        "this analyzer has one campaign: `campaigns: FOLDER` in its settings makes room for many");
+  faro_status status = faro_host_name_check(name, error);
+  if (status != FARO_OK) return status;
+  pthread_mutex_lock(&host->changes);
+  status = create(host, name, error);
+  pthread_mutex_unlock(&host->changes);
+  return status;
+}
+
+faro_status faro_host_open(faro_host *host, host_place *place, faro_error *error) {
+  pthread_mutex_lock(&host->changes);
+  faro_status status =
+      place->draft ? faro_host_campaign_load(host->settings, place->name, &place->settings, error) : FARO_OK;
+  if (status == FARO_OK && place->draft) status = start_campaign(place, error);
+  pthread_mutex_unlock(&host->changes);
+  return status;
+}
+
+void faro_host_tend(faro_host *host) {
+  pthread_mutex_lock(&host->changes);
+  for (size_t i = 0; is_many(host) && i < host->count; i++)
+    if (!host->place[i]->analyzer && !host->place[i]->draft) (void)try_load(host->place[i], NULL);
+  pthread_mutex_unlock(&host->changes);
+}
+
+/* The host. */
+
+static faro_status start_one(faro_host *host, faro_error *error) {
+  host_place *place = NULL;
+  const faro_status status = add_place(host, "", &place, error);
+  if (status != FARO_OK) return status;
+  place->settings = host->settings->one;
+  return start_campaign(place, error);
+}
+
+static faro_status start_many(faro_host *host, faro_error *error) {
+  faro_host_names *names = malloc(sizeof *names);
+  if (!names) return faro_fail(error, FARO_MEMORY, "cannot allocate the names of campaigns");
+  faro_status status = faro_host_names_read(host->settings, names, error);
+  for (size_t i = 0; status == FARO_OK && i < names->count; i++) {
+    host_place *place = NULL;
+    status = add_place(host, names->name[i], &place, error);
+    if (status == FARO_OK) (void)try_load(place, NULL);
+  }
+  free(names);
+  return status;
+}
+
+static faro_status start(faro_host *host, faro_error *error) {
+  const faro_http_settings *s = &host->settings->http;
+  faro_status status = faro_http_bind(&host->http, s, error);
+  if (status == FARO_OK) status = faro_admin_bind(&host->admin, s, error);
+  if (status == FARO_OK) status = faro_metrics_create(&host->metrics, error);
+  if (status == FARO_OK) status = is_many(host) ? start_many(host, error) : start_one(host, error);
+  if (status != FARO_OK) return status;
+  faro_host_set_services(host);
+  status = faro_http_serve(host->http, &host->service, error);
+  return status == FARO_OK ? faro_admin_serve(host->admin, &host->operators, error) : status;
+}
+
+faro_status faro_host_start(faro_host **host, const faro_host_settings *settings, faro_error *error) {
+  faro_host *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer");
+  made->settings = settings;
+  pthread_mutex_init(&made->changes, NULL);
+  pthread_mutex_init(&made->mutex, NULL);
+  const faro_status status = start(made, error);
+  if (status == FARO_OK) *host = made;
+  else faro_host_stop(made);
+  return status;
+}
+
+uint16_t faro_host_port(const faro_host *host) { return faro_http_port(host->http); }
+uint16_t faro_host_admin_port(const faro_host *host) { return faro_admin_port(host->admin); }
+
+void faro_host_stop(faro_host *host) {
+  if (!host) return;
+  faro_admin_stop(host->admin); /* from here on no campaign is added */
+  for (size_t i = 0; i < host->count; i++)
+    if (host->place[i]->analyzer) faro_analyzer_close(host->place[i]->analyzer);
+  faro_http_stop(host->http); /* while workers still answer parked requests */
+  for (size_t i = 0; i < host->count; i++) {
+    faro_analyzer_stop(host->place[i]->analyzer);
+    free(host->place[i]);
+  }
+  faro_metrics_destroy(host->metrics);
+  pthread_mutex_destroy(&host->mutex);
+  pthread_mutex_destroy(&host->changes);
+  free(host);
+}

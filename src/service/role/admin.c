@@ -1,0 +1,141 @@
+/* admin: see the header. Its server has no routes: all paths belong to the service behind it. */
+#include "service/role/admin.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "wire/wire.h"
+
+enum { CONNECTIONS = 64, CREDENTIALS = 256 };
+
+struct faro_admin {
+  faro_http_settings settings;
+  faro_http *http;
+  faro_metrics *metrics; /* counts what operators ask; shown nowhere */
+  unsigned char *hashes;
+  size_t count;
+  const faro_http_service *service;
+};
+
+/* Who may enter. */
+
+/* The token after "name:" in a text in base64. */
+static bool basic_token(const char *text, unsigned char token[static FARO_TOKEN_BYTES]) {
+  char plain[CREDENTIALS];
+  size_t length = 0;
+  const bool whole = sodium_base642bin((unsigned char *)plain, sizeof plain, text, strlen(text), NULL,
+                                       &length, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+  const char *colon = whole ? memchr(plain, ':', length) : NULL;
+  const size_t digits = colon ? length - (size_t)(colon + 1 - plain) : 0;
+  const bool read =
+      digits == (size_t)2 * FARO_TOKEN_BYTES && faro_hex_read(colon + 1, digits, token, FARO_TOKEN_BYTES);
+  sodium_memzero(plain, sizeof plain);
+  return read;
+}
+
+/* Schemes are written in any case (RFC 9110, 11.1). */
+static bool read_token(const char *authorization, bool post, unsigned char token[static FARO_TOKEN_BYTES]) {
+  if (!authorization) return false;
+  if (strncasecmp(authorization, "Bearer ", 7) == 0) {
+    const char *digits = authorization + 7;
+    return strlen(digits) == (size_t)2 * FARO_TOKEN_BYTES &&
+           faro_hex_read(digits, strlen(digits), token, FARO_TOKEN_BYTES);
+  }
+  return !post && strncasecmp(authorization, "Basic ", 6) == 0 && basic_token(authorization + 6, token);
+}
+
+bool faro_admin_allows(const char *authorization, bool post, const unsigned char *hashes, size_t count) {
+  unsigned char token[FARO_TOKEN_BYTES];
+  unsigned char hash[FARO_HASH_BYTES];
+  if (!read_token(authorization, post, token)) return false;
+  faro_token_hash(token, hash);
+  sodium_memzero(token, sizeof token);
+  unsigned found = 0;
+  for (size_t i = 0; i < count; i++) /* all of them, so that the time says nothing */
+    found |= sodium_memcmp(hash, hashes + i * FARO_HASH_BYTES, FARO_HASH_BYTES) == 0;
+  return found != 0;
+}
+
+static faro_status enter(void *context, const faro_http_request *request, faro_error *error) {
+  const faro_admin *a = context;
+  const char *authorization = faro_http_header(request, "Authorization");
+  const bool post = faro_http_posted(request);
+  if (faro_admin_allows(authorization, post, a->hashes, a->count)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   post ? "an operator's token is required: Authorization: Bearer TOKEN"
+                        : "an operator's token is required, as a Bearer token or as the password");
+}
+
+static const faro_http_service *behind(void *context, const char *path, const char **within) {
+  const faro_http_service *service = ((const faro_admin *)context)->service;
+  const faro_http_service *found = service->find ? service->find(service->context, path, within) : NULL;
+  return found ? found : service;
+}
+
+/* The server. */
+
+static bool wanted(const faro_http_settings *settings) { return *settings->admin_listen != '\0'; }
+
+/* The same certificate at another address, with few connections. */
+static faro_http_settings place_of(const faro_http_settings *settings) {
+  faro_http_settings own = *settings;
+  snprintf(own.listen, sizeof own.listen, "%s", settings->admin_listen);
+  own.connections = CONNECTIONS;
+  own.threads = 0;
+  return own;
+}
+
+static faro_status explain(faro_status status, const faro_error *inner, faro_error *error) {
+  return status == FARO_OK ? FARO_OK : faro_fail(error, status, "admin-listen: %.300s", inner->message);
+}
+
+faro_status faro_admin_check(const faro_http_settings *settings, faro_error *error) {
+  faro_error inner = {0};
+  unsigned char *hashes = NULL;
+  size_t count = 0;
+  if (wanted(settings) != (*settings->admin_tokens != '\0'))
+    return faro_fail(error, FARO_INVALID, "admin-listen and admin-tokens must be given together");
+  if (!wanted(settings)) return FARO_OK;
+  const faro_status status = faro_hashes_load(settings->admin_tokens, &hashes, &count, error);
+  free(hashes);
+  if (status != FARO_OK) return status;
+  const faro_http_settings own = place_of(settings);
+  return explain(faro_http_check(&own, &inner), &inner, error);
+}
+
+faro_status faro_admin_bind(faro_admin **admin, const faro_http_settings *settings, faro_error *error) {
+  faro_error inner = {0};
+  if (!wanted(settings)) return FARO_OK;
+  faro_admin *made = calloc(1, sizeof *made);
+  if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the server for operators");
+  made->settings = place_of(settings);
+  faro_status status = faro_hashes_load(settings->admin_tokens, &made->hashes, &made->count, error);
+  if (status == FARO_OK) status = faro_metrics_create(&made->metrics, error);
+  if (status == FARO_OK)
+    status = explain(faro_http_bind(&made->http, &made->settings, &inner), &inner, error);
+  if (status == FARO_OK) *admin = made;
+  else faro_admin_stop(made);
+  return status;
+}
+
+faro_status faro_admin_serve(faro_admin *admin, const faro_http_service *service, faro_error *error) {
+  if (!admin) return FARO_OK;
+  admin->service = service;
+  const faro_http_service own = {
+      .context = admin, .metrics = admin->metrics, .bare = true, .find = behind, .enter = enter};
+  return faro_http_serve(admin->http, &own, error);
+}
+
+uint16_t faro_admin_port(const faro_admin *admin) { return admin ? faro_http_port(admin->http) : 0; }
+
+void faro_admin_stop(faro_admin *admin) {
+  if (!admin) return;
+  faro_http_stop(admin->http);
+  faro_metrics_destroy(admin->metrics);
+  free(admin->hashes);
+  free(admin);
+}

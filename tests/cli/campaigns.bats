@@ -1,0 +1,237 @@
+# Many campaigns in one analyzer: addresses, failures, the admin port.
+
+load support
+load service
+
+setup() { faro_setup; }
+teardown() { faro_teardown; }
+
+# Keys, an operator's token, and the settings of an analyzer with a folder of campaigns: host
+host() {
+  "$FARO" keys sign --out "$T/sign" && "$FARO" keys seal --out "$T/seal"
+  "$FARO" keys tokens --count 3 --out "$T/clients" && "$FARO" keys tokens --count 1 --out "$T/admin"
+  mkdir "$T/campaigns"
+  port=$(free_port) admin_port=$(free_port)
+  public="http://127.0.0.1:$port" admin="http://127.0.0.1:$admin_port"
+  cat >"$T/host.yaml" <<EOF
+listen: 127.0.0.1:$port
+url: $public
+campaigns: $T/campaigns
+admin-listen: 127.0.0.1:$admin_port
+admin-tokens: $T/admin.hashes
+EOF
+  local i
+  for i in 1 2 3; do (umask 077 && sed -n "${i}p" "$T/clients.tokens" >"$T/$i.token"); done
+}
+
+# A campaign whose clients report to the analyzer itself: direct NAME RELEASE [MORE]
+direct() {
+  cat >"$T/campaigns/$1.yaml" <<EOF
+database: $T/$1.db
+sign: $T/sign.secret
+seal: $T/seal.secret
+tokens: $T/clients.hashes
+campaign: {id: $1, dimension: 2, arms: 3, release: $2, epsilon: 4, delta: 1e-3, level: user,
+  contributions: 2, batch: 2, horizon: ${3:-4}}
+EOF
+}
+
+# faro campaign, at the admin port: operate STATUS ACTION [NAME]
+operate() { faro "$1" campaign "${@:2}" --url "$admin" --token "$T/admin.tokens"; }
+
+# A round of client I in a campaign: report NAME I REWARD
+report() {
+  run --separate-stderr "$FARO" client --analyzer "$public/$1" --key "$T/sign.public" --token "$T/$2.token" \
+    --state "$T/$1-$2.state" --epsilon 4 --delta 1e-3 --trust joint <<<"$(printf '1 0; 0 1\n%s\n' "$3")"
+  [ "$status" -eq 0 ] || {
+    echo "$stderr"
+    return 1
+  }
+}
+
+# Waits until the answer has the words: answers URL PATH WORDS
+answers() {
+  local i
+  for ((i = 0; i < 3000; i++)); do
+    [[ $(get "$1" "$2") == *"$3"* ]] && return 0
+    sleep 0.02
+  done
+  get "$1" "$2"
+  return 1
+}
+
+@test "campaigns: two of them behind one port, and one that is damaged takes no other down" {
+  host
+  direct first local
+  direct second central-bits
+  faro 0 analyzer --check-config --config "$T/host.yaml"
+  has "$output" "campaign first: posterior behind local-"
+  has "$output" "campaign second: posterior behind central-bits"
+  role analyzer analyzer "$T/host.yaml"
+  has "$(get "$public" /first/v1/campaign)" " 404 " # a draft
+  gone "$T/first.db"
+  operate 0 show first
+  has "$output" "state:     draft"
+  has "$output" "claim:     (4, 0.001), trust local, level user"
+  operate 0 open first
+  has "$output" "state:     open"
+  has "$output" "address:   $public/first"
+  operate 0 open second
+  report first 1 0.5
+  report second 1 0.5
+  report first 2 0.5
+  answers "$admin" "/healthz" "ok"
+  version_of() { "$FARO" ledger explain --url "$public/$1" | grep -c "^ *0 "; }
+  local i
+  for ((i = 0; i < 3000; i++)); do [ "$(version_of first)" = 1 ] && break; sleep 0.02; done
+  [ "$(version_of first)" = 1 ] && [ "$(version_of second)" = 0 ] # a batch of one is none of the other
+  has "$(get "$public" /first/v1/campaign | head -1)" " 200 "
+  has "$(get "$public" /third/v1/campaign | head -1)" " 404 "
+  has "$(get "$public" /first/healthz)" "ok"
+  kill -TERM "${started[0]}" && wait "${started[0]}"
+  started=()
+
+  cp "$T/second.db" "$T/kept"
+  printf 'damaged' | dd of="$T/second.db" conv=notrunc status=none
+  role analyzer analyzer "$T/host.yaml"
+  has "$(cat "$T/analyzer.log")" '"event":"campaign-not-started","campaign":"second"'
+  report first 1 0.5
+  not report second 2 0.5
+  has "$(get "$public" /second/healthz)" " 503 "
+  has "$(get "$public" /first/healthz)" " 200 "
+  local health=$(get "$public" /healthz)
+  has "$health" " 503 "
+  has "$health" "campaign second: the campaign could not be started"
+  has "$(get "$public" /readyz | head -1)" " 200 " # the first one serves
+  operate 0 list
+  has "$output" "first                    open       well     1 of 2"
+  has "$output" "second                   failed     unwell"
+  cp "$T/kept" "$T/second.db"
+  answers "$public" /healthz "ok"
+  report second 2 0.5
+}
+
+@test "campaigns: names that cannot be served, and files that cannot be read" {
+  host
+  direct healthz local
+  faro 3 analyzer --config "$T/host.yaml"
+  has "$stderr" "a campaign must not be named healthz"
+  mv "$T/campaigns/healthz.yaml" "$T/campaigns/Upper.yaml"
+  faro 3 analyzer --check-config --config "$T/host.yaml"
+  has "$stderr" "the name of a campaign must be 1 .. 63 lower-case letters, digits, or -"
+  rm "$T/campaigns/Upper.yaml"
+  direct one local
+  echo "listen: 127.0.0.1:1" >>"$T/campaigns/one.yaml"
+  faro 3 analyzer --check-config --config "$T/host.yaml"
+  has "$stderr" "one.yaml:7: unknown key \"listen\""
+  role analyzer analyzer "$T/host.yaml" # a file that cannot be read is no reason not to start
+  operate 0 show one
+  has "$output" "state:     failed, not well"
+  has "$output" "unknown key \"listen\""
+  direct one local
+  operate 0 create one
+  has "$output" "state:     draft"
+  operate 3 create two
+  has "$stderr" "campaign two has no settings: put them into $T/campaigns/two.yaml on the analyzer's machine"
+  direct two local
+  operate 0 create two
+  operate 0 open two
+  operate 3 create two
+  has "$stderr" "campaign two is there already"
+  faro 2 analyzer --config "$T/host.yaml" --found
+}
+
+@test "campaigns: batches that no number of clients fills are named" {
+  host
+  direct one shuffle-bits
+  "$FARO" keys sign --out "$T/shuffler"
+  sed -i "/^tokens/d; s/batch: 2, horizon: 4/batch: 2000000000, horizon: 4000000000/
+    \$ a shufflers: [{url: 'http://127.0.0.1:1', key: $(key "$T/shuffler.public")}]" "$T/campaigns/one.yaml"
+  faro 0 analyzer --check-config --config "$T/host.yaml"
+  has "$output" "warning: a batch of 2000000000 reports needs as many clients"
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 show one
+  has "$output" "warning:   a batch of 2000000000 reports needs as many clients"
+  operate 0 open one
+  has "$(cat "$T/analyzer.log")" '"campaign":"one","event":"campaign-is-large"'
+  sed "s/2000000000/20000000000/; s/4000000000/40000000000/" "$T/campaigns/one.yaml" >"$T/campaigns/two.yaml"
+  operate 3 create two
+  has "$stderr" "campaign.batch must be a whole number from 1 to 10000000000 (got 20000000000)"
+  sed "s/2000000000/2000000/; s/one.db/three.db/" "$T/campaigns/one.yaml" >"$T/campaigns/three.yaml"
+  operate 0 create three
+  has "$output" "warning:   the horizon has 4000000000 reports"
+  direct four local
+  operate 0 create four
+  [[ $output != *warning* ]]
+}
+
+@test "admin: tokens, and what the public port does not have" {
+  host
+  direct one local
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open one
+  local token=$(cat "$T/admin.tokens") path
+  for path in / /metrics /v1/campaigns /one/ /one/v1/status.json /one/v1/life; do
+    local plain=$(get "$admin" "$path")
+    has "$plain" " 401 "
+    has "$plain" 'WWW-Authenticate: Basic realm="faro"'
+    has "$(get "$admin" "$path" "Authorization: Bearer $(tr 0-9a-f 1-9a-f0 <<<"$token")" | head -1)" " 401 "
+    has "$(get "$admin" "$path" "Authorization: Bearer ${token%?}" | head -1)" " 401 "
+    has "$(get "$admin" "$path" "Authorization: Basic $(printf 'me:%s' "${token%?}" | base64 -w0)" | head -1)" " 401 "
+    has "$(get "$admin" "$path" "Authorization: Bearer $token" | head -1)" " 200 "
+    has "$(get "$admin" "$path" "Authorization: Basic $(printf 'me:%s' "$token" | base64 -w0)" | head -1)" " 200 "
+    has "$(get "$public" "$path" "Authorization: Bearer $token" | head -1)" " 404 "
+  done
+  has "$(get "$admin" /healthz | head -1)" " 200 "
+  has "$(get "$admin" /nothing | head -1)" " 401 " # nothing is said about paths
+  # A browser sends a password that it knows wherever a page of others wants it to.
+  has "$(ask POST "$admin" "/v1/campaigns?name=x" "Content-Length: 0"$'\r\n'"Authorization: Basic $(printf 'me:%s' "$token" | base64 -w0)" | head -1)" " 401 "
+  has "$(ask POST "$admin" "/v1/campaigns?name=x" "Content-Length: 0"$'\r\n'"Authorization: Bearer $token" | head -1)" " 409 "
+  has "$(get "$admin" /metrics "Authorization: Bearer $token")" 'faro_campaign_healthy{campaign="one"} 1'
+  has "$(get "$admin" /metrics "Authorization: Bearer $token")" 'faro_analyzer_policy_version{campaign="one"} 1'
+  faro 3 campaign list --url "$admin" --token "$T/1.token"
+  has "$stderr" "an operator's token is required"
+  faro 3 campaign list --url http://analyzer.example.org:1 --token "$T/admin.tokens"
+  has "$stderr" "--url must begin with https://"
+}
+
+@test "admin: an analyzer with one campaign, and a shuffler" {
+  campaign
+  "$FARO" keys tokens --count 1 --out "$T/admin"
+  local place=$(free_port)
+  admin="http://127.0.0.1:$place"
+  sed -i "1i admin-listen: 127.0.0.1:$place" "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "admin-listen and admin-tokens must be given together"
+  sed -i "1i admin-tokens: $T/admin.hashes" "$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  operate 0 list
+  has "$output" "walk                     open"
+  operate 3 create one
+  has "$stderr" "this analyzer has one campaign"
+  has "$(get "$analyzer_url" /v1/status.json | head -1)" " 404 "
+  has "$(get "$analyzer_url" /metrics | head -1)" " 404 "
+  has "$(get "$analyzer_url" /healthz | head -1)" " 200 "
+  has "$(get "$admin" /v1/status.json "Authorization: Bearer $(cat "$T/admin.tokens")" | head -1)" " 200 "
+  has "$(get "$admin" /metrics "Authorization: Bearer $(cat "$T/admin.tokens")")" "faro_http_answers_total"
+  place=$(free_port)
+  printf 'admin-listen: 127.0.0.1:%s\nadmin-tokens: %s\n' "$place" "$T/admin.hashes" >>"$T/shuffler.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  has "$(get "$url" /metrics | head -1)" " 404 "
+  has "$(get "http://127.0.0.1:$place" /metrics | head -1)" " 401 "
+  has "$(get "http://127.0.0.1:$place" /metrics "Authorization: Bearer $(cat "$T/admin.tokens")")" "faro_batches_sent_total"
+}
+
+@test "admin: beyond loopback the public port shows the status only if it is told to" {
+  campaign
+  sed -i "s/^listen: 127.0.0.1/listen: 0.0.0.0/; 1i insecure: true" "$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  local path
+  for path in / /v1/status.json /metrics; do has "$(get "$analyzer_url" "$path" | head -1)" " 404 "; done
+  has "$(get "$analyzer_url" /v1/policy | head -1)" " 200 "
+  kill -TERM "${started[0]}" && wait "${started[0]}"
+  started=()
+  sed -i "1i public-status: true" "$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  for path in / /v1/status.json /metrics; do has "$(get "$analyzer_url" "$path" | head -1)" " 200 "; done
+}
