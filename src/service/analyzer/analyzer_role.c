@@ -2,6 +2,7 @@
  * together. */
 #include "service/analyzer/analyzer_role.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,28 @@ static void set_metrics(faro_analyzer *a) {
   faro_metric_set(m->allowed, (double)faro_campaign_batches(&a->campaign));
 }
 
+/* The batch that the database expects next is the open one of the intake, or waits there. If it is
+ * neither, one of the two files is an old copy, and no report would ever be accepted. */
+static faro_status check_intake(const faro_analyzer *a, const faro_spool *spool, const char *path,
+                                faro_error *error) {
+  unsigned char hash[FARO_DIGEST_BYTES];
+  uint64_t next = 0;
+  const faro_spool_state intake = faro_spool_snapshot(spool);
+  const faro_status status = faro_store_next(a->worker.store, 0, &next, hash, error);
+  if (status != FARO_OK) return status;
+  if (next + intake.waiting < intake.number)
+    return faro_fail(error, FARO_INVALID,
+                     "%s expects batch %" PRIu64 ", but %s has handed over all batches before %" PRIu64
+                     "; was an old copy of the database restored?",
+                     a->settings->database, next, faro_path_end(path), intake.number - intake.waiting);
+  if (next > intake.number)
+    return faro_fail(error, FARO_INVALID,
+                     "%s collects batch %" PRIu64 ", but %s has all batches before %" PRIu64
+                     "; was an old copy of the intake restored?",
+                     path, intake.number, faro_path_end(a->settings->database), next);
+  return FARO_OK;
+}
+
 /* For releases without a shuffler. */
 static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   char path[FARO_PATH_SIZE + 8];
@@ -88,7 +111,9 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
       .path = path, .tokens = a->settings->tokens, .campaign = &a->campaign, .known = a->kept};
   faro_status status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
-  status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics.all, error);
+  status = check_intake(a, spool, path, error);
+  if (status == FARO_OK)
+    status = faro_intake_create(&a->intake, spool, &a->campaign, 0, a->metrics.all, error);
   if (status != FARO_OK) faro_spool_close(spool);
   return status;
 }
