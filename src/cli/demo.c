@@ -209,6 +209,9 @@ static int complete(request *r) {
     if (status != CLI_GO) return status;
   }
   crowd->world = worlds(r->world);
+  if (!is_in_rounds(t) && faro_env_find(crowd->world)->link != FARO_LINK_LINEAR)
+    return cli_usage(&cli_demo, "--environment %s requires --learner glm-batched (got %s)", crowd->world,
+                     t->learner);
   if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
     return cli_usage(&cli_demo, "--shufflers requires --release concurrent-bits (got %s)", t->release);
   if (t->shufflers == 0) t->shufflers = 3;

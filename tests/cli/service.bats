@@ -593,7 +593,32 @@ line() {
   faro 2 demo --clients 60 --shufflers 2
   has "$stderr" "--shufflers requires --release concurrent-bits"
   faro 2 demo --environment linear-known
-  has "$stderr" "must be one of linear-iid, linear-fixed, linear-adversarial, linear-population (got linear-known"
+  has "$stderr" "must be one of linear-iid, linear-fixed, linear-adversarial, linear-population, glm-logistic, glm-probit (got linear-known"
+}
+
+@test "demo: glm-batched keeps all promises, with and without a second visit" {
+  slow_test
+  local fits
+  for fits in 0 1 2; do
+    faro 0 demo --learner glm-batched --clients 3000 --epsilon 4 --threads 4 --post 20 --fits $fits
+    not grep -q FAILED <<<"$output"
+    has "$output" "all rounds are over: people who come now have regret"
+    [[ $fits -gt 0 ]] || continue
+    has "$output" "a replayed report is refused"
+  done
+  faro 0 demo --learner glm-batched --clients 3000 --epsilon 4 --threads 4 --post 20 --environment glm-probit --release central-bits
+  not grep -q FAILED <<<"$output"
+}
+
+@test "demo: what glm-batched cannot use is refused at once" {
+  faro 2 demo --learner glm-batched --clients 60
+  has "$stderr" "--clients must be more for learner glm-batched (got 60)"
+  faro 2 demo --learner glm-batched --batch 100
+  has "$stderr" "--batch, --growth and --largest are not for learner glm-batched"
+  faro 2 demo --learner glm-batched --environment linear-fixed
+  has "$stderr" "--environment must be glm-logistic or glm-probit for learner glm-batched (got linear-fixed)"
+  faro 2 demo --environment glm-logistic
+  has "$stderr" "--environment glm-logistic requires --learner glm-batched (got posterior)"
 }
 
 @test "demo: every environment that it lists works" {
