@@ -104,9 +104,10 @@ FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chose
                                              faro_error *error) FARO_WARN_UNUSED;
 
 /* Campaigns in rounds (generalised linear rewards) ask for a choice more than once: true if the
- * newest policy belongs to the term in which the choice was made, `chosen` being faro_client_version
- * as it was then, and is newer. Then report_late with the same features and reward answers it. Nobody
- * has to: a client without such a choice, or whose reports are used up, goes on as ever. */
+ * newest policy belongs to the term in which the choice was made, and is newer; `chosen` is
+ * faro_client_version as it was then. Then report_late with the same features and reward answers
+ * it. Nobody has to: a client without such a choice, or whose reports are used up, goes on as
+ * ever. */
 FARO_API bool faro_client_again(const faro_client *client, uint64_t chosen);
 
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as

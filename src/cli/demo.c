@@ -137,8 +137,8 @@ static int complete_phases(request *r) {
   return complete_world(r);
 }
 
-/* People that the terms need, if a fourth of those who played do not come back for a fit; 0 if there
- * is no plan. */
+/* People that the terms need, if a fourth of those who played do not come back for a fit; 0 if
+ * there is no plan. */
 static uint64_t people_of(const faro_trial_params *t, faro_error *error) {
   const faro_rounds_params params = {.learner = t->learner,
                                      .release = t->release,

@@ -62,7 +62,8 @@ typedef struct faro_tally {
   double reward, regret, uniform; /* sums; uniform: the regret of choosing at random */
 } faro_tally;
 faro_tally faro_crowd_tally(const faro_crowd *crowd, uint64_t version);
-/* Lets `people` more choose by the newest policy, who do not report. Nothing else may be under way. */
+/* Lets `people` more choose by the newest policy, who do not report. Nothing else may be under
+ * way. */
 faro_status faro_crowd_visit(faro_crowd *crowd, uint64_t people, faro_tally *tally,
                              faro_error *error) FARO_WARN_UNUSED;
 

@@ -679,8 +679,8 @@ line() {
   done
   faro 2 demo --clients 80 --growth 2 --largest 81
   has "$stderr" "--largest must be at most the number of clients, 80 (got 81)"
-  faro 2 demo --learner pe
-  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform (got pe"
+  faro 2 demo --learner gloc
+  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, hanna, glm-batched (got gloc"
 }
 
 @test "demo: its help lists every release that can be deployed" {

@@ -13,8 +13,8 @@ static uint64_t rounds_of(const faro_claim *claim, uint64_t batches) {
   return batches < claim->contributions ? batches : claim->contributions;
 }
 
-/* Campaigns in rounds: each round is made for mu^2 / M0, with slacks of at most a thousandth of delta
- * in all (Lemma P). So what is charged does not depend on the size of a round. */
+/* Campaigns in rounds: each round is made for mu^2 / M0, with slacks of at most a thousandth of
+ * delta in all (Lemma P). So what is charged does not depend on the size of a round. */
 static double epsilon_of_rounds(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
   enum { SLACKS = 1000 };
   double mu = 0;

@@ -156,8 +156,8 @@ static double form(const double *gram, const double *theta, size_t d) {
   return sum;
 }
 
-/* Of the last round: W is a sum of slopes times x x', so theta' W theta over the greatest slope is at
- * most the sum of <theta, x>^2. */
+/* Of the last round: W is a sum of slopes times x x', so theta' W theta over the greatest slope is
+ * at most the sum of <theta, x>^2. */
 static faro_learning_view snapshot(const void *own) {
   const learning *l = own;
   const double *sum = faro_rounds_sum(l->rounds);
