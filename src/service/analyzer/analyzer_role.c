@@ -14,6 +14,7 @@
 #include "service/analyzer/applied.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
+#include "service/role/reload.h"
 
 /* Makes the drafted campaign the analyzer's. */
 static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const faro_blob *document,
@@ -200,6 +201,10 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
   if (status == FARO_OK) *analyzer = made;
   else faro_analyzer_stop(made);
   return status;
+}
+
+void faro_analyzer_reload(faro_analyzer *a) {
+  if (a->intake) faro_reload_tokens(a->intake, a->settings->tokens);
 }
 
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer) { return &analyzer->service; }
