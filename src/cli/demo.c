@@ -133,6 +133,8 @@ static int complete_phases(request *r) {
     t->spread = 0.1;
     r->level = FARO_LEVEL_USER;
   }
+  /* Where a client's rounds in several releases do not share a budget, each has its own. */
+  if (!averages && !faro_release_kind_find(t->release)->splits) r->level = FARO_LEVEL_EVENT;
   t->contributions = averages ? 1 : r->level == FARO_LEVEL_USER ? REPORTS + 1 : 0;
   return complete_world(r);
 }

@@ -47,7 +47,8 @@ void faro_check_record(faro_checks *list, const faro_trial *trial, const faro_re
                        const faro_crowd *crowd, uint64_t released, bool steps);
 void faro_check_replay(faro_checks *list, const faro_trial *trial, const faro_record *record,
                        const faro_crowd *crowd, uint64_t released);
-void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record);
+/* `copied`: batches that were released when the snapshot was taken. */
+void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record, uint64_t copied);
 void faro_check_traffic(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd);
 
 #endif

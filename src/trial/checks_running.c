@@ -201,8 +201,7 @@ static faro_status report_plan(faro_client *client, unsigned char *parts, size_t
   return status == FARO_OK ? faro_client_report_plan(client, parts, count, error) : status;
 }
 
-/* Makes a report of client `who` under this policy: the first one, as a client would that has missed
- * all later ones. */
+/* Makes a report of client `who` under this policy. */
 static faro_status make_report(const faro_trial *trial, uint64_t who, const faro_document *policy,
                                unsigned char *parts, faro_error *error) {
   const faro_client_params params = {.signer = trial->sign.public_key,

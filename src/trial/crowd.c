@@ -461,14 +461,14 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
 }
 
 faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, const faro_crowd_params *crowd,
-                             faro_error *error) {
+                             uint64_t horizon, faro_error *error) {
   const faro_env_kind *kind = faro_env_find(crowd->world);
   if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != trial->link)
     return faro_fail(error, FARO_INVALID, "the environment's rewards must be %s (got %s)",
                      faro_link_name(trial->link), crowd->world);
   const faro_env_params params = {.dimension = trial->dimension,
                                   .arms = trial->arms,
-                                  .horizon = faro_trial_horizon(trial),
+                                  .horizon = horizon,
                                   .reward = FARO_REWARD_UNIFORM,
                                   .draw =
                                       trial->link == FARO_LINK_LINEAR ? FARO_DRAW_APPENDED : FARO_DRAW_BALL};
@@ -511,7 +511,8 @@ faro_status faro_crowd_create(faro_crowd **out, const faro_trial *trial, const f
   pthread_mutex_init(&crowd->world_lock, NULL);
   pthread_cond_init(&crowd->changed, NULL);
   faro_status status = hold(crowd, error);
-  if (status == FARO_OK) status = faro_crowd_world(&crowd->world, &trial->params, params, error);
+  if (status == FARO_OK)
+    status = faro_crowd_world(&crowd->world, &trial->params, params, trial->campaign.params.horizon, error);
   for (size_t i = 0; i < params->threads && status == FARO_OK; i++)
     status = start_worker(crowd, &crowd->workers[i], error);
   if (status != FARO_OK) faro_crowd_destroy(crowd);

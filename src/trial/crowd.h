@@ -29,7 +29,8 @@ typedef struct faro_crowd_params {
 
 /* The world of these clients, at its beginning; the caller destroys it. */
 faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial,
-                             const faro_crowd_params *params, faro_error *error) FARO_WARN_UNUSED;
+                             const faro_crowd_params *params, uint64_t horizon,
+                             faro_error *error) FARO_WARN_UNUSED;
 /* The features of all arms, arm by arm. */
 void faro_crowd_rows(const faro_arms *arms, double *rows);
 

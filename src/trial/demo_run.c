@@ -26,6 +26,7 @@ typedef struct demo {
   faro_document first, newest; /* policies: version 1, and the newest */
   faro_plan_document *plan;    /* in phases: the newest one */
   uint64_t released;           /* batches */
+  uint64_t copied;             /* of these, when the files were copied */
 } demo;
 
 static faro_status keep(faro_document *document, const faro_sent *sent, faro_error *error) {
@@ -129,6 +130,7 @@ static void check_running(demo *d, uint64_t rounds) {
   faro_check_ledger(d->list, &d->trial, rounds);
   faro_check_processes(d->list, &d->trial);
   faro_check_snapshot(d->list, &d->trial);
+  d->copied = rounds;
 }
 
 /* Rounds. All of them are played; the last one is held up with one report less than it needs, while
@@ -262,7 +264,7 @@ static faro_status check_after(demo *d, faro_error *error) {
   }
   faro_check_record(d->list, &d->trial, record, d->crowd, rounds, true);
   faro_check_replay(d->list, &d->trial, record, d->crowd, rounds);
-  faro_check_files(d->list, &d->trial, record);
+  faro_check_files(d->list, &d->trial, record, d->copied);
   faro_check_traffic(d->list, &d->trial, d->crowd);
   faro_record_destroy(record);
   return FARO_OK;
@@ -291,7 +293,8 @@ static faro_status find_arms(demo *d, double **features, faro_error *error) {
   d->plan = calloc(1, sizeof *d->plan);
   *features = calloc(trial->arms * trial->dimension, sizeof **features);
   if (!d->plan || !*features) return faro_fail(error, FARO_MEMORY, "out of memory");
-  const faro_status status = faro_crowd_world(&world, trial, &d->params->crowd, error);
+  const faro_status status =
+      faro_crowd_world(&world, trial, &d->params->crowd, faro_trial_horizon(trial), error);
   if (status == FARO_OK) faro_crowd_rows(faro_env_arms(world), *features);
   faro_env_destroy(world);
   return status;

@@ -7,8 +7,8 @@
 typedef struct faro_demo_params {
   faro_trial_params trial;
   faro_crowd_params crowd;
-  /* Batches to release; one more is started and must not be sent. In phases the learner decides, and
-   * a batch is held up on the way. */
+  /* Batches to release; one more is started and must not be sent. In phases the learner decides,
+   * and a batch is held up on the way. */
   uint64_t rounds;
   bool (*stopping)(void); /* polled between batches; NULL: never */
 } faro_demo_params;
