@@ -197,7 +197,8 @@ static faro_status make_stale(const faro_trial *trial, const char *policy, size_
                                      .token = trial->tokens + trial->params.clients * FARO_TOKEN_BYTES,
                                      .epsilon = trial->params.epsilon,
                                      .delta = trial->params.delta,
-                                     .trust = "joint"};
+                                     .trust = "joint",
+                                     .honest = 1};
   faro_client *client = NULL;
   size_t count = 0;
   double *x = calloc(trial->params.dimension, sizeof *x);
