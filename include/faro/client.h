@@ -1,5 +1,5 @@
 /* client: what an application embeds to take part in a campaign: it chooses actions by a verified
- * policy and makes reports.
+ * policy, or plays what a verified plan asks for, and makes reports.
  *
  *   open -> campaign (once) -> policy (whenever there is a new one) -> choose -> [play] -> report
  *   -> save -> send parts
@@ -142,6 +142,36 @@ typedef struct faro_reply {
 FARO_API void faro_client_replies(long status, const void *body, size_t length, double retry_after,
                                   faro_reply *replies, size_t parts);
 FARO_API const char *faro_refusal_text(faro_refusal refusal);
+
+/* Campaigns in phases. The policy is a plan: it says which arms each client plays, and how often,
+ * and the report is the average reward of each arm. The arms are those of the campaign, by number.
+ *
+ *   policy -> next -> [play] -> reward -> ... -> complete? -> report_plan -> save -> send parts
+ *
+ * A plan is checked like a campaign: the claim of its batch, by this client's own accountant, must
+ * be what the campaign states. A plan ends when its batch is full; rewards that come later cannot
+ * count, because the next plan asks for others. In such a campaign faro_client_choose and
+ * faro_client_report are refused. */
+FARO_API bool faro_client_in_phases(const faro_client *client); /* false before a campaign */
+/* The arm to play now. *counts (NULL is allowed): whether a reward of it is asked for; if not, it
+ * is the arm that looks best: this client has reported already, or the campaign is over. */
+FARO_API faro_status faro_client_next(const faro_client *client, size_t *arm, bool *counts,
+                                      faro_error *error) FARO_WARN_UNUSED;
+/* The reward of an arm that faro_client_next named. FARO_INVALID if the plan asks for none. */
+FARO_API faro_status faro_client_reward(faro_client *client, size_t arm, double reward,
+                                        faro_error *error) FARO_WARN_UNUSED;
+FARO_API bool faro_client_complete(const faro_client *client); /* all rewards of the plan are in */
+/* Like faro_client_report, from the rewards so far; they must be complete. */
+FARO_API faro_status faro_client_report_plan(faro_client *client, unsigned char *out, size_t *parts,
+                                             faro_error *error) FARO_WARN_UNUSED;
+/* The rewards so far, to keep over a restart: as secret as they are. Save them after each reward,
+ * and after report_plan together with the sequence. Give them back after faro_client_policy;
+ * FARO_INVALID if they are of another plan, and then they are of no more use. The size depends on
+ * the plan, and is 0 without one. */
+FARO_API size_t faro_client_progress_size(const faro_client *client);
+FARO_API void faro_client_progress(const faro_client *client, unsigned char *progress);
+FARO_API faro_status faro_client_resume(faro_client *client, const unsigned char *progress, size_t size,
+                                        faro_error *error) FARO_WARN_UNUSED;
 
 FARO_API size_t faro_client_dimension(const faro_client *client); /* 0 before a campaign */
 

@@ -60,12 +60,17 @@ static void print_noise(const faro_campaign *c, const faro_release *release) {
   const bool even = alike && (trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_LOCAL);
   const faro_noise made = faro_release_noise(release);
   double all = 0;
-  for (size_t i = 0; i < c->contribution.length; i++) all = fmax(all, made.scale[i]);
+  const bool phases = faro_campaign_in_phases(c);
+  const size_t length = phases ? (size_t)c->phases.numbers : c->contribution.length;
+  for (size_t i = 0; i < length; i++) all = fmax(all, made.scale[i]);
   if (made.ratio > 0) all *= made.ratio;
-  const double noise = even ? all / sqrt((double)c->batches) : all;
+  const double noise = even && !phases ? all / sqrt((double)c->batches) : all;
   const double influence = faro_release_influence(release);
   printf("noise: standard deviation %.4g in each entry of %s; a report adds at most %.4g\n", noise,
-         even ? "a batch's sum" : "a published sum", c->contribution.entry);
+         phases ? "the sum of the smallest batch, of rewards scaled to [-1/2, 1/2]"
+         : even ? "a batch's sum"
+                : "a published sum",
+         phases ? 0.5 : c->contribution.entry);
   printf("influence: a malicious client changes an entry by at most %.4g per batch, %.2g times that noise\n",
          influence, influence / noise);
 }
@@ -80,6 +85,18 @@ static void print_report(const faro_campaign *c) {
   printf("\n");
 }
 
+/* A batch waits until it is full, and a client is in it once. */
+static void print_phases(const faro_campaign *c) {
+  printf("phases: at most %llu reports in all, of at most %llu number%s each, about %llu arms that everybody "
+         "may know\n",
+         whole(c->phases.reports), whole(c->phases.numbers), c->phases.numbers == 1 ? "" : "s",
+         whole(c->arms));
+  const uint64_t once = c->claim.level == FARO_LEVEL_USER ? c->claim.contributions : 0;
+  const uint64_t tokens = once > 0 ? (c->phases.reports + once - 1) / once : 0;
+  printf("tokens: at least %llu clients must have one, or the last batches wait for ever\n",
+         whole(tokens > c->params.largest ? tokens : c->params.largest));
+}
+
 /* Refuses everything that a start would refuse, except a port in use. */
 static int check(const faro_analyzer_settings *settings, const char *path) {
   faro_error error = {0};
@@ -87,13 +104,14 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
   faro_release *release = NULL;
   bool known = false;
   faro_status status = faro_campaign_check(settings, &c, &known, &error);
-  if (status == FARO_OK)
-    status = faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_none(), &error);
+  if (status == FARO_OK) status = faro_campaign_example(&c, faro_source_none(), &release, &error);
   if (status != FARO_OK) return cli_fail(&error);
-  printf("%s: campaign %s: %s behind %s, %llu batch%s of %llu", path, c.id, c.learner, c.release->name,
-         whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch));
-  if (grows(&c)) printf(" to %llu", whole(faro_campaign_largest(&c)));
+  printf("%s: campaign %s: %s behind %s, ", path, c.id, c.learner, c.release->name);
+  if (faro_campaign_in_phases(&c)) printf("in phases, batches of %llu", whole(c.params.batch));
+  else printf("%llu batch%s of %llu", whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch));
+  if (grows(&c) || faro_campaign_in_phases(&c)) printf(" to %llu", whole(faro_campaign_largest(&c)));
   printf(" reports%s\n", known ? "; it is in the database" : "");
+  if (faro_campaign_in_phases(&c)) print_phases(&c);
   print_claim(&c);
   print_noise(&c, release);
   print_report(&c);

@@ -113,9 +113,7 @@ static faro_status campaign_grounds(const faro_campaign *c, char **grounds, faro
   faro_secure_rng *secure = NULL;
   faro_release *release = NULL;
   faro_status status = faro_secure_open(&secure, error);
-  if (status == FARO_OK)
-    status = faro_release_create(&release, c->release, &c->contribution, &c->params,
-                                 faro_source_client(secure), error);
+  if (status == FARO_OK) status = faro_campaign_example(c, faro_source_client(secure), &release, error);
   if (status == FARO_OK) *grounds = faro_release_grounds(release);
   faro_release_destroy(release);
   faro_secure_close(secure);

@@ -15,6 +15,8 @@
 #include "base/finite.h"
 #include "choice/choice.h"
 #include "client/client_inner.h"
+#include "client/many.h"
+#include "client/turns.h"
 #include "wire/wire.h"
 
 #define REPORTS "/v1/reports"
@@ -36,6 +38,7 @@ struct faro_client {
   faro_secure_rng *secure;
   uint64_t *numbers;                 /* a message of the release, while a report is made */
   faro_policy_document document;     /* the newest policy; numbers NULL: no policy yet */
+  faro_turns *turns;                 /* in phases: the newest plan, and what was played for it */
   size_t target[FARO_SHUFFLERS_MAX]; /* shufflers of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
 };
@@ -113,6 +116,9 @@ void faro_client_close(faro_client *client) {
   faro_secure_close(client->secure);
   free(client->numbers);
   faro_policy_document_clear(&client->document);
+  faro_plans_destroy(client->campaign.plans);
+  if (client->turns) sodium_memzero(client->turns, sizeof *client->turns);
+  free(client->turns);
   sodium_memzero(client, sizeof *client);
   free(client);
 }
@@ -121,21 +127,32 @@ void faro_client_close(faro_client *client) {
 
 static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
+/* In phases every plan has a release of its own. */
+static faro_status prepare(faro_client *client, const faro_campaign *campaign, faro_plans **plans,
+                           faro_error *error) {
+  if (!faro_campaign_in_phases(campaign))
+    return faro_release_create(&client->release, campaign->release, &campaign->contribution,
+                               &campaign->params, faro_source_client(client->secure), error);
+  client->turns = calloc(1, sizeof *client->turns);
+  if (!client->turns) return faro_fail(error, FARO_MEMORY, "out of memory");
+  return faro_plans_create(plans, 1, error);
+}
+
 /* Sets up what the client needs for the campaign. */
 static faro_status join(faro_client *client, const faro_campaign *campaign, faro_error *error) {
-  faro_release *release = NULL;
-  const faro_status status =
-      faro_release_create(&release, campaign->release, &campaign->contribution, &campaign->params,
-                          faro_source_client(client->secure), error);
-  if (status != FARO_OK) return status;
-  uint64_t *numbers = malloc(faro_release_message_size(release));
-  if (!numbers) {
-    faro_release_destroy(release);
-    return faro_fail(error, FARO_MEMORY, "out of memory");
+  faro_plans *plans = NULL;
+  const size_t size = faro_campaign_targets(campaign) * campaign->entries * sizeof *client->numbers;
+  free(client->numbers);
+  client->numbers = calloc(1, size);
+  if (!client->numbers) return faro_fail(error, FARO_MEMORY, "out of memory");
+  const faro_status status = prepare(client, campaign, &plans, error);
+  if (status != FARO_OK) {
+    free(client->turns);
+    client->turns = NULL;
+    return status;
   }
-  client->release = release;
-  client->numbers = numbers;
   client->campaign = *campaign;
+  client->campaign.plans = plans;
   client->joined = true;
   for (size_t i = 0; i < target_count(client); i++)
     snprintf(client->address[i], sizeof client->address[i], "%s" REPORTS,
@@ -228,6 +245,14 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   return status == FARO_OK ? join(client, &campaign, error) : status;
 }
 
+static faro_status refuse_version(const faro_client *client, uint64_t version, faro_error *error) {
+  return faro_fail(
+      error, FARO_OLD,
+      "the policy has version %llu, but version %llu was seen before; perhaps an old copy of the "
+      "analyzer's state was restored",
+      (unsigned long long)version, (unsigned long long)client->version);
+}
+
 static faro_status check_policy(const faro_client *client, const faro_policy_document *document,
                                 faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
@@ -238,12 +263,7 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
     return faro_fail(error, FARO_INVALID,
                      "dimension of the policy must be that of the campaign, %zu (got %zu)",
                      campaign->contribution.dimension, policy->dimension);
-  if (policy->version < client->version)
-    return faro_fail(
-        error, FARO_OLD,
-        "the policy has version %llu, but version %llu was seen before; perhaps an old copy of the "
-        "analyzer's state was restored",
-        (unsigned long long)policy->version, (unsigned long long)client->version);
+  if (policy->version < client->version) return refuse_version(client, policy->version, error);
   if (policy->version > campaign->batches + 1)
     return faro_fail(error, FARO_INVALID,
                      "version of the policy must be at most %llu in this campaign (got %llu)",
@@ -251,8 +271,36 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
   return FARO_OK;
 }
 
+/* Makes a plan the newest one, with a release of its own. */
+static faro_status follow(faro_client *client, const faro_plan_document *plan, const faro_plan_row *row,
+                          faro_error *error) {
+  faro_release *release = NULL;
+  if (plan->size > 0) {
+    const faro_status status = faro_plan_release(&client->campaign, plan->size, plan->arms,
+                                                 faro_source_client(client->secure), &release, error);
+    if (status != FARO_OK) return status;
+  }
+  faro_release_destroy(client->release);
+  client->release = release;
+  faro_turns_begin(client->turns, plan);
+  client->version = plan->version;
+  faro_plans_clear(client->campaign.plans);
+  return faro_plans_add(client->campaign.plans, row, error);
+}
+
+static faro_status open_plan(faro_client *client, const void *bytes, size_t length, faro_error *error) {
+  faro_plan_document plan;
+  faro_plan_row row;
+  faro_status status = faro_plan_document_open(&plan, bytes, length, client->signer, error);
+  if (status == FARO_OK && plan.version < client->version)
+    status = refuse_version(client, plan.version, error);
+  if (status == FARO_OK) status = faro_plan_check(&client->campaign, &plan, &row, error);
+  return status == FARO_OK ? follow(client, &plan, &row, error) : status;
+}
+
 faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length, faro_error *error) {
   if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign is required before a policy");
+  if (client->turns) return open_plan(client, bytes, length, error);
   faro_policy_document document = {0};
   faro_status status = faro_policy_document_open(&document, bytes, length, client->signer, error);
   if (status == FARO_OK) status = check_policy(client, &document, error);
@@ -269,6 +317,10 @@ faro_status faro_client_policy(faro_client *client, const void *bytes, size_t le
 /* Choosing and reporting. */
 
 static faro_status ready(const faro_client *client, faro_error *error) {
+  if (client->turns)
+    return faro_fail(error, FARO_INVALID,
+                     "campaign %s is in phases: its plan says what to play (faro_client_next)",
+                     client->campaign.id);
   return client->document.numbers ? FARO_OK : faro_fail(error, FARO_INVALID, "there is no policy yet");
 }
 
@@ -317,6 +369,15 @@ bool faro_client_remakes(const faro_client *client) {
   return !counts_messages(c) || (c->claim.level == FARO_LEVEL_USER && faro_client_covered(client));
 }
 
+static faro_status check_count(const faro_client *client, faro_error *error) {
+  const uint64_t covered = reports_covered(&client->campaign);
+  if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_SPENT, "sequence numbers are used up");
+  if (client->sequence >= covered)
+    return faro_fail(error, FARO_SPENT, "this client has made all %llu reports that its privacy claim covers",
+                     (unsigned long long)covered);
+  return FARO_OK;
+}
+
 /* How long a choice may wait is the campaign's to say. That is for learning, and not for privacy: a
  * late report has the noise of the batch in which it lands (docs/privacy.md, "Late rewards"). */
 static faro_status check_wait(const faro_client *client, uint64_t chosen, faro_error *error) {
@@ -333,25 +394,21 @@ static faro_status check_wait(const faro_client *client, uint64_t chosen, faro_e
 
 static faro_status check_report(const faro_client *client, uint64_t chosen, const double *features,
                                 double reward, faro_error *error) {
-  const uint64_t covered = reports_covered(&client->campaign);
-  const faro_status status = ready(client, error);
+  faro_status status = ready(client, error);
   if (status != FARO_OK) return status;
   if (!faro_all_finite(features, client->document.policy.dimension) || !isfinite(reward))
     return faro_fail(error, FARO_INVALID, "features and reward must be finite");
   if (faro_client_over(client))
     return faro_fail(error, FARO_OVER, "the campaign is over: all %llu batches are released",
                      (unsigned long long)client->campaign.batches);
-  if (client->sequence >= INT64_MAX) return faro_fail(error, FARO_SPENT, "sequence numbers are used up");
-  if (client->sequence >= covered)
-    return faro_fail(error, FARO_SPENT, "this client has made all %llu reports that its privacy claim covers",
-                     (unsigned long long)covered);
-  return check_wait(client, chosen, error);
+  status = check_count(client, error);
+  return status == FARO_OK ? check_wait(client, chosen, error) : status;
 }
 
 /* Writes one part for each shuffler that can still fill its batch. */
 static faro_status write_parts(faro_client *client, unsigned char *out, size_t *parts, faro_error *error) {
   const faro_campaign *campaign = &client->campaign;
-  faro_wire_report report = {.version = client->document.policy.version, .sequence = client->sequence + 1};
+  faro_wire_report report = {.version = client->version, .sequence = client->sequence + 1};
   memcpy(report.token, client->token, FARO_TOKEN_BYTES);
   faro_status status = FARO_OK;
   size_t made = 0;
@@ -388,6 +445,96 @@ faro_status faro_client_report(faro_client *client, const double *features, doub
                                  error);
 }
 
+/* Plans. */
+
+static faro_status planned(const faro_client *client, faro_error *error) {
+  if (client->joined && !client->turns)
+    return faro_fail(error, FARO_INVALID,
+                     "campaign %s has no phases: choose by its policy (faro_client_choose)",
+                     client->campaign.id);
+  return client->turns && client->turns->plan.version > 0
+             ? FARO_OK
+             : faro_fail(error, FARO_INVALID, "there is no plan yet");
+}
+
+/* At user level a client that has made all its reports plays on, but is not asked again. */
+static bool is_spent(const faro_client *client) {
+  const faro_claim *claim = &client->campaign.claim;
+  return claim->level == FARO_LEVEL_USER && client->sequence >= claim->contributions;
+}
+
+bool faro_client_in_phases(const faro_client *client) { return client->turns != NULL; }
+
+faro_status faro_client_next(const faro_client *client, size_t *arm, bool *counts, faro_error *error) {
+  const faro_status status = planned(client, error);
+  if (status != FARO_OK) return status;
+  const bool asked = faro_turns_next(client->turns, arm) && !is_spent(client);
+  if (!asked) *arm = (size_t)client->turns->plan.best;
+  if (counts) *counts = asked;
+  return FARO_OK;
+}
+
+faro_status faro_client_reward(faro_client *client, size_t arm, double reward, faro_error *error) {
+  const faro_status status = planned(client, error);
+  return status == FARO_OK ? faro_turns_reward(client->turns, arm, reward, error) : status;
+}
+
+bool faro_client_complete(const faro_client *client) {
+  return client->turns && faro_turns_complete(client->turns) && !is_spent(client);
+}
+
+/* All reports of a campaign have one size. Numbers that the plan does not ask for are the same in
+ * all of them: the one nearest to 0 that a report may have. */
+static void fill(faro_client *client) {
+  const faro_encoding *e = faro_campaign_encoding(&client->campaign, 0, client->version - 1);
+  const int64_t number = e->least > 0 ? e->least : 0;
+  for (size_t i = 0; i < client->campaign.entries; i++) client->numbers[i] = (uint64_t)number;
+}
+
+faro_status faro_client_report_plan(faro_client *client, unsigned char *out, size_t *parts,
+                                    faro_error *error) {
+  double average[FARO_PLAN_ARMS_MAX];
+  faro_status status = planned(client, error);
+  if (status == FARO_OK) status = check_count(client, error);
+  if (status == FARO_OK && !faro_client_complete(client))
+    status = faro_fail(error, FARO_INVALID, "plan %llu asks for no report, or for more rewards first",
+                       (unsigned long long)client->version);
+  if (status != FARO_OK) return status;
+  const size_t size = faro_campaign_targets(&client->campaign) * client->campaign.entries * sizeof(uint64_t);
+  faro_turns_averages(client->turns, &client->campaign, average);
+  fill(client);
+  status = faro_release_randomize(client->release, average, 0, client->numbers, error);
+  if (status == FARO_OK) status = write_parts(client, out, parts, error);
+  sodium_memzero(client->numbers, size);
+  sodium_memzero(average, sizeof average);
+  if (status != FARO_OK) return status;
+  client->sequence++;
+  client->turns->reported = true;
+  return FARO_OK;
+}
+
+size_t faro_client_progress_size(const faro_client *client) {
+  return client->turns && client->turns->plan.version > 0 ? faro_turns_size(client->turns) : 0;
+}
+
+void faro_client_progress(const faro_client *client, unsigned char *progress) {
+  if (faro_client_progress_size(client) > 0) faro_turns_save(client->turns, progress);
+}
+
+faro_status faro_client_resume(faro_client *client, const unsigned char *progress, size_t size,
+                               faro_error *error) {
+  const faro_status status = planned(client, error);
+  return status == FARO_OK ? faro_turns_load(client->turns, progress, size, error) : status;
+}
+
+void faro_client_change(faro_client *client) {
+  client->sequence = 0;
+  if (!client->turns) return;
+  const faro_plan_document plan = client->turns->plan;
+  memset(client->turns, 0, sizeof *client->turns);
+  client->turns->plan = plan;
+}
+
 /* Getters. */
 
 size_t faro_client_parts(const faro_client *client) { return client->joined ? target_count(client) : 0; }
@@ -418,7 +565,7 @@ uint64_t faro_client_version(const faro_client *client) { return client->version
 uint64_t faro_client_sequence(const faro_client *client) { return client->sequence; }
 
 bool faro_client_over(const faro_client *client) {
-  return client->joined && client->version > client->campaign.batches;
+  return client->joined && client->version > faro_campaign_batches(&client->campaign);
 }
 
 bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms) {

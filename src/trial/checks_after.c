@@ -148,9 +148,7 @@ static bool same_policy(const faro_trial *trial, const faro_learning *learning, 
   char *text = NULL;
   size_t length = 0;
   faro_error error = {0};
-  const faro_policy policy = faro_learning_policy(learning);
-  const bool same = faro_policy_document_write(&policy, trial->campaign.digest, &trial->sign, &text, &length,
-                                               &error) == FARO_OK &&
+  const bool same = faro_learning_document(learning, &trial->sign, &text, &length, &error) == FARO_OK &&
                     length == document->length && memcmp(text, document->bytes, length) == 0;
   free(text);
   return same;

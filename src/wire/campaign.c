@@ -12,25 +12,29 @@
  *                                            one per shuffler, or one for each change of the size
  *    "analyzer": {"url": "...", "seal": "<hex>"},
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...],
- *    "wait": w}                                                    from version 3 on
+ *    "wait": w,                                                    from version 3 on
+ *    "phases": {"numbers": n, "reports": N, "noise": r, "spread": s},   zeros without phases
+ *    "features": [x, ...]}                                         of all arms, in phases
  *
  * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
  * encoding follows from them too. It is stated so that a reader whose arithmetic gives other
  * numbers notices at once. */
 #include <math.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "field/reader.h"
 #include "release/schedule.h"
 #include "wire/document.h"
 
 /* Campaigns of version 2 are still read, because they last for months. They have no key `wait`, and
- * their choices may wait for ever. */
+ * their choices may wait for ever; and they have no phases. */
 static const char word[] = "faro-campaign-3";
 static const char word_2[] = "faro-campaign-2";
 
-enum { ARMS_MAX = 1000000, FIELDS_ADDED = 1 /* by version 3, the last ones of the table */ };
+enum { ARMS_MAX = 1000000, FIELDS_ADDED = 6 /* by version 3, the last ones of the table */ };
 #define BOUND_MAX 1e6 /* for norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
@@ -48,8 +52,22 @@ const char *faro_campaign_release(size_t index) {
   return index < faro_release_deployable(names) ? names[index] : NULL;
 }
 
+bool faro_campaign_in_phases(const faro_campaign *campaign) { return campaign->phases.numbers > 0; }
+
+uint64_t faro_campaign_batches(const faro_campaign *campaign) {
+  const bool known = campaign->plans && faro_plans_over(campaign->plans);
+  return known ? faro_plans_newest(campaign->plans) - 1 : campaign->batches;
+}
+
+static const faro_encoding *planned(const faro_campaign *campaign, uint64_t batch) {
+  static const faro_encoding nothing = {.size = UINT64_MAX, .least = 1};
+  const faro_plan_row *row = campaign->plans ? faro_plans_at(campaign->plans, batch + 1) : NULL;
+  return row ? &row->encoding : &nothing;
+}
+
 /* Several shufflers have batches of one size each. Else rows are in the order of batches. */
 const faro_encoding *faro_campaign_encoding(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
+  if (faro_campaign_in_phases(campaign)) return planned(campaign, batch);
   if (campaign->shufflers > 1) return &campaign->encoding[shuffler];
   size_t row = 0;
   for (size_t above = campaign->encodings; above - row > 1;) {
@@ -68,21 +86,29 @@ uint64_t faro_campaign_size(const faro_campaign *campaign, size_t shuffler, uint
   return faro_campaign_encoding(campaign, shuffler, number)->size;
 }
 
+static uint64_t planned_reports(const faro_campaign *campaign, uint64_t batches) {
+  const faro_encoding *last = planned(campaign, batches - 1);
+  return last->size < UINT64_MAX ? last->before + last->size : campaign->phases.reports;
+}
+
 uint64_t faro_campaign_reports(const faro_campaign *campaign, uint64_t batches) {
+  if (faro_campaign_in_phases(campaign)) return batches > 0 ? planned_reports(campaign, batches) : 0;
   const faro_encoding *e = faro_campaign_encoding(campaign, 0, batches);
   return e->before + (batches - e->from) * e->size;
 }
 
 uint64_t faro_campaign_largest(const faro_campaign *campaign) {
+  if (faro_campaign_in_phases(campaign)) return campaign->params.largest;
   uint64_t largest = campaign->encoding[0].size;
   for (size_t i = 1; campaign->shufflers <= 1 && i < campaign->encodings; i++)
     if (campaign->encoding[i].size > largest) largest = campaign->encoding[i].size;
   return largest;
 }
 
-/* Without a shuffler a report has the same noise in every batch, or none. */
+/* Without a shuffler a report has the same noise in every batch, or none. In phases the next batch
+ * plays another arm. */
 bool faro_campaign_overlaps(const faro_campaign *campaign, uint64_t batch) {
-  if (batch == 0) return false;
+  if (batch == 0 || faro_campaign_in_phases(campaign)) return false;
   const faro_encoding *now = faro_campaign_encoding(campaign, 0, batch);
   const faro_encoding *before = faro_campaign_encoding(campaign, 0, batch - 1);
   return now == before || (faro_campaign_form(campaign) == FARO_WIRE_DIRECT && now->least == before->least &&
@@ -91,7 +117,8 @@ bool faro_campaign_overlaps(const faro_campaign *campaign, uint64_t batch) {
 
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch) {
   const uint64_t unit = faro_campaign_unit(campaign, shuffler);
-  return batch < campaign->batches && batch - batch % unit + unit <= campaign->batches;
+  const uint64_t batches = faro_campaign_batches(campaign);
+  return batch < batches && batch - batch % unit + unit <= batches;
 }
 
 /* Checks of values, for writing and reading. */
@@ -193,6 +220,62 @@ static faro_status check_settings(const faro_campaign *c, faro_error *error) {
   return status;
 }
 
+/* One batch by itself, of one kind, in whole numbers. */
+static bool suits_phases(const faro_release_kind *kind) {
+  return kind->phases && !kind->alternative && faro_release_kind_exact(kind);
+}
+
+static faro_status refuse_release(const faro_campaign *c, faro_error *error) {
+  faro_text list = FARO_TEXT_INIT;
+  const char *names[FARO_RELEASES_MAX];
+  const size_t count = faro_release_deployable(names);
+  for (size_t i = 0; i < count; i++)
+    if (suits_phases(faro_release_kind_find(names[i])))
+      faro_text_add(&list, "%s%s", list.length > 0 ? ", " : "", names[i]);
+  const faro_status status =
+      faro_fail(error, FARO_INVALID, "release.kind must be one of %s in a campaign in phases (got %s)",
+                list.data ? list.data : "", c->release->name);
+  faro_text_clear(&list);
+  return status;
+}
+
+static faro_status check_features(const faro_campaign *c, faro_error *error) {
+  const size_t wanted = (size_t)c->arms * c->contribution.dimension;
+  if (c->arms > FARO_PLAN_ARMS_MAX || wanted > FARO_FEATURES_MAX)
+    return faro_fail(error, FARO_INVALID,
+                     "learner.arms must be at most %d in a campaign in phases, with at most %d features of "
+                     "all arms together (got %llu arms with %zu features each)",
+                     FARO_PLAN_ARMS_MAX, FARO_FEATURES_MAX, (unsigned long long)c->arms,
+                     c->contribution.dimension);
+  if (c->features != wanted)
+    return faro_fail(error, FARO_INVALID, "features must be %zu numbers, %zu for each arm (got %zu)", wanted,
+                     c->contribution.dimension, c->features);
+  if (!faro_all_finite(c->feature, c->features))
+    return faro_fail(error, FARO_INVALID, "features must be finite");
+  return FARO_OK;
+}
+
+static faro_status check_phases(const faro_campaign *c, faro_error *error) {
+  const faro_phases *p = &c->phases;
+  if (!suits_phases(c->release)) return refuse_release(c, error);
+  if (p->numbers > c->arms)
+    return faro_fail(error, FARO_INVALID,
+                     "phases.numbers must be at most the number of arms, %llu (got %llu)",
+                     (unsigned long long)c->arms, (unsigned long long)p->numbers);
+  if (c->params.batch < 1 || c->params.largest < c->params.batch || p->reports < c->params.batch)
+    return faro_fail(error, FARO_INVALID,
+                     "release.batch must be 1 or more, and release.largest and phases.reports at least that "
+                     "(got %llu, %llu and %llu)",
+                     (unsigned long long)c->params.batch, (unsigned long long)c->params.largest,
+                     (unsigned long long)p->reports);
+  if (!(p->noise > 0 && p->noise <= BOUND_MAX && p->spread >= 0 && p->spread <= BOUND_MAX))
+    return faro_fail(error, FARO_INVALID,
+                     "phases.noise must be above 0, phases.spread not below 0, and both at most %g (got %g "
+                     "and %g)",
+                     BOUND_MAX, p->noise, p->spread);
+  return check_features(c, error);
+}
+
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
   faro_status status = check_name("id", c->id, error);
   if (status == FARO_OK) status = check_name("learner.kind", c->learner, error);
@@ -218,7 +301,7 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
     return faro_fail(error, FARO_INVALID,
                      "release.kind must be a release that draws its noise in integers (got %s)",
                      c->release->name);
-  return FARO_OK;
+  return faro_campaign_in_phases(c) ? check_phases(c, error) : FARO_OK;
 }
 
 static faro_status refuse_sizes(const faro_campaign *c, faro_error *error) {
@@ -331,6 +414,47 @@ static faro_status derive(faro_campaign *c, faro_release *release, faro_error *e
   return status == FARO_OK ? check_bits(c, release, error) : status;
 }
 
+/* What follows for a campaign in phases: from the release of the smallest batch that a plan may ask
+ * for. */
+static faro_status derive_phases(faro_campaign *c, const faro_release *release, faro_error *error) {
+  const size_t wanted = faro_campaign_form(c) == FARO_WIRE_DIRECT ? 0 : 1;
+  if (c->shufflers != wanted)
+    return faro_fail(error, FARO_INVALID, "shufflers must be %zu for %s in a campaign in phases (got %zu)",
+                     wanted, c->release->name, c->shufflers);
+  c->batches = FARO_PLANS_MAX - 1;
+  c->entries = faro_release_message_size(release) / sizeof(uint64_t);
+  c->encodings = 0;
+  faro_status status = add_row(c, release, 0, 0, 0, error);
+  if (status == FARO_OK) status = check_size(c, error);
+  return status == FARO_OK ? check_bits(c, release, error) : status;
+}
+
+/* Every plan's release is made for epsilon and delta, and each reader checks that. The numbers in
+ * the text are those of the smallest batch. */
+static faro_claim claim_of_phases(const faro_campaign *c, const faro_release *release) {
+  faro_claim claim = *faro_release_claim(release);
+  claim.epsilon = fmax(claim.epsilon, c->params.epsilon);
+  claim.delta = fmax(claim.delta, c->params.delta);
+  claim.local_epsilon = claim.local_delta = 0; /* each size has its own */
+  const size_t used = strlen(claim.by);
+  snprintf(claim.by + used, sizeof claim.by - used, " (a batch of %llu)",
+           (unsigned long long)c->params.batch);
+  return claim;
+}
+
+static faro_status account_phases(faro_campaign *c, faro_secure_rng *secure, faro_claim *own,
+                                  faro_error *error) {
+  faro_release *release = NULL;
+  faro_status status = faro_plan_release(c, c->params.batch, (size_t)c->phases.numbers,
+                                         faro_source_client(secure), &release, error);
+  if (status != FARO_OK) return status;
+  *own = claim_of_phases(c, release);
+  c->params.growth = 1;
+  status = derive_phases(c, release, error);
+  faro_release_destroy(release);
+  return status;
+}
+
 /* Makes the release as a client would, to compute what follows and the claim. The schedule is that
  * of the release, and so is the kind: the caller compares. */
 static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error) {
@@ -338,13 +462,15 @@ static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error)
   faro_secure_rng *secure = NULL;
   if (c->params.contributions == 0) c->params.contributions = 1;
   if (c->params.honest == 0) c->params.honest = 1;
+  const bool phases = faro_campaign_in_phases(c);
   faro_status status = check_values(c, error);
-  if (status == FARO_OK) status = check_schedule(c, error);
+  if (status == FARO_OK && !phases) status = check_schedule(c, error);
   if (status == FARO_OK) status = faro_secure_open(&secure, error);
-  if (status == FARO_OK)
+  if (status == FARO_OK && phases) status = account_phases(c, secure, own, error);
+  else if (status == FARO_OK)
     status = faro_release_create(&release, c->release, &c->contribution, &c->params,
                                  faro_source_client(secure), error);
-  if (status == FARO_OK) {
+  if (status == FARO_OK && release) {
     const faro_release_params *made = faro_release_params_of(release);
     *own = *faro_release_claim(release);
     c->release = faro_release_kind_of(release);
@@ -434,6 +560,16 @@ static void add_parties(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "]");
 }
 
+static void add_phases(faro_text *json, const faro_campaign *c) {
+  add_count(json, ",\n\"phases\":{\"numbers\":", c->phases.numbers);
+  add_count(json, ",\"reports\":", c->phases.reports);
+  faro_document_add(json, ",\"noise\":", c->phases.noise);
+  faro_document_add(json, ",\"spread\":", c->phases.spread);
+  faro_text_add(json, "},\n\"features\":[");
+  for (size_t i = 0; i < c->features; i++) faro_document_add(json, i ? "," : "", c->feature[i]);
+  faro_text_add(json, "]");
+}
+
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) {
   faro_campaign made = *campaign;
@@ -459,6 +595,7 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_encoding(&json, &made);
   add_parties(&json, &made);
   add_count(&json, ",\n\"wait\":", made.wait);
+  add_phases(&json, &made);
   faro_text_add(&json, "}\n");
   made.format = 3;
   status = faro_document_sign(word, &json, key, made.digest, text, length, error);
@@ -471,7 +608,8 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 /* A campaign as the document states it; faro_campaign_open compares. */
 typedef struct statement {
   faro_campaign c;
-  size_t release; /* index in faro_campaign_release */
+  size_t release;    /* index in faro_campaign_release */
+  uint32_t features; /* node */
 } statement;
 
 #define X(name, text, ...) text,
@@ -526,13 +664,27 @@ static const faro_field fields[] = {
     {"shufflers[].url", FARO_FIELD_TEXT, EACH(shuffler[0].url, shuffler)},
     {"shufflers[].key", FARO_FIELD_HEX, EACH(shuffler[0].key, shuffler)},
     {"wait", FARO_FIELD_COUNT, AT(wait), .most = 0x1p40},
+    {"phases.numbers", FARO_FIELD_COUNT, AT(phases.numbers), .most = FARO_PLAN_ARMS_MAX},
+    {"phases.reports", FARO_FIELD_COUNT, AT(phases.reports), .most = 0x1p40},
+    {"phases.noise", FARO_FIELD_REAL, AT(phases.noise), .most = BOUND_MAX},
+    {"phases.spread", FARO_FIELD_REAL, AT(phases.spread), .most = BOUND_MAX},
+    {"features", FARO_FIELD_NODE, FARO_AT(statement, features), .allowed = "an array of numbers"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
+
+static void read_features(faro_reader *r, statement *s) {
+  static const faro_field entry = {.name = "features", .type = FARO_FIELD_REAL, .size = sizeof(double)};
+  uint32_t element = 0;
+  s->c.features = faro_read_list(r, s->features, entry.name, 0, FARO_FEATURES_MAX, "numbers", &element);
+  for (size_t i = 0; i < s->c.features; i++, element = r->tree->node[element].next)
+    faro_read_value(r, element, &entry, &s->c.feature[i]);
+}
 
 static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
   statement s = {.c = *campaign};
   faro_reader r = {.tree = tree, .all = true, .error = error};
   faro_read_fields(&r, 0, NULL, fields, s.c.format == 2 ? FIELDS - FIELDS_ADDED : FIELDS, &s);
+  if (s.c.format > 2 && faro_reader_end(&r) == FARO_OK) read_features(&r, &s);
   if (faro_reader_end(&r) != FARO_OK) return r.status;
   const faro_contribution bound = s.c.contribution;
   s.c.release = faro_release_kind_find(faro_campaign_release(s.release));
@@ -548,7 +700,7 @@ static faro_status compare_release(const faro_campaign *own, const faro_campaign
     return faro_fail(error, FARO_INVALID,
                      "release.kind must be %s, which has less noise under these parameters (got %s)",
                      own->release->name, stated->release->name);
-  if (own->params.largest != stated->params.largest)
+  if (!faro_campaign_in_phases(own) && own->params.largest != stated->params.largest)
     return faro_fail(error, FARO_INVALID, "release.largest must be %llu if batches do not grow (got %llu)",
                      (unsigned long long)own->params.largest, (unsigned long long)stated->params.largest);
   return FARO_OK;

@@ -62,6 +62,17 @@ faro_status faro_document_sign(const char *word, faro_text *json, const faro_sig
   return FARO_OK;
 }
 
+faro_status faro_document_hash(const char *word, faro_text *json,
+                               unsigned char digest[static FARO_DIGEST_BYTES], faro_error *error) {
+  size_t size = 0;
+  unsigned char *bytes = json->failed ? NULL : signed_bytes(word, json->data, json->length, &size, error);
+  if (bytes) hash(bytes, size, digest);
+  else (void)faro_fail(error, FARO_MEMORY, "out of memory");
+  free(bytes);
+  faro_text_clear(json);
+  return bytes ? FARO_OK : FARO_MEMORY;
+}
+
 /* Splits off the first line: gives the signature and the start of the JSON. */
 static faro_status read_line(const char *word, const char *text, size_t length, unsigned char *signature,
                              size_t *begin, faro_error *error) {

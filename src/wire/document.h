@@ -1,4 +1,4 @@
-/* document: signed text, for campaigns and policies.
+/* document: signed text, for campaigns, policies and plans.
  *
  *   faro-campaign-3 <128 hexadecimal digits>\n{...}
  *
@@ -12,6 +12,10 @@
 /* Signs the JSON, clears it, and gives the document. `digest` may be NULL. */
 faro_status faro_document_sign(const char *word, faro_text *json, const faro_sign_key *key,
                                unsigned char *digest, char **text, size_t *length,
+                               faro_error *error) FARO_WARN_UNUSED;
+/* The digest that the document would have; clears the JSON. */
+faro_status faro_document_hash(const char *word, faro_text *json,
+                               unsigned char digest[static FARO_DIGEST_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
 /* Verifies the signature, then parses. On FARO_OK the caller clears the tree. */
 faro_status faro_document_open(const char *word, const char *text, size_t length,

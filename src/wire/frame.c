@@ -6,7 +6,7 @@
 #include "base/abort.h"
 #include "wire/wire.h"
 
-/* Bytes of a head: its kind, and the first bytes of the campaign's digest. */
+/* Bytes of a head: its kind, and the first bytes of a digest. */
 enum { MAGIC = 4, TAG = 16, TAG_AT = FARO_REPORT_CAMPAIGN_AT };
 /* Offsets in the head of a report, and in that of a batch. */
 enum { VERSION_AT = 20, SEQUENCE_AT = 28, SHUFFLER_AT = 36, TOKEN_AT = 40 };
@@ -18,6 +18,14 @@ static const char notice_magic[MAGIC] = {'F', 'R', 'H', '2'}; /* signed before a
 static size_t entry_count(const faro_campaign *c) { return c->entries; }
 static size_t sealed_size(const faro_campaign *c) { return FARO_DIGEST_BYTES + 8 * entry_count(c); }
 static bool counts(const faro_campaign *c) { return faro_campaign_form(c) == FARO_WIRE_BITS; }
+
+/* What reports of a version name: the campaign, or its plan of that version. A plan names its
+ * campaign. NULL if that plan is not known. */
+static const unsigned char *named(const faro_campaign *c, uint64_t version) {
+  if (!faro_campaign_in_phases(c)) return c->digest;
+  const faro_plan_row *plan = c->plans ? faro_plans_at(c->plans, version) : NULL;
+  return plan ? plan->digest : NULL;
+}
 
 static size_t body_size(const faro_campaign *c) {
   return counts(c) ? 4 * entry_count(c) : sealed_size(c) + FARO_SEAL_BYTES;
@@ -44,11 +52,11 @@ static bool in_range(const faro_campaign *c, const faro_wire_report *report, con
 /* Seals in place, so no copy of the message stays. The box contains nothing that tells clients
  * apart: the analyzer gets the boxes shuffled, and the version of a policy would narrow down who
  * sent it. */
-static faro_status seal(const faro_campaign *c, const uint64_t *numbers, unsigned char *body,
-                        faro_error *error) {
+static faro_status seal(const faro_campaign *c, const unsigned char *digest, const uint64_t *numbers,
+                        unsigned char *body, faro_error *error) {
   const size_t size = sealed_size(c);
   unsigned char *plain = body + FARO_SEAL_BYTES; /* crypto_box_easy can work in place */
-  memcpy(plain, c->digest, FARO_DIGEST_BYTES);
+  memcpy(plain, digest, FARO_DIGEST_BYTES);
   for (size_t i = 0; i < entry_count(c); i++) faro_store64(plain + FARO_DIGEST_BYTES + 8 * i, numbers[i]);
   if (crypto_box_seal(body, plain, size, c->seal) == 0) return FARO_OK;
   sodium_memzero(body, size + FARO_SEAL_BYTES);
@@ -71,33 +79,42 @@ faro_wire_report faro_wire_report_head(const unsigned char *report) {
   return head;
 }
 
-static bool has_tag(const faro_campaign *c, const unsigned char *head) {
-  return memcmp(head + TAG_AT, c->digest, TAG) == 0;
+static bool has_tag(const unsigned char *head, const unsigned char *digest) {
+  return digest && memcmp(head + TAG_AT, digest, TAG) == 0;
 }
 
 bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report) {
-  return has_tag(campaign, report);
+  return has_tag(report, named(campaign, faro_load64(report + VERSION_AT)));
+}
+
+bool faro_wire_report_is_ahead(const faro_campaign *campaign, const unsigned char *report) {
+  if (!faro_campaign_in_phases(campaign) || (campaign->plans && faro_plans_over(campaign->plans)))
+    return false;
+  const uint64_t newest = campaign->plans ? faro_plans_newest(campaign->plans) : 0;
+  return faro_load64(report + VERSION_AT) == newest + 1;
 }
 
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out, faro_error *error) {
   FARO_INVARIANT(report->shuffler < faro_campaign_targets(campaign));
   FARO_INVARIANT(in_range(campaign, report, numbers));
+  const unsigned char *digest = named(campaign, report->version);
+  FARO_INVARIANT(digest);
   memcpy(out, report_magic, MAGIC);
-  memcpy(out + TAG_AT, campaign->digest, TAG);
+  memcpy(out + TAG_AT, digest, TAG);
   faro_wire_report_restamp(out, report->version, report->sequence, report->token);
   faro_store32(out + SHUFFLER_AT, report->shuffler);
-  if (!counts(campaign)) return seal(campaign, numbers, out + FARO_REPORT_HEAD, error);
+  if (!counts(campaign)) return seal(campaign, digest, numbers, out + FARO_REPORT_HEAD, error);
   for (size_t i = 0; i < entry_count(campaign); i++)
     faro_store32(out + FARO_REPORT_HEAD + 4 * i, (uint32_t)numbers[i]);
   return FARO_OK;
 }
 
-static faro_status check_head(const faro_campaign *c, const char *magic, const char *what,
+static faro_status check_head(const unsigned char *digest, const char *magic, const char *what,
                               const unsigned char *bytes, faro_error *error) {
   if (memcmp(bytes, magic, MAGIC) != 0)
     return faro_fail(error, FARO_INVALID, "%s must begin with %.4s", what, magic);
-  if (!has_tag(c, bytes)) return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
+  if (!has_tag(bytes, digest)) return faro_fail(error, FARO_INVALID, "%s is of another campaign", what);
   return FARO_OK;
 }
 
@@ -106,7 +123,8 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
   const size_t size = faro_wire_report_size(campaign);
   if (length != size)
     return faro_fail(error, FARO_INVALID, "a report must have %zu bytes (got %zu)", size, length);
-  const faro_status status = check_head(campaign, report_magic, "a report", bytes, error);
+  const unsigned char *digest = named(campaign, faro_load64(bytes + VERSION_AT));
+  const faro_status status = check_head(digest, report_magic, "a report", bytes, error);
   if (status != FARO_OK) return status;
   const faro_wire_report read = faro_wire_report_head(bytes);
   if (read.version < 1 || read.sequence < 1 || read.version > INT64_MAX || read.sequence > INT64_MAX)
@@ -128,8 +146,10 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
 static faro_status read_sealed(const faro_campaign *c, uint64_t batch, const unsigned char *plain,
                                int64_t *numbers, faro_error *error) {
   const faro_encoding *e = faro_campaign_encoding(c, 0, batch);
-  if (memcmp(plain, c->digest, FARO_DIGEST_BYTES) != 0)
-    return faro_fail(error, FARO_INVALID, "a sealed report is of another campaign");
+  const unsigned char *digest = named(c, batch + 1);
+  if (!digest || memcmp(plain, digest, FARO_DIGEST_BYTES) != 0)
+    return faro_fail(error, FARO_INVALID, "a sealed report is of another campaign%s",
+                     faro_campaign_in_phases(c) ? " or plan" : "");
   const unsigned char *entry = plain + FARO_DIGEST_BYTES;
   for (size_t i = 0; i < entry_count(c); i++) {
     const int64_t number = (int64_t)faro_load64(entry + 8 * i);
@@ -187,7 +207,7 @@ static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, 
   if (batch->shuffler >= c->shufflers)
     return faro_fail(error, FARO_INVALID, "shuffler of a batch must be below %zu (got %lu)", c->shufflers,
                      (unsigned long)batch->shuffler);
-  const uint64_t batches = c->batches / faro_campaign_unit(c, batch->shuffler);
+  const uint64_t batches = faro_campaign_batches(c) / faro_campaign_unit(c, batch->shuffler);
   if (batch->number >= batches)
     return faro_fail(error, FARO_INVALID, "batches of shuffler %lu must be below %llu (got %llu)",
                      (unsigned long)batch->shuffler, (unsigned long long)batches,
@@ -214,7 +234,7 @@ static faro_status check_totals(const faro_campaign *c, const faro_batch *batch,
 /* Reads FARO_BATCH_HEAD bytes; the caller sets the body. */
 static faro_status read_head(const faro_campaign *c, const unsigned char *bytes, faro_batch *batch,
                              faro_error *error) {
-  const faro_status status = check_head(c, batch_magic, "a batch", bytes, error);
+  const faro_status status = check_head(c->digest, batch_magic, "a batch", bytes, error);
   if (status != FARO_OK) return status;
   *batch = (faro_batch){.shuffler = faro_load32(bytes + BATCH_SHUFFLER_AT),
                         .number = faro_load64(bytes + BATCH_NUMBER_AT),

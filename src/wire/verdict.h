@@ -7,7 +7,7 @@
 #define FARO_VERDICT_LIST(X)                                                                                 \
   X(ACCEPTED, "accepted", "accepted")                                                                        \
   X(KNOWN, "known", "accepted before")                                                                       \
-  X(CAMPAIGN, "campaign", "the report is for another campaign")                                              \
+  X(CAMPAIGN, "campaign", "the report is for another campaign or plan")                                      \
   X(MALFORMED, "malformed", "the report is malformed")                                                       \
   X(TOKEN, "token", "the token is not known here")                                                           \
   X(TWICE, "twice", "this client is in the open batch already")                                              \

@@ -32,6 +32,9 @@ enum {
   FARO_SHUFFLERS_MAX = 20,
   FARO_ENCODINGS_MAX = 256, /* sizes of batches in a campaign, or shufflers */
   FARO_LEARNER_SETTINGS_MAX = 8,
+  FARO_FEATURES_MAX = 4096,      /* numbers: all features of all arms of a campaign in phases */
+  FARO_PLAN_ARMS_MAX = 1024,     /* arms of such a campaign */
+  FARO_PLANS_MAX = 16384,        /* versions of its plans */
   FARO_WIRE_DIMENSION_MAX = 256, /* so that a policy fits into a document */
   FARO_DOCUMENT_MAX = 1 << 20,
   FARO_ENTRY_BITS_MAX = 100000000, /* bits of an entry of a report, all parts together */
@@ -74,6 +77,16 @@ typedef struct faro_campaign_setting {
   double value;
 } faro_campaign_setting;
 
+/* A campaign in phases: which arm is played how often follows from what was released before. So its
+ * batches are not known in advance, and its policies are plans (see faro_plan_document). */
+typedef struct faro_phases {
+  uint64_t numbers;     /* the most numbers in a report; 0: the campaign has no phases */
+  uint64_t reports;     /* the most reports in all */
+  double noise, spread; /* learner: sub-Gaussian scales of rewards, and of clients about their mean */
+} faro_phases;
+
+typedef struct faro_plans faro_plans;
+
 typedef struct faro_campaign {
   char id[FARO_ID_MAX + 1];
   unsigned char nonce[FARO_NONCE_BYTES]; /* makes every campaign different */
@@ -93,15 +106,21 @@ typedef struct faro_campaign {
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
   /* A choice may be reported until this many batches were released after it; 0: for ever. */
   uint64_t wait;
+  /* In phases, `contribution` has the bounds only: batch, the least reports of a batch, and
+   * largest, the most, are in params, and what is sent are averages of rewards. */
+  faro_phases phases;
+  size_t features; /* numbers; arm a begins at feature[a * dimension] */
+  double feature[FARO_FEATURES_MAX];
   unsigned format; /* version of the document: 2, or 3 */
   /* What follows from the members above; set by open and write. */
   unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document */
-  uint64_t batches;                        /* M */
+  uint64_t batches;                        /* M; in phases, the most: see faro_campaign_batches */
   size_t entries;                          /* numbers in a report */
   size_t encodings;
   /* One for each shuffler if there are several, else one for each change of size, in order. Ask by
    * faro_campaign_encoding. */
   faro_encoding encoding[FARO_ENCODINGS_MAX];
+  faro_plans *plans; /* in phases: the plans so far; its owner sets it */
 } faro_campaign;
 
 /* Writes a campaign as a signed document; free() it. Chooses the schedule if params.batch is 0,
@@ -120,8 +139,13 @@ faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 size_t faro_campaign_targets(const faro_campaign *campaign);
 /* The releases that a campaign can have, by index; NULL past the last one. */
 const char *faro_campaign_release(size_t index);
+bool faro_campaign_in_phases(const faro_campaign *campaign);
+/* M, as far as it is known: in phases it is known when a plan has said that the campaign is over.
+ * */
+uint64_t faro_campaign_batches(const faro_campaign *campaign);
 /* How reports are made while batch `batch` (from 0) of the campaign is open. Past the last batch:
- * as for the last one. */
+ * as for the last one. In phases, while its plan is not known: an encoding that fits no report and
+ * a size that is never reached. */
 const faro_encoding *faro_campaign_encoding(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
 /* Batches of the campaign in one batch of the shuffler: 1, except for concurrent-bits. */
 uint64_t faro_campaign_unit(const faro_campaign *campaign, size_t shuffler);
@@ -161,6 +185,70 @@ faro_status faro_policy_document_open(faro_policy_document *document, const char
                                       faro_error *error) FARO_WARN_UNUSED;
 void faro_policy_document_clear(faro_policy_document *document);
 
+/* A plan: the policy of a campaign in phases. Version v says what each client of batch v - 1 plays,
+ * and how many clients report; it follows from the batches before. A client plays each arm as often
+ * as the plan says and reports the averages of its rewards, one number per arm. The noise is not
+ * stated: each party makes the release of the batch by faro_plan_release and takes the claim from
+ * its own accountant. */
+typedef struct faro_plan_play {
+  uint64_t arm, pulls;
+} faro_plan_play;
+
+typedef struct faro_plan_document {
+  unsigned char campaign[FARO_DIGEST_BYTES];
+  uint64_t version;
+  uint64_t phase; /* from 1 */
+  uint64_t best;  /* the arm that looks best: for clients that do not report */
+  uint64_t left;  /* arms in play */
+  uint64_t size;  /* reports in the batch; 0: the campaign is over, and `best` is played for good */
+  size_t arms;    /* numbers in a report; 0 if it is over */
+  faro_plan_play play[FARO_PLAN_ARMS_MAX];
+  unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document; set by open, write and hash */
+} faro_plan_document;
+
+faro_status faro_plan_document_write(faro_plan_document *plan, const faro_sign_key *key, char **text,
+                                     size_t *length, faro_error *error) FARO_WARN_UNUSED;
+/* Sets the digest alone, which does not depend on the key. */
+faro_status faro_plan_document_hash(faro_plan_document *plan, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_plan_document_open(faro_plan_document *plan, const char *text, size_t length,
+                                    const unsigned char signer[static FARO_KEY_BYTES],
+                                    faro_error *error) FARO_WARN_UNUSED;
+
+/* The release of one batch of `size` reports with `numbers` numbers each. Users hide among those of
+ * the batch only, because everybody sees which arm it plays. */
+faro_status faro_plan_release(const faro_campaign *campaign, uint64_t size, size_t numbers,
+                              faro_source source, faro_release **release, faro_error *error) FARO_WARN_UNUSED;
+
+/* The release that the campaign's claim is computed from: its own or, in phases, that of the
+ * smallest batch. */
+faro_status faro_campaign_example(const faro_campaign *campaign, faro_source source, faro_release **release,
+                                  faro_error *error) FARO_WARN_UNUSED;
+
+/* What a party keeps of a plan. */
+typedef struct faro_plan_row {
+  uint64_t version;
+  faro_encoding encoding; /* `before` is set by faro_plans_add */
+  unsigned char digest[FARO_DIGEST_BYTES];
+} faro_plan_row;
+
+/* Whether the plan is one of the campaign: its arms, its sizes, and its claim, which must be proven
+ * and not weaker than the campaign's. */
+faro_status faro_plan_check(const faro_campaign *campaign, const faro_plan_document *plan, faro_plan_row *row,
+                            faro_error *error) FARO_WARN_UNUSED;
+
+/* The plans of a campaign so far, in order, at most `room` of them: FARO_PLANS_MAX for a role. One
+ * thread adds; others may read meanwhile. */
+faro_status faro_plans_create(faro_plans **plans, size_t room, faro_error *error) FARO_WARN_UNUSED;
+void faro_plans_destroy(faro_plans *plans); /* NULL is allowed */
+/* Forgets all, for a client, which needs the newest plan only. */
+void faro_plans_clear(faro_plans *plans);
+/* Adds the next version; any version if there is none yet. */
+faro_status faro_plans_add(faro_plans *plans, const faro_plan_row *row, faro_error *error) FARO_WARN_UNUSED;
+uint64_t faro_plans_newest(const faro_plans *plans); /* version; 0: none */
+/* NULL if the version is not known. */
+const faro_plan_row *faro_plans_at(const faro_plans *plans, uint64_t version);
+bool faro_plans_over(const faro_plans *plans);
+
 /* The head of a ledger: how many rows it has, and the hash of the last one. Each row contains the
  * hash of the row before it, so the signature of a head covers all rows (service/analyzer/
  * ledger_chain.h). Without rows the hash is the campaign's digest. */
@@ -179,7 +267,7 @@ faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size
 /* A report, as one shuffler or the analyzer receives it:
  *
  *    0  4  "FRR2"
- *    4 16  first bytes of the campaign's digest
+ *    4 16  first bytes of the campaign's digest; in phases, of the plan's
  *   20  8  version of the policy for whose batch it is made: the newest that the client has
  *   28  8  sequence number of the client, 1 .. 2^63 - 1, increasing: no number is accepted twice
  *   36  4  shuffler, from 0
@@ -188,8 +276,8 @@ faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size
  *
  * The body:
  *   BITS    the number of ones of each entry, 4 bytes
- *   SEALED  a sealed box (X25519, libsodium) of the campaign's whole digest and the entries, 8
- *           bytes each, two's complement. It contains nothing else: the analyzer gets the boxes of
+ *   SEALED  a sealed box (X25519, libsodium) of the whole digest and the entries, 8 bytes each,
+ *           two's complement. It contains nothing else: the analyzer gets the boxes of
  *           a batch shuffled and must not be able to tell them apart. The version is for the
  *           shuffler only.
  *   DIRECT  the same, sealed so that nobody on the way learns anything; the analyzer sees the head
@@ -213,9 +301,11 @@ faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wir
  * report's version. report->body points into `bytes`. */
 faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                   faro_wire_report *report, faro_error *error) FARO_WARN_UNUSED;
-/* Whether the head names this campaign; checks nothing else. `report` must have FARO_REPORT_HEAD
- * bytes. */
+/* Whether the head names this campaign, or its plan of the report's version; checks nothing else.
+ * `report` must have FARO_REPORT_HEAD bytes. */
 bool faro_wire_report_is_for(const faro_campaign *campaign, const unsigned char *report);
+/* Whether the report is for a later plan than is known here. */
+bool faro_wire_report_is_ahead(const faro_campaign *campaign, const unsigned char *report);
 /* Reads the head without checks, for a report that this process has made. */
 faro_wire_report faro_wire_report_head(const unsigned char *report);
 /* Gives a report another sender, for a process that reports for many clients. The body does not

@@ -18,6 +18,7 @@
 static faro_sign_key signer, shuffler;
 static faro_seal_key box;
 static faro_campaign campaigns[2]; /* bits, and sealed */
+static faro_campaign phased;
 
 static void must(bool condition) {
   if (!condition) abort();
@@ -54,6 +55,20 @@ static void start(void) {
     must(faro_campaign_write(c, &signer, &text, &length, NULL) == FARO_OK);
     free(text);
   }
+}
+
+static void start_phases(void) {
+  char *text = NULL;
+  size_t length = 0;
+  start();
+  if (faro_campaign_in_phases(&phased)) return;
+  phased = campaigns[0];
+  phased.phases = (faro_phases){.numbers = 2, .reports = 1000, .noise = 1};
+  phased.params.largest = 100;
+  phased.features = 4;
+  for (size_t i = 0; i < 4; i++) phased.feature[i] = (double)i / 4;
+  must(faro_campaign_write(&phased, &signer, &text, &length, NULL) == FARO_OK);
+  free(text);
 }
 
 /* The JSON as a signed document; free() it. */
@@ -97,6 +112,34 @@ int fuzz_campaign(const uint8_t *data, size_t size) {
   must(memcmp(c.digest, again.digest, sizeof c.digest) == 0 && c.claim.proven);
   must(faro_wire_report_size(&c) == faro_wire_report_size(&again));
   free(text);
+  return 0;
+}
+
+/* A plan is made to belong to the campaign, so that what the campaign checks is reached too. */
+int fuzz_plan(const uint8_t *data, size_t size) {
+  static faro_plan_document plan, again;
+  faro_plan_row row;
+  start_phases();
+  faro_error error = {0};
+  size_t length = 0;
+  must(faro_plan_document_open(&plan, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-plan-1", data, size, &length);
+  const faro_status status = faro_plan_document_open(&plan, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  memcpy(plan.campaign, phased.digest, FARO_DIGEST_BYTES);
+  must(faro_plan_document_write(&plan, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_plan_document_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  free(text);
+  must(memcmp(&plan, &again, sizeof plan) == 0);
+  must(faro_plan_document_hash(&again, NULL) == FARO_OK);
+  must(memcmp(plan.digest, again.digest, FARO_DIGEST_BYTES) == 0);
+  if (faro_plan_check(&phased, &plan, &row, &error) == FARO_OK)
+    must(plan.size == 0 || (plan.size >= 10 && plan.size <= 100 && plan.arms <= 2 && row.encoding.most > 0));
+  else must(error.message[0] != '\0');
   return 0;
 }
 

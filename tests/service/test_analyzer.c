@@ -587,7 +587,8 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: rs-glm\n",
        "analyzer.yaml: campaign.learner must be one of linucb"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: lin ucb\n",
-       "analyzer.yaml: campaign.learner must be one of linucb, posterior, lints, greedy, uniform (got lin "
+       "analyzer.yaml: campaign.learner must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, "
+       "hanna (got lin "
        "ucb"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\nsettings: [{name: scale, value: 2}]\n",
        "analyzer.yaml: settings: posterior has no setting scale"},

@@ -1,5 +1,6 @@
-/* Roles that compare themselves: an outage is visible in /healthz, with its reason, at the role that
- * has it and at its neighbour, and is gone from there when its cause is gone. Real processes. */
+/* Roles that compare themselves: an outage is visible in /healthz, with its reason, at the role
+ * that has it and at its neighbour, and is gone from there when its cause is gone. Real processes.
+ * */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sodium.h>

@@ -174,7 +174,7 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   pthread_mutex_lock(&a->served.mutex);
   memcpy(stalled, a->served.stalled, sizeof stalled);
   const bool needs_purge = a->served.needs_purge;
-  const bool finished = a->served.status.version > a->campaign.batches;
+  const bool finished = a->served.status.version > faro_campaign_batches(&a->campaign);
   pthread_mutex_unlock(&a->served.mutex);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);

@@ -75,7 +75,7 @@ static void set_metrics(faro_analyzer *a) {
                                   "Releases that the budget allows in all.");
   m->seconds =
       faro_metrics_seconds(m->all, "faro_analyzer_apply_seconds", "", "Time to apply a batch and commit it.");
-  faro_metric_set(m->allowed, (double)a->campaign.batches);
+  faro_metric_set(m->allowed, (double)faro_campaign_batches(&a->campaign));
 }
 
 /* For releases without a shuffler. */
@@ -93,12 +93,19 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   return status;
 }
 
+/* In phases, loading the applier's state adds the plans so far. */
+static faro_status open_plans(faro_analyzer *a, faro_error *error) {
+  return faro_campaign_in_phases(&a->campaign) ? faro_plans_create(&a->campaign.plans, FARO_PLANS_MAX, error)
+                                               : FARO_OK;
+}
+
 static faro_status open_state(faro_analyzer *a, faro_error *error) {
   const char *database = a->settings->database;
   analyzer_worker *worker = &a->worker;
   faro_status status = faro_analyzer_keys_load(a->settings, &a->keys, error);
   if (status == FARO_OK) status = faro_store_open(&worker->store, database, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
+  if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
@@ -158,6 +165,7 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_intake_destroy(a->intake);
   faro_store_close(a->reader.store);
   faro_applier_destroy(a->worker.applier);
+  faro_plans_destroy(a->campaign.plans);
   faro_store_close(a->worker.store);
   if (a->metrics.all) { /* then these were made too */
     faro_peers_clear(&a->peers);

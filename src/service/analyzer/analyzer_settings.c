@@ -5,8 +5,11 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "service/http/listen.h"
 #include "service/role/admin.h"
@@ -57,6 +60,10 @@ static const faro_field fields[] = {
     {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
     {"campaign.wait", FARO_FIELD_COUNT, CAMPAIGN(wait), .most = 0x1p40},
     {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
+    {"campaign.features", FARO_FIELD_TEXT, AT(features)},
+    {"campaign.clients", FARO_FIELD_COUNT, CAMPAIGN(phases.reports), .least = 1, .most = 0x1p40},
+    {"campaign.noise", FARO_FIELD_REAL, CAMPAIGN(phases.noise), .most = 1e6, .above = true},
+    {"campaign.spread", FARO_FIELD_REAL, CAMPAIGN(phases.spread), .most = 1e6},
     {"settings", FARO_FIELD_LIST, CAMPAIGN(settings), .most = FARO_LEARNER_SETTINGS_MAX},
     {"settings[].name", FARO_FIELD_TEXT, SETTING(name), .required = true,
      .help = "a setting of the learner, as `faro list learners` shows it"},
@@ -86,6 +93,33 @@ static faro_status check_constant(const faro_analyzer_settings *s, faro_error *e
                    norm, s->constant);
 }
 
+/* A line for each arm, with a number for each feature; blanks or commas between them. */
+static faro_status read_features(faro_analyzer_settings *s, char *text, faro_error *error) {
+  faro_campaign *c = &s->campaign;
+  const char *name = faro_path_end(s->features);
+  char *rest = text;
+  for (char *word = NULL; (word = strtok_r(rest, " ,\t\r\n", &rest)); c->features++) {
+    if (c->features == FARO_FEATURES_MAX)
+      return faro_fail(error, FARO_INVALID, "%s must have at most %d numbers", name, FARO_FEATURES_MAX);
+    if (!faro_decimal(word, strlen(word), &c->feature[c->features]))
+      return faro_fail(error, FARO_INVALID, "%s: number %zu must be a number (got \"%.40s\")", name,
+                       c->features + 1, word);
+  }
+  if (c->features == c->arms * c->contribution.dimension) return FARO_OK;
+  return faro_fail(error, FARO_INVALID, "%s must have %zu features for each of %llu arms (got %zu numbers)",
+                   name, c->contribution.dimension, (unsigned long long)c->arms, c->features);
+}
+
+static faro_status load_features(faro_analyzer_settings *s, faro_error *error) {
+  char *text = NULL;
+  size_t length = 0;
+  if (*s->features == '\0') return FARO_OK;
+  faro_status status = faro_read_file(s->features, FARO_DOCUMENT_MAX, &text, &length, error);
+  if (status == FARO_OK) status = read_features(s, text, error);
+  free(text);
+  return status;
+}
+
 /* Rows of the table that are about the server. Campaigns of a host do not have them. */
 static size_t server_fields(void) {
   size_t i = 0;
@@ -100,9 +134,10 @@ static faro_status check_urls(const faro_analyzer_settings *s, faro_error *error
   return status;
 }
 
-static faro_status finish(const faro_analyzer_settings *settings, const char *path, faro_error *error) {
+static faro_status finish(faro_analyzer_settings *settings, const char *path, faro_error *error) {
   faro_error inner = {0};
   faro_status status = check_constant(settings, &inner);
+  if (status == FARO_OK) status = load_features(settings, &inner);
   if (status == FARO_OK) status = check_urls(settings, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", faro_path_end(path), inner.message);
   return status;
@@ -154,6 +189,8 @@ const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_cam
   for (size_t i = 0; i < a->settings; i++)
     if (strcmp(a->setting[i].name, b->setting[i].name) != 0 || a->setting[i].value != b->setting[i].value)
       return "settings";
+  if (a->features != b->features || memcmp(a->feature, b->feature, a->features * sizeof *a->feature) != 0)
+    return "campaign.features";
   if (a->centre + a->contribution.low != b->centre + b->contribution.low) return "campaign.low";
   if (a->centre + a->contribution.high != b->centre + b->contribution.high) return "campaign.high";
   if (a->release != b->release) return "campaign.release";

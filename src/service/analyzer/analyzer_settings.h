@@ -12,10 +12,11 @@ typedef struct faro_analyzer_settings {
   char file[FARO_PATH_SIZE]; /* name of the YAML file, for messages; empty: no file */
   faro_http_settings http;
   char database[FARO_PATH_SIZE], sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
-  double constant;  /* the last feature of every context; NAN: not constant */
-  double low, high; /* bounds of rewards */
-  size_t release;   /* an index in faro_campaign_release */
-  bool found;       /* by the command line: found a campaign even if one was founded here before */
+  double constant;               /* the last feature of every context; NAN: not constant */
+  double low, high;              /* bounds of rewards */
+  size_t release;                /* an index in faro_campaign_release */
+  char features[FARO_PATH_SIZE]; /* in phases: the file with the features of each arm */
+  bool found; /* by the command line: found a campaign even if one was founded here before */
 
   /* The campaign as asked for: the keys of the file are read straight into it. What follows from
    * these, and from low, high and release, is set by faro_campaign_draft. */

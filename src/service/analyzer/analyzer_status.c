@@ -27,7 +27,7 @@ double faro_rate_recent(const faro_rate *rate, double now, double *seconds) {
 
 static const char *state_of(const faro_analyzer_status *s, double now) {
   if (!faro_health_write(s->health, false, NULL)) return "unwell";
-  if (s->version > s->campaign->batches) return "finished";
+  if (s->version > faro_campaign_batches(s->campaign)) return "finished";
   const bool recent =
       s->applied.count > 0 && now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS] < WINDOW;
   return recent ? "learning" : "waiting";
@@ -80,8 +80,8 @@ static json_t *campaign_json(const faro_campaign *c) {
                    c->release->name, "dimension", (json_int_t)c->contribution.dimension, "arms",
                    (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "largest",
                    (json_int_t)faro_campaign_largest(c), "reports",
-                   (json_int_t)faro_campaign_reports(c, c->batches), "horizon", (json_int_t)c->params.horizon,
-                   "honest", c->params.honest);
+                   (json_int_t)faro_campaign_reports(c, faro_campaign_batches(c)), "horizon",
+                   (json_int_t)c->params.horizon, "honest", c->params.honest);
 }
 
 /* Each is [label, text]. */
@@ -115,9 +115,9 @@ static faro_status add_numbers(faro_store *store, const faro_analyzer_status *s,
   const uint64_t all = faro_campaign_reports(s->campaign, batches);
   const double users = (double)(all - faro_campaign_reports(s->campaign, batches - (uint64_t)recent));
   json_t *numbers = json_pack("{s{sI sI sI} sI sI s{sf sf}}", "batches", "applied", (json_int_t)batches,
-                              "allowed", (json_int_t)s->campaign->batches, "waiting", (json_int_t)waiting,
-                              "users", (json_int_t)all, "spoiled", (json_int_t)spoiled, "rates", "reports",
-                              users / seconds, "batches", recent / seconds);
+                              "allowed", (json_int_t)faro_campaign_batches(s->campaign), "waiting",
+                              (json_int_t)waiting, "users", (json_int_t)all, "spoiled", (json_int_t)spoiled,
+                              "rates", "reports", users / seconds, "batches", recent / seconds);
   const bool done = numbers && json_object_update(json, numbers) == 0;
   json_decref(numbers);
   return done ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot allocate the status");

@@ -62,7 +62,7 @@ static void tell_applied(faro_analyzer *a, double seconds) {
   faro_metric_add(a->metrics.spoiled, view.spoiled);
   faro_metric_observe(a->metrics.seconds, seconds);
   faro_log(FARO_LOG_INFO, "batch-applied", "sI sI sI sI", "batch", (json_int_t)view.batches - 1, "version",
-           (json_int_t)view.version, "allowed", (json_int_t)a->campaign.batches, "spoiled",
+           (json_int_t)view.version, "allowed", (json_int_t)faro_campaign_batches(&a->campaign), "spoiled",
            (json_int_t)view.spoiled);
   if (view.done) faro_log(FARO_LOG_INFO, "budget-used-up", "sI", "batches", (json_int_t)view.batches);
 }

@@ -56,12 +56,20 @@ static faro_status allocate(faro_applier *a, faro_error *error) {
   return faro_fail(error, FARO_MEMORY, "cannot allocate a batch of %zu messages", rows);
 }
 
+/* In phases: what was committed is the plan from now on, for the frames that follow. */
+static faro_status follow_plan(const faro_applier *a, faro_error *error) {
+  const faro_plan_row *row = NULL;
+  faro_plans *plans = a->campaign->plans;
+  if (!plans || !faro_learning_plan(a->learning, &row) || faro_plans_newest(plans) >= row->version)
+    return FARO_OK;
+  return faro_plans_add(plans, row, error);
+}
+
 /* Signs the current policy. */
 static faro_status sign_policy(const faro_applier *a, faro_blob *policy, faro_error *error) {
-  const faro_policy current = faro_learning_policy(a->learning);
   char *text = NULL;
-  const faro_status status = faro_policy_document_write(&current, a->campaign->digest, &a->keys->sign, &text,
-                                                        &policy->length, error);
+  const faro_status status =
+      faro_learning_document(a->learning, &a->keys->sign, &text, &policy->length, error);
   policy->bytes = (unsigned char *)text;
   return status;
 }
@@ -121,7 +129,7 @@ static faro_status begin(faro_applier *a, faro_error *error) {
     return status;
   }
   a->state = state;
-  return FARO_OK;
+  return follow_plan(a, error);
 }
 
 /* Loads the last durable state. */
@@ -145,7 +153,7 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->learning = learning;
   a->state = state;
   a->view = faro_learning_snapshot(learning);
-  status = a->state.policy.bytes ? FARO_OK : begin(a, error);
+  status = a->state.policy.bytes ? follow_plan(a, error) : begin(a, error);
   return status == FARO_OK ? restore_chain(a, error) : status;
 }
 
@@ -378,13 +386,13 @@ faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *
   a->state = next;
   a->view = faro_learning_snapshot(a->learning);
   *applied = true;
-  return FARO_OK;
+  return follow_plan(a, error);
 }
 
 faro_applier_view faro_applier_snapshot(const faro_applier *applier) {
   return (faro_applier_view){.version = applier->state.batches + 1,
                              .batches = applier->state.batches,
-                             .done = applier->state.batches == applier->campaign->batches,
+                             .done = faro_learning_done(applier->learning),
                              .policy = (const char *)applier->state.policy.bytes,
                              .length = applier->state.policy.length,
                              .learning = applier->view,

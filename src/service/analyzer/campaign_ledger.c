@@ -14,14 +14,15 @@ static uint64_t rounds_of(const faro_claim *claim, uint64_t batches) {
 }
 
 /* The noise is made for R = min(M0, batches) rounds. If a Gaussian with parameter mu dominates the
- * release, m of them cost at most m / R of mu^2. Other releases are charged in full with the first
- * round. */
+ * release, m of them cost at most m / R of mu^2. Other releases, and campaigns in phases, are
+ * charged in full with the first round. */
 static double epsilon_of(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
   double mu = 0;
   double slack = 0;
   const faro_claim *claim = &c->claim;
   const uint64_t all = rounds_of(claim, c->batches);
-  if (rounds >= all || !faro_release_gaussian(release, 1, &mu, &slack) || !(slack < claim->delta))
+  if (faro_campaign_in_phases(c) || rounds >= all || !faro_release_gaussian(release, 1, &mu, &slack) ||
+      !(slack < claim->delta))
     return claim->epsilon;
   const double share = mu * sqrt((double)rounds / (double)all);
   return fmin(claim->epsilon, faro_gaussian_epsilon(share, claim->delta - slack));
@@ -105,12 +106,12 @@ static faro_status last_debit(faro_store *store, faro_debit *last, faro_error *e
 }
 
 json_t *faro_ledger_facts(const faro_campaign *campaign, const faro_debit *last) {
-  return json_pack("{ss ss so s{sI sI} s{sf sf sI} sI sI}", "campaign", campaign->id, "release",
-                   campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
-                   "charged", (json_int_t)last->charged, "allowed", (json_int_t)campaign->batches, "spent",
-                   "epsilon", last->epsilon, "delta", last->delta, "rounds", (json_int_t)last->rounds,
-                   "batch", (json_int_t)campaign->params.batch, "largest",
-                   (json_int_t)faro_campaign_largest(campaign));
+  return json_pack(
+      "{ss ss so s{sI sI} s{sf sf sI} sI sI}", "campaign", campaign->id, "release", campaign->release->name,
+      "claim", faro_ledger_claim(&campaign->claim), "batches", "charged", (json_int_t)last->charged,
+      "allowed", (json_int_t)faro_campaign_batches(campaign), "spent", "epsilon", last->epsilon, "delta",
+      last->delta, "rounds", (json_int_t)last->rounds, "batch", (json_int_t)campaign->params.batch, "largest",
+      (json_int_t)faro_campaign_largest(campaign));
 }
 
 faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, uint64_t from, json_t **json,

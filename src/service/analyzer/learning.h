@@ -1,12 +1,12 @@
-/* learning: what the analyzer computes: the campaign's agent (faro/agent.h), fed with shuffled
- * batches. It is the same code as in simulation. It uses no network and no database, so a test can
- * run it next to the service and compare bytes.
+/* learning: what the analyzer computes: release and learner of the campaign, fed with shuffled
+ * batches. They are the same code as in simulation. It uses no network and no database, so a test
+ * can run it next to the service and compare bytes.
  *
- *   apply(messages) -> release -> statistics -> learner -> policy, version = batches + 1 */
+ *   apply(messages) -> release -> statistics -> learner -> policy or plan, version = batches + 1 */
 #ifndef FARO_SERVICE_ANALYZER_LEARNING_H
 #define FARO_SERVICE_ANALYZER_LEARNING_H
 
-#include <faro/agent.h>
+#include <faro/learner.h>
 
 #include "wire/wire.h"
 
@@ -16,11 +16,13 @@ typedef struct faro_learning faro_learning;
 const char *faro_learning_kind(size_t index);
 
 /* Completes a campaign before it is signed: the learner's own settings that it does not state get
- * their defaults, and batches do not grow if the learner does better without, unless growth is
- * given. FARO_INVALID if the learner cannot be deployed, or a setting is not one of it. */
+ * their defaults; so do the bounds of batches in phases; and batches do not grow if the learner
+ * does better without, unless growth is given. FARO_INVALID if the learner cannot be deployed, or a
+ * setting is not one of it. */
 faro_status faro_learning_complete(faro_campaign *campaign, faro_error *error) FARO_WARN_UNUSED;
 
-/* Starts from nothing (state NULL), or from what save gave. The campaign must outlive it.
+/* Starts from nothing (state NULL), or from what save gave. The campaign must outlive it. In
+ * phases, loading adds the plans of the batches so far to campaign->plans, if they are not there.
  * FARO_INVALID if the learner that the campaign names cannot be deployed; the message lists those
  * that can. */
 faro_status faro_learning_create(faro_learning **learning, const faro_campaign *campaign, const void *state,
@@ -39,8 +41,12 @@ faro_status faro_learning_apply(faro_learning *learning, const void *messages, s
 const faro_release *faro_learning_release(const faro_learning *learning);
 uint64_t faro_learning_batches(const faro_learning *learning); /* batches applied */
 bool faro_learning_done(const faro_learning *learning);        /* all batches of the budget are applied */
-/* The policy as it is published. Pointers are valid until the next apply. */
-faro_policy faro_learning_policy(const faro_learning *learning);
+/* The policy, or in phases the plan, as it is published; free() it. */
+faro_status faro_learning_document(const faro_learning *learning, const faro_sign_key *key, char **text,
+                                   size_t *length, faro_error *error) FARO_WARN_UNUSED;
+
+/* In phases: the current plan, and what a party keeps of it, until the next apply; else NULL. */
+const faro_plan_document *faro_learning_plan(const faro_learning *learning, const faro_plan_row **row);
 
 /* How well it learns, from released sums only, so it may be shown. */
 typedef struct faro_learning_view {
@@ -48,10 +54,11 @@ typedef struct faro_learning_view {
   /* The last entry of the sum of x y, per user. If every x ends in c, this is c times the centred
    * mean reward. */
   double last;
-  /* Root mean square of <theta, x> over the users so far. It includes noise and is cut at 0. */
+  /* Root mean square of <theta, x> over the users so far. It includes noise and is cut at 0. In
+   * phases: the mean reward of the last batch. */
   double predicted;
   /* Root mean square over all directions of an x of the greatest length: of the width beta ||w x||,
-   * or, where the policy draws, of what it adds. */
+   * or, where the policy draws, of what it adds. In phases: the scale of the noise in that mean. */
   double width;
 } faro_learning_view;
 faro_learning_view faro_learning_snapshot(const faro_learning *learning);

@@ -32,9 +32,7 @@ faro_status faro_ledger_check_begin(faro_ledger_check *check, const faro_campaig
                      "analyzer starts)");
   faro_status status =
       open_head(check, json_string_value(head), json_string_length(head), signer, &check->head, error);
-  if (status == FARO_OK)
-    status = faro_release_create(&check->release, campaign->release, &campaign->contribution,
-                                 &campaign->params, faro_source_none(), error);
+  if (status == FARO_OK) status = faro_campaign_example(campaign, faro_source_none(), &check->release, error);
   return status;
 }
 
@@ -63,11 +61,17 @@ static const char *first_wrong(const faro_debit *row, const faro_debit *ours) {
   return is_enough(row->delta, ours->delta) ? NULL : "delta";
 }
 
+/* In phases the plan chooses the size of a batch, between two bounds. */
+static bool has_size(const faro_campaign *c, uint64_t users) {
+  return faro_campaign_in_phases(c) && users >= c->params.batch && users <= c->params.largest;
+}
+
 static faro_status check_row(faro_ledger_check *c, const json_t *json, faro_error *error) {
   faro_debit row;
   faro_status status = faro_debit_read(json, &row, error);
   if (status != FARO_OK) return status;
-  const faro_debit ours = faro_ledger_debit(c->campaign, c->release, c->rows);
+  faro_debit ours = faro_ledger_debit(c->campaign, c->release, c->rows);
+  if (has_size(c->campaign, row.users)) ours.users = row.users;
   row.allowed = ours.allowed;
   const char *wrong = first_wrong(&row, &ours);
   if (wrong)

@@ -1,5 +1,5 @@
-/* ledger_check: proves that a ledger is the one that the analyzer signed, and that each row says what
- * this program's accountant computes from the campaign.
+/* ledger_check: proves that a ledger is the one that the analyzer signed, and that each row says
+ * what this program's accountant computes from the campaign.
  *
  *   begin -> rows, page after page -> end
  *

@@ -175,6 +175,14 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
   free(p);
 }
 
+/* Whether a report is for a plan that has not arrived here yet: it comes in a moment. */
+static bool is_ahead(const faro_intake *in, const unsigned char *body, size_t count) {
+  bool ahead = false;
+  for (size_t i = 0; i < count; i++)
+    ahead = ahead || faro_wire_report_is_ahead(in->campaign, body + i * in->frame);
+  return ahead;
+}
+
 void faro_intake_handle(faro_intake *in, faro_http_request *request) {
   unsigned char *body = faro_http_body(request);
   const size_t length = faro_http_length(request);
@@ -182,6 +190,11 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
   if (count == 0 || count * in->frame != length) {
     faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
     faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
+    return;
+  }
+  if (is_ahead(in, body, count)) {
+    sodium_memzero(body, length);
+    faro_http_refuse(request, 503, "the plan of these reports has not arrived here yet");
     return;
   }
   post *p = calloc(1, sizeof *p + count * sizeof *p->entry);
@@ -380,6 +393,26 @@ faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch,
   const faro_status status = faro_spool_next(in->spool, batch, error);
   pthread_mutex_unlock(&in->store);
   return status;
+}
+
+faro_status faro_intake_follow(faro_intake *in, const faro_plan_row *row, const char *document, size_t length,
+                               faro_error *error) {
+  pthread_mutex_lock(&in->store);
+  const faro_status status = faro_spool_follow(in->spool, row, document, length, error);
+  tell(in, could_write(in));
+  pthread_mutex_unlock(&in->store);
+  return status;
+}
+
+bool faro_intake_closed(faro_intake *in, uint64_t batches, double seconds) {
+  const struct timespec until = faro_clock_after(seconds);
+  pthread_mutex_lock(&in->mutex);
+  while (in->state.number < batches &&
+         pthread_cond_clockwait(&in->closed, &in->mutex, CLOCK_MONOTONIC, &until) == 0)
+    continue;
+  const bool closed = in->state.number >= batches;
+  pthread_mutex_unlock(&in->mutex);
+  return closed;
 }
 
 void faro_intake_wipe(faro_intake *in, faro_batch *batch) { faro_spool_wipe(in->spool, batch); }

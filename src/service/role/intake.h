@@ -23,6 +23,11 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
 void faro_intake_destroy(faro_intake *intake);
 
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
+/* In phases: keeps the plan of the open batch (faro_spool_follow). */
+faro_status faro_intake_follow(faro_intake *intake, const faro_plan_row *row, const char *document,
+                               size_t length, faro_error *error) FARO_WARN_UNUSED;
+/* Waits at most `seconds` until the first `batches` batches are closed; false if they are not. */
+bool faro_intake_closed(faro_intake *intake, uint64_t batches, double seconds);
 /* Sets or clears the reasons for being unwell that the intake knows: the last write failed, of
  * reports or of the writer's own that tries the disk; a log waits to be emptied; the state is not
  * at its path any more. */

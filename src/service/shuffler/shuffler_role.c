@@ -19,6 +19,7 @@
 #include "service/role/log.h"
 #include "service/role/process.h"
 #include "service/shuffler/campaign_file.h"
+#include "service/shuffler/follow.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
 #include "service/state/spool.h"
@@ -41,7 +42,8 @@ typedef struct role {
   atomic_bool ready; /* there is a campaign, an intake and a watch */
   faro_health health;
   faro_watch *watch;
-  double failing; /* the sender's: since when batches cannot be handed over; 0: they can */
+  faro_follow *follow; /* campaigns in phases only */
+  double failing;      /* the sender's: since when batches cannot be handed over; 0: they can */
   faro_metric *sent, *refused, *reachable;
 } role;
 
@@ -138,9 +140,13 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
                                     .known = known,
                                     .tokens = r->settings->tokens,
                                     .campaign = &r->campaign,
-                                    .shuffler = r->index};
+                                    .shuffler = r->index,
+                                    .signer = r->settings->analyzer_key};
   faro_spool *spool = NULL;
-  faro_status status = faro_spool_open(&spool, &params, error);
+  faro_status status = FARO_OK;
+  if (faro_campaign_in_phases(&r->campaign))
+    status = faro_plans_create(&r->campaign.plans, FARO_PLANS_MAX, error);
+  if (status == FARO_OK) status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
   status = faro_intake_create(&r->intake, spool, &r->campaign, r->index, r->metrics, error);
   if (status != FARO_OK) faro_spool_close(spool);
@@ -157,6 +163,16 @@ static faro_status start_watch(role *r, faro_error *error) {
                                     .health = &r->health,
                                     .reachable = r->reachable};
   return faro_watch_create(&r->watch, &params, error);
+}
+
+static faro_status start_follow(role *r, faro_error *error) {
+  const faro_follow_params params = {.analyzer = r->settings->analyzer,
+                                     .authority = *r->settings->authority ? r->settings->authority : NULL,
+                                     .campaign = &r->campaign,
+                                     .signer = r->settings->analyzer_key,
+                                     .intake = r->intake,
+                                     .health = &r->health};
+  return faro_campaign_in_phases(&r->campaign) ? faro_follow_create(&r->follow, &params, error) : FARO_OK;
 }
 
 static faro_status start(role *r, faro_error *error) {
@@ -188,6 +204,7 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
   if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
   if (status == FARO_OK) status = start_watch(r, error);
+  if (status == FARO_OK) status = start_follow(r, error);
   if (status != FARO_OK) return status;
   faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
   atomic_store(&r->ready, true);
@@ -201,7 +218,9 @@ static void stop(role *r) {
   faro_admin_stop(r->admin);
   faro_http_stop(r->http);
   faro_watch_destroy(r->watch);
+  faro_follow_destroy(r->follow);
   faro_intake_destroy(r->intake);
+  faro_plans_destroy(r->campaign.plans);
   faro_sender_destroy(r->sender);
   faro_metrics_destroy(r->metrics);
   faro_health_clear(&r->health);

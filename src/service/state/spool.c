@@ -9,7 +9,7 @@
 
 static bool over(const faro_spool *s) {
   const uint64_t first = s->now.number * s->u; /* campaign batch */
-  if (first >= s->campaign->batches) return true;
+  if (first >= faro_campaign_batches(s->campaign)) return true;
   return s->campaign->shufflers > 0 && !faro_campaign_active(s->campaign, s->shuffler, first);
 }
 
@@ -244,6 +244,17 @@ faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error
   if (status == FARO_OK && s->now.held == size_of(s)) status = close_batch(s, error);
   if (status != FARO_OK) give_up(s);
   return status;
+}
+
+faro_status faro_spool_follow(faro_spool *s, const faro_plan_row *row, const char *document, size_t length,
+                              faro_error *error) {
+  if (row->version != s->now.number + 1)
+    return faro_fail(error, FARO_INVALID,
+                     "version of the plan must be %llu, that of the open batch (got %llu)",
+                     (unsigned long long)s->now.number + 1, (unsigned long long)row->version);
+  const faro_status status = faro_database_do(s->database, s->sql[ENTER_PLAN], error, "ib",
+                                              (int64_t)row->version, (const void *)document, length);
+  return status == FARO_OK ? faro_plans_add(s->campaign->plans, row, error) : status;
 }
 
 /* Closed batches. */

@@ -9,6 +9,7 @@
  *   totals   BITS: the ones of each entry so far; no row per report (but see below)
  *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival
  *   outbox   closed batches, permuted, until they are acknowledged
+ *   plans    in phases: the plans of the batches so far, and of the open one
  *
  * Which clients may send is not in the file but in memory (roster.h). A client has a row once a
  * batch with a report of it was folded.
@@ -51,6 +52,8 @@ typedef struct faro_spool_params {
   const faro_campaign *campaign;
   size_t shuffler; /* 0 if clients send to the analyzer */
   bool known;      /* the campaign was joined before: a state that holds nothing is refused */
+  /* In phases, for a shuffler: who signs plans. Those in the file are added to the campaign's. */
+  const unsigned char *signer;
 } faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */
@@ -70,6 +73,12 @@ void faro_spool_close(faro_spool *spool);
 faro_status faro_spool_begin(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_accept(faro_spool *spool, faro_spool_entry *entry, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
+/* In phases: keeps the plan of the open batch, durable, and adds it to the campaign's. Reports
+ * count under it from now on, and under no other plan of this version. `row` is what
+ * faro_plan_check made of the document. */
+faro_status faro_spool_follow(faro_spool *spool, const faro_plan_row *row, const char *document,
+                              size_t length, faro_error *error) FARO_WARN_UNUSED;
 
 typedef struct faro_spool_state {
   uint64_t number;  /* number of the open batch */

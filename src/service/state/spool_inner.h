@@ -20,6 +20,7 @@ typedef enum spool_sql {
   ENTER_OUTBOX,
   FIRST_OUTBOX,
   DROP_OUTBOX,
+  ENTER_PLAN,
   SQLS
 } spool_sql;
 

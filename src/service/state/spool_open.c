@@ -24,7 +24,9 @@ static const faro_database_migration steps[] = {
      "CREATE TABLE open(batch INTEGER, hash BLOB, used INTEGER, sequence INTEGER, mark BLOB, "
      "PRIMARY KEY(batch, hash)) WITHOUT ROWID;"
      "INSERT INTO open SELECT number, hash, used, sequence, mark FROM meta, old; DROP TABLE old",
-     NULL}};
+     NULL},
+    /* 4: campaigns in phases. */
+    {"CREATE TABLE plans(version INTEGER PRIMARY KEY, document BLOB)", NULL}};
 
 static const faro_database_kind kind = {.of = "a role that collects reports",
                                         .id = 0x66615301,
@@ -49,7 +51,8 @@ static const char *const text_of[SQLS] = {
     [ALL_BODIES] = "SELECT body FROM bodies ORDER BY id",
     [ENTER_OUTBOX] = "INSERT INTO outbox VALUES(?, ?, ?)",
     [FIRST_OUTBOX] = "SELECT number, count, body FROM outbox ORDER BY number LIMIT 1",
-    [DROP_OUTBOX] = "DELETE FROM outbox WHERE number = ?"};
+    [DROP_OUTBOX] = "DELETE FROM outbox WHERE number = ?",
+    [ENTER_PLAN] = "INSERT INTO plans VALUES(?, ?)"};
 
 /* Reports in the open batch. */
 static const char HELD[] = "SELECT coalesce(sum(used), 0) FROM open WHERE batch = (SELECT number FROM meta)";
@@ -162,6 +165,35 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
   return missing(s, path, row ? "their totals have the wrong length" : "their totals are missing", error);
 }
 
+/* Verifies a plan again, and adds it to the campaign's. */
+static faro_status load_plan(faro_spool *s, sqlite3_stmt *row, const unsigned char *signer,
+                             faro_error *error) {
+  faro_plan_document plan;
+  faro_plan_row kept;
+  faro_status status = faro_plan_document_open(&plan, sqlite3_column_blob(row, 0),
+                                               (size_t)sqlite3_column_bytes(row, 0), signer, error);
+  if (status == FARO_OK) status = faro_plan_check(s->campaign, &plan, &kept, error);
+  return status == FARO_OK ? faro_plans_add(s->campaign->plans, &kept, error) : status;
+}
+
+static faro_status load_plans(faro_spool *s, const faro_spool_params *params, faro_error *error) {
+  sqlite3_stmt *all = NULL;
+  bool row = true;
+  if (!params->signer || !s->campaign->plans) return FARO_OK;
+  faro_status status =
+      faro_database_prepare(s->database, "SELECT document FROM plans ORDER BY version", &all, error);
+  while (status == FARO_OK && row) {
+    status = faro_database_next(s->database, all, &row, error);
+    if (status == FARO_OK && row) status = load_plan(s, all, params->signer, error);
+  }
+  sqlite3_finalize(all);
+  const uint64_t newest = faro_plans_newest(s->campaign->plans);
+  if (status != FARO_OK || newest == s->now.number || newest == s->now.number + 1) return status;
+  return faro_fail(error, FARO_INVALID, "%s is damaged: it is at batch %llu, but has %llu plans",
+                   faro_path_end(params->path), (unsigned long long)s->now.number,
+                   (unsigned long long)newest);
+}
+
 static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
   uint64_t left = 0;
   faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
@@ -169,6 +201,7 @@ static faro_status load(faro_spool *s, const faro_spool_params *params, faro_err
   if (status == FARO_OK) status = faro_roster_open(&s->roster, params->tokens, error);
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
+  if (status == FARO_OK) status = load_plans(s, params, error);
   if (status == FARO_OK) status = faro_spool_ask(s, HELD, &s->now.held, error);
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
   if (status == FARO_OK)

@@ -85,6 +85,24 @@ static void describe_policy(faro_text *out, const loaded *l) {
   faro_policy_document_clear(&document);
 }
 
+static void describe_plan(faro_text *out, const faro_campaign *c, const loaded *l) {
+  static faro_plan_document plan;
+  faro_plan_row row;
+  faro_error e = {0};
+  char digest[2 * FARO_DIGEST_BYTES + 1];
+  if (faro_plan_document_open(&plan, l->bytes, l->length, analyzer.public_key, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  if (faro_campaign_in_phases(c) && faro_plan_check(c, &plan, &row, &e) != FARO_OK)
+    return faro_text_add(out, "refused by the campaign: %s", e.message);
+  faro_text_add(out, "ok: version %llu, phase %llu, best %llu of %llu, size %llu, play",
+                (unsigned long long)plan.version, (unsigned long long)plan.phase,
+                (unsigned long long)plan.best, (unsigned long long)plan.left, (unsigned long long)plan.size);
+  for (size_t i = 0; i < plan.arms; i++)
+    faro_text_add(out, " %llu:%llu", (unsigned long long)plan.play[i].arm,
+                  (unsigned long long)plan.play[i].pulls);
+  faro_text_add(out, ", digest %s", faro_hex_write(plan.digest, FARO_DIGEST_BYTES, digest));
+}
+
 static void describe_body(faro_text *out, const faro_campaign *c, uint64_t batch, const unsigned char *body) {
   int64_t numbers[ENTRIES] = {0};
   faro_error e = {0};
@@ -177,6 +195,18 @@ static void describe_key(faro_text *out, const char *kind, const loaded *l) {
   else faro_text_add(out, "ok: public key %s", faro_hex_write(public_key, FARO_KEY_BYTES, digits));
 }
 
+/* Reports and batches of a campaign in phases are read with its first plan. */
+static void follow_plan(faro_campaign *c) {
+  static faro_plan_document plan;
+  faro_plan_row row;
+  const loaded document = load("plan-good");
+  assert_ok(faro_plans_create(&c->plans, 1, error));
+  assert_ok(faro_plan_document_open(&plan, document.bytes, document.length, analyzer.public_key, error));
+  assert_ok(faro_plan_check(c, &plan, &row, error));
+  assert_ok(faro_plans_add(c->plans, &row, error));
+  free(document.bytes);
+}
+
 static void describe(faro_text *out, const char *file, const char *check, const char *with) {
   const loaded l = load(file);
   faro_campaign c = {0};
@@ -185,13 +215,16 @@ static void describe(faro_text *out, const char *file, const char *check, const 
     assert_ok(faro_campaign_open(&c, document.bytes, document.length, analyzer.public_key, error));
     free(document.bytes);
   }
+  if (faro_campaign_in_phases(&c) && strcmp(check, "plan") != 0) follow_plan(&c);
   if (strcmp(check, "campaign") == 0) describe_campaign(out, &l);
+  else if (strcmp(check, "plan") == 0) describe_plan(out, &c, &l);
   else if (strcmp(check, "policy") == 0) describe_policy(out, &l);
   else if (strcmp(check, "report") == 0) describe_report(out, &c, &l);
   else if (strcmp(check, "batch") == 0) describe_batch(out, &c, &l);
   else if (strcmp(check, "notice") == 0) describe_notice(out, &c, &l);
   else if (strcmp(check, "direction") == 0) describe_direction(out, &l);
   else describe_key(out, check, &l);
+  faro_plans_destroy(c.plans);
   free(l.bytes);
   assert_false(out->failed);
   /* The accountant computes how large entries may be: the last digits may differ between
@@ -301,7 +334,7 @@ static void emit_damage(const char *word, const char *check, const char *json) {
   emit(NAME("cut"), check, "-", "the last byte is missing", l.bytes, l.length - 1);
   emit(NAME("longer"), check, "-", "a byte more than was signed", l.bytes, l.length + 1);
   char *text = strdup(l.bytes);
-  text[strlen(word) - 1] = '1';
+  text[strlen(word) - 1] = word[strlen(word) - 1] == '1' ? '2' : '1';
   emit(NAME("word"), check, "-", "another version of the protocol", text, strlen(text));
   free(text);
   text = edited(l.bytes, "\n", " ");
@@ -519,7 +552,7 @@ static bytes report_of(const faro_campaign *c, uint64_t version, uint64_t sequen
                        const int64_t *numbers) {
   bytes b = {.length = 0};
   put(&b, "FRR2", 4);
-  put(&b, c->digest, 16);
+  put(&b, c->plans ? faro_plans_at(c->plans, version)->digest : c->digest, 16);
   put64(&b, version);
   put64(&b, sequence);
   put32(&b, to);
@@ -770,6 +803,89 @@ static void emit_growing(void) {
   emit_batch(name, "early", "of the second size, too early", &b);
 }
 
+/* Clients report averages of up to five arms, each once; the first plan asks for five. */
+static faro_campaign campaign_in_phases(void) {
+  faro_campaign c = campaign_of("shuffle-bits", 1);
+  snprintf(c.id, sizeof c.id, "vector-phases");
+  snprintf(c.learner, sizeof c.learner, "dpe");
+  c.params.contributions = 1;
+  c.params.largest = 500;
+  c.phases = (faro_phases){.numbers = ENTRIES, .reports = 1000, .noise = 1};
+  c.features = c.arms * D;
+  for (size_t i = 0; i < c.features; i++) c.feature[i] = (double)i / 32;
+  return c;
+}
+
+static void emit_plans(const char *json) {
+  static const edit edits[] = {
+      {"unknown", "a key that is not known", "\"phase\":", "\"extra\":1,\"phase\":"},
+      {"missing", "a key that is missing", "\"phase\":1,", ""},
+      {"version", "version 0", "\"version\":1", "\"version\":0"},
+      {"version-late", "a version beyond the last", "\"version\":1", "\"version\":16385"},
+      {"pulls", "an arm that is not played", "\"pulls\":4", "\"pulls\":0"},
+      {"left", "no arm is left", "\"left\":10", "\"left\":0"}};
+  emit_damage("faro-plan-1", "plan", json);
+  emit_edits("faro-plan-1", "plan", json, edits, sizeof edits / sizeof *edits);
+}
+
+/* Plans that are well-formed, and are read with the campaign. */
+static void emit_asked(const char *end, const char *what, faro_plan_document plan) {
+  char file[128], *text = NULL;
+  size_t length = 0;
+  snprintf(file, sizeof file, "plan-%s", end);
+  assert_ok(faro_plan_document_write(&plan, &analyzer, &text, &length, error));
+  emit(file, "plan", "campaign-phases", what, text, length);
+  if (strcmp(end, "good") == 0) emit_plans(strchr(text, '\n') + 1);
+  free(text);
+}
+
+static void emit_phases(void) {
+  static faro_plan_document plan;
+  faro_campaign c = campaign_in_phases();
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  emit("campaign-phases", "campaign", "-", "in phases", text, length);
+  free(text);
+  plan = (faro_plan_document){.version = 1, .phase = 1, .left = 10, .size = 50, .arms = ENTRIES};
+  for (size_t i = 0; i < ENTRIES; i++) plan.play[i] = (faro_plan_play){.arm = 2 * i, .pulls = 4 + i};
+  memcpy(plan.campaign, c.digest, FARO_DIGEST_BYTES);
+  emit_asked("good", "as an analyzer makes it", plan);
+  faro_plan_document other = plan;
+  other.size = 49;
+  emit_asked("small", "a batch below the least one", other);
+  other.size = 501;
+  emit_asked("large", "a batch above the largest one", other);
+  other = plan;
+  other.play[1].arm = 10;
+  emit_asked("arm", "an arm that there is not", other);
+  other = plan;
+  other.arms = ENTRIES + 1;
+  other.play[ENTRIES] = (faro_plan_play){1, 1};
+  emit_asked("numbers", "more numbers than were agreed", other);
+  other = plan;
+  other.size = other.arms = 0;
+  emit_asked("end", "the campaign is over", other);
+  other.size = 50;
+  emit_asked("nothing-to-play", "a batch that plays nothing", other);
+  other = plan;
+  other.campaign[0] ^= 1;
+  emit_asked("campaign", "of another campaign", other);
+  follow_plan(&c);
+  bytes b = report_of(&c, 1, 1, 0, values);
+  emit_report("phases", "good", "as a client makes it", &b);
+  memcpy(b.data + 4, c.digest, 16);
+  emit_report("phases", "tag", "it names the campaign, not the plan", &b);
+  b = report_of(&c, 1, 1, 0, values);
+  b.data[20] = 2;
+  emit_report("phases", "ahead", "of a plan that is not known here", &b);
+  b = batch_of(&c, 0, 0, 50, &shuffler, 7);
+  emit_batch("phases", "good", "of the first plan", &b);
+  b = batch_of(&c, 0, 0, 51, &shuffler, 7);
+  emit_batch("phases", "more", "a report too many", &b);
+  faro_plans_destroy(c.plans);
+}
+
 static void emit_directions(void) {
   static const struct {
     uint64_t seed, index;
@@ -824,6 +940,7 @@ static void bless(void) {
     if (c.shufflers > 0) emit_notices(&c);
   }
   emit_growing();
+  emit_phases();
   emit_directions();
   emit_earlier();
   assert_int_equal(fclose(manifest), 0);

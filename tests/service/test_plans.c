@@ -1,0 +1,555 @@
+/* plans: campaigns whose policies are plans, with client, spool and applier in one process. */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <faro/client.h>
+
+#include "client/many.h"
+#include "service/analyzer/applier.h"
+#include "service/state/spool.h"
+
+static faro_error why;
+
+#define assert_refused(call)                                                                                 \
+  do {                                                                                                       \
+    why = (faro_error){0};                                                                                   \
+    assert_int_equal(call, FARO_INVALID);                                                                    \
+  } while (0)
+
+enum { D = 2, ARMS = 4, CLIENTS = 400, BEST = 0 };
+
+/* Means are 0.9, 0.3, 0.72 and 0.3 for theta = (0.9, 0.3). */
+static const double features[ARMS * D] = {1, 0, 0, 1, 0.6, 0.6, 0.3, 0.1};
+static const double mean_of[ARMS] = {0.9, 0.3, 0.72, 0.3};
+
+typedef struct scene {
+  char folder[64], database[96], state[96], hashes[96];
+  faro_applier_keys keys;
+  faro_sign_key shuffler;
+  unsigned char *tokens;
+  faro_campaign campaign; /* the analyzer's */
+  faro_campaign mixing;   /* the shuffler's: the same, with plans of its own */
+  char *document;
+  size_t length;
+  faro_store *store;
+  faro_applier *applier;
+  faro_learning *twin;
+  faro_spool *spool;
+  faro_client *client;
+  uint64_t sequence[CLIENTS];
+  size_t next; /* the client that comes next */
+  faro_sim_rng rng;
+} scene;
+
+/* Ways of setting up a scene. */
+typedef struct plot {
+  const char *learner, *release;
+  uint64_t horizon, batch, largest, clients, contributions;
+  faro_level level;
+} plot;
+
+static const plot turns = {.learner = "pe",
+                           .release = "shuffle-bits",
+                           .horizon = 3000,
+                           .batch = 30,
+                           .largest = 150,
+                           .level = FARO_LEVEL_EVENT,
+                           .contributions = 1};
+static const plot averages = {.learner = "dpe",
+                              .release = "shuffle-bits",
+                              .horizon = 4000,
+                              .batch = 60,
+                              .clients = 400,
+                              .level = FARO_LEVEL_USER,
+                              .contributions = 1};
+
+static faro_campaign draft(const scene *s, const plot *p) {
+  faro_campaign c = {.id = "scene",
+                     .release = faro_release_kind_find(p->release),
+                     .params = {.epsilon = 2,
+                                .delta = 1e-6,
+                                .horizon = p->horizon,
+                                .batch = p->batch,
+                                .largest = p->largest,
+                                .level = p->level,
+                                .contributions = p->contributions,
+                                .calibration = FARO_CALIBRATION_TIGHT},
+                     .centre = 0.5,
+                     .arms = ARMS,
+                     .failure = 0.1,
+                     .analyzer = "http://127.0.0.1:1",
+                     .shufflers = strncmp(p->release, "shuffle", 7) == 0,
+                     .shuffler = {{.url = "http://127.0.0.1:2"}},
+                     .phases = {.reports = p->clients},
+                     .features = ARMS * D};
+  memcpy(c.feature, features, sizeof features);
+  snprintf(c.learner, sizeof c.learner, "%s", p->learner);
+  memcpy(c.seal, s->keys.seal.public_key, sizeof c.seal);
+  memcpy(c.shuffler[0].key, s->shuffler.public_key, FARO_KEY_BYTES);
+  assert_ok(faro_contribution_init(&c.contribution, D, 1, -0.5, 0.5, error));
+  return c;
+}
+
+static void open_roles(scene *s) {
+  const faro_spool_params spool = {
+      .path = s->state, .tokens = s->hashes, .campaign = &s->mixing, .signer = s->keys.sign.public_key};
+  assert_ok(faro_plans_create(&s->campaign.plans, FARO_PLANS_MAX, error));
+  assert_ok(faro_plans_create(&s->mixing.plans, FARO_PLANS_MAX, error));
+  assert_ok(faro_store_open(&s->store, s->database, FARO_READ_WRITE, error));
+  assert_ok(faro_applier_create(&s->applier, s->store, &s->campaign, &s->keys, error));
+  assert_ok(faro_spool_open(&s->spool, &spool, error));
+}
+
+static void close_roles(scene *s) {
+  faro_spool_close(s->spool);
+  faro_applier_destroy(s->applier);
+  faro_store_close(s->store);
+  faro_plans_destroy(s->campaign.plans);
+  faro_plans_destroy(s->mixing.plans);
+}
+
+static faro_client *open_client(const scene *s) {
+  faro_client *client = NULL;
+  const faro_client_params params = {
+      .signer = s->keys.sign.public_key, .token = s->tokens, .epsilon = 2, .delta = 1e-6, .trust = "joint"};
+  assert_ok(faro_client_open(&client, &params, error));
+  assert_ok(faro_client_campaign(client, s->document, s->length, error));
+  return client;
+}
+
+static void open_scene(scene *s, const plot *p) {
+  char path[96];
+  size_t count = 0;
+  *s = (scene){0};
+  snprintf(s->folder, sizeof s->folder, "/dev/shm/faro-phases-XXXXXX");
+  assert_non_null(mkdtemp(s->folder));
+  snprintf(s->database, sizeof s->database, "%s/db", s->folder);
+  snprintf(s->state, sizeof s->state, "%s/state", s->folder);
+  snprintf(s->hashes, sizeof s->hashes, "%s/hashes", s->folder);
+  snprintf(path, sizeof path, "%s/tokens", s->folder);
+  assert_ok(faro_tokens_make(path, s->hashes, CLIENTS, error));
+  assert_ok(faro_tokens_load(path, &s->tokens, &count, error));
+  assert_ok(faro_sign_key_make(&s->keys.sign, error));
+  assert_ok(faro_seal_key_make(&s->keys.seal, error));
+  assert_ok(faro_sign_key_make(&s->shuffler, error));
+  faro_sim_open(&s->rng, 1, 0, FARO_ROLE_USER);
+  s->campaign = draft(s, p);
+  assert_ok(faro_learning_complete(&s->campaign, error));
+  assert_ok(faro_campaign_write(&s->campaign, &s->keys.sign, &s->document, &s->length, error));
+  assert_ok(faro_campaign_open(&s->mixing, s->document, s->length, s->keys.sign.public_key, error));
+  open_roles(s);
+  assert_ok(faro_learning_create(&s->twin, &s->campaign, NULL, 0, error));
+  s->client = open_client(s);
+}
+
+static void close_scene(scene *s) {
+  char command[128];
+  close_roles(s);
+  faro_client_close(s->client);
+  faro_learning_destroy(s->twin);
+  free(s->tokens);
+  free(s->document);
+  snprintf(command, sizeof command, "rm -r '%s'", s->folder);
+  assert_int_equal(system(command), 0);
+}
+
+/* The shuffler takes the plan; what happened. */
+static faro_status follow(scene *s, const char *text, size_t length) {
+  faro_plan_document plan;
+  faro_plan_row row;
+  faro_status status = faro_plan_document_open(&plan, text, length, s->keys.sign.public_key, &why);
+  if (status == FARO_OK) status = faro_plan_check(&s->mixing, &plan, &row, &why);
+  return status == FARO_OK ? faro_spool_follow(s->spool, &row, text, length, &why) : status;
+}
+
+/* A report of the next client, who plays what the plan says. */
+static void make_report(scene *s, faro_client *client, unsigned char *frame) {
+  size_t parts = 0;
+  faro_client_change(client);
+  while (!faro_client_complete(client)) {
+    size_t arm = 0;
+    bool counts = false;
+    assert_ok(faro_client_next(client, &arm, &counts, error));
+    assert_true(counts);
+    assert_ok(faro_client_reward(client, arm, faro_sim_uniform(&s->rng) < mean_of[arm], error));
+  }
+  assert_ok(faro_client_report_plan(client, frame, &parts, error));
+  assert_int_equal(parts, 1);
+  const size_t who = s->next++ % CLIENTS;
+  faro_wire_report_restamp(frame, faro_client_version(client), ++s->sequence[who],
+                           s->tokens + who * FARO_TOKEN_BYTES);
+}
+
+/* What the shuffler says to a report. */
+static faro_verdict post(scene *s, const unsigned char *frame) {
+  faro_wire_report report;
+  const size_t size = faro_wire_report_size(&s->mixing);
+  if (faro_wire_report_is_ahead(&s->mixing, frame)) return FARO_VERDICT_CLOSED;
+  if (!faro_wire_report_is_for(&s->mixing, frame)) return FARO_VERDICT_CAMPAIGN;
+  if (faro_wire_report_read(&s->mixing, frame, size, &report, &why) != FARO_OK) return FARO_VERDICT_MALFORMED;
+  faro_spool_entry entry = {.version = report.version, .sequence = report.sequence, .body = report.body};
+  faro_token_hash(report.token, entry.hash);
+  assert_ok(faro_spool_begin(s->spool, error));
+  assert_ok(faro_spool_accept(s->spool, &entry, error));
+  assert_ok(faro_spool_commit(s->spool, error));
+  return entry.verdict;
+}
+
+static void send_reports(scene *s, uint64_t count) {
+  unsigned char frame[1024];
+  assert_true(faro_wire_report_size(&s->campaign) <= sizeof frame);
+  for (uint64_t i = 0; i < count; i++) {
+    make_report(s, s->client, frame);
+    assert_int_equal(post(s, frame), FARO_VERDICT_ACCEPTED);
+  }
+}
+
+/* The twin hears what was released, read as the applier reads it. */
+static void tell_twin(scene *s, const faro_batch *batch) {
+  const size_t n = s->campaign.entries;
+  const bool bits = faro_campaign_form(&s->campaign) == FARO_WIRE_BITS;
+  const size_t rows = bits ? 1 : (size_t)batch->count;
+  const size_t body = faro_wire_report_size(&s->campaign) - FARO_REPORT_HEAD;
+  int64_t *numbers = calloc(rows * n, sizeof *numbers);
+  assert_non_null(numbers);
+  for (size_t i = 0; bits && i < n; i++) numbers[i] = (int64_t)faro_load64(batch->body + 8 * i);
+  for (size_t i = 0; !bits && i < rows; i++)
+    assert_ok(faro_wire_report_unseal(&s->campaign, &s->keys.seal, batch->number, batch->body + i * body,
+                                      numbers + i * n, error));
+  assert_ok(faro_learning_apply(s->twin, numbers, rows, error));
+  free(numbers);
+}
+
+/* The closed batch goes to the analyzer, which applies it. */
+static void hand_over(scene *s) {
+  faro_batch batch;
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  bool applied = false;
+  assert_ok(faro_spool_next(s->spool, &batch, error));
+  assert_true(batch.count > 0);
+  tell_twin(s, &batch);
+  if (s->campaign.shufflers > 0) {
+    const size_t size = faro_batch_size(&s->campaign, batch.count);
+    unsigned char *frame = malloc(size);
+    assert_non_null(frame);
+    faro_batch_write(&s->mixing, &batch, &s->shuffler, frame);
+    assert_ok(faro_applier_receive(s->applier, frame, size, &receipt, error));
+    free(frame);
+  } else assert_ok(faro_applier_take(s->applier, &batch, &receipt, error));
+  assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
+  const uint64_t number = batch.number;
+  faro_spool_wipe(s->spool, &batch);
+  assert_ok(faro_spool_forget(s->spool, number, error));
+  assert_ok(faro_applier_step(s->applier, &applied, error));
+  assert_true(applied);
+}
+
+static const faro_plan_document *plan_of(const scene *s) {
+  const faro_plan_row *row = NULL;
+  return faro_learning_plan(faro_applier_learning(s->applier), &row);
+}
+
+/* Clients and shuffler take the newest plan. */
+static void take_plan(scene *s) {
+  const faro_applier_view view = faro_applier_snapshot(s->applier);
+  assert_ok(faro_client_policy(s->client, view.policy, view.length, error));
+  assert_int_equal(follow(s, view.policy, view.length), FARO_OK);
+}
+
+static void assert_twins(const scene *s) {
+  const faro_applier_view view = faro_applier_snapshot(s->applier);
+  unsigned char *one = NULL, *other = NULL;
+  char *text = NULL;
+  size_t length = 0, size = 0;
+  assert_ok(faro_learning_document(s->twin, &s->keys.sign, &text, &length, error));
+  assert_int_equal(length, view.length);
+  assert_memory_equal(text, view.policy, length);
+  assert_ok(faro_learning_save(s->twin, &one, &length, error));
+  assert_ok(faro_learning_save(faro_applier_learning(s->applier), &other, &size, error));
+  assert_int_equal(length, size);
+  assert_memory_equal(one, other, size);
+  free(text);
+  free(one);
+  free(other);
+}
+
+/* Plays to the end, with a restart of all roles in the middle of every `every`-th batch. Returns
+ * the number of batches. */
+static uint64_t play(scene *s, uint64_t every) {
+  uint64_t batches = 0;
+  for (; take_plan(s), plan_of(s)->size > 0; batches++) {
+    const uint64_t size = plan_of(s)->size;
+    const bool restarts = batches % every == every - 1;
+    send_reports(s, size / 2);
+    if (restarts) {
+      close_roles(s);
+      open_roles(s);
+      assert_int_equal(plan_of(s)->size, size);
+    }
+    send_reports(s, size - size / 2);
+    hand_over(s);
+    assert_twins(s);
+  }
+  return batches;
+}
+
+static void play_whole(const plot *p) {
+  scene s;
+  open_scene(&s, p);
+  const uint64_t batches = play(&s, 5);
+  assert_true(batches > 4);
+  assert_int_equal(plan_of(&s)->best, BEST);
+  const faro_applier_view view = faro_applier_snapshot(s.applier);
+  assert_true(view.done);
+  assert_int_equal(faro_campaign_batches(&s.campaign), batches);
+  assert_int_equal(faro_campaign_reports(&s.campaign, batches), view.learning.users);
+  assert_true(view.learning.users <= s.campaign.phases.reports);
+  assert_true(faro_spool_snapshot(s.spool).over);
+  bool counts = true;
+  size_t arm = ARMS;
+  assert_ok(faro_client_next(s.client, &arm, &counts, error));
+  assert_int_equal(arm, BEST); /* for good */
+  assert_false(counts);
+  assert_false(faro_client_complete(s.client));
+  close_scene(&s);
+}
+
+static void test_plans__elimination_finds_the_best_arm_and_survives_restarts(void **state) {
+  (void)state;
+  play_whole(&turns);
+}
+
+static void test_plans__clients_averages_find_the_best_arm(void **state) {
+  (void)state;
+  play_whole(&averages);
+}
+
+static void test_plans__every_form_of_reports_works(void **state) {
+  (void)state;
+  slow_test();
+  static const char *const releases[] = {"shuffle-gaussian", "shuffle-response", "local-gaussian",
+                                         "local-response", "local-bits"};
+  for (size_t i = 0; i < sizeof releases / sizeof *releases; i++) {
+    scene s;
+    plot p = turns;
+    p.release = releases[i];
+    p.learner = "hanna";
+    open_scene(&s, &p);
+    assert_true(play(&s, 3) > 2);
+    close_scene(&s);
+    p = averages;
+    p.release = releases[i];
+    open_scene(&s, &p);
+    assert_true(play(&s, 3) > 2);
+    close_scene(&s);
+  }
+}
+
+/* Another plan of the same version, signed by the analyzer. */
+static char *other_plan(const scene *s, uint64_t size, size_t *length) {
+  faro_plan_document plan = *plan_of(s);
+  char *text = NULL;
+  plan.size = size;
+  assert_ok(faro_plan_document_write(&plan, &s->keys.sign, &text, length, error));
+  return text;
+}
+
+static void test_plans__an_analyzer_that_shows_two_plans_gains_nothing(void **state) {
+  (void)state;
+  scene s;
+  unsigned char frame[1024];
+  size_t length = 0;
+  open_scene(&s, &turns);
+  take_plan(&s); /* the shuffler waits for few reports */
+  faro_client *victim = open_client(&s);
+  char *text = other_plan(&s, 150, &length); /* this client is told that many hide it */
+  assert_ok(faro_client_policy(victim, text, length, error));
+  make_report(&s, victim, frame);
+  assert_int_equal(post(&s, frame), FARO_VERDICT_CAMPAIGN);
+  assert_int_equal(faro_spool_snapshot(s.spool).held, 0);
+  /* Nor does the shuffler take a second plan of a version, now or after a restart. */
+  assert_int_equal(follow(&s, text, length), FARO_SYSTEM);
+  close_roles(&s);
+  open_roles(&s);
+  assert_int_equal(post(&s, frame), FARO_VERDICT_CAMPAIGN);
+  make_report(&s, s.client, frame);
+  assert_int_equal(post(&s, frame), FARO_VERDICT_ACCEPTED);
+  free(text);
+  faro_client_close(victim);
+  close_scene(&s);
+}
+
+static void test_plans__a_plan_must_keep_what_the_campaign_states(void **state) {
+  (void)state;
+  scene s;
+  size_t length = 0;
+  open_scene(&s, &turns);
+  static const uint64_t sizes[] = {0, 1, 29, 151, 3000}; /* least 30, largest 150 */
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    char *text = other_plan(&s, sizes[i], &length);
+    assert_refused(faro_client_policy(s.client, text, length, &why));
+    assert_int_equal(follow(&s, text, length), FARO_INVALID);
+    free(text);
+  }
+  faro_plan_document plan = *plan_of(&s);
+  plan.arms = 2; /* one number per report was agreed */
+  plan.play[1] = plan.play[0];
+  char *text = NULL;
+  assert_ok(faro_plan_document_write(&plan, &s.keys.sign, &text, &length, error));
+  assert_refused(faro_client_policy(s.client, text, length, &why));
+  free(text);
+  /* A weaker claim: the same plan in a campaign that promises less noise than it needs. */
+  faro_campaign weak = s.mixing;
+  faro_plan_row row;
+  assert_ok(faro_plan_check(&weak, plan_of(&s), &row, error));
+  weak.params.epsilon = 3; /* the stated claim stays 2 */
+  assert_refused(faro_plan_check(&weak, plan_of(&s), &row, &why));
+  assert_non_null(strstr(why.message, "epsilon of the plan is 3"));
+  close_scene(&s);
+}
+
+static void test_plans__late_early_and_second_reports_are_refused(void **state) {
+  (void)state;
+  scene s;
+  unsigned char late[1024], early[1024], twice[1024];
+  open_scene(&s, &averages);
+  take_plan(&s);
+  make_report(&s, s.client, late);
+  send_reports(&s, plan_of(&s)->size);
+  assert_int_equal(post(&s, late), FARO_VERDICT_STALE); /* the batch is closed, and the next plan not here */
+  hand_over(&s);
+  const faro_applier_view view = faro_applier_snapshot(s.applier);
+  assert_ok(faro_client_policy(s.client, view.policy, view.length, error));
+  make_report(&s, s.client, early);
+  assert_int_equal(post(&s, early), FARO_VERDICT_CLOSED); /* for now */
+  assert_int_equal(follow(&s, view.policy, view.length), FARO_OK);
+  assert_int_equal(post(&s, late), FARO_VERDICT_STALE);
+  assert_int_equal(post(&s, early), FARO_VERDICT_ACCEPTED);
+  make_report(&s, s.client, twice);
+  faro_wire_report_restamp(twice, faro_client_version(s.client), 9, s.tokens + 1 * FARO_TOKEN_BYTES);
+  assert_int_equal(post(&s, twice), FARO_VERDICT_SPENT); /* it was in the first batch: M0 = 1 */
+  close_scene(&s);
+}
+
+static void test_plans__progress_is_kept_over_a_restart(void **state) {
+  (void)state;
+  scene s;
+  unsigned char progress[512], frame[1024];
+  size_t arm = 0, parts = 0;
+  bool counts = false;
+  open_scene(&s, &averages);
+  const faro_applier_view view = faro_applier_snapshot(s.applier);
+  assert_int_equal(faro_client_progress_size(s.client), 0);
+  assert_refused(faro_client_next(s.client, &arm, NULL, &why)); /* no plan yet */
+  take_plan(&s);
+  assert_ok(faro_client_next(s.client, &arm, NULL, error));
+  assert_ok(faro_client_reward(s.client, arm, 1, error));
+  assert_false(faro_client_complete(s.client));
+  assert_refused(faro_client_report_plan(s.client, frame, &parts, &why));
+  const size_t size = faro_client_progress_size(s.client);
+  assert_true(size <= sizeof progress);
+  faro_client_progress(s.client, progress);
+  faro_client *again = open_client(&s);
+  assert_ok(faro_client_policy(again, view.policy, view.length, error));
+  assert_ok(faro_client_resume(again, progress, size, error));
+  for (size_t played = 1; !faro_client_complete(again); played++) {
+    assert_true(played < 100);
+    assert_ok(faro_client_next(again, &arm, &counts, error));
+    assert_true(counts);
+    assert_ok(faro_client_reward(again, arm, 1, error));
+  }
+  assert_refused(faro_client_reward(again, arm, 1, &why)); /* no more are asked for */
+  assert_ok(faro_client_report_plan(again, frame, &parts, error));
+  faro_client_progress(again, progress);
+  assert_ok(faro_client_resume(again, progress, size, error));
+  assert_false(faro_client_complete(again)); /* it has reported */
+  for (size_t i = 0; i < 37; i += 7) {       /* damaged, or of another plan */
+    const unsigned char kept = progress[i];
+    progress[i] ^= 0x80;
+    assert_refused(faro_client_resume(again, progress, size, &why));
+    progress[i] = kept;
+  }
+  for (size_t cut = 0; cut < size; cut++) assert_refused(faro_client_resume(again, progress, cut, &why));
+  faro_client_close(again);
+  close_scene(&s);
+}
+
+static void test_plans__a_campaign_that_cannot_be_is_refused_by_name(void **state) {
+  (void)state;
+  scene s;
+  open_scene(&s, &turns);
+  const struct {
+    plot plot;
+    const char *message;
+  } row[] = {
+      {{.learner = "dpe", .release = "shuffle-bits", .horizon = 100, .clients = 50, .contributions = 1},
+       "level must be user with contributions 1"},
+      {{.learner = "dpe",
+        .release = "shuffle-bits",
+        .horizon = 100,
+        .level = FARO_LEVEL_USER,
+        .contributions = 1},
+       "campaign.clients is required"},
+      {{.learner = "pe", .release = "central-tree", .horizon = 1000}, "shuffle-bits"},
+      {{.learner = "pe", .release = "local", .horizon = 1000}, "local-gaussian"},
+      {{.learner = "linucb", .release = "shuffle-bits", .horizon = 1000, .batch = 100},
+       "learns from contexts"},
+  };
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    faro_campaign c = draft(&s, &row[i].plot);
+    char *text = NULL;
+    size_t length = 0;
+    why = (faro_error){0};
+    faro_status status = faro_learning_complete(&c, &why);
+    if (status == FARO_OK) status = faro_campaign_write(&c, &s.keys.sign, &text, &length, &why);
+    assert_int_equal(status, FARO_INVALID);
+    if (!strstr(why.message, row[i].message)) fail_msg("%s is not in: %s", row[i].message, why.message);
+  }
+  close_scene(&s);
+}
+
+/* A state that was cut, or whose plans do not follow from its sums, is refused. */
+static void test_plans__a_damaged_state_is_refused(void **state) {
+  (void)state;
+  scene s;
+  unsigned char *bytes = NULL;
+  size_t length = 0;
+  open_scene(&s, &averages);
+  for (int i = 0; i < 2; i++) {
+    take_plan(&s);
+    send_reports(&s, plan_of(&s)->size);
+    hand_over(&s);
+  }
+  assert_ok(faro_learning_save(s.twin, &bytes, &length, error));
+  faro_learning *again = NULL;
+  assert_ok(faro_learning_create(&again, &s.campaign, bytes, length, error));
+  faro_learning_destroy(again);
+  for (size_t cut = 0; cut < length; cut += 5)
+    assert_refused(faro_learning_create(&again, &s.campaign, bytes, cut, &why));
+  for (size_t i = 0; i < 44; i++) { /* the head, and the digest of the first plan */
+    bytes[i] ^= 1;
+    assert_refused(faro_learning_create(&again, &s.campaign, bytes, length, &why));
+    bytes[i] ^= 1;
+  }
+  free(bytes);
+  close_scene(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_plans__elimination_finds_the_best_arm_and_survives_restarts),
+      cmocka_unit_test(test_plans__clients_averages_find_the_best_arm),
+      cmocka_unit_test(test_plans__every_form_of_reports_works),
+      cmocka_unit_test(test_plans__an_analyzer_that_shows_two_plans_gains_nothing),
+      cmocka_unit_test(test_plans__a_plan_must_keep_what_the_campaign_states),
+      cmocka_unit_test(test_plans__late_early_and_second_reports_are_refused),
+      cmocka_unit_test(test_plans__progress_is_kept_over_a_restart),
+      cmocka_unit_test(test_plans__a_campaign_that_cannot_be_is_refused_by_name),
+      cmocka_unit_test(test_plans__a_damaged_state_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
