@@ -56,6 +56,16 @@ bool faro_child_running(faro_child *child) {
   return child->pid != 0 && !reaped(child, &status);
 }
 
+int faro_child_wait(faro_child *child, double seconds) {
+  int status = 0;
+  const double end = faro_clock() + seconds;
+  while (!reaped(child, &status)) {
+    if (child->pid == 0 || faro_clock() > end) return -1;
+    faro_sleep(0.001);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 int faro_child_end(faro_child *child, int number, double seconds) {
   if (child->pid == 0) return -1;
   int status = 0;

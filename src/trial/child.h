@@ -16,6 +16,9 @@ faro_status faro_child_start(faro_child *child, const char *const *argv, const c
 /* Limits the size of the child's files from now on, like a full disk. UINT64_MAX: no limit. */
 void faro_child_limit(const faro_child *child, uint64_t bytes);
 bool faro_child_running(faro_child *child);
+/* Waits until the child ends by itself. Returns its exit status, -1 if a signal ended it or if it
+ * still runs after `seconds`. */
+int faro_child_wait(faro_child *child, double seconds);
 /* Sends the signal and waits for the end; kills the child after `seconds`. Returns the exit status,
  * -1 if a signal ended it. */
 int faro_child_end(faro_child *child, int signal, double seconds);

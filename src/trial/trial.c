@@ -194,12 +194,15 @@ static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
   return status;
 }
 
-faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) {
+faro_status faro_trial_launch(faro_trial *trial, size_t role, faro_error *error) {
   char config[FARO_TRIAL_PATH], log[FARO_TRIAL_PATH];
   const char *const argv[] = {trial->params.command, role == 0 ? "analyzer" : "shuffler", "--config",
                               faro_trial_file(trial, role, ".yaml", config), NULL};
-  faro_status status =
-      faro_child_start(&trial->child[role], argv, faro_trial_file(trial, role, ".log", log), error);
+  return faro_child_start(&trial->child[role], argv, faro_trial_file(trial, role, ".log", log), error);
+}
+
+faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) {
+  faro_status status = faro_trial_launch(trial, role, error);
   if (status == FARO_OK) status = wait_until_well(trial, role, error);
   if (status == FARO_OK && role == 0 && !trial->document) status = learn_campaign(trial, error);
   return status;

@@ -59,6 +59,8 @@ void faro_trial_remove(const char *directory);
 /* Starts a role and waits until it is healthy. The first start of the analyzer creates the
  * campaign. */
 faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
+/* Starts a role and does not wait. */
+faro_status faro_trial_launch(faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) FARO_WARN_UNUSED;
 const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]);
 const char *faro_trial_file(const faro_trial *trial, size_t role, const char *suffix,

@@ -184,6 +184,28 @@ end_roles() {
   has "$stderr" "analyzer.db.intake holds nothing, but reports were collected for this campaign before"
 }
 
+@test "analyzer: an old copy of its database, or of its intake, is refused where it collects reports itself" {
+  campaign
+  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  end_roles
+  mkdir "$T/old" "$T/new" && cp -p "$T"/analyzer.db "$T"/analyzer.db.intake "$T/old"
+  role analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5 && round 2 0.5 && round 3 0.5
+  version 2
+  end_roles
+  cp -p "$T"/analyzer.db "$T"/analyzer.db.intake "$T/new"
+  cp -p "$T/old/analyzer.db" "$T"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.db.intake has handed over all batches before 1; was an old copy of the database restored?"
+  cp -p "$T/new/analyzer.db" "$T/old/analyzer.db.intake" "$T"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.db has all batches before 1; was an old copy of the intake restored?"
+  cp -p "$T/new/analyzer.db.intake" "$T"
+  role analyzer analyzer "$T/analyzer.yaml"
+}
+
 @test "client: waits some seconds for an analyzer that was just started" {
   campaign
   "$FARO" client --config "$T/1.yaml" --show >"$T/shown" 2>&1 3>&- &
@@ -698,7 +720,7 @@ line() {
   for file in analyzer shuffler-0 client; do
     sed -e "s|0\{64\}|$(key "$T/other.public")|" \
       -e "s|^\(sign\): /etc.*|\1: $T/s.secret|; s|^\(key\): /etc.*|\1: $T/s.secret|; s|^seal: .*|seal: $T/x.secret|" \
-      -e "s|^tokens: .*|tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
+      -e "s|^\(admin-\)\?tokens: .*|\1tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
       -e "s|/var/lib/[^ ]*/|$T/|; /^certificate/d; /^private-key/d; s|^listen: 0.0.0.0|listen: 127.0.0.1|" \
       "deploy/$file.yaml" >"$T/$file.yaml"
     role=${file%-0}

@@ -10,7 +10,8 @@ HERE = os.path.join(ROOT, "deploy/kubernetes")
 GUIDE = open(os.path.join(ROOT, "docs/deploy.md")).read()
 VERSIONS = {"Namespace": "v1", "ServiceAccount": "v1", "ConfigMap": "v1", "NetworkPolicy": "networking.k8s.io/v1",
             "Service": "v1", "StatefulSet": "apps/v1", "PodDisruptionBudget": "policy/v1"}
-PATHS = ("certificate", "private-key", "database", "state", "sign", "seal", "key", "tokens")
+PATHS = ("certificate", "private-key", "database", "state", "sign", "seal", "key", "tokens",
+         "admin-tokens")
 
 
 class Party:
@@ -142,7 +143,8 @@ def check_settings(p, folder, files, key):
     state = "/var/lib/faro/" + p.role
     p.check(mounts == {"/etc/faro": "settings", "/run/faro": "own-secrets", state: "state"}, "the container has other mounts")
     same = lambda s: {k: v for k, v in s.items() if k not in PATHS}
-    p.check(same(p.settings) == same(p.example), "the settings must be those of the example in deploy/, but for paths")
+    for name in set(same(p.settings)) | set(same(p.example)):
+        p.check(p.settings.get(name) == p.example.get(name), "%s must be that of the example in deploy/" % name)
     p.check({k for k in PATHS if k in p.settings} == {k for k in PATHS if k in p.example}, "a path is missing")
     place = os.path.join(folder, p.role)
     own = run_init(p, place, files)
@@ -167,14 +169,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="faro-kubernetes-") as folder:
         for kind, name in (("sign", "analyzer.sign"), ("seal", "analyzer.seal"), ("sign", "shuffler-0.sign")):
             faro("keys", kind, "--out", name, cwd=folder)
-        faro("keys", "tokens", "--count", "2", "--out", "clients", cwd=folder)
+        for name in ("clients", "admin"):
+            faro("keys", "tokens", "--count", "2", "--out", name, cwd=folder)
         at = lambda name: os.path.join(folder, name)
         tls = {"tls.crt": os.path.join(ROOT, "tests/service/tls/certificate.pem"),
                "tls.key": os.path.join(ROOT, "tests/service/tls/key.pem")}
         public = lambda name: open(at(name)).read().split()[1]
-        check_settings(analyzer, folder, {n: at(n) for n in ("analyzer.sign.secret", "analyzer.seal.secret")} | tls,
+        check_settings(analyzer, folder, {n: at(n) for n in ("analyzer.sign.secret", "analyzer.seal.secret", "admin.hashes")} | tls,
                        public("shuffler-0.sign.public"))
-        check_settings(shuffler, folder, {n: at(n) for n in ("shuffler-0.sign.secret", "clients.hashes")} | tls,
+        check_settings(shuffler, folder, {n: at(n) for n in ("shuffler-0.sign.secret", "clients.hashes", "admin.hashes")} | tls,
                        public("analyzer.sign.public"))
     finish("kubernetes")
 

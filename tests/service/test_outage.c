@@ -2,12 +2,14 @@
  * that has it and at its neighbour, and is gone from there when its cause is gone. Real processes.
  * */
 #define _GNU_SOURCE
+#include <math.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/support.h"
@@ -15,6 +17,7 @@
 #include "base/clock.h"
 #include "service/analyzer/peers.h"
 #include "service/http/sender.h"
+#include "service/role/tallies.h"
 #include "service/shuffler/watch.h"
 #include "trial/trial.h"
 
@@ -27,12 +30,12 @@ typedef struct play {
   uint64_t sequence;
 } play;
 
-static void open_play(play *p) {
+static void open_play_of(play *p, const char *release) {
   *p = (play){.directory = "/tmp/faro-outage-XXXXXX"};
   assert_non_null(mkdtemp(p->directory));
   const faro_trial_params params = {.command = FARO_COMMAND,
                                     .directory = p->directory,
-                                    .release = "shuffle-bits",
+                                    .release = release,
                                     .dimension = 2,
                                     .arms = 2,
                                     .clients = CLIENTS,
@@ -48,6 +51,8 @@ static void open_play(play *p) {
   assert_ok(faro_trial_start_all(&p->trial, error));
   assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 30}, error));
 }
+
+static void open_play(play *p) { open_play_of(p, "shuffle-bits"); }
 
 static void close_play(play *p) {
   faro_sender_destroy(p->sender);
@@ -71,15 +76,17 @@ static long post(play *p, size_t first, size_t count, uint64_t version, faro_sen
   char url[FARO_URL_MAX + 1];
   p->sequence++;
   for (size_t i = 0; i < entries; i++)
-    numbers[i] = (uint64_t)faro_campaign_encoding(c, 0, version - 1)->least;
+    numbers[i] = faro_campaign_form(c) == FARO_WIRE_BITS
+                     ? (uint64_t)faro_campaign_encoding(c, 0, version - 1)->least
+                     : 0;
   for (size_t i = 0; i < count; i++) {
     faro_wire_report report = {.version = version, .sequence = p->sequence};
     memcpy(report.token, p->trial.tokens + (first + i) * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
     assert_ok(faro_wire_report_write(c, &report, numbers, frames + i * size, error));
   }
   *sent = (faro_sent){0};
-  assert_ok(faro_send_post(p->sender, faro_trial_url(&p->trial, 1, "/v1/reports", url), frames, count * size,
-                           sent, error));
+  assert_ok(faro_send_post(p->sender, faro_trial_url(&p->trial, p->trial.roles - 1, "/v1/reports", url),
+                           frames, count * size, sent, error));
   free(frames);
   free(numbers);
   return sent->status;
@@ -139,6 +146,43 @@ static bool log_has(const play *p, size_t role, const char *words) {
   return system(command) == 0;
 }
 
+/* A start of the analyzer that must fail with these words; `more`: options. */
+static void refuses(const play *p, const char *more, const char *words) {
+  char path[FARO_TRIAL_PATH], command[2 * FARO_TRIAL_PATH], said[4096];
+  snprintf(command, sizeof command, "'%s' analyzer --config '%s' %s 2>&1", FARO_COMMAND,
+           faro_trial_file(&p->trial, 0, ".yaml", path), more);
+  FILE *pipe = popen(command, "r");
+  assert_non_null(pipe);
+  said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+  assert_int_equal(WEXITSTATUS(pclose(pipe)), 3);
+  if (!strstr(said, words)) fail_msg("\"%s\" is not in: %s", words, said);
+}
+
+static void forget_number(const play *p) {
+  char path[FARO_TRIAL_PATH];
+  assert_int_equal(unlink(faro_trial_file(&p->trial, 0, ".db.applied", path)), 0);
+}
+
+/* Reports to the analyzer itself: it has two files. */
+static void test_outage__an_old_intake_is_refused(void **state) {
+  (void)state;
+  play p;
+  open_play_of(&p, "local-gaussian");
+  fill(&p, 1);
+  stop(&p, 0);
+  copy(&p, 0, ".db.intake", ".old");
+  start(&p, 0);
+  fill(&p, 2);
+  stop(&p, 0);
+  copy(&p, 0, ".db.intake", ".new");
+  copy(&p, 0, ".old", ".db.intake");
+  refuses(&p, "", "was an old copy of the intake restored?");
+  copy(&p, 0, ".new", ".db.intake");
+  start(&p, 0);
+  fill(&p, 3);
+  close_play(&p);
+}
+
 static void test_outage__an_old_database_is_noticed_by_both_sides(void **state) {
   (void)state;
   play p;
@@ -153,6 +197,9 @@ static void test_outage__an_old_database_is_noticed_by_both_sides(void **state) 
   stop(&p, 0);
   copy(&p, 0, ".db", ".new");
   copy(&p, 0, ".old", ".db");
+  refuses(&p, "", "has 1 batches, but");
+  refuses(&p, "--check-config", " 2 were applied: an old copy was restored");
+  forget_number(&p); /* it was restored too, or lost */
   start(&p, 0);
   becomes(
       &p, 1, 503,
@@ -312,6 +359,132 @@ static void test_peers__batches_on_their_way_are_no_difference(void **state) {
   close_desk(&d);
 }
 
+/* Counts about reports with known tokens. */
+
+/* Each of n - 99 is drawn with probability 1/100, so the shown number is right on average, and the
+ * number drawn is binomial. Its chance of failing is stated by the checks. */
+static void test_thinned__shows_hundreds_on_average_and_nothing_of_the_first(void **state) {
+  (void)state;
+  enum { RUNS = 20000, N = 1099 };
+  double sum = 0, squares = 0;
+  for (int run = 0; run < RUNS; run++) {
+    faro_thinned t;
+    faro_thinned_init(&t);
+    assert_int_equal(faro_thinned_add(&t, FARO_THINNED_FREE), 0);
+    assert_int_equal(faro_thinned_step(&t), 0);
+    uint64_t drawn = 0;
+    for (uint64_t left = N - FARO_THINNED_FREE; left > 0; left -= left < 7 ? left : 7)
+      drawn += faro_thinned_add(&t, left < 7 ? left : 7);
+    const uint64_t shown = faro_thinned_step(&t);
+    assert_int_equal(shown, 100 * drawn);
+    assert_int_equal(faro_thinned_step(&t), 0);
+    const uint64_t rest = faro_thinned_settle(&t);
+    assert_int_equal(shown + rest, shown > N ? shown : N);
+    if (shown > N) { /* the next count makes up for it */
+      faro_thinned_add(&t, 50);
+      assert_int_equal(faro_thinned_settle(&t), shown - N > 50 ? 0 : 50 - (shown - N));
+    }
+    sum += (double)drawn;
+    squares += (double)drawn * (double)drawn;
+  }
+  const double mean = sum / RUNS, p = 0.01, trials = N - FARO_THINNED_FREE;
+  assert_mean(mean, trials * p, sqrt(trials * p * (1 - p)), RUNS);
+  assert_variance(squares / RUNS - mean * mean, trials * p * (1 - p), 3.1, RUNS);
+}
+
+static double shown(const faro_metrics *metrics, const char *name) {
+  faro_text text = FARO_TEXT_INIT;
+  faro_metrics_write(metrics, &text);
+  const char *line = strstr(text.data, name);
+  assert_non_null(line);
+  const double value = atof(line + strlen(name));
+  faro_text_clear(&text);
+  return value;
+}
+
+static void add(faro_tallies *t, faro_verdict verdict, size_t count) {
+  for (size_t i = 0; i < count; i++) faro_tallies_add(t, verdict, 1);
+}
+
+static bool refusing(faro_tallies *t, desk *d) {
+  char text[FARO_ILL_TEXT];
+  faro_tallies_refusing(t, &d->health);
+  return faro_health_get(&d->health, FARO_ILL_REFUSALS, text);
+}
+
+/* A correct program fails with probability 1e-9: less than three draws in 3901 trials. */
+static void test_tallies__a_wedge_shows_without_a_batch_and_goes_with_one(void **state) {
+  (void)state;
+  static const char stale[] = "faro_reports_total{result=\"stale\"} ";
+  static const char accepted[] = "faro_reports_total{result=\"accepted\"} ";
+  faro_tallies t;
+  desk d;
+  open_desk(&d, 0);
+  faro_tallies_init(&t, d.metrics, 1000);
+  add(&t, FARO_VERDICT_STALE, 4000);
+  faro_tallies_look(&t, 1029);
+  assert_true(shown(d.metrics, stale) == 0); /* not so soon */
+  assert_false(refusing(&t, &d));
+  faro_tallies_look(&t, 1031);
+  const double early = shown(d.metrics, stale);
+  assert_true(early >= 300 && fmod(early, 100) == 0);
+  assert_true(refusing(&t, &d));
+  faro_tallies_look(&t, 1062);
+  assert_true(refusing(&t, &d)); /* until something good happens */
+  add(&t, FARO_VERDICT_ACCEPTED, 20);
+  add(&t, FARO_VERDICT_KNOWN, 3);
+  faro_tallies_look(&t, 1093);
+  assert_true(refusing(&t, &d) && shown(d.metrics, accepted) == 0); /* twenty people do not show */
+  faro_tallies_settle(&t, 20);
+  assert_true(shown(d.metrics, accepted) == 20);
+  assert_true(shown(d.metrics, stale) == fmax(early, 4000));
+  faro_tallies_look(&t, 1124);
+  assert_false(refusing(&t, &d));
+  faro_tallies_clear(&t);
+  close_desk(&d);
+}
+
+/* Late reports and strangers are no outage, and many acceptances are a good sign before a batch
+ * closes. (20 000 acceptances without a draw: probability 1e-87.) */
+static void test_tallies__few_refusals_are_no_alarm(void **state) {
+  (void)state;
+  faro_tallies t;
+  desk d;
+  open_desk(&d, 0);
+  faro_tallies_init(&t, d.metrics, 1000);
+  add(&t, FARO_VERDICT_STALE, FARO_THINNED_FREE);
+  add(&t, FARO_VERDICT_TOKEN, 5000);
+  add(&t, FARO_VERDICT_MALFORMED, 5000);
+  faro_tallies_look(&t, 1031);
+  assert_false(refusing(&t, &d));
+  assert_true(shown(d.metrics, "faro_reports_total{result=\"stale\"} ") == 0);
+  assert_true(shown(d.metrics, "faro_reports_total{result=\"token\"} ") == 5000);
+  add(&t, FARO_VERDICT_STALE, 4000);
+  add(&t, FARO_VERDICT_ACCEPTED, 20000);
+  faro_tallies_look(&t, 1062);
+  assert_false(refusing(&t, &d));
+  faro_tallies_clear(&t);
+  close_desk(&d);
+}
+
+/* The same in a real shuffler, whose clients all have the policy of another time. */
+static void test_outage__refusals_show_although_no_batch_closes(void **state) {
+  (void)state;
+  slow_test();
+  play p;
+  faro_sent sent;
+  open_play(&p);
+  for (int i = 0; i < 80; i++) assert_int_equal(post(&p, 0, CLIENTS, 3, &sent), 409);
+  becomes(&p, 1, 503, "reports-refused: about");
+  assert_true(metric(&p, 1, "faro_reports_total{result=\"stale\"}") >= 100);
+  assert_int_equal(get(&p, 1, "/readyz").status, 200);
+  fill(&p, 1);
+  becomes(&p, 1, 200, "ok");
+  assert_true(metric(&p, 1, "faro_reports_total{result=\"stale\"}") >= 80 * CLIENTS);
+  assert_true(metric(&p, 1, "faro_http_answers_total{code=\"4xx\"}") == 80);
+  close_play(&p);
+}
+
 static void test_standing__is_read_or_refused(void **state) {
   (void)state;
   faro_standing standing = {0};
@@ -331,12 +504,17 @@ static void test_standing__is_read_or_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_outage__an_old_intake_is_refused),
       cmocka_unit_test(test_outage__an_old_database_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__an_old_state_of_a_shuffler_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__another_campaign_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__a_role_that_is_gone_is_missed_by_the_other),
       cmocka_unit_test(test_peers__silence_is_noticed_after_twenty_seconds_until_the_end),
       cmocka_unit_test(test_peers__batches_on_their_way_are_no_difference),
+      cmocka_unit_test(test_thinned__shows_hundreds_on_average_and_nothing_of_the_first),
+      cmocka_unit_test(test_tallies__a_wedge_shows_without_a_batch_and_goes_with_one),
+      cmocka_unit_test(test_tallies__few_refusals_are_no_alarm),
+      cmocka_unit_test(test_outage__refusals_show_although_no_batch_closes),
       cmocka_unit_test(test_standing__is_read_or_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,11 @@ typedef struct analyzer_served {
   size_t queued;
   bool closing; /* the server stops: wake no handler any more */
   bool ending;  /* the worker is to end */
+  faro_life life;
+  const char *verb; /* what an operator wants of the worker; NULL: nothing */
+  pthread_cond_t done;
+  faro_status answer; /* the worker's to that, with the reason */
+  faro_error why;
   char *policy; /* the published document */
   size_t length;
   char etag[24];
@@ -94,11 +99,18 @@ struct faro_analyzer {
  * (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
+/* Whether batches and reports are taken: not while the campaign is paused, nor after an operator has
+ * ended it. A used-up budget is another thing: what comes then is refused one by one. */
+bool faro_analyzer_takes(faro_analyzer *analyzer);
+/* Answers a batch or reports that the campaign does not take now, or never again. False: it
+ * does. */
+bool faro_analyzer_refuses(faro_analyzer *analyzer, faro_http_request *request);
 
 /* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts
  * or in its thread; `news`: a batch was applied, so handlers that wait are woken. */
 faro_status faro_analyzer_publish(faro_analyzer *analyzer, bool news, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_analyzer_start_worker(faro_analyzer *analyzer, faro_error *error) FARO_WARN_UNUSED;
 void faro_analyzer_stop_worker(faro_analyzer *analyzer);
+faro_life faro_analyzer_life(faro_analyzer *analyzer);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "service/analyzer/applied.h"
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) {
@@ -250,6 +251,14 @@ static faro_status check_token_file(const char *path, faro_error *error) {
   return status;
 }
 
+static faro_status check_applied(const faro_analyzer_settings *s, faro_store *store, faro_error *error) {
+  faro_store_state state = {0};
+  faro_status status = faro_store_state_load(store, &state, error);
+  if (status == FARO_OK) status = faro_applied_check(s->database, state.batches, error);
+  faro_store_state_clear(&state);
+  return status;
+}
+
 static faro_status check_database(const faro_analyzer_settings *s, const faro_applier_keys *keys,
                                   const faro_campaign *drafted, bool *known, faro_error *error) {
   faro_store *store = NULL;
@@ -267,6 +276,7 @@ static faro_status check_database(const faro_analyzer_settings *s, const faro_ap
   *known = document.bytes != NULL;
   if (status == FARO_OK)
     status = *known ? faro_campaign_same(s, &document, &kept, error) : faro_campaign_may_found(s, error);
+  if (status == FARO_OK && *known) status = check_applied(s, store, error);
   free(document.bytes);
   faro_store_close(store);
   return status;

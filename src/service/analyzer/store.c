@@ -7,12 +7,14 @@
  *              repetitions
  *   ledger     one row per batch, written in the transaction that applies it
  *   head       one row: the signed head of the ledger
+ *   life       changes of the campaign's state
  *   history    what was public about learning at that time */
 #include "service/analyzer/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "service/analyzer/ledger_chain.h"
@@ -42,6 +44,7 @@ static const faro_database_migration STEPS[] = {
     {"ALTER TABLE ledger ADD COLUMN hash BLOB;"
      "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL)",
      chain_ledger},
+    {"CREATE TABLE life(number INTEGER PRIMARY KEY, state TEXT NOT NULL, moment TEXT NOT NULL)", NULL},
 };
 
 static const faro_database_kind KIND = {.of = "an analyzer",
@@ -69,6 +72,8 @@ enum {
   PUT_VIEW,
   GET_VIEWS,
   SUM_SPOILED,
+  PUT_LIFE,
+  GET_LIVES,
   STATEMENTS
 };
 
@@ -90,6 +95,10 @@ static const char *const SQL[STATEMENTS] = {
     [PUT_VIEW] = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
     [GET_VIEWS] =
         "SELECT users, last, predicted, width FROM history WHERE batch % ? = 0 OR batch = ? ORDER BY 1",
+    [PUT_LIFE] = "INSERT INTO life(state, moment) VALUES (?, ?)",
+    /* The last ones; a campaign that is paused again and again has many. */
+    [GET_LIVES] =
+        "SELECT state, moment FROM (SELECT * FROM life ORDER BY number DESC LIMIT ?) ORDER BY number",
     [SUM_SPOILED] = "SELECT coalesce(sum(spoiled), 0) FROM history",
 };
 
@@ -402,4 +411,43 @@ faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learnin
 
 faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) {
   return one_number(store, SUM_SPOILED, count, error);
+}
+
+faro_status faro_store_lives(faro_store *store, faro_life_row *rows, size_t *count, faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_LIVES];
+  const size_t most = *count;
+  bool row = false;
+  *count = 0;
+  faro_status status = faro_database_step(store->database, get, &row, error, "i", (int64_t)most);
+  while (status == FARO_OK && row && *count < most) {
+    const char *state = (const char *)sqlite3_column_text(get, 0);
+    const char *when = (const char *)sqlite3_column_text(get, 1);
+    faro_life_row *next = &rows[(*count)++];
+    status = faro_life_read(state ? state : "", &next->life, error);
+    snprintf(next->when, sizeof next->when, "%s", when ? when : "");
+    if (status == FARO_OK) status = faro_database_next(store->database, get, &row, error);
+  }
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_life(faro_store *store, faro_life *life, faro_error *error) {
+  faro_life_row last;
+  size_t count = 1;
+  const faro_status status = faro_store_lives(store, &last, &count, error);
+  if (status == FARO_OK) *life = count > 0 ? last.life : FARO_LIFE_OPEN;
+  return status;
+}
+
+faro_status faro_store_live(faro_store *store, faro_life life, faro_error *error) {
+  char when[24];
+  const time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  faro_status status = faro_store_present(store, error);
+  if (status == FARO_OK)
+    status = faro_database_do(store->database, store->statement[PUT_LIFE], error, "tt", faro_life_name(life),
+                              when);
+  return status;
 }

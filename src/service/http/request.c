@@ -109,12 +109,15 @@ static bool grow(faro_http_request *r, size_t length) {
   return true;
 }
 
-/* Answers by other threads are counted there, and perhaps later (intake.c): the count could show
- * which clients are in a batch. */
+faro_metric *faro_http_uncounted(faro_http_request *request, unsigned status) {
+  request->uncounted = true;
+  return request->http->answers[status / 100];
+}
+
 static enum MHD_Result queue(faro_http_request *r) {
   if (!r->response) return MHD_NO;
   drop_body(r); /* before the answer is out, so that its receiver finds the room free */
-  if (r->status < 600 && !r->parked) faro_metric_add(r->http->answers[r->status / 100], 1);
+  if (r->status < 600 && !r->uncounted) faro_metric_add(r->http->answers[r->status / 100], 1);
   pthread_mutex_lock(&r->http->mutex);
   if (r->http->stopping || r->crowded || r->refuse == 400)
     MHD_add_response_header(r->response, "Connection", "close");

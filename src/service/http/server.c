@@ -15,10 +15,7 @@ static void suspend(faro_http_request *r) {
   MHD_suspend_connection(r->connection);
 }
 
-void faro_http_park(faro_http_request *request) {
-  request->parked = true;
-  suspend(request);
-}
+void faro_http_park(faro_http_request *request) { suspend(request); }
 
 void faro_http_wait(faro_http_request *request, double seconds) {
   faro_http *http = request->http;
@@ -74,8 +71,9 @@ static uint64_t connections_of(const faro_http_settings *s) { return s->connecti
 static void enter_metrics(faro_http *http) {
   static const char *const label[] = {"", "", "code=\"2xx\"", "code=\"3xx\"", "code=\"4xx\"", "code=\"5xx\""};
   for (size_t i = 2; i < 6; i++)
-    http->answers[i] = faro_metrics_counter(http->service.metrics, "faro_http_answers_total", label[i],
-                                            "Requests answered at once, by the class of the status.");
+    http->answers[i] = faro_metrics_counter(
+        http->service.metrics, "faro_http_answers_total", label[i],
+        "Answers by the class of their status; for reports with a known token see faro_reports_total.");
   http->answers[0] = http->answers[1] = http->answers[2];
 }
 

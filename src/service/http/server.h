@@ -145,6 +145,9 @@ typedef struct faro_http_answer {
 void faro_http_reply(faro_http_request *request, const faro_http_answer *answer); /* bytes are copied */
 /* Replies {"error": reason}. */
 void faro_http_refuse(faro_http_request *request, unsigned status, const char *reason);
+/* The answer with this status is not counted in faro_http_answers_total when it goes out: the
+ * caller adds it to the counter that this returns, perhaps later. Call it before the reply. */
+faro_metric *faro_http_uncounted(faro_http_request *request, unsigned status);
 void faro_http_wait(faro_http_request *request, double seconds);
 void faro_http_park(faro_http_request *request); /* call it before another thread can see the request */
 void faro_http_wake(faro_http *http);

@@ -28,7 +28,7 @@ struct faro_http_request {
   bool suspended;          /* set and read by the connection's thread only */
   bool again;              /* the wake came before the wait: call the handler again */
   bool started;            /* is counted in `active` */
-  bool parked;             /* another thread answers */
+  bool uncounted;          /* somebody else counts the answer */
   bool crowded;            /* could not wait: too many others do */
   uint64_t generation;     /* number of wakes when the handler was called */
   double until;            /* when the wait expires */

@@ -19,10 +19,12 @@
 #include "base/clock.h"
 #include "service/http/limiter.h"
 #include "service/role/log.h"
+#include "service/role/tallies.h"
 
 enum {
-  GROUP_MAX = 20000,     /* reports in a transaction */
-  QUEUE_BYTES = 64 << 20 /* bytes of waiting posts */
+  GROUP_MAX = 20000,      /* reports in a transaction */
+  QUEUE_BYTES = 64 << 20, /* bytes of waiting posts */
+  STACK = 16 << 10        /* bytes of the writer's stack that are wiped after a transaction */
 };
 /* A client that was refused more often than this gets 429 until it has kept still for a while. */
 static const double REFUSALS_BURST = 100;
@@ -54,22 +56,10 @@ struct faro_intake {
   bool stop;
   bool writes; /* the last write succeeded */
   faro_spool_state state;
-  faro_metric *verdict[FARO_VERDICT_COUNT], *batches, *waiting, *seconds, *failures;
-  /* Only the writer uses these. They are added to the metrics when the batch closes: shown earlier,
-   * they would show step by step which clients are in the open batch. */
-  struct {
-    uint64_t verdict[FARO_VERDICT_COUNT];
-    faro_times times;
-  } hidden;
-  double probe_at; /* the writer's: not before this is the disk tried again */
+  faro_metric *batches, *waiting, *failures;
+  faro_tallies tallies; /* the writer's */
+  double probe_at;      /* the writer's: not before this is the disk tried again */
 };
-
-/* Verdicts on reports with a known token are hidden, refusals too: a count that does not change
- * would show that a report was accepted. */
-static bool is_shown_at_once(faro_verdict verdict) {
-  return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
-         verdict == FARO_VERDICT_TOKEN;
-}
 
 static const char *const reason[] = {
 #define X(name, label, text) text,
@@ -139,7 +129,7 @@ static void time_posts(faro_intake *in, const post *p, const post *end) {
   for (; p != end; p = p->next) {
     bool any = false;
     for (size_t i = 0; i < p->count; i++) any = any || p->entry[i].verdict <= FARO_VERDICT_KNOWN;
-    if (any) faro_times_add(&in->hidden.times, now - p->since);
+    if (any) faro_tallies_time(&in->tallies, now - p->since);
   }
 }
 
@@ -150,7 +140,8 @@ static void count_refusal(faro_intake *in, const faro_spool_entry *e) {
   if (its_fault) (void)faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 1);
 }
 
-static void answer(faro_intake *in, post *p, bool written, bool over) {
+/* `judged`: the writer has judged it, because a token is known. */
+static void answer(faro_intake *in, post *p, bool judged, bool written, bool over) {
   faro_http_request *request = p->request;
   bool any = false;                               /* a report was accepted */
   bool same = true;                               /* all have the same verdict */
@@ -161,16 +152,18 @@ static void answer(faro_intake *in, post *p, bool written, bool over) {
     any = any || bytes[i] <= FARO_VERDICT_KNOWN;
     same = same && bytes[i] == bytes[0];
     count_refusal(in, &p->entry[i]);
-    if (is_shown_at_once(bytes[i])) faro_metric_add(in->verdict[bytes[i]], 1);
+    if (judged) faro_tallies_add(&in->tallies, bytes[i], 1);
     else if (bytes[i] == FARO_VERDICT_LIMITED) atomic_fetch_add(&in->limited, 1);
-    else if (bytes[i] != FARO_VERDICT_ACCEPTED) in->hidden.verdict[bytes[i]]++; /* accepted: see tell */
+    else (void)faro_tallies_stranger(&in->tallies, bytes[i]);
   }
   const faro_http_answer good = {
       .status = 200, .type = "application/octet-stream", .bytes = bytes, .length = p->count};
   const faro_verdict first = p->entry[0].verdict;
+  const unsigned status = any || !same ? 200 : status_of(first, over);
+  if (judged && written) faro_tallies_answer(&in->tallies, request, status);
   if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; none of these was accepted");
-  else if (any || !same) faro_http_reply(request, &good);
-  else faro_http_refuse(request, status_of(first, over), reason[first]);
+  else if (status == 200) faro_http_reply(request, &good);
+  else faro_http_refuse(request, status, reason[first]);
   sodium_memzero(p, sizeof *p + p->count * sizeof *p->entry);
   free(p);
 }
@@ -188,7 +181,7 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
   const size_t length = faro_http_length(request);
   const size_t count = length / in->frame;
   if (count == 0 || count * in->frame != length) {
-    faro_metric_add(in->verdict[FARO_VERDICT_MALFORMED], 1);
+    (void)faro_tallies_stranger(&in->tallies, FARO_VERDICT_MALFORMED);
     faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
     return;
   }
@@ -203,7 +196,7 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
     p->since = faro_clock();
     p->count = count;
     if (!read_entries(in, body, p)) {
-      answer(in, p, true, false);
+      answer(in, p, false, true, false);
       return;
     }
     if (enqueue(in, p)) return;
@@ -215,14 +208,13 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
 
 /* The writer. */
 
-/* Waits for posts; if the last write failed, until it is time for a probe. Call it under the
- * mutex. */
+/* Waits for posts, for a second: then it is time for a probe, if the last write failed, or for a
+ * look at the tallies. Call it under the mutex. */
 static void await_work(faro_intake *in) {
   const struct timespec until = faro_clock_after(PROBE);
   int waited = 0;
   while (!in->first && !in->stop && waited == 0)
-    waited = in->writes ? pthread_cond_wait(&in->work, &in->mutex)
-                        : pthread_cond_clockwait(&in->work, &in->mutex, CLOCK_MONOTONIC, &until);
+    waited = pthread_cond_clockwait(&in->work, &in->mutex, CLOCK_MONOTONIC, &until);
 }
 
 /* Takes posts of at most GROUP_MAX reports; NULL: there are none. False when the writer is to
@@ -265,12 +257,9 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
   return status == FARO_OK ? faro_spool_commit(in->spool, error) : status;
 }
 
-static void show_hidden(faro_intake *in) {
-  in->hidden.verdict[FARO_VERDICT_LIMITED] += atomic_exchange(&in->limited, 0);
-  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
-    if (in->hidden.verdict[i] > 0) faro_metric_add(in->verdict[i], in->hidden.verdict[i]);
-  faro_metric_merge(in->seconds, &in->hidden.times);
-  memset(&in->hidden, 0, sizeof in->hidden);
+/* Counts what the server's threads have refused by themselves. */
+static void take_limited(faro_intake *in) {
+  faro_tallies_add(&in->tallies, FARO_VERDICT_LIMITED, atomic_exchange(&in->limited, 0));
 }
 
 /* Reports in the batches from .. to - 1. */
@@ -288,8 +277,8 @@ static void tell(faro_intake *in, bool writes) {
   if (state.number > in->state.number) {
     const uint64_t reports = reports_in(in, in->state.number, state.number);
     faro_metric_add(in->batches, state.number - in->state.number);
-    in->hidden.verdict[FARO_VERDICT_ACCEPTED] += reports;
-    show_hidden(in);
+    take_limited(in);
+    faro_tallies_settle(&in->tallies, reports);
     faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
              (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state.number - 1));
   }
@@ -326,9 +315,9 @@ static void write_and_answer(faro_intake *in, post *group) {
   }
   for (post *p = group; p; p = group) {
     group = p->next;
-    answer(in, p, written, over);
+    answer(in, p, true, written, over);
   }
-  if (over) show_hidden(in); /* no batch is open, and none will close */
+  if (over) faro_tallies_settle(&in->tallies, 0); /* no batch is open, and none will close */
 }
 
 /* Tries a write if the last one failed and it is time to. */
@@ -348,7 +337,10 @@ static void *write_all(void *context) {
   faro_log_campaign(in->logged);
   for (post *group = NULL; take_group(in, &group);) {
     if (group) write_and_answer(in, group);
+    if (group) sodium_stackzero(STACK); /* hashing and SQLite leave pieces of reports there */
     probe(in);
+    take_limited(in);
+    faro_tallies_look(&in->tallies, faro_clock());
   }
   return NULL;
 }
@@ -432,6 +424,7 @@ void faro_intake_check(faro_intake *in, faro_health *health) {
   const bool writes = in->writes;
   const bool needs_purge = in->state.needs_purge;
   pthread_mutex_unlock(&in->mutex);
+  faro_tallies_refusing(&in->tallies, health);
   faro_health_set(health, FARO_ILL_STATE, present ? "" : lost.message);
   faro_health_set(health, FARO_ILL_REPORTS,
                   writes ? ""
@@ -452,22 +445,12 @@ faro_spool_state faro_intake_snapshot(faro_intake *in) {
 /* Start and end. */
 
 static void enter_metrics(faro_intake *in, faro_metrics *m) {
-  static const char *const label[] = {
-#define X(name, word, text) "result=\"" word "\"",
-      FARO_VERDICT_LIST(X)
-#undef X
-  };
-  for (size_t i = 0; i < FARO_VERDICT_COUNT; i++)
-    in->verdict[i] =
-        faro_metrics_counter(m, "faro_reports_total", label[i],
-                             "Reports by verdict; those with a known token are counted when a batch closes.");
+  faro_tallies_init(&in->tallies, m, faro_clock());
   in->batches = faro_metrics_counter(m, "faro_batches_closed_total", "", "Batches that were filled.");
   in->failures =
       faro_metrics_counter(m, "faro_store_failures_total", "", "Groups of reports that could not be stored.");
   in->waiting =
       faro_metrics_gauge(m, "faro_batches_waiting", "", "Closed batches that were not handed over yet.");
-  in->seconds = faro_metrics_seconds(m, "faro_acknowledgement_seconds", "",
-                                     "Time from the arrival of a post until its reports are durable.");
 }
 
 faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const faro_campaign *campaign,
@@ -510,6 +493,7 @@ void faro_intake_destroy(faro_intake *in) {
   pthread_mutex_unlock(&in->mutex);
   if (in->running) pthread_join(in->writer, NULL);
   faro_spool_close(in->spool);
+  faro_tallies_clear(&in->tallies);
   faro_limiter_destroy(in->refusals);
   pthread_cond_destroy(&in->work);
   pthread_cond_destroy(&in->closed);

@@ -40,6 +40,7 @@ typedef struct role {
   pthread_t thread;
   bool sending;
   atomic_bool ready; /* there is a campaign, an intake and a watch */
+  atomic_bool ended; /* the analyzer says that the campaign has ended: nothing is collected any more */
   faro_health health;
   faro_watch *watch;
   faro_follow *follow; /* campaigns in phases only */
@@ -59,7 +60,7 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
   faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
 }
 
-/* Tries once to send a batch; true if the analyzer has it now. */
+/* Tries once to send a batch; true if the analyzer has it now, or wants no batch any more. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
   char url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS], notice[FARO_NOTICE_DIGITS + 1];
   faro_sent sent = {0};
@@ -71,7 +72,8 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
   const faro_status status = faro_send_post_with(r->sender, url, header, frame, size, &sent, &error);
   sodium_memzero(frame, size);
-  if (status == FARO_OK && sent.status == 200) return true;
+  if (status == FARO_OK && sent.status == 410) atomic_store(&r->ended, true);
+  if ((status == FARO_OK && sent.status == 200) || atomic_load(&r->ended)) return true;
   if (status == FARO_INTERRUPTED) return false;
   faro_metric_add(r->refused, 1);
   tell_failed(r, batch, status == FARO_OK ? sent.status : 0, status == FARO_OK ? sent.bytes : error.message);
@@ -102,6 +104,11 @@ static void pass_on(role *r, const faro_batch *batch) {
   }
   r->failing = 0;
   faro_health_set(&r->health, FARO_ILL_HANDOVER, "");
+  if (atomic_load(&r->ended)) {
+    faro_log(FARO_LOG_WARNING, "batch-forgotten", "sI ss", "batch", (json_int_t)batch->number, "reason",
+             "the campaign has ended");
+    return;
+  }
   faro_metric_add(r->sent, 1);
   faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
 }
@@ -121,7 +128,9 @@ static void *send_all(void *context) {
 
 static void on_reports(void *context, faro_http_request *request) {
   role *r = context;
-  if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
+  if (atomic_load(&r->ended))
+    faro_http_refuse(request, 410, "no reports are collected now: the campaign has ended");
+  else if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
   else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
 }
 
@@ -161,7 +170,8 @@ static faro_status start_watch(role *r, faro_error *error) {
                                     .shuffler = r->index,
                                     .intake = r->intake,
                                     .health = &r->health,
-                                    .reachable = r->reachable};
+                                    .reachable = r->reachable,
+                                    .ended = &r->ended};
   return faro_watch_create(&r->watch, &params, error);
 }
 

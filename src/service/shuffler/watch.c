@@ -35,14 +35,16 @@ struct faro_watch {
 faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,
                                faro_error *error) {
   const char *campaign = NULL;
+  const char *state = "open"; /* an analyzer of an older release does not say it */
   json_t *next = NULL;
   json_int_t version = 0;
   json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-  const bool read =
-      json && json_unpack(json, "{ss sI so}", "campaign", &campaign, "version", &version, "next", &next) == 0;
+  const bool read = json && json_unpack(json, "{ss sI so s?s}", "campaign", &campaign, "version", &version,
+                                        "next", &next, "state", &state) == 0;
   const json_t *number = read ? json_array_get(next, shuffler) : NULL;
   const bool good = number && json_is_integer(number) && json_integer_value(number) >= 0 && version >= 1 &&
                     faro_hex_read(campaign, strlen(campaign), standing->digest, FARO_DIGEST_BYTES);
+  if (good) standing->ended = strcmp(state, "finished") == 0 || strcmp(state, "archived") == 0;
   if (good) standing->version = (uint64_t)version;
   if (good) standing->next = (uint64_t)json_integer_value(number);
   json_decref(json);
@@ -76,6 +78,7 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
              "campaign",
              there->next - 1, after.number);
   faro_health_set(p->health, FARO_ILL_DIFFERS, text);
+  if (there->ended && !after.over && *text == '\0') atomic_store(p->ended, true);
 }
 
 /* Asks once. */
@@ -116,7 +119,8 @@ void faro_watch_refresh(faro_watch *w) {
   const double silent = faro_clock() - w->answered;
   pthread_mutex_unlock(&w->mutex);
   const faro_spool_state state = faro_intake_snapshot(w->params.intake);
-  const bool done = state.over && state.waiting == 0; /* the analyzer may go home */
+  const bool ended = atomic_load(w->params.ended);
+  const bool done = ended || (state.over && state.waiting == 0); /* the analyzer may go home */
   if (silent > PATIENCE && !done)
     snprintf(
         text, sizeof text,
