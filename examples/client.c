@@ -8,9 +8,9 @@
  *   client FOLDER EPSILON DELTA next               writes `report`, and prints where to post it
  *   client FOLDER EPSILON DELTA answer STATUS      reads `answer`, the content of that answer
  *
- * The folder has `key` (the analyzer's public key), `token` (mode 600), `campaign` and `policy`. The
- * program keeps `state` there. EPSILON and DELTA are the weakest claim that is accepted: what the
- * users of the application were told (the campaign of deploy/loopback promises 8 and 1e-6). */
+ * The folder has `key` (the analyzer's public key), `token` (mode 600), `campaign` and `policy`.
+ * The program keeps `state` there. EPSILON and DELTA are the weakest claim that is accepted: what
+ * the users of the application were told (the campaign of deploy/loopback promises 8 and 1e-6). */
 #include <faro/queue.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static faro_status run(faro_client_params *params, char **argv) {
   faro_status status = faro_queue_open(&queue, &(faro_queue_params){.path = "state"}, &error);
   if (status == FARO_OK) faro_queue_restore(queue, params);
   if (status == FARO_OK) status = faro_client_open(&client, params, &error);
-  /* In a real application: GET <analyzer>/v1/campaign once, and GET <analyzer>/v1/policy?after=V. */
+  /* In a real application: GET <analyzer>/v1/campaign once, and /v1/policy?after=VERSION often. */
   if (status == FARO_OK) status = faro_client_campaign(client, text, read_file("campaign"), &error);
   if (status == FARO_OK) status = faro_client_policy(client, text, read_file("policy"), &error);
   if (status == FARO_OK && *command == 'c') status = choose(client, queue, argv[5]);
