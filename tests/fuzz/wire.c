@@ -15,6 +15,7 @@
 #include "service/shuffler/watch.h"
 #include "targets.h"
 #include "wire/json.h"
+#include "wire/move.h"
 #include "wire/wire.h"
 
 static faro_sign_key signer, shuffler;
@@ -168,6 +169,29 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   free(text);
   faro_policy_document_clear(&document);
   faro_policy_document_clear(&again);
+  return 0;
+}
+
+int fuzz_move(const uint8_t *data, size_t size) {
+  start();
+  static faro_move move, again;
+  static faro_campaign now;
+  faro_error error = {0};
+  size_t length = 0;
+  must(faro_move_open(&move, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-move-1", data, size, &length);
+  const faro_status status = faro_move_open(&move, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_move_write(&move, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_move_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  must(memcmp(&move, &again, sizeof move) == 0);
+  free(text);
+  memcpy(move.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
+  if (faro_move_apply(&move, &campaigns[0], &now, &error) != FARO_OK) must(error.message[0] != '\0');
   return 0;
 }
 

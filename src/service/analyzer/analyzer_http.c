@@ -65,13 +65,22 @@ static void handle_batches(void *context, faro_http_request *request) {
   if (!room) faro_http_refuse(request, 503, "too many batches at once");
 }
 
-static void handle_campaign(void *context, faro_http_request *request) {
-  const faro_analyzer *a = context;
+static void reply_document(faro_http_request *request, const faro_blob *document) {
   const faro_http_answer answer = {.status = 200,
                                    .type = "text/plain; charset=utf-8",
-                                   .bytes = a->document.bytes,
-                                   .length = a->document.length};
+                                   .bytes = document->bytes,
+                                   .length = document->length};
   faro_http_reply(request, &answer);
+}
+
+static void handle_campaign(void *context, faro_http_request *request) {
+  reply_document(request, &((const faro_analyzer *)context)->document);
+}
+
+static void handle_move(void *context, faro_http_request *request) {
+  const faro_analyzer *a = context;
+  if (a->move.bytes) reply_document(request, &a->move);
+  else faro_http_refuse(request, 404, "the campaign has not moved");
 }
 
 /* Reads a whole number from the query; false if it is not one. */
@@ -234,6 +243,7 @@ void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
       {"GET", "/v1/state", handle_state, 0, NULL},
       {"POST", "/v1/state", handle_greeting, FARO_GREETING_BYTES, NULL},
       {"GET", "/v1/campaign", handle_campaign, 0, NULL},
+      {"GET", "/v1/move", handle_move, 0, NULL},
       {"GET", "/v1/ledger", handle_ledger, 0, NULL},
       {"GET", "/", handle_page, 0, NULL},
       {"GET", "/v1/status.json", handle_status, 0, NULL},

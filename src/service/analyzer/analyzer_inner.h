@@ -25,10 +25,10 @@
 
 enum {
   FARO_BATCH_QUEUE = 64,
-  /* Policy, batches or reports, state and greetings; campaign and ledger; page and status. */
-  FARO_ANALYZER_ROUTES = 8,
+  /* Policy, batches or reports, state and greetings; campaign, move and ledger; page and status. */
+  FARO_ANALYZER_ROUTES = 9,
   FARO_ANALYZER_OWN = 4,
-  FARO_ANALYZER_PUBLIC = 6
+  FARO_ANALYZER_PUBLIC = 7
 };
 
 /* What handlers and the worker share, under the mutex. */
@@ -81,6 +81,7 @@ struct faro_analyzer {
   faro_applier_keys keys;
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
+  faro_blob move;     /* its newest move's; NULL if it has not moved */
   bool kept;          /* a copy of it is beside the database: it is not the first start */
   faro_http *http;    /* the public server, which is not ours */
   faro_http_route routes[FARO_ANALYZER_ROUTES];

@@ -152,6 +152,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
     status =
         faro_store_open(&worker->store, database, is_archived(a) ? FARO_READ_ONLY : FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
+  if (status == FARO_OK) status = faro_store_move(worker->store, &a->move, error);
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
@@ -226,6 +227,7 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_metrics_destroy(a->metrics.all);
   free(a->served.policy);
   free(a->document.bytes);
+  free(a->move.bytes);
   sodium_memzero(&a->keys, sizeof a->keys);
   pthread_cond_destroy(&a->served.work);
   pthread_cond_destroy(&a->served.done);

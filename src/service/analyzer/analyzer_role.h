@@ -1,6 +1,7 @@
 /* analyzer_role: collects batches, learns from them, and publishes policies.
  *
  *   GET  /v1/campaign           the signed document
+ *   GET  /v1/move               the newest signed move of its addresses and keys; 404: none
  *   GET  /v1/policy?after=V     the newest signed policy; waits up to 30 s for one newer than V,
  *                               then 304. ETag: the version
  *   POST /v1/batches            a signed batch from a shuffler. 200: kept, now or before; 400: from

@@ -1,6 +1,7 @@
 /* store: see the header.
  *
  *   campaign   one row: the signed document and the key that signed it
+ *   move       the signed documents by which addresses and keys have changed, by their numbers
  *   state      one row: release and policy after `batches` batches
  *   inbox      batches that arrived and are not applied yet
  *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
@@ -45,6 +46,7 @@ static const faro_database_migration STEPS[] = {
      "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL)",
      chain_ledger},
     {"CREATE TABLE life(number INTEGER PRIMARY KEY, state TEXT NOT NULL, moment TEXT NOT NULL)", NULL},
+    {"CREATE TABLE move(number INTEGER PRIMARY KEY, document BLOB NOT NULL)", NULL},
 };
 
 static const faro_database_kind KIND = {.of = "an analyzer",
@@ -57,6 +59,8 @@ static const faro_database_kind KIND = {.of = "an analyzer",
 enum {
   GET_CAMPAIGN,
   SET_CAMPAIGN,
+  GET_MOVE,
+  ADD_MOVE,
   GET_STATE,
   SET_STATE,
   GET_NEXT,
@@ -80,6 +84,8 @@ enum {
 static const char *const SQL[STATEMENTS] = {
     [GET_CAMPAIGN] = "SELECT document, signer FROM campaign",
     [SET_CAMPAIGN] = "INSERT INTO campaign VALUES (1, ?, ?)",
+    [GET_MOVE] = "SELECT document FROM move ORDER BY number DESC LIMIT 1",
+    [ADD_MOVE] = "INSERT INTO move VALUES (?, ?)",
     [GET_STATE] = "SELECT batches, release, policy, seen FROM state",
     [SET_STATE] = "INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?)",
     [GET_NEXT] = "SELECT next, hash FROM shuffler WHERE shuffler = ?",
@@ -181,6 +187,26 @@ faro_status faro_store_set_campaign(faro_store *store, const char *document, siz
                                     const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
   return faro_database_do(store->database, store->statement[SET_CAMPAIGN], error, "bb", document, length,
                           signer, (size_t)FARO_KEY_BYTES);
+}
+
+/* The blob in the only row of a statement without parameters; NULL if there is no row. */
+static faro_status one_blob(faro_store *s, int which, faro_blob *blob, faro_error *error) {
+  bool row = false;
+  *blob = (faro_blob){0};
+  faro_status status = faro_database_step(s->database, s->statement[which], &row, error, "");
+  if (status == FARO_OK && row) status = take_blob(s->statement[which], 0, blob, error);
+  faro_database_reset(s->statement[which]);
+  return status;
+}
+
+faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) {
+  return one_blob(store, GET_MOVE, document, error);
+}
+
+faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *document, size_t length,
+                                faro_error *error) {
+  return faro_database_do(store->database, store->statement[ADD_MOVE], error, "ib", (int64_t)number, document,
+                          length);
 }
 
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state, faro_error *error) {
@@ -309,13 +335,7 @@ faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error)
 }
 
 faro_status faro_store_head(faro_store *store, faro_blob *head, faro_error *error) {
-  sqlite3_stmt *get = store->statement[GET_HEAD];
-  bool row = false;
-  *head = (faro_blob){0};
-  faro_status status = faro_database_step(store->database, get, &row, error, "");
-  if (status == FARO_OK && row) status = take_blob(get, 0, head, error);
-  faro_database_reset(get);
-  return status;
+  return one_blob(store, GET_HEAD, head, error);
 }
 
 faro_status faro_store_set_head(faro_store *store, const faro_blob *head, faro_error *error) {

@@ -34,6 +34,11 @@ faro_status faro_store_set_campaign(faro_store *store, const char *document, siz
                                     const unsigned char signer[static FARO_KEY_BYTES],
                                     faro_error *error) FARO_WARN_UNUSED;
 
+/* The newest move of the campaign (wire/move.h); NULL if it has not moved. */
+faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *document, size_t length,
+                                faro_error *error) FARO_WARN_UNUSED;
+
 /* The state after the last applied batch. `seen`: hashes of its sealed bodies. */
 typedef struct faro_store_state {
   uint64_t batches;
@@ -42,7 +47,7 @@ typedef struct faro_store_state {
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state,
                                   faro_error *error) FARO_WARN_UNUSED;
 void faro_store_state_clear(faro_store_state *state);
-/* Stores the state before the first batch. */
+/* Stores the state before the first batch, or the same state with a policy that was signed anew. */
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
                              faro_error *error) FARO_WARN_UNUSED;
 

@@ -4,6 +4,8 @@
  *   shuffler -> POST /v1/state, a greeting (wire.h)  -> analyzer compares
  *   shuffler compares <- {"campaign", "version", "next", "state"} <-
  *
+ * It also asks whether the campaign has moved (place.h).
+ *
  * Both are unwell if they cannot meet: they hold different campaigns, or one of them was put back
  * to an older state, so that batches are missing or would be made again. */
 #ifndef FARO_SERVICE_SHUFFLER_WATCH_H
@@ -14,12 +16,13 @@
 #include "service/http/sender.h"
 #include "service/role/health.h"
 #include "service/role/intake.h"
+#include "service/shuffler/place.h"
 
 typedef struct faro_watch faro_watch;
 
 /* Everything must outlive the watch. */
 typedef struct faro_watch_params {
-  const char *analyzer;  /* URL */
+  faro_place *place;     /* of the analyzer */
   const char *authority; /* NULL: the system's */
   const faro_campaign *campaign;
   const faro_sign_key *key;
