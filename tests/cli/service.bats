@@ -452,7 +452,7 @@ shuffler_refused() {
   faro 3 client --config "$T/1.yaml" --epsilon 3 --show
   has "$stderr" "epsilon"
   faro 3 client --config "$T/1.yaml" --trust local --show
-  faro 3 client --analyzer "$analyzer_url" --key "$T/shuffler-0.sign.public" --epsilon 4 --delta 1e-3 --show
+  faro 3 client --analyzer "$analyzer_url" --key "$T/shuffler-0.sign.public" --epsilon 4 --delta 1e-3 --honest 1 --show
   has "$stderr" "signature"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1,0;0,1\n0.5\n')"
   [ "$status" -eq 0 ]
