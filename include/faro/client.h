@@ -47,7 +47,8 @@ typedef struct faro_client_params {
   const char *trust;     /* weakest model: "local", "shuffle", "concurrent" or "joint" */
   bool user_level;       /* the claim must cover all rounds of a user */
   /* Greatest share of a batch whose noise the claim may count on, if the noise is that of others
-   * (trust shuffle and concurrent); 0: any. */
+   * (trust shuffle and concurrent). 1 accepts any campaign, even one that counts on everybody in a
+   * batch. 0: 0.95, or any if the campaign was joined before. */
   double honest;
   bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
 

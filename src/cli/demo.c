@@ -404,7 +404,7 @@ static int run(int argc, char **argv) {
                                   .arms = 10,
                                   .epsilon = 1,
                                   .delta = 1e-6,
-                                  .honest = 1,
+                                  .honest = 0.9,
                                   .norm = 1,
                                   .high = 1,
                                   .fits = 1,

@@ -437,6 +437,7 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
                                      .epsilon = trial->params.epsilon,
                                      .delta = trial->params.delta,
                                      .trust = "joint",
+                                     .honest = 1,
                                      .user_level = trial->params.contributions > 0};
   w->crowd = crowd;
   w->parts = malloc(most * crowd->part_size);

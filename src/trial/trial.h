@@ -23,6 +23,7 @@ typedef struct faro_trial_params {
   uint64_t largest;                 /* batch, if they grow; 0: no bound */
   uint64_t shufflers;               /* concurrent-bits only */
   uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
+  uint64_t wait;                    /* batches that a choice may wait; 0: for ever */
   double epsilon, delta, honest;
   double norm, low, high;
   size_t keep; /* bytes that each relay records */

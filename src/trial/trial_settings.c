@@ -58,6 +58,7 @@ static void add_campaign(const faro_trial_params *p, faro_text *out) {
   else faro_text_add(out, "  batch: %" PRIu64 "\n", p->batch);
   if (p->growth > 1) faro_text_add(out, "  growth: %.17g\n", p->growth);
   if (p->growth > 1 && p->largest) faro_text_add(out, "  largest: %" PRIu64 "\n", p->largest);
+  if (p->wait) faro_text_add(out, "  wait: %" PRIu64 "\n", p->wait);
   if (p->contributions) faro_text_add(out, "  contributions: %" PRIu64 "\n", p->contributions);
 }
 

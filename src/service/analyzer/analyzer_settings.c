@@ -60,6 +60,7 @@ static const faro_field fields[] = {
     {"campaign.level", FARO_FIELD_CHOICE, CAMPAIGN(params.level), .required = true, .words = levels,
      .help = "user (all reports of a client together) or event (each report by itself)"},
     {"campaign.contributions", FARO_FIELD_COUNT, CAMPAIGN(params.contributions), .least = 1, .most = 0x1p40},
+    /* No default either, where it matters (faro_campaign_may_found). 0: the settings do not say. */
     {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
     {"campaign.wait", FARO_FIELD_COUNT, CAMPAIGN(wait), .most = 0x1p40},
     {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
@@ -89,7 +90,7 @@ static const faro_analyzer_settings defaults = {.constant = NAN,
                                                 .campaign = {.learner = "posterior",
                                                              .failure = 0.1,
                                                              .contribution.norm = 1,
-                                                             .params = {.contributions = 1, .honest = 1}}};
+                                                             .params = {.contributions = 1}}};
 
 /* A context longer than `norm` is scaled back, and then no longer ends in the constant. */
 static faro_status check_constant(const faro_analyzer_settings *s, faro_error *error) {
