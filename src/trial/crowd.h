@@ -27,6 +27,13 @@ typedef struct faro_crowd_params {
   size_t listen;   /* number of secrets to remember, for searching the traffic */
 } faro_crowd_params;
 
+/* The world of these clients, at its beginning; the caller destroys it. */
+faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial,
+                             const faro_crowd_params *params, uint64_t horizon,
+                             faro_error *error) FARO_WARN_UNUSED;
+/* The features of all arms, arm by arm. */
+void faro_crowd_rows(const faro_arms *arms, double *rows);
+
 faro_status faro_crowd_create(faro_crowd **crowd, const faro_trial *trial, const faro_crowd_params *params,
                               faro_error *error) FARO_WARN_UNUSED;
 void faro_crowd_destroy(faro_crowd *crowd);
@@ -55,9 +62,14 @@ typedef struct faro_tally {
   uint64_t reports;                     /* reports made */
   uint64_t answers[FARO_VERDICT_COUNT]; /* answers to their parts, by verdict */
   uint64_t retries;
+  uint64_t again;                 /* in rounds: reports of what was kept */
   double reward, regret, uniform; /* sums; uniform: the regret of choosing at random */
 } faro_tally;
 faro_tally faro_crowd_tally(const faro_crowd *crowd, uint64_t version);
+/* Lets `people` more choose by the newest policy, who do not report. Nothing else may be under
+ * way. */
+faro_status faro_crowd_visit(faro_crowd *crowd, uint64_t people, faro_tally *tally,
+                             faro_error *error) FARO_WARN_UNUSED;
 
 /* Counts the acknowledged parts for a shuffler (0 for DIRECT) under one version, or all (version
  * 0). BITS only: adds their entries to `ones`. */
@@ -65,6 +77,10 @@ uint64_t faro_crowd_counted(const faro_crowd *crowd, size_t shuffler, uint64_t v
 /* SEALED and DIRECT only: the acknowledged body `index` and its version; NULL if there are no
  * more. */
 const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint64_t *version);
+
+/* Where arms stay: the regret of playing this arm, or of playing at random, in each round. */
+double faro_crowd_gap(const faro_crowd *crowd, size_t arm);
+double faro_crowd_uniform(const faro_crowd *crowd);
 
 const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd);
 /* A report as it was sent, from a client that has reported again since; NULL if no client has. */

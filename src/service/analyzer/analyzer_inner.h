@@ -49,7 +49,8 @@ typedef struct analyzer_served {
   char etag[24];
   faro_analyzer_status status;
   char stalled[FARO_ILL_TEXT]; /* why a batch could not be kept or applied; empty: all could */
-  bool needs_purge;            /* the log of the database may hold reports that were applied */
+  bool fenced;      /* a restored copy: nothing is taken or applied until it is known to be the newest */
+  bool needs_purge; /* the log of the database may hold reports that were applied */
 } analyzer_served;
 
 /* What the worker alone touches. */
@@ -63,10 +64,20 @@ typedef struct analyzer_worker {
   bool started;
 } analyzer_worker;
 
+/* An answer that is given out again, and what it was made for. */
+typedef struct analyzer_kept {
+  char *text; /* NULL: none */
+  uint64_t version, from;
+  faro_life life;
+  bool healthy;
+  double until; /* by faro_clock */
+} analyzer_kept;
+
 /* The handlers' connection to the database, one handler at a time. */
 typedef struct analyzer_reader {
   pthread_mutex_t mutex;
   faro_store *store;
+  analyzer_kept ledger, status;
 } analyzer_reader;
 
 typedef struct analyzer_metrics {

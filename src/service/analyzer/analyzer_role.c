@@ -159,6 +159,13 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
   if (status == FARO_OK)
     status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
+  if (status == FARO_OK) status = faro_store_fenced(worker->store, &a->served.fenced, error);
+  if (status == FARO_OK && a->served.fenced && a->campaign.shufflers == 0)
+    status =
+        faro_fail(error, FARO_INVALID,
+                  "%s is a copy of a database, and this campaign has no shuffler that could say whether it "
+                  "is the newest state; only a copy by `faro backup --final` can go on",
+                  faro_path_end(database));
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;
@@ -222,6 +229,8 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_analyzer_stop_worker(a);
   faro_intake_destroy(a->intake);
   faro_store_close(a->reader.store);
+  free(a->reader.ledger.text);
+  free(a->reader.status.text);
   faro_applier_destroy(a->worker.applier);
   faro_plans_destroy(a->campaign.plans);
   faro_store_close(a->worker.store);
