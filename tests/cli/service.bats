@@ -230,6 +230,46 @@ logged() {
   version 2
 }
 
+# The value of a header of an answer: header NAME
+header() { sed -n "s/^$1: \(.*\)\r\$/\1/p" <<<"$output"; }
+
+@test "analyzer: says how long its documents may be kept" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  local path tag
+  for path in /v1/campaign /v1/policy; do
+    run get "$analyzer_url" "$path"
+    [[ $(header Cache-Control) =~ ^public,\ max-age=[1-9] ]]
+    tag=$(header ETag)
+    [ -n "$tag" ]
+    run get "$analyzer_url" "$path" "If-None-Match: $tag"
+    has "$output" "HTTP/1.1 304 "
+    run get "$analyzer_url" "$path" 'If-None-Match: "other"'
+    has "$output" "HTTP/1.1 200 "
+  done
+  run get "$analyzer_url" "/v1/ledger"
+  [[ $(header Cache-Control) =~ ^public,\ max-age=[1-9] ]]
+  role shuffler shuffler "$T/shuffler.yaml"
+  round 1 0.5
+  round 2 0.5
+  version 2
+  run get "$analyzer_url" /v1/policy?after=1 # an answer to somebody who may have waited
+  [ "$(header Cache-Control)" = no-store ]
+  run get "$analyzer_url" /v1/ledger # another one than before
+  has "$output" '"charged":1'
+  run get "$analyzer_url" /v1/status.json
+  [ "$(header Cache-Control)" = no-store ]
+}
+
+# A clock that is set must not delay anybody: waits go by CLOCK_MONOTONIC.
+@test "service: no wait goes by the wall clock" {
+  run grep -rnE 'pthread_cond_timedwait|pthread_mutex_timedlock|sem_timedwait|clock(wait|_nanosleep).*CLOCK_REALTIME' src/service src/trial
+  [ "$status" -eq 1 ] || {
+    echo "$output"
+    return 1
+  }
+}
+
 # Status 4: the units restart it until there is room, however long that takes.
 @test "shuffler: a start on a full disk fails for now, and loses nothing" {
   campaign
