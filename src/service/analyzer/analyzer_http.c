@@ -174,6 +174,9 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   pthread_mutex_lock(&a->served.mutex);
   memcpy(stalled, a->served.stalled, sizeof stalled);
   const bool needs_purge = a->served.needs_purge;
+  const faro_rate *applied = &a->served.status.applied;
+  const double since =
+      applied->count > 0 ? applied->at[(applied->count - 1) % FARO_RATE_MARKS] : applied->start;
   const bool finished = a->served.status.version > faro_campaign_batches(&a->campaign);
   pthread_mutex_unlock(&a->served.mutex);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
@@ -182,6 +185,10 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
                   needs_purge ? "another process reads the database, so applied reports stay in its log"
                               : "");
   faro_peers_check(&a->peers, finished, faro_clock(), &a->health);
+  for (size_t i = 0; i < a->campaign.shufflers; i++)
+    faro_metric_set(a->metrics.heard[i], faro_peers_heard(&a->peers, i, faro_clock()));
+  faro_metric_set(a->metrics.since, faro_clock() - since);
+  faro_disk_look(&a->metrics.disk, a->settings->database);
   if (a->intake) faro_intake_check(a->intake, &a->health);
   return faro_health_write(&a->health, ready, reasons);
 }

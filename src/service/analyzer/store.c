@@ -291,6 +291,8 @@ faro_status faro_store_retry_purge(faro_store *store, faro_error *error) {
 
 bool faro_store_needs_purge(const faro_store *store) { return faro_database_needs_purge(store->database); }
 
+void faro_store_verify(faro_store *store) { faro_database_verify(store->database); }
+
 faro_status faro_store_present(const faro_store *store, faro_error *error) {
   return faro_database_present(store->database, error);
 }
